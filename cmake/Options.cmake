@@ -1,0 +1,43 @@
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+set(BECKON_SANITIZE "" CACHE STRING "Sanitizers to build with, as -fsanitize takes them")
+
+if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+# Release keeps line numbers: perf and core dumps must be readable on a production machine.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1 -D_GLIBCXX_ASSERTIONS")
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+find_program(MOLD_PROGRAM mold)
+if(MOLD_PROGRAM)
+    add_link_options(-fuse-ld=mold)
+endif()
+
+if(BECKON_SANITIZE)
+    add_compile_options(-fsanitize=${BECKON_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    add_link_options(-fsanitize=${BECKON_SANITIZE})
+endif()
+
+# Declares the library `beckon_<folder>` (alias beckon::<folder>) with our warnings and include root.
+function(beckon_library name)
+    add_library(beckon_${name} STATIC ${ARGN})
+    add_library(beckon::${name} ALIAS beckon_${name})
+    target_include_directories(beckon_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+    beckon_warnings(beckon_${name})
+endfunction()
+
+function(beckon_warnings target)
+    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
+    # gcc 12 reports false positives inside libstdc++ under the sanitizers.
+    if(BECKON_SANITIZE)
+        target_compile_options(${target} PRIVATE -Wno-error)
+    endif()
+endfunction()

@@ -1,0 +1,1 @@
+#include "client/webpush_crypto.hpp"

@@ -1,0 +1,74 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+#include "core/ids.hpp"
+#include "core/partition.hpp"
+#include "log/event_log.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace beckon::cluster {
+
+/// Where one partition of a role lives, as the controller decided it.
+struct Placement {
+    core::NodeId home;
+    std::vector<core::NodeId> standbys;
+    core::Epoch controller_epoch = 0;  ///< a placement of a lower one is ignored
+    bool operator==(const Placement&) const = default;
+};
+
+/// Rendezvous hashing: the nodes in rank order for a partition; [0] is the home, [1] its first
+/// standby and next home. Pure.
+std::vector<core::NodeId> rank(core::Partition partition, const std::vector<core::NodeId>& alive);
+
+struct ClusterOptions {
+    std::string role;  ///< "edge", "retry", "reliability"
+    core::NodeId self;
+    core::Partition partitions = 0;
+    std::string link_url;  ///< where other nodes reach this one; empty if nowhere
+    int standby_count = 1;
+    core::Duration session_timeout = std::chrono::seconds{6};
+};
+
+/// Membership and placement of one role (DESIGN §5 "Ownership"), on one thread, that of
+/// `executor`: joins the role's group, folds `ownership`, and, while it is first in the group and
+/// holds the controller lease there, publishes the placement of every partition.
+class Cluster {
+public:
+    struct Events {
+        /// The placement of a partition is known or has changed; all partitions are reported once
+        /// after the start, as soon as there is a controller.
+        std::function<void(core::Partition, const Placement&)> placed;
+    };
+
+    Cluster(ClusterOptions options, log::EventLog& log, core::Executor& executor,
+            const core::Clock& clock, Events events);
+    ~Cluster();
+    Cluster(const Cluster&) = delete;
+    Cluster& operator=(const Cluster&) = delete;
+
+    /// "My loops turn": call at least every quarter of the session time-out.
+    void still_alive();
+
+    /// Which partitions this node could serve at once (a standby within a second of the end).
+    void set_ready(const std::set<core::Partition>& ready);
+
+    std::optional<Placement> placement(core::Partition partition) const;
+    /// The highest lease epoch that `ownership` shows for a partition (0 if none).
+    core::Epoch highest_epoch(core::Partition partition) const;
+    /// True once `ownership` has been read up to a mark.
+    bool caught_up() const;
+
+private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::cluster

@@ -1,0 +1,1 @@
+#include "cluster/partition_lease.hpp"

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "core/events.hpp"
+#include "core/executor.hpp"
+#include "core/ids.hpp"
+#include "core/result.hpp"
+#include "log/event_log.hpp"
+
+#include <functional>
+#include <memory>
+
+namespace beckon::cluster {
+
+/// The right to serve one partition (DESIGN §5 "Leases", FORMATS "Leases"): the first lease of an
+/// epoch in the log order of `subscriptions` p wins; only its winner writes one in `notifications`
+/// p and serves when that is read back. Whoever reads a lease of a higher epoch stops at once.
+///
+/// A state machine without I/O of its own but its publishes; used on the thread of the
+/// partition's home, which feeds it every lease that its folds read, in log order.
+class PartitionLease {
+public:
+    enum class State {
+        following,   ///< not ours; folds as a standby
+        claiming,    ///< lease published to `subscriptions`, not read back
+        confirming,  ///< won there; lease published to `notifications`, not read back
+        serving,     ///< ours until a higher epoch is read
+    };
+
+    struct Events {
+        /// Both leases are read back: the home serves from now on, with this epoch.
+        std::function<void(core::Epoch)> serving;
+        /// A higher epoch was read, the claim lost, or a publish failed: serve no more. Claiming
+        /// again is the caller's decision.
+        std::function<void(const core::Error&)> lost;
+    };
+
+    PartitionLease(core::Partition partition, core::NodeId node, std::string role,
+                   log::Publisher& publisher, Events events);
+    ~PartitionLease();
+    PartitionLease(const PartitionLease&) = delete;
+    PartitionLease& operator=(const PartitionLease&) = delete;
+
+    /// Claims the partition with an epoch above all seen here and `floor` (the highest seen in
+    /// `ownership`). Call after both folds have caught up by a mark. Only in `following`.
+    void claim(core::Epoch floor);
+
+    /// Each lease read from `subscriptions` p or `notifications` p.
+    void read(log::Topic topic, core::Offset offset, const core::Lease& lease);
+
+    /// Gives the partition up without a word (drain, shutdown).
+    void release();
+
+    State state() const;
+    /// Of the claim or of the serving lease; 0 before the first claim.
+    core::Epoch epoch() const;
+    /// The highest epoch seen, by anybody.
+    core::Epoch highest_seen() const;
+
+private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::cluster

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+
+namespace beckon::core {
+
+using Duration = std::chrono::nanoseconds;
+
+/// Milliseconds since the Unix epoch. In records: the log's append time, the only time that
+/// decides.
+using Timestamp = std::chrono::sys_time<std::chrono::milliseconds>;
+
+/// Tag clock of MonoTime: time since boot, suspend included (CLOCK_BOOTTIME), so that a process
+/// which was frozen notices how long.
+struct BootClock {
+    using duration = Duration;
+    using rep = duration::rep;
+    using period = duration::period;
+    using time_point = std::chrono::time_point<BootClock>;
+    static constexpr bool is_steady = true;
+};
+using MonoTime = BootClock::time_point;
+
+/// Source of time, given to constructors; tests use ManualClock. Thread-safe.
+class Clock {
+public:
+    virtual ~Clock() = default;
+    /// Host wall time. For log lines, JWT checks and ids only: expiry and due times use LogClock.
+    virtual Timestamp wall() const = 0;
+    /// For waits and time-outs.
+    virtual MonoTime mono() const = 0;
+};
+
+/// The host's clocks.
+class SystemClock final : public Clock {
+public:
+    Timestamp wall() const override;
+    MonoTime mono() const override;
+};
+
+/// The log's "now" (DESIGN §3): the host's monotonic clock plus an offset learned from append
+/// times. Until something was learned it follows the host's wall clock. One thread learns and
+/// reads.
+class LogClock {
+public:
+    explicit LogClock(const Clock& clock) : clock_(clock) {}
+
+    /// Takes the append time that a delivery report brought back, and when the publish was sent.
+    /// Half of the round trip is assumed to lie before the append. Keeps the sample with the
+    /// shortest round trip of the last minute, since a long one says little.
+    void learn(Timestamp append_time, MonoTime sent);
+
+    Timestamp now() const;
+
+    /// True once a report was seen; before that nothing may expire (FORMATS, marks).
+    bool learned() const { return learned_; }
+
+private:
+    const Clock& clock_;
+    bool learned_ = false;
+    Duration offset_{};      ///< append time (since the epoch) minus mono
+    Duration round_trip_{};  ///< of the sample in use
+    MonoTime taken_{};       ///< when the sample in use was taken
+};
+
+}  // namespace beckon::core

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "core/events.hpp"
+#include "core/record.hpp"
+#include "core/result.hpp"
+
+/// Events to records and back: keys, CloudEvents headers (Kafka binary mode) and values as
+/// FORMATS.md has them. Pure functions, any thread.
+namespace beckon::core {
+
+/// Header names, all that Beckon writes or reads.
+namespace header {
+inline constexpr std::string_view kId = "ce_id";
+inline constexpr std::string_view kType = "ce_type";
+inline constexpr std::string_view kSource = "ce_source";
+inline constexpr std::string_view kSpecVersion = "ce_specversion";
+inline constexpr std::string_view kSubject = "ce_subject";
+inline constexpr std::string_view kTtl = "ce_ttl";
+inline constexpr std::string_view kTopic = "ce_topic";
+inline constexpr std::string_view kUrgency = "ce_urgency";
+inline constexpr std::string_view kEncoding = "ce_encoding";
+inline constexpr std::string_view kEncryption = "ce_encryption";
+inline constexpr std::string_view kCryptoKey = "ce_cryptokey";
+inline constexpr std::string_view kReliabilityId = "ce_reliabilityid";
+inline constexpr std::string_view kReason = "ce_reason";
+inline constexpr std::string_view kEpoch = "ce_epoch";
+inline constexpr std::string_view kSeq = "ce_seq";
+inline constexpr std::string_view kTraceparent = "traceparent";
+inline constexpr std::string_view kContentType = "content-type";
+inline constexpr std::string_view kNode = "node";
+}  // namespace header
+
+Record encode(const NotificationAccepted& event);
+Record encode(const NotificationFinished& event);
+Record encode(const ClientRecorded& event);
+Record encode(const ClientRemoved& event);
+Record encode(const ChannelRecorded& event);
+Record encode(const ChannelRemoved& event);
+Record encode(const Mark& event);
+/// The lease's form in `notifications` and `subscriptions`; `removed` makes the tombstone.
+Record encode(const Lease& event);
+
+/// Decode never fails: what does not decode is `Unknown` with the reason, and the caller counts it.
+/// The event's views point into `record` (and, for JSON values, into `scratch`).
+struct DecodeScratch {
+    std::string router_data;
+    std::string vapid_sha256;
+    std::string node;
+    std::string role;
+};
+NotificationsEvent decode_notification(const RecordView& record, DecodeScratch& scratch);
+SubscriptionsEvent decode_subscription(const RecordView& record, DecodeScratch& scratch);
+
+/// True for keys that folds skip (marks and leases).
+inline bool is_control_key(std::string_view key) { return key.starts_with('!'); }
+
+}  // namespace beckon::core

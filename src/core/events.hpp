@@ -1,0 +1,131 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/ids.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+/// The events of the log topics, as C++ types. `codec.hpp` turns them into records and back;
+/// `schemas/` describes the same for everybody else.
+///
+/// Text members are views: of the request or state they are published from, or of the RecordView
+/// they were decoded from. An event therefore lives as long as the call it is handed to.
+namespace beckon::core {
+
+/// RFC 8030 §5.3.
+enum class Urgency : std::uint8_t { very_low, low, normal, high };
+std::string_view to_string(Urgency urgency);
+std::optional<Urgency> parse_urgency(std::string_view text);
+
+/// beckon.notification.accepted.v1: the endpoint accepted a message.
+struct NotificationAccepted {
+    Uaid uaid;
+    MessageKey key;
+    std::string_view message_id;  ///< ce_id = Location tail = `version`; never recomputed (FORMATS)
+    ChannelId channel;
+    std::uint32_t ttl_s = 0;
+    std::optional<std::string_view> topic;       ///< RFC 8030 §5.4
+    std::optional<Urgency> urgency;              ///< absent: the sender gave none
+    std::optional<std::string_view> encoding;    ///< Content-Encoding; absent without a body
+    std::optional<std::string_view> encryption;  ///< normalised header texts (http-api.md §3.6)
+    std::optional<std::string_view> crypto_key;
+    std::optional<std::string_view> reliability_id;
+    std::optional<std::string_view> traceparent;
+    std::string_view source;  ///< node id of the endpoint
+    std::string_view body;    ///< raw bytes as sent, may be empty
+};
+
+/// Why a message is finished (`ce_reason`).
+enum class FinishReason : std::uint8_t { acked, expired, replaced, dropped, deleted, unregistered };
+std::string_view to_string(FinishReason reason);
+std::optional<FinishReason> parse_finish_reason(std::string_view text);
+
+/// beckon.notification.finished.v1: a tombstone. Compaction may hand it over without its headers'
+/// meaning changed: only the key matters to a fold.
+struct NotificationFinished {
+    Uaid uaid;
+    MessageKey key;
+    FinishReason reason = FinishReason::acked;
+    std::string_view source;
+};
+
+/// Orders the writes to one key of `subscriptions`: the greater (epoch, seq) wins (DESIGN §5).
+/// Records of bridged clients carry none and fold in offset order.
+struct WriteStamp {
+    Epoch epoch = 0;
+    std::uint64_t seq = 0;
+    auto operator<=>(const WriteStamp&) const = default;
+};
+
+enum class RouterType : std::uint8_t { webpush, fcm, apns, webhook };
+std::string_view to_string(RouterType type);
+std::optional<RouterType> parse_router_type(std::string_view text);
+
+/// beckon.client.v1: key <uaid>.
+struct ClientRecorded {
+    Uaid uaid;
+    RouterType router_type = RouterType::webpush;
+    std::optional<std::string_view> router_data;  ///< JSON object as text, bridged clients only
+    Timestamp created{};
+    Timestamp last_seen{};
+    std::optional<WriteStamp> stamp;
+};
+
+/// beckon.client.v1 with a null value: purged, reset or deleted. Its channels are dead from here
+/// on.
+struct ClientRemoved {
+    Uaid uaid;
+    std::optional<WriteStamp> stamp;
+};
+
+/// beckon.channel.v1: key <uaid>/<chid>. Published after its client's record.
+struct ChannelRecorded {
+    Uaid uaid;
+    ChannelId channel;
+    Timestamp created{};
+    std::optional<std::string_view> vapid_sha256;  ///< hex, 64 characters
+    std::optional<WriteStamp> stamp;
+};
+
+/// beckon.channel.v1 with a null value.
+struct ChannelRemoved {
+    Uaid uaid;
+    ChannelId channel;
+    std::optional<WriteStamp> stamp;
+};
+
+/// beckon.mark.v1: `!mark/<node>`; proves to its writer what it has seen (DESIGN §3).
+struct Mark {
+    std::string_view node;
+};
+
+/// beckon.lease.v1: `!lease/<epoch, 20 digits>/<node>`, in `ownership` `controller/<epoch>/<node>`.
+struct Lease {
+    Epoch epoch = 0;
+    std::string_view node;
+    std::string_view role;  ///< "edge", "retry", …
+    bool removed = false;   ///< a tombstone: the winner clears leases of lower epochs
+};
+
+/// A record of a type or key form that this build does not know. Counted and skipped, never fatal.
+struct Unknown {
+    std::string_view why;
+};
+
+using NotificationsEvent =
+    std::variant<NotificationAccepted, NotificationFinished, Mark, Lease, Unknown>;
+using SubscriptionsEvent = std::variant<ClientRecorded, ClientRemoved, ChannelRecorded,
+                                        ChannelRemoved, Mark, Lease, Unknown>;
+
+template <class... Fs>
+struct Overloaded : Fs... {
+    using Fs::operator()...;
+};
+template <class... Fs>
+Overloaded(Fs...) -> Overloaded<Fs...>;
+
+}  // namespace beckon::core

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "core/clock.hpp"
+
+#include <functional>
+
+namespace beckon::core {
+
+/// One thread's door: a shard's loop, an io_context, a test's queue. Whatever a port (EventLog,
+/// Cluster) has to say reaches its user through the executor that the user gave.
+class Executor {
+public:
+    using Task = std::function<void()>;
+
+    virtual ~Executor() = default;
+
+    /// Runs `task` once on the executor's thread, after what was posted before. Callable from any
+    /// thread. Tasks posted after the executor has stopped are dropped.
+    virtual void post(Task task) = 0;
+
+    /// The same after `delay`. There is no cancelling: a task that may have become stale checks
+    /// a generation or a weak pointer of its own.
+    virtual void post_after(Duration delay, Task task) = 0;
+};
+
+}  // namespace beckon::core

@@ -1,0 +1,94 @@
+#include "core/logger.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+namespace beckon::core {
+
+namespace {
+
+std::atomic<LogLevel> g_least{LogLevel::info};
+std::atomic<LogFormat> g_format{LogFormat::text};
+
+std::string_view name_of(LogLevel level) {
+    switch (level) {
+        case LogLevel::debug: return "debug";
+        case LogLevel::info: return "info";
+        case LogLevel::warn: return "warn";
+        case LogLevel::error: return "error";
+    }
+    return "error";
+}
+
+std::string now_text() {
+    const auto now = std::chrono::system_clock::now();
+    const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+    const auto ms =
+        std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() %
+        1000;
+    std::tm utc{};
+    gmtime_r(&seconds, &utc);
+    char date[24];
+    std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc);
+    char text[40];
+    std::snprintf(text, sizeof text, "%s.%03dZ", date, static_cast<int>(ms));
+    return text;
+}
+
+nlohmann::json to_json(const LogField& field) {
+    return std::visit([](const auto& v) { return nlohmann::json(v); }, field.value);
+}
+
+std::string json_line(LogLevel level, std::string_view folder, std::string_view event,
+                      std::initializer_list<LogField> fields) {
+    nlohmann::ordered_json line;
+    line["time"] = now_text();
+    line["level"] = name_of(level);
+    line["folder"] = folder;
+    line["event"] = event;
+    for (const auto& field : fields) line[std::string{field.key}] = to_json(field);
+    return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string text_line(LogLevel level, std::string_view folder, std::string_view event,
+                      std::initializer_list<LogField> fields) {
+    std::string out = now_text().substr(11, 12);
+    out.append(" ").append(name_of(level)).append(level == LogLevel::info ? "  " : " ");
+    if (level == LogLevel::warn) out.append(" ");
+    out.append(folder).append(" ").append(event);
+    for (const auto& field : fields) {
+        out.append(" ").append(field.key).append("=");
+        const auto value = to_json(field);
+        const bool plain = value.is_string() && value.get_ref<const std::string&>().find_first_of(
+                                                    " \"\n\t=") == std::string::npos;
+        out.append(plain ? value.get<std::string>()
+                         : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    }
+    return out;
+}
+
+}  // namespace
+
+void configure_logging(LogLevel least, LogFormat format) {
+    g_least = least;
+    g_format = format;
+}
+
+bool log_enabled(LogLevel level) { return level >= g_least.load(std::memory_order_relaxed); }
+
+void log_line(LogLevel level, std::string_view folder, std::string_view event,
+              std::initializer_list<LogField> fields) {
+    if (!log_enabled(level)) return;
+    std::string line = g_format.load() == LogFormat::json ? json_line(level, folder, event, fields)
+                                                          : text_line(level, folder, event, fields);
+    line.push_back('\n');
+    // A log that cannot be written has nobody to tell.
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+}  // namespace beckon::core

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/ids.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace beckon::core {
+
+/// A header's name is always one of the constants of codec.hpp (static storage).
+struct Header {
+    std::string_view name;
+    std::string value;
+    bool operator==(const Header&) const = default;
+};
+
+/// What is to be published. `value` absent = null (a tombstone, a mark); empty is not null.
+struct Record {
+    std::string key;
+    std::optional<std::string> value;
+    std::vector<Header> headers;
+    bool operator==(const Record&) const = default;
+};
+
+struct HeaderView {
+    std::string_view name;
+    std::string_view value;
+};
+
+/// What was read. All views are valid only during the call that hands it over.
+struct RecordView {
+    Offset offset = 0;
+    Timestamp time{};  ///< append time, given by the log
+    std::string_view key;
+    std::optional<std::string_view> value;
+    std::span<const HeaderView> headers;
+
+    /// The first header of that name.
+    std::optional<std::string_view> header(std::string_view name) const {
+        for (const auto& h : headers) {
+            if (h.name == name) return h.value;
+        }
+        return std::nullopt;
+    }
+};
+
+}  // namespace beckon::core

@@ -1,0 +1,1 @@
+#include "edge/edge.hpp"

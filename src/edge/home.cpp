@@ -1,0 +1,1 @@
+#include "edge/home.hpp"

@@ -1,0 +1,83 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+#include "core/ids.hpp"
+#include "core/partition.hpp"
+#include "core/tokens.hpp"
+#include "edge/messages.hpp"
+#include "log/event_log.hpp"
+#include "store/edge_store.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace beckon::edge {
+
+struct HomeOptions {
+    core::Partition partition = 0;
+    core::NodeId node;
+    std::string
+        endpoint_url;  ///< origin, e.g. "https://push.example.org"; URLs are <origin>/wpush/<token>
+    std::size_t delivery_window = 10;
+    core::Duration delete_retention = std::chrono::hours{24 * 7};
+};
+
+/// The owner of one partition (DESIGN §5 "Life of a notification at home"): restores or trusts its
+/// checkpoint, takes the lease, folds, and while it serves holds the protocol state of every
+/// attached client, decides, publishes and replies.
+///
+/// Knows no sockets and no loop: it lives on its shard's executor and speaks in edge/messages.hpp.
+class Home {
+public:
+    /// What a home borrows; all of it outlives the home and belongs to the same thread.
+    struct Ports {
+        log::EventLog& log;
+        log::Publisher& publisher;
+        FrontPort& fronts;
+        core::Executor& executor;
+        const core::Clock& clock;
+        core::LogClock& log_clock;
+        core::Tokens& tokens;
+    };
+
+    Home(HomeOptions options, Ports ports, std::unique_ptr<store::PartitionStore> store);
+    ~Home();
+    Home(const Home&) = delete;
+    Home& operator=(const Home&) = delete;
+
+    /// Start folding as a standby: decides whether the checkpoint is trusted, else clears and
+    /// restores from the log's start.
+    void start();
+
+    /// The controller placed the partition here: serve as soon as caught up. `floor`: the highest
+    /// epoch seen in `ownership`.
+    void take(core::Epoch floor);
+    /// It was placed elsewhere; stays a standby. Attached sessions are told to try again.
+    void give_up();
+
+    /// From a front. While the home does not serve yet, attaches wait (bounded) or are refused with
+    /// 1013.
+    void receive(ToHome message);
+
+    enum class State { starting, restoring, standby, claiming, serving, stopped };
+    State state() const;
+
+    /// What a test or the console wants to know.
+    struct Status {
+        State state = State::starting;
+        core::Epoch epoch = 0;
+        core::Offset notifications_next = 0;
+        core::Offset subscriptions_next = 0;
+        std::size_t sessions = 0;
+        std::size_t owed = 0;
+    };
+    Status status() const;
+
+private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::edge

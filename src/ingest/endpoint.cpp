@@ -1,0 +1,1 @@
+#include "ingest/endpoint.hpp"

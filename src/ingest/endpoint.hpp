@@ -1,0 +1,70 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/key_ring.hpp"
+#include "core/partition.hpp"
+#include "log/event_log.hpp"
+#include "ops/health.hpp"
+#include "ops/metrics.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace beckon::ingest {
+
+struct EndpointConfig {
+    std::string host = "127.0.0.1";
+    std::uint16_t port = 8082;  ///< 0: any free one
+    std::string public_url;     ///< origin; empty: scheme://host:port as listened on
+    std::vector<std::string> extra_audiences;
+    core::NodeId node;
+    int threads = 0;                                       ///< 0: one per core
+    std::optional<std::filesystem::path> tls_certificate;  ///< PEM chain; with tls_key
+    std::optional<std::filesystem::path> tls_key;
+    std::filesystem::path view_directory;
+    std::string log_id;
+    core::Partition partitions = 16;
+
+    std::size_t data_bytes_max = 5'630;
+    std::size_t header_bytes_max = 16'384;
+    std::uint32_t ttl_max_s = 2'592'000;
+    std::chrono::milliseconds request_deadline{30'000};
+    std::chrono::milliseconds keep_alive{60'000};
+    std::size_t connections_max = 15'000;
+    std::size_t connections_per_address_max = 0;      ///< 0: no limit
+    std::size_t requests_per_address_per_second = 0;  ///< 0: no limit
+    std::size_t failed_vapid_per_address_per_minute = 600;
+    std::size_t vapid_cache_entries = 100'000;
+    std::size_t publish_bytes_max = 64U << 20;  ///< bodies waiting for the log
+    std::vector<std::string> trusted_proxies;   ///< addresses whose Forwarded header counts
+    std::chrono::seconds delete_retention{std::chrono::hours{24 * 7}};
+    std::size_t cache_bytes = 64U << 20;
+    std::size_t write_buffer_bytes = 16U << 20;
+};
+
+/// The endpoint role of a process: the public HTTP API over the log (DESIGN §4).
+class Endpoint {
+public:
+    /// Opens the view and the socket and starts the threads; returns when it listens (readiness is
+    /// Health's "endpoint"). Throws std::runtime_error with one clear line.
+    Endpoint(EndpointConfig config, log::EventLog& log, std::shared_ptr<const core::KeyRing> keys,
+             const core::Clock& clock, ops::Metrics& metrics, ops::Health& health);
+    /// Stops: readiness off, no new connections, running requests finished (bounded), threads
+    /// joined.
+    ~Endpoint();
+
+    std::uint16_t port() const;
+    /// Reads certificate and key files again (SIGHUP); a pair that does not fit changes nothing.
+    void reload_tls();
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::ingest

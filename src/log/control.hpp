@@ -1,0 +1,33 @@
+#pragma once
+
+#include "core/partition.hpp"
+#include "core/result.hpp"
+#include "log/event_log.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// The `control` topic (FORMATS): what all processes of an installation must agree on.
+namespace beckon::log {
+
+struct Control {
+    std::string log_id;  ///< random, written when the log was made; every checkpoint carries it
+    std::string created;
+    core::Partition partitions = 0;
+    std::vector<std::chrono::seconds> tiers;
+    std::optional<std::string> keyring_fingerprint;
+    bool operator==(const Control&) const = default;
+};
+
+/// Reads all of `control`; blocks, main thread only. Errors: not_found (topics were never created),
+/// unavailable or timed_out (no broker), corrupt.
+core::Result<Control> read_control(EventLog& log, std::chrono::milliseconds timeout);
+
+/// Writes the entries that `previous` lacks or has otherwise; blocks.
+core::Result<void> write_control(EventLog& log, const Control& control,
+                                 const std::optional<Control>& previous,
+                                 std::chrono::milliseconds timeout);
+
+}  // namespace beckon::log

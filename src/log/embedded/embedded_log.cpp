@@ -1,0 +1,1 @@
+#include "log/embedded/embedded_log.hpp"

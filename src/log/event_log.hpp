@@ -1,0 +1,150 @@
+#pragma once
+
+#include "core/executor.hpp"
+#include "core/ids.hpp"
+#include "core/record.hpp"
+#include "core/result.hpp"
+#include "log/topic.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+/// The port to the log (DESIGN §3, FORMATS "The log port"). Adapters: log/kafka, log/embedded,
+/// log/memory. One contract test suite (tests/log/contract_test.cpp) runs over all of them and is
+/// the precise meaning of what follows.
+///
+/// Threads. Completions and wake-ups run on the executor that the caller gave at open; the port
+/// never runs user code on threads of its own. Objects are used and destroyed on the thread of
+/// their executor, and before the EventLog. After a destructor returns nothing of it is called.
+namespace beckon::log {
+
+/// Where a published record stands. `offset` is ≥ 0, always: a report without one is an error.
+struct Appended {
+    core::Offset offset = 0;
+    core::Timestamp time{};  ///< append time, given by the log
+    bool operator==(const Appended&) const = default;
+};
+
+/// Called exactly once unless the Publisher is destroyed first. Errors: `unavailable` (certainly or
+/// possibly not in the log: the outcome is unknown), `full`, `too_large`.
+using AppendDone = std::function<void(const core::Result<Appended>&)>;
+
+/// Appends records. Order: records of one publisher and partition stand in the log in the order of
+/// publish(), and are answered in that order.
+class Publisher {
+public:
+    virtual ~Publisher() = default;
+
+    /// Answers when the record is durable (Kafka: all in-sync replicas; embedded: as `sync` says),
+    /// or failed, in bounded time (`publish_timeout`). Never blocks and never answers from within.
+    /// A failed put is not repeated under its key by anybody (DESIGN §3).
+    virtual void publish(TopicPartition where, core::Record record, AppendDone done) = 0;
+
+    /// Published and not answered yet.
+    virtual std::size_t unanswered() const = 0;
+};
+
+/// The outcome of one take().
+struct Taken {
+    std::size_t records = 0;
+    /// Nothing more was there: the partition's end as the log knew it, at this moment. A
+    /// later `ready` announces more.
+    bool drained = false;
+};
+
+/// Called with each record; the views end with the call.
+using RecordSink = std::function<void(const core::RecordView&)>;
+
+/// One partition, read from one offset on, by one owner. Several readers of the same partition are
+/// independent of each other. An owner that stops taking loses nothing and holds a bounded amount
+/// of memory.
+class PartitionReader {
+public:
+    virtual ~PartitionReader() = default;
+
+    /// Hands over up to `max` records in order of their offsets. Never blocks. Offsets may have
+    /// gaps (compaction, log start, reserved blocks) but never go back.
+    /// Errors: out_of_range (the position lies above the log's end; the reader is useless now),
+    /// unavailable (nothing can be read at present; keep taking when `ready` comes).
+    virtual core::Result<Taken> take(std::size_t max, const RecordSink& sink) = 0;
+
+    /// The offset that the next record will have at least.
+    virtual core::Offset position() const = 0;
+
+    /// Stops fetching and drops what was prefetched; take() hands over nothing until resume().
+    /// The position stays. Both are idempotent.
+    virtual void pause() = 0;
+    virtual void resume() = 0;
+};
+
+/// The offsets that a partition holds: [start, end).
+struct Ends {
+    core::Offset start = 0;
+    core::Offset end = 0;
+    bool operator==(const Ends&) const = default;
+};
+
+struct GroupOffset {
+    TopicPartition where;
+    core::Offset offset = 0;  ///< of the next record to read
+    bool operator==(const GroupOffset&) const = default;
+};
+
+/// Who is alive in a group, as one member sees it.
+struct Members {
+    std::vector<core::NodeId> alive;  ///< sorted, self included while it is a member
+    bool first = false;               ///< this member is the controller candidate
+    bool operator==(const Members&) const = default;
+};
+
+/// Membership of a named group; leaves when destroyed.
+class Member {
+public:
+    virtual ~Member() = default;
+    /// "My loops turn." Without a call for a session time-out the group takes this member for dead.
+    virtual void still_alive() = 0;
+};
+
+struct MemberOptions {
+    std::string group;  ///< without prefix, e.g. "edge.members"
+    core::NodeId self;
+    core::Duration session_timeout = std::chrono::seconds{6};
+};
+
+class EventLog {
+public:
+    virtual ~EventLog() = default;
+
+    virtual std::unique_ptr<Publisher> open_publisher(core::Executor& executor) = 0;
+
+    /// Reads from offset `from` on; below the log's start it begins at the start. `ready` runs on
+    /// the executor after opening and whenever there is something to take after take() said
+    /// `drained` (spurious calls are allowed). An owner that stops before `drained` gets no
+    /// new call: it must remember to come back.
+    virtual std::unique_ptr<PartitionReader> open_reader(TopicPartition where, core::Offset from,
+                                                         core::Executor& executor,
+                                                         std::function<void()> ready) = 0;
+
+    /// The offsets of a partition now. No proof of having seen everything (that is a mark).
+    /// Errors: unavailable, not_found (no such topic or partition).
+    virtual void ends(TopicPartition where, core::Executor& executor,
+                      std::function<void(core::Result<Ends>)> done) = 0;
+
+    /// Commits offsets of a named group (without prefix), for lag tools and for resuming.
+    virtual void commit(std::string group, std::vector<GroupOffset> offsets,
+                        core::Executor& executor, std::function<void(core::Result<void>)> done) = 0;
+
+    /// Looks up committed offsets; partitions without one are left out of the answer.
+    virtual void committed(std::string group, std::vector<TopicPartition> partitions,
+                           core::Executor& executor,
+                           std::function<void(core::Result<std::vector<GroupOffset>>)> done) = 0;
+
+    /// Joins a group. `changed` runs on the executor at every change, the first time when joined.
+    virtual std::unique_ptr<Member> join(MemberOptions options, core::Executor& executor,
+                                         std::function<void(const Members&)> changed) = 0;
+};
+
+}  // namespace beckon::log

@@ -1,0 +1,1 @@
+#include "log/kafka/kafka_log.hpp"

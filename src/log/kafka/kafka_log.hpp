@@ -1,0 +1,27 @@
+#pragma once
+
+#include "log/event_log.hpp"
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace beckon::log {
+
+struct KafkaConfig {
+    std::string bootstrap_servers;
+    std::string prefix = "beckon.";
+    std::string client_id;  ///< the node id
+    std::chrono::milliseconds publish_timeout{5000};
+    std::size_t waiting_max = 10'000;     ///< publishes not yet answered; more are `full`
+    std::size_t fetch_bytes = 64U << 20;  ///< prefetched by all partitions together
+    /// Passed to librdkafka by name, e.g. security.protocol; what would break promise 1 is refused.
+    std::map<std::string, std::string> librdkafka;
+};
+
+/// Makes the clients; does not wait for a broker. Throws std::runtime_error for an option that
+/// librdkafka or we refuse, naming it.
+std::unique_ptr<EventLog> open_kafka_log(const KafkaConfig& config);
+
+}  // namespace beckon::log

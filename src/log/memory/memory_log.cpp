@@ -1,0 +1,1 @@
+#include "log/memory/memory_log.hpp"

@@ -1,0 +1,1 @@
+#include "log/topics_admin.hpp"

@@ -1,0 +1,27 @@
+#include "ops/health.hpp"
+
+namespace beckon::ops {
+
+void Health::set_ready(std::string_view part, bool ready, std::string_view why) {
+    const std::scoped_lock lock{mutex_};
+    parts_[std::string{part}] = ready ? "" : (why.empty() ? "not ready" : std::string{why});
+}
+
+void Health::set_dead(std::string_view part, std::string_view why) {
+    const std::scoped_lock lock{mutex_};
+    dead_[std::string{part}] = why;
+}
+
+Health::Report Health::report() const {
+    const std::scoped_lock lock{mutex_};
+    Report report;
+    for (const auto& [part, why] : parts_) {
+        if (!why.empty()) report.faults[part] = why;
+    }
+    report.live = dead_.empty();
+    for (const auto& [part, why] : dead_) report.faults[part] = why;
+    report.ready = report.faults.empty();
+    return report;
+}
+
+}  // namespace beckon::ops

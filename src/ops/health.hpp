@@ -1,0 +1,32 @@
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace beckon::ops {
+
+/// Whether this process can do its work. Parts report; probes ask. Readiness fails fast (any part
+/// not ready), liveness slowly (only what a restart would mend). Thread-safe.
+class Health {
+public:
+    /// A part is not ready until it has said so; `why` tells the person at 3 a.m. what is missing.
+    void set_ready(std::string_view part, bool ready, std::string_view why = {});
+    /// A hung loop or a corrupt store: a restart would help.
+    void set_dead(std::string_view part, std::string_view why);
+
+    struct Report {
+        bool ready = false;
+        bool live = true;
+        std::map<std::string, std::string> faults;  ///< part → why
+    };
+    Report report() const;
+
+private:
+    mutable std::mutex mutex_;
+    std::map<std::string, std::string, std::less<>> parts_;  ///< part → why not; empty = ready
+    std::map<std::string, std::string, std::less<>> dead_;
+};
+
+}  // namespace beckon::ops

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+/// Metrics of one process in Prometheus' terms: `beckon_<folder>_<thing>_<unit>`, counters end in
+/// `_total`. Names live in ops/metric_names.hpp; label values come from enums, never from ids.
+namespace beckon::ops {
+
+using Labels = std::vector<std::pair<std::string, std::string>>;
+
+/// Thread-safe. Look metrics up once and keep the reference: a look-up costs a lock and a map.
+class Metrics {
+public:
+    Metrics();
+    prometheus::Counter& counter(std::string_view name, std::string_view help,
+                                 const Labels& labels = {});
+    prometheus::Gauge& gauge(std::string_view name, std::string_view help,
+                             const Labels& labels = {});
+    /// Buckets of latencies in seconds, 100 µs to 10 s.
+    prometheus::Histogram& seconds(std::string_view name, std::string_view help,
+                                   const Labels& labels = {});
+
+    /// Prometheus text format.
+    std::string text() const;
+
+private:
+    std::shared_ptr<prometheus::Registry> registry_;
+};
+
+}  // namespace beckon::ops

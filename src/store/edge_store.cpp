@@ -1,0 +1,1 @@
+#include "store/edge_store.hpp"

@@ -1,0 +1,182 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/events.hpp"
+#include "core/ids.hpp"
+#include "core/partition.hpp"
+#include "core/result.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The edge's state (DESIGN §6): a fold of `notifications` and `subscriptions`, in one RocksDB per
+/// process. Each partition belongs to one owner thread, which folds through its PartitionStore.
+namespace beckon::store {
+
+/// A message as it waits. From a fold or from a drain; views end with the call.
+struct MessageView {
+    core::Offset offset = 0;  ///< its order
+    core::Timestamp appended{};
+    core::Timestamp expiry{};  ///< append time + TTL
+    core::MessageKey key;
+    core::ChannelId channel;
+    std::string_view message_id;  ///< `version`
+    std::optional<std::string_view> topic;
+    std::optional<std::string_view> encoding;
+    std::optional<std::string_view> encryption;
+    std::optional<std::string_view> crypto_key;
+    std::optional<std::string_view> reliability_id;
+    std::string_view body;
+};
+
+struct StoredClient {
+    core::RouterType router_type = core::RouterType::webpush;
+    std::string router_data;
+    core::Timestamp created{};
+    core::Timestamp last_seen{};
+    std::optional<core::WriteStamp> stamp;
+};
+
+struct StoredChannel {
+    core::ChannelId channel;
+    core::Timestamp created{};
+    std::string vapid_sha256;  ///< hex; empty if unbound
+    std::optional<core::WriteStamp> stamp;
+};
+
+/// The two log topics that a partition of the store is folded from.
+enum class Source : std::uint8_t { notifications, subscriptions };
+
+/// How far the fold of one log topic's partition has come, and when it was last known to be at the
+/// end (log time): the facts on which trust in a checkpoint rests (DESIGN §5).
+struct Checkpoint {
+    core::Offset next = 0;
+    core::Timestamp caught_up{};
+};
+
+/// "A checkpoint is trusted only if …" (DESIGN §5): log start ≤ next ≤ end, and it equals the end
+/// or was last caught up less than half of `delete_retention` ago. (The log id is checked at open.)
+bool is_trusted(const Checkpoint& checkpoint, core::Offset log_start, core::Offset log_end,
+                core::Timestamp log_now, core::Duration delete_retention);
+
+/// What put() made of a message.
+enum class PutOutcome {
+    pending,   ///< stored; deliver or keep
+    ttl_zero,  ///< send now or never; its tombstone is owed already
+    finished,  ///< its tombstone came first: nothing to deliver, a tombstone is owed
+    repeated,  ///< folded before; nothing changed
+};
+
+/// A tombstone that the serving home must publish until it is read back.
+struct Debt {
+    core::Uaid uaid;
+    core::MessageKey key;
+    core::FinishReason reason = core::FinishReason::acked;
+    core::Offset put_offset = 0;  ///< publish in this order: replaced ones before their replacement
+};
+
+/// Where a drain stands: Topic messages first, then the others, each by offset (DESIGN §5
+/// "Window"). A drain ends below `until`, so that nothing that is folded meanwhile is sent twice.
+struct DrainCursor {
+    bool topics = true;
+    core::Offset after = -1;
+    core::Offset until = 0;
+};
+
+struct ReadOutcome {
+    std::size_t messages = 0;
+    bool done = false;  ///< nothing is left before the cursor's `until`
+};
+
+/// One partition's part of the store. Writes gather in one batch, which reads see at once, and
+/// which commit() makes durable together with the offsets. Owner's thread only.
+class PartitionStore {
+public:
+    virtual ~PartitionStore() = default;
+
+    // --- where we are
+    virtual std::optional<Checkpoint> checkpoint(Source source) const = 0;
+    /// The batch's offsets; `caught_up` when the fold was seen at the end.
+    virtual void advance(Source source, core::Offset next,
+                         std::optional<core::Timestamp> caught_up) = 0;
+    /// Deletes the partition's whole range and its checkpoints in one batch (untrusted, given up).
+    virtual core::Result<void> clear() = 0;
+    /// Writes the batch (WAL on, no sync: a crash is a replay of a short tail). Errors: full
+    /// (disk), unavailable. After an error nothing of the batch counts; commit() may be called
+    /// again.
+    virtual core::Result<void> commit() = 0;
+    virtual bool dirty() const = 0;
+
+    // --- the fold of `notifications`
+    /// Folds one message. A newer one of the same channel and Topic, by offset, makes the older one
+    /// owed as `replaced`. `replaced` receives its key, if any.
+    virtual PutOutcome put(core::Offset offset, core::Timestamp appended,
+                           const core::NotificationAccepted& message,
+                           std::optional<core::MessageKey>* replaced) = 0;
+    /// Folds a tombstone: message, key and debt go. True if anything was known of it.
+    virtual bool finish(const core::Uaid& uaid, const core::MessageKey& key,
+                        core::Timestamp now) = 0;
+
+    // --- the fold of `subscriptions`; false: lost by (epoch, seq), nothing changed
+    virtual bool put_client(const core::ClientRecorded& client) = 0;
+    virtual bool remove_client(const core::ClientRemoved& client, core::Timestamp now) = 0;
+    virtual bool put_channel(const core::ChannelRecorded& channel) = 0;
+    virtual bool remove_channel(const core::ChannelRemoved& channel, core::Timestamp now) = 0;
+
+    // --- what a serving home decides
+    /// The message is done with here: it leaves the pending ones and its tombstone is owed. False
+    /// if it was not pending.
+    virtual bool owe(const core::Uaid& uaid, const core::MessageKey& key,
+                     core::FinishReason reason) = 0;
+
+    // --- reads
+    virtual std::optional<StoredClient> client(const core::Uaid& uaid) = 0;
+    virtual std::optional<StoredChannel> channel(const core::Uaid& uaid,
+                                                 const core::ChannelId& channel) = 0;
+    virtual std::vector<StoredChannel> channels(const core::Uaid& uaid) = 0;
+    /// Up to `max` pending messages after the cursor, which moves. Expired ones (now ≥ expiry) are
+    /// skipped and become owed as `expired`.
+    virtual ReadOutcome read_pending(const core::Uaid& uaid, DrainCursor& cursor, std::size_t max,
+                                     core::Timestamp now,
+                                     const std::function<void(const MessageView&)>& sink) = 0;
+    /// All debts, ascending by put_offset (at a take-over; afterwards the home keeps its own list).
+    virtual std::vector<Debt> debts() = 0;
+    /// Debts that arose in folds, reads and decisions since the last call.
+    virtual std::vector<Debt> take_new_debts() = 0;
+
+    /// A digest of everything that the fold determines (for `replay` and tests: rebuilt equals
+    /// live).
+    virtual std::string digest() = 0;
+    /// Pending messages of a client (tests, `max_pending`).
+    virtual std::size_t pending_count(const core::Uaid& uaid) = 0;
+};
+
+struct EdgeStoreOptions {
+    std::filesystem::path directory;
+    std::string log_id;  ///< a store of another log is set aside and made anew
+    std::size_t cache_bytes = 128U << 20;
+    std::size_t write_buffer_bytes = 64U << 20;
+};
+
+/// Thread-safe where it says so; partitions are opened once each and live no longer than this.
+class EdgeStore {
+public:
+    virtual ~EdgeStore() = default;
+    virtual std::unique_ptr<PartitionStore> open_partition(core::Partition partition) = 0;
+    /// Drops month families that are over: `log_now` and host time both past the month + 1 h.
+    /// One thread only (DESIGN §6). Returns what was dropped.
+    virtual std::vector<std::string> drop_past_months(core::Timestamp log_now,
+                                                      core::Timestamp host_now) = 0;
+};
+
+/// Errors: conflict (in use by another process), unavailable (not writable), full, corrupt.
+core::Result<std::unique_ptr<EdgeStore>> open_edge_store(const EdgeStoreOptions& options);
+
+}  // namespace beckon::store

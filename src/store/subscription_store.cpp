@@ -1,0 +1,1 @@
+#include "store/subscription_store.hpp"

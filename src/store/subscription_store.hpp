@@ -1,0 +1,60 @@
+#pragma once
+
+#include "core/events.hpp"
+#include "core/ids.hpp"
+#include "core/partition.hpp"
+#include "core/result.hpp"
+#include "store/edge_store.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace beckon::store {
+
+/// The endpoint's view (DESIGN §4): a fold of all of `subscriptions` in a RocksDB of its own. One
+/// thread folds; any thread looks up. A channel without a client record is dead for every reader.
+class SubscriptionStore {
+public:
+    virtual ~SubscriptionStore() = default;
+
+    // --- folding thread
+    virtual std::optional<Checkpoint> checkpoint(core::Partition partition) const = 0;
+    /// Folds one event into the batch of `partition`; false: lost by (epoch, seq).
+    virtual bool fold(core::Partition partition, const core::SubscriptionsEvent& event,
+                      core::Timestamp now) = 0;
+    virtual void advance(core::Partition partition, core::Offset next,
+                         std::optional<core::Timestamp> caught_up) = 0;
+    /// Writes all batches; what was folded is visible to lookups from here on.
+    virtual core::Result<void> commit() = 0;
+    virtual core::Result<void> clear(core::Partition partition) = 0;
+
+    // --- any thread
+    struct Subscription {
+        core::RouterType router_type = core::RouterType::webpush;
+        std::string router_data;
+        bool channel_known = false;
+    };
+    /// nullopt: no such client, as far as the view has come.
+    virtual std::optional<Subscription> find(const core::Uaid& uaid,
+                                             const core::ChannelId& channel) const = 0;
+    virtual std::optional<StoredClient> client(const core::Uaid& uaid) const = 0;
+    virtual std::vector<core::ChannelId> channels(const core::Uaid& uaid) const = 0;
+    virtual std::string digest() const = 0;
+};
+
+struct SubscriptionStoreOptions {
+    std::filesystem::path directory;
+    std::string log_id;
+    core::Partition partitions = 0;
+    std::size_t cache_bytes = 64U << 20;
+    std::size_t write_buffer_bytes = 16U << 20;
+};
+
+core::Result<std::unique_ptr<SubscriptionStore>> open_subscription_store(
+    const SubscriptionStoreOptions& options);
+
+}  // namespace beckon::store
