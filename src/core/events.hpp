@@ -44,8 +44,8 @@ enum class FinishReason : std::uint8_t { acked, expired, replaced, dropped, dele
 std::string_view to_string(FinishReason reason);
 std::optional<FinishReason> parse_finish_reason(std::string_view text);
 
-/// beckon.notification.finished.v1: a tombstone. Compaction may hand it over without its headers'
-/// meaning changed: only the key matters to a fold.
+/// beckon.notification.finished.v1: a tombstone. Only its key matters to a fold, as to compaction;
+/// one without a reason that we know decodes as `dropped`.
 struct NotificationFinished {
     Uaid uaid;
     MessageKey key;
