@@ -1,1 +1,176 @@
 #include "cluster/partition_lease.hpp"
+
+#include "cluster/ownership.hpp"
+#include "core/assert.hpp"
+#include "core/codec.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace beckon::cluster {
+
+using core::Fault;
+using log::Topic;
+
+struct PartitionLease::Impl : std::enable_shared_from_this<Impl> {
+    Impl(core::Partition p, core::NodeId n, std::string r, log::Publisher& pub, Events e)
+        : partition(p),
+          node(std::move(n)),
+          role(std::move(r)),
+          publisher(pub),
+          events(std::move(e)) {}
+
+    const core::Partition partition;
+    const core::NodeId node;
+    const std::string role;
+    log::Publisher& publisher;
+    const Events events;
+
+    State state = State::following;
+    core::Epoch epoch = 0;    ///< of the last claim
+    core::Epoch highest = 0;  ///< seen, by anybody
+    /// Who was first in `subscriptions`, by epoch; those below `highest` matter no more.
+    std::map<core::Epoch, std::string> winner;
+    /// Leases that were read and not removed since: topic, epoch, node.
+    std::set<std::tuple<Topic, core::Epoch, std::string>> standing;
+
+    void announce();
+    void publish_lease(Topic topic);
+    /// A report counts only for the claim that it was made for.
+    void reported(core::Epoch of, const core::Result<log::Appended>& result, void (Impl::*next)());
+    void lease_in_subscriptions() { publish_lease(Topic::kSubscriptions); }
+    void nothing_more() {}
+    void lose(core::Error why);
+    void remember(Topic topic, const core::Lease& lease);
+    void remove(Topic topic, core::Epoch of, const std::string& holder);
+    void clear_lower();
+};
+
+void PartitionLease::Impl::announce() {
+    publisher.publish({Topic::kOwnership, 0}, encode(EpochRecord{role, partition, epoch, node}),
+                      [weak = weak_from_this(), of = epoch](const auto& result) {
+                          if (const auto self = weak.lock()) {
+                              self->reported(of, result, &Impl::lease_in_subscriptions);
+                          }
+                      });
+}
+
+void PartitionLease::Impl::publish_lease(Topic topic) {
+    const core::Lease lease{.epoch = epoch, .node = node.text, .role = role};
+    publisher.publish({topic, partition}, core::encode(lease),
+                      [weak = weak_from_this(), of = epoch](const auto& result) {
+                          if (const auto self = weak.lock()) {
+                              self->reported(of, result, &Impl::nothing_more);
+                          }
+                      });
+}
+
+void PartitionLease::Impl::reported(core::Epoch of, const core::Result<log::Appended>& result,
+                                    void (Impl::*next)()) {
+    const bool waiting = state == State::claiming || state == State::confirming;
+    if (of != epoch || !waiting) return;
+    if (result) {
+        (this->*next)();
+    } else {
+        lose(result.error());
+    }
+}
+
+void PartitionLease::Impl::lose(core::Error why) {
+    if (state == State::following) return;
+    state = State::following;
+    const auto keep = shared_from_this();  // the event may destroy the lease
+    events.lost(why);
+}
+
+void PartitionLease::Impl::remember(Topic topic, const core::Lease& lease) {
+    std::tuple key{topic, lease.epoch, std::string{lease.node}};
+    if (lease.removed) {
+        standing.erase(key);
+    } else {
+        standing.insert(std::move(key));
+    }
+}
+
+void PartitionLease::Impl::remove(Topic topic, core::Epoch of, const std::string& holder) {
+    // A failure leaves it standing here, for the next holder to clear.
+    publisher.publish(
+        {topic, partition},
+        core::encode(core::Lease{.epoch = of, .node = holder, .role = role, .removed = true}),
+        [](const auto&) {});
+}
+
+void PartitionLease::Impl::clear_lower() {
+    for (const auto& [topic, of, holder] : standing) {
+        if (of < epoch) remove(topic, of, holder);
+    }
+}
+
+PartitionLease::PartitionLease(core::Partition partition, core::NodeId node, std::string role,
+                               log::Publisher& publisher, Events events)
+    : impl_(std::make_shared<Impl>(partition, std::move(node), std::move(role), publisher,
+                                   std::move(events))) {}
+
+PartitionLease::~PartitionLease() { impl_->state = State::following; }
+
+void PartitionLease::claim(core::Epoch floor) {
+    BECKON_ASSERT(impl_->state == State::following, "one claim at a time");
+    impl_->epoch = std::max({impl_->highest, impl_->epoch, floor}) + 1;
+    impl_->state = State::claiming;
+    impl_->announce();
+}
+
+void PartitionLease::read(Topic topic, core::Offset /*offset*/, const core::Lease& lease) {
+    const auto impl = impl_;
+    if (!lease.removed && lease.role != impl->role) return;  // another role's, with its own epochs
+    impl->remember(topic, lease);
+    if (lease.removed) return;
+    impl->highest = std::max(impl->highest, lease.epoch);
+    if (topic == Topic::kSubscriptions) {
+        impl->winner.try_emplace(lease.epoch, lease.node);
+        impl->winner.erase(impl->winner.begin(), impl->winner.lower_bound(impl->highest));
+    }
+    if (impl->state == State::following) return;
+
+    if (lease.epoch > impl->epoch) {
+        impl->lose({Fault::conflict, "node " + std::string{lease.node} + " holds epoch " +
+                                         std::to_string(lease.epoch)});
+        return;
+    }
+    if (lease.epoch < impl->epoch) {  // late, of a candidate that is out
+        if (impl->state == State::serving)
+            impl->remove(topic, lease.epoch, std::string{lease.node});
+        return;
+    }
+    if (topic == Topic::kSubscriptions && impl->state == State::claiming) {
+        if (impl->winner.at(lease.epoch) != impl->node.text) {
+            impl->lose({Fault::conflict, "node " + std::string{lease.node} +
+                                             " was first in epoch " + std::to_string(lease.epoch)});
+            return;
+        }
+        impl->state = State::confirming;
+        impl->publish_lease(Topic::kNotifications);
+        return;
+    }
+    if (topic == Topic::kNotifications && impl->state == State::confirming &&
+        lease.node == impl->node.text) {
+        impl->state = State::serving;
+        impl->clear_lower();
+        impl->events.serving(impl->epoch);
+    }
+}
+
+void PartitionLease::release() { impl_->state = State::following; }
+
+PartitionLease::State PartitionLease::state() const { return impl_->state; }
+
+core::Epoch PartitionLease::epoch() const { return impl_->epoch; }
+
+core::Epoch PartitionLease::highest_seen() const { return impl_->highest; }
+
+}  // namespace beckon::cluster

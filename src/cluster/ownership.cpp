@@ -1,0 +1,170 @@
+#include "cluster/ownership.hpp"
+
+#include "core/codec.hpp"
+
+#include <array>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::cluster {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kClaimType = "beckon.lease.v1";
+constexpr std::string_view kPlacementType = "beckon.placement.v1";
+constexpr std::string_view kEpochType = "beckon.epoch.v1";
+constexpr std::string_view kNodeType = "beckon.node.v1";
+constexpr std::string_view kController = "controller";
+constexpr std::size_t kEpochDigits = 20;
+
+core::Record record(std::string key, std::string_view type, std::optional<Json> value) {
+    core::Record out{.key = std::move(key), .value = std::nullopt, .headers = {}};
+    out.headers.push_back({core::header::kSpecVersion, "1.0"});
+    out.headers.push_back({core::header::kType, std::string{type}});
+    if (value) {
+        out.headers.push_back({core::header::kContentType, "application/json"});
+        out.value = value->dump();
+    }
+    return out;
+}
+
+std::string padded(core::Epoch epoch) {
+    const auto digits = std::to_string(epoch);
+    return std::string(kEpochDigits - digits.size(), '0') + digits;
+}
+
+template <class Int>
+std::optional<Int> number(std::string_view text) {
+    Int out = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return out;
+}
+
+/// The parts of a key between slashes, at most four.
+struct KeyParts {
+    std::array<std::string_view, 4> part;
+    std::size_t count = 0;
+
+    explicit KeyParts(std::string_view key) {
+        while (count < part.size()) {
+            const auto slash = key.find('/');
+            part[count++] = key.substr(0, slash);
+            if (slash == std::string_view::npos) return;
+            key.remove_prefix(slash + 1);
+        }
+        count = part.size() + 1;  // too many
+    }
+};
+
+UnknownOwnership unknown(std::string_view key, std::string_view why) {
+    return {std::string{why} + " in the record " + std::string{key}};
+}
+
+OwnershipEvent decode_claim(const core::RecordView& view, const KeyParts& key) {
+    const auto epoch = number<core::Epoch>(key.part[2]);
+    if (!epoch) return unknown(view.key, "no epoch");
+    return ControllerClaim{.role = std::string{key.part[1]},
+                           .epoch = *epoch,
+                           .node = {std::string{key.part[3]}},
+                           .removed = !view.value};
+}
+
+/// The value as an object, empty if there is none to read.
+Json object_of(const core::RecordView& view) {
+    if (!view.value) return Json::value_t::discarded;
+    return Json::parse(*view.value, nullptr, false);
+}
+
+OwnershipEvent decode_node(const core::RecordView& view, const KeyParts& key) {
+    NodeRecord out{.role = std::string{key.part[0]},
+                   .node = {std::string{key.part[2]}},
+                   .link_url = {},
+                   .ready = {},
+                   .removed = !view.value};
+    if (out.removed) return out;
+    const auto json = object_of(view);
+    if (!json.is_object()) return unknown(view.key, "no JSON object");
+    out.link_url = json.value("link_url", "");
+    for (const auto& p : json.value("ready", Json::array())) {
+        if (p.is_number_integer()) out.ready.insert(p.get<core::Partition>());
+    }
+    return out;
+}
+
+OwnershipEvent decode_epoch(const core::RecordView& view, const KeyParts& key) {
+    const auto partition = number<core::Partition>(key.part[2]);
+    const auto json = object_of(view);
+    if (!partition || !json.is_object()) return unknown(view.key, "no partition or JSON object");
+    return EpochRecord{.role = std::string{key.part[0]},
+                       .partition = *partition,
+                       .epoch = json.value("epoch", core::Epoch{0}),
+                       .node = {json.value("node", "")}};
+}
+
+OwnershipEvent decode_placement(const core::RecordView& view, const KeyParts& key) {
+    const auto partition = number<core::Partition>(key.part[1]);
+    const auto json = object_of(view);
+    if (!partition || !json.is_object()) return unknown(view.key, "no partition or JSON object");
+    PlacementRecord out{.role = std::string{key.part[0]},
+                        .partition = *partition,
+                        .home = {json.value("home", "")},
+                        .standbys = {},
+                        .epoch = json.value("epoch", core::Epoch{0})};
+    for (const auto& node : json.value("standbys", Json::array())) {
+        if (node.is_string()) out.standbys.push_back({node.get<std::string>()});
+    }
+    return out;
+}
+
+}  // namespace
+
+core::Record encode(const ControllerClaim& claim) {
+    auto key = std::string{kController} + '/' + claim.role + '/' + padded(claim.epoch) + '/' +
+               claim.node.text;
+    if (claim.removed) return record(std::move(key), kClaimType, std::nullopt);
+    return record(std::move(key), kClaimType,
+                  Json{{"epoch", claim.epoch}, {"node", claim.node.text}, {"role", claim.role}});
+}
+
+core::Record encode(const PlacementRecord& placement) {
+    auto standbys = Json::array();
+    for (const auto& node : placement.standbys) standbys.push_back(node.text);
+    return record(placement.role + '/' + std::to_string(placement.partition), kPlacementType,
+                  Json{{"home", placement.home.text},
+                       {"standbys", std::move(standbys)},
+                       {"epoch", placement.epoch}});
+}
+
+core::Record encode(const EpochRecord& epoch) {
+    return record(epoch.role + "/epoch/" + std::to_string(epoch.partition), kEpochType,
+                  Json{{"epoch", epoch.epoch}, {"node", epoch.node.text}});
+}
+
+core::Record encode(const NodeRecord& node) {
+    auto key = node.role + "/node/" + node.node.text;
+    if (node.removed) return record(std::move(key), kNodeType, std::nullopt);
+    auto ready = Json::array();
+    for (const auto p : node.ready) ready.push_back(p);
+    return record(std::move(key), kNodeType,
+                  Json{{"link_url", node.link_url}, {"ready", std::move(ready)}});
+}
+
+OwnershipEvent decode_ownership(const core::RecordView& view) try {
+    if (core::is_control_key(view.key)) return OwnershipMark{};
+    const KeyParts key{view.key};
+    if (key.count == 4 && key.part[0] == kController) return decode_claim(view, key);
+    if (key.count == 3 && key.part[1] == "node") return decode_node(view, key);
+    if (key.count == 3 && key.part[1] == "epoch") return decode_epoch(view, key);
+    if (key.count == 2) return decode_placement(view, key);
+    return unknown(view.key, "a key of no known form");
+} catch (const Json::exception&) {
+    return unknown(view.key, "a field of another type");  // value() throws on a mistyped member
+}
+
+}  // namespace beckon::cluster

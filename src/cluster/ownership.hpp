@@ -1,0 +1,83 @@
+#pragma once
+
+#include "core/ids.hpp"
+#include "core/partition.hpp"
+#include "core/record.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+/// The records of the log topic `ownership` (DESIGN §3 "Topics", decision 0020):
+///
+///   controller/<role>/<epoch, 20 digits>/<node>   a claim to be the role's controller
+///   <role>/<p>                                    placement of a partition
+///   <role>/epoch/<p>                              a lease epoch that somebody is about to claim
+///   <role>/node/<node>                            a node: its link URL, what it is ready for
+///   !mark/<node>                                  a mark
+///
+/// Pure functions, any thread.
+namespace beckon::cluster {
+
+struct ControllerClaim {
+    std::string role;
+    core::Epoch epoch = 0;
+    core::NodeId node;
+    bool removed = false;  ///< a tombstone: the winner clears claims of lower epochs
+    bool operator==(const ControllerClaim&) const = default;
+};
+
+struct PlacementRecord {
+    std::string role;
+    core::Partition partition = 0;
+    core::NodeId home;
+    std::vector<core::NodeId> standbys;
+    core::Epoch epoch = 0;  ///< of the controller that decided it
+    bool operator==(const PlacementRecord&) const = default;
+};
+
+/// Written before the lease of that epoch, so that whoever has read `ownership` up to a mark knows
+/// an epoch at least as high as any lease in the log. (A fold that goes on from its checkpoint does
+/// not read the leases before it again.)
+struct EpochRecord {
+    std::string role;
+    core::Partition partition = 0;
+    core::Epoch epoch = 0;
+    core::NodeId node;
+    bool operator==(const EpochRecord&) const = default;
+};
+
+struct NodeRecord {
+    std::string role;
+    core::NodeId node;
+    std::string link_url;
+    std::set<core::Partition> ready;
+    bool removed = false;  ///< a tombstone: the node is gone
+    bool operator==(const NodeRecord&) const = default;
+};
+
+/// A key or value that this build does not know; skipped.
+struct UnknownOwnership {
+    std::string why;
+    bool operator==(const UnknownOwnership&) const = default;
+};
+
+/// Marks: nothing to fold.
+struct OwnershipMark {
+    bool operator==(const OwnershipMark&) const = default;
+};
+
+using OwnershipEvent = std::variant<ControllerClaim, PlacementRecord, EpochRecord, NodeRecord,
+                                    OwnershipMark, UnknownOwnership>;
+
+core::Record encode(const ControllerClaim& claim);
+core::Record encode(const PlacementRecord& placement);
+core::Record encode(const EpochRecord& epoch);
+core::Record encode(const NodeRecord& node);
+
+OwnershipEvent decode_ownership(const core::RecordView& record);
+
+}  // namespace beckon::cluster
