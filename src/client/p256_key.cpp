@@ -1,0 +1,188 @@
+#include "client/p256_key.hpp"
+
+#include "core/assert.hpp"
+
+#include <array>
+#include <memory>
+
+#include <openssl/bio.h>
+#include <openssl/bn.h>
+#include <openssl/core_names.h>
+#include <openssl/ec.h>
+#include <openssl/ecdsa.h>
+#include <openssl/evp.h>
+#include <openssl/obj_mac.h>
+#include <openssl/param_build.h>
+#include <openssl/pem.h>
+
+namespace beckon::client {
+
+namespace {
+
+/// Our own input to OpenSSL is right by construction; if not, nothing may go on.
+void must(bool ok) { BECKON_ASSERT(ok, "OpenSSL refused what it must take"); }
+
+template <auto Destroy>
+struct Deleter {
+    template <class T>
+    void operator()(T* p) const noexcept {
+        Destroy(p);
+    }
+};
+template <class T, auto Destroy>
+using Owned = std::unique_ptr<T, Deleter<Destroy>>;
+
+using Key = Owned<EVP_PKEY, EVP_PKEY_free>;
+using KeyContext = Owned<EVP_PKEY_CTX, EVP_PKEY_CTX_free>;
+using DigestContext = Owned<EVP_MD_CTX, EVP_MD_CTX_free>;
+using Number = Owned<BIGNUM, BN_clear_free>;
+using Group = Owned<EC_GROUP, EC_GROUP_free>;
+using Point = Owned<EC_POINT, EC_POINT_free>;
+using ParamBuilder = Owned<OSSL_PARAM_BLD, OSSL_PARAM_BLD_free>;
+using Params = Owned<OSSL_PARAM, OSSL_PARAM_free>;
+using Signature = Owned<ECDSA_SIG, ECDSA_SIG_free>;
+using Bio = Owned<BIO, BIO_free_all>;
+
+const unsigned char* bytes_of(std::string_view text) {
+    return reinterpret_cast<const unsigned char*>(text.data());
+}
+unsigned char* bytes_of(std::string& text) { return reinterpret_cast<unsigned char*>(text.data()); }
+
+/// Key from its point and, if there is one, its scalar. Null if OpenSSL finds them unsound.
+Key make_key(std::string_view point, const BIGNUM* scalar) {
+    const ParamBuilder builder{OSSL_PARAM_BLD_new()};
+    OSSL_PARAM_BLD_push_utf8_string(builder.get(), OSSL_PKEY_PARAM_GROUP_NAME, "prime256v1", 0);
+    OSSL_PARAM_BLD_push_octet_string(builder.get(), OSSL_PKEY_PARAM_PUB_KEY, point.data(),
+                                     point.size());
+    if (scalar) OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_PRIV_KEY, scalar);
+    const Params params{OSSL_PARAM_BLD_to_param(builder.get())};
+    const KeyContext context{EVP_PKEY_CTX_new_from_name(nullptr, "EC", nullptr)};
+    EVP_PKEY* key = nullptr;
+    EVP_PKEY_fromdata_init(context.get());
+    EVP_PKEY_fromdata(context.get(), &key, scalar ? EVP_PKEY_KEYPAIR : EVP_PKEY_PUBLIC_KEY,
+                      params.get());
+    return Key{key};
+}
+
+Key public_key(std::string_view point) {
+    if (point.size() != kPointBytes || point.front() != 0x04) return nullptr;
+    return make_key(point, nullptr);
+}
+
+std::string scalar_of(const EVP_PKEY* key) {
+    BIGNUM* raw = nullptr;
+    must(EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_PRIV_KEY, &raw) == 1);
+    const Number number{raw};
+    std::string out(kScalarBytes, '\0');
+    must(BN_bn2binpad(raw, bytes_of(out), kScalarBytes) == kScalarBytes);
+    return out;
+}
+
+std::string point_of_scalar(const BIGNUM* scalar) {
+    const Group group{EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1)};
+    const Point point{EC_POINT_new(group.get())};
+    must(EC_POINT_mul(group.get(), point.get(), scalar, nullptr, nullptr, nullptr) == 1);
+    std::string out(kPointBytes, '\0');
+    EC_POINT_point2oct(group.get(), point.get(), POINT_CONVERSION_UNCOMPRESSED, bytes_of(out),
+                       out.size(), nullptr);
+    return out;
+}
+
+bool in_range(const BIGNUM* scalar) {
+    const Group group{EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1)};
+    return !BN_is_zero(scalar) && BN_cmp(scalar, EC_GROUP_get0_order(group.get())) < 0;
+}
+
+}  // namespace
+
+struct P256Key::Handle {
+    Key key;
+};
+
+P256Key::P256Key(std::shared_ptr<const Handle> handle, std::string public_point,
+                 std::string private_scalar)
+    : handle_(std::move(handle)),
+      public_point_(std::move(public_point)),
+      private_scalar_(std::move(private_scalar)) {}
+
+P256Key P256Key::generate() {
+    const Key key{EVP_EC_gen("prime256v1")};
+    must(key != nullptr);
+    return *from_private(scalar_of(key.get()));
+}
+
+Result<P256Key> P256Key::from_private(std::string_view scalar) {
+    if (scalar.size() != kScalarBytes) {
+        return core::fail(core::Fault::invalid, "a P-256 private key has 32 bytes, this one has " +
+                                                    std::to_string(scalar.size()));
+    }
+    const Number number{BN_bin2bn(bytes_of(scalar), kScalarBytes, nullptr)};
+    if (!in_range(number.get())) {
+        return core::fail(core::Fault::invalid, "the P-256 private key is out of range");
+    }
+    std::string point = point_of_scalar(number.get());
+    auto handle = std::make_shared<Handle>();
+    handle->key = make_key(point, number.get());
+    must(handle->key != nullptr);
+    return P256Key{std::move(handle), std::move(point), std::string{scalar}};
+}
+
+Result<P256Key> P256Key::from_pem(std::string_view pem) {
+    const Bio bio{BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()))};
+    const Key key{PEM_read_bio_PrivateKey(bio.get(), nullptr, nullptr, nullptr)};
+    std::array<char, 64> curve{};
+    if (!key || EVP_PKEY_get_group_name(key.get(), curve.data(), curve.size(), nullptr) != 1 ||
+        std::string_view{curve.data()} != "prime256v1") {
+        return core::fail(core::Fault::invalid, "not a PEM private key on the curve P-256");
+    }
+    return from_private(scalar_of(key.get()));
+}
+
+Result<std::string> P256Key::agree(std::string_view peer_point) const {
+    const Key peer = public_key(peer_point);
+    if (!peer) return core::fail(core::Fault::invalid, "not an uncompressed P-256 point");
+    const KeyContext context{EVP_PKEY_CTX_new(handle_->key.get(), nullptr)};
+    std::string secret(kScalarBytes, '\0');
+    std::size_t length = secret.size();
+    if (EVP_PKEY_derive_init(context.get()) != 1 ||
+        EVP_PKEY_derive_set_peer(context.get(), peer.get()) != 1 ||
+        EVP_PKEY_derive(context.get(), bytes_of(secret), &length) != 1 || length != secret.size()) {
+        return core::fail(core::Fault::invalid, "ECDH failed with that public key");
+    }
+    return secret;
+}
+
+std::string P256Key::sign(std::string_view text) const {
+    const DigestContext context{EVP_MD_CTX_new()};
+    std::array<unsigned char, 80> der{};
+    std::size_t length = der.size();
+    must(EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, handle_->key.get()) ==
+         1);
+    must(EVP_DigestSign(context.get(), der.data(), &length, bytes_of(text), text.size()) == 1);
+    const unsigned char* cursor = der.data();
+    const Signature signature{d2i_ECDSA_SIG(nullptr, &cursor, static_cast<long>(length))};
+    must(signature != nullptr);
+    std::string out(kEs256Bytes, '\0');
+    BN_bn2binpad(ECDSA_SIG_get0_r(signature.get()), bytes_of(out), kScalarBytes);
+    BN_bn2binpad(ECDSA_SIG_get0_s(signature.get()), bytes_of(out) + kScalarBytes, kScalarBytes);
+    return out;
+}
+
+bool verify_es256(std::string_view public_point, std::string_view text,
+                  std::string_view signature) {
+    const Key key = public_key(public_point);
+    if (!key || signature.size() != kEs256Bytes) return false;
+    const Signature parsed{ECDSA_SIG_new()};
+    ECDSA_SIG_set0(parsed.get(), BN_bin2bn(bytes_of(signature), kScalarBytes, nullptr),
+                   BN_bin2bn(bytes_of(signature) + kScalarBytes, kScalarBytes, nullptr));
+    std::array<unsigned char, 80> der{};
+    unsigned char* cursor = der.data();
+    const int length = i2d_ECDSA_SIG(parsed.get(), &cursor);
+    const DigestContext context{EVP_MD_CTX_new()};
+    return length > 0 &&
+           EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr, key.get()) == 1 &&
+           EVP_DigestVerify(context.get(), der.data(), static_cast<std::size_t>(length),
+                            bytes_of(text), text.size()) == 1;
+}
+
+}  // namespace beckon::client

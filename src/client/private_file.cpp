@@ -1,0 +1,79 @@
+#include "client/private_file.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace beckon::client {
+
+namespace {
+
+constexpr std::size_t kFileBytesMax = 16U << 20;
+
+/// Closes what it holds.
+struct Descriptor {
+    int fd;
+    explicit Descriptor(int opened) : fd(opened) {}
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor() {
+        if (fd >= 0) ::close(fd);
+    }
+};
+
+bool write_all(int fd, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t n = ::write(fd, text.data(), text.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        text.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return true;
+}
+
+std::string because(const std::string& what) { return what + ": " + std::strerror(errno); }
+
+}  // namespace
+
+core::Result<void> write_private_file(const std::filesystem::path& file, std::string_view text) {
+    const std::string temporary = file.string() + ".new";
+    {
+        const Descriptor out{
+            ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
+        if (out.fd < 0 || ::fchmod(out.fd, 0600) != 0 || !write_all(out.fd, text) ||
+            ::fsync(out.fd) != 0) {
+            return core::fail(core::Fault::unavailable, because("cannot write " + temporary));
+        }
+    }
+    if (::rename(temporary.c_str(), file.c_str()) != 0) {
+        return core::fail(core::Fault::unavailable, because("cannot write " + file.string()));
+    }
+    return {};
+}
+
+core::Result<std::string> read_text_file(const std::filesystem::path& file) {
+    const Descriptor in{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (in.fd < 0) {
+        const auto fault = errno == ENOENT ? core::Fault::not_found : core::Fault::unavailable;
+        return core::fail(fault, because("cannot read " + file.string()));
+    }
+    std::string text;
+    char piece[16'384];
+    for (;;) {
+        const ssize_t n = ::read(in.fd, piece, sizeof piece);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            return core::fail(core::Fault::unavailable, because("cannot read " + file.string()));
+        }
+        if (n == 0) return text;
+        if (text.size() + static_cast<std::size_t>(n) > kFileBytesMax) {
+            return core::fail(core::Fault::too_large, file.string() + " has more than 16 MB");
+        }
+        text.append(piece, static_cast<std::size_t>(n));
+    }
+}
+
+}  // namespace beckon::client
