@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Fetches the jars of Apache Kafka from Maven Central into a cache outside the tree, and prints
+# where they are. At once when they are already there.
+#
+# Cache: $BECKON_KAFKA, or ${XDG_CACHE_HOME:-~/.cache}/beckon/kafka-4.3.1
+set -euo pipefail
+cd "$(dirname "$0")"
+
+readonly HOME_OF_KAFKA="${BECKON_KAFKA:-${XDG_CACHE_HOME:-$HOME/.cache}/beckon/kafka-4.3.1}"
+# Names the pom.xml that the jars were fetched for: a changed one fetches again.
+readonly COMPLETE="$HOME_OF_KAFKA/.complete-$(sha256sum <pom.xml | cut -c1-16)"
+
+if [[ ! -e "$COMPLETE" ]]; then
+    command -v mvn >/dev/null || { echo "fetch.sh: Maven is missing (Debian: apt-get install maven)" >&2; exit 1; }
+    echo "==> fetching Apache Kafka 4.3.1 (44 MB of jars) from Maven Central to $HOME_OF_KAFKA" >&2
+    mkdir -p "$(dirname "$HOME_OF_KAFKA")"
+    # Of two at a time, one fetches and the other finds it done.
+    exec 9>"$HOME_OF_KAFKA.lock"
+    flock 9
+fi
+if [[ ! -e "$COMPLETE" ]]; then
+    # Into a directory of our own first: a fetch that was interrupted must not look complete.
+    part="$(mktemp -d "$HOME_OF_KAFKA.XXXXXX")"
+    trap 'rm -rf "$part"' EXIT
+    # Maven reports to standard output, which is for the answer; quiet unless it fails.
+    report="$(mvn -B -q -f pom.xml dependency:copy-dependencies -DincludeScope=runtime \
+        -DoutputDirectory="$part" 2>&1)" || { printf '%s\n' "$report" >&2; exit 1; }
+    chmod 755 "$part"
+    touch "$part/$(basename "$COMPLETE")"
+    rm -rf "$HOME_OF_KAFKA"
+    mv -T "$part" "$HOME_OF_KAFKA"
+    trap - EXIT
+fi
+echo "$HOME_OF_KAFKA"

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# start.sh DIRECTORY PORT [CONTROLLER_PORT]
+#
+# Starts one Kafka broker (KRaft, combined mode) on 127.0.0.1 in the foreground. Its data stands in
+# DIRECTORY; a second start goes on with it. CONTROLLER_PORT is PORT+1 unless given. For
+# development, tests and measuring, not for production: one node, no replication.
+#
+# Environment: BECKON_KAFKA_JIT=full for measuring (the default starts faster and runs slower);
+# BECKON_KAFKA as fetch.sh has it; JAVA (default: java).
+set -euo pipefail
+
+readonly HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+die() { echo "start.sh: $*" >&2; exit 1; }
+
+(($# == 2 || $# == 3)) || die "usage: start.sh DIRECTORY PORT [CONTROLLER_PORT]"
+readonly DIRECTORY="$1" PORT="$2" CONTROLLER_PORT="${3:-$(($2 + 1))}" JAVA="${JAVA:-java}"
+for port in "$PORT" "$CONTROLLER_PORT"; do
+    # From 32768 on the kernel gives ports to outgoing connections: one may hold ours.
+    [[ "$port" =~ ^[0-9]+$ ]] && ((port >= 1024 && port < 32768)) ||
+        die "'$port' is not a port from 1024 to 32767"
+done
+command -v "$JAVA" >/dev/null || die "Java 17 or newer is missing (Debian: openjdk-17-jre-headless)"
+
+libs="$("$HERE/fetch.sh")"
+mkdir -p "$DIRECTORY"
+readonly PROPERTIES="$DIRECTORY/server.properties"
+cat >"$PROPERTIES" <<END
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:$CONTROLLER_PORT
+listeners=PLAINTEXT://127.0.0.1:$PORT,CONTROLLER://127.0.0.1:$CONTROLLER_PORT
+advertised.listeners=PLAINTEXT://127.0.0.1:$PORT
+inter.broker.listener.name=PLAINTEXT
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+log.dirs=$DIRECTORY/data
+auto.create.topics.enable=false
+default.replication.factor=1
+min.insync.replicas=1
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=4
+group.initial.rebalance.delay.ms=0
+group.min.session.timeout.ms=500
+num.network.threads=2
+num.io.threads=4
+# The default takes 145 MB.
+log.cleaner.dedupe.buffer.size=8388608
+# A broker that was killed is taken back after a second instead of nine.
+broker.session.timeout.ms=1000
+broker.heartbeat.interval.ms=200
+# Compaction and retention act while a test looks on.
+log.cleaner.backoff.ms=200
+log.retention.check.interval.ms=1000
+log.segment.delete.delay.ms=0
+log.initial.task.delay.ms=0
+END
+
+jvm=(-XX:+UseSerialGC -Xshare:auto -Djava.awt.headless=true
+    "-Dlog4j2.configurationFile=$HERE/log4j2.xml")
+if [[ ! -e "$DIRECTORY/data/meta.properties" ]]; then
+    # 22 characters of base64 = 16 bytes; the first is not '-', the last has no stray bits.
+    id="B$(head -c 64 /dev/urandom | base64 -w0 | tr -d '+/=' | cut -c1-20)A"
+    "$JAVA" -Xmx128m -XX:TieredStopAtLevel=1 "${jvm[@]}" -cp "$libs/*" \
+        kafka.tools.StorageTool format --ignore-formatted -t "$id" -c "$PROPERTIES" >/dev/null
+fi
+
+heap=(-Xms64m -Xmx256m -XX:TieredStopAtLevel=1)
+[[ "${BECKON_KAFKA_JIT:-fast-start}" == full ]] && heap=(-Xms256m -Xmx512m)
+exec "$JAVA" "${heap[@]}" "${jvm[@]}" -cp "$libs/*" kafka.Kafka "$PROPERTIES"
