@@ -23,20 +23,22 @@ std::optional<Urgency> parse_urgency(std::string_view text);
 
 /// beckon.notification.accepted.v1: the endpoint accepted a message.
 struct NotificationAccepted {
-    Uaid uaid;
-    MessageKey key;
-    std::string_view message_id;  ///< ce_id = Location tail = `version`; never recomputed (FORMATS)
-    ChannelId channel;
+    Uaid uaid{};
+    MessageKey key{};
+    /// ce_id = Location tail = `version`; never recomputed (FORMATS).
+    std::string_view message_id{};
+    ChannelId channel{};
     std::uint32_t ttl_s = 0;
-    std::optional<std::string_view> topic;       ///< RFC 8030 §5.4
-    std::optional<Urgency> urgency;              ///< absent: the sender gave none
-    std::optional<std::string_view> encoding;    ///< Content-Encoding; absent without a body
-    std::optional<std::string_view> encryption;  ///< normalised header texts (http-api.md §3.6)
-    std::optional<std::string_view> crypto_key;
-    std::optional<std::string_view> reliability_id;
-    std::optional<std::string_view> traceparent;
-    std::string_view source;  ///< node id of the endpoint
-    std::string_view body;    ///< raw bytes as sent, may be empty
+    std::optional<std::string_view> topic{};       ///< RFC 8030 §5.4
+    std::optional<Urgency> urgency{};              ///< absent: the sender gave none
+    std::optional<std::string_view> encoding{};    ///< Content-Encoding; absent without a body
+    std::optional<std::string_view> encryption{};  ///< normalised header texts (http-api.md §3.6)
+    std::optional<std::string_view> crypto_key{};
+    std::optional<std::string_view> reliability_id{};
+    std::optional<std::string_view> traceparent{};
+    std::string_view source{};  ///< node id of the endpoint
+    std::string_view body{};    ///< raw bytes as sent, may be empty
+    bool operator==(const NotificationAccepted&) const = default;
 };
 
 /// Why a message is finished (`ce_reason`).
@@ -47,10 +49,11 @@ std::optional<FinishReason> parse_finish_reason(std::string_view text);
 /// beckon.notification.finished.v1: a tombstone. Only its key matters to a fold, as to compaction;
 /// one without a reason that we know decodes as `dropped`.
 struct NotificationFinished {
-    Uaid uaid;
-    MessageKey key;
+    Uaid uaid{};
+    MessageKey key{};
     FinishReason reason = FinishReason::acked;
-    std::string_view source;
+    std::string_view source{};
+    bool operator==(const NotificationFinished&) const = default;
 };
 
 /// Orders the writes to one key of `subscriptions`: the greater (epoch, seq) wins (DESIGN §5).
@@ -67,53 +70,60 @@ std::optional<RouterType> parse_router_type(std::string_view text);
 
 /// beckon.client.v1: key <uaid>.
 struct ClientRecorded {
-    Uaid uaid;
+    Uaid uaid{};
     RouterType router_type = RouterType::webpush;
-    std::optional<std::string_view> router_data;  ///< JSON object as text, bridged clients only
+    std::optional<std::string_view> router_data{};  ///< JSON object as text, bridged clients only
     Timestamp created{};
     Timestamp last_seen{};
-    std::optional<WriteStamp> stamp;
+    std::optional<WriteStamp> stamp{};
+    bool operator==(const ClientRecorded&) const = default;
 };
 
 /// beckon.client.v1 with a null value: purged, reset or deleted. Its channels are dead from here
 /// on.
 struct ClientRemoved {
-    Uaid uaid;
-    std::optional<WriteStamp> stamp;
+    Uaid uaid{};
+    std::optional<WriteStamp> stamp{};
+    bool operator==(const ClientRemoved&) const = default;
 };
 
 /// beckon.channel.v1: key <uaid>/<chid>. Published after its client's record.
 struct ChannelRecorded {
-    Uaid uaid;
-    ChannelId channel;
+    Uaid uaid{};
+    ChannelId channel{};
     Timestamp created{};
-    std::optional<std::string_view> vapid_sha256;  ///< hex, 64 characters
-    std::optional<WriteStamp> stamp;
+    std::optional<std::string_view> vapid_sha256{};  ///< hex, 64 characters
+    std::optional<WriteStamp> stamp{};
+    bool operator==(const ChannelRecorded&) const = default;
 };
 
 /// beckon.channel.v1 with a null value.
 struct ChannelRemoved {
-    Uaid uaid;
-    ChannelId channel;
-    std::optional<WriteStamp> stamp;
+    Uaid uaid{};
+    ChannelId channel{};
+    std::optional<WriteStamp> stamp{};
+    bool operator==(const ChannelRemoved&) const = default;
 };
 
 /// beckon.mark.v1: `!mark/<node>`; proves to its writer what it has seen (DESIGN §3).
 struct Mark {
-    std::string_view node;
+    std::string_view node{};
+    bool operator==(const Mark&) const = default;
 };
 
 /// beckon.lease.v1: `!lease/<epoch, 20 digits>/<node>`, in `ownership` `controller/<epoch>/<node>`.
 struct Lease {
     Epoch epoch = 0;
-    std::string_view node;
-    std::string_view role;  ///< "edge", "retry", …
-    bool removed = false;   ///< a tombstone: the winner clears leases of lower epochs
+    std::string_view node{};
+    std::string_view role{};  ///< "edge", "retry", …
+    bool removed = false;     ///< a tombstone: the winner clears leases of lower epochs
+    bool operator==(const Lease&) const = default;
 };
 
 /// A record of a type or key form that this build does not know. Counted and skipped, never fatal.
 struct Unknown {
-    std::string_view why;
+    std::string_view why{};
+    bool operator==(const Unknown&) const = default;
 };
 
 using NotificationsEvent =

@@ -10,31 +10,58 @@ namespace {
 
 constexpr char kHex[] = "0123456789abcdef";
 
-int hex_value(char c, bool any_case) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (any_case && c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
+constexpr std::uint8_t kNoDigit = 0xff;
+
+/// Value of each hex digit; ids are read and written for every record, so no branches.
+struct DigitTable {
+    std::array<std::uint8_t, 256> values{};
+
+    constexpr explicit DigitTable(bool upper_case_too) {
+        values.fill(kNoDigit);
+        for (std::uint8_t i = 0; i < 16; ++i) {
+            values[static_cast<unsigned char>(kHex[i])] = i;
+            if (i >= 10 && upper_case_too) values['A' + i - 10] = i;
+        }
+    }
+    constexpr std::uint8_t operator[](char c) const {
+        return values[static_cast<unsigned char>(c)];
+    }
+};
+constexpr DigitTable kLowerCase{false};
+constexpr DigitTable kAnyCase{true};
+
+/// In the dashed form a dash stands before the bytes 4, 6, 8 and 10.
+constexpr bool dash_before(std::size_t byte) {
+    return byte == 4 || byte == 6 || byte == 8 || byte == 10;
 }
 
-bool is_dash_position(std::size_t i) { return i == 8 || i == 13 || i == 18 || i == 23; }
-
 /// Reads 32 digits, with dashes at the canonical places if `dashed`.
-std::optional<Bytes16> parse(std::string_view text, bool dashed, bool any_case) {
+std::optional<Bytes16> parse(std::string_view text, bool dashed, const DigitTable& table) {
     if (text.size() != (dashed ? 36U : 32U)) return std::nullopt;
-    Bytes16 out{};
-    std::size_t nibble = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (dashed && is_dash_position(i)) {
-            if (text[i] != '-') return std::nullopt;
-            continue;
-        }
-        const int value = hex_value(text[i], any_case);
-        if (value < 0) return std::nullopt;
-        out[nibble / 2] = static_cast<std::uint8_t>((out[nibble / 2] << 4) | value);
-        ++nibble;
+    Bytes16 out;
+    unsigned bad = 0;
+    const char* from = text.data();
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        if (dashed && dash_before(i)) bad |= *from++ != '-' ? 0xf0U : 0U;
+        const unsigned high = table[*from++];
+        const unsigned low = table[*from++];
+        bad |= high | low;
+        out[i] = static_cast<std::uint8_t>(high << 4 | low);
     }
+    if ((bad & 0xf0U) != 0) return std::nullopt;
     return out;
+}
+
+/// Writes 32 digits and the dashes if wanted.
+void append(std::string& out, const Bytes16& bytes, bool dashed) {
+    const std::size_t start = out.size();
+    out.resize(start + (dashed ? 36U : 32U));
+    char* to = out.data() + start;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        if (dashed && dash_before(i)) *to++ = '-';
+        *to++ = kHex[bytes[i] >> 4];
+        *to++ = kHex[bytes[i] & 15];
+    }
 }
 
 void fill_random(std::uint8_t* out, int size) {
@@ -44,47 +71,34 @@ void fill_random(std::uint8_t* out, int size) {
 
 }  // namespace
 
-void append_hex(std::string& out, const Bytes16& bytes) {
-    for (const auto byte : bytes) {
-        out.push_back(kHex[byte >> 4]);
-        out.push_back(kHex[byte & 15]);
-    }
-}
+void append_hex(std::string& out, const Bytes16& bytes) { append(out, bytes, false); }
+
+void append_dashed(std::string& out, const Bytes16& bytes) { append(out, bytes, true); }
 
 std::string to_hex(const Bytes16& bytes) {
     std::string out;
-    out.reserve(32);
     append_hex(out, bytes);
     return out;
 }
 
-void append_dashed(std::string& out, const Bytes16& bytes) {
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-        if (i == 4 || i == 6 || i == 8 || i == 10) out.push_back('-');
-        out.push_back(kHex[bytes[i] >> 4]);
-        out.push_back(kHex[bytes[i] & 15]);
-    }
-}
-
 std::string to_dashed(const Bytes16& bytes) {
     std::string out;
-    out.reserve(36);
     append_dashed(out, bytes);
     return out;
 }
 
-std::optional<Bytes16> parse_hex16(std::string_view text) { return parse(text, false, false); }
+std::optional<Bytes16> parse_hex16(std::string_view text) { return parse(text, false, kLowerCase); }
 
-std::optional<Bytes16> parse_dashed(std::string_view text) { return parse(text, true, false); }
+std::optional<Bytes16> parse_dashed(std::string_view text) { return parse(text, true, kLowerCase); }
 
 std::optional<Bytes16> parse_uuid(std::string_view text) {
     constexpr std::string_view kUrn = "urn:uuid:";
-    if (text.size() == 32) return parse(text, false, true);
+    if (text.size() == 32) return parse(text, false, kAnyCase);
     if (text.size() == 38 && text.front() == '{' && text.back() == '}') {
-        return parse(text.substr(1, 36), true, true);
+        return parse(text.substr(1, 36), true, kAnyCase);
     }
     if (text.starts_with(kUrn)) text.remove_prefix(kUrn.size());
-    return parse(text, true, true);
+    return parse(text, true, kAnyCase);
 }
 
 Bytes16 random_uuid4() {

@@ -1,1 +1,435 @@
 #include "core/key_ring.hpp"
+
+#include "core/assert.hpp"
+#include "core/base64url.hpp"
+#include "core/clock.hpp"
+#include "core/tokens.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <openssl/core_names.h>
+#include <openssl/kdf.h>
+#include <openssl/params.h>
+#include <openssl/rand.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace beckon::core {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kFileVersion = 1;
+
+Secret32 random_secret() {
+    Secret32 secret{};
+    const int ok = RAND_bytes(secret.data(), static_cast<int>(secret.size()));
+    BECKON_ASSERT(ok == 1, "the system's random generator failed");
+    return secret;
+}
+
+std::string_view as_text(const Secret32& secret) {
+    return {reinterpret_cast<const char*>(secret.data()), secret.size()};
+}
+
+std::string now_rfc3339() {
+    const auto ms = SystemClock{}.wall().time_since_epoch();
+    const std::time_t seconds = std::chrono::duration_cast<std::chrono::seconds>(ms).count();
+    std::tm utc{};
+    gmtime_r(&seconds, &utc);
+    std::array<char, 32> text{};
+    std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return text.data();
+}
+
+// ----------------------------------------------------------------------------------- files
+
+class FileDescriptor {
+public:
+    explicit FileDescriptor(int fd) : fd_(fd) {}
+    ~FileDescriptor() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    FileDescriptor(const FileDescriptor&) = delete;
+    FileDescriptor& operator=(const FileDescriptor&) = delete;
+    int get() const { return fd_; }
+    bool open() const { return fd_ >= 0; }
+
+private:
+    int fd_;
+};
+
+Fault fault_of_errno(int code) {
+    switch (code) {
+        case ENOENT:
+        case ENOTDIR: return Fault::not_found;
+        case EACCES:
+        case EPERM:
+        case EROFS:
+        case ELOOP: return Fault::unauthorized;
+        case ENOSPC:
+        case EDQUOT: return Fault::full;
+        default: return Fault::unavailable;
+    }
+}
+
+tl::unexpected<Error> file_fault(int code, std::string_view doing,
+                                 const std::filesystem::path& file) {
+    return fail(fault_of_errno(code), std::string{"cannot "}
+                                          .append(doing)
+                                          .append(" ")
+                                          .append(file.string())
+                                          .append(": ")
+                                          .append(std::strerror(code)));
+}
+
+Result<void> check_file(const struct stat& info, const std::filesystem::path& file) {
+    if (!S_ISREG(info.st_mode)) {
+        return fail(Fault::corrupt, "key ring " + file.string() + " is not a regular file");
+    }
+    if ((info.st_mode & 077) != 0) {
+        std::array<char, 8> mode{};
+        std::snprintf(mode.data(), mode.size(), "%04o", info.st_mode & 07777U);
+        return fail(Fault::unauthorized, "key ring " + file.string() + " has mode " + mode.data() +
+                                             ": others may use it; allowed is 0600 (chmod 600)");
+    }
+    if (static_cast<std::uintmax_t>(info.st_size) > KeyRing::kFileBytesMax) {
+        return fail(Fault::too_large, "key ring " + file.string() + " is larger than 1 MiB");
+    }
+    return {};
+}
+
+Result<std::string> read_file(const std::filesystem::path& file) {
+    // Not blocking on a FIFO that somebody put in its place.
+    const FileDescriptor fd{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    if (!fd.open()) return file_fault(errno, "read key ring", file);
+    struct stat info {};
+    if (::fstat(fd.get(), &info) != 0) return file_fault(errno, "read key ring", file);
+    if (auto ok = check_file(info, file); !ok) return fail(ok.error());
+    std::string text(static_cast<std::size_t>(info.st_size), '\0');
+    std::size_t have = 0;
+    while (have < text.size()) {
+        const auto got = ::read(fd.get(), text.data() + have, text.size() - have);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return file_fault(errno, "read key ring", file);
+        if (got == 0) break;
+        have += static_cast<std::size_t>(got);
+    }
+    text.resize(have);
+    return text;
+}
+
+bool write_all(int fd, std::string_view text) {
+    while (!text.empty()) {
+        const auto wrote = ::write(fd, text.data(), text.size());
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote < 0) return false;
+        text.remove_prefix(static_cast<std::size_t>(wrote));
+    }
+    return true;
+}
+
+/// The rename itself must survive a power loss, too.
+Result<void> sync_directory(const std::filesystem::path& directory) {
+    const FileDescriptor fd{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (!fd.open() || ::fsync(fd.get()) != 0) return file_fault(errno, "sync", directory);
+    return {};
+}
+
+Result<void> write_file(const std::filesystem::path& file, std::string_view text) {
+    std::string temporary = file.string() + ".XXXXXX";
+    const FileDescriptor fd{::mkostemp(temporary.data(), O_CLOEXEC)};  // mode 0600
+    if (!fd.open()) return file_fault(errno, "write key ring", file);
+    if (!write_all(fd.get(), text) || ::fsync(fd.get()) != 0 ||
+        ::rename(temporary.c_str(), file.c_str()) != 0) {
+        const int code = errno;
+        ::unlink(temporary.c_str());
+        return file_fault(code, "write key ring", file);
+    }
+    const auto parent = file.parent_path();
+    return sync_directory(parent.empty() ? std::filesystem::path{"."} : parent);
+}
+
+// ------------------------------------------------------------------------------- the format
+
+/// Says where in the file a fault is; never what stands there.
+class Place {
+public:
+    explicit Place(const std::filesystem::path& file) : file_(file.string()) {}
+    tl::unexpected<Error> corrupt(std::string_view what) const {
+        return fail(Fault::corrupt, "key ring " + file_ + ": " + std::string{what});
+    }
+
+private:
+    std::string file_;
+};
+
+std::string line_of(std::string_view text, std::size_t byte) {
+    const auto upto = text.substr(0, std::min(byte, text.size()));
+    return std::to_string(1 + std::count(upto.begin(), upto.end(), '\n'));
+}
+
+std::optional<std::string> unknown_member(const Json& object,
+                                          std::initializer_list<std::string_view> known) {
+    for (const auto& item : object.items()) {
+        if (std::find(known.begin(), known.end(), item.key()) == known.end()) return item.key();
+    }
+    return std::nullopt;
+}
+
+std::optional<Secret32> parse_secret(std::string_view text) {
+    Secret32 secret{};
+    if (parse_base64url(text, secret) != secret.size()) return std::nullopt;
+    return secret;
+}
+
+Result<KeyRing::Key> read_key(const Json& item, const std::string& where, const Place& place) {
+    if (!item.is_object()) return place.corrupt(where + " is not an object");
+    if (const auto name = unknown_member(item, {"id", "secret", "created"})) {
+        return place.corrupt(where + " has an unknown member \"" + *name +
+                             "\"; allowed are id, secret, created");
+    }
+    const auto id = item.find("id");
+    if (id == item.end() || !id->is_number_unsigned() ||
+        id->get<std::uint64_t>() >= KeyRing::kKeysMax) {
+        return place.corrupt(where + ".id must be a number from 0 to 31");
+    }
+    const auto secret = item.find("secret");
+    const auto bytes = secret != item.end() && secret->is_string()
+                           ? parse_secret(secret->get_ref<const std::string&>())
+                           : std::nullopt;
+    if (!bytes) return place.corrupt(where + ".secret must be base64url of 32 bytes");
+    const auto created = item.find("created");
+    if (created != item.end() && !created->is_string()) {
+        return place.corrupt(where + ".created must be text");
+    }
+    return KeyRing::Key{.id = id->get<std::uint8_t>(),
+                        .secret = *bytes,
+                        .created = created == item.end() ? "" : created->get<std::string>()};
+}
+
+Result<std::vector<KeyRing::Key>> read_keys(const Json& root, const Place& place) {
+    const auto list = root.find("keys");
+    if (list == root.end() || !list->is_array() || list->empty()) {
+        return place.corrupt("\"keys\" must be a list with at least one key");
+    }
+    std::vector<KeyRing::Key> keys;
+    for (std::size_t i = 0; i < list->size(); ++i) {
+        const std::string where = "keys[" + std::to_string(i) + "]";
+        auto key = read_key((*list)[i], where, place);
+        if (!key) return fail(key.error());
+        const auto same = [&](const KeyRing::Key& other) { return other.id == key->id; };
+        if (std::any_of(keys.begin(), keys.end(), same)) {
+            return place.corrupt(where + ".id is there twice");
+        }
+        keys.push_back(std::move(*key));
+    }
+    return keys;
+}
+
+Result<std::vector<std::string>> read_texts(const Json& root, const char* name,
+                                            const Place& place) {
+    std::vector<std::string> texts;
+    const auto list = root.find(name);
+    if (list == root.end()) return texts;
+    const std::string quoted = std::string{"\""} + name + "\"";
+    if (!list->is_array()) return place.corrupt(quoted + " must be a list of texts");
+    for (const auto& item : *list) {
+        if (!item.is_string() || item.get_ref<const std::string&>().empty()) {
+            return place.corrupt(quoted + " must be a list of non-empty texts");
+        }
+        texts.push_back(item.get<std::string>());
+    }
+    return texts;
+}
+
+/// The number, from 1, of the first that is no Fernet key.
+std::optional<std::size_t> first_bad_crypto_key(const std::vector<std::string>& keys) {
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (!parse_secret(keys[i])) return i + 1;
+    }
+    return std::nullopt;
+}
+
+Result<KeyRing> read_ring(const Json& root, const Place& place) {
+    if (!root.is_object()) return place.corrupt("must be a JSON object");
+    const auto version = root.find("version");
+    if (version == root.end() || *version != kFileVersion) {
+        return place.corrupt("\"version\" must be 1, the only one that this build reads");
+    }
+    if (const auto name = unknown_member(root, {"version", "keys", "crypto_keys", "auth_keys"})) {
+        return place.corrupt("has an unknown member \"" + *name +
+                             "\"; allowed are version, keys, crypto_keys, auth_keys");
+    }
+    auto keys = read_keys(root, place);
+    if (!keys) return fail(keys.error());
+    auto crypto_keys = read_texts(root, "crypto_keys", place);
+    if (!crypto_keys) return fail(crypto_keys.error());
+    if (const auto bad = first_bad_crypto_key(*crypto_keys)) {
+        return place.corrupt("crypto_keys[" + std::to_string(*bad - 1) +
+                             "] must be base64url of 32 bytes (a Fernet key)");
+    }
+    auto auth_keys = read_texts(root, "auth_keys", place);
+    if (!auth_keys) return fail(auth_keys.error());
+    return KeyRing{std::move(*keys), std::move(*crypto_keys), std::move(*auth_keys)};
+}
+
+std::string print_ring(const KeyRing& ring) {
+    Json keys = Json::array();
+    for (const auto& key : ring.keys()) {
+        keys.push_back(
+            {{"id", key.id}, {"secret", base64url(as_text(key.secret))}, {"created", key.created}});
+    }
+    const Json root{{"version", kFileVersion},
+                    {"keys", std::move(keys)},
+                    {"crypto_keys", ring.crypto_keys()},
+                    {"auth_keys", ring.auth_keys()}};
+    return root.dump(2) + "\n";
+}
+
+struct KdfDeleter {
+    void operator()(EVP_KDF* p) const noexcept { EVP_KDF_free(p); }
+    void operator()(EVP_KDF_CTX* p) const noexcept { EVP_KDF_CTX_free(p); }
+};
+
+}  // namespace
+
+KeyRing::KeyRing(std::vector<Key> keys, std::vector<std::string> crypto_keys,
+                 std::vector<std::string> auth_keys)
+    : keys_(std::move(keys)),
+      crypto_keys_(std::move(crypto_keys)),
+      auth_keys_(std::move(auth_keys)) {
+    const auto by_id = [](const Key& a, const Key& b) { return a.id < b.id; };
+    const auto same_id = [](const Key& a, const Key& b) { return a.id == b.id; };
+    std::sort(keys_.begin(), keys_.end(), by_id);
+    BECKON_ASSERT(!keys_.empty(), "a key ring has a key");
+    BECKON_ASSERT(keys_.back().id < kKeysMax, "key ids have five bits");
+    BECKON_ASSERT(std::adjacent_find(keys_.begin(), keys_.end(), same_id) == keys_.end(),
+                  "key ids are unique");
+    BECKON_ASSERT(!first_bad_crypto_key(crypto_keys_), "Fernet keys are checked where they enter");
+}
+
+KeyRing KeyRing::generate() {
+    return KeyRing{{Key{.id = 0, .secret = random_secret(), .created = now_rfc3339()}},
+                   {},
+                   {base64url(as_text(random_secret()))}};
+}
+
+Result<KeyRing> KeyRing::load(const std::filesystem::path& file) {
+    const auto text = read_file(file);
+    if (!text) return fail(text.error());
+    const Place place{file};
+    try {
+        return read_ring(Json::parse(*text), place);
+    } catch (const Json::parse_error& fault) {
+        // Its own message quotes what it read.
+        return place.corrupt("line " + line_of(*text, fault.byte) + " is not JSON");
+    }
+}
+
+Result<void> KeyRing::save(const std::filesystem::path& file) const {
+    return write_file(file, print_ring(*this));
+}
+
+Result<KeyRing> KeyRing::rotated() const {
+    if (newest().id + 1U >= kKeysMax) {
+        return fail(Fault::full, "the key ring already has key 31, the last possible");
+    }
+    auto keys = keys_;
+    keys.push_back(Key{.id = static_cast<std::uint8_t>(newest().id + 1),
+                       .secret = random_secret(),
+                       .created = now_rfc3339()});
+    return KeyRing{std::move(keys), crypto_keys_, auth_keys_};
+}
+
+const KeyRing::Key* KeyRing::find(std::uint8_t id) const {
+    const auto at =
+        std::find_if(keys_.begin(), keys_.end(), [id](const Key& key) { return key.id == id; });
+    return at == keys_.end() ? nullptr : &*at;
+}
+
+std::string KeyRing::fingerprint() const {
+    // Each part with its length in front, so that no two rings give the same bytes.
+    std::string material;
+    const auto add = [&material](std::string_view part) {
+        material.append(std::to_string(part.size())).append(":").append(part);
+    };
+    add("keys");
+    for (const auto& key : keys_) {
+        add(std::to_string(key.id));
+        add(as_text(key.secret));
+    }
+    add("crypto_keys");
+    for (const auto& key : crypto_keys_) add(key);
+    add("auth_keys");
+    for (const auto& key : auth_keys_) add(key);
+    const Sha256 digest = sha256(material);
+    return hex({reinterpret_cast<const char*>(digest.data()), 8});
+}
+
+Secret32 KeyRing::derive(const Key& key, std::string_view purpose) {
+    const std::unique_ptr<EVP_KDF, KdfDeleter> kdf{EVP_KDF_fetch(nullptr, "HKDF", nullptr)};
+    const std::unique_ptr<EVP_KDF_CTX, KdfDeleter> context{EVP_KDF_CTX_new(kdf.get())};
+    if (!context) throw std::runtime_error("this OpenSSL has no HKDF");
+    std::string digest = "SHA256";
+    auto secret = key.secret;
+    std::string info{purpose};
+    const std::array<OSSL_PARAM, 4> params{
+        OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest.data(), digest.size()),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, secret.data(), secret.size()),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, info.data(), info.size()),
+        OSSL_PARAM_construct_end()};
+    Secret32 derived{};
+    const int ok = EVP_KDF_derive(context.get(), derived.data(), derived.size(), params.data());
+    BECKON_ASSERT(ok == 1, "HKDF-SHA256 of 32 bytes cannot fail");
+    return derived;
+}
+
+// ------------------------------------------------------------------- lists in one setting
+
+Result<std::vector<std::string>> parse_key_list(std::string_view text) {
+    std::string stripped;
+    std::copy_if(text.begin(), text.end(), std::back_inserter(stripped), [](char c) {
+        return c != '"' && c != ' ' && c != '\t' && c != '\r' && c != '\n';
+    });
+    if (stripped.size() < 2 || stripped.front() != '[' || stripped.back() != ']') {
+        return fail(Fault::invalid, "a key list stands in square brackets: [key1,key2]");
+    }
+    std::vector<std::string> keys;
+    const std::string_view inner{stripped.data() + 1, stripped.size() - 2};
+    if (inner.empty()) return keys;
+    for (std::size_t from = 0; from <= inner.size();) {
+        const auto comma = std::min(inner.find(',', from), inner.size());
+        if (comma == from) {
+            return fail(Fault::invalid, "key " + std::to_string(keys.size() + 1) +
+                                            " of the list is empty; allowed is [key1,key2]");
+        }
+        keys.emplace_back(inner.substr(from, comma - from));
+        from = comma + 1;
+    }
+    return keys;
+}
+
+Result<std::vector<std::string>> parse_crypto_keys(std::string_view text) {
+    auto keys = parse_key_list(text);
+    if (!keys) return keys;
+    if (const auto bad = first_bad_crypto_key(*keys)) {
+        return fail(Fault::invalid, "key " + std::to_string(*bad) +
+                                        " of the list is no Fernet key: base64url of 32 bytes");
+    }
+    return keys;
+}
+
+}  // namespace beckon::core

@@ -17,6 +17,9 @@ using Secret32 = std::array<std::uint8_t, 32>;
 /// Immutable after loading; any thread.
 class KeyRing {
 public:
+    static constexpr std::size_t kKeysMax = 32;  ///< five bits of a token's first byte
+    static constexpr std::uintmax_t kFileBytesMax = 1 << 20;
+
     struct Key {
         std::uint8_t id = 0;  ///< 0–31, the first byte of what it encrypts carries it
         Secret32 secret{};
@@ -25,9 +28,12 @@ public:
 
     /// One fresh key with id 0 and one fresh auth key.
     static KeyRing generate();
-    /// Errors: not_found, unauthorized (mode lets others read), corrupt (what is wrong and where).
+    /// Errors: not_found, unauthorized (we may not read it, or others may), too_large, unavailable
+    /// (disk), corrupt (what is wrong and where). No message quotes the file: it holds secrets.
     static Result<KeyRing> load(const std::filesystem::path& file);
-    /// Writes a temporary file, syncs, renames. The file gets mode 0600.
+    /// Replaces the file as a whole or not at all: writes a temporary file of mode 0600, syncs,
+    /// renames, syncs the directory. Errors: not_found (no such directory), unauthorized, full,
+    /// unavailable.
     Result<void> save(const std::filesystem::path& file) const;
 
     /// Adds a key with the next id, which encrypts from now on; the others go on being read.
@@ -51,7 +57,8 @@ public:
     /// HKDF-SHA256 of one key's secret with a purpose such as "beckon/token/1" as info.
     static Secret32 derive(const Key& key, std::string_view purpose);
 
-    /// For tests and for `beckon keys`.
+    /// For tests, `beckon keys` and keys that stand in the configuration. The lists are already
+    /// checked: ids are below 32 and unique, at least one key, crypto keys as parse_crypto_keys().
     KeyRing(std::vector<Key> keys, std::vector<std::string> crypto_keys,
             std::vector<std::string> auth_keys);
 
@@ -60,5 +67,13 @@ private:
     std::vector<std::string> crypto_keys_;
     std::vector<std::string> auth_keys_;
 };
+
+/// The reference's notation for a list in one setting: `[k1,k2]`. Double quotes and blanks are
+/// stripped; `[]` is an empty list. Errors: invalid (brackets missing, an empty item).
+Result<std::vector<std::string>> parse_key_list(std::string_view text);
+
+/// parse_key_list() of Fernet keys: each must be base64url of 32 bytes. Errors: invalid (which item
+/// and what is wrong with it, without quoting it).
+Result<std::vector<std::string>> parse_crypto_keys(std::string_view text);
 
 }  // namespace beckon::core

@@ -14,6 +14,7 @@
 namespace beckon::core {
 
 using Sha256 = std::array<std::uint8_t, 32>;
+/// Any thread.
 Sha256 sha256(std::string_view bytes);
 
 /// What an endpoint URL's token says.
@@ -50,8 +51,9 @@ public:
     /// Which forms a path admits: `/wpush/<t>` both, `/wpush/v1/` and `/wpush/v2/` Fernet of that
     /// length only.
     enum class Form { any, v1, v2 };
-    /// Errors: invalid (not base64url, wrong length), unauthorized (no key of the ring opens it).
-    /// `now` bounds a Fernet token's stamp (at most 60 s ahead).
+    /// Errors: invalid (not base64url, wrong length for its form), unauthorized (no key of the ring
+    /// opens it). `now` bounds a Fernet token's stamp (at most 60 s ahead). A Fernet token is tried
+    /// with each of the ring's crypto keys in order; it has no maximum age.
     Result<EndpointToken> open_endpoint(std::string_view token, Form form, Timestamp now);
 
     /// 66 characters; the message's Location tail, `ce_id` and `version`.
