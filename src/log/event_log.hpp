@@ -28,12 +28,20 @@ struct Appended {
     bool operator==(const Appended&) const = default;
 };
 
+/// Limit of one record: key, value, and names and values of its headers together.
+inline constexpr std::size_t kRecordBytesMax = 1'000'000;
+
+/// The size that kRecordBytesMax bounds.
+std::size_t size_of(const core::Record& record);
+
 /// Called exactly once unless the Publisher is destroyed first. Errors: `unavailable` (certainly or
-/// possibly not in the log: the outcome is unknown), `full`, `too_large`.
+/// possibly not in the log: the outcome is unknown), `full` (too many unanswered, or the disk),
+/// `too_large`, `not_found` (no such partition).
 using AppendDone = std::function<void(const core::Result<Appended>&)>;
 
 /// Appends records. Order: records of one publisher and partition stand in the log in the order of
-/// publish(), and are answered in that order.
+/// publish(), and are answered in that order. What is refused without being tried (`full`,
+/// `too_large`, `not_found`) may be answered earlier.
 class Publisher {
 public:
     virtual ~Publisher() = default;
@@ -43,7 +51,8 @@ public:
     /// A failed put is not repeated under its key by anybody (DESIGN §3).
     virtual void publish(TopicPartition where, core::Record record, AppendDone done) = 0;
 
-    /// Published and not answered yet.
+    /// Accepted by publish() and not answered yet; never more than `waiting_max`, above which
+    /// publish() answers `full`.
     virtual std::size_t unanswered() const = 0;
 };
 
@@ -55,7 +64,7 @@ struct Taken {
     bool drained = false;
 };
 
-/// Called with each record; the views end with the call.
+/// Called with each record; the views end with the call. Must not destroy the reader.
 using RecordSink = std::function<void(const core::RecordView&)>;
 
 /// One partition, read from one offset on, by one owner. Several readers of the same partition are
@@ -66,16 +75,18 @@ public:
     virtual ~PartitionReader() = default;
 
     /// Hands over up to `max` records in order of their offsets. Never blocks. Offsets may have
-    /// gaps (compaction, log start, reserved blocks) but never go back.
-    /// Errors: out_of_range (the position lies above the log's end; the reader is useless now),
-    /// unavailable (nothing can be read at present; keep taking when `ready` comes).
+    /// gaps (compaction, log start, reserved blocks) but never go back. After `drained` position()
+    /// is that end. While paused: no records, not drained.
+    /// Errors: out_of_range (the reader was opened above the log's end; it is useless now),
+    /// unavailable (nothing can be read at present; keep taking when `ready` comes),
+    /// not_found (no such partition).
     virtual core::Result<Taken> take(std::size_t max, const RecordSink& sink) = 0;
 
     /// The offset that the next record will have at least.
     virtual core::Offset position() const = 0;
 
     /// Stops fetching and drops what was prefetched; take() hands over nothing until resume().
-    /// The position stays. Both are idempotent.
+    /// The position stays, and a `ready` follows resume(). Both are idempotent.
     virtual void pause() = 0;
     virtual void resume() = 0;
 };

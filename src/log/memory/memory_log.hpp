@@ -20,7 +20,8 @@ public:
         /// Publishes are answered, and become readable, after a random delay up to this.
         core::Duration append_delay_max{};
         core::Duration read_delay_max{};
-        std::size_t waiting_max = 10'000;
+        core::Duration publish_timeout = std::chrono::seconds{5};
+        std::size_t waiting_max = 10'000;  ///< publishes of one publisher not yet answered
     };
 
     /// A record at rest, for looking at and for replays.

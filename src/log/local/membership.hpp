@@ -1,0 +1,45 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "log/event_log.hpp"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace beckon::log {
+
+/// Membership of groups whose members all live in this process (memory and embedded log): a table
+/// of heartbeats on a Clock. A member without a heartbeat for its session time-out is dead; its
+/// next heartbeat makes it join anew, as the newest. `first` is the longest member.
+///
+/// Thread-safe. Outlives its members.
+class LocalMembership {
+public:
+    explicit LocalMembership(const core::Clock& clock) : clock_(clock) {}
+
+    std::unique_ptr<Member> join(MemberOptions options, core::Executor& executor,
+                                 std::function<void(const Members&)> changed);
+
+    /// While suspended nobody is taken for dead; at the end everybody starts with a fresh
+    /// heartbeat. (The broker is away: it can neither hear nor expel anybody.)
+    void suspend(bool suspended);
+
+private:
+    struct Seat;
+    class LocalMember;
+
+    void check(const std::string& group);
+    void announce(const std::vector<std::shared_ptr<Seat>>& seats) const;
+    Members view_of(const Seat& seat) const;
+
+    const core::Clock& clock_;
+    mutable std::mutex mutex_;
+    bool suspended_ = false;
+    std::uint64_t joined_ = 0;  ///< numbers the joins, for `first`
+    std::map<std::string, std::vector<std::shared_ptr<Seat>>> groups_;
+};
+
+}  // namespace beckon::log
