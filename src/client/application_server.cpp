@@ -1,0 +1,267 @@
+#include "client/application_server.hpp"
+
+#include "client/url.hpp"
+
+#include <algorithm>
+
+#include <curl/curl.h>
+#include <nlohmann/json.hpp>
+
+namespace beckon::client {
+
+using core::Fault;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t kReplyBytesMax = 1U << 20;
+
+struct HeaderList {
+    curl_slist* first = nullptr;
+    HeaderList() = default;
+    HeaderList(const HeaderList&) = delete;
+    HeaderList& operator=(const HeaderList&) = delete;
+    ~HeaderList() { curl_slist_free_all(first); }
+    void add(const std::string& line) { first = curl_slist_append(first, line.c_str()); }
+};
+
+std::string lower(std::string text) {
+    std::ranges::transform(text, text.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return text;
+}
+
+std::size_t on_body(char* data, std::size_t size, std::size_t count, void* user) noexcept {
+    auto& reply = *static_cast<PushReply*>(user);
+    if (reply.body.size() + size * count > kReplyBytesMax) return 0;
+    reply.body.append(data, size * count);
+    return size * count;
+}
+
+std::size_t on_header(char* data, std::size_t size, std::size_t count, void* user) noexcept {
+    auto& reply = *static_cast<PushReply*>(user);
+    std::string_view line{data, size * count};
+    while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.remove_suffix(1);
+    if (line.starts_with("HTTP/")) reply.headers.clear();  // of a 100 Continue before
+    if (const auto colon = line.find(':'); colon != std::string_view::npos) {
+        auto value = line.substr(colon + 1);
+        while (!value.empty() && value.front() == ' ') value.remove_prefix(1);
+        reply.headers.emplace(lower(std::string{line.substr(0, colon)}), value);
+    }
+    return size * count;
+}
+
+std::optional<PushError> parse_error(const std::string& body) {
+    const json object = json::parse(body, nullptr, false);
+    if (!object.is_object()) return std::nullopt;
+    const auto text = [&](const char* name) {
+        const auto found = object.find(name);
+        return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+    };
+    const auto number = [&](const char* name) -> std::optional<int> {
+        const auto found = object.find(name);
+        if (found == object.end() || !found->is_number_integer()) return std::nullopt;
+        return found->get<int>();
+    };
+    return PushError{number("code").value_or(0), number("errno"), text("error"), text("message"),
+                     text("more_info")};
+}
+
+std::string meaning(const PushReply& reply) {
+    switch (reply.status) {
+        case 200:
+        case 201:
+        case 202:
+            return "accepted: the push service keeps it until it is delivered or its TTL ends";
+        case 204: return "removed, or already gone";
+        case 400:
+            return "the push service does not understand the request: a library or header "
+                   "fault, repeating it changes nothing";
+        case 401:
+        case 403:
+            return "the VAPID token or key does not fit: its audience must be the endpoint's "
+                   "origin, it must not be expired, and a restricted subscription takes only "
+                   "the key it was made for";
+        case 404:
+            return "this endpoint URL is not of this push service, or it is mutilated: forget "
+                   "the subscription";
+        case 410:
+            return "the subscription is gone (unsubscribed or expired): forget it, the user "
+                   "has to subscribe again";
+        case 413:
+            return "the message is too large: the body may have 4096 bytes, which is 3993 "
+                   "bytes of text";
+        case 429: return "too many requests: wait before sending more";
+        case 502: return "the push service reached no bridge for this client: try again later";
+        case 500:
+        case 503: return "the push service cannot take messages now: send the same again later";
+        default: break;
+    }
+    if (reply.accepted()) return "accepted";
+    return reply.status >= 500 ? "the push service is in trouble: try again later" : "not accepted";
+}
+
+}  // namespace
+
+struct ApplicationServer::Impl {
+    explicit Impl(ApplicationServerOptions o)
+        : options(std::move(o)), handle(curl_easy_init(), curl_easy_cleanup) {}
+
+    Result<PushReply> perform(const std::string& url, const HeaderList& headers);
+
+    struct Token {
+        VapidHeaders headers;
+        std::chrono::system_clock::time_point renew;
+    };
+    const ApplicationServerOptions options;
+    std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle;
+    std::map<std::string, Token> tokens;  ///< by origin: signed once, used until half of its life
+
+    const VapidHeaders& vapid_for(const std::string& origin) {
+        const auto now = std::chrono::system_clock::now();
+        auto& token = tokens[origin];
+        if (token.renew <= now) {
+            const auto expires = std::chrono::duration_cast<std::chrono::seconds>(
+                (now + options.token_lifetime).time_since_epoch());
+            token = {
+                vapid_headers(*options.vapid, {origin, expires, options.subject}, options.scheme),
+                now + options.token_lifetime / 2};
+        }
+        return token.headers;
+    }
+};
+
+Result<PushReply> ApplicationServer::Impl::perform(const std::string& url,
+                                                   const HeaderList& headers) {
+    CURL* curl = handle.get();
+    PushReply reply;
+    curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.first);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_PROXY, "");
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(options.timeout.count()));
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &reply);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, &reply);
+    curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, options.tls.insecure ? 0L : 1L);
+    curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, options.tls.insecure ? 0L : 2L);
+    if (options.tls.ca_file) curl_easy_setopt(curl, CURLOPT_CAINFO, options.tls.ca_file->c_str());
+    const auto before = std::chrono::steady_clock::now();
+    const CURLcode outcome = curl_easy_perform(curl);
+    reply.took = std::chrono::steady_clock::now() - before;
+    if (outcome != CURLE_OK) {
+        const auto fault =
+            outcome == CURLE_OPERATION_TIMEDOUT ? Fault::timed_out : Fault::unavailable;
+        return core::fail(fault, curl_easy_strerror(outcome));
+    }
+    long status = 0;
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    reply.status = static_cast<int>(status);
+    reply.error = parse_error(reply.body);
+    return reply;
+}
+
+ApplicationServer::ApplicationServer(ApplicationServerOptions options) {
+    static const CURLcode global = curl_global_init(CURL_GLOBAL_DEFAULT);
+    static_cast<void>(global);
+    impl_ = std::make_unique<Impl>(std::move(options));
+}
+
+ApplicationServer::~ApplicationServer() = default;
+
+Result<PushReply> ApplicationServer::send(const Subscription& to, const PushMessage& message) {
+    if (!message.text) return post(to.endpoint, message, std::nullopt);
+    auto encrypted =
+        encrypt(to.keys, *message.text,
+                {.encoding = message.encoding, .padding_bytes = message.padding_bytes});
+    if (!encrypted) return core::fail(encrypted.error());
+    return post(to.endpoint, message, *encrypted);
+}
+
+Result<PushReply> ApplicationServer::send(const std::string& endpoint, const PushMessage& message) {
+    if (message.text) {
+        return core::fail(Fault::invalid,
+                          "a message with text needs the subscription's keys, not only its URL");
+    }
+    return post(endpoint, message, std::nullopt);
+}
+
+Result<PushReply> ApplicationServer::post(const std::string& endpoint, const PushMessage& message,
+                                          const std::optional<EncryptedMessage>& encrypted) {
+    const auto url = parse_url(endpoint);
+    if (!url) return core::fail(url.error());
+    HeaderList headers;
+    headers.add("TTL: " + std::to_string(message.ttl_s));
+    headers.add("Expect:");
+    headers.add("Accept:");
+    if (!message.topic.empty()) headers.add("Topic: " + message.topic);
+    if (!message.urgency.empty()) headers.add("Urgency: " + message.urgency);
+    std::string crypto_key;
+    if (encrypted) {
+        headers.add("Content-Type: application/octet-stream");
+        headers.add("Content-Encoding: " + std::string{to_string(encrypted->encoding)});
+        if (!encrypted->encryption.empty()) headers.add("Encryption: " + encrypted->encryption);
+        crypto_key = encrypted->crypto_key;
+    } else {
+        headers.add("Content-Type:");
+    }
+    if (impl_->options.vapid) {
+        const VapidHeaders& vapid = impl_->vapid_for(url->origin());
+        headers.add("Authorization: " + vapid.authorization);
+        if (!crypto_key.empty() && !vapid.crypto_key.empty()) crypto_key += ';';
+        crypto_key += vapid.crypto_key;
+    }
+    if (!crypto_key.empty()) headers.add("Crypto-Key: " + crypto_key);
+    const std::string_view body = encrypted ? std::string_view{encrypted->body} : "";
+    CURL* curl = impl_->handle.get();
+    curl_easy_reset(curl);
+    curl_easy_setopt(curl, CURLOPT_POST, 1L);
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, static_cast<long>(body.size()));
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body.data());
+    return impl_->perform(endpoint, headers);
+}
+
+Result<PushReply> ApplicationServer::remove(const std::string& url) {
+    if (const auto parsed = parse_url(url); !parsed) return core::fail(parsed.error());
+    const HeaderList headers;
+    CURL* curl = impl_->handle.get();
+    curl_easy_reset(curl);
+    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, "DELETE");
+    return impl_->perform(url, headers);
+}
+
+Result<std::string> message_url(const std::string& endpoint, const PushReply& reply) {
+    const std::string location = reply.header("location");
+    if (location.starts_with('/')) {
+        const auto base = parse_url(endpoint);
+        if (!base) return core::fail(base.error());
+        return base->origin() + location;
+    }
+    if (const auto url = parse_url(location); !url) {
+        return core::fail(Fault::corrupt, "the reply has no usable Location");
+    }
+    return location;
+}
+
+std::string PushReply::header(const std::string& name) const {
+    const auto found = headers.find(name);
+    return found == headers.end() ? "" : found->second;
+}
+
+std::string explain(const PushReply& reply) {
+    std::string text = std::to_string(reply.status) + ": " + meaning(reply);
+    if (const auto wait = reply.header("retry-after"); !wait.empty()) {
+        text += " (the server asks to wait " + wait + " s)";
+    }
+    if (reply.error) {
+        text += "; it says: " + reply.error->message;
+        if (reply.error->number) text += " (errno " + std::to_string(*reply.error->number) + ")";
+    }
+    return text;
+}
+
+}  // namespace beckon::client

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "client/webpush_crypto.hpp"
+#include "core/result.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace beckon::client {
+
+/// What a web page hands to its application server: where to send, and for which keys.
+struct Subscription {
+    std::string endpoint;
+    SubscriptionKeys keys;
+
+    bool operator==(const Subscription&) const = default;
+};
+
+/// The JSON of `PushSubscription.toJSON()`, which every sender library reads.
+std::string to_json(const Subscription& subscription);
+
+/// Reads the same; `invalid` says which member is missing or wrong.
+core::Result<Subscription> parse_subscription(std::string_view text);
+
+}  // namespace beckon::client

@@ -1,0 +1,80 @@
+#include "client/private_file.hpp"
+#include "client/user_agent.hpp"
+#include "core/base64url.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::client {
+
+using core::Fault;
+using nlohmann::json;
+
+namespace {
+
+constexpr int kStateVersion = 1;
+
+json to_json(const Channel& channel) {
+    return {{"id", channel.id},
+            {"endpoint", channel.endpoint},
+            {"privateKey", core::base64url(channel.keys.key.private_scalar())},
+            {"auth", core::base64url(channel.keys.auth)},
+            {"recent", channel.recent}};
+}
+
+Result<Channel> parse_channel(const json& object) {
+    const auto scalar = core::parse_base64url(object.at("privateKey").get<std::string>());
+    const auto auth = core::parse_base64url(object.at("auth").get<std::string>());
+    if (!scalar || !auth || auth->size() != kAuthBytes) {
+        return core::fail(Fault::invalid, "a channel's privateKey or auth is not base64url");
+    }
+    auto key = P256Key::from_private(*scalar);
+    if (!key) return core::fail(key.error());
+    return Channel{object.at("id").get<std::string>(), object.at("endpoint").get<std::string>(),
+                   ReceiverKeys{std::move(*key), *auth},
+                   object.at("recent").get<std::deque<std::string>>()};
+}
+
+/// Throws json::exception if a member is missing or has a wrong type.
+Result<UserAgentState> parse_state(const json& object) {
+    if (object.at("version") != kStateVersion) {
+        return core::fail(Fault::invalid, "its version is not " + std::to_string(kStateVersion));
+    }
+    UserAgentState state{
+        object.at("url").get<std::string>(), object.at("uaid").get<std::string>(), {}};
+    for (const json& entry : object.at("channels")) {
+        auto channel = parse_channel(entry);
+        if (!channel) return core::fail(channel.error());
+        state.channels.emplace(channel->id, std::move(*channel));
+    }
+    return state;
+}
+
+}  // namespace
+
+Result<UserAgentState> load_state(const std::filesystem::path& file) {
+    const auto text = read_text_file(file);
+    if (!text && text.error().fault == Fault::not_found) return UserAgentState{};
+    if (!text) return core::fail(text.error());
+    const auto bad = [&](const std::string& why) {
+        return core::fail(Fault::invalid, file.string() + " is not a state of `listen`: " + why);
+    };
+    try {
+        auto state = parse_state(json::parse(*text));
+        if (!state) return bad(state.error().message);
+        return state;
+    } catch (const json::exception& error) {
+        return bad(error.what());
+    }
+}
+
+Result<void> save_state(const std::filesystem::path& file, const UserAgentState& state) {
+    json channels = json::array();
+    for (const auto& [id, channel] : state.channels) channels.push_back(to_json(channel));
+    const json object{{"version", kStateVersion},
+                      {"url", state.url},
+                      {"uaid", state.uaid},
+                      {"channels", std::move(channels)}};
+    return write_private_file(file, object.dump(2) + '\n');
+}
+
+}  // namespace beckon::client

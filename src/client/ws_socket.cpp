@@ -1,0 +1,292 @@
+#include "client/ws_socket.hpp"
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <utility>
+#include <variant>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/ssl.hpp>
+#include <boost/beast/websocket.hpp>
+#include <boost/beast/websocket/ssl.hpp>
+
+namespace beckon::client {
+
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace websocket = boost::beast::websocket;
+using asio::ip::tcp;
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kCloseTimeout{500};
+
+using PlainStream = websocket::stream<beast::tcp_stream>;
+using TlsStream = websocket::stream<beast::ssl_stream<beast::tcp_stream>>;
+
+}  // namespace
+
+struct WsSocket::Impl {
+    explicit Impl(WsOptions o) : options(std::move(o)), resolver(io) {}
+
+    /// Calls `use(stream)` with the plain or the TLS stream.
+    template <class Use>
+    void with_stream(Use use) {
+        if (plain) use(*plain);
+        if (tls) use(*tls);
+    }
+
+    /// Runs the loop until `done` or the deadline; false at the deadline.
+    bool run_until(const std::function<bool()>& done, steady_clock::time_point deadline) {
+        while (!done()) {
+            io.restart();
+            if (io.run_one_until(deadline) == 0 && steady_clock::now() >= deadline) return false;
+        }
+        return true;
+    }
+
+    /// Waits for one asynchronous step of connecting. What the step owns lives until it ended:
+    /// at the deadline the socket is closed, which ends it.
+    template <class Start>
+    Result<void> step(const std::string& name, steady_clock::time_point deadline, Start start) {
+        auto outcome = std::make_shared<std::optional<beast::error_code>>();
+        start([outcome](beast::error_code error) { *outcome = error; });
+        run_until([&] { return outcome->has_value() || interrupted; }, deadline);
+        if (!outcome->has_value()) {
+            abandon();
+            return core::fail(core::Fault::timed_out,
+                              name + (interrupted ? ": interrupted" : ": no answer in time"));
+        }
+        if (**outcome) {
+            abandon();
+            return core::fail(core::Fault::unavailable, name + ": " + (*outcome)->message());
+        }
+        return {};
+    }
+
+    /// Forgets the connection; the loop runs dry so that no handler outlives its stream.
+    void abandon() {
+        resolver.cancel();
+        with_stream([](auto& stream) {
+            beast::error_code ignored;
+            beast::get_lowest_layer(stream).socket().close(ignored);
+        });
+        io.restart();
+        io.run_for(kCloseTimeout);
+        is_open = false;
+        writing = false;
+        reading = false;
+        plain.reset();
+        tls.reset();
+    }
+
+    Result<void> connect(const Url& url);
+    Result<void> upgrade(const Url& url, steady_clock::time_point deadline);
+    template <class Stream>
+    Result<void> upgrade(Stream& stream, const Url& url, steady_clock::time_point deadline);
+    Result<void> start_tls(const Url& url, steady_clock::time_point deadline);
+    void read_next();
+    void on_read(beast::error_code error, bool text);
+
+    const WsOptions options;
+    asio::io_context io{1};
+    tcp::resolver resolver;
+    std::optional<asio::ssl::context> tls_context;
+    std::unique_ptr<PlainStream> plain;
+    std::unique_ptr<TlsStream> tls;
+    beast::flat_buffer buffer;
+    std::deque<WsMessage> inbox;
+    WsClosed closed;
+    bool is_open = false;
+    bool reading = false;
+    bool writing = false;
+    std::atomic<bool> interrupted = false;
+};
+
+Result<void> WsSocket::Impl::start_tls(const Url& url, steady_clock::time_point deadline) {
+    beast::error_code error;
+    tls_context.emplace(asio::ssl::context::tls_client);
+    if (options.tls.insecure) {
+        tls_context->set_verify_mode(asio::ssl::verify_none);
+    } else {
+        tls_context->set_verify_mode(asio::ssl::verify_peer);
+        tls_context->set_verify_callback(asio::ssl::host_name_verification(url.host));
+        if (options.tls.ca_file) {
+            tls_context->load_verify_file(options.tls.ca_file->string(), error);
+        } else {
+            tls_context->set_default_verify_paths(error);
+        }
+        if (error) {
+            return core::fail(core::Fault::invalid,
+                              "cannot read the trusted certificates: " + error.message());
+        }
+    }
+    tls = std::make_unique<TlsStream>(plain->next_layer().release_socket(), *tls_context);
+    plain.reset();
+    SSL_set_tlsext_host_name(tls->next_layer().native_handle(), url.host.c_str());
+    return step("TLS handshake", deadline, [&](auto done) {
+        tls->next_layer().async_handshake(asio::ssl::stream_base::client, done);
+    });
+}
+
+template <class Stream>
+Result<void> WsSocket::Impl::upgrade(Stream& stream, const Url& url,
+                                     steady_clock::time_point deadline) {
+    stream.read_message_max(options.message_bytes_max);
+    stream.set_option(websocket::stream_base::decorator([&](websocket::request_type& request) {
+        request.set(beast::http::field::sec_websocket_protocol, options.subprotocol);
+        request.set(beast::http::field::user_agent, "beckon");
+    }));
+    auto response = std::make_shared<websocket::response_type>();
+    auto upgraded = step("WebSocket upgrade", deadline, [&](auto done) {
+        stream.async_handshake(*response, url.authority(), url.target,
+                               [done, response](beast::error_code error) { done(error); });
+    });
+    if (!upgraded && response->result_int() != 0 && response->result_int() != 101) {
+        return core::fail(core::Fault::unavailable, "WebSocket upgrade: the server answered HTTP " +
+                                                        std::to_string(response->result_int()) +
+                                                        " instead of 101");
+    }
+    return upgraded;
+}
+
+Result<void> WsSocket::Impl::connect(const Url& url) {
+    const auto deadline = steady_clock::now() + options.connect_timeout;
+    abandon();
+    inbox.clear();
+    buffer.clear();
+    closed = {};
+    plain = std::make_unique<PlainStream>(io);
+    auto found = std::make_shared<tcp::resolver::results_type>();
+    const std::string place = url.host + ':' + std::to_string(url.port);
+    auto done = step("look up " + url.host, deadline, [&](auto finished) {
+        resolver.async_resolve(url.host, std::to_string(url.port),
+                               [found, finished](beast::error_code error, auto results) {
+                                   *found = std::move(results);
+                                   finished(error);
+                               });
+    });
+    if (!done) return done;
+    done = step("connect to " + place, deadline, [&](auto finished) {
+        beast::get_lowest_layer(*plain).async_connect(
+            *found,
+            [finished, found](beast::error_code error, const tcp::endpoint&) { finished(error); });
+    });
+    if (!done) return done;
+    beast::error_code ignored;
+    beast::get_lowest_layer(*plain).socket().set_option(tcp::no_delay{true}, ignored);
+    if (url.tls()) {
+        done = start_tls(url, deadline);
+        if (!done) return done;
+    }
+    with_stream([&](auto& stream) { done = upgrade(stream, url, deadline); });
+    if (done) {
+        is_open = true;
+        read_next();
+    }
+    return done;
+}
+
+void WsSocket::Impl::read_next() {
+    if (reading || !is_open || inbox.size() >= options.inbox_messages_max) return;
+    reading = true;
+    with_stream([this](auto& stream) {
+        stream.async_read(buffer, [this, &stream](beast::error_code error, std::size_t) {
+            reading = false;
+            if (error == websocket::error::closed) {
+                closed = {stream.reason().code, std::string{stream.reason().reason.c_str()}};
+            }
+            on_read(error, !error && stream.got_text());
+        });
+    });
+}
+
+void WsSocket::Impl::on_read(beast::error_code error, bool text) {
+    if (error) {
+        if (closed.code == 0 && closed.reason.empty()) closed.reason = error.message();
+        is_open = false;
+        return;
+    }
+    if (text) inbox.push_back({beast::buffers_to_string(buffer.data()), steady_clock::now()});
+    buffer.clear();
+    read_next();
+}
+
+WsSocket::WsSocket(WsOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+
+WsSocket::~WsSocket() { impl_->abandon(); }
+
+Result<void> WsSocket::connect(const Url& url) { return impl_->connect(url); }
+
+Result<void> WsSocket::send(std::string_view text) {
+    if (!impl_->is_open) return core::fail(core::Fault::unavailable, "the connection is closed");
+    auto outcome = std::make_shared<std::optional<beast::error_code>>();
+    auto owned = std::make_shared<std::string>(text);
+    impl_->with_stream([&](auto& stream) {
+        stream.text(true);
+        stream.async_write(
+            asio::buffer(*owned),
+            [outcome, owned](beast::error_code error, std::size_t) { *outcome = error; });
+    });
+    const auto deadline = steady_clock::now() + impl_->options.send_timeout;
+    if (!impl_->run_until([&] { return outcome->has_value(); }, deadline)) {
+        impl_->closed = {0, "the server takes no data"};
+        impl_->abandon();
+        return core::fail(core::Fault::timed_out, "the server takes no data");
+    }
+    if (**outcome) {
+        return core::fail(core::Fault::unavailable,
+                          "the connection is closed: " + (*outcome)->message());
+    }
+    return {};
+}
+
+Result<std::optional<WsMessage>> WsSocket::receive(std::chrono::milliseconds timeout) {
+    impl_->read_next();
+    impl_->run_until(
+        [this] { return !impl_->inbox.empty() || !impl_->is_open || impl_->interrupted; },
+        steady_clock::now() + timeout);
+    if (!impl_->inbox.empty()) {
+        WsMessage message = std::move(impl_->inbox.front());
+        impl_->inbox.pop_front();
+        return message;
+    }
+    if (!impl_->is_open) {
+        const auto& [code, reason] = impl_->closed;
+        return core::fail(core::Fault::unavailable,
+                          code ? "closed by the server: " + std::to_string(code) + ' ' + reason
+                               : "connection lost: " + reason);
+    }
+    return std::optional<WsMessage>{};
+}
+
+bool WsSocket::open() const { return impl_->is_open; }
+
+const WsClosed& WsSocket::closed() const { return impl_->closed; }
+
+void WsSocket::close() {
+    if (impl_->is_open) {
+        auto done = std::make_shared<bool>(false);
+        impl_->with_stream([&](auto& stream) {
+            stream.async_close(websocket::close_code::normal,
+                               [done](beast::error_code) { *done = true; });
+        });
+        impl_->run_until([&] { return *done; }, steady_clock::now() + kCloseTimeout);
+    }
+    impl_->abandon();
+}
+
+void WsSocket::drop() { impl_->abandon(); }
+
+void WsSocket::interrupt() {
+    impl_->interrupted = true;
+    asio::post(impl_->io, [] {});
+}
+
+}  // namespace beckon::client
