@@ -17,11 +17,14 @@ namespace beckon::edge {
 
 struct HomeOptions {
     core::Partition partition = 0;
+    core::Partition partitions = 1;  ///< of the log; a new UAID must hash to `partition`
     core::NodeId node;
     std::string
         endpoint_url;  ///< origin, e.g. "https://push.example.org"; URLs are <origin>/wpush/<token>
     std::size_t delivery_window = 10;
     core::Duration delete_retention = std::chrono::hours{24 * 7};
+    /// A loop that stood still for half of this trusts nothing before a new mark (DESIGN §5).
+    core::Duration session_timeout = std::chrono::seconds{6};
 };
 
 /// The owner of one partition (DESIGN §5 "Life of a notification at home"): restores or trusts its

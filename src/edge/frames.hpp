@@ -1,0 +1,42 @@
+#pragma once
+
+#include "core/events.hpp"
+#include "core/ids.hpp"
+#include "store/edge_store.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// What a client hears (client-protocol.md §4): each frame is appended by hand into one string,
+/// since a JSON library would cost more than all the rest of a delivery. Pure, any thread.
+namespace beckon::edge {
+
+/// The fixed text in place of an endpoint when `key` does not decode (§5.2).
+inline constexpr std::string_view kEndpointRefused = "Failed to generate endpoint";
+
+std::string hello_frame(const core::Uaid& uaid);
+std::string register_frame(const core::ChannelId& channel, int status, std::string_view endpoint);
+std::string unregister_frame(const core::ChannelId& channel, int status);
+std::string ping_frame();
+
+/// A message as it goes out, live or from the store.
+struct NotificationText {
+    const core::ChannelId& channel;
+    std::string_view version;
+    std::optional<std::string_view> encoding;
+    std::optional<std::string_view> encryption;
+    std::optional<std::string_view> crypto_key;
+    std::optional<std::string_view> reliability_id;
+    std::string_view body;
+};
+/// `data` and `headers` stand there exactly when there is a body (§6).
+std::string notification_frame(const NotificationText& message);
+std::string notification_frame(const core::NotificationAccepted& message);
+std::string notification_frame(const store::MessageView& message);
+
+/// Appends `text` as a JSON string with its quotes. Bytes above 0x7f are written as the code points
+/// of Latin-1: header texts are bytes, and a text frame that is not UTF-8 would end the connection.
+void append_json_string(std::string& out, std::string_view text);
+
+}  // namespace beckon::edge

@@ -1,0 +1,112 @@
+#pragma once
+
+#include "core/ids.hpp"
+#include "core/result.hpp"
+#include "edge/messages.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+/// What a client may say (client-protocol.md §3). One parser per thread.
+namespace beckon::edge {
+
+using BroadcastList = std::vector<std::pair<std::string_view, std::string_view>>;
+
+struct Hello {
+    /// nullopt: absent, null, empty, or not a UUID. All of these ask for a new one (§5.1).
+    std::optional<core::Uaid> uaid;
+    BroadcastList broadcasts;
+    bool operator==(const Hello&) const = default;
+};
+
+struct Register {
+    core::ChannelId channel;
+    std::optional<std::string_view> key;  ///< as sent; not decoded yet
+    bool operator==(const Register&) const = default;
+};
+
+struct Unregister {
+    core::ChannelId channel;
+    std::uint32_t code = 200;
+    bool operator==(const Unregister&) const = default;
+};
+
+struct BroadcastSubscribe {
+    BroadcastList broadcasts;
+    bool operator==(const BroadcastSubscribe&) const = default;
+};
+
+struct AckUpdate {
+    core::ChannelId channel;
+    std::string_view version;
+    std::uint16_t code = 100;
+    bool operator==(const AckUpdate&) const = default;
+};
+
+struct Ack {
+    std::vector<AckUpdate> updates;
+    bool operator==(const Ack&) const = default;
+};
+
+struct Nack {
+    std::string_view version;
+    std::int32_t code = 0;
+    bool operator==(const Nack&) const = default;
+};
+
+struct Ping {
+    bool operator==(const Ping&) const = default;
+};
+
+/// Texts are views into the parser: valid until its next parse().
+using ClientFrame = std::variant<Hello, Register, Unregister, BroadcastSubscribe, Ack, Nack, Ping>;
+
+/// Why a frame is refused. Each closes the connection (§12).
+enum class FrameFault : std::uint8_t {
+    not_json,  ///< or not valid UTF-8, or something behind the value
+    not_an_object,
+    no_message_type,  ///< an object with members, but none of that name
+    unknown_type,
+    missing_field,
+    mistyped_field,  ///< or a number out of its range
+    duplicate_field,
+    bad_uuid,
+    bad_channel_id,  ///< register: a UUID, but not in the lower-case dashed form; or none at all
+};
+
+/// For log lines and metric labels.
+std::string_view to_string(FrameFault fault);
+
+/// Close code and the reason text of client-protocol.md §12.
+struct Closing {
+    CloseCode code = CloseCode::internal;
+    std::string_view reason;
+    bool operator==(const Closing&) const = default;
+};
+Closing closing(FrameFault fault);
+
+/// A valid frame at a time when it is not allowed: anything but hello first, or a second hello.
+inline constexpr Closing kOutOfPlace{CloseCode::internal, "SM"};
+
+class FrameParser {
+public:
+    FrameParser();
+    ~FrameParser();
+    FrameParser(FrameParser&&) noexcept;
+
+    /// `text`: one whole text frame. Its size is the caller's limit (64 KiB).
+    tl::expected<ClientFrame, FrameFault> parse(std::string_view text);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::edge
