@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace beckon::cli {
+
+/// `beckon bench`: the load generator. Works against any server that speaks the protocol.
+struct BenchOptions {
+    std::string url = "ws://127.0.0.1:8080/";
+    /// Where POSTs go, as `host:port` or URL, when the endpoint URLs name a place that cannot be
+    /// reached from here; empty: where each endpoint URL says.
+    std::string endpoint;
+    bool insecure = true;  ///< TLS is measured, not judged
+    /// Any of latency, saturation, idle, drain, in this order.
+    std::vector<std::string> profiles{"latency", "saturation", "idle", "drain"};
+
+    std::size_t connections = 1'000;  ///< clients with a channel each (latency, saturation)
+    double rate = 1'000;              ///< messages/s of the latency profile
+    double duration_s = 20;           ///< of the latency and the saturation profile, each
+    double warm_up_s = 5;             ///< before each of them, not counted
+    std::size_t body_bytes = 300;     ///< encrypted body, at least 103
+    std::uint32_t ttl_s = 3'600;
+    std::size_t senders = 64;  ///< HTTP connections
+    std::size_t pipeline = 1;  ///< POSTs in flight on each of them when saturating
+    /// none, sign (a token on every POST) or restrict (and the subscriptions take only its key).
+    std::string vapid = "none";
+
+    std::size_t idle_connections = 10'000;
+    bool idle_register = false;  ///< they also register a channel each
+    std::size_t drain_messages = 1'000;
+
+    /// Processes to account for, as `name=pid` or `pid`.
+    std::vector<std::string> pids;
+    std::string label;  ///< goes into the JSON
+    std::optional<std::filesystem::path> json_file = std::nullopt;
+    bool json = false;  ///< the JSON also on standard output, instead of the table
+};
+
+/// 0 if every profile ran and no accepted message was missing, 1 if not, 2 for wrong options.
+int run_bench(const BenchOptions& options);
+
+}  // namespace beckon::cli
