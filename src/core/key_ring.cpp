@@ -79,6 +79,7 @@ Fault fault_of_errno(int code) {
         case EPERM:
         case EROFS:
         case ELOOP: return Fault::unauthorized;
+        case EFBIG:
         case ENOSPC:
         case EDQUOT: return Fault::full;
         default: return Fault::unavailable;
@@ -176,8 +177,9 @@ private:
     std::string file_;
 };
 
+/// `byte` counts from 1, as the parser does.
 std::string line_of(std::string_view text, std::size_t byte) {
-    const auto upto = text.substr(0, std::min(byte, text.size()));
+    const auto upto = text.substr(0, byte == 0 ? 0 : byte - 1);
     return std::to_string(1 + std::count(upto.begin(), upto.end(), '\n'));
 }
 
