@@ -1,0 +1,283 @@
+#include "log/contract_support.hpp"
+
+#include <fstream>
+
+#include <catch2/catch.hpp>
+#include <unistd.h>
+
+using namespace beckon;
+using namespace beckon::test;
+using log::Ends;
+using log::Topic;
+using log::TopicPartition;
+
+namespace {
+
+const TopicPartition kWhere{Topic::kNotifications, 1};
+using Keys = std::vector<std::string>;
+
+std::size_t resident_bytes() {
+    std::ifstream statm{"/proc/self/statm"};
+    std::size_t total = 0;
+    std::size_t resident = 0;
+    statm >> total >> resident;
+    return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+TEST_CASE("a partition can be read from any offset", "[contract]") {
+    const auto log = make_log_under_test({});
+    const auto written = append(*log, kWhere, numbered("key", 30));
+    for (const std::size_t from : {0U, 1U, 17U, 29U}) {
+        const std::vector rest(written.begin() + static_cast<std::ptrdiff_t>(from), written.end());
+        CHECK(read_all(*log, kWhere, written[from].offset) == rest);
+    }
+    CHECK(read_all(*log, kWhere, written.back().offset + 1).empty());
+}
+
+TEST_CASE("a reader opened at the end gets what comes after", "[contract]") {
+    const auto log = make_log_under_test({});
+    append(*log, kWhere, numbered("old", 5));
+    const auto end = ends_of(*log, kWhere)->end;
+    Collector reader{*log, kWhere, end};
+    REQUIRE(log->wait_until([&] { return reader.drained; }));
+    CHECK(reader.reader->position() == end);
+    append(*log, kWhere, {record("new")});
+    REQUIRE(log->wait_until([&] { return !reader.seen.empty(); }));
+    CHECK(reader.keys() == Keys{"new"});
+}
+
+TEST_CASE("a reader opened above the end says out_of_range", "[contract]") {
+    const auto log = make_log_under_test({});
+    append(*log, kWhere, numbered("key", 3));
+    Collector reader{*log, kWhere, ends_of(*log, kWhere)->end + 1};
+    REQUIRE(log->wait_until([&] { return reader.fault.has_value(); }));
+    CHECK(reader.fault == core::Fault::out_of_range);
+    CHECK(reader.seen.empty());
+}
+
+TEST_CASE("a reader opened below the log's start begins at the start", "[contract]") {
+    const auto log = make_log_under_test({});
+    if (!log->truncate_before) return;
+    auto written = append(*log, kWhere, numbered("key", 10));
+    log->truncate_before(kWhere, written[6].offset);
+    written.erase(written.begin(), written.begin() + 6);
+    CHECK(ends_of(*log, kWhere)->start == written[0].offset);
+    CHECK(read_all(*log, kWhere, 0) == written);
+}
+
+TEST_CASE("take hands over at most what it was asked for, and says when it was all", "[contract]") {
+    const auto log = make_log_under_test({});
+    const auto written = append(*log, kWhere, numbered("key", 5));
+    bool ready = false;
+    const auto reader = log->log().open_reader(kWhere, 0, log->executor(), [&] { ready = true; });
+    REQUIRE(log->wait_until([&] { return ready; }));
+    std::vector<Read> seen;
+    const auto sink = [&](const core::RecordView& view) { seen.push_back(to_read(view)); };
+    // An owner that holds the head of a partition takes one at a time.
+    REQUIRE(log->wait_until([&] {
+        const auto taken = reader->take(1, sink);
+        REQUIRE(taken);
+        CHECK(taken->records <= 1);
+        return seen.size() == 1;
+    }));
+    CHECK(reader->position() == written[0].offset + 1);
+    bool drained = false;
+    REQUIRE(log->wait_until([&] {
+        const auto taken = reader->take(3, sink);
+        REQUIRE(taken);
+        CHECK(taken->records <= 3);
+        drained = taken->drained;
+        return drained && seen.size() == 5;
+    }));
+    CHECK(seen == written);
+    CHECK(reader->position() == ends_of(*log, kWhere)->end);
+}
+
+TEST_CASE("`ready` comes after opening and again when more is there", "[contract]") {
+    const auto log = make_log_under_test({});
+    Collector reader{*log, kWhere, 0};
+    REQUIRE(log->wait_until([&] { return reader.drained; }));
+    CHECK(reader.ready_calls >= 1);
+    for (const std::string key : {"a", "b", "c"}) {
+        append(*log, kWhere, {record(key)});
+        REQUIRE(
+            log->wait_until([&] { return !reader.seen.empty() && reader.seen.back().key == key; }));
+    }
+    CHECK(reader.keys() == Keys{"a", "b", "c"});
+}
+
+TEST_CASE("readers of one partition are independent", "[contract]") {
+    const auto log = make_log_under_test({});
+    const auto written = append(*log, kWhere, numbered("key", 200));
+    Collector one{*log, kWhere, 0, 7};
+    auto two = std::make_unique<Collector>(*log, kWhere, written[100].offset, 50);
+    Collector three{*log, kWhere, 0, 1000};
+    REQUIRE(log->wait_until([&] {
+        return one.seen.size() == 200 && two->seen.size() == 100 && three.seen.size() == 200;
+    }));
+    two.reset();
+    append(*log, kWhere, {record("last")});
+    REQUIRE(log->wait_until([&] { return one.seen.size() == 201 && three.seen.size() == 201; }));
+    CHECK(one.seen == three.seen);
+}
+
+TEST_CASE("partitions and topics do not mix", "[contract]") {
+    const auto log = make_log_under_test({});
+    append(*log, {Topic::kNotifications, 0}, {record("n0")});
+    append(*log, {Topic::kNotifications, 1}, {record("n1")});
+    append(*log, {Topic::kSubscriptions, 0}, {record("s0")});
+    append(*log, {Topic::kOwnership, 0}, {record("o0")});
+    const auto keys_of = [&](TopicPartition where) {
+        Keys keys;
+        for (const auto& r : read_all(*log, where)) keys.push_back(r.key);
+        return keys;
+    };
+    CHECK(keys_of({Topic::kNotifications, 0}) == Keys{"n0"});
+    CHECK(keys_of({Topic::kNotifications, 1}) == Keys{"n1"});
+    CHECK(keys_of({Topic::kSubscriptions, 0}) == Keys{"s0"});
+    CHECK(keys_of({Topic::kSubscriptions, 1}).empty());
+    CHECK(keys_of({Topic::kOwnership, 0}) == Keys{"o0"});
+}
+
+TEST_CASE("a paused reader hands over nothing and goes on where it stood", "[contract]") {
+    const auto log = make_log_under_test({});
+    const auto written = append(*log, kWhere, numbered("key", 10));
+    std::vector<Read> seen;
+    const auto sink = [&](const core::RecordView& view) { seen.push_back(to_read(view)); };
+    int ready = 0;
+    const auto reader = log->log().open_reader(kWhere, 0, log->executor(), [&] { ++ready; });
+    REQUIRE(log->wait_until([&] {
+        REQUIRE(reader->take(4 - seen.size(), sink));
+        return seen.size() == 4;
+    }));
+    reader->pause();
+    reader->pause();
+    append(*log, kWhere, {record("meanwhile")});
+    const auto paused = reader->take(100, sink);
+    REQUIRE(paused);
+    CHECK(paused->records == 0);
+    CHECK_FALSE(paused->drained);
+    CHECK(reader->position() == written[3].offset + 1);
+    const auto ready_before = ready;
+    reader->resume();
+    reader->resume();
+    REQUIRE(log->wait_until([&] { return ready > ready_before; }));
+    REQUIRE(log->wait_until([&] {
+        REQUIRE(reader->take(100, sink));
+        return seen.size() == 11;
+    }));
+    seen.pop_back();
+    CHECK(seen == written);
+}
+
+TEST_CASE("a reader that stops taking loses nothing and needs no unbounded memory", "[contract]") {
+    const auto log = make_log_under_test({});
+    const auto publisher = log->log().open_publisher(log->executor());
+    bool ready = false;
+    const auto reader = log->log().open_reader(kWhere, 0, log->executor(), [&] { ready = true; });
+    constexpr int kRounds = 100;
+    constexpr int kEach = 200;
+    const std::string filler(8'000, 'x');  // 160 MB in all
+    const auto before = resident_bytes();
+    std::size_t most = before;
+    for (int round = 0; round < kRounds; ++round) {
+        std::vector<core::Record> records;
+        for (int i = 0; i < kEach; ++i) {
+            records.push_back(record(std::to_string(round * kEach + i), filler));
+        }
+        for (const auto& answer : publish_all(*log, *publisher, kWhere, records)) REQUIRE(answer);
+        most = std::max(most, resident_bytes());
+    }
+    if (log->slow_reader_bytes_max > 0) CHECK(most - before <= log->slow_reader_bytes_max);
+    int next = 0;
+    REQUIRE(log->wait_until([&] {
+        const auto taken = reader->take(1000, [&](const core::RecordView& view) {
+            if (view.key != std::to_string(next))
+                FAIL_CHECK("expected " << next << ", got " << view.key);
+            ++next;
+        });
+        REQUIRE(taken);
+        return next == kRounds * kEach;
+    }));
+    CHECK(ready);
+}
+
+TEST_CASE("a reader that is destroyed calls nothing afterwards", "[contract]") {
+    const auto log = make_log_under_test({});
+    int called = 0;
+    for (int i = 0; i < 20; ++i) {
+        log->log().open_reader(kWhere, 0, log->executor(), [&] { ++called; }).reset();
+    }
+    append(*log, kWhere, {record("key")});
+    CHECK(called == 0);
+}
+
+TEST_CASE("a reader may be destroyed by its own `ready`", "[contract]") {
+    const auto log = make_log_under_test({});
+    std::unique_ptr<log::PartitionReader> reader;
+    int called = 0;
+    reader = log->log().open_reader(kWhere, 0, log->executor(), [&] {
+        ++called;
+        reader.reset();
+    });
+    REQUIRE(log->wait_until([&] { return called == 1; }));
+    append(*log, kWhere, {record("key")});
+    CHECK(called == 1);
+}
+
+TEST_CASE("the ends are the offsets that a partition holds", "[contract]") {
+    const auto log = make_log_under_test({});
+    CHECK(ends_of(*log, kWhere) == Ends{0, 0});
+    const auto written = append(*log, kWhere, numbered("key", 7));
+    const auto ends = ends_of(*log, kWhere);
+    REQUIRE(ends);
+    CHECK(*ends == Ends{0, written.back().offset + 1});
+    CHECK(ends_of(*log, {Topic::kNotifications, 0}) == Ends{0, 0});
+}
+
+TEST_CASE("what does not exist is not found", "[contract]") {
+    const auto log = make_log_under_test({});
+    const TopicPartition nowhere{Topic::kNotifications, log->partitions};
+    const auto ends = ends_of(*log, nowhere);
+    REQUIRE_FALSE(ends);
+    CHECK(ends.error().fault == core::Fault::not_found);
+    Collector reader{*log, nowhere, 0};
+    REQUIRE(log->wait_until([&] { return reader.fault.has_value(); }));
+    CHECK(reader.fault == core::Fault::not_found);
+}
+
+TEST_CASE("compaction keeps the newest of each key and lets tombstones go", "[contract]") {
+    const auto log = make_log_under_test({});
+    if (!log->compact_now) return;
+    for (const auto topic : {Topic::kNotifications, Topic::kSubscriptions}) {
+        const TopicPartition where{topic, 1};
+        const auto written =
+            append(*log, where,
+                   {record("a", "1"), record("b", "1"), record("a", "2"), record("finished", "1"),
+                    record("finished", std::nullopt), record("c", ""), record("b", "2")});
+        Collector live{*log, where, 0};
+        REQUIRE(log->wait_until([&] { return live.seen.size() == written.size(); }));
+        log->compact_now(where);
+        std::vector<Read> left;
+        for (const auto& r : read_all(*log, where)) {
+            if (!r.key.starts_with("!compact/")) left.push_back(r);
+        }
+        CHECK(left == std::vector{written[2], written[5], written[6]});
+        // Whoever asks for an offset that is gone gets the next one that is there.
+        const auto from_gap = read_all(*log, where, written[3].offset);
+        REQUIRE_FALSE(from_gap.empty());
+        CHECK(from_gap.front() == written[5]);
+        append(*log, where, {record("d", "1")});
+        REQUIRE(log->wait_until([&] { return live.seen.back().key == "d"; }));
+    }
+}
+
+TEST_CASE("topics that are not compacted keep every record of a key", "[contract]") {
+    const auto log = make_log_under_test({});
+    const TopicPartition where{Topic::retry(0), 1};
+    append(*log, where, {record("a", "1"), record("a", "2"), record("a", std::nullopt)});
+    if (log->restart) log->restart();
+    CHECK(read_all(*log, where).size() == 3);
+}

@@ -1,0 +1,109 @@
+#pragma once
+
+#include "log/contract.hpp"
+
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// What the contract's test cases share: short words for long dialogues.
+namespace beckon::test {
+
+/// A record as it was read, whole and printable.
+struct Read {
+    core::Offset offset = 0;
+    core::Timestamp time{};
+    std::string key;
+    std::optional<std::string> value;
+    std::vector<std::pair<std::string, std::string>> headers;
+    bool operator==(const Read&) const = default;
+};
+
+inline std::ostream& operator<<(std::ostream& out, const Read& read) {
+    out << read.offset << '@' << read.time.time_since_epoch().count() << ' ' << read.key << '='
+        << (read.value ? *read.value : "null");
+    for (const auto& [name, value] : read.headers) out << ' ' << name << ':' << value;
+    return out;
+}
+
+inline Read to_read(const core::RecordView& view) {
+    Read read{view.offset, view.time, std::string{view.key}, std::nullopt, {}};
+    if (view.value) read.value = std::string{*view.value};
+    for (const auto& h : view.headers) read.headers.emplace_back(h.name, h.value);
+    return read;
+}
+
+/// What a reader of the record must see.
+inline Read expected(const core::Record& record, const log::Appended& appended) {
+    Read read{appended.offset, appended.time, record.key, record.value, {}};
+    for (const auto& h : record.headers) read.headers.emplace_back(h.name, h.value);
+    return read;
+}
+
+inline core::Record record(std::string key, std::optional<std::string> value = "value") {
+    return {std::move(key), std::move(value), {}};
+}
+
+/// A reader that takes whatever comes, `at_once` records at a time.
+class Collector {
+public:
+    Collector(LogUnderTest& under_test, log::TopicPartition where, core::Offset from,
+              std::size_t at_once = 100)
+        : at_once_(at_once) {
+        reader = under_test.log().open_reader(where, from, under_test.executor(), [this] {
+            ++ready_calls;
+            take();
+        });
+    }
+
+    void take() {
+        for (;;) {
+            const auto taken = reader->take(
+                at_once_, [this](const core::RecordView& view) { seen.push_back(to_read(view)); });
+            if (!taken) {
+                fault = taken.error().fault;
+                return;
+            }
+            fault.reset();
+            drained = taken->drained;
+            if (drained || taken->records == 0) return;
+        }
+    }
+
+    std::vector<std::string> keys() const {
+        std::vector<std::string> all;
+        for (const auto& read : seen) all.push_back(read.key);
+        return all;
+    }
+
+    std::unique_ptr<log::PartitionReader> reader;
+    std::vector<Read> seen;
+    int ready_calls = 0;
+    bool drained = false;
+    std::optional<core::Fault> fault;
+
+private:
+    std::size_t at_once_;
+};
+
+/// Publishes and waits for every answer.
+std::vector<core::Result<log::Appended>> publish_all(LogUnderTest& under_test,
+                                                     log::Publisher& publisher,
+                                                     log::TopicPartition where,
+                                                     const std::vector<core::Record>& records);
+
+/// The same with a publisher of its own, where all must succeed; returns what readers must see.
+std::vector<Read> append(LogUnderTest& under_test, log::TopicPartition where,
+                         const std::vector<core::Record>& records);
+
+/// All that stands in the partition from `from` on.
+std::vector<Read> read_all(LogUnderTest& under_test, log::TopicPartition where,
+                           core::Offset from = 0);
+
+core::Result<log::Ends> ends_of(LogUnderTest& under_test, log::TopicPartition where);
+
+/// `<prefix>0` … `<prefix>count-1`.
+std::vector<core::Record> numbered(const std::string& prefix, int count);
+
+}  // namespace beckon::test
