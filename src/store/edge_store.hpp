@@ -5,6 +5,7 @@
 #include "core/ids.hpp"
 #include "core/partition.hpp"
 #include "core/result.hpp"
+#include "store/store_memory.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -20,11 +21,11 @@
 /// process. Each partition belongs to one owner thread, which folds through its PartitionStore.
 namespace beckon::store {
 
-/// A message as it waits. From a fold or from a drain; views end with the call.
+/// A message as it waits, as a drain hands it over; views end with the call.
 struct MessageView {
     core::Offset offset = 0;  ///< its order
     core::Timestamp appended{};
-    core::Timestamp expiry{};  ///< append time + TTL
+    core::Timestamp expiry{};  ///< append time + TTL, kTtlMax at most
     core::MessageKey key;
     core::ChannelId channel;
     std::string_view message_id;  ///< `version`
@@ -35,6 +36,9 @@ struct MessageView {
     std::optional<std::string_view> reliability_id;
     std::string_view body;
 };
+
+/// Nothing waits longer, whatever its record says: it bounds the number of month families.
+inline constexpr std::chrono::hours kTtlMax{24 * 366};
 
 struct StoredClient {
     core::RouterType router_type = core::RouterType::webpush;
@@ -71,6 +75,7 @@ enum class PutOutcome {
     pending,   ///< stored; deliver or keep
     ttl_zero,  ///< send now or never; its tombstone is owed already
     finished,  ///< its tombstone came first: nothing to deliver, a tombstone is owed
+    expired,   ///< belongs to a month that is over: nothing to deliver, nothing owed
     repeated,  ///< folded before; nothing changed
 };
 
@@ -83,7 +88,8 @@ struct Debt {
 };
 
 /// Where a drain stands: Topic messages first, then the others, each by offset (DESIGN §5
-/// "Window"). A drain ends below `until`, so that nothing that is folded meanwhile is sent twice.
+/// "Window"). A drain ends below `until`, so that nothing that is folded meanwhile is sent twice:
+/// set it to the checkpoint of `notifications` when the drain begins.
 struct DrainCursor {
     bool topics = true;
     core::Offset after = -1;
@@ -91,44 +97,58 @@ struct DrainCursor {
 };
 
 struct ReadOutcome {
-    std::size_t messages = 0;
-    bool done = false;  ///< nothing is left before the cursor's `until`
+    std::size_t messages = 0;  ///< may be 0 without `done`: there were only expired ones so far
+    bool done = false;         ///< nothing is left before the cursor's `until`
 };
 
 /// One partition's part of the store. Writes gather in one batch, which reads see at once, and
 /// which commit() makes durable together with the offsets. Owner's thread only.
+///
+/// Folds are pure: `appended` and `time` below are append times of the records, never a clock, so
+/// that the same log gives the same state. Records are fed once each in the order of their offsets,
+/// from the checkpoint on; what lies below it is answered `repeated`.
+///
+/// If stored bytes cannot be read back, reads say "nothing", and commit() fails with `corrupt`
+/// from then on, so that no decision made on them outlives the process: clear() and fold anew.
 class PartitionStore {
 public:
     virtual ~PartitionStore() = default;
 
     // --- where we are
+    /// Uncommitted advances included. nullopt: nothing was ever folded.
     virtual std::optional<Checkpoint> checkpoint(Source source) const = 0;
-    /// The batch's offsets; `caught_up` when the fold was seen at the end.
+    /// The batch's offsets; `caught_up` when the fold was seen at the end (log time).
     virtual void advance(Source source, core::Offset next,
                          std::optional<core::Timestamp> caught_up) = 0;
-    /// Deletes the partition's whole range and its checkpoints in one batch (untrusted, given up).
+    /// Deletes the partition's whole range and its checkpoints in one batch, which it writes at
+    /// once (untrusted, given up). What was not committed is dropped.
     virtual core::Result<void> clear() = 0;
     /// Writes the batch (WAL on, no sync: a crash is a replay of a short tail). Errors: full
-    /// (disk), unavailable. After an error nothing of the batch counts; commit() may be called
-    /// again.
+    /// (disk), unavailable, corrupt. After an error nothing of the batch is durable, but reads go
+    /// on seeing it; commit() may be called again and recovers by itself when there is space.
     virtual core::Result<void> commit() = 0;
+    /// True if commit() has something to write.
     virtual bool dirty() const = 0;
 
     // --- the fold of `notifications`
     /// Folds one message. A newer one of the same channel and Topic, by offset, makes the older one
-    /// owed as `replaced`. `replaced` receives its key, if any.
+    /// owed as `replaced` (unless it had expired by then). `replaced` (may be null) receives its
+    /// key, if any.
     virtual PutOutcome put(core::Offset offset, core::Timestamp appended,
                            const core::NotificationAccepted& message,
                            std::optional<core::MessageKey>* replaced) = 0;
-    /// Folds a tombstone: message, key and debt go. True if anything was known of it.
+    /// Folds a tombstone appended at `time`: message and debt go, the key is remembered for ten
+    /// minutes. True if anything was known of it.
     virtual bool finish(const core::Uaid& uaid, const core::MessageKey& key,
-                        core::Timestamp now) = 0;
+                        core::Timestamp time) = 0;
 
-    // --- the fold of `subscriptions`; false: lost by (epoch, seq), nothing changed
+    // --- the fold of `subscriptions`; false: lost by (epoch, seq), nothing changed. A record with
+    // the stamp that is stored already is the stored one: true, nothing changed. Removals are
+    // remembered for a day from `time`.
     virtual bool put_client(const core::ClientRecorded& client) = 0;
-    virtual bool remove_client(const core::ClientRemoved& client, core::Timestamp now) = 0;
+    virtual bool remove_client(const core::ClientRemoved& client, core::Timestamp time) = 0;
     virtual bool put_channel(const core::ChannelRecorded& channel) = 0;
-    virtual bool remove_channel(const core::ChannelRemoved& channel, core::Timestamp now) = 0;
+    virtual bool remove_channel(const core::ChannelRemoved& channel, core::Timestamp time) = 0;
 
     // --- what a serving home decides
     /// The message is done with here: it leaves the pending ones and its tombstone is owed. False
@@ -138,45 +158,69 @@ public:
 
     // --- reads
     virtual std::optional<StoredClient> client(const core::Uaid& uaid) = 0;
+    /// nullopt also if its client is unknown: such a channel is dead.
     virtual std::optional<StoredChannel> channel(const core::Uaid& uaid,
                                                  const core::ChannelId& channel) = 0;
     virtual std::vector<StoredChannel> channels(const core::Uaid& uaid) = 0;
     /// Up to `max` pending messages after the cursor, which moves. Expired ones (now ≥ expiry) are
-    /// skipped and become owed as `expired`.
+    /// skipped and become owed as `expired`. Costs what it hands over or skips, not what waits;
+    /// one call skips at most kSkipMax. `sink` must not call the store.
     virtual ReadOutcome read_pending(const core::Uaid& uaid, DrainCursor& cursor, std::size_t max,
                                      core::Timestamp now,
                                      const std::function<void(const MessageView&)>& sink) = 0;
+    static constexpr std::size_t kSkipMax = 1000;
+
     /// All debts, ascending by put_offset (at a take-over; afterwards the home keeps its own list).
     virtual std::vector<Debt> debts() = 0;
-    /// Debts that arose in folds, reads and decisions since the last call.
+    /// Debts that arose in folds, reads and decisions since the last call of this or of debts(),
+    /// without those whose tombstone was read meanwhile; ascending by put_offset.
     virtual std::vector<Debt> take_new_debts() = 0;
 
-    /// A digest of everything that the fold determines (for `replay` and tests: rebuilt equals
-    /// live).
-    virtual std::string digest() = 0;
-    /// Pending messages of a client (tests, `max_pending`).
-    virtual std::size_t pending_count(const core::Uaid& uaid) = 0;
+    /// A digest of what the fold determines (for `replay` and tests): two stores that folded the
+    /// same log agree, however they got there. Covers living clients and channels, messages that
+    /// have not expired by `now` (log time), and debts: a home that serves has some that no log
+    /// shows yet, so compare when it has gone quiet, when debts are published and read back.
+    /// Covers what is committed; call it when not dirty().
+    virtual std::string digest(core::Timestamp now) = 0;
+    /// Pending messages of a client, expired ones that were not met yet included; stops counting
+    /// at `at_most`, which bounds the cost.
+    virtual std::size_t pending_count(const core::Uaid& uaid, std::size_t at_most) = 0;
+    std::size_t pending_count(const core::Uaid& uaid) {
+        return pending_count(uaid, static_cast<std::size_t>(-1));
+    }
 };
+
+/// How messages are spread over families (DESIGN §6). Changing it rebuilds the store from the log.
+enum class Rotation : std::uint8_t { monthly, off };
 
 struct EdgeStoreOptions {
     std::filesystem::path directory;
     std::string log_id;  ///< a store of another log is set aside and made anew
     std::size_t cache_bytes = 128U << 20;
     std::size_t write_buffer_bytes = 64U << 20;
+    /// Shared with the other stores of the process; then the two sizes above do not count.
+    std::shared_ptr<StoreMemory> memory;
+    Rotation rotation = Rotation::monthly;
 };
 
-/// Thread-safe where it says so; partitions are opened once each and live no longer than this.
+/// One RocksDB with all partitions that this process holds.
 class EdgeStore {
 public:
     virtual ~EdgeStore() = default;
+    /// Any thread. A partition is open at most once at a time and is destroyed before the
+    /// EdgeStore; what it had not committed is dropped then.
     virtual std::unique_ptr<PartitionStore> open_partition(core::Partition partition) = 0;
     /// Drops month families that are over: `log_now` and host time both past the month + 1 h.
-    /// One thread only (DESIGN §6). Returns what was dropped.
+    /// Any thread, one at a time, while others fold and read (DESIGN §6). Returns what was dropped.
+    /// Nothing happens without rotation.
     virtual std::vector<std::string> drop_past_months(core::Timestamp log_now,
                                                       core::Timestamp host_now) = 0;
 };
 
-/// Errors: conflict (in use by another process), unavailable (not writable), full, corrupt.
+/// Opens or makes the store. One of another log, or in a format that this build does not know, is
+/// renamed to `<directory>.set-aside-<n>`, with a warning, and made anew.
+/// Errors, each with the path: conflict (in use by another process), unavailable (not writable),
+/// full, corrupt (delete the directory: it is rebuilt from the log).
 core::Result<std::unique_ptr<EdgeStore>> open_edge_store(const EdgeStoreOptions& options);
 
 }  // namespace beckon::store

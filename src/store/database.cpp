@@ -1,0 +1,300 @@
+#include "store/database.hpp"
+
+#include "core/assert.hpp"
+#include "core/logger.hpp"
+#include "store/schema.hpp"
+
+#include <algorithm>
+#include <system_error>
+
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/slice_transform.h>
+#include <rocksdb/table.h>
+#include <rocksdb/utilities/table_properties_collectors.h>
+
+namespace beckon::store {
+
+namespace {
+
+namespace fs = std::filesystem;
+using core::Fault;
+
+constexpr std::string_view kFormatRow = "format";
+constexpr std::string_view kLogIdRow = "log_id";
+
+/// A rarely written family pins the WAL until it is flushed; this bounds what a start replays.
+constexpr std::uint64_t kWalBytesMax = 128U << 20;
+/// Tables older than this are rewritten, so that rows whose drop time has passed do go.
+constexpr std::uint64_t kRewriteAfterS = 6 * 3600;
+
+bool in_use(const rocksdb::Status& status) {
+    // RocksDB has no code of its own for a LOCK file that somebody holds.
+    const std::string text = status.ToString();
+    return status.IsIOError() && text.find("LOCK") != std::string::npos &&
+           (text.find("lock hold by current process") != std::string::npos ||
+            text.find("Resource temporarily unavailable") != std::string::npos);
+}
+
+rocksdb::BlockBasedTableOptions table_options(FamilyKind kind,
+                                              const std::shared_ptr<rocksdb::Cache>& cache) {
+    rocksdb::BlockBasedTableOptions table;
+    table.block_cache = cache;
+    table.cache_index_and_filter_blocks = true;
+    table.cache_index_and_filter_blocks_with_high_priority = true;
+    table.pin_l0_filter_and_index_blocks_in_cache = true;
+    table.format_version = 5;
+    table.block_size = 8U << 10;
+    if (kind != FamilyKind::plain) {
+        table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+        table.whole_key_filtering = kind != FamilyKind::messages;
+    }
+    return table;
+}
+
+rocksdb::DBOptions db_options(const std::shared_ptr<StoreMemory>& memory) {
+    rocksdb::DBOptions options;
+    options.create_if_missing = true;
+    options.create_missing_column_families = true;
+    options.write_buffer_manager = memory->write_buffers;
+    options.max_total_wal_size = kWalBytesMax;
+    options.max_background_jobs = 2;
+    options.bytes_per_sync = 1U << 20;
+    options.wal_bytes_per_sync = 1U << 20;
+    // A shard that waits for another's write sleeps at once: there are few cores, all wanted.
+    options.enable_write_thread_adaptive_yield = false;
+    options.info_log_level = rocksdb::WARN_LEVEL;
+    options.keep_log_file_num = 2;
+    options.max_log_file_size = 4U << 20;
+    options.stats_dump_period_sec = 0;
+    options.stats_persist_period_sec = 0;
+    return options;
+}
+
+core::Result<void> make_directory(const fs::path& directory) {
+    std::error_code error;
+    fs::create_directories(directory, error);
+    if (!error) return {};
+    const auto fault = error == std::errc::no_space_on_device ? Fault::full : Fault::unavailable;
+    return core::fail(fault, "cannot make " + directory.string() + ": " + error.message());
+}
+
+core::Result<void> set_aside(const fs::path& directory, std::string_view why) {
+    for (int n = 1;; ++n) {
+        const fs::path aside = directory.string() + ".set-aside-" + std::to_string(n);
+        std::error_code error;
+        if (fs::exists(aside, error)) continue;
+        fs::rename(directory, aside, error);
+        if (error) {
+            return core::fail(Fault::unavailable,
+                              "cannot set " + directory.string() + " aside: " + error.message());
+        }
+        core::log_warn("store", "set_aside", {{"why", why}, {"moved_to", aside.string()}});
+        return {};
+    }
+}
+
+}  // namespace
+
+StoreMemory::StoreMemory(std::size_t cache_bytes, std::size_t buffer_bytes)
+    : cache(rocksdb::NewLRUCache(cache_bytes)),
+      write_buffers(std::make_shared<rocksdb::WriteBufferManager>(buffer_bytes, cache)),
+      write_buffer_bytes(buffer_bytes) {}
+
+std::shared_ptr<StoreMemory> make_store_memory(std::size_t cache_bytes,
+                                               std::size_t write_buffer_bytes) {
+    return std::make_shared<StoreMemory>(cache_bytes, write_buffer_bytes);
+}
+
+core::Error to_error(const rocksdb::Status& status, std::string_view what) {
+    const auto fault = [&] {
+        if (in_use(status)) return Fault::conflict;
+        if (status.IsNoSpace()) return Fault::full;
+        if (status.IsCorruption()) return Fault::corrupt;
+        return Fault::unavailable;
+    }();
+    std::string message{what};
+    if (fault == Fault::conflict) {
+        message += ": in use by another process";
+    } else if (fault == Fault::corrupt) {
+        message += ": " + status.ToString() + "; delete it and it is rebuilt from the log";
+    } else {
+        message += ": " + status.ToString();
+    }
+    return {fault, std::move(message)};
+}
+
+Database::Database(const DatabaseOptions& options)
+    : options_(options),
+      fold_times_(std::make_shared<FoldTimes>()),
+      filter_(make_expiry_filter(fold_times_)) {
+    if (!options_.memory) options_.memory = make_store_memory(64U << 20, 16U << 20);
+}
+
+Database::~Database() {
+    families_.clear();
+    others_.clear();
+    if (db_) db_->Close();
+}
+
+core::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& options) {
+    const std::string what = "store " + options.directory.string();
+    // Twice: a store that does not fit is set aside after the first.
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        if (auto made = make_directory(options.directory); !made) return core::fail(made.error());
+        std::unique_ptr<Database> database{new Database{options}};
+        if (const auto status = database->open_files(); !status.ok()) {
+            return core::fail(to_error(status, what));
+        }
+        const auto format = database->meta(kFormatRow);
+        const auto log_id = database->meta(kLogIdRow);
+        if (!format) return core::fail(format.error());
+        if (!log_id) return core::fail(log_id.error());
+        if (*format == options.format && *log_id == options.log_id) return database;
+        if (format->empty() && log_id->empty()) {
+            rocksdb::WriteBatch batch;
+            batch.Put(slice(kFormatRow), slice(options.format));
+            batch.Put(slice(kLogIdRow), slice(options.log_id));
+            if (auto written = database->write(batch); !written) {
+                return core::fail(written.error());
+            }
+            return database;
+        }
+        database.reset();
+        const auto moved = set_aside(options.directory,
+                                     *format == options.format ? "another log" : "another format");
+        if (!moved) return core::fail(moved.error());
+    }
+    return core::fail(Fault::conflict, what + ": somebody else keeps writing there");
+}
+
+rocksdb::Status Database::open_files() {
+    const auto db_settings = db_options(options_.memory);
+    std::vector<std::string> names;
+    const std::string path = options_.directory.string();
+    std::error_code ignored;
+    if (fs::exists(options_.directory / "CURRENT", ignored)) {
+        const auto listed = rocksdb::DB::ListColumnFamilies(db_settings, path, &names);
+        if (!listed.ok()) return listed;
+    }
+    const auto add = [&](const std::string& name) {
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    };
+    add(rocksdb::kDefaultColumnFamilyName);
+    for (const auto& spec : options_.families) add(spec.name);
+
+    const auto kind_of = [&](const std::string& name) {
+        for (const auto& spec : options_.families) {
+            if (spec.name == name) return spec.kind;
+        }
+        const auto kind = options_.kind_of ? options_.kind_of(name) : std::nullopt;
+        return kind.value_or(FamilyKind::plain);
+    };
+    std::vector<rocksdb::ColumnFamilyDescriptor> wanted;
+    for (const auto& name : names) wanted.emplace_back(name, family_options(kind_of(name)));
+
+    std::vector<rocksdb::ColumnFamilyHandle*> handles;
+    rocksdb::DB* opened = nullptr;
+    const auto status = rocksdb::DB::Open(db_settings, path, wanted, &handles, &opened);
+    if (!status.ok()) return status;
+    db_.reset(opened);
+    for (std::size_t i = 0; i < handles.size(); ++i) {
+        const bool fixed = names[i] == rocksdb::kDefaultColumnFamilyName ||
+                           std::any_of(options_.families.begin(), options_.families.end(),
+                                       [&](const auto& spec) { return spec.name == names[i]; });
+        (fixed ? families_ : others_).emplace_back(names[i], own(handles[i]));
+    }
+    return status;
+}
+
+rocksdb::ColumnFamilyOptions Database::family_options(FamilyKind kind) const {
+    rocksdb::ColumnFamilyOptions family;
+    family.table_factory.reset(
+        rocksdb::NewBlockBasedTableFactory(table_options(kind, options_.memory->cache)));
+    family.compression =
+        kind == FamilyKind::messages ? rocksdb::kNoCompression : rocksdb::kLZ4Compression;
+    family.write_buffer_size =
+        std::max<std::size_t>(options_.memory->write_buffer_bytes / 4, 1U << 20);
+    family.max_write_buffer_number = 3;
+    family.arena_block_size = 256U << 10;  // the default, an eighth of the buffer, is mostly air
+    family.level_compaction_dynamic_level_bytes = true;
+    if (kind == FamilyKind::plain) return family;
+
+    family.compaction_filter_factory = filter_;
+    family.periodic_compaction_seconds = kRewriteAfterS;
+    family.memtable_prefix_bloom_size_ratio = 0.05;
+    if (kind == FamilyKind::keys) {
+        family.memtable_whole_key_filtering = true;
+    } else {
+        family.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(kPrefixBytes));
+    }
+    if (kind == FamilyKind::messages) {
+        // A client that was drained leaves a row of tombstones that its next drain must step over.
+        family.table_properties_collector_factories.push_back(
+            rocksdb::NewCompactOnDeletionCollectorFactory(4096, 2048));
+    }
+    return family;
+}
+
+Family Database::own(rocksdb::ColumnFamilyHandle* handle) const {
+    return {handle, [db = db_.get()](rocksdb::ColumnFamilyHandle* h) {
+                static_cast<void>(db->DestroyColumnFamilyHandle(h));
+            }};
+}
+
+Family Database::family(std::string_view name) const {
+    for (const auto& [known, family] : families_) {
+        if (known == name) return family;
+    }
+    BECKON_ASSERT(false, "a family that the options name");
+    return {};
+}
+
+std::vector<std::pair<std::string, Family>> Database::take_other_families() {
+    return std::exchange(others_, {});
+}
+
+core::Result<Family> Database::create_family(const std::string& name, FamilyKind kind) {
+    rocksdb::ColumnFamilyHandle* handle = nullptr;
+    const auto status = db_->CreateColumnFamily(family_options(kind), name, &handle);
+    if (!status.ok()) {
+        return core::fail(to_error(status, "store " + directory().string() + ", family " + name));
+    }
+    return own(handle);
+}
+
+core::Result<void> Database::drop_family(const Family& family) {
+    const auto status = db_->DropColumnFamily(family.get());
+    if (status.ok()) return {};
+    return core::fail(to_error(status, "store " + directory().string() + ", drop of a family"));
+}
+
+core::Result<void> Database::write(rocksdb::WriteBatch& batch) {
+    if (failed_.load(std::memory_order_relaxed)) {
+        const auto resumed = db_->Resume();
+        if (!resumed.ok()) {
+            return core::fail(to_error(resumed, "store " + directory().string()));
+        }
+    }
+    rocksdb::WriteOptions options;
+    options.ignore_missing_column_families = true;
+    const auto status = db_->Write(options, &batch);
+    failed_.store(!status.ok(), std::memory_order_relaxed);
+    if (status.ok()) return {};
+    return core::fail(to_error(status, "store " + directory().string()));
+}
+
+core::Result<std::string> Database::meta(std::string_view name) const {
+    std::string value;
+    const auto status = db_->Get({}, slice(name), &value);
+    if (status.ok()) return value;
+    if (status.IsNotFound()) return std::string{};
+    return core::fail(to_error(status, "store " + directory().string()));
+}
+
+core::Result<void> Database::put_meta(std::string_view name, std::string_view value) {
+    rocksdb::WriteBatch batch;
+    batch.Put(slice(name), slice(value));
+    return write(batch);
+}
+
+}  // namespace beckon::store

@@ -1,0 +1,107 @@
+#pragma once
+
+#include "core/result.hpp"
+#include "store/expiry_filter.hpp"
+#include "store/store_memory.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/write_batch.h>
+#include <rocksdb/write_buffer_manager.h>
+
+namespace beckon::store {
+
+class StoreMemory {
+public:
+    StoreMemory(std::size_t cache_bytes, std::size_t write_buffer_bytes);
+
+    std::shared_ptr<rocksdb::Cache> cache;
+    std::shared_ptr<rocksdb::WriteBufferManager> write_buffers;
+    std::size_t write_buffer_bytes;
+};
+
+inline rocksdb::Slice slice(std::string_view text) { return {text.data(), text.size()}; }
+inline std::string_view view(const rocksdb::Slice& text) { return {text.data(), text.size()}; }
+
+/// RocksDB's answer as ours; `what` says what was being done, with the path.
+core::Error to_error(const rocksdb::Status& status, std::string_view what);
+
+/// How a family is read, which decides its filters.
+enum class FamilyKind {
+    rows,      ///< by whole key, and by client: clients, channels, replacements, owed
+    keys,      ///< by whole key only
+    messages,  ///< by client only; ciphertext, so not compressed
+    plain,     ///< few rows: partitions
+};
+
+/// A column family; the last holder closes the handle, before the Database goes.
+using Family = std::shared_ptr<rocksdb::ColumnFamilyHandle>;
+
+struct FamilySpec {
+    std::string name;
+    FamilyKind kind = FamilyKind::rows;
+};
+
+struct DatabaseOptions {
+    std::filesystem::path directory;
+    std::string log_id;
+    std::string format;  ///< kind, version and layout of the store; another one is set aside
+    std::vector<FamilySpec> families;
+    /// The kind of families that are made while the store runs; nullopt: the name is none of ours.
+    std::function<std::optional<FamilyKind>(std::string_view name)> kind_of;
+    std::shared_ptr<StoreMemory> memory;
+};
+
+/// A RocksDB that belongs to one log and one process. Thread-safe.
+class Database {
+public:
+    static core::Result<std::unique_ptr<Database>> open(const DatabaseOptions& options);
+    ~Database();
+    Database(const Database&) = delete;
+    Database& operator=(const Database&) = delete;
+
+    rocksdb::DB& db() const { return *db_; }
+    FoldTimes& fold_times() const { return *fold_times_; }
+    const std::filesystem::path& directory() const { return options_.directory; }
+
+    /// One of options.families.
+    Family family(std::string_view name) const;
+    /// The families that are not in options.families, with their names; once, after open.
+    std::vector<std::pair<std::string, Family>> take_other_families();
+    core::Result<Family> create_family(const std::string& name, FamilyKind kind);
+    core::Result<void> drop_family(const Family& family);
+
+    /// Writes with the WAL, without a sync. Rows of dropped families are ignored. After a failure
+    /// the next call first asks RocksDB to recover.
+    core::Result<void> write(rocksdb::WriteBatch& batch);
+
+    /// Rows about the store as a whole; "" if there is none.
+    core::Result<std::string> meta(std::string_view name) const;
+    core::Result<void> put_meta(std::string_view name, std::string_view value);
+
+private:
+    explicit Database(const DatabaseOptions& options);
+    rocksdb::Status open_files();
+    rocksdb::ColumnFamilyOptions family_options(FamilyKind kind) const;
+    Family own(rocksdb::ColumnFamilyHandle* handle) const;
+
+    DatabaseOptions options_;
+    std::shared_ptr<FoldTimes> fold_times_;
+    std::shared_ptr<rocksdb::CompactionFilterFactory> filter_;
+    std::unique_ptr<rocksdb::DB> db_;
+    std::vector<std::pair<std::string, Family>> families_;  ///< by name
+    std::vector<std::pair<std::string, Family>> others_;
+    std::atomic<bool> failed_ = false;  ///< the last write did
+};
+
+}  // namespace beckon::store

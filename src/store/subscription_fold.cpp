@@ -1,0 +1,258 @@
+#include "store/subscription_fold.hpp"
+
+#include <chrono>
+#include <memory>
+
+#include <rocksdb/iterator.h>
+
+namespace beckon::store {
+
+namespace {
+
+/// Deleted keys are remembered for a day (DESIGN §5 "Late writes").
+constexpr std::chrono::hours kRememberRemoved{24};
+
+using Stamp = std::optional<core::WriteStamp>;
+
+enum class Verdict { newer, same, lost };
+
+/// How a record stands to what is stored. Only two stamps can be compared; without them the later
+/// record is the newer one.
+Verdict judge(const Stamp& record, const Stamp& stored) {
+    if (!record || !stored) return Verdict::newer;
+    if (*record == *stored) return Verdict::same;
+    return *record > *stored ? Verdict::newer : Verdict::lost;
+}
+
+core::Error unreadable(const rocksdb::Status& status, const rocksdb::DB& db) {
+    auto error = to_error(status, "store " + db.GetName());
+    error.fault = core::Fault::corrupt;
+    return error;
+}
+
+core::Error undecodable(const rocksdb::DB& db, std::string_view family) {
+    return {core::Fault::corrupt, "store " + db.GetName() + ": a row of " + std::string{family} +
+                                      " does not decode; delete it and it is rebuilt"};
+}
+
+}  // namespace
+
+// --- SubscriptionTables
+
+SubscriptionTables::SubscriptionTables(const Database& database)
+    : db(database.db()),
+      clients_family(database.family("clients")),
+      channels_family(database.family("channels")) {}
+
+std::vector<FamilySpec> SubscriptionTables::families() {
+    return {{"clients", FamilyKind::rows}, {"channels", FamilyKind::rows}};
+}
+
+core::Result<std::optional<ClientRow>> SubscriptionTables::client(core::Partition partition,
+                                                                  const core::Uaid& uaid) const {
+    const RowKey key{partition, uaid};
+    rocksdb::PinnableSlice value;
+    const auto status = db.Get({}, clients_family.get(), slice(key.view()), &value);
+    if (status.IsNotFound()) return std::optional<ClientRow>{};
+    if (!status.ok()) return core::fail(unreadable(status, db));
+    auto row = parse_client_row(view(value));
+    if (!row) return core::fail(undecodable(db, "clients"));
+    return row;
+}
+
+core::Result<std::optional<ChannelRow>> SubscriptionTables::channel(
+    core::Partition partition, const core::Uaid& uaid, const core::ChannelId& channel) const {
+    const auto key = channel_row_key(partition, uaid, channel);
+    rocksdb::PinnableSlice value;
+    const auto status = db.Get({}, channels_family.get(), slice(key.view()), &value);
+    if (status.IsNotFound()) return std::optional<ChannelRow>{};
+    if (!status.ok()) return core::fail(unreadable(status, db));
+    auto row = parse_channel_row(key.view(), view(value));
+    if (!row) return core::fail(undecodable(db, "channels"));
+    return row;
+}
+
+core::Result<std::vector<std::pair<core::ChannelId, ChannelRow>>> SubscriptionTables::channels(
+    core::Partition partition, const core::Uaid& uaid) const {
+    std::vector<std::pair<core::ChannelId, ChannelRow>> rows;
+    const RowKey prefix{partition, uaid};
+    rocksdb::ReadOptions options;
+    options.prefix_same_as_start = true;
+    const std::unique_ptr<rocksdb::Iterator> it{db.NewIterator(options, channels_family.get())};
+    for (it->Seek(slice(prefix.view())); it->Valid(); it->Next()) {
+        auto row = parse_channel_row(view(it->key()), view(it->value()));
+        if (!row) return core::fail(undecodable(db, "channels"));
+        rows.emplace_back(core::ChannelId{id_of_row(view(it->key()))}, std::move(*row));
+    }
+    if (!it->status().ok()) return core::fail(unreadable(it->status(), db));
+    return rows;
+}
+
+// --- SubscriptionFold: rows, the batch's own first
+
+template <class T>
+T SubscriptionFold::checked(core::Result<T> result) {
+    if (result) return std::move(*result);
+    if (!broken_) broken_ = result.error();
+    return {};
+}
+
+std::optional<ClientRow> SubscriptionFold::client_row(core::Partition partition,
+                                                      const core::Uaid& uaid) {
+    const auto known = clients_.find(uaid);
+    if (known != clients_.end()) return known->second;
+    return checked(tables_.client(partition, uaid));
+}
+
+std::optional<ChannelRow> SubscriptionFold::channel_row(core::Partition partition,
+                                                        const core::Uaid& uaid,
+                                                        const core::ChannelId& channel) {
+    const auto known = channels_.find({uaid, channel});
+    if (known != channels_.end()) return known->second;
+    return checked(tables_.channel(partition, uaid, channel));
+}
+
+std::map<core::ChannelId, ChannelRow> SubscriptionFold::channel_rows(core::Partition partition,
+                                                                     const core::Uaid& uaid) {
+    std::map<core::ChannelId, ChannelRow> rows;
+    for (auto& [channel, row] : checked(tables_.channels(partition, uaid))) {
+        rows.emplace(channel, std::move(row));
+    }
+    for (auto it = channels_.lower_bound({uaid, core::ChannelId{}});
+         it != channels_.end() && it->first.first == uaid; ++it) {
+        rows.erase(it->first.second);
+        if (it->second) rows.emplace(it->first.second, *it->second);
+    }
+    return rows;
+}
+
+void SubscriptionFold::write(core::Partition partition, const core::Uaid& uaid, ClientRow row) {
+    const RowKey key{partition, uaid};
+    scratch_.clear();
+    append_client_row(scratch_, row);
+    batch_.Put(tables_.clients_family.get(), slice(key.view()), slice(scratch_));
+    clients_.insert_or_assign(uaid, std::move(row));
+}
+
+void SubscriptionFold::write(core::Partition partition, const core::Uaid& uaid,
+                             const core::ChannelId& channel, ChannelRow row) {
+    const auto key = channel_row_key(partition, uaid, channel);
+    scratch_.clear();
+    append_channel_row(scratch_, row);
+    batch_.Put(tables_.channels_family.get(), slice(key.view()), slice(scratch_));
+    channels_.insert_or_assign(ChannelName{uaid, channel}, std::move(row));
+}
+
+void SubscriptionFold::erase(core::Partition partition, const core::Uaid& uaid,
+                             const core::ChannelId& channel) {
+    const auto key = channel_row_key(partition, uaid, channel);
+    batch_.Delete(tables_.channels_family.get(), slice(key.view()));
+    channels_.insert_or_assign(ChannelName{uaid, channel}, std::nullopt);
+}
+
+void SubscriptionFold::forget_batch() {
+    clients_.clear();
+    channels_.clear();
+}
+
+// --- SubscriptionFold: the rules
+
+bool SubscriptionFold::put_client(core::Partition partition, const core::ClientRecorded& client) {
+    const auto stored = client_row(partition, client.uaid);
+    if (stored) {
+        const auto verdict = judge(client.stamp, stored->stamp);
+        if (verdict != Verdict::newer) return verdict == Verdict::same;
+    }
+    write(partition, client.uaid,
+          {.live = StoredClient{.router_type = client.router_type,
+                                .router_data = std::string{client.router_data.value_or("")},
+                                .created = client.created,
+                                .last_seen = client.last_seen,
+                                .stamp = client.stamp},
+           .stamp = client.stamp,
+           .until = {}});
+    return true;
+}
+
+bool SubscriptionFold::remove_client(core::Partition partition, const core::ClientRemoved& client,
+                                     core::Timestamp time) {
+    const auto stored = client_row(partition, client.uaid);
+    if (stored) {
+        const auto verdict = judge(client.stamp, stored->stamp);
+        if (verdict != Verdict::newer) return verdict == Verdict::same;
+    }
+    // The client's own row covers the channels from here on: put_channel() asks it. A channel that
+    // is newer than the removal was written by a home that knew of it, and waits for its client.
+    for (const auto& [channel, row] : channel_rows(partition, client.uaid)) {
+        if (judge(client.stamp, row.stamp) != Verdict::lost) erase(partition, client.uaid, channel);
+    }
+    write(partition, client.uaid,
+          {.live = std::nullopt, .stamp = client.stamp, .until = time + kRememberRemoved});
+    return true;
+}
+
+bool SubscriptionFold::put_channel(core::Partition partition,
+                                   const core::ChannelRecorded& channel) {
+    const auto stored = channel_row(partition, channel.uaid, channel.channel);
+    if (stored) {
+        const auto verdict = judge(channel.stamp, stored->stamp);
+        if (verdict != Verdict::newer) return verdict == Verdict::same;
+    }
+    const auto client = client_row(partition, channel.uaid);
+    if (client && !client->live && judge(channel.stamp, client->stamp) != Verdict::newer) {
+        return false;  // it died with its client
+    }
+    // A channel may come before its client: compaction keeps a client's last record only.
+    write(partition, channel.uaid, channel.channel,
+          {.live = StoredChannel{.channel = channel.channel,
+                                 .created = channel.created,
+                                 .vapid_sha256 = std::string{channel.vapid_sha256.value_or("")},
+                                 .stamp = channel.stamp},
+           .stamp = channel.stamp,
+           .until = {}});
+    return true;
+}
+
+bool SubscriptionFold::remove_channel(core::Partition partition,
+                                      const core::ChannelRemoved& channel, core::Timestamp time) {
+    const auto stored = channel_row(partition, channel.uaid, channel.channel);
+    if (stored) {
+        const auto verdict = judge(channel.stamp, stored->stamp);
+        if (verdict != Verdict::newer) return verdict == Verdict::same;
+    }
+    const auto client = client_row(partition, channel.uaid);
+    if (client && !client->live && judge(channel.stamp, client->stamp) != Verdict::newer) {
+        return false;
+    }
+    write(partition, channel.uaid, channel.channel,
+          {.live = std::nullopt, .stamp = channel.stamp, .until = time + kRememberRemoved});
+    return true;
+}
+
+// --- SubscriptionFold: what a reader is told
+
+std::optional<StoredClient> SubscriptionFold::client(core::Partition partition,
+                                                     const core::Uaid& uaid) {
+    auto row = client_row(partition, uaid);
+    return row ? std::move(row->live) : std::nullopt;
+}
+
+std::optional<StoredChannel> SubscriptionFold::channel(core::Partition partition,
+                                                       const core::Uaid& uaid,
+                                                       const core::ChannelId& channel) {
+    auto row = channel_row(partition, uaid, channel);
+    if (!row || !row->live || !client(partition, uaid)) return std::nullopt;
+    return std::move(row->live);
+}
+
+std::vector<StoredChannel> SubscriptionFold::channels(core::Partition partition,
+                                                      const core::Uaid& uaid) {
+    std::vector<StoredChannel> living;
+    if (!client(partition, uaid)) return living;
+    for (auto& [channel, row] : channel_rows(partition, uaid)) {
+        if (row.live) living.push_back(std::move(*row.live));
+    }
+    return living;
+}
+
+}  // namespace beckon::store

@@ -1,0 +1,141 @@
+#pragma once
+
+#include "core/events.hpp"
+#include "core/ids.hpp"
+#include "store/edge_store.hpp"
+#include "support/temp_dir.hpp"
+
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Builders for the store's tests: messages by short names, one client, one partition.
+namespace beckon::store::test {
+
+inline core::Timestamp at(std::int64_t seconds) {
+    return core::Timestamp{std::chrono::milliseconds{1'790'000'000'000}} +
+           std::chrono::seconds{seconds};
+}
+
+template <class Id>
+Id id_of(std::string_view name) {
+    Id id;
+    std::memcpy(id.bytes.data(), name.data(), std::min(name.size(), id.bytes.size()));
+    return id;
+}
+inline core::MessageKey key_of(std::string_view name) { return id_of<core::MessageKey>(name); }
+inline core::ChannelId channel_of(std::string_view name) { return id_of<core::ChannelId>(name); }
+inline core::Uaid uaid_of(std::string_view name) { return id_of<core::Uaid>(name); }
+inline std::string name_of(const core::Bytes16& bytes) {
+    const std::string text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    return text.substr(0, text.find('\0'));
+}
+
+/// How a message differs from the usual one: channel c1, no Topic, an hour to live.
+struct Message {
+    std::uint32_t ttl_s = 3600;
+    std::string_view channel = "c1";
+    std::optional<std::string_view> topic;
+    std::string_view body = "body";
+};
+
+inline core::NotificationAccepted accepted(const core::Uaid& uaid, std::string_view name,
+                                           const Message& how = {}) {
+    core::NotificationAccepted event;
+    event.uaid = uaid;
+    event.key = key_of(name);
+    event.message_id = name;
+    event.channel = channel_of(how.channel);
+    event.ttl_s = how.ttl_s;
+    event.topic = how.topic;
+    event.body = how.body;
+    return event;
+}
+
+/// One client in one partition of a store on disk. Records are appended one second apart.
+class EdgeFixture {
+public:
+    explicit EdgeFixture(EdgeStoreOptions changes = {}) : options_(std::move(changes)) {
+        options_.directory = dir_ / "edge";
+        if (options_.log_id.empty()) options_.log_id = "log-1";
+        open();
+    }
+
+    PartitionStore& part() { return *part_; }
+    EdgeStore& store() { return *store_; }
+    EdgeStoreOptions& options() { return options_; }
+    const beckon::test::TempDir& dir() const { return dir_; }
+
+    void open() {
+        auto opened = open_edge_store(options_);
+        if (!opened) throw std::runtime_error(opened.error().message);
+        store_ = std::move(*opened);
+        part_ = store_->open_partition(3);
+    }
+    void close() {
+        part_.reset();
+        store_.reset();
+    }
+    /// A restart: what was not committed is lost.
+    void reopen() {
+        close();
+        open();
+    }
+
+    PutOutcome put(core::Offset offset, std::string_view name, const Message& how = {}) {
+        return part_->put(offset, at(offset), accepted(uaid, name, how), &replaced_);
+    }
+    /// The key that the last put() replaced.
+    std::string replaced() const { return replaced_ ? name_of(replaced_->bytes) : ""; }
+    bool finish(std::string_view name, std::int64_t seconds = 0) {
+        return part_->finish(uaid, key_of(name), at(seconds));
+    }
+    bool owe(std::string_view name, core::FinishReason reason = core::FinishReason::acked) {
+        return part_->owe(uaid, key_of(name), reason);
+    }
+    void commit() {
+        const auto committed = part_->commit();
+        if (!committed) throw std::runtime_error(committed.error().message);
+    }
+
+    /// The pending messages in the order of a drain: "m1 m2".
+    std::string drain(std::int64_t now_s = 100, std::size_t window = 10) {
+        DrainCursor cursor{.topics = true, .after = -1, .until = 1'000'000};
+        std::string names;
+        for (;;) {
+            const auto read = part_->read_pending(uaid, cursor, window, at(now_s),
+                                                  [&](const MessageView& message) {
+                                                      names += names.empty() ? "" : " ";
+                                                      names += message.message_id;
+                                                  });
+            if (read.done) return names;
+        }
+    }
+    /// "m1:acked m2:replaced"
+    std::string owed() { return text_of(part_->debts()); }
+    std::string new_debts() { return text_of(part_->take_new_debts()); }
+
+    core::Uaid uaid = uaid_of("client-1");
+
+private:
+    static std::string text_of(const std::vector<Debt>& debts) {
+        std::string text;
+        for (const auto& debt : debts) {
+            text += text.empty() ? "" : " ";
+            text += name_of(debt.key.bytes) + ":" + std::string{core::to_string(debt.reason)};
+        }
+        return text;
+    }
+
+    beckon::test::TempDir dir_;
+    EdgeStoreOptions options_;
+    std::unique_ptr<EdgeStore> store_;
+    std::unique_ptr<PartitionStore> part_;
+    std::optional<core::MessageKey> replaced_;
+};
+
+}  // namespace beckon::store::test
