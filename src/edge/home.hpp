@@ -9,6 +9,7 @@
 #include "log/event_log.hpp"
 #include "store/edge_store.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -75,6 +76,11 @@ public:
         core::Offset subscriptions_next = 0;
         std::size_t sessions = 0;
         std::size_t owed = 0;
+        /// Since the process started.
+        std::uint64_t delivered = 0;  ///< notification frames sent, repeated ones included
+        std::uint64_t acked = 0;      ///< messages that were pending until their client said so
+        std::uint64_t unknown_records = 0;  ///< of a type or key form that this build does not know
+        std::uint64_t refused_frames = 0;   ///< connections closed for what the client said
     };
     Status status() const;
 

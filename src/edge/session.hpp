@@ -6,8 +6,10 @@
 #include "store/edge_store.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// What a home holds of one attached client. Two types: a session is AwaitingHello until its UAID
@@ -40,8 +42,10 @@ public:
     const SessionId id;
     const core::Uaid uaid;
 
-    // --- writes of this client that have no answer yet
+    /// Registers and unregisters without an answer.
     std::size_t changes_in_flight = 0;
+    /// When `last_seen` is to be written next.
+    core::MonoTime seen_due{};
 
     // --- delivery
     /// Where the drain stands; only while `draining`.
@@ -70,16 +74,23 @@ private:
     std::vector<Sent> sent_;  ///< at most WindowLimits::unacked_max
 };
 
-/// A client whose offered UAID is not known here; a mark is under way to prove that (DESIGN §3).
+/// A client whose hello has no answer yet: its home does not serve yet, or a mark is under way to
+/// prove that its offered UAID is unknown (DESIGN §3).
 class AwaitingHello {
 public:
     /// A client has no reason to say more before it has its answer.
     static constexpr std::size_t kEarlyFramesMax = 16;
 
-    AwaitingHello(SessionId session, core::Uaid offered) : id(std::move(session)), uaid(offered) {}
+    /// The client's UAID, or what its front proposes for a client that has none.
+    struct Wish {
+        core::Uaid uaid;
+        bool offered = false;
+    };
+
+    AwaitingHello(SessionId session, Wish w) : id(std::move(session)), wish(w) {}
 
     const SessionId id;
-    const core::Uaid uaid;  ///< the offered one
+    const Wish wish;
 
     /// Keeps a frame for later; false: too many.
     bool keep(std::string text);
