@@ -1,0 +1,225 @@
+// Holds what encode() writes against the files in schemas/.
+#include "cluster/ownership.hpp"
+#include "core/base64url.hpp"
+#include "core/codec.hpp"
+#include "core/random_events.hpp"
+#include "core/schema_subset.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <set>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace beckon;
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path kSchemas{BECKON_SCHEMAS};
+
+std::string read(const fs::path& file) {
+    std::ifstream in{file};
+    REQUIRE(in);
+    return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+/// All schema files by event type.
+std::map<std::string, Json> load_schemas() {
+    std::map<std::string, Json> schemas;
+    for (const auto& entry : fs::directory_iterator{kSchemas}) {
+        if (entry.path().extension() != ".json") continue;
+        const auto name = "beckon." + entry.path().stem().string();
+        CAPTURE(name);
+        schemas[name] = Json::parse(read(entry.path()));
+    }
+    return schemas;
+}
+
+std::string header_of(const core::Record& record, std::string_view name) {
+    for (const auto& h : record.headers) {
+        if (h.name == name) return h.value;
+    }
+    return {};
+}
+
+/// A record as the schemas describe it: raw bytes in base64url, JSON values as JSON.
+Json document(const core::Record& record) {
+    Json headers = Json::object();
+    for (const auto& h : record.headers) {
+        REQUIRE_FALSE(headers.contains(std::string{h.name}));
+        headers[std::string{h.name}] = h.value;
+    }
+    Json value;
+    if (record.value) {
+        const bool json = header_of(record, core::header::kContentType) == "application/json";
+        value = json ? Json::parse(*record.value) : Json(core::base64url(*record.value));
+    }
+    return {{"key", record.key}, {"headers", std::move(headers)}, {"value", std::move(value)}};
+}
+
+std::optional<std::string> fault_of(const std::map<std::string, Json>& schemas,
+                                    const core::Record& record) {
+    const auto type = header_of(record, core::header::kType);
+    const auto schema = schemas.find(type);
+    if (schema == schemas.end()) return "no schema for the type " + type;
+    return test::schema_fault(schema->second, document(record));
+}
+
+std::vector<core::Record> records_of(unsigned seed) {
+    test::RandomEvents make{seed};
+    const core::NodeId node{"0123456789abcdef"};
+    return {core::encode(make.accepted()),
+            core::encode(make.finished()),
+            core::encode(make.client()),
+            core::encode(make.client_removed()),
+            core::encode(make.channel()),
+            core::encode(make.channel_removed()),
+            core::encode(make.mark()),
+            core::encode(make.lease()),
+            cluster::encode(cluster::ControllerClaim{"edge", seed, node, make.coin()}),
+            cluster::encode(cluster::PlacementRecord{"edge", 3, node, {node, node}, seed}),
+            cluster::encode(cluster::EpochRecord{"retry", 65'534, seed, node}),
+            cluster::encode(
+                cluster::NodeRecord{"edge", node, "ws://10.0.0.1:8081/", {0, 7}, make.coin()})};
+}
+
+using Visit = std::function<void(const std::string&, const Json&)>;
+
+/// Visits the schema of each member, at any depth.
+void each_member(const Json& schema, const std::string& at, const Visit& visit) {
+    const auto properties = schema.find("properties");
+    if (properties != schema.end()) {
+        for (const auto& [name, member] : properties->items()) {
+            visit(at + "." + name, member);
+            each_member(member, at + "." + name, visit);
+        }
+    }
+    const auto choices = schema.find("oneOf");
+    if (choices != schema.end()) {
+        for (const auto& choice : *choices) each_member(choice, at, visit);
+    }
+    const auto items = schema.find("items");
+    if (items != schema.end()) each_member(*items, at + "[]", visit);
+}
+
+}  // namespace
+
+TEST_CASE("every record that is written fits its schema", "[schemas]") {
+    const auto schemas = load_schemas();
+    std::set<std::string> written;
+    for (unsigned seed = 0; seed < 200; ++seed) {
+        for (const auto& record : records_of(seed)) {
+            CAPTURE(seed, document(record).dump());
+            REQUIRE(fault_of(schemas, record).value_or("fits") == "fits");
+            written.insert(header_of(record, core::header::kType));
+        }
+    }
+    for (const auto& [type, schema] : schemas) {
+        CAPTURE(type);
+        CHECK(written.count(type) == 1);  // a schema that nothing is held against is a rumour
+    }
+}
+
+TEST_CASE("a record that lacks something or says more does not fit", "[schemas]") {
+    const auto schemas = load_schemas();
+    for (const auto& record : records_of(1)) {
+        CAPTURE(document(record).dump());
+        auto more = record;
+        more.headers.push_back({"ce_time", "2026-11-20T00:00:00Z"});
+        CHECK(fault_of(schemas, more));
+        auto other_key = record;
+        other_key.key.insert(0, " ");
+        CHECK(fault_of(schemas, other_key));
+        for (const auto& h : record.headers) {
+            if (h.name != core::header::kType) continue;
+            auto unknown = record;
+            std::erase(unknown.headers, h);
+            CHECK(fault_of(schemas, unknown));
+        }
+    }
+    test::RandomEvents make{1};
+    auto accepted = core::encode(make.accepted());
+    accepted.value = std::nullopt;  // empty is not null
+    CHECK(fault_of(schemas, accepted));
+    auto finished = core::encode(make.finished());
+    finished.value = "";
+    CHECK(fault_of(schemas, finished));
+}
+
+TEST_CASE("a value with a wrong, missing or unknown member does not fit", "[schemas]") {
+    const auto schemas = load_schemas();
+    test::RandomEvents make{3};
+    const auto good = document(core::encode(make.client()));
+    const auto& schema = schemas.at("beckon.client.v1");
+    REQUIRE_FALSE(test::schema_fault(schema, good));
+    const auto fault = [&](const char* member, const Json& value) {
+        auto bad = good;
+        bad["value"][member] = value;
+        return test::schema_fault(schema, bad).has_value();
+    };
+    CHECK(fault("created", -1));
+    CHECK(fault("created", "1"));
+    CHECK(fault("router_type", "gcm"));
+    CHECK(fault("more", 1));
+    auto lacking = good;
+    lacking["value"].erase("last_seen");
+    CHECK(test::schema_fault(schema, lacking));
+}
+
+TEST_CASE("each schema names its type, version and log topics, and explains every member",
+          "[schemas]") {
+    for (const auto& [type, schema] : load_schemas()) {
+        CAPTURE(type);
+        CHECK(schema.at("title") == type);
+        const auto& event = schema.at("x-event");
+        CHECK(event.at("type") == type);
+        CHECK(type.ends_with(".v" + std::to_string(event.at("version").get<int>())));
+        CHECK_FALSE(event.at("log_topics").empty());
+        CHECK(schema.at("properties").at("headers").at("properties").at("ce_type").at("const") ==
+              type);
+        each_member(schema, "$", [](const std::string& at, const Json& member) {
+            CAPTURE(at);
+            CHECK((member.contains("description") || member.contains("oneOf")));
+        });
+    }
+}
+
+TEST_CASE("asyncapi.yaml has every type in its log topics, and no reference leads nowhere",
+          "[schemas]") {
+    const auto text = read(kSchemas / "asyncapi.yaml");
+    const auto readme = read(kSchemas / "README.md");
+    const auto schemas = load_schemas();
+    std::set<std::string> referenced;
+    const std::regex reference{R"(\$ref: '\./([a-z0-9.]+\.json)#([^']*)')"};
+    for (std::sregex_iterator at{text.begin(), text.end(), reference}, end; at != end; ++at) {
+        CAPTURE(at->str());
+        const auto file = Json::parse(read(kSchemas / (*at)[1].str()));
+        CHECK(file.contains(Json::json_pointer{(*at)[2].str()}));
+        referenced.insert(at->str());
+    }
+    for (const auto& [type, schema] : schemas) {
+        CAPTURE(type);
+        const auto file = type.substr(std::string{"beckon."}.size()) + ".json";
+        CHECK(text.find("name: " + type + "\n") != std::string::npos);
+        for (const auto* part : {"headers", "value", "key"}) {
+            CHECK(referenced.count("$ref: './" + file + "#/properties/" + part + "'") == 1);
+        }
+        for (const auto& topic : schema.at("x-event").at("log_topics")) {
+            const auto name = topic.get<std::string>();
+            CHECK(text.find("address: '{prefix}" + name + "'") != std::string::npos);
+        }
+        CHECK(readme.find("(" + file + ")") != std::string::npos);
+    }
+    const std::regex local{R"(\$ref: '#/components/messages/([A-Za-z]+)')"};
+    for (std::sregex_iterator at{text.begin(), text.end(), local}, end; at != end; ++at) {
+        CAPTURE(at->str());
+        CHECK(text.find("\n    " + (*at)[1].str() + ":\n      name: ") != std::string::npos);
+    }
+}
