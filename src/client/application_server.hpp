@@ -19,8 +19,8 @@ namespace beckon::client {
 struct PushMessage {
     std::optional<std::string> text;  ///< none: a push without data
     std::int64_t ttl_s = 2'419'200;   ///< how long the push service keeps it; 0: online or lost
-    std::string topic;                ///< replaces an earlier one of this Topic; empty: none
-    std::string urgency;              ///< very-low, low, normal, high; empty: not sent
+    std::string topic = {};           ///< replaces an earlier one of this Topic; empty: none
+    std::string urgency = {};         ///< very-low, low, normal, high; empty: not sent
     Encoding encoding = Encoding::aes128gcm;
     std::size_t padding_bytes = 0;
 };

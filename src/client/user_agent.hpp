@@ -114,7 +114,7 @@ private:
     void keep(const Message& message);
     Result<void> save();
 
-    const UserAgentOptions options_;
+    UserAgentOptions options_;
     UserAgentState state_;
     WsSocket socket_;
     std::deque<Notification> waiting_;

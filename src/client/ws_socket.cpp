@@ -220,7 +220,11 @@ void WsSocket::Impl::on_read(beast::error_code error, bool text) {
 
 WsSocket::WsSocket(WsOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 
-WsSocket::~WsSocket() { impl_->abandon(); }
+WsSocket::~WsSocket() {
+    if (impl_) impl_->abandon();
+}
+
+WsSocket::WsSocket(WsSocket&&) noexcept = default;
 
 Result<void> WsSocket::connect(const Url& url) { return impl_->connect(url); }
 

@@ -47,8 +47,8 @@ class WsSocket {
 public:
     explicit WsSocket(WsOptions options);
     ~WsSocket();
-    WsSocket(const WsSocket&) = delete;
-    WsSocket& operator=(const WsSocket&) = delete;
+    WsSocket(WsSocket&&) noexcept;
+    WsSocket& operator=(WsSocket&&) = delete;
 
     /// Connects, shakes hands and upgrades. `unavailable` or `timed_out` with the step that failed.
     Result<void> connect(const Url& url);

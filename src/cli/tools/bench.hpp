@@ -13,7 +13,7 @@ struct BenchOptions {
     std::string url = "ws://127.0.0.1:8080/";
     /// Where POSTs go, as `host:port` or URL, when the endpoint URLs name a place that cannot be
     /// reached from here; empty: where each endpoint URL says.
-    std::string endpoint;
+    std::string endpoint = {};
     bool insecure = true;  ///< TLS is measured, not judged
     /// Any of latency, saturation, idle, drain, in this order.
     std::vector<std::string> profiles{"latency", "saturation", "idle", "drain"};
@@ -34,8 +34,8 @@ struct BenchOptions {
     std::size_t drain_messages = 1'000;
 
     /// Processes to account for, as `name=pid` or `pid`.
-    std::vector<std::string> pids;
-    std::string label;  ///< goes into the JSON
+    std::vector<std::string> pids = {};
+    std::string label = {};  ///< goes into the JSON
     std::optional<std::filesystem::path> json_file = std::nullopt;
     bool json = false;  ///< the JSON also on standard output, instead of the table
 };

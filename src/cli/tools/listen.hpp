@@ -19,7 +19,7 @@ struct ListenOptions {
     std::optional<std::filesystem::path> state_file = std::nullopt;
     /// Restricts a new subscription to this application server: a base64url public key, or a key
     /// file as `push --vapid` uses it. Empty: anybody may send.
-    std::string vapid;
+    std::string vapid = {};
     std::uint64_t count = 0;  ///< stop after so many messages; 0: never. `--once` is 1
     std::optional<std::chrono::milliseconds> timeout = std::nullopt;  ///< stop after it, with 1
     bool acknowledge = true;   ///< false: messages come again at the next connection

@@ -12,11 +12,11 @@ namespace beckon::cli {
 struct PushOptions {
     /// A subscription's JSON, a file that holds it, `-` for standard input, or a bare endpoint URL
     /// (then without text, for want of keys).
-    std::string target;
+    std::string target = {};
     std::optional<std::string> message = std::nullopt;  ///< `-`: standard input; none: no data
     std::int64_t ttl_s = 2'419'200;      ///< how long the service keeps it; 0: online or lost
-    std::string topic;                   ///< replaces an earlier one of this Topic
-    std::string urgency;                 ///< very-low, low, normal or high
+    std::string topic = {};              ///< replaces an earlier one of this Topic
+    std::string urgency = {};            ///< very-low, low, normal or high
     std::string encoding = "aes128gcm";  ///< or aesgcm
     std::size_t padding_bytes = 0;       ///< hides the length of the text
     /// Key file (JSON as npm web-push prints it, or PEM); made if it does not exist.
