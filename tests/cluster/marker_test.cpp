@@ -1,8 +1,167 @@
 #include "cluster/marker.hpp"
 
+#include "core/codec.hpp"
+#include "log/memory/memory_log.hpp"
 #include "support/manual_clock.hpp"
 #include "support/test_executor.hpp"
 
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include <catch2/catch.hpp>
 
-TEST_CASE("placeholder until the memory log exists", "[marker]") { CHECK(true); }
+using namespace std::chrono_literals;
+using beckon::cluster::Marker;
+using beckon::core::Fault;
+using beckon::core::LogClock;
+using beckon::core::Offset;
+using beckon::core::Record;
+using beckon::core::Result;
+using beckon::log::Topic;
+using beckon::log::TopicPartition;
+
+namespace {
+
+const TopicPartition kWhere{Topic::kSubscriptions, 1};
+
+/// A partition with a reader that folds by counting, and its marker.
+struct Fixture {
+    beckon::test::ManualClock clock;
+    beckon::test::SimExecutor executor{clock};
+    std::unique_ptr<beckon::log::MemoryLog> log = beckon::log::make_memory_log(
+        {.seed = 1, .partitions = 4, .clock = &clock, .append_delay_max = 10ms});
+    std::unique_ptr<beckon::log::Publisher> publisher = log->open_publisher(executor);
+    LogClock log_clock{clock};
+    Marker marker{kWhere, {"0123456789abcdef"}, *publisher, executor, clock, &log_clock};
+    std::unique_ptr<beckon::log::PartitionReader> reader =
+        log->open_reader(kWhere, 0, executor, [this] { read(); });
+    std::vector<std::string> keys;     ///< read so far
+    std::vector<std::string> answers;  ///< "ok" or the fault, in order
+    std::vector<std::size_t> seen;     ///< records that the fold had passed at each answer
+
+    void read() {
+        while (true) {
+            const auto taken =
+                reader->take(100, [this](const auto& record) { keys.emplace_back(record.key); });
+            if (!taken || taken->drained) break;
+        }
+        marker.passed(reader->position());
+    }
+    void ask() {
+        marker.ask([this](const Result<void>& result) {
+            answers.push_back(result ? "ok" : std::string{to_string(result.error().fault)});
+            seen.push_back(keys.size());
+        });
+    }
+    void publish(const std::string& key) {
+        publisher->publish(kWhere, Record{key, "x", {}}, [](const auto&) {});
+    }
+    std::size_t marks_in_log() const {
+        std::size_t count = 0;
+        for (const auto& stored : log->records(kWhere)) {
+            if (beckon::core::is_control_key(stored.record.key)) ++count;
+        }
+        return count;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("an answer comes only when all that stood in the log before it was folded", "[marker]") {
+    Fixture f;
+    for (int i = 0; i < 5; ++i) f.publish("k" + std::to_string(i));
+    f.ask();
+    CHECK(f.answers.empty());  // never from within
+    f.executor.run_for(1s);
+    CHECK(f.answers == std::vector<std::string>{"ok"});
+    CHECK(f.seen == std::vector<std::size_t>{6});  // the five and the mark itself
+}
+
+TEST_CASE("a question never uses a mark that was published before it", "[marker]") {
+    Fixture f;
+    f.log->hold_readers(kWhere, true);
+    f.ask();
+    f.executor.run_for(100ms);  // the first mark is in the log, not read
+    f.publish("between");
+    f.executor.run_for(100ms);
+    f.ask();
+    f.log->hold_readers(kWhere, false);
+    f.executor.run_for(100ms);
+    CHECK(f.answers == std::vector<std::string>{"ok", "ok"});
+    CHECK(f.marks_in_log() == 2);
+    CHECK(f.seen == std::vector<std::size_t>{2, 3});
+}
+
+TEST_CASE("at most one mark is under way, and questions gather for the next", "[marker]") {
+    Fixture f;
+    f.log->hold_readers(kWhere, true);
+    for (int i = 0; i < 50; ++i) f.ask();
+    f.executor.run_for(100ms);
+    CHECK(f.marks_in_log() == 1);  // the first question's; 49 are collecting
+    CHECK(f.marker.unanswered() == 50);
+    f.log->hold_readers(kWhere, false);
+    f.executor.run_for(100ms);
+    CHECK(f.marks_in_log() == 2);
+    CHECK(f.answers == std::vector<std::string>(50, "ok"));
+}
+
+TEST_CASE("a mark that is not read back in time fails its questions, and the next one works",
+          "[marker]") {
+    Fixture f;
+    f.log->hold_readers(kWhere, true);
+    f.ask();
+    f.executor.run_for(Marker::kTimeout - 1ms);
+    CHECK(f.answers.empty());
+    f.executor.run_for(2ms);
+    CHECK(f.answers == std::vector<std::string>{"timed_out"});
+    f.log->hold_readers(kWhere, false);
+    f.ask();
+    f.executor.run_for(1s);
+    CHECK(f.answers == std::vector<std::string>{"timed_out", "ok"});
+}
+
+TEST_CASE("a mark that cannot be published fails its questions", "[marker]") {
+    Fixture f;
+    f.log->fail_next_publishes(1);
+    f.ask();
+    f.executor.run_for(1s);
+    CHECK(f.answers == std::vector<std::string>{"unavailable"});
+}
+
+TEST_CASE("a lost report of a mark is a failure even though the mark is read back", "[marker]") {
+    Fixture f;
+    f.log->lose_next_answers(1);
+    f.ask();
+    f.executor.run_for(1s);
+    CHECK(f.marks_in_log() == 1);
+    CHECK(f.answers == std::vector<std::string>{"unavailable"});
+}
+
+TEST_CASE("the report of a mark teaches the log's time", "[marker]") {
+    Fixture f;
+    f.executor.run_for(10s);
+    const auto before = f.clock.wall();
+    f.ask();
+    f.executor.run_for(1s);
+    REQUIRE(f.log_clock.learned());
+    f.clock.step_wall(-3h);  // the host's clock jumps; the log's time goes on
+    CHECK(f.log_clock.now() >= before + 900ms);
+    CHECK(f.log_clock.now() <= before + 1100ms);
+}
+
+TEST_CASE("an answer may destroy its marker", "[marker]") {
+    Fixture f;
+    auto marker = std::make_unique<Marker>(kWhere, beckon::core::NodeId{"n"}, *f.publisher,
+                                           f.executor, f.clock);
+    bool answered = false;
+    marker->ask([&](const auto&) {
+        marker.reset();
+        answered = true;
+    });
+    f.executor.run_for(100ms);
+    if (marker) marker->passed(f.reader->position());
+    CHECK(answered);
+    f.executor.run_for(5s);  // its timer finds nobody
+}

@@ -1,0 +1,245 @@
+#include "cluster/cluster.hpp"
+
+#include "cluster/ownership.hpp"
+#include "log/memory/memory_log.hpp"
+#include "support/manual_clock.hpp"
+#include "support/test_executor.hpp"
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using cluster::Cluster;
+using cluster::Placement;
+using log::Topic;
+
+namespace {
+
+constexpr core::Partition kPartitions = 8;
+const log::TopicPartition kOwnership{Topic::kOwnership, 0};
+
+struct World {
+    explicit World(std::uint64_t seed = 3)
+        : log(log::make_memory_log({.seed = seed,
+                                    .partitions = kPartitions,
+                                    .clock = &clock,
+                                    .append_delay_max = 20ms,
+                                    .read_delay_max = 20ms})) {}
+
+    test::ManualClock clock;
+    test::SimExecutor executor{clock};
+    std::unique_ptr<log::MemoryLog> log;
+};
+
+struct Node {
+    Node(World& w, std::string name)
+        : world(w),
+          id{std::move(name)},
+          cluster(std::make_unique<Cluster>(
+              cluster::ClusterOptions{.role = "edge",
+                                      .self = id,
+                                      .partitions = kPartitions,
+                                      .link_url = "ws://" + id.text},
+              *w.log, w.executor, w.clock,
+              Cluster::Events{.placed = [this](core::Partition p, const Placement& placement) {
+                  told[p] = placement;
+              }})) {
+        beat();
+    }
+    void beat() {
+        world.executor.post_after(1s, [this, weak = std::weak_ptr{alive}] {
+            if (weak.expired()) return;
+            if (turns) cluster->still_alive();
+            beat();
+        });
+    }
+    std::set<core::Partition> homes() const {
+        std::set<core::Partition> out;
+        for (const auto& [p, placement] : told) {
+            if (placement.home == id) out.insert(p);
+        }
+        return out;
+    }
+
+    World& world;
+    core::NodeId id;
+    std::map<core::Partition, Placement> told;
+    bool turns = true;  ///< false: its loops hang
+    std::shared_ptr<int> alive = std::make_shared<int>();
+    std::unique_ptr<Cluster> cluster;
+};
+
+std::set<core::Partition> all() { return {0, 1, 2, 3, 4, 5, 6, 7}; }
+
+}  // namespace
+
+TEST_CASE("rendezvous hashing moves only the partitions of the node that went", "[cluster]") {
+    const std::vector<core::NodeId> three = {{"a"}, {"b"}, {"c"}};
+    const std::vector<core::NodeId> two = {{"a"}, {"c"}};
+    std::map<std::string, int> homes;
+    for (core::Partition p = 0; p < 3000; ++p) {
+        const auto before = cluster::rank(p, three);
+        const auto after = cluster::rank(p, two);
+        ++homes[before.front().text];
+        // The second in rank is the standby and the next home.
+        CHECK(after.front() == (before.front().text == "b" ? before[1] : before.front()));
+    }
+    for (const auto& [node, count] : homes) CHECK(count > 850);
+}
+
+TEST_CASE("a lone node is controller and home of everything", "[cluster]") {
+    World world;
+    Node a{world, "a"};
+    world.executor.run_for(2s);
+    CHECK(a.cluster->caught_up());
+    CHECK(a.homes() == all());
+    CHECK(a.cluster->placement(3)->standbys.empty());
+}
+
+TEST_CASE("two nodes agree on every placement, and a partition waits for its new home to be ready",
+          "[cluster]") {
+    World world;
+    Node a{world, "a"};
+    world.executor.run_for(2s);
+    Node b{world, "b"};
+    world.executor.run_for(2s);
+    CHECK(a.told == b.told);
+    CHECK(a.homes() == all());  // nothing moves to a cold node
+    const auto wants = [&](core::Partition p) { return cluster::rank(p, {{"a"}, {"b"}})[0].text; };
+    for (core::Partition p = 0; p < kPartitions; ++p) {
+        CHECK(b.told[p].standbys == std::vector<core::NodeId>{{"b"}});
+    }
+
+    b.cluster->set_ready(all());
+    world.executor.run_for(2s);
+    CHECK(a.told == b.told);
+    for (core::Partition p = 0; p < kPartitions; ++p) CHECK(a.told[p].home.text == wants(p));
+    CHECK(!b.homes().empty());
+    CHECK(!a.homes().empty());
+}
+
+TEST_CASE("the partitions of a dead node move, whether it was controller or not", "[cluster]") {
+    const bool controller_dies = GENERATE(true, false);
+    CAPTURE(controller_dies);
+    World world;
+    auto a = std::make_unique<Node>(world, "a");
+    world.executor.run_for(2s);
+    auto b = std::make_unique<Node>(world, "b");
+    world.executor.run_for(2s);
+    b->cluster->set_ready(all());
+    world.executor.run_for(2s);
+    REQUIRE(!b->homes().empty());
+
+    auto& dead = controller_dies ? a : b;
+    auto& left = controller_dies ? b : a;
+    dead->turns = false;
+    world.executor.run_for(20s);
+    CHECK(left->homes() == all());
+    const auto epoch = left->cluster->placement(0)->controller_epoch;
+    CHECK((controller_dies ? epoch > 1 : epoch == 1));
+    dead.reset();
+    world.executor.run_for(20s);
+    CHECK(left->homes() == all());
+}
+
+TEST_CASE("a controller that hung and comes back does not undo its successor", "[cluster]") {
+    World world;
+    Node a{world, "a"};
+    world.executor.run_for(2s);
+    Node b{world, "b"};
+    world.executor.run_for(2s);
+    a.turns = false;
+    world.executor.run_for(20s);
+    REQUIRE(b.homes() == all());
+    a.turns = true;
+    world.executor.run_for(20s);
+    CHECK(a.told == b.told);
+    CHECK(b.homes() == all());  // a is not ready for any
+}
+
+TEST_CASE("a late placement of a lower controller epoch is ignored and written over", "[cluster]") {
+    World world;
+    Node a{world, "a"};
+    world.executor.run_for(2s);
+    auto b = std::make_unique<Node>(world, "b");
+    world.executor.run_for(2s);
+    a.turns = false;
+    world.executor.run_for(20s);  // b is controller, with epoch 2
+    const auto before = b->told;
+    const auto publisher = world.log->open_publisher(world.executor);
+    publisher->publish(kOwnership, encode(cluster::PlacementRecord{"edge", 5, {"a"}, {}, 1}),
+                       [](const auto&) {});
+    world.executor.run_for(2s);
+    CHECK(b->told.at(5).home.text == "b");
+
+    // Whoever reads only what compaction keeps sees the same.
+    world.log->compact(kOwnership, 1'000'000, true);
+    b->turns = false;
+    Node c{world, "c"};
+    world.executor.run_for(1s);
+    REQUIRE(c.cluster->caught_up());
+    CHECK(c.cluster->placement(5)->home.text == "b");
+}
+
+TEST_CASE("ownership shows the highest announced epoch of a partition, also after compaction",
+          "[cluster]") {
+    World world;
+    Node a{world, "a"};
+    world.executor.run_for(2s);
+    const auto publisher = world.log->open_publisher(world.executor);
+    for (const core::Epoch epoch : {4, 9, 6}) {  // the last one is late
+        publisher->publish(kOwnership, encode(cluster::EpochRecord{"edge", 2, epoch, {"x"}}),
+                           [](const auto&) {});
+    }
+    world.executor.run_for(2s);
+    CHECK(a.cluster->highest_epoch(2) == 9);
+    CHECK(a.cluster->highest_epoch(3) == 0);
+    world.log->compact(kOwnership, 1'000'000, true);
+    Node b{world, "b"};
+    world.executor.run_for(2s);
+    CHECK(b.cluster->highest_epoch(2) == 9);
+}
+
+TEST_CASE("a node that starts with an old log places everything anew", "[cluster]") {
+    World world;
+    {
+        Node a{world, "a"};
+        world.executor.run_for(2s);
+    }
+    world.executor.run_for(2s);
+    Node b{world, "b"};
+    world.executor.run_for(10s);
+    CHECK(b.homes() == all());
+    CHECK(b.cluster->placement(0)->controller_epoch == 2);
+}
+
+TEST_CASE("records of dead nodes are buried, and placements survive a flaky log", "[cluster]") {
+    const auto seed = GENERATE(range(0U, 40U));
+    CAPTURE(seed);
+    World world{seed};
+    auto a = std::make_unique<Node>(world, "a");
+    world.log->fail_next_publishes(static_cast<int>(seed % 3));
+    world.executor.run_for(1s);
+    Node b{world, "b"};
+    world.log->lose_next_answers(static_cast<int>(seed % 5));
+    world.executor.run_for(3s);
+    world.log->set_away(true);
+    world.executor.run_for(2s);
+    world.log->set_away(false);
+    a.reset();
+    world.executor.run_for(30s);
+    CHECK(b.homes() == all());
+    std::map<std::string, bool> nodes;
+    for (const auto& stored : world.log->records(kOwnership)) {
+        if (stored.record.key.starts_with("edge/node/")) {
+            nodes[stored.record.key] = stored.record.value.has_value();
+        }
+    }
+    CHECK(nodes == std::map<std::string, bool>{{"edge/node/a", false}, {"edge/node/b", true}});
+}
