@@ -76,9 +76,11 @@ public:
 
     /// Hands over up to `max` records in order of their offsets. Never blocks. Offsets may have
     /// gaps (compaction, log start, reserved blocks) but never go back. After `drained` position()
-    /// is that end. While paused: no records, not drained.
+    /// is that end. No records and not drained is the answer of a paused reader only, so that
+    /// `while (!drained)` ends.
     /// Errors: out_of_range (the reader was opened above the log's end; it is useless now),
-    /// unavailable (nothing can be read at present; keep taking when `ready` comes),
+    /// unavailable (nothing can be read at present, or it is on its way; take when `ready` comes),
+    /// corrupt (what stands there does not decode; this reader will not get past it),
     /// not_found (no such partition).
     virtual core::Result<Taken> take(std::size_t max, const RecordSink& sink) = 0;
 

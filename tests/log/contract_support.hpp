@@ -2,7 +2,9 @@
 
 #include "log/contract.hpp"
 
+#include <optional>
 #include <ostream>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,7 +69,8 @@ public:
             }
             fault.reset();
             drained = taken->drained;
-            if (drained || taken->records == 0) return;
+            if (drained) return;
+            if (taken->records == 0) throw std::logic_error("no records, not drained, not paused");
         }
     }
 
