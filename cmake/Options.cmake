@@ -4,6 +4,7 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 set(BECKON_SANITIZE "" CACHE STRING "Sanitizers to build with, as -fsanitize takes them")
+option(BECKON_FUZZ "Build the libFuzzer targets of tests/fuzz (clang only)" OFF)
 
 if(NOT CMAKE_BUILD_TYPE)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
@@ -24,6 +25,9 @@ endif()
 if(BECKON_SANITIZE)
     add_compile_options(-fsanitize=${BECKON_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
     add_link_options(-fsanitize=${BECKON_SANITIZE})
+endif()
+if(BECKON_FUZZ)
+    add_compile_options(-fsanitize=fuzzer-no-link)  # so that the fuzzer sees which branches it took
 endif()
 
 # Declares the library `beckon_<folder>` (alias beckon::<folder>) with our warnings and include root.
