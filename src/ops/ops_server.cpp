@@ -5,6 +5,7 @@
 
 #include <httplib.h>
 #include <nlohmann/json.hpp>
+#include <sys/socket.h>
 
 namespace beckon::ops {
 
@@ -54,14 +55,21 @@ OpsServer::OpsServer(const OpsConfig& config, const Metrics& metrics, const Heal
                    const nlohmann::ordered_json body{{"version", version}};
                    reply.set_content(body.dump(), "application/json");
                });
+    // Its default, SO_REUSEPORT, would let two processes share the port without a word.
+    server.set_socket_options([](int socket) {
+        const int on = 1;
+        ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    });
     impl_->port = config.port == 0 ? server.bind_to_any_port(config.host.c_str())
                   : server.bind_to_port(config.host.c_str(), config.port) ? config.port
                                                                           : -1;
     if (impl_->port <= 0) {
         throw std::runtime_error("cannot listen on the ops port " + config.host + ":" +
-                                 std::to_string(config.port) + " (--ops-port): is it taken?");
+                                 std::to_string(config.port) + " (--ops-port): is it in use?");
     }
     impl_->thread = std::jthread{[&server] { server.listen_after_bind(); }};
+    // stop() before the loop runs would be forgotten, and the destructor would wait for ever.
+    while (!server.is_running()) std::this_thread::yield();
 }
 
 OpsServer::~OpsServer() { impl_->server.stop(); }

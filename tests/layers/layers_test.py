@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Holds the `#include` lines under src/ to the layers of the architecture, and keeps every header
+self-contained (each is compiled alone by tests/layers/CMakeLists.txt)."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# folder: (folders of ours, third-party header prefixes). ARCHITECTURE.md explains the table.
+C_LIBRARIES = {
+    "openssl": "openssl/", "json": "nlohmann/", "expected": "tl/", "rdkafka": "librdkafka/",
+    "rocksdb": "rocksdb/", "httplib": "httplib.h", "prometheus": "prometheus/", "boost": "boost/",
+    "lws": "libwebsockets.h", "ev": "ev.h", "simdjson": "simdjson.h", "curl": "curl/",
+    "cli11": "CLI/", "toml": "toml++/",
+}
+ALL = set(C_LIBRARIES)
+LAYERS = {
+    "core": (set(), {"openssl", "json", "expected"}),
+    "log": ({"core"}, {"json"}),
+    "log/kafka": ({"core", "log"}, {"rdkafka", "json"}),
+    "log/embedded": ({"core", "log"}, {"rocksdb"}),
+    "log/memory": ({"core", "log"}, set()),
+    "cluster": ({"core", "log"}, {"json"}),
+    "store": ({"core"}, {"rocksdb", "openssl"}),
+    "ops": ({"core"}, {"httplib", "prometheus", "json"}),
+    "ingest": ({"core", "log", "cluster", "store", "ops"}, {"boost", "openssl", "json"}),
+    "edge": ({"core", "log", "cluster", "store", "ops"}, {"lws", "ev", "simdjson", "openssl"}),
+    "client": ({"core"}, {"boost", "openssl", "json"}),
+    "cli": ({"core", "log", "cluster", "store", "ops", "ingest", "edge", "client"}, ALL),
+}
+# Adapters of the log may be opened, but their headers show no third-party type.
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
+SYSTEM = re.compile(r"^(sys/|netinet/|arpa/|net/|linux/)?[a-z_0-9]+(\.h)?$")
+
+
+def layer_of(path: pathlib.PurePath) -> str:
+    parts = path.parts
+    if parts[0] == "log" and len(parts) > 2:
+        return "/".join(parts[:2])
+    return parts[0]
+
+
+def faults_in(file: pathlib.Path) -> list[str]:
+    where = file.relative_to(ROOT / "src")
+    own = layer_of(where)
+    if own not in LAYERS:
+        return [f"src/{where}: folder '{own}' is not in the table of layers_test.py"]
+    ours, third = LAYERS[own]
+    found = []
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        quote, target = match.groups()
+        if quote == '"':
+            other = target.split("/")[0]
+            if "/" not in target:
+                found.append(f'src/{where}:{number}: "{target}": write the path from src/')
+            elif other != own.split("/")[0] and other not in ours:
+                found.append(f"src/{where}:{number}: {own} may not include {other} ({target})")
+            continue
+        library = next((n for n, p in C_LIBRARIES.items() if target.startswith(p)), None)
+        if library and library not in third:
+            found.append(f"src/{where}:{number}: {own} may not include {library} (<{target}>)")
+        if not library and not SYSTEM.match(target):
+            found.append(f"src/{where}:{number}: <{target}> belongs to no library of the table")
+    return found
+
+
+def main() -> int:
+    files = sorted(p for p in (ROOT / "src").rglob("*.?pp"))
+    faults = [fault for file in files for fault in faults_in(file)]
+    print("\n".join(faults) or f"layers: {len(files)} files keep to the table")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

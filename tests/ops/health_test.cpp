@@ -1,0 +1,27 @@
+#include "ops/health.hpp"
+
+#include <catch2/catch.hpp>
+
+using beckon::ops::Health;
+
+TEST_CASE("a process is ready when every part has said so", "[health]") {
+    Health health;
+    health.set_ready("edge", false, "restoring partitions 1, 3");
+    health.set_ready("endpoint", true);
+    CHECK_FALSE(health.report().ready);
+    CHECK(health.report().faults.at("edge") == "restoring partitions 1, 3");
+    CHECK(health.report().live);
+
+    health.set_ready("edge", true);
+    CHECK(health.report().ready);
+    CHECK(health.report().faults.empty());
+}
+
+TEST_CASE("a dead part makes the process neither live nor ready", "[health]") {
+    Health health;
+    health.set_ready("edge", true);
+    health.set_dead("edge", "shard edge-0 hangs");
+    CHECK_FALSE(health.report().live);
+    CHECK_FALSE(health.report().ready);
+    CHECK(health.report().faults.at("edge") == "shard edge-0 hangs");
+}
