@@ -106,21 +106,21 @@ std::shared_ptr<StoreMemory> make_store_memory(std::size_t cache_bytes,
 }
 
 core::Error to_error(const rocksdb::Status& status, std::string_view what) {
-    const auto fault = [&] {
-        if (in_use(status)) return Fault::conflict;
-        if (status.IsNoSpace()) return Fault::full;
-        if (status.IsCorruption()) return Fault::corrupt;
-        return Fault::unavailable;
-    }();
     std::string message{what};
-    if (fault == Fault::conflict) {
-        message += ": in use by another process";
-    } else if (fault == Fault::corrupt) {
-        message += ": " + status.ToString() + "; delete it and it is rebuilt from the log";
-    } else {
-        message += ": " + status.ToString();
-    }
-    return {fault, std::move(message)};
+    if (in_use(status)) return {Fault::conflict, message + ": in use by another process"};
+    if (status.IsCorruption()) return unreadable(status, what);
+    message += ": " + status.ToString();
+    return {status.IsNoSpace() ? Fault::full : Fault::unavailable, std::move(message)};
+}
+
+core::Error unreadable(const rocksdb::Status& status, std::string_view path) {
+    return {Fault::corrupt, std::string{path} + ": " + status.ToString() +
+                                "; delete it and it is rebuilt from the log"};
+}
+
+core::Error undecodable(std::string_view family, std::string_view path) {
+    return {Fault::corrupt, std::string{path} + ": a row of " + std::string{family} +
+                                " does not decode; delete it and it is rebuilt from the log"};
 }
 
 Database::Database(const DatabaseOptions& options)

@@ -35,6 +35,9 @@ inline std::string_view view(const rocksdb::Slice& text) { return {text.data(), 
 
 /// RocksDB's answer as ours; `what` says what was being done, with the path.
 core::Error to_error(const rocksdb::Status& status, std::string_view what);
+/// Rows that are there cannot be read back or decoded: `corrupt`, with what to do about it.
+core::Error unreadable(const rocksdb::Status& status, std::string_view path);
+core::Error undecodable(std::string_view family, std::string_view path);
 
 /// How a family is read, which decides its filters.
 enum class FamilyKind {

@@ -101,8 +101,12 @@ struct ReadOutcome {
     bool done = false;         ///< nothing is left before the cursor's `until`
 };
 
-/// One partition's part of the store. Writes gather in one batch, which reads see at once, and
-/// which commit() makes durable together with the offsets. Owner's thread only.
+/// One partition's part of the store. Changes gather in memory, where reads see them at once, and
+/// commit() writes what is left of them together with the offsets. Owner's thread only.
+///
+/// Commit seldom. What is put and finished between two commits is never written at all, and that
+/// is most messages if there is a tenth of a second between two; a crash only folds again what came
+/// since. So: commit() when commit_due(), and from a timer of about 100 ms while dirty().
 ///
 /// Folds are pure: `appended` and `time` below are append times of the records, never a clock, so
 /// that the same log gives the same state. Records are fed once each in the order of their offsets,
@@ -123,12 +127,14 @@ public:
     /// Deletes the partition's whole range and its checkpoints in one batch, which it writes at
     /// once (untrusted, given up). What was not committed is dropped.
     virtual core::Result<void> clear() = 0;
-    /// Writes the batch (WAL on, no sync: a crash is a replay of a short tail). Errors: full
-    /// (disk), unavailable, corrupt. After an error nothing of the batch is durable, but reads go
-    /// on seeing it; commit() may be called again and recovers by itself when there is space.
+    /// Writes all changes as one batch (WAL on, no sync: a crash is a replay of a short tail).
+    /// Errors: full (disk), unavailable, corrupt. After an error nothing of it counts as written,
+    /// but reads go on seeing it; call again later, it recovers by itself when there is space.
     virtual core::Result<void> commit() = 0;
     /// True if commit() has something to write.
     virtual bool dirty() const = 0;
+    /// True if so much has gathered that it should be written now.
+    virtual bool commit_due() const = 0;
 
     // --- the fold of `notifications`
     /// Folds one message. A newer one of the same channel and Topic, by offset, makes the older one
@@ -137,8 +143,9 @@ public:
     virtual PutOutcome put(core::Offset offset, core::Timestamp appended,
                            const core::NotificationAccepted& message,
                            std::optional<core::MessageKey>* replaced) = 0;
-    /// Folds a tombstone appended at `time`: message and debt go, the key is remembered for ten
-    /// minutes. True if anything was known of it.
+    /// Folds a tombstone appended at `time`: message and debt go. True if anything was known of
+    /// it; if not, the key is remembered for ten minutes, for a put that may follow. (One that was
+    /// put before is remembered too, in memory, with the last few thousand.)
     virtual bool finish(const core::Uaid& uaid, const core::MessageKey& key,
                         core::Timestamp time) = 0;
 

@@ -61,6 +61,10 @@ void FoldTimes::raise(core::Partition partition, core::Timestamp time) {
     }
 }
 
+void FoldTimes::forget(core::Partition partition) {
+    ms_[static_cast<std::size_t>(partition)].store(0, std::memory_order_relaxed);
+}
+
 core::Timestamp FoldTimes::at(core::Partition partition) const {
     return core::Timestamp{std::chrono::milliseconds{
         ms_[static_cast<std::size_t>(partition)].load(std::memory_order_relaxed)}};

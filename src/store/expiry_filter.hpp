@@ -18,6 +18,8 @@ class FoldTimes {
 public:
     FoldTimes();
     void raise(core::Partition partition, core::Timestamp time);
+    /// The partition is folded from the log's start again.
+    void forget(core::Partition partition);
     core::Timestamp at(core::Partition partition) const;
 
 private:

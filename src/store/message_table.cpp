@@ -1,112 +1,118 @@
 #include "store/message_table.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <rocksdb/iterator.h>
 
 namespace beckon::store {
 
-MessageTable::MessageTable(Database& database, Months& months, core::Partition partition,
-                           rocksdb::WriteBatch& batch)
-    : database_(database), months_(months), partition_(partition), batch_(batch) {}
+namespace {
 
-const MonthList& MessageTable::months_now() {
+constexpr auto kByOrder = [](const auto& change, MessageOrder order) {
+    return change.order < order;
+};
+
+}  // namespace
+
+MessageTable::MessageTable(Database& database, Months& months, core::Partition partition)
+    : database_(database), months_(months), partition_(partition) {}
+
+const std::shared_ptr<const MonthList>& MessageTable::months_now() {
     const auto generation = months_.generation();
     if (generation != generation_) {
         list_ = months_.list();
         generation_ = generation;
     }
-    return *list_;
+    return list_;
 }
 
 rocksdb::ColumnFamilyHandle* MessageTable::family_of(Month month) {
-    for (const auto& entry : months_now()) {
+    for (const auto& entry : *months_now()) {
         if (entry.month == month) return entry.family.get();
     }
     return nullptr;
 }
 
+// --- changes
+
 bool MessageTable::put(const core::Uaid& uaid, MessageOrder order, const MessageView& message) {
     const Month month = months_.bucket(message.expiry);
     if (month < months_.oldest_live()) return false;
-    auto* family = family_of(month);
-    if (!family && months_.require(month)) family = family_of(month);
-
-    const auto key = message_row_key(partition_, uaid, order);
-    scratch_.clear();
-    append_message(scratch_, message);
-    if (family) {
-        batch_.Put(family, slice(key.view()), slice(scratch_));
-        changes_.push_back({.uaid = uaid,
-                            .order = order,
-                            .what = Change::What::put,
-                            .at = batch_.GetDataSize() - scratch_.size(),
-                            .length = scratch_.size()});
-        return true;
-    }
-    // The disk is full, most likely: commit() says so, and tries again.
-    changes_.push_back({.uaid = uaid,
-                        .order = order,
-                        .what = Change::What::waiting,
-                        .at = waiting_.size(),
-                        .length = 0});
-    waiting_.push_back({month, std::string{key.view()}, scratch_, false});
+    Change change{.order = order, .month = month, .in_table = false, .removed = false, .value = {}};
+    append_message(change.value, message);
+    ++changed_rows_;
+    changed_bytes_ += change.value.size();
+    auto& changes = changes_[uaid];
+    const auto place = std::lower_bound(changes.begin(), changes.end(), order, kByOrder);
+    changes.insert(place, std::move(change));
     return true;
 }
 
 void MessageTable::remove(const core::Uaid& uaid, MessageOrder order, core::Timestamp expiry) {
-    const auto key = message_row_key(partition_, uaid, order);
-    for (auto& waiting : waiting_) {
-        if (waiting.row_key == key.view()) waiting.done = true;
+    auto& changes = changes_[uaid];
+    const auto place = std::lower_bound(changes.begin(), changes.end(), order, kByOrder);
+    if (place == changes.end() || place->order != order) {
+        ++changed_rows_;
+        changes.insert(place, {.order = order,
+                               .month = months_.bucket(expiry),
+                               .in_table = true,
+                               .removed = true,
+                               .value = {}});
+        return;
     }
-    if (auto* family = family_of(months_.bucket(expiry))) batch_.Delete(family, slice(key.view()));
-    changes_.push_back({.uaid = uaid, .order = order, .what = Change::What::removed});
+    changed_bytes_ -= place->value.size();
+    if (place->in_table) {
+        place->removed = true;
+        place->value.clear();
+        return;
+    }
+    --changed_rows_;
+    changes.erase(place);
+    if (changes.empty()) changes_.erase(uaid);
 }
 
-core::Result<void> MessageTable::complete_batch() {
-    for (auto& waiting : waiting_) {
-        if (waiting.done) continue;
-        if (auto made = months_.require(waiting.month); !made) return made;
-        if (auto* family = family_of(waiting.month)) {
-            batch_.Put(family, slice(waiting.row_key), slice(waiting.value));
+core::Result<void> MessageTable::write_to(rocksdb::WriteBatch& batch) {
+    for (const auto& [uaid, changes] : changes_) {
+        for (const auto& change : changes) {
+            auto* family = family_of(change.month);
+            if (!family && !change.removed) {
+                if (auto made = months_.require(change.month); !made) return made;
+                family = family_of(change.month);
+            }
+            if (!family) continue;  // its month is over
+            const auto key = message_row_key(partition_, uaid, change.order);
+            if (change.removed) {
+                batch.Delete(family, slice(key.view()));
+            } else {
+                batch.Put(family, slice(key.view()), slice(change.value));
+            }
         }
-        waiting.done = true;
     }
     return {};
 }
 
-void MessageTable::forget_batch() {
+void MessageTable::committed() {
     changes_.clear();
-    waiting_.clear();
+    changed_rows_ = 0;
+    changed_bytes_ = 0;
 }
 
-std::vector<MessageTable::Change> MessageTable::changes_of(const core::Uaid& uaid) const {
-    std::vector<Change> found;
-    for (const auto& change : changes_) {
-        if (change.uaid == uaid) found.push_back(change);
+void MessageTable::suspect() {
+    for (auto& [uaid, changes] : changes_) {
+        for (auto& change : changes) change.in_table = true;
     }
-    std::stable_sort(found.begin(), found.end(),
-                     [](const auto& a, const auto& b) { return a.order < b.order; });
-    // Of several changes to one row the last one counts.
-    const auto same = [](const auto& a, const auto& b) { return a.order == b.order; };
-    const auto last = std::unique(found.rbegin(), found.rend(), same);
-    found.erase(found.begin(), last.base());
-    return found;
 }
 
-std::string_view MessageTable::bytes_of(const Change& change) const {
-    if (change.what == Change::What::waiting) return waiting_[change.at].value;
-    return std::string_view{batch_.Data()}.substr(change.at, change.length);
-}
+// --- reads
 
 /// One family's rows of one client, in order.
 class MessageTable::Cursor {
 public:
-    Cursor(rocksdb::DB& db, rocksdb::ColumnFamilyHandle* family, std::string_view from) {
+    Cursor(rocksdb::DB& db, rocksdb::ColumnFamilyHandle* family) {
         rocksdb::ReadOptions options;
         options.prefix_same_as_start = true;
         it_.reset(db.NewIterator(options, family));
-        seek(from);
     }
     void seek(std::string_view row_key) {
         it_->Seek(slice(row_key));
@@ -131,55 +137,85 @@ private:
     bool valid_ = false;
 };
 
-core::Result<void> MessageTable::scan(
-    const core::Uaid& uaid, MessageOrder from,
-    const std::function<Next(MessageOrder, std::string_view)>& visit) {
-    const auto changes = changes_of(uaid);
-    const auto list = (months_now(), list_);  // held: a month may be dropped meanwhile
-    std::vector<Cursor> cursors;
-    cursors.reserve(list->size());
-    auto change = changes.begin();
-    const auto seek = [&](MessageOrder order) {
-        const auto row_key = message_row_key(partition_, uaid, order);
-        if (cursors.empty()) {
-            for (const auto& entry : *list) {
-                cursors.emplace_back(database_.db(), entry.family.get(), row_key.view());
-            }
-        } else {
-            for (auto& cursor : cursors) cursor.seek(row_key.view());
+/// A client's messages from all months and from the changes, as one sequence.
+class MessageTable::Merge {
+public:
+    Merge(MessageTable& table, const core::Uaid& uaid)
+        : partition_(table.partition_), uaid_(uaid), months_(table.months_now()) {
+        const auto known = table.changes_.find(uaid);
+        changes_ = known == table.changes_.end() ? &table.no_changes_ : &known->second;
+        cursors_.reserve(months_->size());
+        for (const auto& month : *months_) {
+            cursors_.emplace_back(table.database_.db(), month.family.get());
         }
-        change = std::lower_bound(changes.begin(), changes.end(), order,
-                                  [](const Change& c, MessageOrder o) { return c.order < o; });
-    };
-    seek(from);
-    for (;;) {
-        Cursor* first = nullptr;
-        for (auto& cursor : cursors) {
-            if (cursor.valid() && (!first || cursor.order() < first->order())) first = &cursor;
-        }
-        const bool changed =
-            change != changes.end() && (!first || !(first->order() < change->order));
-        if (!changed && !first) break;
-        auto next = Next::go_on;
-        if (changed) {
-            const auto here = change++;
-            if (first && first->order() == here->order) first->next();
-            if (here->what == Change::What::removed) continue;
-            next = visit(here->order, bytes_of(*here));
-        } else {
-            const auto order = first->order();
-            next = visit(order, first->value());
-            if (next == Next::go_on) first->next();
-        }
-        if (next == Next::stop) return {};
-        if (next == Next::skip_topics) seek({.has_topic = false, .offset = 0});
     }
-    for (const auto& cursor : cursors) {
-        if (!cursor.status().ok()) {
-            auto error = to_error(cursor.status(), "store " + database_.directory().string());
-            error.fault = core::Fault::corrupt;
-            return core::fail(std::move(error));
+
+    void seek(MessageOrder order) {
+        const auto row_key = message_row_key(partition_, uaid_, order);
+        for (auto& cursor : cursors_) cursor.seek(row_key.view());
+        change_ = std::lower_bound(changes_->begin(), changes_->end(), order, kByOrder);
+        settle();
+    }
+    void next() {
+        step();
+        settle();
+    }
+    bool valid() const { return valid_; }
+    MessageOrder order() const { return first_ ? first_->order() : change_->order; }
+    std::string_view value() const { return changed_ ? change_->value : first_->value(); }
+    rocksdb::Status status() const {
+        for (const auto& cursor : cursors_) {
+            if (!cursor.status().ok()) return cursor.status();
         }
+        return {};
+    }
+
+private:
+    /// Finds the next row that is there; a change covers the row of the same order.
+    void settle() {
+        for (;; step()) {
+            first_ = nullptr;
+            for (auto& cursor : cursors_) {
+                if (!cursor.valid()) continue;
+                if (!first_ || cursor.order() < first_->order()) first_ = &cursor;
+            }
+            const bool any_change = change_ != changes_->end();
+            valid_ = first_ || any_change;
+            if (!valid_) return;
+            changed_ = any_change && (!first_ || !(first_->order() < change_->order));
+            if (changed_ && first_ && change_->order < first_->order()) first_ = nullptr;
+            if (!changed_ || !change_->removed) return;
+        }
+    }
+    void step() {
+        if (first_) first_->next();
+        if (changed_) ++change_;
+    }
+
+    const core::Partition partition_;
+    const core::Uaid uaid_;
+    const std::shared_ptr<const MonthList> months_;  ///< held: one may be dropped meanwhile
+    const ClientChanges* changes_ = nullptr;
+    std::vector<Cursor> cursors_;
+    ClientChanges::const_iterator change_;
+    Cursor* first_ = nullptr;  ///< the cursor that stands at the current row, if one does
+    bool changed_ = false;     ///< change_ stands at the current row
+    bool valid_ = false;
+};
+
+core::Result<void> MessageTable::scan(const core::Uaid& uaid, MessageOrder from,
+                                      const Visit& visit) {
+    Merge rows{*this, uaid};
+    rows.seek(from);
+    while (rows.valid()) {
+        switch (visit(rows.order(), rows.value())) {
+            case Next::go_on: rows.next(); break;
+            case Next::skip_topics: rows.seek({.has_topic = false, .offset = 0}); break;
+            case Next::stop: return {};
+        }
+    }
+    if (const auto status = rows.status(); !status.ok()) {
+        return core::fail(unreadable(status, database_.directory().string()));
     }
     return {};
 }

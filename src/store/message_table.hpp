@@ -11,72 +11,69 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include <rocksdb/write_batch.h>
 
 namespace beckon::store {
 
-/// One partition's pending messages, spread over the month families, with what the current batch
-/// has put and removed but RocksDB does not show yet. One thread.
+/// One partition's pending messages, spread over the month families, with what was put and removed
+/// since the last commit. As RowChanges, by client and in the order of a drain. One thread.
 class MessageTable {
 public:
-    MessageTable(Database& database, Months& months, core::Partition partition,
-                 rocksdb::WriteBatch& batch);
+    MessageTable(Database& database, Months& months, core::Partition partition);
 
-    /// False: its month is over, nothing was stored.
+    /// A message that is not in the table. False: its month is over, nothing was stored.
     bool put(const core::Uaid& uaid, MessageOrder order, const MessageView& message);
     void remove(const core::Uaid& uaid, MessageOrder order, core::Timestamp expiry);
 
     /// Hands the client's messages over in their order, from the first that is not before `from`,
-    /// until `visit` says no. The view ends with the call; `visit` must not call back.
-    /// An answer of `skip_topics` goes on behind the Topic messages.
+    /// until `visit` says stop; `skip_topics` goes on behind the Topic messages. The view ends with
+    /// the call; `visit` must not call back. Errors: corrupt.
     enum class Next { go_on, skip_topics, stop };
-    core::Result<void> scan(const core::Uaid& uaid, MessageOrder from,
-                            const std::function<Next(MessageOrder, std::string_view)>& visit);
+    using Visit = std::function<Next(MessageOrder, std::string_view value)>;
+    core::Result<void> scan(const core::Uaid& uaid, MessageOrder from, const Visit& visit);
 
-    /// Makes the families that puts of this batch still lack. Before the batch is written; errors
-    /// as create_family(), then call again.
-    core::Result<void> complete_batch();
-    void forget_batch();
+    /// Adds all changes to a batch; makes the families that it needs. Errors as create_family().
+    core::Result<void> write_to(rocksdb::WriteBatch& batch);
+    /// The batch is written · it failed · it is void.
+    void committed();
+    void suspect();
+
+    std::size_t changed_rows() const { return changed_rows_; }
+    std::size_t changed_bytes() const { return changed_bytes_; }
 
 private:
-    /// What the batch did to one row. A put's bytes lie in the batch, or in `waiting_` while its
-    /// family could not be made.
     struct Change {
-        core::Uaid uaid;
         MessageOrder order;
-        enum class What : std::uint8_t { put, waiting, removed } what = What::removed;
-        std::size_t at = 0;      ///< in the batch's bytes, or index in `waiting_`
-        std::size_t length = 0;  ///< in the batch's bytes
-    };
-    struct Waiting {
         Month month = 0;
-        std::string row_key;
+        bool in_table = false;
+        bool removed = false;
         std::string value;
-        bool done = false;  ///< in the batch by now, or removed again
     };
+    /// Of one client, ascending.
+    using ClientChanges = std::vector<Change>;
     class Cursor;
+    class Merge;
 
     /// nullptr: there is none (never made, or dropped).
     rocksdb::ColumnFamilyHandle* family_of(Month month);
-    const MonthList& months_now();
-    std::vector<Change> changes_of(const core::Uaid& uaid) const;
-    std::string_view bytes_of(const Change& change) const;
+    const std::shared_ptr<const MonthList>& months_now();
 
     Database& database_;
     Months& months_;
     const core::Partition partition_;
-    rocksdb::WriteBatch& batch_;
 
     std::shared_ptr<const MonthList> list_;
-    std::uint64_t generation_ = 0;
-    std::vector<Change> changes_;  ///< in the order they were made; a batch is short
-    std::vector<Waiting> waiting_;
-    std::string scratch_;
+    std::uint64_t generation_ = 0;  ///< of list_
+
+    std::unordered_map<core::Uaid, ClientChanges> changes_;
+    std::size_t changed_rows_ = 0;
+    std::size_t changed_bytes_ = 0;
+    const ClientChanges no_changes_;
 };
 
 }  // namespace beckon::store

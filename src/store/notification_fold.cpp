@@ -2,7 +2,6 @@
 
 #include "core/assert.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -10,32 +9,20 @@ namespace beckon::store {
 
 namespace {
 
-/// Finished keys are remembered for ten minutes (DESIGN §3); one more, so that a tombstone which is
-/// read back soon after the decision need not write the row again.
+/// Finished keys are remembered for ten minutes (DESIGN §3 "A key is published once").
 constexpr std::chrono::minutes kRemember{10};
-constexpr std::chrono::minutes kRememberWritten = kRemember + std::chrono::minutes{1};
-
-/// Nobody takes new debts while a partition is restored or stands by; beyond this many they are
-/// read from the table when somebody does.
-constexpr std::size_t kNewDebtsMax = 10'000;
-
-void sort_by_offset(std::vector<Debt>& debts) {
-    std::sort(debts.begin(), debts.end(), [](const Debt& a, const Debt& b) {
-        return std::tie(a.put_offset, a.key) < std::tie(b.put_offset, b.key);
-    });
-}
 
 }  // namespace
 
-NotificationFold::NotificationFold(Database& database, Months& months, core::Partition partition,
-                                   rocksdb::WriteBatch& batch)
+NotificationFold::NotificationFold(Database& database, Months& months, core::Partition partition)
     : database_(database),
       partition_(partition),
-      batch_(batch),
       keys_family_(database.family("keys")),
       replacements_family_(database.family("replacements")),
-      owed_family_(database.family("owed")),
-      messages_(database, months, partition, batch) {}
+      messages_(database, months, partition),
+      debts_(database, partition) {
+    if (auto loaded = debts_.load(); !loaded) fail(loaded.error());
+}
 
 std::vector<FamilySpec> NotificationFold::families() {
     return {
@@ -46,7 +33,7 @@ void NotificationFold::fail(core::Error error) {
     if (!broken_) broken_ = std::move(error);
 }
 
-// --- rows, the batch's own first
+// --- rows
 
 template <class Parse>
 auto NotificationFold::read_row(const Family& family, std::string_view row_key, Parse parse)
@@ -54,84 +41,32 @@ auto NotificationFold::read_row(const Family& family, std::string_view row_key, 
     rocksdb::PinnableSlice value;
     const auto status = database_.db().Get({}, family.get(), slice(row_key), &value);
     if (status.IsNotFound()) return std::nullopt;
-    const std::string what = "store " + database_.directory().string();
     if (!status.ok()) {
-        auto error = to_error(status, what);
-        error.fault = core::Fault::corrupt;
-        fail(std::move(error));
+        fail(unreadable(status, database_.directory().string()));
         return std::nullopt;
     }
     auto row = parse(view(value));
-    if (!row)
-        fail({core::Fault::corrupt, what + ": a row of " + family->GetName() +
-                                        " does not decode; delete it and it is rebuilt"});
+    if (!row) fail(undecodable(family->GetName(), database_.directory().string()));
     return row;
 }
 
-std::optional<KeyRow> NotificationFold::key_row(const core::Uaid& uaid,
-                                                const core::MessageKey& key) {
-    if (const KeyRow* row = keys_.find(uaid, key)) return *row;
-    return read_row(keys_family_, key_row_key(partition_, uaid, key).view(), parse_key_row);
-}
-
-void NotificationFold::write_key_row(const core::Uaid& uaid, const core::MessageKey& key,
-                                     KeyRow row) {
-    scratch_.clear();
-    append_key_row(scratch_, row);
-    batch_.Put(keys_family_.get(), slice(key_row_key(partition_, uaid, key).view()),
-               slice(scratch_));
-    keys_.store(uaid, key, std::move(row));
-}
-
-void NotificationFold::write_done(const core::Uaid& uaid, const core::MessageKey& key,
-                                  core::Offset offset, core::Timestamp since) {
-    write_key_row(uaid, key,
-                  {.state = KeyRow::State::done,
-                   .offset = offset,
-                   .until = since + kRememberWritten,
-                   .slot = {}});
+std::optional<KeyRow> NotificationFold::key_row(const KeyName& name) {
+    if (const auto* change = keys_.find(name)) return change->row;
+    const auto row_key = key_row_key(partition_, name.uaid, name.key);
+    return read_row(keys_family_, row_key.view(), parse_key_row);
 }
 
 std::optional<ReplacementRow> NotificationFold::replacement_row(const std::string& row_key) {
-    const auto known = replacements_.find(row_key);
-    if (known != replacements_.end()) return known->second;
+    if (const auto* change = replacements_.find(row_key)) return change->row;
     return read_row(replacements_family_, row_key, parse_replacement_row);
 }
 
-void NotificationFold::write_replacement(const std::string& row_key, const ReplacementRow& row) {
-    scratch_.clear();
-    append_replacement_row(scratch_, row);
-    batch_.Put(replacements_family_.get(), slice(row_key), slice(scratch_));
-    replacements_.insert_or_assign(row_key, row);
-}
-
-void NotificationFold::erase_replacement(const std::string& row_key) {
-    batch_.Delete(replacements_family_.get(), slice(row_key));
-    replacements_.insert_or_assign(row_key, std::nullopt);
-}
-
-void NotificationFold::take_from_pending(const core::Uaid& uaid, const KeyRow& row) {
-    messages_.remove(uaid, row.order(), row.until);
+void NotificationFold::take_from_pending(const KeyName& name, const KeyRow& row) {
+    messages_.remove(name.uaid, row.order(), row.until);
+    keys_.erase(name);
+    finished_.remember(name.key, row.offset, latest_);
     if (row.slot.empty()) return;
-    erase_replacement(replacement_row_key(partition_, uaid, row.slot));
-}
-
-void NotificationFold::add_debt(Debt debt) {
-    scratch_.clear();
-    append_debt(scratch_, debt);
-    batch_.Put(owed_family_.get(), slice(key_row_key(partition_, debt.uaid, debt.key).view()),
-               slice(scratch_));
-    debt_changes_.push_back({.debt = debt, .paid = false});
-    new_debts_.insert_or_assign(debt.key, debt);
-    if (new_debts_.size() <= kNewDebtsMax) return;
-    new_debts_.clear();
-    new_debts_overflowed_ = true;
-}
-
-void NotificationFold::pay_debt(const core::Uaid& uaid, const core::MessageKey& key) {
-    batch_.Delete(owed_family_.get(), slice(key_row_key(partition_, uaid, key).view()));
-    debt_changes_.push_back({.debt = {.uaid = uaid, .key = key}, .paid = true});
-    if (!new_debts_.empty()) new_debts_.erase(key);
+    replacements_.erase(replacement_row_key(partition_, name.uaid, row.slot));
 }
 
 // --- the fold
@@ -142,18 +77,9 @@ PutOutcome NotificationFold::put(core::Offset offset, core::Timestamp appended,
     BECKON_ASSERT(!handing_over_, "a sink must not call the store");
     if (replaced) replaced->reset();
     raise_latest(appended);
-    if (const auto row = key_row(message.uaid, message.key)) {
-        const bool pending = row->state == KeyRow::State::pending;
-        if (pending || row->offset >= offset) return PutOutcome::repeated;
-        if (appended < row->until) {
-            write_done(message.uaid, message.key, offset, appended);
-            add_debt({.uaid = message.uaid,
-                      .key = message.key,
-                      .reason = core::FinishReason::dropped,
-                      .put_offset = offset});
-            return PutOutcome::finished;
-        }
-    }
+    const KeyName name{message.uaid, message.key};
+    bool key_in_table = false;
+    if (const auto outcome = refuse(offset, appended, name, key_in_table)) return *outcome;
 
     const auto ttl = std::min<std::chrono::seconds>(std::chrono::seconds{message.ttl_s}, kTtlMax);
     const core::Timestamp expiry = appended + ttl;
@@ -162,17 +88,12 @@ PutOutcome NotificationFold::put(core::Offset offset, core::Timestamp appended,
     if (message.topic && !message.topic->empty()) {
         row.slot = replacement_slot(message.channel, *message.topic);
         slot_row_key = replacement_row_key(partition_, message.uaid, row.slot);
-        if (take_slot(offset, appended, message, slot_row_key, replaced) == Slot::taken_by_newer) {
-            return PutOutcome::finished;
+        if (!take_slot(offset, appended, message.uaid, slot_row_key, replaced)) {
+            return owe_at_once(offset, name, core::FinishReason::replaced, PutOutcome::finished);
         }
     }
     if (ttl == ttl.zero()) {
-        write_done(message.uaid, message.key, offset, appended);
-        add_debt({.uaid = message.uaid,
-                  .key = message.key,
-                  .reason = core::FinishReason::expired,
-                  .put_offset = offset});
-        return PutOutcome::ttl_zero;
+        return owe_at_once(offset, name, core::FinishReason::expired, PutOutcome::ttl_zero);
     }
     const MessageView stored{.offset = offset,
                              .appended = appended,
@@ -188,69 +109,100 @@ PutOutcome NotificationFold::put(core::Offset offset, core::Timestamp appended,
                              .body = message.body};
     if (!messages_.put(message.uaid, row.order(), stored)) return PutOutcome::expired;
     if (!slot_row_key.empty()) {
-        write_replacement(slot_row_key, {.offset = offset, .expiry = expiry, .key = message.key});
+        // take_slot() looked: if the table has a row of that name, there is a change by now.
+        replacements_.put(slot_row_key, {.offset = offset, .expiry = expiry, .key = message.key},
+                          false);
     }
-    write_key_row(message.uaid, message.key, std::move(row));
+    keys_.put(name, std::move(row), key_in_table);
     return PutOutcome::pending;
 }
 
-/// Makes room for a Topic message: the one that holds the slot is done with.
-NotificationFold::Slot NotificationFold::take_slot(core::Offset offset, core::Timestamp appended,
-                                                   const core::NotificationAccepted& message,
-                                                   const std::string& row_key,
-                                                   std::optional<core::MessageKey>* replaced) {
+std::optional<PutOutcome> NotificationFold::refuse(core::Offset offset, core::Timestamp appended,
+                                                   const KeyName& name, bool& key_in_table) {
+    using enum PutOutcome;
+    const auto rises_again = [&] {
+        return owe_at_once(offset, name, core::FinishReason::dropped, finished);
+    };
+    if (const Debt* debt = debts_.find(name.key)) {
+        return offset <= debt->put_offset ? repeated : rises_again();
+    }
+    if (const auto* known = finished_.find(name.key); known && appended < known->when + kRemember) {
+        return offset <= known->put_offset ? repeated : rises_again();
+    }
+    const auto row = key_row(name);
+    if (!row) return std::nullopt;
+    if (row->state == KeyRow::State::pending) return repeated;
+    key_in_table = true;
+    if (appended >= row->until) return std::nullopt;
+    keys_.erase(name);
+    return rises_again();
+}
+
+PutOutcome NotificationFold::owe_at_once(core::Offset offset, const KeyName& name,
+                                         core::FinishReason reason, PutOutcome outcome) {
+    debts_.add({.uaid = name.uaid, .key = name.key, .reason = reason, .put_offset = offset});
+    return outcome;
+}
+
+/// Makes room for a Topic message: the one that holds the slot is done with. False: the holder is
+/// newer, and the message is done with itself.
+bool NotificationFold::take_slot(core::Offset offset, core::Timestamp appended,
+                                 const core::Uaid& uaid, const std::string& row_key,
+                                 std::optional<core::MessageKey>* replaced) {
     const auto holder = replacement_row(row_key);
-    if (!holder) return Slot::free;
-    if (holder->offset > offset) {
-        write_done(message.uaid, message.key, offset, appended);
-        add_debt({.uaid = message.uaid,
-                  .key = message.key,
-                  .reason = core::FinishReason::replaced,
-                  .put_offset = offset});
-        return Slot::taken_by_newer;
-    }
-    const MessageOrder order{.has_topic = true, .offset = holder->offset};
-    messages_.remove(message.uaid, order, holder->expiry);
-    erase_replacement(row_key);
-    write_done(message.uaid, holder->key, holder->offset, appended);
+    if (!holder) return true;
+    if (holder->offset > offset) return false;
+    messages_.remove(uaid, {.has_topic = true, .offset = holder->offset}, holder->expiry);
+    keys_.erase({uaid, holder->key});
+    replacements_.erase(row_key);
+    finished_.remember(holder->key, holder->offset, appended);
     if (replaced) *replaced = holder->key;
-    // What had expired may be gone from the store already; so no copy owes anything for it.
+    // One that had expired may be gone from this store already, but not from another copy's; so
+    // that all copies agree, nothing is owed for it.
     if (appended < holder->expiry) {
-        add_debt({.uaid = message.uaid,
-                  .key = holder->key,
-                  .reason = core::FinishReason::replaced,
-                  .put_offset = holder->offset});
+        debts_.add({.uaid = uaid,
+                    .key = holder->key,
+                    .reason = core::FinishReason::replaced,
+                    .put_offset = holder->offset});
     }
-    return Slot::free;
+    return true;
 }
 
 bool NotificationFold::finish(const core::Uaid& uaid, const core::MessageKey& key,
                               core::Timestamp time) {
     BECKON_ASSERT(!handing_over_, "a sink must not call the store");
     raise_latest(time);
-    const auto row = key_row(uaid, key);
-    if (!row) {
-        write_done(uaid, key, -1, time);
-        return false;
+    const KeyName name{uaid, key};
+    if (const Debt* debt = debts_.find(key)) {
+        finished_.remember(key, debt->put_offset, time);
+        return debts_.pay(key);
     }
-    if (row->state == KeyRow::State::pending) {
-        take_from_pending(uaid, *row);
-        write_done(uaid, key, row->offset, time);
+    const auto row = key_row(name);
+    if (row && row->state == KeyRow::State::pending) {
+        take_from_pending(name, *row);
         return true;
     }
-    pay_debt(uaid, key);
-    if (row->until < time + kRemember) write_done(uaid, key, row->offset, time);
-    return row->offset >= 0;
+    if (finished_.find(key)) return true;  // a repeated tombstone
+    remember_tombstone(name, time, row.has_value());
+    return false;
+}
+
+/// A tombstone without a put: the put may still come, if a producer sent it twice.
+void NotificationFold::remember_tombstone(const KeyName& name, core::Timestamp time,
+                                          bool in_table) {
+    keys_.put(name,
+              {.state = KeyRow::State::done, .offset = -1, .until = time + kRemember, .slot = {}},
+              in_table);
 }
 
 bool NotificationFold::owe(const core::Uaid& uaid, const core::MessageKey& key,
                            core::FinishReason reason) {
     BECKON_ASSERT(!handing_over_, "a sink must not call the store");
-    const auto row = key_row(uaid, key);
+    const KeyName name{uaid, key};
+    const auto row = key_row(name);
     if (!row || row->state != KeyRow::State::pending) return false;
-    take_from_pending(uaid, *row);
-    write_done(uaid, key, row->offset, latest_);
-    add_debt({.uaid = uaid, .key = key, .reason = reason, .put_offset = row->offset});
+    take_from_pending(name, *row);
+    owe_at_once(row->offset, name, reason, PutOutcome::finished);
     return true;
 }
 
@@ -261,26 +213,19 @@ ReadOutcome NotificationFold::read_pending(const core::Uaid& uaid, DrainCursor& 
                                            const std::function<void(const MessageView&)>& sink) {
     using Next = MessageTable::Next;
     BECKON_ASSERT(!handing_over_, "a sink must not call the store");
-    ReadOutcome outcome;
+    ReadOutcome outcome{.messages = 0, .done = true};
     std::vector<core::MessageKey> expired;
-    bool more = false;
-    handing_over_ = true;
     const auto visit = [&](MessageOrder order, std::string_view value) {
         if (order.offset >= cursor.until) return order.has_topic ? Next::skip_topics : Next::stop;
-        if (outcome.messages == max || expired.size() == PartitionStore::kSkipMax) {
-            more = true;
+        outcome.done = outcome.messages < max && expired.size() < PartitionStore::kSkipMax;
+        if (!outcome.done) return Next::stop;
+        const auto message = parse_message(order, value);
+        if (!message) {
+            fail(undecodable("messages", database_.directory().string()));
             return Next::stop;
         }
         cursor.topics = order.has_topic;
         cursor.after = order.offset;
-        const auto key = message_row_key(partition_, uaid, order);
-        const auto message = parse_message(key.view(), value);
-        if (!message) {
-            fail({core::Fault::corrupt, "store " + database_.directory().string() +
-                                            ": a message does not decode; delete it and it is "
-                                            "rebuilt from the log"});
-            return Next::stop;
-        }
         if (now >= message->expiry) {
             expired.push_back(message->key);
         } else {
@@ -289,86 +234,77 @@ ReadOutcome NotificationFold::read_pending(const core::Uaid& uaid, DrainCursor& 
         }
         return Next::go_on;
     };
+    handing_over_ = true;
     const auto scanned =
         messages_.scan(uaid, {.has_topic = cursor.topics, .offset = cursor.after + 1}, visit);
     handing_over_ = false;
     if (!scanned) fail(scanned.error());
     for (const auto& key : expired) owe(uaid, key, core::FinishReason::expired);
-    outcome.done = !more;
     if (outcome.done) cursor = {.topics = false, .after = cursor.until, .until = cursor.until};
     return outcome;
 }
 
 std::size_t NotificationFold::pending_count(const core::Uaid& uaid, std::size_t at_most) {
     std::size_t count = 0;
-    const auto scanned =
-        messages_.scan(uaid, {.has_topic = true, .offset = 0}, [&](MessageOrder, std::string_view) {
-            if (count == at_most) return MessageTable::Next::stop;
-            ++count;
-            return MessageTable::Next::go_on;
-        });
+    if (at_most == 0) return count;
+    const auto visit = [&](MessageOrder, std::string_view) {
+        return ++count == at_most ? MessageTable::Next::stop : MessageTable::Next::go_on;
+    };
+    const auto scanned = messages_.scan(uaid, {.has_topic = true, .offset = 0}, visit);
     if (!scanned) fail(scanned.error());
     return count;
 }
 
-std::vector<Debt> NotificationFold::debts() {
-    std::unordered_map<core::MessageKey, Debt> found;
-    const std::string begin = partition_begin(partition_);
-    const std::string end = partition_begin(partition_ + 1);
-    const rocksdb::Slice bound = slice(end);
-    rocksdb::ReadOptions options;
-    options.total_order_seek = true;
-    options.iterate_upper_bound = &bound;
-    const std::unique_ptr<rocksdb::Iterator> it{
-        database_.db().NewIterator(options, owed_family_.get())};
-    for (it->Seek(slice(begin)); it->Valid(); it->Next()) {
-        const auto debt = parse_debt(view(it->key()), view(it->value()));
-        if (debt) found.insert_or_assign(debt->key, *debt);
-    }
-    if (!it->status().ok()) {
-        auto error = to_error(it->status(), "store " + database_.directory().string());
-        error.fault = core::Fault::corrupt;
-        fail(std::move(error));
-    }
-    for (const auto& change : debt_changes_) {
-        if (change.paid) {
-            found.erase(change.debt.key);
-        } else {
-            found.insert_or_assign(change.debt.key, change.debt);
+// --- commits
+
+core::Result<void> NotificationFold::write_to(rocksdb::WriteBatch& batch) {
+    if (auto written = messages_.write_to(batch); !written) return written;
+    std::string value;
+    for (const auto& [name, change] : keys_) {
+        const auto row_key = key_row_key(partition_, name.uaid, name.key);
+        if (!change.row) {
+            batch.Delete(keys_family_.get(), slice(row_key.view()));
+            continue;
         }
+        value.clear();
+        append_key_row(value, *change.row);
+        batch.Put(keys_family_.get(), slice(row_key.view()), slice(value));
     }
-    std::vector<Debt> all;
-    all.reserve(found.size());
-    for (const auto& [key, debt] : found) all.push_back(debt);
-    sort_by_offset(all);
-    new_debts_.clear();
-    new_debts_overflowed_ = false;
-    return all;
+    for (const auto& [row_key, change] : replacements_) {
+        if (!change.row) {
+            batch.Delete(replacements_family_.get(), slice(row_key));
+            continue;
+        }
+        value.clear();
+        append_replacement_row(value, *change.row);
+        batch.Put(replacements_family_.get(), slice(row_key), slice(value));
+    }
+    debts_.write_to(batch);
+    return {};
 }
 
-std::vector<Debt> NotificationFold::take_new_debts() {
-    if (new_debts_overflowed_) return debts();
-    std::vector<Debt> taken;
-    if (new_debts_.empty()) return taken;
-    taken.reserve(new_debts_.size());
-    for (const auto& [key, debt] : new_debts_) taken.push_back(debt);
-    new_debts_.clear();
-    sort_by_offset(taken);
-    return taken;
+std::size_t NotificationFold::changed_rows() const {
+    return messages_.changed_rows() + keys_.size() + replacements_.size() + debts_.changed_rows();
 }
 
 void NotificationFold::committed() {
-    keys_.committed();
+    messages_.committed();
+    keys_.clear();
     replacements_.clear();
-    debt_changes_.clear();
-    messages_.forget_batch();
+    debts_.committed();
+}
+
+void NotificationFold::suspect() {
+    messages_.suspect();
+    keys_.suspect();
+    replacements_.suspect();
+    debts_.suspect();
 }
 
 void NotificationFold::reset() {
     committed();
-    keys_.clear();
-    new_debts_.clear();
-    new_debts_overflowed_ = false;
+    debts_.reset();
+    finished_.clear();
     latest_ = {};
     broken_.reset();
 }

@@ -4,31 +4,34 @@
 #include "core/ids.hpp"
 #include "core/partition.hpp"
 #include "store/database.hpp"
+#include "store/debt_table.hpp"
 #include "store/edge_store.hpp"
-#include "store/key_cache.hpp"
 #include "store/message_table.hpp"
+#include "store/recently_finished.hpp"
+#include "store/row_changes.hpp"
 #include "store/schema.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <rocksdb/write_batch.h>
 
 namespace beckon::store {
 
-/// The fold of one partition of `notifications`, and what a home decides about messages. Writes go
-/// to the caller's batch, and reads here see them until forget_batch(). One thread.
+/// The fold of one partition of `notifications`, and what a home decides about messages. Reads see
+/// what changed since the last commit. One thread.
 ///
 /// Invariants. A `keys` row is pending exactly while the message waits in its month's family; a
-/// `replacements` row names the one pending message of its channel and Topic; an `owed` row's key
-/// is done. (Rows whose time is over may be missing: the compaction filter takes each by itself.)
+/// `replacements` row names the one pending message of its channel and Topic; a debt's key has no
+/// `keys` row. (Rows whose time is over may be missing: the compaction filter takes each by
+/// itself.)
 class NotificationFold {
 public:
-    NotificationFold(Database& database, Months& months, core::Partition partition,
-                     rocksdb::WriteBatch& batch);
+    NotificationFold(Database& database, Months& months, core::Partition partition);
     static std::vector<FamilySpec> families();
 
     PutOutcome put(core::Offset offset, core::Timestamp appended,
@@ -41,43 +44,49 @@ public:
                              core::Timestamp now,
                              const std::function<void(const MessageView&)>& sink);
     std::size_t pending_count(const core::Uaid& uaid, std::size_t at_most);
-    std::vector<Debt> debts();
-    std::vector<Debt> take_new_debts();
+    DebtTable& debts() { return debts_; }
 
     /// The greatest append time folded; the log time that decisions are remembered at.
     core::Timestamp latest() const { return latest_; }
     void raise_latest(core::Timestamp time) { latest_ = std::max(latest_, time); }
 
-    core::Result<void> complete_batch() { return messages_.complete_batch(); }
-    /// The batch is on disk.
+    /// Adds all changes to a batch. Errors as Months::require().
+    core::Result<void> write_to(rocksdb::WriteBatch& batch);
+    std::size_t changed_rows() const;
+    std::size_t changed_bytes() const { return messages_.changed_bytes(); }
+    /// The batch is written · it failed · all that is known of the tables is void.
     void committed();
-    /// The batch and all that this knows of the tables is void.
+    void suspect();
     void reset();
 
+    /// Set once a row could not be read; what was folded since is worthless.
     const std::optional<core::Error>& broken() const { return broken_; }
 
 private:
-    /// A debt that arose (`reason`) or was paid (none) in the batch.
-    struct DebtChange {
-        Debt debt;
-        bool paid = false;
+    struct KeyName {
+        core::Uaid uaid;
+        core::MessageKey key;
+        bool operator==(const KeyName&) const = default;
+    };
+    struct KeyHash {
+        std::size_t operator()(const KeyName& name) const noexcept {
+            return std::hash<core::MessageKey>{}(name.key) ^ std::hash<core::Uaid>{}(name.uaid);
+        }
     };
 
-    std::optional<KeyRow> key_row(const core::Uaid& uaid, const core::MessageKey& key);
-    void write_key_row(const core::Uaid& uaid, const core::MessageKey& key, KeyRow row);
-    void write_done(const core::Uaid& uaid, const core::MessageKey& key, core::Offset offset,
-                    core::Timestamp since);
+    std::optional<KeyRow> key_row(const KeyName& name);
     std::optional<ReplacementRow> replacement_row(const std::string& row_key);
-    void write_replacement(const std::string& row_key, const ReplacementRow& row);
-    void erase_replacement(const std::string& row_key);
-    void take_from_pending(const core::Uaid& uaid, const KeyRow& row);
-    void add_debt(Debt debt);
-    void pay_debt(const core::Uaid& uaid, const core::MessageKey& key);
+    /// What is known of the key forbids a put: its outcome.
+    std::optional<PutOutcome> refuse(core::Offset offset, core::Timestamp appended,
+                                     const KeyName& name, bool& key_in_table);
+    PutOutcome owe_at_once(core::Offset offset, const KeyName& name, core::FinishReason reason,
+                           PutOutcome outcome);
+    bool take_slot(core::Offset offset, core::Timestamp appended, const core::Uaid& uaid,
+                   const std::string& row_key, std::optional<core::MessageKey>* replaced);
+    /// Message, key and Topic's slot go.
+    void take_from_pending(const KeyName& name, const KeyRow& row);
+    void remember_tombstone(const KeyName& name, core::Timestamp time, bool in_table);
 
-    enum class Slot { free, taken_by_newer };
-    Slot take_slot(core::Offset offset, core::Timestamp appended,
-                   const core::NotificationAccepted& message, const std::string& row_key,
-                   std::optional<core::MessageKey>* replaced);
     void fail(core::Error error);
     template <class Parse>
     auto read_row(const Family& family, std::string_view row_key, Parse parse)
@@ -85,21 +94,18 @@ private:
 
     Database& database_;
     const core::Partition partition_;
-    rocksdb::WriteBatch& batch_;
     const Family keys_family_;
     const Family replacements_family_;
-    const Family owed_family_;
-    MessageTable messages_;
 
-    KeyCache keys_;
-    std::unordered_map<std::string, std::optional<ReplacementRow>> replacements_;  ///< of the batch
-    std::vector<DebtChange> debt_changes_;                                         ///< of the batch
-    std::unordered_map<core::MessageKey, Debt> new_debts_;  ///< since take_new_debts()
-    bool new_debts_overflowed_ = false;
+    MessageTable messages_;
+    DebtTable debts_;
+    RowChanges<KeyName, KeyRow, KeyHash> keys_;
+    RowChanges<std::string, ReplacementRow> replacements_;  ///< by row key
+    RecentlyFinished finished_;
+
     bool handing_over_ = false;  ///< a sink runs
     core::Timestamp latest_{};
     std::optional<core::Error> broken_;
-    std::string scratch_;
 };
 
 }  // namespace beckon::store

@@ -5,6 +5,7 @@
 #include "store/notification_fold.hpp"
 #include "store/subscription_fold.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -15,6 +16,10 @@
 namespace beckon::store {
 
 namespace {
+
+/// What commit_due() lets gather: enough for a batch to be cheap, little to fold again.
+constexpr std::size_t kCommitRows = 5'000;
+constexpr std::size_t kCommitBytes = 4U << 20;
 
 constexpr std::array kSources{Source::notifications, Source::subscriptions};
 
@@ -28,8 +33,8 @@ public:
           closed_(std::move(closed)),
           checkpoints_family_(database_.family("partitions")),
           subscription_tables_(tables.subscriptions),
-          notifications_(database_, months_, partition, batch_),
-          subscriptions_(tables.subscriptions, batch_) {
+          notifications_(database_, months_, partition),
+          subscriptions_(tables.subscriptions) {
         load_checkpoints();
     }
     ~PartitionStoreImpl() override { closed_(); }
@@ -41,7 +46,10 @@ public:
                  std::optional<core::Timestamp> caught_up) override;
     core::Result<void> clear() override;
     core::Result<void> commit() override;
-    bool dirty() const override { return batch_.Count() > 0 || advanced(); }
+    bool dirty() const override { return changed_rows() > 0 || advanced(); }
+    bool commit_due() const override {
+        return changed_rows() >= kCommitRows || notifications_.changed_bytes() >= kCommitBytes;
+    }
 
     PutOutcome put(core::Offset offset, core::Timestamp appended,
                    const core::NotificationAccepted& message,
@@ -90,8 +98,8 @@ public:
                              const std::function<void(const MessageView&)>& sink) override {
         return notifications_.read_pending(uaid, cursor, max, now, sink);
     }
-    std::vector<Debt> debts() override { return notifications_.debts(); }
-    std::vector<Debt> take_new_debts() override { return notifications_.take_new_debts(); }
+    std::vector<Debt> debts() override { return notifications_.debts().all(); }
+    std::vector<Debt> take_new_debts() override { return notifications_.debts().take_new(); }
     std::string digest(core::Timestamp now) override;
     std::size_t pending_count(const core::Uaid& uaid, std::size_t at_most) override {
         return notifications_.pending_count(uaid, at_most);
@@ -111,8 +119,12 @@ private:
     std::optional<core::Error> broken() const {
         return notifications_.broken() ? notifications_.broken() : subscriptions_.broken();
     }
+    std::size_t changed_rows() const {
+        return notifications_.changed_rows() + subscriptions_.changed_rows();
+    }
     void load_checkpoints();
-    void forget_batch();
+    void write_checkpoints_to(rocksdb::WriteBatch& batch) const;
+    void committed();
 
     Database& database_;
     Months& months_;
@@ -121,7 +133,6 @@ private:
     const Family checkpoints_family_;
     const SubscriptionTables& subscription_tables_;
 
-    rocksdb::WriteBatch batch_;
     std::array<Progress, 2> progress_;
     NotificationFold notifications_;
     SubscriptionFold subscriptions_;
@@ -154,28 +165,38 @@ void PartitionStoreImpl::advance(Source source, core::Offset next,
 core::Result<void> PartitionStoreImpl::commit() {
     if (const auto error = broken()) return core::fail(*error);
     if (!dirty()) return {};
-    if (auto complete = notifications_.complete_batch(); !complete) return complete;
-    auto log_time = notifications_.latest();
-    for (const auto source : kSources) {
-        auto& progress = progress_of(source);
-        if (!progress.advanced) continue;
-        std::string value;
-        append_checkpoint(value, *progress.checkpoint);
-        batch_.Put(checkpoints_family_.get(), slice(checkpoint_row_key(partition_, source)),
-                   slice(value));
-        log_time = std::max(log_time, progress.checkpoint->caught_up);
+    rocksdb::WriteBatch batch;
+    if (auto added = notifications_.write_to(batch); !added) return added;
+    subscriptions_.write_to(batch);
+    write_checkpoints_to(batch);
+    if (auto written = database_.write(batch); !written) {
+        notifications_.suspect();
+        return written;
     }
-    if (auto written = database_.write(batch_); !written) return written;
-    database_.fold_times().raise(partition_, log_time);
-    forget_batch();
+    committed();
     return {};
 }
 
-void PartitionStoreImpl::forget_batch() {
-    batch_.Clear();
-    for (auto& progress : progress_) progress.advanced = false;
+void PartitionStoreImpl::write_checkpoints_to(rocksdb::WriteBatch& batch) const {
+    for (const auto source : kSources) {
+        const auto& progress = progress_of(source);
+        if (!progress.advanced) continue;
+        std::string value;
+        append_checkpoint(value, *progress.checkpoint);
+        batch.Put(checkpoints_family_.get(), slice(checkpoint_row_key(partition_, source)),
+                  slice(value));
+    }
+}
+
+void PartitionStoreImpl::committed() {
+    auto log_time = notifications_.latest();
+    for (auto& progress : progress_) {
+        progress.advanced = false;
+        if (progress.checkpoint) log_time = std::max(log_time, progress.checkpoint->caught_up);
+    }
+    database_.fold_times().raise(partition_, log_time);
     notifications_.committed();
-    subscriptions_.forget_batch();
+    subscriptions_.committed();
 }
 
 core::Result<void> PartitionStoreImpl::clear() {
@@ -191,10 +212,10 @@ core::Result<void> PartitionStoreImpl::clear() {
     for (const auto& month : *months) erase(month.family);
     erase(checkpoints_family_);
     if (auto written = database_.write(batch); !written) return written;
-    forget_batch();
+    database_.fold_times().forget(partition_);
     progress_ = {};
     notifications_.reset();
-    subscriptions_.forget_broken();
+    subscriptions_.reset();
     return {};
 }
 

@@ -262,10 +262,9 @@ void append_message(std::string& out, const MessageView& message) {
     out.append(message.body);
 }
 
-std::optional<MessageView> parse_message(std::string_view row_key, std::string_view value) {
-    if (row_key.size() != kMessageRowKeyBytes) return std::nullopt;
+std::optional<MessageView> parse_message(MessageOrder order, std::string_view value) {
     MessageView message;
-    message.offset = order_of_row(row_key).offset;
+    message.offset = order.offset;
     Parser in{value};
     if (in.byte() != kMessageForm) return std::nullopt;
     message.expiry = in.time();

@@ -85,18 +85,18 @@ std::optional<core::Timestamp> drop_time(std::string_view value);
 
 // --- values; parse_… give nullopt for bytes that no append_… wrote
 
-/// Views point into the event, or into the parsed bytes. `offset` is in the key.
+/// Views point into the parsed bytes. The offset is in the row's key.
 void append_message(std::string& out, const MessageView& message);
-std::optional<MessageView> parse_message(std::string_view row_key, std::string_view value);
+std::optional<MessageView> parse_message(MessageOrder order, std::string_view value);
 
 /// What is known of a message key.
 struct KeyRow {
     enum class State : std::uint8_t {
         pending,  ///< it waits in its month's family
-        done,     ///< finished, or owed: remembered until `until` so that it cannot rise again
+        done,     ///< its tombstone came without a put: remembered until `until`
     };
     State state = State::pending;
-    core::Offset offset = -1;  ///< of the put; -1: only its tombstone was seen
+    core::Offset offset = -1;  ///< of the put; -1 if done
     core::Timestamp until{};   ///< pending: expiry of the message
     std::string slot;          ///< pending Topic messages: replacement_slot()
 

@@ -8,7 +8,7 @@
 
 #include <map>
 #include <optional>
-#include <unordered_map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -33,18 +33,17 @@ public:
         core::Partition partition, const core::Uaid& uaid) const;
 
     rocksdb::DB& db;
+    const std::string path;  ///< for errors
     Family clients_family;
     Family channels_family;
 };
 
 /// The fold of `subscriptions` (DESIGN §5 "Late writes", "Purge and reset"): the greater
 /// (epoch, seq) wins for each key, also over a removal; records without one (bridged clients) win
-/// by coming later. Writes go to the caller's batch, and reads here see them until committed() or
-/// discard(). One thread.
+/// by coming later. Reads see what changed since the last commit. One thread.
 class SubscriptionFold {
 public:
-    SubscriptionFold(const SubscriptionTables& tables, rocksdb::WriteBatch& batch)
-        : tables_(tables), batch_(batch) {}
+    explicit SubscriptionFold(const SubscriptionTables& tables) : tables_(tables) {}
 
     bool put_client(core::Partition partition, const core::ClientRecorded& client);
     bool remove_client(core::Partition partition, const core::ClientRemoved& client,
@@ -58,34 +57,31 @@ public:
                                          const core::ChannelId& channel);
     std::vector<StoredChannel> channels(core::Partition partition, const core::Uaid& uaid);
 
-    /// The batch is on disk, or thrown away: there is nothing left to see but the tables.
-    void forget_batch();
+    void write_to(rocksdb::WriteBatch& batch) const;
+    std::size_t changed_rows() const { return clients_.size() + channels_.size(); }
+    /// The changes are written.
+    void committed();
+    /// The changes are void.
+    void reset();
 
     /// Set once a row could not be read; what was folded since is worthless.
     const std::optional<core::Error>& broken() const { return broken_; }
-    void forget_broken() { broken_.reset(); }
 
 private:
-    using ChannelName = std::pair<core::Uaid, core::ChannelId>;
+    using ClientName = std::pair<core::Partition, core::Uaid>;
+    using ChannelName = std::pair<ClientName, core::ChannelId>;
 
-    std::optional<ClientRow> client_row(core::Partition partition, const core::Uaid& uaid);
-    std::optional<ChannelRow> channel_row(core::Partition partition, const core::Uaid& uaid,
-                                          const core::ChannelId& channel);
-    std::map<core::ChannelId, ChannelRow> channel_rows(core::Partition partition,
-                                                       const core::Uaid& uaid);
-    void write(core::Partition partition, const core::Uaid& uaid, ClientRow row);
-    void write(core::Partition partition, const core::Uaid& uaid, const core::ChannelId& channel,
-               ChannelRow row);
-    void erase(core::Partition partition, const core::Uaid& uaid, const core::ChannelId& channel);
+    std::optional<ClientRow> client_row(const ClientName& name);
+    std::optional<ChannelRow> channel_row(const ChannelName& name);
+    std::map<core::ChannelId, ChannelRow> channel_rows(const ClientName& name);
+    bool died_with_client(const ClientName& name, const std::optional<core::WriteStamp>& stamp);
     template <class T>
     T checked(core::Result<T> result);
 
     const SubscriptionTables& tables_;
-    rocksdb::WriteBatch& batch_;
-    std::unordered_map<core::Uaid, ClientRow> clients_;          ///< written in the batch
-    std::map<ChannelName, std::optional<ChannelRow>> channels_;  ///< nullopt: deleted there
+    std::map<ClientName, ClientRow> clients_;                    ///< changed
+    std::map<ChannelName, std::optional<ChannelRow>> channels_;  ///< changed; nullopt: deleted
     std::optional<core::Error> broken_;
-    std::string scratch_;
 };
 
 }  // namespace beckon::store

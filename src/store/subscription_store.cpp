@@ -22,7 +22,7 @@ public:
           partitions_(partitions),
           checkpoints_family_(database_->family("partitions")),
           tables_(*database_),
-          fold_(tables_, batch_) {}
+          fold_(tables_) {}
 
     std::optional<Checkpoint> checkpoint(core::Partition partition) const override;
     bool fold(core::Partition partition, const core::SubscriptionsEvent& event,
@@ -60,7 +60,6 @@ private:
     const SubscriptionTables tables_;
 
     // Owned by the folding thread.
-    rocksdb::WriteBatch batch_;
     SubscriptionFold fold_;
     std::map<core::Partition, Checkpoint> advanced_;     ///< in this batch
     std::map<core::Partition, core::Timestamp> latest_;  ///< in this batch
@@ -111,22 +110,22 @@ core::Result<void> SubscriptionStoreImpl::commit() {
         return core::fail(core::Fault::corrupt,
                           "store " + database_->directory().string() + ": a row is unreadable");
     }
-    std::string value;
+    rocksdb::WriteBatch batch;
+    fold_.write_to(batch);
     for (const auto& [partition, checkpoint] : advanced_) {
-        value.clear();
+        std::string value;
         append_checkpoint(value, checkpoint);
-        batch_.Put(checkpoints_family_.get(),
-                   slice(checkpoint_row_key(partition, Source::subscriptions)), slice(value));
+        batch.Put(checkpoints_family_.get(),
+                  slice(checkpoint_row_key(partition, Source::subscriptions)), slice(value));
     }
-    if (batch_.Count() > 0) {
-        if (auto written = database_->write(batch_); !written) return written;
+    if (batch.Count() > 0) {
+        if (auto written = database_->write(batch); !written) return written;
     }
     for (const auto& [partition, time] : latest_) database_->fold_times().raise(partition, time);
     for (const auto& [partition, checkpoint] : advanced_) {
         database_->fold_times().raise(partition, checkpoint.caught_up);
     }
-    batch_.Clear();
-    fold_.forget_batch();
+    fold_.committed();
     advanced_.clear();
     latest_.clear();
     return {};
@@ -135,9 +134,7 @@ core::Result<void> SubscriptionStoreImpl::commit() {
 core::Result<void> SubscriptionStoreImpl::clear(core::Partition partition) {
     if (fold_.broken()) {
         // The batch is worthless, for all partitions: what it held is folded again.
-        batch_.Clear();
-        fold_.forget_batch();
-        fold_.forget_broken();
+        fold_.reset();
         advanced_.clear();
         latest_.clear();
     } else if (auto committed = commit(); !committed) {
@@ -150,6 +147,7 @@ core::Result<void> SubscriptionStoreImpl::clear(core::Partition partition) {
          {tables_.clients_family, tables_.channels_family, checkpoints_family_}) {
         batch.DeleteRange(family.get(), slice(begin), slice(end));
     }
+    database_->fold_times().forget(partition);
     return database_->write(batch);
 }
 

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "core/ids.hpp"
+#include "core/partition.hpp"
+#include "core/result.hpp"
+#include "store/database.hpp"
+#include "store/edge_store.hpp"
+
+#include <cstddef>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <rocksdb/write_batch.h>
+
+namespace beckon::store {
+
+/// One partition's debts (DESIGN §3): all of them in memory, since they are asked for with every
+/// tombstone and few at a time, and in the family `owed` as far as they outlive a commit. One
+/// thread.
+class DebtTable {
+public:
+    DebtTable(Database& database, core::Partition partition);
+
+    /// Reads the family; at open. Errors: corrupt.
+    core::Result<void> load();
+
+    /// nullptr: nothing is owed for the key.
+    const Debt* find(const core::MessageKey& key) const;
+    void add(const Debt& debt);
+    /// Its tombstone was read. False if nothing was owed.
+    bool pay(const core::MessageKey& key);
+
+    /// All, ascending by put_offset; none of them is new any more.
+    std::vector<Debt> all();
+    /// Those unpaid that were added since the last call of this or of all().
+    std::vector<Debt> take_new();
+
+    void write_to(rocksdb::WriteBatch& batch) const;
+    std::size_t changed_rows() const { return unwritten_.size() + erased_.size(); }
+    void committed();
+    void suspect();
+    void reset();
+
+private:
+    struct Entry {
+        Debt debt;
+        bool in_table = false;  ///< the table may hold it
+    };
+
+    Database& database_;
+    const core::Partition partition_;
+    const Family family_;
+    std::unordered_map<core::MessageKey, Entry> debts_;
+    std::vector<core::MessageKey> new_;        ///< since take_new(), paid ones included
+    bool too_many_new_ = false;                ///< new_ was dropped: take_new() gives all
+    std::vector<core::MessageKey> unwritten_;  ///< since the last commit, paid ones included
+    std::vector<std::pair<core::Uaid, core::MessageKey>> erased_;  ///< in the table, paid by now
+};
+
+}  // namespace beckon::store

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+namespace beckon::store {
+
+/// The rows of one table that changed since the last commit: what reads must see before RocksDB
+/// does, and what the next commit writes.
+///
+/// A row that comes and goes between two commits leaves nothing to write. That is the life of most
+/// messages, and it is what makes them cheap: a row in RocksDB costs several microseconds to put
+/// and as many to delete.
+template <class Name, class Row, class Hash = std::hash<Name>>
+class RowChanges {
+public:
+    struct Change {
+        std::optional<Row> row;  ///< nullopt: deleted
+        bool in_table = false;   ///< the table may hold a row of that name
+    };
+
+    /// nullptr: unchanged, the table decides.
+    const Change* find(const Name& name) const {
+        const auto it = changes_.find(name);
+        return it == changes_.end() ? nullptr : &it->second;
+    }
+
+    /// `in_table`: whether the table may hold a row of that name, as a look there has shown.
+    void put(const Name& name, Row row, bool in_table) {
+        const auto [it, added] = changes_.try_emplace(name);
+        if (added) it->second.in_table = in_table;
+        it->second.row = std::move(row);
+    }
+
+    void erase(const Name& name) {
+        const auto [it, added] = changes_.try_emplace(name);
+        if (added) it->second.in_table = true;  // nobody looked
+        if (it->second.in_table) {
+            it->second.row.reset();
+        } else {
+            changes_.erase(it);
+        }
+    }
+
+    /// A write failed: nobody knows what of it is in the table.
+    void suspect() {
+        for (auto& [name, change] : changes_) change.in_table = true;
+    }
+
+    auto begin() const { return changes_.begin(); }
+    auto end() const { return changes_.end(); }
+    std::size_t size() const { return changes_.size(); }
+    void clear() { changes_.clear(); }
+
+private:
+    std::unordered_map<Name, Change, Hash> changes_;
+};
+
+}  // namespace beckon::store
