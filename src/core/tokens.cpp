@@ -349,7 +349,7 @@ struct Tokens::Impl {
     FernetOpener fernet;
 };
 
-Tokens::Tokens(std::shared_ptr<const KeyRing> keys) : impl_(std::make_unique<Impl>(*keys)) {}
+Tokens::Tokens(const std::shared_ptr<const KeyRing>& keys) : impl_(std::make_unique<Impl>(*keys)) {}
 Tokens::~Tokens() = default;
 Tokens::Tokens(Tokens&&) noexcept = default;
 

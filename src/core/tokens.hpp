@@ -40,7 +40,7 @@ struct MessageRef {
 /// Keeps OpenSSL contexts for reuse: one instance per thread.
 class Tokens {
 public:
-    explicit Tokens(std::shared_ptr<const KeyRing> keys);
+    explicit Tokens(const std::shared_ptr<const KeyRing>& keys);
     ~Tokens();
     Tokens(Tokens&&) noexcept;
 
