@@ -1,1 +1,268 @@
 #include "ingest/endpoint.hpp"
+
+#include "core/base64url.hpp"
+#include "core/logger.hpp"
+#include "ingest/http_worker.hpp"
+#include "ingest/io_loop.hpp"
+#include "ingest/service.hpp"
+#include "ingest/subscription_view.hpp"
+#include "store/subscription_store.hpp"
+
+#include <algorithm>
+#include <future>
+#include <latch>
+#include <stdexcept>
+#include <thread>
+
+#include <unistd.h>
+
+namespace beckon::ingest {
+
+namespace {
+
+constexpr std::string_view kPart = "endpoint";
+
+/// One io thread: its loop, and what lives on it while it runs.
+struct Io {
+    IoLoop loop;
+    HttpWorker* worker = nullptr;  ///< on the loop's thread
+    std::thread thread;
+};
+
+std::shared_ptr<const TlsContext> load_tls_or_throw(const EndpointConfig& config) {
+    if (!config.tls_certificate && !config.tls_key) return nullptr;
+    if (!config.tls_certificate || !config.tls_key) {
+        throw std::runtime_error("TLS needs both a certificate and a key");
+    }
+    auto loaded = TlsContext::load(*config.tls_certificate, *config.tls_key);
+    if (!loaded) throw std::runtime_error(loaded.error().message);
+    return std::move(*loaded);
+}
+
+std::unique_ptr<store::SubscriptionStore> open_store_or_throw(const EndpointConfig& config) {
+    auto opened = store::open_subscription_store({.directory = config.view_directory,
+                                                  .log_id = config.log_id,
+                                                  .partitions = config.partitions,
+                                                  .cache_bytes = config.cache_bytes,
+                                                  .write_buffer_bytes = config.write_buffer_bytes,
+                                                  .memory = config.store_memory});
+    if (!opened) throw std::runtime_error("endpoint view: " + opened.error().message);
+    return std::move(*opened);
+}
+
+/// scheme://host[:port], from a URL that may have a path.
+std::string origin_of(const std::string& url) {
+    const auto host = url.find("://");
+    if (host == std::string::npos || host == 0) {
+        throw std::runtime_error("public_url '" + url + "' must be like https://push.example.org");
+    }
+    return url.substr(0, url.find('/', host + 3));
+}
+
+std::string listening_origin(const EndpointConfig& config, std::uint16_t port) {
+    const bool v6 = config.host.find(':') != std::string::npos;
+    return (config.tls_certificate ? "https://" : "http://") +
+           (v6 ? "[" + config.host + "]" : config.host) + ":" + std::to_string(port);
+}
+
+std::vector<Es256::Digest> tracked_keys(const std::vector<std::string>& texts) {
+    std::vector<Es256::Digest> digests;
+    for (const auto& text : texts) {
+        const auto point = core::parse_base64_any(text);
+        if (!point || point->size() != 65 || (*point)[0] != 0x04) {
+            throw std::runtime_error("tracking key '" + text +
+                                     "' is not the base64 of an uncompressed P-256 point");
+        }
+        digests.push_back(core::sha256(*point));
+    }
+    return digests;
+}
+
+}  // namespace
+
+struct Endpoint::Impl {
+    Impl(EndpointConfig config_in, log::EventLog& log_in, std::shared_ptr<const core::KeyRing> keys,
+         const core::Clock& clock_in, ops::Metrics& metrics_in, ops::Health& health_in);
+    ~Impl();
+
+    void run_view(std::latch& opened);
+    void run_io(Io& io, int listening_socket, std::latch& listening);
+    void reload_tls();
+    ServiceConfig service_config() const;
+
+    const EndpointConfig config;
+    log::EventLog& log;
+    const core::Clock& clock;
+    ops::Health& health;
+    IngestMetrics metrics;
+    const int threads;
+    std::shared_ptr<const TlsContext> tls;
+    std::unique_ptr<store::SubscriptionStore> store;
+    ConnectionLimiter connections;
+    Listeners listeners;
+    std::string origin;
+
+    // Loops outlive everybody who may post to them: joined first, destroyed last.
+    IoLoop view_loop;
+    std::vector<std::unique_ptr<Io>> ios;
+    std::unique_ptr<SubscriptionView> view;  ///< used on its thread, read from all
+    std::unique_ptr<ServiceShared> shared;
+    std::thread view_thread;
+};
+
+Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
+                     std::shared_ptr<const core::KeyRing> keys, const core::Clock& clock_in,
+                     ops::Metrics& metrics_in, ops::Health& health_in)
+    : config(std::move(config_in)),
+      log(log_in),
+      clock(clock_in),
+      health(health_in),
+      metrics(metrics_in),
+      threads(config.threads > 0
+                  ? config.threads
+                  : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
+      tls(load_tls_or_throw(config)),
+      store(open_store_or_throw(config)),
+      connections(config.connections_max, config.connections_per_address_max) {
+    health.set_ready(kPart, false, "the subscriptions are still being read");
+    TrustedProxies proxies{config.trusted_proxies};
+    const auto tracked = tracked_keys(config.tracking_keys);
+    listeners = listen_on(config.host, config.port, threads);
+    origin = config.public_url.empty() ? listening_origin(config, listeners.port)
+                                       : origin_of(config.public_url);
+    if (keys->auth_keys().empty()) {
+        core::log_warn("ingest", "no_auth_keys", {{"effect", "registrations are refused"}});
+    }
+
+    std::latch opened{1};
+    view_thread = std::thread{[this, &opened] { run_view(opened); }};
+    opened.wait();
+
+    auto service = service_config();
+    service.tracked = tracked;
+    shared = std::unique_ptr<ServiceShared>(new ServiceShared{
+        .config = std::move(service),
+        .keys = std::move(keys),
+        .clock = clock,
+        .view = *view,
+        .metrics = metrics,
+        .health = health,
+        .proxies = std::move(proxies),
+        .requests = RateLimiter{{.limit = config.requests_per_address_per_second,
+                                 .window = std::chrono::seconds{1}}},
+        .failed_vapid = RateLimiter{{.limit = config.failed_vapid_per_address_per_minute,
+                                     .window = std::chrono::minutes{1}}},
+    });
+    std::latch listening{threads};
+    for (int i = 0; i < threads; ++i) {
+        ios.push_back(std::make_unique<Io>());
+        auto& io = *ios.back();
+        const int socket = listeners.sockets[static_cast<std::size_t>(i)];
+        io.thread = std::thread{[this, &io, socket, &listening] { run_io(io, socket, listening); }};
+    }
+    listening.wait();
+    core::log_info("ingest", "listening",
+                   {{"host", config.host},
+                    {"port", listeners.port},
+                    {"origin", origin},
+                    {"threads", threads}});
+}
+
+ServiceConfig Endpoint::Impl::service_config() const {
+    ServiceConfig service;
+    service.origin = origin;
+    service.audiences = accepted_audiences(origin, config.extra_audiences);
+    service.node = config.node;
+    service.partitions = config.partitions;
+    service.message.ttl_max_s = config.ttl_max_s;
+    service.vapid_cache_entries =
+        std::max<std::size_t>(1, config.vapid_cache_entries / static_cast<std::size_t>(threads));
+    service.publish_bytes_max = config.publish_bytes_max;
+    service.log_requests = config.log_requests;
+    service.fcm_app_ids = config.fcm_app_ids;
+    service.apns_channels = config.apns_channels;
+    service.version = config.version;
+    service.commit = config.commit;
+    service.source = config.source;
+    return service;
+}
+
+void Endpoint::Impl::run_view(std::latch& opened) {
+    view = std::make_unique<SubscriptionView>(
+        ViewConfig{.node = config.node,
+                   .partitions = config.partitions,
+                   .delete_retention = config.delete_retention},
+        log, view_loop, clock, *store, metrics, [this](bool ready) {
+            health.set_ready(kPart, ready, ready ? "" : "the subscriptions are being read again");
+        });
+    view->start();
+    opened.count_down();
+    view_loop.run("ingest-view");
+    view.reset();
+}
+
+void Endpoint::Impl::run_io(Io& io, int listening_socket, std::latch& listening) {
+    Service service{*shared, log, io.loop};
+    HttpWorker worker{io.loop,
+                      listening_socket,
+                      {config.header_bytes_max, config.data_bytes_max},
+                      {.request = config.request_deadline, .keep_alive = config.keep_alive},
+                      {connections, shared->proxies, metrics},
+                      [&service](ExchangePtr exchange) { service.handle(std::move(exchange)); },
+                      tls};
+    io.worker = &worker;
+    worker.start();
+    listening.count_down();
+    io.loop.run("ingest-io");
+}
+
+Endpoint::Impl::~Impl() {
+    health.set_ready(kPart, false, "stopping");
+    std::latch drained{threads};
+    for (const auto& io : ios) {
+        io->loop.post([this, worker = io->worker, loop = &io->loop, &drained] {
+            // The time limit belongs to the loop, so that a log that hangs cannot hold us.
+            auto finished = std::make_shared<bool>(false);
+            const auto finish = [finished, loop, &drained] {
+                if (std::exchange(*finished, true)) return;
+                loop->stop();
+                drained.count_down();
+            };
+            loop->post_after(config.drain, finish);
+            worker->drain(finish);
+        });
+    }
+    drained.wait();
+    for (const auto& io : ios) io->thread.join();
+    view_loop.stop();
+    if (view_thread.joinable()) view_thread.join();
+}
+
+void Endpoint::Impl::reload_tls() {
+    if (!tls) return;
+    auto loaded = TlsContext::load(*config.tls_certificate, *config.tls_key);
+    if (!loaded) {
+        core::log_error("ingest", "tls_not_reloaded", {{"error", loaded.error().message}});
+        return;
+    }
+    for (const auto& io : ios) {
+        io->loop.post([worker = io->worker, fresh = *loaded] { worker->use_tls(fresh); });
+    }
+    core::log_info("ingest", "tls_reloaded", {});
+}
+
+Endpoint::Endpoint(EndpointConfig config, log::EventLog& log,
+                   std::shared_ptr<const core::KeyRing> keys, const core::Clock& clock,
+                   ops::Metrics& metrics, ops::Health& health)
+    : impl_(std::make_unique<Impl>(std::move(config), log, std::move(keys), clock, metrics,
+                                   health)) {}
+
+Endpoint::~Endpoint() = default;
+
+std::uint16_t Endpoint::port() const { return impl_->listeners.port; }
+
+const std::string& Endpoint::origin() const { return impl_->origin; }
+
+void Endpoint::reload_tls() { impl_->reload_tls(); }
+
+}  // namespace beckon::ingest

@@ -6,6 +6,7 @@
 #include "log/event_log.hpp"
 #include "ops/health.hpp"
 #include "ops/metrics.hpp"
+#include "store/store_memory.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -45,13 +46,25 @@ struct EndpointConfig {
     std::chrono::seconds delete_retention{std::chrono::hours{24 * 7}};
     std::size_t cache_bytes = 64U << 20;
     std::size_t write_buffer_bytes = 16U << 20;
+    /// The process's shared cache and write buffers; null: of its own, of the two sizes above.
+    std::shared_ptr<store::StoreMemory> store_memory;
+
+    bool log_requests = false;               ///< one line per request at info instead of debug
+    std::vector<std::string> fcm_app_ids;    ///< that registrations may name
+    std::vector<std::string> apns_channels;  ///< 〃
+    std::vector<std::string> tracking_keys;  ///< VAPID public keys, base64 of the raw point
+    std::chrono::milliseconds drain{4'000};  ///< for running requests at a stop
+    std::string version = "0";               ///< shown by /__version__ and /status
+    std::string commit;
+    std::string source;
 };
 
 /// The endpoint role of a process: the public HTTP API over the log (DESIGN §4).
 class Endpoint {
 public:
     /// Opens the view and the socket and starts the threads; returns when it listens (readiness is
-    /// Health's "endpoint"). Throws std::runtime_error with one clear line.
+    /// Health's "endpoint": every partition's view has passed its first mark; before that nothing
+    /// negative is answered). Throws std::runtime_error with one clear line.
     Endpoint(EndpointConfig config, log::EventLog& log, std::shared_ptr<const core::KeyRing> keys,
              const core::Clock& clock, ops::Metrics& metrics, ops::Health& health);
     /// Stops: readiness off, no new connections, running requests finished (bounded), threads
@@ -59,6 +72,8 @@ public:
     ~Endpoint();
 
     std::uint16_t port() const;
+    /// `public_url`, or scheme://host:port as listened on; without a trailing slash.
+    const std::string& origin() const;
     /// Reads certificate and key files again (SIGHUP); a pair that does not fit changes nothing.
     void reload_tls();
 

@@ -8,4 +8,31 @@ namespace beckon::ops::metric {
 // --- build
 inline constexpr std::string_view kBuildInfo = "beckon_build_info";
 
+// --- ingest
+inline constexpr std::string_view kIngestRequests = "beckon_ingest_requests_total";
+inline constexpr std::string_view kIngestRequestSeconds = "beckon_ingest_request_seconds";
+inline constexpr std::string_view kIngestRefused = "beckon_ingest_refused_total";
+inline constexpr std::string_view kIngestVapid = "beckon_ingest_vapid_total";
+inline constexpr std::string_view kIngestVapidCached = "beckon_ingest_vapid_cached_tokens";
+inline constexpr std::string_view kIngestConnections = "beckon_ingest_open_connections";
+inline constexpr std::string_view kIngestClosed = "beckon_ingest_closed_total";
+inline constexpr std::string_view kIngestAcceptPauses = "beckon_ingest_accept_pauses_total";
+inline constexpr std::string_view kIngestPublishWaiting = "beckon_ingest_publish_waiting_messages";
+inline constexpr std::string_view kIngestPublishWaitingBytes =
+    "beckon_ingest_publish_waiting_bytes";
+inline constexpr std::string_view kIngestPublishSeconds = "beckon_ingest_publish_seconds";
+inline constexpr std::string_view kIngestMarks = "beckon_ingest_marks_total";
+inline constexpr std::string_view kIngestMarkSeconds = "beckon_ingest_mark_seconds";
+inline constexpr std::string_view kIngestViewLag = "beckon_ingest_view_lag_records";
+inline constexpr std::string_view kIngestViewFolded = "beckon_ingest_view_folded_total";
+inline constexpr std::string_view kIngestViewUnknown = "beckon_ingest_view_unknown_total";
+
+// --- edge: sockets and fronts
+inline constexpr std::string_view kEdgeConnections = "beckon_edge_open_connections";
+inline constexpr std::string_view kEdgeClients = "beckon_edge_clients";
+inline constexpr std::string_view kEdgeFrames = "beckon_edge_frames_total";
+inline constexpr std::string_view kEdgeClosed = "beckon_edge_closed_total";
+inline constexpr std::string_view kEdgeRefused = "beckon_edge_refused_total";
+inline constexpr std::string_view kEdgeAcceptPauses = "beckon_edge_accept_pauses_total";
+
 }  // namespace beckon::ops::metric

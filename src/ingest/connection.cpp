@@ -1,0 +1,280 @@
+#include "ingest/connection.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+namespace beckon::ingest {
+
+namespace {
+
+using Socket = boost::asio::ip::tcp::socket;
+
+/// Steps of one run before other connections get their turn (pipelined requests).
+constexpr int kStepsMax = 64;
+/// Of input after our last reply; more and the peer gets a reset.
+constexpr std::size_t kLingerBytesMax = 1U << 20;
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+}  // namespace
+
+Connection::Connection(Socket socket, std::shared_ptr<const TlsContext> tls, const Peer& peer,
+                       ConnectionSet& set)
+    : set_(set), peer_(peer), transport_(std::move(socket), std::move(tls)) {
+    if (transport_.secure()) state_ = State::handshaking;
+}
+
+void Connection::start() {
+    place_ = set_.add(shared_from_this());
+    run();
+}
+
+/// The only driver. A handler that replies at once comes back here through reply(): the loop that
+/// runs already goes on then, so a thousand pipelined requests are no recursion.
+void Connection::run() {
+    if (running_) return;
+    running_ = true;
+    const auto self = shared_from_this();
+    int steps = 0;
+    while (step()) {
+        if (++steps < kStepsMax) continue;
+        boost::asio::post(transport_.socket().get_executor(), [self] { self->run(); });
+        break;
+    }
+    running_ = false;
+}
+
+/// One step; false if there is nothing to do until something happens.
+bool Connection::step() {
+    switch (state_) {
+        case State::handshaking: return handshake_step();
+        case State::reading: return read_step();
+        case State::handling: return false;
+        case State::writing: return write_step();
+        case State::lingering: return linger_step();
+        case State::closed: return false;
+    }
+    return false;
+}
+
+bool Connection::handshake_step() {
+    switch (transport_.handshake().io) {
+        case Transport::Io::done:
+            state_ = State::reading;
+            readable_ = true;
+            return true;
+        case Transport::Io::want_read: return wait(Wait::read);
+        case Transport::Io::want_write: return wait(Wait::write);
+        case Transport::Io::ended:
+        case Transport::Io::broken: break;
+    }
+    close(CloseReason::tls);
+    return false;
+}
+
+bool Connection::read_step() {
+    if (!starved_ && rest_at_ < rest_.size()) {
+        return take_input(std::string_view{rest_}.substr(rest_at_), true);
+    }
+    if (!readable_ && !transport_.has_buffered()) return wait(Wait::read);
+    readable_ = false;
+    auto& scratch = set_.scratch();
+    const auto outcome = transport_.read(scratch);
+    switch (outcome.io) {
+        case Transport::Io::done: break;
+        case Transport::Io::want_read: return wait(Wait::read);
+        case Transport::Io::want_write: return wait(Wait::write);
+        case Transport::Io::ended: close(CloseReason::by_peer); return false;
+        case Transport::Io::broken:
+            close(transport_.secure() ? CloseReason::tls : CloseReason::broken);
+            return false;
+    }
+    readable_ = transport_.secure();  // a record may hold more than one read took
+    starved_ = false;
+    const std::string_view input{scratch.data(), outcome.bytes};
+    if (rest_at_ == rest_.size()) return take_input(input, false);
+    rest_.erase(0, rest_at_);
+    rest_at_ = 0;
+    rest_ += input;
+    return take_input(rest_, true);
+}
+
+bool Connection::take_input(std::string_view input, bool from_rest) {
+    if (!active_) {
+        active_ = set_.take_request();
+        continued_ = false;
+        set_.set_deadline(place_, ConnectionSet::Deadline::request);
+    }
+    std::size_t used = 0;
+    const auto status = active_->parser.put(input, used);
+    if (from_rest) {
+        rest_at_ += used;
+        if (rest_at_ == rest_.size()) {
+            rest_.clear();
+            rest_at_ = 0;
+        }
+    } else {
+        rest_.assign(input.substr(used));
+        rest_at_ = 0;
+    }
+    switch (status) {
+        case RequestParser::Status::complete:
+            if (!active_->parser.keep_alive()) close_after_ = true;
+            return handle();
+        case RequestParser::Status::body_too_large:
+            close_after_ = true;
+            reason_ = CloseReason::body_too_large;
+            return handle();
+        case RequestParser::Status::header_too_large:
+            return refuse(Problem::header_too_large, CloseReason::header_too_large);
+        case RequestParser::Status::bad_request:
+            return refuse(Problem::bad_request, CloseReason::bad_request);
+        case RequestParser::Status::need_more: break;
+    }
+    starved_ = true;
+    if (rest_.size() - rest_at_ > set_.limits().header_bytes_max) {
+        return refuse(Problem::header_too_large, CloseReason::header_too_large);
+    }
+    if (active_->parser.wants_continue() && !continued_) {
+        continued_ = true;
+        interim_ = true;
+        active_->out = kContinue;
+        begin_writing();
+    }
+    return true;
+}
+
+bool Connection::handle() {
+    active_->parser.request().peer = peer_.address;
+    state_ = State::handling;
+    set_.handler()(shared_from_this());
+    return true;
+}
+
+void Connection::reply(HttpReply reply) {
+    if (state_ != State::handling) return;  // closed meanwhile: nobody waits for it
+    active_->out.clear();
+    append_reply(active_->out, reply, close_after_);
+    begin_writing();
+    run();
+}
+
+void Connection::begin_writing() {
+    written_ = 0;
+    state_ = State::writing;
+}
+
+bool Connection::write_step() {
+    const auto& out = active_->out;
+    const auto outcome = transport_.write({out.data() + written_, out.size() - written_});
+    switch (outcome.io) {
+        case Transport::Io::done:
+            written_ += outcome.bytes;
+            return written_ < out.size() || written();
+        case Transport::Io::want_read: return wait(Wait::read);
+        case Transport::Io::want_write: return wait(Wait::write);
+        case Transport::Io::ended:
+        case Transport::Io::broken: break;
+    }
+    close(CloseReason::broken);
+    return false;
+}
+
+bool Connection::written() {
+    state_ = State::reading;
+    if (std::exchange(interim_, false)) return true;
+    set_.give_back(std::move(active_));
+    if (close_after_) {
+        transport_.end_output();
+        state_ = State::lingering;
+        set_.set_deadline(place_, ConnectionSet::Deadline::linger);
+        return true;
+    }
+    starved_ = false;
+    set_.set_deadline(place_, ConnectionSet::Deadline::keep_alive);
+    if (rest_.empty() && rest_.capacity() > 4096) rest_.shrink_to_fit();
+    return true;
+}
+
+/// Closing at once with unread input would reset the connection, and the peer might lose the
+/// reply.
+bool Connection::linger_step() {
+    const auto outcome = transport_.read(set_.scratch());
+    discarded_ += outcome.bytes;
+    if (outcome.io == Transport::Io::done && discarded_ <= kLingerBytesMax) return true;
+    if (outcome.io == Transport::Io::want_read) return wait(Wait::read);
+    if (outcome.io == Transport::Io::want_write) return wait(Wait::write);
+    close(reason_);
+    return false;
+}
+
+bool Connection::wait(Wait what) {
+    if (waiting_) return false;
+    waiting_ = true;
+    const auto kind = what == Wait::read ? Socket::wait_read : Socket::wait_write;
+    transport_.socket().async_wait(
+        kind, [self = shared_from_this()](const boost::system::error_code& error) {
+            self->waiting_ = false;
+            if (error || self->state_ == State::closed) return;
+            self->readable_ = true;
+            self->run();
+        });
+    return false;
+}
+
+/// For requests that no handler sees.
+bool Connection::refuse(Problem problem, CloseReason reason) {
+    set_.metrics().refused(problem);
+    reason_ = reason;
+    close_after_ = true;
+    rest_.clear();
+    rest_at_ = 0;
+    interim_ = false;
+    active_->out.clear();
+    append_reply(active_->out, error_reply({problem, {}, 0}), true);
+    begin_writing();
+    return true;
+}
+
+void Connection::expire() {
+    const auto at = place_.kind;
+    const bool half_request = state_ == State::reading && active_;
+    if (at == ConnectionSet::Deadline::request && half_request) {
+        set_.set_deadline(place_, ConnectionSet::Deadline::linger);
+        refuse(Problem::request_too_slow, CloseReason::deadline);
+        run();
+        return;
+    }
+    switch (at) {
+        case ConnectionSet::Deadline::request: return close(CloseReason::deadline);
+        case ConnectionSet::Deadline::keep_alive: return close(CloseReason::keep_alive);
+        case ConnectionSet::Deadline::linger: return close(reason_);
+    }
+}
+
+void Connection::drain() {
+    close_after_ = true;
+    if (reason_ == CloseReason::finished) reason_ = CloseReason::stopping;
+    if (!idle() || transport_.has_input() || rest_at_ < rest_.size()) return;
+    transport_.end_output();
+    close(CloseReason::stopping);
+}
+
+void Connection::abort(CloseReason reason) {
+    if (state_ != State::closed) close(reason);
+}
+
+void Connection::close(CloseReason reason) {
+    if (state_ == State::closed) return;
+    const auto self = shared_from_this();  // the set lets go of us
+    const bool handling = state_ == State::handling;
+    state_ = State::closed;
+    transport_.close();
+    if (active_ && !handling) set_.give_back(std::move(active_));
+    set_.metrics().closed(reason);
+    set_.on_closed(peer_.address, peer_.exempt);
+    set_.remove(place_);
+}
+
+}  // namespace beckon::ingest

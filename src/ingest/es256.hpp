@@ -1,0 +1,36 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace beckon::ingest {
+
+/// SHA-256 and ES256 verification with OpenSSL contexts that are made once and reused: a fresh
+/// set costs a third more per verification. One instance per thread.
+class Es256 {
+public:
+    Es256();
+    ~Es256();
+    Es256(const Es256&) = delete;
+    Es256& operator=(const Es256&) = delete;
+
+    enum class Verdict : std::uint8_t {
+        good,
+        bad_key,        ///< not an uncompressed P-256 point
+        bad_signature,  ///< wrong, or not 64 bytes
+    };
+    /// `point` is the raw key (65 bytes, leading 0x04), `signature` r ‖ s.
+    Verdict verify(std::string_view point, std::string_view message, std::string_view signature);
+
+    using Digest = std::array<std::uint8_t, 32>;
+    /// Of the parts, one after the other.
+    Digest sha256(std::string_view first, std::string_view second = {});
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::ingest

@@ -1,0 +1,51 @@
+#include "ingest/monitoring.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::ingest {
+
+namespace {
+
+HttpReply json_reply(const nlohmann::json& body) {
+    HttpReply reply;
+    reply.add("Content-Type", "application/json");
+    reply.body = body.dump();
+    return reply;
+}
+
+nlohmann::json table(bool good, std::string_view cause) {
+    if (good) return {{"status", "OK"}};
+    return {{"status", "NOT OK"}, {"cause", cause}};
+}
+
+}  // namespace
+
+HttpReply health_reply(const HealthFacts& facts) {
+    const bool healthy = facts.report.ready && facts.report.live;
+    std::string causes;
+    for (const auto& [part, why] : facts.report.faults) {
+        if (!causes.empty()) causes += "; ";
+        causes += part + ": " + why;
+    }
+    const bool view = facts.view_ready;
+    return json_reply({
+        {"status", healthy && view ? "OK" : "ERROR"},
+        {"version", facts.version},
+        {"router_table", table(view, "the subscriptions are still being read")},
+        {"message_table", table(healthy, causes)},
+        {"routers", {{"apns", facts.apns}, {"fcm", facts.fcm}}},
+        {"request_count", facts.requests},
+    });
+}
+
+HttpReply status_reply(std::string_view version) {
+    return json_reply({{"status", "OK"}, {"version", version}});
+}
+
+HttpReply version_reply(std::string_view version, std::string_view commit,
+                        std::string_view source) {
+    return json_reply(
+        {{"version", version}, {"commit", commit}, {"source", source}, {"build", ""}});
+}
+
+}  // namespace beckon::ingest

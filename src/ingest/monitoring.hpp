@@ -1,0 +1,26 @@
+#pragma once
+
+#include "ingest/http_message.hpp"
+#include "ops/health.hpp"
+
+#include <string>
+#include <string_view>
+
+/// The monitoring routes of the public port (http-api.md §7).
+namespace beckon::ingest {
+
+struct HealthFacts {
+    std::string_view version;
+    ops::Health::Report report;
+    bool view_ready = false;
+    bool apns = false;
+    bool fcm = false;
+    std::size_t requests = 0;
+};
+
+/// 200 also when unhealthy: the body says it. Probes ask the ops port.
+HttpReply health_reply(const HealthFacts& facts);
+HttpReply status_reply(std::string_view version);
+HttpReply version_reply(std::string_view version, std::string_view commit, std::string_view source);
+
+}  // namespace beckon::ingest

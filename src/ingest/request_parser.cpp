@@ -1,0 +1,183 @@
+#include "ingest/request_parser.hpp"
+
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <boost/beast/http/basic_parser.hpp>
+
+namespace beckon::ingest {
+
+namespace http = boost::beast::http;
+using BeastError = boost::system::error_code;
+using BeastView = boost::beast::string_view;
+
+namespace {
+
+std::string_view view(BeastView text) { return {text.data(), text.size()}; }
+
+/// Beast knows the grammar; this keeps what it hears. The header may come in many pieces, so
+/// texts are kept as positions until the whole is there.
+class Listener final : public http::basic_parser<true> {
+public:
+    struct Text {
+        std::size_t at = 0;
+        std::size_t length = 0;
+    };
+    struct Field {
+        HeaderName name;
+        Text value;
+    };
+
+    Listener(const RequestLimits& limits, std::string& head, std::string& body,
+             std::vector<Field>& fields)
+        : limits_(limits), head_(head), body_(body), fields_(fields) {
+        head_.clear();
+        body_.clear();
+        fields_.clear();
+        eager(true);
+        header_limit(static_cast<std::uint32_t>(limits.header_bytes_max));
+        // Ours answers in the order of the spec's checks. (boost::none refuses every length in
+        // Boost 1.74: an absent limit compares as less than anything.)
+        body_limit(std::numeric_limits<std::uint64_t>::max());
+    }
+
+    Method method = Method::other;
+    Text target;
+    bool expects_continue = false;
+    bool body_too_large = false;
+
+private:
+    Text keep(std::string_view text) {
+        const Text kept{head_.size(), text.size()};
+        head_ += text;
+        return kept;
+    }
+
+    /// Beast's own limit counts what is in the buffer, not what has gone through it.
+    bool count(std::size_t bytes, BeastError& error) {
+        header_bytes_ += bytes;
+        if (header_bytes_ <= limits_.header_bytes_max) return true;
+        error = http::error::header_limit;
+        return false;
+    }
+
+    void on_request_impl(http::verb, BeastView method_text, BeastView target_text, int,
+                         BeastError& error) override {
+        if (!count(method_text.size() + target_text.size() + 12, error)) return;
+        method = ingest::parse_method(view(method_text));
+        target = keep(view(target_text));
+    }
+
+    void on_response_impl(int, BeastView, int, BeastError&) override {}
+
+    void on_field_impl(http::field name, BeastView name_text, BeastView value,
+                       BeastError& error) override {
+        if (!count(name_text.size() + value.size() + 4, error)) return;
+        if (is_header_done()) return;  // a trailer: nobody reads any
+        if (name == http::field::transfer_encoding && !boost::beast::iequals(value, "chunked")) {
+            error = http::error::bad_transfer_encoding;  // we could not tell where it ends
+            return;
+        }
+        if (name == http::field::expect) {
+            expects_continue = boost::beast::iequals(value, "100-continue");
+        }
+        if (const auto known = parse_header_name(view(name_text))) {
+            fields_.push_back({*known, keep(view(value))});
+        }
+    }
+
+    void on_header_impl(BeastError&) override {}
+
+    void on_body_init_impl(const boost::optional<std::uint64_t>& length, BeastError&) override {
+        if (length && *length <= limits_.body_bytes_max) {
+            body_.reserve(static_cast<std::size_t>(*length));
+        }
+    }
+
+    std::size_t take(std::string_view bytes) {
+        if (body_.size() + bytes.size() > limits_.body_bytes_max) body_too_large = true;
+        if (!body_too_large) body_ += bytes;
+        return bytes.size();
+    }
+
+    std::size_t on_body_impl(BeastView bytes, BeastError&) override { return take(view(bytes)); }
+
+    void on_chunk_header_impl(std::uint64_t, BeastView, BeastError&) override {}
+
+    std::size_t on_chunk_body_impl(std::uint64_t, BeastView bytes, BeastError&) override {
+        return take(view(bytes));
+    }
+
+    void on_finish_impl(BeastError&) override {}
+
+    const RequestLimits& limits_;
+    std::string& head_;
+    std::string& body_;
+    std::vector<Field>& fields_;
+    std::size_t header_bytes_ = 0;
+};
+
+}  // namespace
+
+struct RequestParser::Impl {
+    std::string head;
+    std::string body;
+    std::vector<Listener::Field> fields;
+    std::optional<Listener> listener;
+
+    std::string_view text(Listener::Text where) const {
+        return std::string_view{head}.substr(where.at, where.length);
+    }
+};
+
+RequestParser::RequestParser(const RequestLimits& limits)
+    : limits_(limits), impl_(std::make_unique<Impl>()) {
+    reset();
+}
+
+RequestParser::~RequestParser() = default;
+
+void RequestParser::reset() {
+    impl_->listener.emplace(limits_, impl_->head, impl_->body, impl_->fields);
+    request_ = {};
+}
+
+RequestParser::Status RequestParser::put(std::string_view bytes, std::size_t& used) {
+    auto& listener = *impl_->listener;
+    used = 0;
+    if (!listener.got_some()) {  // RFC 9112 §2.2: empty lines before a request do not count
+        while (used < bytes.size() && (bytes[used] == '\r' || bytes[used] == '\n')) ++used;
+        if (used == bytes.size()) return Status::need_more;
+    }
+    BeastError error;
+    used += listener.put({bytes.data() + used, bytes.size() - used}, error);
+    const auto length = listener.is_header_done() ? listener.content_length() : boost::none;
+    if (length && *length > limits_.body_bytes_max) listener.body_too_large = true;
+    const bool unfinished = error == http::error::need_more || (!error && !listener.is_done());
+    if (error == http::error::header_limit) return Status::header_too_large;
+    if (error && !unfinished) return Status::bad_request;
+    if (unfinished && !listener.body_too_large) return Status::need_more;
+
+    request_.method = listener.method;
+    request_.target = impl_->text(listener.target);
+    for (const auto& field : impl_->fields) {
+        request_.headers.add(field.name, impl_->text(field.value));
+    }
+    request_.body_length_given = length.has_value();
+    request_.body_too_large = listener.body_too_large;
+    if (listener.body_too_large) return Status::body_too_large;
+    request_.body = impl_->body;
+    return Status::complete;
+}
+
+bool RequestParser::wants_continue() const {
+    const auto& listener = *impl_->listener;
+    return listener.is_header_done() && !listener.is_done() && listener.expects_continue &&
+           impl_->body.empty();
+}
+
+bool RequestParser::keep_alive() const { return impl_->listener->keep_alive(); }
+
+}  // namespace beckon::ingest
