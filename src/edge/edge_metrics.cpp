@@ -1,0 +1,32 @@
+#include "edge/edge_metrics.hpp"
+
+#include "ops/metric_names.hpp"
+
+namespace beckon::edge {
+
+namespace metric = ops::metric;
+
+EdgeMetrics::EdgeMetrics(ops::Metrics& metrics) {
+    front.frames_in =
+        &metrics.counter(metric::kEdgeFrames, "WebSocket text frames.", {{"direction", "in"}});
+    front.frames_out =
+        &metrics.counter(metric::kEdgeFrames, "WebSocket text frames.", {{"direction", "out"}});
+    front.clients = &metrics.gauge(metric::kEdgeClients, "Clients that have said hello.");
+    sockets.connections =
+        &metrics.gauge(metric::kEdgeConnections, "Open sockets on the WebSocket port.");
+    for (std::size_t i = 0; i < kClosedByCount; ++i) {
+        sockets.closed[i] =
+            &metrics.counter(metric::kEdgeClosed, "WebSocket connections that ended, by cause.",
+                             {{"reason", std::string{to_string(static_cast<ClosedBy>(i))}}});
+    }
+    sockets.refused_full = &metrics.counter(
+        metric::kEdgeRefused, "Sockets that did not become WebSockets.", {{"reason", "full"}});
+    sockets.handshake_timeouts =
+        &metrics.counter(metric::kEdgeRefused, "Sockets that did not become WebSockets.",
+                         {{"reason", "handshake_timeout"}});
+    sockets.accept_pauses =
+        &metrics.counter(metric::kEdgeAcceptPauses,
+                         "Times that accepting paused for want of file descriptors or memory.");
+}
+
+}  // namespace beckon::edge

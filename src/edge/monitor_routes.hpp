@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+/// Plain HTTP on the WebSocket port (client-protocol.md §14): monitoring routes, and a clear answer
+/// for whoever came to the wrong door. Pure.
+namespace beckon::edge {
+
+struct MonitorStatus {
+    std::string version;
+    std::string why;  ///< what is not ready; empty: all is well
+    std::size_t connections = 0;
+};
+
+struct HttpReply {
+    int status = 200;
+    std::string_view content_type{};  ///< empty: no body
+    std::string headers{};            ///< further ones, each with its CRLF
+    std::string body{};
+    bool operator==(const HttpReply&) const = default;
+};
+
+/// To a request without an upgrade.
+HttpReply monitor_reply(std::string_view path, const MonitorStatus& status);
+/// To an upgrade above the limits: come back later.
+HttpReply full_reply();
+HttpReply plain_reply(int status);
+
+/// Status line, headers and body; HTTP/1.1, the connection is closed afterwards.
+std::string to_wire(const HttpReply& reply);
+
+}  // namespace beckon::edge

@@ -1,0 +1,166 @@
+#pragma once
+
+#include "edge/fronts.hpp"
+#include "ops/metrics.hpp"
+#include "support/ws_client.hpp"
+
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace beckon::test {
+
+/// A home without protocol or log: answers hello, echoes, and does what a frame tells it.
+///
+///   hello with "mute"      never answered
+///   hello with "refuse"    closed with 1013 "Moved"
+///   `burst N SIZE`         N frames of SIZE bytes, `0:xxx…`, `1:xxx…`, …
+///   `close CODE REASON`    CloseClient
+///   anything else          `<partition>:<text>`
+class FakeHome {
+public:
+    FakeHome(core::Partition partition, edge::FrontPort& fronts)
+        : partition_(partition), fronts_(fronts) {}
+
+    void receive(edge::ToHome message) {
+        std::visit([this](auto& m) { on(m); }, message);
+    }
+
+    std::atomic<int> attached{0};
+    std::atomic<int> offered{0};
+    std::atomic<int> detached{0};
+    std::atomic<int> frames{0};
+
+private:
+    void on(edge::Attach& attach) {
+        ++attached;
+        if (attach.offered) ++offered;
+        if (attach.hello.find("mute") != std::string::npos) return;
+        if (attach.hello.find("refuse") != std::string::npos) {
+            fronts_.to_front(edge::CloseClient{
+                .session = attach.session, .code = edge::CloseCode::try_again, .reason = "Moved"});
+            return;
+        }
+        fronts_.to_front(edge::Attached{.session = attach.session, .uaid = attach.uaid});
+        fronts_.to_front(edge::ToClient{.session = attach.session,
+                                        .text = "hello " + core::to_hex(attach.uaid)});
+    }
+    void on(edge::FromClient& from) {
+        ++frames;
+        if (from.text.starts_with("burst ")) return burst(from);
+        if (from.text.starts_with("close ")) {
+            const auto code = static_cast<edge::CloseCode>(std::stoi(from.text.substr(6)));
+            fronts_.to_front(edge::CloseClient{
+                .session = from.session, .code = code, .reason = from.text.substr(11)});
+            return;
+        }
+        fronts_.to_front(edge::ToClient{.session = from.session,
+                                        .text = std::to_string(partition_) + ":" + from.text});
+    }
+    void on(edge::Detach&) { ++detached; }
+
+    void burst(const edge::FromClient& from) {
+        const auto space = from.text.find(' ', 6);
+        const int n = std::stoi(from.text.substr(6));
+        const auto size = static_cast<std::size_t>(std::stoi(from.text.substr(space + 1)));
+        for (int i = 0; i < n; ++i) {
+            std::string text = std::to_string(i) + ":";
+            text.resize(std::max(size, text.size()), 'x');
+            fronts_.to_front(edge::ToClient{.session = from.session, .text = std::move(text)});
+        }
+    }
+
+    const core::Partition partition_;
+    edge::FrontPort& fronts_;
+};
+
+/// Real sockets and shards, fake homes: all partitions serve at once.
+class FrontWorld {
+public:
+    static edge::FrontsOptions defaults() {
+        edge::FrontsOptions options;
+        options.partitions = 4;
+        options.front.node = core::NodeId::random();
+        options.version = "1.2.3";
+        return options;
+    }
+
+    explicit FrontWorld(edge::FrontsOptions options = defaults())
+        : partitions_(options.partitions),
+          counters(metrics),
+          fronts(std::move(options), clock, counters, [this] {
+              const std::scoped_lock lock{mutex_};
+              return why_;
+          }) {
+        auto& board = fronts.switchboard();
+        for (core::Partition p = 0; p < partitions_; ++p) {
+            auto& home =
+                *homes.emplace_back(std::make_unique<FakeHome>(p, board.fronts(board.shard_of(p))));
+            board.connect_home(p, [&home](edge::ToHome m) { home.receive(std::move(m)); });
+            board.set_serving(p, true);
+        }
+        fronts.start();
+    }
+    ~FrontWorld() { fronts.stop(); }
+
+    WsClient connect(WsClient::Tls tls = WsClient::Tls::no) {
+        WsClient client{fronts.port(), tls};
+        if (!client.upgrade()) throw std::runtime_error("no upgrade: " + client.head());
+        return client;
+    }
+    /// Connected and identified.
+    WsClient client(WsClient::Tls tls = WsClient::Tls::no) {
+        WsClient client = connect(tls);
+        client.text(kHello);
+        if (!client.next_message().is_text()) throw std::runtime_error("no answer to hello");
+        return client;
+    }
+
+    void set_unready(std::string why) {
+        const std::scoped_lock lock{mutex_};
+        why_ = std::move(why);
+    }
+
+    int sum(std::atomic<int> FakeHome::*what) const {
+        int total = 0;
+        for (const auto& home : homes) total += (*home.*what).load();
+        return total;
+    }
+    double closed(edge::ClosedBy why) const {
+        return counters.sockets.closed[static_cast<std::size_t>(why)]->Value();
+    }
+
+    /// True as soon as `condition` holds; false after five seconds.
+    template <class Condition>
+    static bool soon(const Condition& condition) {
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{5};
+        while (!condition()) {
+            if (std::chrono::steady_clock::now() > until) return false;
+            std::this_thread::yield();
+        }
+        return true;
+    }
+
+    static constexpr std::string_view kHello = R"({"messageType":"hello","use_webpush":true})";
+
+private:
+    std::mutex mutex_;
+    std::string why_;
+    core::Partition partitions_;
+
+public:
+    core::SystemClock clock;
+    ops::Metrics metrics;
+    edge::EdgeMetrics counters;
+    std::vector<std::unique_ptr<FakeHome>> homes;
+    edge::Fronts fronts;
+};
+
+}  // namespace beckon::test
