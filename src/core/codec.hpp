@@ -30,6 +30,16 @@ inline constexpr std::string_view kContentType = "content-type";
 inline constexpr std::string_view kNode = "node";
 }  // namespace header
 
+/// Values of `ce_type`; each is a file in schemas/.
+namespace event_type {
+inline constexpr std::string_view kAccepted = "beckon.notification.accepted.v1";
+inline constexpr std::string_view kFinished = "beckon.notification.finished.v1";
+inline constexpr std::string_view kClient = "beckon.client.v1";
+inline constexpr std::string_view kChannel = "beckon.channel.v1";
+inline constexpr std::string_view kMark = "beckon.mark.v1";
+inline constexpr std::string_view kLease = "beckon.lease.v1";
+}  // namespace event_type
+
 Record encode(const NotificationAccepted& event);
 Record encode(const NotificationFinished& event);
 Record encode(const ClientRecorded& event);

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+/// What encoding and decoding share: forms of keys (FORMATS "Records").
+namespace beckon::core {
+
+inline constexpr std::string_view kMarkPrefix = "!mark/";
+inline constexpr std::string_view kLeasePrefix = "!lease/";
+inline constexpr std::size_t kHexSize = 32;      ///< a uaid or message key in a log key
+inline constexpr std::size_t kDashedSize = 36;   ///< a channel id
+inline constexpr std::size_t kEpochDigits = 20;  ///< so that keys of leases sort
+
+}  // namespace beckon::core
