@@ -36,6 +36,8 @@ struct EdgeConfig {
     std::chrono::milliseconds ping_timeout{4'000};
     std::chrono::milliseconds drain{2'000};  ///< closes are staggered over this at a stop
     std::chrono::milliseconds session_timeout{6'000};
+    std::string version;  ///< for the monitoring routes
+    std::chrono::seconds delete_retention{std::chrono::hours{24 * 7}};
     std::size_t cache_bytes = 128U << 20;
     std::size_t write_buffer_bytes = 64U << 20;
 };

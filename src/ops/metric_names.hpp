@@ -35,4 +35,13 @@ inline constexpr std::string_view kEdgeClosed = "beckon_edge_closed_total";
 inline constexpr std::string_view kEdgeRefused = "beckon_edge_refused_total";
 inline constexpr std::string_view kEdgeAcceptPauses = "beckon_edge_accept_pauses_total";
 
+// --- edge: homes
+inline constexpr std::string_view kEdgePartitions = "beckon_edge_partitions";
+inline constexpr std::string_view kEdgeSessions = "beckon_edge_sessions";
+inline constexpr std::string_view kEdgeOwed = "beckon_edge_owed_tombstones";
+inline constexpr std::string_view kEdgeDelivered = "beckon_edge_delivered_total";
+inline constexpr std::string_view kEdgeAcked = "beckon_edge_acked_total";
+inline constexpr std::string_view kEdgeUnknownRecords = "beckon_edge_unknown_records_total";
+inline constexpr std::string_view kEdgeRefusedFrames = "beckon_edge_refused_frames_total";
+
 }  // namespace beckon::ops::metric
