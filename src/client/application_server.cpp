@@ -149,7 +149,9 @@ Result<PushReply> ApplicationServer::Impl::perform(const std::string& url,
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, &reply);
     curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, options.tls.insecure ? 0L : 1L);
     curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, options.tls.insecure ? 0L : 2L);
-    if (options.tls.ca_file) curl_easy_setopt(curl, CURLOPT_CAINFO, options.tls.ca_file->c_str());
+    if (!options.tls.ca_file.empty()) {
+        curl_easy_setopt(curl, CURLOPT_CAINFO, options.tls.ca_file.c_str());
+    }
     const auto before = std::chrono::steady_clock::now();
     const CURLcode outcome = curl_easy_perform(curl);
     reply.took = std::chrono::steady_clock::now() - before;

@@ -147,14 +147,20 @@ Result<void> UserAgent::nack(const Notification& notification, NackCode code) {
                             .dump());
 }
 
-Result<std::optional<Notification>> UserAgent::next(milliseconds timeout) {
+Result<void> UserAgent::wait(milliseconds timeout) {
     const auto deadline = steady_clock::now() + timeout;
     while (waiting_.empty()) {
         auto message = receive(left_until(deadline));
         if (!message) return core::fail(message.error());
-        if (!*message) return std::optional<Notification>{};
+        if (!*message) return {};
         keep(**message);
     }
+    return {};
+}
+
+Result<std::optional<Notification>> UserAgent::next(milliseconds timeout) {
+    if (auto waited = wait(timeout); !waited) return core::fail(waited.error());
+    if (waiting_.empty()) return std::optional<Notification>{};
     Notification first = std::move(waiting_.front());
     waiting_.pop_front();
     return first;

@@ -89,6 +89,8 @@ public:
     /// The application-level ping `{}`.
     Result<void> ping();
 
+    /// Reads until a notification is there for `next`, or the time is over.
+    Result<void> wait(std::chrono::milliseconds timeout);
     /// The next notification, decrypted; nullopt if none came in time.
     Result<std::optional<Notification>> next(std::chrono::milliseconds timeout);
     Result<void> ack(const Notification& notification);

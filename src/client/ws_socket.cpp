@@ -117,8 +117,8 @@ Result<void> WsSocket::Impl::start_tls(const Url& url, steady_clock::time_point 
     } else {
         tls_context->set_verify_mode(asio::ssl::verify_peer);
         tls_context->set_verify_callback(asio::ssl::host_name_verification(url.host));
-        if (options.tls.ca_file) {
-            tls_context->load_verify_file(options.tls.ca_file->string(), error);
+        if (!options.tls.ca_file.empty()) {
+            tls_context->load_verify_file(options.tls.ca_file.string(), error);
         } else {
             tls_context->set_default_verify_paths(error);
         }

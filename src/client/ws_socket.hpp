@@ -17,7 +17,7 @@ using core::Result;
 /// How far a TLS peer is trusted.
 struct TlsTrust {
     bool insecure = false;  ///< take any certificate (self-made ones on a developer's machine)
-    std::optional<std::filesystem::path> ca_file = std::nullopt;  ///< PEM; none: the system's
+    std::filesystem::path ca_file = {};  ///< PEM; empty: the system's
 };
 
 struct WsOptions {
