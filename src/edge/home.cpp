@@ -246,9 +246,13 @@ void Home::Impl::start_serving() {
     for (auto& [id, session] : std::exchange(awaiting, {})) answer_hello(std::move(session));
 }
 
+void Home::Impl::notice_standstill() {
+    if (ports.clock.mono() - last_tick > kTick + options.session_timeout / 2) suspect = true;
+}
+
 void Home::Impl::tick() {
+    notice_standstill();
     const auto now = ports.clock.mono();
-    if (now - last_tick > kTick + options.session_timeout / 2) suspect = true;
     last_tick = now;
     if (suspect && state == State::serving) {
         ask_marks([this](const core::Result<void>& marked) {

@@ -152,6 +152,7 @@ struct Home::Impl : std::enable_shared_from_this<Impl> {
     void stop_serving(std::string_view why);
     void start_serving();
     void tick();
+    void notice_standstill();
     /// Runs `task` on the executor unless the home was destroyed or restarted meanwhile.
     void later(core::Duration delay, void (Impl::*task)());
     /// Of the same: for completions.

@@ -23,6 +23,7 @@ void Home::Impl::drop(const core::Uaid& uaid) {
 }
 
 void Home::Impl::attach(Attach message) {
+    notice_standstill();
     const auto frame = parser.parse(message.hello);
     if (!frame) {
         ++counters.refused_frames;

@@ -1,0 +1,279 @@
+#pragma once
+
+#include "cluster/ownership.hpp"
+#include "core/codec.hpp"
+#include "core/events.hpp"
+#include "core/key_ring.hpp"
+#include "core/tokens.hpp"
+#include "edge/home.hpp"
+#include "log/memory/memory_log.hpp"
+#include "store/edge_store.hpp"
+#include "support/manual_clock.hpp"
+#include "support/temp_dir.hpp"
+#include "support/test_executor.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace beckon::test {
+
+/// What a client of one session has heard, in order: frames, then perhaps "closed <code> <why>".
+using Heard = std::vector<std::string>;
+
+/// One partition's home over the memory log and a real store in a temporary directory; fronts are
+/// this object, which only remembers what it was told.
+class HomeWorld final : public edge::FrontPort {
+public:
+    static constexpr core::Partition kPartition = 0;
+
+    struct Options {
+        std::uint64_t seed = 1;
+        core::Duration append_delay_max{};
+        core::Duration read_delay_max{};
+        std::size_t delivery_window = 10;
+    };
+
+    HomeWorld() : HomeWorld(Options{}) {}
+    explicit HomeWorld(const Options& options)
+        : options_(options),
+          log(log::make_memory_log({.seed = options.seed,
+                                    .partitions = 1,
+                                    .clock = &clock,
+                                    .append_delay_max = options.append_delay_max,
+                                    .read_delay_max = options.read_delay_max})),
+          sender_(log->open_publisher(executor)) {}
+
+    // --- the home's life
+    /// Opens the store and starts a home, not serving yet.
+    void start_home(const std::string& node = "home") {
+        open_store();
+        publisher_ = log->open_publisher(executor);
+        log_clock_.emplace(clock);
+        edge::HomeOptions options;
+        options.partition = kPartition;
+        options.partitions = 1;
+        options.node = {node};
+        options.endpoint_url = "https://push.example.org";
+        options.delivery_window = options_.delivery_window;
+        home = std::make_unique<edge::Home>(
+            options,
+            edge::Home::Ports{*log, *publisher_, *this, executor, clock, *log_clock_, tokens},
+            store->open_partition(kPartition));
+        home->start();
+    }
+    /// Starts a home and lets it serve.
+    void serve(const std::string& node = "home") {
+        start_home(node);
+        home->take(floor());
+        run();
+    }
+    /// The highest epoch that `ownership` shows, as Cluster::highest_epoch() has it.
+    core::Epoch floor() const {
+        core::Epoch highest = 0;
+        for (const auto& stored : log->records({log::Topic::kOwnership, 0})) {
+            core::RecordView view;
+            view.key = stored.record.key;
+            if (stored.record.value) view.value = *stored.record.value;
+            const auto event = cluster::decode_ownership(view);
+            if (const auto* epoch = std::get_if<cluster::EpochRecord>(&event)) {
+                highest = std::max(highest, epoch->epoch);
+            }
+        }
+        return highest;
+    }
+    /// As a kill: nothing that was going to happen happens, nothing is flushed.
+    void crash() {
+        home.reset();
+        publisher_.reset();
+        executor.forget_all();
+        store.reset();
+        sender_ = log->open_publisher(executor);
+    }
+    /// Between two lives: the disk of the edge is lost.
+    void lose_store() { std::filesystem::remove_all(dir_ / "edge"); }
+    /// Between two lives: another log stands in its place.
+    void replace_log() {
+        sender_.reset();
+        log = log::make_memory_log({.seed = options_.seed, .partitions = 1, .clock = &clock});
+        sender_ = log->open_publisher(executor);
+    }
+    void run(core::Duration span = std::chrono::milliseconds{500}) { executor.run_for(span); }
+
+    // --- clients
+    std::uint64_t attach(const core::Uaid& uaid, bool offered, const std::string& hello) {
+        const auto number = ++sessions_;
+        heard[number];
+        uaids_[number] = uaid;
+        home->receive(edge::Attach{session(number), uaid, offered, hello});
+        return number;
+    }
+    /// A client that offers a UAID, or none.
+    std::uint64_t connect(std::optional<core::Uaid> uaid = std::nullopt) {
+        const auto number =
+            attach(uaid.value_or(core::Uaid{core::random_uuid4()}), uaid.has_value(),
+                   R"({"messageType":"hello","use_webpush":true})");
+        run();
+        return number;
+    }
+    void say(std::uint64_t number, std::string text) {
+        home->receive(edge::FromClient{session(number), uaids_.at(number), std::move(text)});
+    }
+    void register_channel(std::uint64_t number, const core::ChannelId& channel) {
+        say(number,
+            R"({"messageType":"register","channelID":")" + core::to_dashed(channel) + R"("})");
+        run();
+    }
+    void ack(std::uint64_t number, std::string_view version, int code = 100) {
+        say(number, R"({"messageType":"ack","updates":[{"channelID":")" +
+                        core::to_dashed(core::ChannelId{}) + R"(","version":")" +
+                        std::string{version} + R"(","code":)" + std::to_string(code) + "}]}");
+    }
+    void hang_up(std::uint64_t number) {
+        home->receive(edge::Detach{session(number), uaids_.at(number)});
+    }
+    core::Uaid uaid(std::uint64_t number) const { return uaids_.at(number); }
+    /// A client with one channel, which then left: its UAID and channel.
+    std::pair<core::Uaid, core::ChannelId> subscribed() {
+        const auto number = connect();
+        const core::ChannelId channel{core::random_uuid4()};
+        register_channel(number, channel);
+        hang_up(number);
+        return {uaid(number), channel};
+    }
+    /// What the session heard since the last call.
+    Heard take(std::uint64_t number) { return std::exchange(heard.at(number), {}); }
+    /// The versions of the notifications among that.
+    std::vector<std::string> take_versions(std::uint64_t number) {
+        std::vector<std::string> out;
+        for (const auto& frame : take(number)) {
+            constexpr std::string_view kName = R"("version":")";
+            const auto at = frame.find(kName);
+            if (at == std::string::npos) continue;
+            const auto from = at + kName.size();
+            out.push_back(frame.substr(from, frame.find('"', from) - from));
+        }
+        return out;
+    }
+
+    // --- senders
+    struct Push {
+        std::uint32_t ttl_s = 3600;
+        std::optional<std::string> topic = std::nullopt;
+        std::string body = "body";
+    };
+    /// Publishes a message; its version.
+    std::string push(const core::Uaid& uaid, const core::ChannelId& channel, const Push& push) {
+        const auto key = core::new_message_key(clock.wall());
+        const auto id = tokens.seal_message({uaid, key});
+        core::NotificationAccepted event;
+        event.uaid = uaid;
+        event.key = key;
+        event.message_id = id;
+        event.channel = channel;
+        event.ttl_s = push.ttl_s;
+        if (push.topic) event.topic = *push.topic;
+        event.encoding = "aes128gcm";
+        event.source = "sender";
+        event.body = push.body;
+        sender_->publish({log::Topic::kNotifications, kPartition}, core::encode(event),
+                         [](const auto&) {});
+        return id;
+    }
+    std::string push(const core::Uaid& uaid, const core::ChannelId& channel) {
+        return push(uaid, channel, Push{});
+    }
+    void publish(log::Topic topic, core::Record record) {
+        sender_->publish({topic, topic == log::Topic::kOwnership ? 0 : kPartition},
+                         std::move(record), [](const auto&) {});
+    }
+
+    // --- looking
+    /// Messages of the log that have no tombstone.
+    std::size_t unfinished_in_log() const {
+        std::map<std::string, bool> open;
+        for (const auto& stored : log->records({log::Topic::kNotifications, kPartition})) {
+            if (core::is_control_key(stored.record.key)) continue;
+            open[stored.record.key] = stored.record.value.has_value();
+        }
+        std::size_t count = 0;
+        for (const auto& [key, is_open] : open) count += is_open ? 1 : 0;
+        return count;
+    }
+    /// The reasons of the tombstones, in log order.
+    std::vector<std::string> reasons() const {
+        std::vector<std::string> out;
+        for (const auto& stored : log->records({log::Topic::kNotifications, kPartition})) {
+            if (stored.record.value || core::is_control_key(stored.record.key)) continue;
+            for (const auto& h : stored.record.headers) {
+                if (h.name == core::header::kReason) out.push_back(h.value);
+            }
+        }
+        return out;
+    }
+    std::size_t records_in(log::Topic topic, std::string_view key_prefix) const {
+        std::size_t count = 0;
+        for (const auto& stored : log->records({topic, kPartition})) {
+            if (stored.record.key.starts_with(key_prefix)) ++count;
+        }
+        return count;
+    }
+
+    void to_front(edge::ToFront message) override {
+        std::visit(
+            core::Overloaded{
+                [this](edge::ToClient& m) { heard[m.session.number].push_back(std::move(m.text)); },
+                [this](const edge::CloseClient& m) {
+                    heard[m.session.number].push_back(
+                        "closed " + std::to_string(static_cast<int>(m.code)) + ' ' + m.reason);
+                },
+                [this](const edge::Attached& m) { uaids_[m.session.number] = m.uaid; }},
+            message);
+    }
+
+private:
+    static edge::SessionId session(std::uint64_t number) { return {{"front"}, 0, number}; }
+    void open_store() {
+        if (store) return;
+        auto opened = store::open_edge_store({.directory = dir_ / "edge",
+                                              .log_id = log_id,
+                                              .cache_bytes = 1U << 20,
+                                              .write_buffer_bytes = 1U << 20,
+                                              .memory = nullptr,
+                                              .rotation = store::Rotation::monthly});
+        if (!opened) throw std::runtime_error(opened.error().message);
+        store = std::move(*opened);
+    }
+
+    const Options options_;
+    TempDir dir_;
+
+public:
+    std::string log_id = "log-1";
+    ManualClock clock;
+    SimExecutor executor{clock};
+    std::unique_ptr<log::MemoryLog> log;
+    core::Tokens tokens{std::make_shared<core::KeyRing>(core::KeyRing::generate())};
+    std::unique_ptr<store::EdgeStore> store;
+    std::map<std::uint64_t, Heard> heard;
+
+private:
+    std::unique_ptr<log::Publisher> sender_;
+    std::unique_ptr<log::Publisher> publisher_;
+    std::optional<core::LogClock> log_clock_;
+    std::map<std::uint64_t, core::Uaid> uaids_;
+    std::uint64_t sessions_ = 0;
+
+public:
+    std::unique_ptr<edge::Home> home;
+};
+
+}  // namespace beckon::test
