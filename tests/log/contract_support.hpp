@@ -90,6 +90,45 @@ private:
     std::size_t at_once_;
 };
 
+/// A reader that takes only when it is told to, as an owner that holds the head of a partition.
+class HandReader {
+public:
+    HandReader(LogUnderTest& under_test, log::TopicPartition where, core::Offset from)
+        : under_test_(under_test) {
+        reader = under_test.log().open_reader(where, from, under_test.executor(),
+                                              [this] { ++ready_calls; });
+    }
+
+    /// Takes `max` at once until `done()`, and waits for `ready` when there is nothing at hand.
+    /// False if nothing came.
+    bool take_until(std::size_t max, const std::function<bool()>& done,
+                    const log::RecordSink& sink) {
+        while (!done()) {
+            const auto ready_before = ready_calls;
+            const auto taken = reader->take(max, sink);
+            drained = taken && taken->drained;
+            if (taken && taken->records > max) return false;
+            if (taken && !taken->drained) continue;
+            if (done()) return true;
+            if (!under_test_.wait_until([&] { return ready_calls > ready_before; })) return false;
+        }
+        return true;
+    }
+    /// The same, into `seen`.
+    bool take_until(std::size_t max, const std::function<bool()>& done) {
+        return take_until(max, done,
+                          [this](const core::RecordView& view) { seen.push_back(to_read(view)); });
+    }
+
+    std::unique_ptr<log::PartitionReader> reader;
+    std::vector<Read> seen;
+    int ready_calls = 0;
+    bool drained = false;
+
+private:
+    LogUnderTest& under_test_;
+};
+
 /// Publishes and waits for every answer.
 std::vector<core::Result<log::Appended>> publish_all(LogUnderTest& under_test,
                                                      log::Publisher& publisher,

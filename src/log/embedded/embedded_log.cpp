@@ -1,1 +1,232 @@
 #include "log/embedded/embedded_log.hpp"
+
+#include "core/assert.hpp"
+#include "core/logger.hpp"
+#include "log/embedded/cleaner.hpp"
+#include "log/embedded/group_offsets.hpp"
+#include "log/embedded/meta_keys.hpp"
+#include "log/embedded/publisher.hpp"
+#include "log/embedded/reader.hpp"
+#include "log/embedded/writer.hpp"
+#include "log/local/membership.hpp"
+
+#include <charconv>
+#include <stdexcept>
+#include <utility>
+
+namespace beckon::log {
+
+using core::Fault;
+using core::Offset;
+using core::Result;
+
+namespace embedded {
+
+namespace {
+
+constexpr int kFormat = 1;
+
+[[noreturn]] void damaged(const EmbeddedConfig& config, const std::string& what) {
+    throw std::runtime_error("the log in " + config.directory.string() + " is damaged: " + what);
+}
+
+template <class T>
+T must(const EmbeddedConfig& config, Result<T> result) {
+    if (!result) {
+        throw std::runtime_error("cannot open the log in " + config.directory.string() + ": " +
+                                 result.error().message);
+    }
+    if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
+/// "<format> <partitions>"
+void check_layout(const EmbeddedConfig& config, const std::string& layout) {
+    int format = 0;
+    core::Partition partitions = 0;
+    const auto* const end = layout.data() + layout.size();
+    const auto first = std::from_chars(layout.data(), end, format);
+    const bool space = first.ptr != end && *first.ptr == ' ';
+    if (!space || std::from_chars(first.ptr + 1, end, partitions).ec != std::errc{}) {
+        damaged(config, "its layout reads '" + layout + "'");
+    }
+    if (format != kFormat) {
+        throw std::runtime_error("the log in " + config.directory.string() + " has format " +
+                                 std::to_string(format) + ", this build reads format " +
+                                 std::to_string(kFormat));
+    }
+    if (partitions != config.partitions) {
+        throw std::runtime_error("the log in " + config.directory.string() + " was made with " +
+                                 std::to_string(partitions) + " partitions, not with " +
+                                 std::to_string(config.partitions) +
+                                 ": the number is fixed when a log is made");
+    }
+}
+
+/// Reads back where each partition stands. After a clean stop that is its exact end; otherwise the
+/// end of the block that was reserved, above everything that anybody can have seen.
+class Restorer {
+public:
+    Restorer(const EmbeddedConfig& config, Storage& storage, Partitions& partitions)
+        : config_(config), storage_(storage), partitions_(partitions) {}
+
+    void run() {
+        const auto layout = storage_.get(Family::meta, meta::kLayout);
+        if (!layout && layout.error().fault != Fault::not_found) {
+            must(config_, Result<std::string>{layout});
+        }
+        if (layout) {
+            check_layout(config_, *layout);
+            restore_partitions();
+        } else if (has_records()) {
+            damaged(config_, "it has records but no layout");
+        }
+        begin_unclean();
+    }
+
+private:
+    bool has_records() {
+        bool any = false;
+        must(config_, storage_.scan(Family::records, "", "\xff", [&](auto, auto) {
+            any = true;
+            return false;
+        }));
+        return any;
+    }
+
+    void restore_partitions() {
+        const bool clean = storage_.get(Family::meta, meta::kClean).has_value();
+        if (!clean) core::log_info("log", "unclean_stop_recovered");
+        const std::string blocks(1, meta::kBlock);
+        must(config_, storage_.scan(Family::meta, blocks, meta::after(blocks),
+                                    [&](std::string_view key, std::string_view value) {
+                                        restore(key.substr(1), value, clean);
+                                        return true;
+                                    }));
+    }
+
+    void restore(std::string_view partition_bytes, std::string_view block, bool clean) {
+        const auto where = parse_partition_key(partition_bytes);
+        auto* const partition = where ? partitions_.find(*where) : nullptr;
+        if (!partition || block.size() != 8) damaged(config_, "a reserved block does not decode");
+        partition->reserved_end = meta::to_offset(block);
+        partition->next_offset = clean
+                                     ? number(meta::kEnd, *where).value_or(partition->reserved_end)
+                                     : partition->reserved_end;
+        must(config_, storage_.last(Family::records, record_key(*where, 0),
+                                    record_key(*where, partition->reserved_end),
+                                    [&](std::string_view, std::string_view value) {
+                                        if (value.size() < kTimeBytes) {
+                                            damaged(config_, "a record is too short");
+                                        }
+                                        partition->newest = decode_time(value);
+                                        return false;
+                                    }));
+        partition->restore({number(meta::kStart, *where).value_or(0), partition->next_offset});
+    }
+
+    std::optional<Offset> number(char kind, TopicPartition where) {
+        const auto value = storage_.get(Family::meta, meta::key(kind, where));
+        if (!value && value.error().fault == Fault::not_found) return std::nullopt;
+        const auto bytes = must(config_, Result<std::string>{value});
+        if (bytes.size() != 8) damaged(config_, "a number of its meta data does not decode");
+        return meta::to_offset(bytes);
+    }
+
+    /// From here on the log counts as not cleanly stopped.
+    void begin_unclean() {
+        Batch batch;
+        must(config_, storage_.write(batch, true, [&](Batch& b) {
+            b.put(Family::meta, meta::kLayout,
+                  std::to_string(kFormat) + " " + std::to_string(config_.partitions));
+            b.erase(Family::meta, meta::kClean);
+            const std::string ends(1, meta::kEnd);
+            b.erase_range(Family::meta, ends, meta::after(ends));
+        }));
+    }
+
+    const EmbeddedConfig& config_;
+    Storage& storage_;
+    Partitions& partitions_;
+};
+
+class EmbeddedLogImpl final : public EmbeddedLog {
+public:
+    explicit EmbeddedLogImpl(const EmbeddedConfig& config)
+        : config_(config),
+          storage_(config_),
+          partitions_(config_.partitions),
+          membership_(*config_.clock) {
+        Restorer{config_, storage_, partitions_}.run();
+        writer_ = std::make_unique<Writer>(config_, storage_, partitions_);
+        groups_ = std::make_unique<GroupOffsets>(storage_, *writer_);
+        cleaner_ = std::make_unique<Cleaner>(config_, storage_, partitions_);
+    }
+    ~EmbeddedLogImpl() override {
+        cleaner_.reset();
+        writer_->stop();
+    }
+    EmbeddedLogImpl(const EmbeddedLogImpl&) = delete;
+    EmbeddedLogImpl& operator=(const EmbeddedLogImpl&) = delete;
+
+    std::unique_ptr<Publisher> open_publisher(core::Executor& executor) override {
+        return std::make_unique<EmbeddedPublisher>(*writer_, partitions_, config_.waiting_max,
+                                                   executor);
+    }
+    std::unique_ptr<PartitionReader> open_reader(TopicPartition where, Offset from,
+                                                 core::Executor& executor,
+                                                 std::function<void()> ready) override {
+        return std::make_unique<EmbeddedReader>(storage_, partitions_.find(where), from, executor,
+                                                std::move(ready));
+    }
+    void ends(TopicPartition where, core::Executor& executor,
+              std::function<void(Result<Ends>)> done) override {
+        const auto* const partition = partitions_.find(where);
+        Result<Ends> answer = core::fail(Fault::not_found, "no such partition");
+        if (partition) answer = partition->ends();
+        executor.post([done = std::move(done), answer = std::move(answer)] { done(answer); });
+    }
+    void commit(std::string group, std::vector<GroupOffset> offsets, core::Executor& executor,
+                std::function<void(Result<void>)> done) override {
+        groups_->commit(std::move(group), std::move(offsets), executor, std::move(done));
+    }
+    void committed(std::string group, std::vector<TopicPartition> partitions,
+                   core::Executor& executor,
+                   std::function<void(Result<std::vector<GroupOffset>>)> done) override {
+        executor.post([done = std::move(done), answer = groups_->committed(group, partitions)] {
+            done(answer);
+        });
+    }
+    std::unique_ptr<Member> join(MemberOptions options, core::Executor& executor,
+                                 std::function<void(const Members&)> changed) override {
+        return membership_.join(std::move(options), executor, std::move(changed));
+    }
+
+    Result<void> clean_now() override { return cleaner_->clean_now(); }
+    Result<void> truncate_before(TopicPartition where, Offset start) override {
+        return cleaner_->truncate_before(where, start);
+    }
+
+private:
+    const EmbeddedConfig config_;
+    Storage storage_;
+    Partitions partitions_;
+    LocalMembership membership_;
+    std::unique_ptr<Writer> writer_;
+    std::unique_ptr<GroupOffsets> groups_;
+    std::unique_ptr<Cleaner> cleaner_;
+};
+
+}  // namespace
+
+}  // namespace embedded
+
+std::unique_ptr<EmbeddedLog> open_embedded_log(const EmbeddedConfig& config) {
+    BECKON_ASSERT(config.clock != nullptr, "a log needs a clock");
+    if (config.partitions < 1 || config.partitions > 65'535) {
+        throw std::runtime_error("a log has 1 to 65,535 partitions, not " +
+                                 std::to_string(config.partitions));
+    }
+    return std::make_unique<embedded::EmbeddedLogImpl>(config);
+}
+
+}  // namespace beckon::log

@@ -22,13 +22,27 @@ struct EmbeddedConfig {
     core::Partition partitions = 16;  ///< of every topic keyed by UAID; fixed at the first start
     std::chrono::seconds history_window{std::chrono::hours{24}};
     std::chrono::seconds delete_retention{std::chrono::hours{24 * 7}};
-    std::size_t waiting_max = 10'000;    ///< publishes not yet answered; more are `full`
-    std::size_t tail_bytes = 32U << 20;  ///< newest records kept in memory for readers
-    const core::Clock* clock = nullptr;  ///< not null; outlives the log
+    std::chrono::seconds max_ttl{std::chrono::hours{24 * 30}};  ///< of a message
+    std::size_t waiting_max = 10'000;            ///< publishes of one publisher not yet answered
+    std::size_t tail_bytes = 32U << 20;          ///< newest records kept in memory for readers
+    std::size_t cache_bytes = 16U << 20;         ///< RocksDB's block cache
+    std::size_t write_buffer_bytes = 64U << 20;  ///< RocksDB's memtables together
+    const core::Clock* clock = nullptr;          ///< not null; outlives the log
 };
 
-/// Opens or creates the log. Throws StartupError-like std::runtime_error with one clear line:
-/// directory in use by another process, unwritable, other partition count, corrupt.
-std::unique_ptr<EventLog> open_embedded_log(const EmbeddedConfig& config);
+/// The log in RocksDB: one process, one directory.
+class EmbeddedLog : public EventLog {
+public:
+    /// Cleans every partition as far as its settings allow, without the pauses in which the
+    /// cleaner's thread lets others have the disk. Blocks; any thread but a loop.
+    virtual core::Result<void> clean_now() = 0;
+
+    /// Moves the start of a partition up to `start`. Blocks likewise.
+    virtual core::Result<void> truncate_before(TopicPartition where, core::Offset start) = 0;
+};
+
+/// Opens or creates the log. Throws std::runtime_error with one line that names the directory: in
+/// use by another process, cannot be written, made with another partition count, damaged.
+std::unique_ptr<EmbeddedLog> open_embedded_log(const EmbeddedConfig& config);
 
 }  // namespace beckon::log

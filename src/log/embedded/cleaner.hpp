@@ -1,0 +1,91 @@
+#pragma once
+
+#include "log/embedded/partitions.hpp"
+#include "log/embedded/storage.hpp"
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace beckon::log::embedded {
+
+/// What the topic table says about cleaning, in the embedded log's terms.
+struct CleanPolicy {
+    bool compact = false;
+    core::Duration lag{};                     ///< records younger than this are left alone
+    std::optional<core::Duration> retention;  ///< older records go, whatever their key
+};
+/// By the topic's index.
+std::vector<CleanPolicy> clean_policies(const EmbeddedConfig& config);
+
+/// Removes what no reader needs any more ("log-cleaner"), a bounded step at a time, with pauses in
+/// proportion, so that it takes a small share of disk and processor.
+///
+/// Compaction, per partition: an index walk goes over everything older than the topic's lag and
+/// keeps in `latest` the newest offset of each key; a record whose key has a newer one is erased. A
+/// second walk, `delete_retention` behind, erases tombstones. Each step is one batch with the
+/// walk's new position, so a kill at any point repeats nothing.
+class Cleaner {
+public:
+    Cleaner(const EmbeddedConfig& config, Storage& storage, Partitions& partitions);
+    ~Cleaner();
+    Cleaner(const Cleaner&) = delete;
+    Cleaner& operator=(const Cleaner&) = delete;
+
+    /// See EmbeddedLog.
+    core::Result<void> clean_now();
+    core::Result<void> truncate_before(TopicPartition where, core::Offset start);
+
+private:
+    /// How far the walks came: everything below.
+    struct Walks {
+        core::Offset indexed = 0;
+        core::Offset dropped = 0;
+    };
+    /// One record that a walk passes.
+    struct Passed {
+        core::Offset offset;
+        std::string key;
+        bool tombstone;
+    };
+    struct Step {
+        std::vector<Passed> records;
+        core::Offset end = 0;  ///< the walk's new position
+        bool more = false;     ///< it stopped at the step's limit
+    };
+
+    void run(const std::stop_token& stop);
+    bool pause(const std::stop_token& stop, core::Duration length);
+    core::Result<bool> clean_some(Partition& partition);
+    core::Result<bool> index_some(Partition& partition, const CleanPolicy& policy);
+    core::Result<bool> drop_some(Partition& partition, const CleanPolicy& policy);
+    core::Result<bool> expire_some(Partition& partition, const CleanPolicy& policy);
+    core::Result<Step> walk(TopicPartition where, core::Offset from, core::Offset to,
+                            core::Timestamp not_after) const;
+    core::Result<void> erase_before(Partition& partition, const Step& step);
+    core::Result<std::optional<core::Offset>> latest_of(TopicPartition where,
+                                                        const std::string& key) const;
+    void save(Batch& batch, TopicPartition where, const Walks& walks);
+    core::Timestamp now() const;
+
+    const EmbeddedConfig& config_;
+    Storage& storage_;
+    Partitions& partitions_;
+    const std::vector<CleanPolicy> policies_;
+    const core::Timestamp wall_at_start_;
+    const core::MonoTime mono_at_start_;
+
+    std::mutex mutex_;  ///< one step at a time, of the thread or of clean_now()
+    Batch batch_;
+    std::map<TopicPartition, Walks> walks_;
+
+    std::mutex pause_mutex_;
+    std::condition_variable_any pause_wake_;
+    std::jthread thread_;
+};
+
+}  // namespace beckon::log::embedded

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "core/result.hpp"
+#include "log/event_log.hpp"
+#include "log/local/door.hpp"
+
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace beckon::log::embedded {
+
+/// Where the writer leaves the answers for one publisher, in the order of its publishes. However
+/// many gather before the publisher's thread comes, they cost it one task.
+class Inbox {
+public:
+    using Answers = std::vector<core::Result<Appended>>;
+
+    /// `collect` runs on the executor while the door is open.
+    Inbox(core::Executor& executor, core::Executor::Task collect)
+        : door_(std::make_shared<Door>(executor)), collect_(std::move(collect)) {}
+
+    Door& door() { return *door_; }
+
+    /// The writer's thread gathers the answers of one batch here, then sends them together.
+    Answers staged;
+    void send_staged() {
+        bool first = false;
+        {
+            const std::scoped_lock lock{mutex_};
+            first = answers_.empty();
+            if (first) {
+                answers_.swap(staged);
+            } else {
+                answers_.insert(answers_.end(), std::make_move_iterator(staged.begin()),
+                                std::make_move_iterator(staged.end()));
+            }
+        }
+        staged.clear();
+        if (first) door_->post(collect_);
+    }
+
+    /// The publisher's thread takes what came.
+    void take(Answers& into) {
+        into.clear();
+        const std::scoped_lock lock{mutex_};
+        into.swap(answers_);
+    }
+
+private:
+    const std::shared_ptr<Door> door_;
+    const core::Executor::Task collect_;
+    std::mutex mutex_;
+    Answers answers_;
+};
+
+}  // namespace beckon::log::embedded

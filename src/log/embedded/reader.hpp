@@ -1,0 +1,43 @@
+#pragma once
+
+#include "log/embedded/partitions.hpp"
+#include "log/embedded/storage.hpp"
+
+#include <memory>
+#include <optional>
+
+namespace beckon::log::embedded {
+
+/// A cursor over chunks: near the end those that the writer keeps in memory, further back such as
+/// it reads from disk itself, a bounded piece at a time. It holds on to one chunk at most.
+class EmbeddedReader final : public PartitionReader {
+public:
+    /// `partition` null: there is no such partition.
+    EmbeddedReader(const Storage& storage, Partition* partition, core::Offset from,
+                   core::Executor& executor, std::function<void()> ready);
+    ~EmbeddedReader() override;
+    EmbeddedReader(const EmbeddedReader&) = delete;
+    EmbeddedReader& operator=(const EmbeddedReader&) = delete;
+
+    core::Result<Taken> take(std::size_t max, const RecordSink& sink) override;
+    core::Offset position() const override { return position_; }
+    void pause() override;
+    void resume() override;
+
+private:
+    core::Result<void> advance(bool& drained);
+    core::Result<ChunkPtr> read_from_disk(core::Offset until) const;
+    bool hand_over(const RecordSink& sink);
+
+    const Storage& storage_;
+    Partition* const partition_;
+    const std::shared_ptr<Waiter> waiter_;
+    std::optional<core::Error> useless_;
+    core::Offset position_;
+    ChunkPtr chunk_;  ///< null, or holds the next record at index_
+    std::size_t index_ = 0;
+    bool paused_ = false;
+    std::vector<core::HeaderView> headers_;  ///< scratch
+};
+
+}  // namespace beckon::log::embedded

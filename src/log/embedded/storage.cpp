@@ -1,0 +1,293 @@
+#include "log/embedded/storage.hpp"
+
+#include "core/logger.hpp"
+#include "log/embedded/rocksdb_logger.hpp"
+
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <rocksdb/cache.h>
+#include <rocksdb/env.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/table.h>
+#include <rocksdb/utilities/table_properties_collectors.h>
+#include <unistd.h>
+
+namespace beckon::log::embedded {
+
+using core::Fault;
+using core::Result;
+using rocksdb::Slice;
+using rocksdb::Status;
+
+namespace {
+
+/// The WAL may not be pinned for ever by a family that is rarely written.
+constexpr std::uint64_t kWalBytesMax = 256U << 20;
+/// RocksDB compacts a file in which, of so many neighbours, half are deletions: a reader from the
+/// start would have to step over every one of them.
+constexpr std::size_t kDeletionWindow = 32'768;
+constexpr std::size_t kDeletionTrigger = 16'384;
+/// What must fit on the disk before a failed log is opened again.
+constexpr std::size_t kProbeBytes = 1U << 20;
+constexpr std::array<const char*, kFamilies> kFamilyNames = {"default", "records", "latest"};
+
+Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
+std::string_view view(const Slice& bytes) { return {bytes.data(), bytes.size()}; }
+
+core::Error to_error(const Status& status) {
+    if (status.IsNoSpace()) return {Fault::full, "the log's disk is full: " + status.ToString()};
+    if (status.IsCorruption()) return {Fault::corrupt, "the log is damaged: " + status.ToString()};
+    if (status.IsNotFound()) return {Fault::not_found, status.ToString()};
+    return {Fault::unavailable, "the log cannot use its disk: " + status.ToString()};
+}
+
+rocksdb::DBOptions db_options(const EmbeddedConfig& config) {
+    rocksdb::DBOptions options;
+    options.create_if_missing = true;
+    options.create_missing_column_families = true;
+    options.db_write_buffer_size = config.write_buffer_bytes;
+    options.max_total_wal_size = kWalBytesMax;
+    options.max_background_jobs = 2;
+    options.bytes_per_sync = 1U << 20;
+    options.allow_concurrent_memtable_write = false;  // one thread writes, the cleaner seldom
+    options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+    // A WAL file that went missing or lost its synced end must not pass for a short one.
+    options.track_and_verify_wals_in_manifest = true;
+    options.info_log = make_rocksdb_logger();
+    options.stats_dump_period_sec = 0;
+    options.stats_persist_period_sec = 0;
+    return options;
+}
+
+std::vector<rocksdb::ColumnFamilyDescriptor> families(const EmbeddedConfig& config) {
+    const auto cache = rocksdb::NewLRUCache(config.cache_bytes);
+    rocksdb::BlockBasedTableOptions table;
+    table.block_cache = cache;
+    table.block_size = 16U << 10;
+    table.format_version = 5;
+
+    rocksdb::ColumnFamilyOptions meta;
+    meta.write_buffer_size = 1U << 20;
+    meta.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+
+    rocksdb::ColumnFamilyOptions records;
+    records.write_buffer_size = config.write_buffer_bytes / 2;
+    records.max_write_buffer_number = 3;
+    records.compression = rocksdb::kLZ4Compression;
+    records.table_properties_collector_factories.push_back(
+        rocksdb::NewCompactOnDeletionCollectorFactory(kDeletionWindow, kDeletionTrigger));
+    records.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+
+    rocksdb::ColumnFamilyOptions latest;
+    latest.write_buffer_size = config.write_buffer_bytes / 4;
+    latest.table_properties_collector_factories.push_back(
+        rocksdb::NewCompactOnDeletionCollectorFactory(kDeletionWindow, kDeletionTrigger));
+    // Most keys that the cleaner asks for are not there.
+    table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+    latest.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+
+    return {{kFamilyNames[0], meta}, {kFamilyNames[1], records}, {kFamilyNames[2], latest}};
+}
+
+/// The process that holds the lock, if the system tells (not for one's own).
+std::string holder_of(const std::filesystem::path& directory) {
+    const int file = ::open((directory / "LOCK").c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0) return "";
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    const bool told = fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    ::close(file);
+    return told ? " (pid " + std::to_string(lock.l_pid) + ")" : "";
+}
+
+[[noreturn]] void refuse(const std::filesystem::path& directory, const Status& status) {
+    const auto text = status.ToString();
+    if (status.IsIOError() && text.find("lock ") != std::string::npos) {
+        throw std::runtime_error("the log directory " + directory.string() +
+                                 " is in use by another process" + holder_of(directory));
+    }
+    if (status.IsCorruption()) {
+        throw std::runtime_error("the log in " + directory.string() + " is damaged: " + text);
+    }
+    throw std::runtime_error("cannot open the log in " + directory.string() + ": " + text);
+}
+
+void make_directory(const std::filesystem::path& directory) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    if (fs::create_directories(directory, error)) {
+        fs::permissions(directory, fs::perms::owner_all, error);
+    }
+    if (!error && !fs::is_directory(directory)) {
+        error = std::make_error_code(std::errc::not_a_directory);
+    }
+    if (!error && access(directory.c_str(), R_OK | W_OK | X_OK) != 0) {
+        error = std::error_code(errno, std::generic_category());
+    }
+    if (error) {
+        throw std::runtime_error("cannot write to the log directory " + directory.string() + ": " +
+                                 error.message());
+    }
+    // RocksDB would take a directory without CURRENT for a new one and begin from nothing.
+    bool current = false;
+    bool data = false;
+    for (const auto& entry : fs::directory_iterator(directory)) {
+        const auto name = entry.path().filename().string();
+        current |= name == "CURRENT";
+        data |= name.starts_with("MANIFEST-") || name.ends_with(".sst");
+    }
+    if (data && !current) {
+        throw std::runtime_error("the log in " + directory.string() +
+                                 " is damaged: its file CURRENT is missing");
+    }
+}
+
+}  // namespace
+
+void Batch::put(Family family, std::string_view key, std::string_view value) {
+    batch_.Put((*handles_)[static_cast<std::size_t>(family)], slice(key), slice(value));
+}
+
+void Batch::put(Family family, std::string_view key, std::string_view head, std::string_view tail) {
+    const Slice key_part = slice(key);
+    const std::array<Slice, 2> value_parts{slice(head), slice(tail)};
+    batch_.Put((*handles_)[static_cast<std::size_t>(family)], rocksdb::SliceParts(&key_part, 1),
+               rocksdb::SliceParts(value_parts.data(), 2));
+}
+
+void Batch::erase(Family family, std::string_view key) {
+    batch_.Delete((*handles_)[static_cast<std::size_t>(family)], slice(key));
+}
+
+void Batch::erase_range(Family family, std::string_view from, std::string_view to) {
+    batch_.DeleteRange((*handles_)[static_cast<std::size_t>(family)], slice(from), slice(to));
+}
+
+Storage::Storage(const EmbeddedConfig& config) : config_(config) {
+    make_directory(config_.directory);
+    const auto status = open();
+    if (!status.ok()) refuse(config_.directory, status);
+}
+
+Storage::~Storage() { close(); }
+
+Status Storage::open() {
+    rocksdb::DB* db = nullptr;
+    std::vector<rocksdb::ColumnFamilyHandle*> handles;
+    const auto status = rocksdb::DB::Open(db_options(config_), config_.directory.string(),
+                                          families(config_), &handles, &db);
+    if (!status.ok()) return status;
+    db_.reset(db);
+    std::copy(handles.begin(), handles.end(), handles_.begin());
+    return status;
+}
+
+void Storage::close() {
+    if (!db_) return;
+    for (auto*& handle : handles_) {
+        db_->DestroyColumnFamilyHandle(handle);
+        handle = nullptr;
+    }
+    const auto status = db_->Close();
+    if (!status.ok()) core::log_warn("log", "close_failed", {{"error", status.ToString()}});
+    db_.reset();
+}
+
+Result<void> Storage::write(Batch& batch, bool sync, const std::function<void(Batch&)>& fill) {
+    const std::shared_lock lock{mutex_};
+    if (!db_) return core::fail(Fault::unavailable, "the log is not open");
+    batch.batch_.Clear();
+    batch.handles_ = &handles_;
+    batch.require_sync_ = false;
+    fill(batch);
+    rocksdb::WriteOptions options;
+    options.sync = sync || batch.require_sync_;
+    const auto status = db_->Write(options, &batch.batch_);
+    if (!status.ok()) return core::fail(to_error(status));
+    resumed_ = false;
+    return {};
+}
+
+Result<void> Storage::sync() {
+    const std::shared_lock lock{mutex_};
+    if (!db_) return core::fail(Fault::unavailable, "the log is not open");
+    const auto status = db_->SyncWAL();
+    if (!status.ok()) return core::fail(to_error(status));
+    return {};
+}
+
+bool Storage::recover() {
+    // Closing a log that then cannot be opened would take the readers' history away as well.
+    if (!disk_takes_writes()) return false;
+    if (db_ && !resumed_) {
+        const auto status = db_->Resume();
+        core::log_info("log", "resume", {{"status", status.ToString()}});
+        resumed_ = true;
+        if (status.ok()) return true;
+    }
+    const std::unique_lock lock{mutex_};
+    close();
+    const auto status = open();
+    core::log_info("log", "reopen", {{"status", status.ToString()}});
+    resumed_ = false;
+    return status.ok();
+}
+
+bool Storage::disk_takes_writes() const {
+    const auto path = config_.directory / "probe";
+    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file < 0) return false;
+    const std::string filler(kProbeBytes, '\0');
+    const bool taken =
+        ::write(file, filler.data(), filler.size()) == static_cast<ssize_t>(filler.size()) &&
+        fdatasync(file) == 0;
+    ::close(file);
+    ::unlink(path.c_str());
+    return taken;
+}
+
+Result<std::string> Storage::get(Family family, std::string_view key) const {
+    const std::shared_lock lock{mutex_};
+    if (!db_) return core::fail(Fault::unavailable, "the log is not open");
+    std::string value;
+    const auto status = db_->Get({}, handle(family), slice(key), &value);
+    if (!status.ok()) return core::fail(to_error(status));
+    return value;
+}
+
+Result<void> Storage::scan(Family family, std::string_view from, std::string_view to,
+                           const Pair& each) const {
+    const std::shared_lock lock{mutex_};
+    if (!db_) return core::fail(Fault::unavailable, "the log is not open");
+    const Slice bound = slice(to);
+    rocksdb::ReadOptions options;
+    options.iterate_upper_bound = &bound;
+    options.fill_cache = false;  // read once, in order: it would only push others out
+    const std::unique_ptr<rocksdb::Iterator> at{db_->NewIterator(options, handle(family))};
+    for (at->Seek(slice(from)); at->Valid(); at->Next()) {
+        if (!each(view(at->key()), view(at->value()))) break;
+    }
+    if (!at->status().ok()) return core::fail(to_error(at->status()));
+    return {};
+}
+
+Result<void> Storage::last(Family family, std::string_view from, std::string_view to,
+                           const Pair& each) const {
+    const std::shared_lock lock{mutex_};
+    if (!db_) return core::fail(Fault::unavailable, "the log is not open");
+    const Slice bound = slice(to);
+    rocksdb::ReadOptions options;
+    options.iterate_upper_bound = &bound;
+    const std::unique_ptr<rocksdb::Iterator> at{db_->NewIterator(options, handle(family))};
+    at->SeekToLast();
+    if (at->Valid() && view(at->key()) >= from) each(view(at->key()), view(at->value()));
+    if (!at->status().ok()) return core::fail(to_error(at->status()));
+    return {};
+}
+
+}  // namespace beckon::log::embedded

@@ -1,0 +1,91 @@
+#pragma once
+
+#include "core/result.hpp"
+#include "log/embedded/embedded_log.hpp"
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+
+#include <rocksdb/db.h>
+#include <rocksdb/write_batch.h>
+
+namespace beckon::log::embedded {
+
+/// The families of the embedded log's RocksDB.
+///   meta     layout, reserved blocks, log starts, cleaner positions, group offsets (meta_keys.hpp)
+///   records  every record (record_format.hpp); one put each, never written twice
+///   latest   of compacted topics, as far as the cleaner came: partition ‖ record key → offset
+enum class Family : std::uint8_t { meta, records, latest };
+inline constexpr std::size_t kFamilies = 3;
+
+/// What goes to disk as a whole or not at all. Kept by its thread and used again, so that its
+/// buffer stays.
+class Batch {
+public:
+    void put(Family family, std::string_view key, std::string_view value);
+    /// The value in two parts.
+    void put(Family family, std::string_view key, std::string_view head, std::string_view tail);
+    void erase(Family family, std::string_view key);
+    /// [from, to)
+    void erase_range(Family family, std::string_view from, std::string_view to);
+    /// This batch is synced whatever the caller of write() wanted.
+    void require_sync() { require_sync_ = true; }
+
+private:
+    friend class Storage;
+    rocksdb::WriteBatch batch_;
+    const std::array<rocksdb::ColumnFamilyHandle*, kFamilies>* handles_ = nullptr;
+    bool require_sync_ = false;
+};
+
+/// The RocksDB under the log and what can go wrong with it: somebody else has it, it is damaged,
+/// the disk is full. Thread-safe.
+class Storage {
+public:
+    /// Throws std::runtime_error with one line that names the directory.
+    explicit Storage(const EmbeddedConfig& config);
+    ~Storage();
+    Storage(const Storage&) = delete;
+    Storage& operator=(const Storage&) = delete;
+
+    /// Empties `batch`, has it filled, and writes it. `sync`: returns only when it is on disk.
+    /// Errors: full (no space), unavailable; after one nothing can be written until recover().
+    core::Result<void> write(Batch& batch, bool sync, const std::function<void(Batch&)>& fill);
+    /// What was written so far is on disk.
+    core::Result<void> sync();
+
+    /// After a failed write: true if it can be written again. Tries RocksDB's own way first and, if
+    /// that does not help, closes and opens it as a restart would. One thread (the writer's).
+    bool recover();
+
+    core::Result<std::string> get(Family family, std::string_view key) const;
+
+    /// Calls `each` with the pairs in [from, to) until it returns false. Keep it short: recover()
+    /// waits for it. Errors: unavailable, corrupt.
+    using Pair = std::function<bool(std::string_view key, std::string_view value)>;
+    core::Result<void> scan(Family family, std::string_view from, std::string_view to,
+                            const Pair& each) const;
+    /// The last pair in [from, to), if there is one.
+    core::Result<void> last(Family family, std::string_view from, std::string_view to,
+                            const Pair& each) const;
+
+private:
+    rocksdb::Status open();
+    void close();
+    bool disk_takes_writes() const;
+    rocksdb::ColumnFamilyHandle* handle(Family family) const {
+        return handles_[static_cast<std::size_t>(family)];
+    }
+
+    const EmbeddedConfig config_;
+    mutable std::shared_mutex mutex_;  ///< exclusive while closing and opening
+    std::unique_ptr<rocksdb::DB> db_;
+    std::array<rocksdb::ColumnFamilyHandle*, kFamilies> handles_{};
+    bool resumed_ = false;  ///< RocksDB's own way was tried since the last write that worked
+};
+
+}  // namespace beckon::log::embedded

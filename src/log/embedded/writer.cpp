@@ -1,0 +1,273 @@
+#include "log/embedded/writer.hpp"
+
+#include "core/logger.hpp"
+#include "log/embedded/meta_keys.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <pthread.h>
+
+namespace beckon::log::embedded {
+
+using core::Error;
+using core::Fault;
+using core::Result;
+
+namespace {
+
+/// Limits of one batch, so that one sync does not keep the first record waiting for long, and a
+/// reader that stands on a chunk holds little memory.
+constexpr std::size_t kBatchRecordsMax = 4'096;
+constexpr std::size_t kBatchBytesMax = 1U << 20;
+constexpr std::size_t kMetaWritesMax = 1'000;
+constexpr core::Duration kRetryAfter = std::chrono::milliseconds{200};
+
+}  // namespace
+
+Writer::Writer(const EmbeddedConfig& config, Storage& storage, Partitions& partitions)
+    : config_(config), storage_(storage), partitions_(partitions) {
+    if (config_.sync == Sync::interval) {
+        sync_thread_ = std::jthread{[this](const std::stop_token& stop) { sync_regularly(stop); }};
+        pthread_setname_np(sync_thread_.native_handle(), "log-sync");
+    }
+    thread_ = std::thread{[this] { run(); }};
+    pthread_setname_np(thread_.native_handle(), "log-writer");
+}
+
+Writer::~Writer() { stop(); }
+
+void Writer::submit(Publish publish) {
+    bool first = false;
+    {
+        const std::scoped_lock lock{mutex_};
+        first = queue_.publishes.empty() && queue_.meta.empty();
+        queue_.publishes.push_back(std::move(publish));
+    }
+    if (first) wake_.notify_one();
+}
+
+bool Writer::submit(MetaWrite write) {
+    {
+        const std::scoped_lock lock{mutex_};
+        if (queue_.meta.size() >= kMetaWritesMax) return false;
+        queue_.meta.push_back(std::move(write));
+    }
+    wake_.notify_one();
+    return true;
+}
+
+void Writer::stop() {
+    {
+        const std::scoped_lock lock{mutex_};
+        if (std::exchange(stopping_, true)) return;
+    }
+    wake_.notify_one();
+    thread_.join();
+    if (sync_thread_.joinable()) {
+        sync_thread_.request_stop();
+        sync_thread_.join();
+    }
+    if (!failure_) mark_clean();
+}
+
+void Writer::run() {
+    Work work;
+    while (wait_for_work(work)) handle(work);
+}
+
+/// False when stopping and nothing is left.
+bool Writer::wait_for_work(Work& work) {
+    work.publishes.clear();
+    work.meta.clear();
+    std::unique_lock lock{mutex_};
+    const auto something = [this] {
+        return stopping_ || !queue_.publishes.empty() || !queue_.meta.empty();
+    };
+    if (!failure_) {
+        wake_.wait(lock, something);
+    } else if (!wake_.wait_for(lock, kRetryAfter, something)) {
+        return true;  // nothing to write, but a log to bring back
+    }
+    std::swap(work.publishes, queue_.publishes);
+    std::swap(work.meta, queue_.meta);
+    return !stopping_ || !work.publishes.empty() || !work.meta.empty();
+}
+
+void Writer::handle(Work& work) {
+    const std::span publishes{work.publishes};
+    std::span<const MetaWrite> meta{work.meta};
+    std::size_t done = 0;
+    do {
+        std::size_t count = 0;
+        std::size_t bytes = 0;
+        while (done + count < publishes.size() && count < kBatchRecordsMax &&
+               (count == 0 || bytes < kBatchBytesMax)) {
+            bytes += publishes[done + count].body.size();
+            ++count;
+        }
+        const auto slice = publishes.subspan(done, count);
+        const auto written = write(slice, meta);
+        for (const auto& m : meta) m.done(written);
+        meta = {};
+        answer(slice, written);
+        done += count;
+    } while (done < publishes.size());
+}
+
+Result<void> Writer::write(std::span<Publish> publishes, std::span<const MetaWrite> meta) {
+    if (const auto ready = ready_to_write(); !ready) return ready;
+    appended_.clear();
+    const auto written = storage_.write(batch_, config_.sync == Sync::always,
+                                        [&](Batch& batch) { fill(batch, publishes, meta); });
+    if (!written) {
+        failed(written.error());
+        return written;
+    }
+    succeeded(publishes);
+    return {};
+}
+
+/// After a failure: whether to try again. In between everybody is refused at once, so that a
+/// publish is answered in bounded time.
+Result<void> Writer::ready_to_write() {
+    if (!failure_) return {};
+    const auto now = config_.clock->mono();
+    if (now >= retry_at_ && storage_.recover()) return {};
+    if (now >= retry_at_) retry_at_ = config_.clock->mono() + kRetryAfter;
+    return core::fail(*failure_);
+}
+
+void Writer::fill(Batch& batch, std::span<const Publish> publishes,
+                  std::span<const MetaWrite> meta) {
+    for (auto* partition : voided_) {
+        batch.erase_range(Family::records, record_key(partition->where(), partition->void_from),
+                          record_key(partition->where(), partition->next_offset));
+    }
+    const auto now = config_.clock->wall();
+    for (const auto& publish : publishes) put(batch, publish, now);
+    for (const auto& write : meta) {
+        for (const auto& [key, value] : write.pairs) batch.put(Family::meta, key, value);
+    }
+}
+
+void Writer::put(Batch& batch, const Publish& publish, core::Timestamp now) {
+    auto& partition = *publish.where;
+    if (partition.next_offset == partition.reserved_end) {
+        // Synced with the record itself: nobody can have seen an offset of a block that a power
+        // loss takes back.
+        partition.reserved_end += kBlock;
+        batch.put(Family::meta, meta::key(meta::kBlock, partition.where()),
+                  meta::number(partition.reserved_end));
+        batch.require_sync();
+    }
+    partition.newest = std::max(partition.newest, now);
+    const Appended appended{partition.next_offset++, partition.newest};
+    batch.put(Family::records, record_key(partition.where(), appended.offset),
+              encode_time(appended.time), publish.body);
+    appended_.push_back(appended);
+    if (!partition.filling) {
+        partition.filling = std::make_shared<Chunk>();
+        touched_.push_back(&partition);
+    }
+}
+
+void Writer::succeeded(std::span<Publish> publishes) {
+    if (failure_) core::log_info("log", "writing_again");
+    const bool came_back = failure_.has_value();
+    failure_.reset();
+    for (auto* partition : voided_) partition->void_from = -1;
+    voided_.clear();
+    for (std::size_t i = 0; i < publishes.size(); ++i) {
+        auto& publish = publishes[i];
+        publish.where->filling->add(appended_[i].offset, appended_[i].time,
+                                    std::move(publish.body));
+    }
+    show_written();
+    if (config_.sync == Sync::interval) dirty_.store(true, std::memory_order_relaxed);
+    if (!came_back) return;
+    for (auto* partition : partitions_.in_use()) partition->wake_readers();
+}
+
+void Writer::show_written() {
+    for (auto* partition : touched_) {
+        ChunkPtr chunk = std::exchange(partition->filling, nullptr);
+        tail_.emplace_back(partition, chunk->bytes);
+        tail_bytes_ += chunk->bytes;
+        partition->show(std::move(chunk), partition->next_offset);
+    }
+    touched_.clear();
+    trim_tail();
+}
+
+void Writer::trim_tail() {
+    while (tail_bytes_ > config_.tail_bytes && !tail_.empty()) {
+        const auto [partition, bytes] = tail_.front();
+        tail_.pop_front();
+        tail_bytes_ -= bytes;
+        partition->evict_oldest();
+    }
+}
+
+/// What the batch left on disk is unknown. Nobody saw its offsets and nobody may see them later
+/// under other records, or come back: the partitions go on at a new block, and the next batch
+/// erases what may be there.
+void Writer::failed(const Error& error) {
+    if (!failure_) {
+        core::log_error("log", "write_failed",
+                        {{"fault", core::to_string(error.fault)}, {"error", error.message}});
+    }
+    failure_ = error;
+    if (error.fault == Fault::corrupt) failure_->fault = Fault::unavailable;
+    retry_at_ = config_.clock->mono() + kRetryAfter;
+    for (auto* partition : touched_) {
+        partition->filling.reset();
+        if (partition->void_from < 0) {
+            partition->void_from = partition->ends().end;
+            voided_.push_back(partition);
+        }
+        partition->next_offset = partition->reserved_end;
+    }
+    touched_.clear();
+}
+
+void Writer::answer(std::span<const Publish> publishes, const Result<void>& written) {
+    for (std::size_t i = 0; i < publishes.size(); ++i) {
+        auto& inbox = *publishes[i].inbox;
+        if (inbox.staged.empty()) answered_.push_back(&inbox);
+        if (written) {
+            inbox.staged.emplace_back(appended_[i]);
+        } else {
+            inbox.staged.emplace_back(core::fail(*failure_));
+        }
+    }
+    for (auto* inbox : answered_) inbox->send_staged();
+    answered_.clear();
+}
+
+void Writer::mark_clean() {
+    const auto written = storage_.write(batch_, true, [this](Batch& batch) {
+        batch.put(Family::meta, meta::kClean, "1");
+        for (const auto* partition : partitions_.in_use()) {
+            if (partition->reserved_end == 0) continue;
+            batch.put(Family::meta, meta::key(meta::kEnd, partition->where()),
+                      meta::number(partition->next_offset));
+        }
+    });
+    if (!written) {
+        core::log_warn("log", "not_stopped_cleanly", {{"error", written.error().message}});
+    }
+}
+
+void Writer::sync_regularly(const std::stop_token& stop) {
+    std::unique_lock lock{sync_mutex_};
+    while (!stop.stop_requested()) {
+        sync_wake_.wait_for(lock, stop, config_.sync_interval, [] { return false; });
+        if (!dirty_.exchange(false, std::memory_order_relaxed)) continue;
+        const auto synced = storage_.sync();
+        // RocksDB remembers the failure and refuses the next write, which starts the recovery.
+        if (!synced) core::log_warn("log", "sync_failed", {{"error", synced.error().message}});
+    }
+}
+
+}  // namespace beckon::log::embedded

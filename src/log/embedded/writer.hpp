@@ -1,0 +1,100 @@
+#pragma once
+
+#include "log/embedded/inbox.hpp"
+#include "log/embedded/partitions.hpp"
+#include "log/embedded/storage.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace beckon::log::embedded {
+
+/// Offsets are reserved in synced blocks of so many: what an unclean stop costs in offsets.
+inline constexpr core::Offset kBlock = 65'536;
+
+/// The one thread that appends ("log-writer"). It takes all that is queued, stamps append times,
+/// gives offsets, writes one batch, syncs if `always` says so, and only then answers and shows the
+/// records to readers. With `interval` a second thread ("log-sync") syncs behind it.
+class Writer {
+public:
+    Writer(const EmbeddedConfig& config, Storage& storage, Partitions& partitions);
+    /// Writes what is queued, then stops.
+    ~Writer();
+    Writer(const Writer&) = delete;
+    Writer& operator=(const Writer&) = delete;
+
+    struct Publish {
+        Partition* where;
+        std::string body;
+        std::shared_ptr<Inbox> inbox;
+    };
+    /// Any thread. The queue is bounded by the publishers, each by its `waiting_max`.
+    void submit(Publish publish);
+
+    /// A write to `meta` that goes with the next batch; `done` runs on the writer's thread and
+    /// only posts. False if too many wait.
+    struct MetaWrite {
+        std::vector<std::pair<std::string, std::string>> pairs;
+        std::function<void(const core::Result<void>&)> done;
+    };
+    bool submit(MetaWrite write);
+
+    /// Writes what is queued and marks the log as cleanly stopped. Nothing may be submitted
+    /// afterwards.
+    void stop();
+
+private:
+    struct Work {
+        std::vector<Publish> publishes;
+        std::vector<MetaWrite> meta;
+    };
+
+    void run();
+    bool wait_for_work(Work& work);
+    void handle(Work& work);
+    core::Result<void> write(std::span<Publish> publishes, std::span<const MetaWrite> meta);
+    core::Result<void> ready_to_write();
+    void fill(Batch& batch, std::span<const Publish> publishes, std::span<const MetaWrite> meta);
+    void put(Batch& batch, const Publish& publish, core::Timestamp now);
+    void succeeded(std::span<Publish> publishes);
+    void failed(const core::Error& error);
+    void show_written();
+    void trim_tail();
+    void answer(std::span<const Publish> publishes, const core::Result<void>& written);
+    void mark_clean();
+    void sync_regularly(const std::stop_token& stop);
+
+    const EmbeddedConfig config_;
+    Storage& storage_;
+    Partitions& partitions_;
+
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    Work queue_;
+    bool stopping_ = false;
+
+    // Of the writer's thread.
+    Batch batch_;
+    std::vector<Appended> appended_;   ///< beside the publishes of the batch being written
+    std::vector<Partition*> touched_;  ///< with records in the batch being written
+    std::vector<Partition*> voided_;   ///< that have a void_from
+    std::vector<Inbox*> answered_;
+    std::deque<std::pair<Partition*, std::size_t>> tail_;  ///< chunks in memory, oldest first
+    std::size_t tail_bytes_ = 0;
+    std::optional<core::Error> failure_;  ///< of the last write; writing is tried again from
+    core::MonoTime retry_at_{};           ///< this moment on
+
+    std::atomic<bool> dirty_ = false;  ///< written and not synced (`interval`)
+    std::mutex sync_mutex_;
+    std::condition_variable_any sync_wake_;
+    std::jthread sync_thread_;
+    std::thread thread_;
+};
+
+}  // namespace beckon::log::embedded
