@@ -44,7 +44,7 @@ const Debt* DebtTable::find(const core::MessageKey& key) const {
 
 void DebtTable::add(const Debt& debt) {
     debts_[debt.key].debt = debt;
-    unwritten_.push_back(debt.key);
+    unwritten_.insert(debt.key);
     if (too_many_new_) return;
     new_.push_back(debt.key);
     if (new_.size() <= kNewMax) return;
@@ -57,6 +57,7 @@ bool DebtTable::pay(const core::MessageKey& key) {
     if (it == debts_.end()) return false;
     if (it->second.in_table) erased_.emplace_back(it->second.debt.uaid, key);
     debts_.erase(it);
+    unwritten_.erase(key);
     return true;
 }
 
@@ -88,11 +89,10 @@ void DebtTable::write_to(rocksdb::WriteBatch& batch) const {
     }
     std::string value;
     for (const auto& key : unwritten_) {
-        const Debt* debt = find(key);
-        if (!debt) continue;
+        const Debt& debt = debts_.at(key).debt;
         value.clear();
-        append_debt(value, *debt);
-        batch.Put(family_.get(), slice(key_row_key(partition_, debt->uaid, key).view()),
+        append_debt(value, debt);
+        batch.Put(family_.get(), slice(key_row_key(partition_, debt.uaid, key).view()),
                   slice(value));
     }
 }
@@ -104,10 +104,7 @@ void DebtTable::committed() {
 }
 
 void DebtTable::suspect() {
-    for (const auto& key : unwritten_) {
-        const auto it = debts_.find(key);
-        if (it != debts_.end()) it->second.in_table = true;
-    }
+    for (const auto& key : unwritten_) debts_.at(key).in_table = true;
 }
 
 void DebtTable::reset() {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -54,7 +55,7 @@ private:
     std::unordered_map<core::MessageKey, Entry> debts_;
     std::vector<core::MessageKey> new_;        ///< since take_new(), paid ones included
     bool too_many_new_ = false;                ///< new_ was dropped: take_new() gives all
-    std::vector<core::MessageKey> unwritten_;  ///< since the last commit, paid ones included
+    std::unordered_set<core::MessageKey> unwritten_;  ///< since the last commit, unpaid
     std::vector<std::pair<core::Uaid, core::MessageKey>> erased_;  ///< in the table, paid by now
 };
 

@@ -1,6 +1,8 @@
 #include "store/edge_store.hpp"
 
-#include "store/log_of_one_partition.hpp"
+#include "store/edge_fixture.hpp"
+
+#include <string>
 
 #include <catch2/catch.hpp>
 
@@ -9,28 +11,509 @@ namespace beckon::store {
 using namespace test;
 using core::FinishReason;
 
+// --- a message's life
+
 TEST_CASE("a message waits until it is acknowledged", "[store]") {
     EdgeFixture f;
     CHECK(f.put(1, "m1") == PutOutcome::pending);
     CHECK(f.drain() == "m1");
-    CHECK(f.part().owe(f.uaid, key_of("m1"), FinishReason::acked));
+    CHECK(f.owe("m1", FinishReason::acked));
     CHECK(f.drain().empty());
     CHECK(f.owed() == "m1:acked");
     CHECK(f.finish("m1"));
     CHECK(f.owed().empty());
 }
 
+TEST_CASE("a message keeps all that its client is told", "[store]") {
+    EdgeFixture f;
+    auto event = accepted(f.uaid, "m1", {.ttl_s = 60, .channel = "c9", .topic = "news"});
+    event.encoding = "aesgcm";
+    event.encryption = "salt=x";
+    event.crypto_key = "dh=y";
+    event.reliability_id = "r1";
+    const std::string body("\0\xff raw", 6);
+    event.body = body;
+    f.part().put(7, at(7), event, nullptr);
+    if (GENERATE(false, true)) f.commit();  // the same from memory and from the disk
+
+    DrainCursor cursor{.until = 8};
+    std::size_t seen = 0;
+    f.part().read_pending(f.uaid, cursor, 10, at(8), [&](const MessageView& m) {
+        ++seen;
+        CHECK(m.offset == 7);
+        CHECK(m.appended == at(7));
+        CHECK(m.expiry == at(67));
+        CHECK(m.key == key_of("m1"));
+        CHECK(m.channel == channel_of("c9"));
+        CHECK(m.message_id == "m1");
+        CHECK(m.topic == "news");
+        CHECK(m.encoding == "aesgcm");
+        CHECK(m.encryption == "salt=x");
+        CHECK(m.crypto_key == "dh=y");
+        CHECK(m.reliability_id == "r1");
+        CHECK(m.body == body);
+    });
+    CHECK(seen == 1);
+}
+
+TEST_CASE("a message without optional parts comes back without them", "[store]") {
+    EdgeFixture f;
+    f.put(1, "m1", {.body = ""});
+    f.commit();
+    DrainCursor cursor{.until = 2};
+    f.part().read_pending(f.uaid, cursor, 10, at(2), [&](const MessageView& m) {
+        CHECK_FALSE(m.topic);
+        CHECK_FALSE(m.encoding);
+        CHECK_FALSE(m.reliability_id);
+        CHECK(m.body.empty());
+    });
+}
+
+TEST_CASE("an ack erases exactly one message", "[store]") {
+    EdgeFixture f;
+    for (const auto* name : {"m1", "m2", "m3"}) f.put(name[1] - '0', name);
+    if (GENERATE(false, true)) f.commit();
+    CHECK(f.owe("m2"));
+    CHECK(f.drain() == "m1 m3");
+    f.commit();
+    CHECK(f.drain() == "m1 m3");
+}
+
+TEST_CASE("an ack counts once, and only for what waits", "[store]") {
+    EdgeFixture f;
+    f.put(1, "m1");
+    CHECK_FALSE(f.owe("m2"));
+    CHECK(f.owe("m1"));
+    CHECK_FALSE(f.owe("m1"));
+    CHECK(f.finish("m1"));
+    CHECK_FALSE(f.owe("m1"));
+}
+
+TEST_CASE("an ack of one client does not touch another's message", "[store]") {
+    EdgeFixture f;
+    f.put(1, "m1");
+    CHECK_FALSE(f.part().owe(uaid_of("client-2"), key_of("m1"), FinishReason::acked));
+    CHECK(f.drain() == "m1");
+}
+
+TEST_CASE("a tombstone of somebody else ends a message that still waits", "[store]") {
+    EdgeFixture f;
+    f.put(1, "m1");
+    if (GENERATE(false, true)) f.commit();
+    CHECK(f.finish("m1"));
+    CHECK(f.drain().empty());
+    CHECK(f.owed().empty());
+    CHECK(f.finish("m1"));  // repeated: still known
+}
+
+TEST_CASE("what is folded twice changes nothing", "[store]") {
+    EdgeFixture f;
+    f.put(1, "m1");
+    f.put(2, "m2");
+    f.owe("m2");
+    SECTION("by its key") {}
+    SECTION("by its key, from the disk") { f.commit(); }
+    SECTION("by its offset") {
+        f.part().advance(Source::notifications, 3, std::nullopt);
+        f.commit();
+        f.reopen();
+    }
+    CHECK(f.put(1, "m1") == PutOutcome::repeated);
+    CHECK(f.put(2, "m2") == PutOutcome::repeated);
+    CHECK(f.drain() == "m1");
+    CHECK(f.owed() == "m2:acked");
+}
+
+// --- tombstones that come first
+
+TEST_CASE("a put after its tombstone does not rise: its tombstone is owed again", "[store]") {
+    EdgeFixture f;
+    SECTION("the put was never seen before") { CHECK_FALSE(f.finish("m1", 1)); }
+    SECTION("the same, after a restart") {
+        CHECK_FALSE(f.finish("m1", 1));
+        f.commit();
+        f.reopen();
+    }
+    SECTION("it was seen, and finished by its reader") {
+        f.put(0, "m1");
+        f.owe("m1");
+        f.finish("m1", 1);
+    }
+    CHECK(f.put(5, "m1") == PutOutcome::finished);
+    CHECK(f.drain().empty());
+    CHECK(f.owed() == "m1:dropped");
+    CHECK(f.put(5, "m1") == PutOutcome::repeated);
+    CHECK(f.finish("m1", 6));
+    CHECK(f.owed().empty());
+}
+
+TEST_CASE("a tombstone is remembered for ten minutes of the log's time", "[store]") {
+    EdgeFixture f;
+    f.finish("m1", 0);
+    f.finish("m2", 0);
+    CHECK(f.put(599, "m1") == PutOutcome::finished);
+    CHECK(f.put(600, "m2") == PutOutcome::pending);
+    CHECK(f.drain(601) == "m2");
+    CHECK(f.finish("m2", 602));
+    CHECK(f.drain(603).empty());
+}
+
+TEST_CASE("a put that repeats one whose tombstone is owed is owed again", "[store]") {
+    EdgeFixture f;
+    f.put(1, "m1");
+    f.owe("m1");
+    CHECK(f.put(4, "m1") == PutOutcome::finished);
+    CHECK(f.owed() == "m1:dropped");
+}
+
+// --- TTL
+
+TEST_CASE("TTL 0 is never stored: its tombstone is owed at once", "[store]") {
+    EdgeFixture f;
+    CHECK(f.put(1, "m1", {.ttl_s = 0}) == PutOutcome::ttl_zero);
+    CHECK(f.drain().empty());
+    CHECK(f.owed() == "m1:expired");
+    CHECK(f.put(1, "m1", {.ttl_s = 0}) == PutOutcome::repeated);
+    f.commit();
+    f.reopen();
+    CHECK(f.owed() == "m1:expired");
+    CHECK_FALSE(f.owe("m1"));
+    CHECK(f.finish("m1"));
+    CHECK(f.owed().empty());
+}
+
+TEST_CASE("a message expires at append time plus TTL, and is owed when a drain meets it",
+          "[store]") {
+    EdgeFixture f;
+    f.put(1, "m1", {.ttl_s = 10});
+    f.put(2, "m2", {.ttl_s = 100});
+    if (GENERATE(false, true)) f.commit();
+    CHECK(f.drain(10) == "m1 m2");
+    CHECK(f.drain(11) == "m2");
+    CHECK(f.owed() == "m1:expired");
+    CHECK(f.part().pending_count(f.uaid) == 1);
+}
+
+TEST_CASE("no message waits longer than the bound on families allows", "[store]") {
+    EdgeFixture f;
+    f.put(1, "m1", {.ttl_s = 4'000'000'000});
+    constexpr std::int64_t kYearS = 366 * 86'400;
+    CHECK(f.drain(kYearS) == "m1");
+    CHECK(f.drain(kYearS + 1).empty());
+}
+
+// --- Topics
+
+TEST_CASE("a newer message of the same channel and Topic replaces the older", "[store]") {
+    EdgeFixture f;
+    f.put(1, "old", {.topic = "t"});
+    const bool committed = GENERATE(false, true);
+    if (committed) f.commit();
+    CHECK(f.put(2, "new", {.topic = "t"}) == PutOutcome::pending);
+    CHECK(f.replaced() == "old");
+    if (committed) f.commit();
+    CHECK(f.drain() == "new");
+    CHECK(f.owed() == "old:replaced");
+}
+
+TEST_CASE("another channel or another Topic replaces nothing", "[store]") {
+    EdgeFixture f;
+    f.put(1, "a", {.channel = "c1", .topic = "t"});
+    f.put(2, "b", {.channel = "c2", .topic = "t"});
+    f.put(3, "c", {.channel = "c1", .topic = "t2"});
+    f.put(4, "d", {.channel = "c1"});
+    CHECK(f.replaced().empty());
+    CHECK(f.drain() == "a b c d");
+}
+
+TEST_CASE("an ack or tombstone for the replaced message never touches its replacement", "[store]") {
+    EdgeFixture f;
+    f.put(1, "old", {.topic = "t"});
+    f.put(2, "new", {.topic = "t"});
+    if (GENERATE(false, true)) f.commit();
+    CHECK_FALSE(f.owe("old"));
+    CHECK(f.finish("old"));
+    CHECK(f.drain() == "new");
+    f.put(3, "newest", {.topic = "t"});
+    CHECK(f.replaced() == "new");
+    CHECK(f.drain() == "newest");
+}
+
+TEST_CASE("a Topic that is acknowledged is free: the next message replaces nothing", "[store]") {
+    EdgeFixture f;
+    f.put(1, "old", {.topic = "t"});
+    const bool committed = GENERATE(false, true);
+    if (committed) f.commit();
+    f.owe("old");
+    if (committed) f.commit();
+    f.put(2, "new", {.topic = "t"});
+    CHECK(f.replaced().empty());
+    CHECK(f.owed() == "old:acked");
+    CHECK(f.drain() == "new");
+}
+
+TEST_CASE("a replacement wins whatever its own life", "[store]") {
+    EdgeFixture f;
+    f.put(1, "old", {.ttl_s = 86'400, .topic = "t"});
+    SECTION("shorter") {
+        f.put(2, "new", {.ttl_s = 5, .topic = "t"});
+        CHECK(f.drain() == "");
+        CHECK(f.owed() == "old:replaced new:expired");
+    }
+    SECTION("none") {
+        CHECK(f.put(2, "new", {.ttl_s = 0, .topic = "t"}) == PutOutcome::ttl_zero);
+        CHECK(f.replaced() == "old");
+        CHECK(f.drain() == "");
+        CHECK(f.owed() == "old:replaced new:expired");
+        f.put(3, "newer", {.topic = "t"});
+        CHECK(f.replaced().empty());
+    }
+}
+
+TEST_CASE("nothing is owed for a replaced message that had expired by then", "[store]") {
+    EdgeFixture f;
+    f.put(1, "old", {.ttl_s = 5, .topic = "t"});
+    f.put(6, "new", {.topic = "t"});
+    CHECK(f.replaced() == "old");
+    CHECK(f.owed().empty());
+    CHECK(f.drain() == "new");
+}
+
+// --- drains
+
+TEST_CASE("a drain gives Topic messages first, then the others, each by offset", "[store]") {
+    EdgeFixture f;
+    f.put(1, "a");
+    f.put(2, "b", {.topic = "z"});
+    f.put(3, "c");
+    f.commit();
+    f.put(4, "d", {.topic = "a"});
+    f.put(5, "e");
+    CHECK(f.drain() == "b d a c e");
+    CHECK(f.drain(100, 1) == "b d a c e");
+}
+
+TEST_CASE("a drain ends below its `until`, whatever is folded meanwhile", "[store]") {
+    EdgeFixture f;
+    f.put(1, "a", {.topic = "x"});
+    f.put(2, "b");
+    f.put(3, "c");
+    DrainCursor cursor{.until = 3};
+    CHECK(f.read(cursor, 1) == "a");
+    f.put(4, "d", {.topic = "y"});
+    f.put(5, "e");
+    f.commit();
+    CHECK(f.read(cursor, 1) == "b done");
+    CHECK(f.read(cursor, 1) == "done");
+    DrainCursor all{.until = 6};
+    CHECK(f.read(all, 10) == "a d b c e done");
+}
+
+TEST_CASE("a drain goes on behind its cursor", "[store]") {
+    EdgeFixture f;
+    for (int i = 1; i <= 9; ++i) f.put(i, "m" + std::to_string(i));
+    f.commit();
+    DrainCursor cursor{.until = 10};
+    CHECK(f.read(cursor, 4) == "m1 m2 m3 m4");
+    f.owe("m2");
+    f.owe("m6");
+    CHECK(f.read(cursor, 4) == "m5 m7 m8 m9 done");
+}
+
+TEST_CASE("one read skips a bounded number of expired messages, and says that there is more",
+          "[store]") {
+    EdgeFixture f;
+    const int expired = static_cast<int>(PartitionStore::kSkipMax) + 5;
+    for (int i = 1; i <= expired; ++i) f.put(i, "x" + std::to_string(i), {.ttl_s = 1});
+    f.put(expired + 1, "live", {.ttl_s = 86'400});
+    f.commit();
+    DrainCursor cursor{.until = 100'000};
+    CHECK(f.read(cursor, 10, 5000).empty());
+    CHECK(f.read(cursor, 10, 5000) == "live done");
+    CHECK(f.part().debts().size() == static_cast<std::size_t>(expired));
+    CHECK(f.part().pending_count(f.uaid) == 1);
+}
+
+TEST_CASE("each client is drained for itself", "[store]") {
+    EdgeFixture f;
+    const auto other = uaid_of("client-2");
+    f.put(1, "m1");
+    f.part().put(2, at(2), accepted(other, "m2"), nullptr);
+    if (GENERATE(false, true)) f.commit();
+    CHECK(f.drain() == "m1");
+    CHECK(f.part().pending_count(other) == 1);
+    CHECK(f.part().pending_count(uaid_of("client-3")) == 0);
+}
+
+TEST_CASE("counting stops where it is told", "[store]") {
+    EdgeFixture f;
+    for (int i = 1; i <= 20; ++i) f.put(i, "m" + std::to_string(i));
+    CHECK(f.part().pending_count(f.uaid) == 20);
+    CHECK(f.part().pending_count(f.uaid, 7) == 7);
+    CHECK(f.part().pending_count(f.uaid, 0) == 0);
+}
+
+// --- debts
+
+TEST_CASE("new debts are told once, without those that are paid, in the order of their puts",
+          "[store]") {
+    EdgeFixture f;
+    f.put(1, "old", {.topic = "t"});
+    f.put(2, "b");
+    f.owe("b");
+    f.put(3, "new", {.topic = "t"});
+    f.owe("new");
+    CHECK(f.new_debts() == "old:replaced b:acked new:acked");
+    CHECK(f.new_debts().empty());
+    f.put(4, "d", {.ttl_s = 0});
+    f.put(5, "e", {.ttl_s = 0});
+    f.finish("d");
+    CHECK(f.new_debts() == "e:expired");
+    f.put(6, "f", {.ttl_s = 0});
+    CHECK(f.owed() == "old:replaced b:acked new:acked e:expired f:expired");
+    CHECK(f.new_debts().empty());  // all of them were told just now
+}
+
+TEST_CASE("debts outlive a restart and end with their tombstones", "[store]") {
+    EdgeFixture f;
+    f.put(1, "m1");
+    f.put(2, "m2");
+    f.owe("m1");
+    f.owe("m2");
+    f.commit();
+    f.reopen();
+    CHECK(f.owed() == "m1:acked m2:acked");
+    f.finish("m1");
+    f.commit();
+    f.reopen();
+    CHECK(f.owed() == "m2:acked");
+}
+
+TEST_CASE("a standby that never takes its new debts holds few of them", "[store]") {
+    EdgeFixture f;
+    for (int i = 1; i <= 20'000; ++i) f.put(i, "z" + std::to_string(i), {.ttl_s = 0});
+    for (int i = 1; i <= 19'990; ++i) f.finish("z" + std::to_string(i));
+    const auto debts = f.part().take_new_debts();
+    REQUIRE(debts.size() == 10);
+    CHECK(debts.front().put_offset == 19'991);
+    CHECK(debts.back().put_offset == 20'000);
+}
+
+// --- commits
+
 TEST_CASE("what is committed is there after a restart, offsets included", "[store]") {
     EdgeFixture f;
     f.put(1, "m1");
     f.part().advance(Source::notifications, 2, at(5));
-    REQUIRE(f.part().commit());
+    CHECK(f.part().dirty());
+    f.commit();
+    CHECK_FALSE(f.part().dirty());
     f.reopen();
     CHECK(f.drain() == "m1");
     REQUIRE(f.part().checkpoint(Source::notifications));
     CHECK(f.part().checkpoint(Source::notifications)->next == 2);
     CHECK(f.part().checkpoint(Source::notifications)->caught_up == at(5));
     CHECK_FALSE(f.part().checkpoint(Source::subscriptions));
+}
+
+TEST_CASE("what is not committed is seen at once, and gone after a crash", "[store]") {
+    EdgeFixture f;
+    f.put(1, "m1");
+    f.part().advance(Source::notifications, 2, std::nullopt);
+    f.commit();
+    f.put(2, "m2");
+    f.owe("m1");
+    f.part().advance(Source::notifications, 3, std::nullopt);
+    CHECK(f.drain() == "m2");
+    CHECK(f.part().checkpoint(Source::notifications)->next == 3);
+    f.reopen();
+    CHECK(f.drain() == "m1");
+    CHECK(f.owed().empty());
+    CHECK(f.part().checkpoint(Source::notifications)->next == 2);
+}
+
+TEST_CASE("an advance without news keeps when the end was last seen", "[store]") {
+    EdgeFixture f;
+    f.part().advance(Source::subscriptions, 5, at(9));
+    f.part().advance(Source::subscriptions, 6, std::nullopt);
+    CHECK(f.part().checkpoint(Source::subscriptions)->next == 6);
+    CHECK(f.part().checkpoint(Source::subscriptions)->caught_up == at(9));
+}
+
+TEST_CASE("a commit is due when much has gathered, not when it came and went", "[store]") {
+    EdgeFixture f;
+    for (int i = 0; i < 20'000; ++i) {
+        const std::string name = "m" + std::to_string(i);
+        f.put(i, name);
+        f.owe(name);
+        f.finish(name);
+    }
+    CHECK_FALSE(f.part().commit_due());
+    for (int i = 0; i < 5'000; ++i) f.put(30'000 + i, "n" + std::to_string(i));
+    CHECK(f.part().commit_due());
+    f.commit();
+    CHECK_FALSE(f.part().commit_due());
+}
+
+TEST_CASE("clearing a partition takes all of it, and nothing of its neighbours", "[store]") {
+    EdgeFixture f;
+    auto before = f.store().open_partition(2);
+    auto after = f.store().open_partition(4);
+    auto last = f.store().open_partition(65'534);
+    for (auto* other : {before.get(), after.get(), last.get()}) {
+        other->put(1, at(1), accepted(f.uaid, "other"), nullptr);
+        REQUIRE(other->commit());
+    }
+    f.put(1, "m1", {.topic = "t"});
+    f.put(2, "m2", {.ttl_s = 0});
+    f.part().put_client({.uaid = f.uaid});
+    f.part().put_channel({.uaid = f.uaid, .channel = channel_of("c1")});
+    f.part().advance(Source::notifications, 3, at(1));
+    f.commit();
+    f.put(3, "m3");
+
+    REQUIRE(f.part().clear());
+    CHECK_FALSE(f.part().dirty());
+    CHECK(f.drain().empty());
+    CHECK(f.owed().empty());
+    CHECK(f.new_debts().empty());
+    CHECK_FALSE(f.part().client(f.uaid));
+    CHECK_FALSE(f.part().checkpoint(Source::notifications));
+    REQUIRE(last->clear());
+    for (auto* other : {before.get(), after.get()}) CHECK(other->pending_count(f.uaid) == 1);
+    CHECK(last->pending_count(f.uaid) == 0);
+
+    f.put(1, "m1", {.topic = "t"});  // and the restore begins anew
+    CHECK(f.replaced().empty());
+    CHECK(f.drain() == "m1");
+}
+
+// --- digests
+
+TEST_CASE("a digest tells states apart and does not depend on the way there", "[store]") {
+    EdgeFixture f;
+    const auto digest = [&] {
+        f.commit();
+        return f.part().digest(at(100));
+    };
+    const auto empty = digest();
+    f.put(1, "m1", {.ttl_s = 200});
+    const auto one = digest();
+    CHECK(one != empty);
+    f.put(2, "m2", {.ttl_s = 200});
+    CHECK(digest() != one);
+    f.owe("m2");
+    CHECK(digest() != one);  // it is owed still
+    f.finish("m2");
+    CHECK(digest() == one);
+    f.put(3, "m3", {.ttl_s = 10});
+    CHECK(digest() == one);  // expired by then
+    f.part().put_channel({.uaid = f.uaid, .channel = channel_of("c1")});
+    CHECK(digest() == one);  // dead without its client
+    f.part().put_client({.uaid = f.uaid});
+    CHECK(digest() != one);
+    f.reopen();
+    CHECK(f.part().digest(at(100)) != one);
 }
 
 }  // namespace beckon::store

@@ -5,10 +5,12 @@
 #include "store/edge_store.hpp"
 #include "support/temp_dir.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,7 +41,7 @@ inline std::string name_of(const core::Bytes16& bytes) {
 struct Message {
     std::uint32_t ttl_s = 3600;
     std::string_view channel = "c1";
-    std::optional<std::string_view> topic;
+    std::optional<std::string_view> topic = std::nullopt;
     std::string_view body = "body";
 };
 
@@ -104,7 +106,7 @@ public:
 
     /// The pending messages in the order of a drain: "m1 m2".
     std::string drain(std::int64_t now_s = 100, std::size_t window = 10) {
-        DrainCursor cursor{.topics = true, .after = -1, .until = 1'000'000};
+        DrainCursor cursor{.topics = true, .after = -1, .until = core::Offset{1} << 40};
         std::string names;
         for (;;) {
             const auto read = part_->read_pending(uaid, cursor, window, at(now_s),
@@ -114,6 +116,18 @@ public:
                                                   });
             if (read.done) return names;
         }
+    }
+    /// One read: "m1 m2", with " done" if it said so.
+    std::string read(DrainCursor& cursor, std::size_t max, std::int64_t now_s = 100) {
+        std::string text;
+        const auto add = [&](std::string_view word) {
+            if (!text.empty()) text += ' ';
+            text += word;
+        };
+        const auto outcome = part_->read_pending(uaid, cursor, max, at(now_s),
+                                                 [&](const MessageView& m) { add(m.message_id); });
+        if (outcome.done) add("done");
+        return text;
     }
     /// "m1:acked m2:replaced"
     std::string owed() { return text_of(part_->debts()); }

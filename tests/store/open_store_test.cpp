@@ -1,0 +1,205 @@
+#include "store/edge_fixture.hpp"
+#include "store/edge_store.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <catch2/catch.hpp>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace beckon::store {
+
+using namespace test;
+namespace fs = std::filesystem;
+
+TEST_CASE("a store of another log is set aside and made anew", "[store]") {
+    EdgeFixture f;
+    f.put(1, "m1");
+    f.part().advance(Source::notifications, 2, at(1));
+    f.commit();
+    f.close();
+    f.options().log_id = "log-2";
+    f.open();
+    CHECK(f.drain().empty());
+    CHECK_FALSE(f.part().checkpoint(Source::notifications));
+    CHECK(fs::exists(f.dir() / "edge.set-aside-1" / "CURRENT"));
+
+    f.put(1, "m2");
+    f.commit();
+    f.reopen();  // the same log: nothing moves
+    CHECK(f.drain() == "m2");
+    CHECK_FALSE(fs::exists(f.dir() / "edge.set-aside-2"));
+
+    f.close();
+    f.options().log_id = "log-1";
+    f.open();
+    CHECK(f.drain().empty());
+    CHECK(fs::exists(f.dir() / "edge.set-aside-2" / "CURRENT"));
+}
+
+TEST_CASE("a store of another layout is set aside and made anew", "[store]") {
+    EdgeFixture f;
+    f.put(1, "m1");
+    f.commit();
+    f.close();
+    f.options().rotation = Rotation::off;
+    f.open();
+    CHECK(f.drain().empty());
+    CHECK(fs::exists(f.dir() / "edge.set-aside-1"));
+}
+
+TEST_CASE("a directory in use is a conflict, and stays as it is", "[store]") {
+    EdgeFixture f;
+    f.put(1, "m1");
+    f.commit();
+    const auto directory = f.options().directory.string();
+
+    SECTION("by this process") {
+        const auto again = open_edge_store(f.options());
+        REQUIRE_FALSE(again);
+        CHECK(again.error().fault == core::Fault::conflict);
+        CHECK_THAT(again.error().message, Catch::Contains(directory));
+    }
+    SECTION("by another process") {
+        const pid_t child = fork();
+        REQUIRE(child >= 0);
+        if (child == 0) {
+            const auto again = open_edge_store(f.options());
+            _exit(!again && again.error().fault == core::Fault::conflict ? 0 : 1);
+        }
+        int status = -1;
+        REQUIRE(waitpid(child, &status, 0) == child);
+        CHECK(status == 0);
+    }
+    SECTION("even for another log: it is not pulled away from under its owner") {
+        auto options = f.options();
+        options.log_id = "log-2";
+        const auto again = open_edge_store(options);
+        REQUIRE_FALSE(again);
+        CHECK(again.error().fault == core::Fault::conflict);
+        CHECK_FALSE(fs::exists(f.dir() / "edge.set-aside-1"));
+    }
+    CHECK(f.drain() == "m1");
+}
+
+TEST_CASE("a directory that cannot be made or written is unavailable, with its path", "[store]") {
+    const beckon::test::TempDir dir;
+    EdgeStoreOptions options;
+    options.log_id = "log-1";
+    SECTION("a file stands in the way") {
+        std::ofstream{dir / "file"} << "x";
+        options.directory = dir / "file" / "edge";
+    }
+    SECTION("the file is the directory") {
+        std::ofstream{dir / "edge"} << "x";
+        options.directory = dir / "edge";
+    }
+    SECTION("the file system takes no files") { options.directory = "/proc/beckon-edge"; }
+    const auto opened = open_edge_store(options);
+    REQUIRE_FALSE(opened);
+    CHECK(opened.error().fault == core::Fault::unavailable);
+    CHECK_THAT(opened.error().message, Catch::Contains(options.directory.string()));
+}
+
+TEST_CASE("a store whose files are damaged is reported as corrupt, with what to do", "[store]") {
+    EdgeFixture f;
+    f.put(1, "m1");
+    f.commit();
+    f.close();
+    for (const auto& file : fs::directory_iterator{f.options().directory}) {
+        if (file.path().filename().string().starts_with("MANIFEST")) {
+            std::ofstream{file.path(), std::ios::trunc} << "this is no manifest";
+        }
+    }
+    const auto opened = open_edge_store(f.options());
+    REQUIRE_FALSE(opened);
+    CHECK(opened.error().fault == core::Fault::corrupt);
+    CHECK_THAT(opened.error().message, Catch::Contains("rebuilt from the log"));
+}
+
+namespace {
+
+/// A file system of a few megabytes, if this machine lets us mount one.
+class SmallDisk {
+public:
+    explicit SmallDisk(const fs::path& where) : where_(where) {
+        fs::create_directories(where_);
+        mounted_ = mount("none", where_.c_str(), "tmpfs", 0, "size=40m") == 0;
+    }
+    ~SmallDisk() {
+        if (mounted_) umount2(where_.c_str(), MNT_DETACH);
+    }
+    SmallDisk(const SmallDisk&) = delete;
+    SmallDisk& operator=(const SmallDisk&) = delete;
+    bool mounted() const { return mounted_; }
+
+private:
+    fs::path where_;
+    bool mounted_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("a full disk fails the commit, loses nothing, and recovers when there is space",
+          "[store]") {
+    const beckon::test::TempDir dir;
+    const SmallDisk disk{dir / "disk"};
+    if (!disk.mounted()) {
+        WARN("no right to mount a small file system: not tested here");
+        return;
+    }
+    EdgeStoreOptions options;
+    options.directory = dir / "disk" / "edge";
+    options.log_id = "log-1";
+    options.write_buffer_bytes = 16U << 20;
+    auto store = open_edge_store(options);
+    REQUIRE(store);
+    auto part = (*store)->open_partition(0);
+    const auto uaid = uaid_of("client-1");
+    const auto put = [&](int i, std::size_t bytes) {
+        const std::string name = "m" + std::to_string(i);
+        const std::string body(bytes, 'x');
+        return part->put(i, at(i), accepted(uaid, name, {.ttl_s = 86'400, .body = body}), nullptr);
+    };
+    for (int i = 1; i <= 10; ++i) put(i, 100);
+    part->advance(Source::notifications, 11, std::nullopt);
+    REQUIRE(part->commit());
+
+    const auto ballast = dir / "disk" / "ballast";
+    {
+        std::ofstream file{ballast, std::ios::binary};
+        const std::string chunk(1U << 20, 'b');
+        while (file.write(chunk.data(), static_cast<std::streamsize>(chunk.size())).flush()) {
+        }
+    }
+    constexpr int kLast = 2'000;  // more than RocksDB has reserved for its WAL
+    for (int i = 11; i <= kLast; ++i) put(i, 4096);
+    part->advance(Source::notifications, kLast + 1, std::nullopt);
+    auto failed = part->commit();
+    REQUIRE_FALSE(failed);
+    CHECK(failed.error().fault == core::Fault::full);
+    CHECK(failed.error().retryable());
+    CHECK_THAT(failed.error().message, Catch::Contains(options.directory.string()));
+    CHECK_FALSE(part->commit());                // still full
+    CHECK(part->pending_count(uaid) == kLast);  // reads go on
+    CHECK(part->owe(uaid, key_of("m1"), core::FinishReason::acked));
+    CHECK(part->owe(uaid, key_of("m2000"), core::FinishReason::acked));
+
+    fs::remove(ballast);
+    auto recovered = part->commit();
+    INFO((recovered ? std::string{} : recovered.error().message));
+    REQUIRE(recovered);
+    part.reset();
+    store->reset();
+    store = open_edge_store(options);
+    REQUIRE(store);
+    part = (*store)->open_partition(0);
+    CHECK(part->pending_count(uaid) == kLast - 2);
+    CHECK(part->debts().size() == 2);
+    CHECK(part->checkpoint(Source::notifications)->next == kLast + 1);
+}
+
+}  // namespace beckon::store

@@ -1,0 +1,196 @@
+#include "store/edge_fixture.hpp"
+#include "store/edge_store.hpp"
+
+#include <string>
+
+#include <catch2/catch.hpp>
+
+namespace beckon::store {
+
+using namespace test;
+
+namespace {
+
+using Stamp = std::optional<core::WriteStamp>;
+
+/// Speaks to one client's records: `(epoch, seq)`, or none for a bridged client.
+struct Records : EdgeFixture {
+    bool put_client(Stamp stamp, std::int64_t last_seen_s = 0) {
+        core::ClientRecorded event;
+        event.uaid = uaid;
+        event.created = at(0);
+        event.last_seen = at(last_seen_s);
+        event.stamp = stamp;
+        return part().put_client(event);
+    }
+    bool remove_client(Stamp stamp) { return part().remove_client({uaid, stamp}, at(0)); }
+    bool put_channel(std::string_view name, Stamp stamp, std::string_view vapid = "") {
+        core::ChannelRecorded event;
+        event.uaid = uaid;
+        event.channel = channel_of(name);
+        event.created = at(1);
+        if (!vapid.empty()) event.vapid_sha256 = vapid;
+        event.stamp = stamp;
+        return part().put_channel(event);
+    }
+    bool remove_channel(std::string_view name, Stamp stamp) {
+        return part().remove_channel({uaid, channel_of(name), stamp}, at(0));
+    }
+    std::string channels() {
+        std::string names;
+        for (const auto& channel : part().channels(uaid)) {
+            names += names.empty() ? "" : " ";
+            names += name_of(channel.channel.bytes);
+        }
+        return names;
+    }
+    /// Half of the cases run over what is on disk, half over what is not.
+    void maybe_commit() {
+        if (to_disk) {
+            commit();
+            reopen();
+        }
+    }
+    bool to_disk = GENERATE(false, true);
+};
+
+core::WriteStamp stamp(core::Epoch epoch, std::uint64_t seq) { return {epoch, seq}; }
+
+}  // namespace
+
+TEST_CASE("a client and its channels come back as they were recorded", "[store]") {
+    Records r;
+    core::ClientRecorded event;
+    event.uaid = r.uaid;
+    event.router_type = core::RouterType::fcm;
+    event.router_data = R"({"token":"t"})";
+    event.created = at(1);
+    event.last_seen = at(2);
+    r.part().put_client(event);
+    r.put_channel("c1", std::nullopt, "ab12");
+    r.put_channel("c2", std::nullopt);
+    r.maybe_commit();
+    const auto client = r.part().client(r.uaid);
+    REQUIRE(client);
+    CHECK(client->router_type == core::RouterType::fcm);
+    CHECK(client->router_data == R"({"token":"t"})");
+    CHECK(client->created == at(1));
+    CHECK(client->last_seen == at(2));
+    CHECK_FALSE(client->stamp);
+    CHECK(r.channels() == "c1 c2");
+    REQUIRE(r.part().channel(r.uaid, channel_of("c1")));
+    CHECK(r.part().channel(r.uaid, channel_of("c1"))->vapid_sha256 == "ab12");
+    CHECK(r.part().channel(r.uaid, channel_of("c2"))->vapid_sha256.empty());
+    CHECK_FALSE(r.part().channel(r.uaid, channel_of("c3")));
+    CHECK_FALSE(r.part().client(uaid_of("client-2")));
+}
+
+TEST_CASE("of two records of a client the greater (epoch, seq) wins", "[store]") {
+    Records r;
+    CHECK(r.put_client(stamp(2, 5), 50));
+    r.maybe_commit();
+    CHECK_FALSE(r.put_client(stamp(2, 4), 40));
+    CHECK_FALSE(r.put_client(stamp(1, 99), 99));
+    CHECK_FALSE(r.remove_client(stamp(1, 99)));
+    CHECK(r.part().client(r.uaid)->last_seen == at(50));
+    CHECK(r.put_client(stamp(2, 6), 60));
+    CHECK(r.put_client(stamp(3, 1), 70));
+    CHECK(r.part().client(r.uaid)->last_seen == at(70));
+}
+
+TEST_CASE("the same record again is no loser, and changes nothing", "[store]") {
+    Records r;
+    r.put_client(stamp(2, 5), 50);
+    r.put_channel("c1", stamp(2, 6), "aa");
+    r.maybe_commit();
+    CHECK(r.put_client(stamp(2, 5), 50));
+    CHECK(r.put_channel("c1", stamp(2, 6), "aa"));
+    CHECK(r.part().client(r.uaid)->last_seen == at(50));
+    CHECK(r.channels() == "c1");
+}
+
+TEST_CASE("a removed client stays removed, whatever a former home still writes", "[store]") {
+    Records r;
+    r.put_client(stamp(1, 1));
+    r.put_channel("c1", stamp(1, 2));
+    CHECK(r.remove_client(stamp(2, 1)));
+    r.maybe_commit();
+    CHECK_FALSE(r.part().client(r.uaid));
+    CHECK(r.channels().empty());
+    CHECK_FALSE(r.put_client(stamp(1, 9)));
+    CHECK_FALSE(r.put_channel("c1", stamp(1, 10)));
+    CHECK_FALSE(r.remove_channel("c1", stamp(1, 11)));
+    CHECK_FALSE(r.part().client(r.uaid));
+    CHECK(r.put_client(stamp(2, 2)));
+    CHECK(r.channels().empty());  // what died stays dead
+}
+
+TEST_CASE("a removal that comes before its client is remembered too", "[store]") {
+    Records r;
+    CHECK(r.remove_client(stamp(2, 1)));
+    CHECK(r.remove_channel("c1", stamp(2, 2)));
+    r.maybe_commit();
+    CHECK_FALSE(r.put_client(stamp(1, 5)));
+    CHECK_FALSE(r.put_channel("c1", stamp(1, 6)));
+    CHECK(r.put_client(stamp(3, 1)));
+    CHECK(r.put_channel("c1", stamp(3, 2)));
+    CHECK(r.channels() == "c1");
+}
+
+TEST_CASE("a channel that is newer than its client's removal lives when the client does",
+          "[store]") {
+    Records r;
+    r.put_client(stamp(1, 1));
+    r.put_channel("old", stamp(1, 2));
+    r.put_channel("new", stamp(3, 1));
+    r.maybe_commit();
+    CHECK(r.remove_client(stamp(2, 1)));
+    r.maybe_commit();
+    CHECK(r.channels().empty());
+    CHECK_FALSE(r.part().channel(r.uaid, channel_of("new")));
+    r.put_client(stamp(3, 2));
+    CHECK(r.channels() == "new");
+}
+
+TEST_CASE("a channel may be read before its client, and is dead until then", "[store]") {
+    Records r;
+    CHECK(r.put_channel("c1", stamp(1, 1)));
+    r.maybe_commit();
+    CHECK(r.channels().empty());
+    CHECK_FALSE(r.part().channel(r.uaid, channel_of("c1")));
+    r.put_client(stamp(1, 2));
+    CHECK(r.channels() == "c1");
+}
+
+TEST_CASE("an unregistered channel stays so, until a newer record", "[store]") {
+    Records r;
+    r.put_client(stamp(1, 1));
+    r.put_channel("c1", stamp(1, 2));
+    r.put_channel("c2", stamp(1, 3));
+    r.maybe_commit();
+    CHECK(r.remove_channel("c1", stamp(1, 4)));
+    r.maybe_commit();
+    CHECK(r.channels() == "c2");
+    CHECK_FALSE(r.put_channel("c1", stamp(1, 3)));
+    CHECK(r.channels() == "c2");
+    CHECK(r.put_channel("c1", stamp(1, 5)));
+    CHECK(r.channels() == "c1 c2");
+}
+
+TEST_CASE("bridged records carry no stamp and fold in the order of the log", "[store]") {
+    Records r;
+    r.put_client(std::nullopt, 1);
+    r.put_channel("c1", std::nullopt);
+    r.maybe_commit();
+    CHECK(r.put_client(std::nullopt, 2));
+    CHECK(r.part().client(r.uaid)->last_seen == at(2));
+    CHECK(r.remove_client(std::nullopt));
+    CHECK_FALSE(r.part().client(r.uaid));
+    CHECK(r.channels().empty());
+    CHECK(r.put_client(std::nullopt, 3));
+    CHECK(r.channels().empty());
+    CHECK(r.put_channel("c1", std::nullopt));
+    CHECK(r.channels() == "c1");
+}
+
+}  // namespace beckon::store

@@ -1,0 +1,184 @@
+#include "store/subscription_store.hpp"
+
+#include "store/edge_fixture.hpp"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+namespace beckon::store {
+
+using namespace test;
+
+namespace {
+
+constexpr core::Partition kPartitions = 16;
+
+struct View {
+    View() { open(); }
+    void open() {
+        store.reset();
+        auto opened = open_subscription_store(options);
+        if (!opened) throw std::runtime_error(opened.error().message);
+        store = std::move(*opened);
+    }
+    core::Partition home(const core::Uaid& uaid) const {
+        return core::partition_of(uaid, options.partitions);
+    }
+    bool put_client(const core::Uaid& uaid, std::string_view router_data = "") {
+        core::ClientRecorded event;
+        event.uaid = uaid;
+        if (!router_data.empty()) {
+            event.router_type = core::RouterType::apns;
+            event.router_data = router_data;
+        }
+        return store->fold(home(uaid), event, at(0));
+    }
+    bool put_channel(const core::Uaid& uaid, std::string_view name) {
+        core::ChannelRecorded event;
+        event.uaid = uaid;
+        event.channel = channel_of(name);
+        return store->fold(home(uaid), event, at(0));
+    }
+
+    beckon::test::TempDir dir;
+    SubscriptionStoreOptions options{.directory = dir / "view",
+                                     .log_id = "log-1",
+                                     .partitions = kPartitions,
+                                     .memory = make_store_memory(8U << 20, 4U << 20)};
+    std::unique_ptr<SubscriptionStore> store;
+};
+
+}  // namespace
+
+TEST_CASE("the view tells an unknown client from an unknown channel", "[store]") {
+    View v;
+    const auto uaid = uaid_of("client-1");
+    v.put_client(uaid);
+    v.put_channel(uaid, "c1");
+    REQUIRE(v.store->commit());
+    CHECK_FALSE(v.store->find(uaid_of("client-2"), channel_of("c1")));
+    REQUIRE(v.store->find(uaid, channel_of("c2")));
+    CHECK_FALSE(v.store->find(uaid, channel_of("c2"))->channel_known);
+    REQUIRE(v.store->find(uaid, channel_of("c1")));
+    CHECK(v.store->find(uaid, channel_of("c1"))->channel_known);
+    CHECK(v.store->find(uaid, channel_of("c1"))->router_type == core::RouterType::webpush);
+    CHECK_FALSE(v.store->unreadable());
+}
+
+TEST_CASE("lookups see what is committed, across a restart too", "[store]") {
+    View v;
+    const auto uaid = uaid_of("client-1");
+    v.put_client(uaid, R"({"token":"x"})");
+    v.put_channel(uaid, "c1");
+    v.put_channel(uaid, "c2");
+    v.store->advance(v.home(uaid), 7, at(3));
+    CHECK_FALSE(v.store->find(uaid, channel_of("c1")));
+    CHECK(v.store->checkpoint(v.home(uaid))->next == 7);
+    REQUIRE(v.store->commit());
+    v.open();
+    REQUIRE(v.store->client(uaid));
+    CHECK(v.store->client(uaid)->router_data == R"({"token":"x"})");
+    CHECK(v.store->find(uaid, channel_of("c1"))->router_type == core::RouterType::apns);
+    CHECK(v.store->find(uaid, channel_of("c1"))->router_data == R"({"token":"x"})");
+    CHECK(v.store->channels(uaid) == std::vector{channel_of("c1"), channel_of("c2")});
+    REQUIRE(v.store->checkpoint(v.home(uaid)));
+    CHECK(v.store->checkpoint(v.home(uaid))->next == 7);
+    CHECK(v.store->checkpoint(v.home(uaid))->caught_up == at(3));
+}
+
+TEST_CASE("what is folded and not committed is folded again after a crash", "[store]") {
+    View v;
+    const auto uaid = uaid_of("client-1");
+    v.put_client(uaid);
+    v.store->advance(v.home(uaid), 1, std::nullopt);
+    v.open();
+    CHECK_FALSE(v.store->client(uaid));
+    CHECK_FALSE(v.store->checkpoint(v.home(uaid)));
+}
+
+TEST_CASE("a channel without its client is dead for every reader of the view", "[store]") {
+    View v;
+    const auto uaid = uaid_of("client-1");
+    v.put_channel(uaid, "c1");
+    REQUIRE(v.store->commit());
+    CHECK_FALSE(v.store->find(uaid, channel_of("c1")));
+    CHECK(v.store->channels(uaid).empty());
+    const auto dead = v.store->digest();
+    v.put_client(uaid);
+    REQUIRE(v.store->commit());
+    CHECK(v.store->find(uaid, channel_of("c1"))->channel_known);
+    CHECK(v.store->digest() != dead);
+}
+
+TEST_CASE("marks, leases and unknown records change nothing in the view", "[store]") {
+    View v;
+    const auto before = v.store->digest();
+    CHECK(v.store->fold(0, core::Mark{.node = "n"}, at(0)));
+    CHECK(v.store->fold(0, core::Lease{}, at(0)));
+    CHECK(v.store->fold(0, core::Unknown{.why = "?"}, at(0)));
+    REQUIRE(v.store->commit());
+    CHECK(v.store->digest() == before);
+}
+
+TEST_CASE("clearing one partition of the view leaves the others", "[store]") {
+    View v;
+    const auto here = uaid_of("client-1");
+    auto there = uaid_of("client-2");
+    for (char c = '2'; v.home(there) == v.home(here); ++c) there = uaid_of({&c, 1});
+    for (const auto& uaid : {here, there}) {
+        v.put_client(uaid);
+        v.put_channel(uaid, "c1");
+        v.store->advance(v.home(uaid), 5, std::nullopt);
+    }
+    REQUIRE(v.store->clear(v.home(here)));
+    CHECK_FALSE(v.store->find(here, channel_of("c1")));
+    CHECK_FALSE(v.store->checkpoint(v.home(here)));
+    CHECK(v.store->find(there, channel_of("c1"))->channel_known);
+    CHECK(v.store->checkpoint(v.home(there))->next == 5);
+    v.put_client(here);
+    REQUIRE(v.store->commit());
+    CHECK_FALSE(v.store->find(here, channel_of("c1"))->channel_known);
+}
+
+TEST_CASE("a view of another partition count is set aside", "[store]") {
+    View v;
+    v.put_client(uaid_of("client-1"));
+    REQUIRE(v.store->commit());
+    v.store.reset();
+    v.options.partitions = 8;
+    v.open();
+    CHECK_FALSE(v.store->client(uaid_of("client-1")));
+    CHECK(std::filesystem::exists(v.dir / "view.set-aside-1"));
+}
+
+TEST_CASE("other threads look up while one folds", "[store]") {
+    View v;
+    std::atomic<int> committed = 0;
+    std::atomic<bool> wrong = false;
+    const auto nth = [](int i) { return uaid_of("client-" + std::to_string(i)); };
+    const auto reader = [&] {
+        while (committed < 300 && !wrong) {
+            const int last = committed;
+            if (last == 0) continue;
+            const auto found = v.store->find(nth(last - 1), channel_of("c1"));
+            if (!found || !found->channel_known) wrong = true;
+        }
+    };
+    std::thread a{reader};
+    std::thread b{reader};
+    for (int i = 0; i < 300; ++i) {
+        v.put_client(nth(i));
+        v.put_channel(nth(i), "c1");
+        if (!v.store->commit()) wrong = true;
+        committed = i + 1;
+    }
+    a.join();
+    b.join();
+    CHECK_FALSE(wrong);
+}
+
+}  // namespace beckon::store
