@@ -2,16 +2,12 @@
 
 #include "cluster/cluster.hpp"
 #include "core/logger.hpp"
-#include "core/tokens.hpp"
 #include "edge/edge_metrics.hpp"
 #include "edge/fronts.hpp"
-#include "edge/home.hpp"
-#include "edge/home_metrics.hpp"
-#include "store/edge_store.hpp"
+#include "edge/home_shard.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <map>
+#include <csignal>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -19,268 +15,294 @@
 #include <utility>
 #include <vector>
 
+#include <sys/resource.h>
+
 namespace beckon::edge {
 
 namespace {
 
-constexpr const char* kPart = "edge";
-/// How often a shard says which of its homes serve, and the control thread looks at the shards.
-constexpr core::Duration kLookEvery = std::chrono::milliseconds{50};
 constexpr core::Duration kDropMonthsEvery = std::chrono::hours{1};
-/// A loop that has not turned for so long will not turn again: a restart would help.
-constexpr core::Duration kHungAfter = std::chrono::seconds{60};
+constexpr core::Duration kDropMonthsFirst = std::chrono::minutes{1};
+/// A loop that has hung this long will not come back: only a restart helps.
+constexpr core::Duration kDeadAfter = std::chrono::minutes{1};
+/// Partitions named in a reason; the rest is a number.
+constexpr std::size_t kNamedMax = 5;
+
+std::string_view to_string(Home::State state) {
+    switch (state) {
+        case Home::State::starting: return "starting";
+        case Home::State::restoring: return "restoring";
+        case Home::State::standby: return "standby";
+        case Home::State::claiming: return "claiming";
+        case Home::State::serving: return "serving";
+        case Home::State::stopped: return "stopped";
+    }
+    return "stopped";
+}
+
+FrontsOptions fronts_options(const EdgeConfig& config, const core::NodeId& node) {
+    FrontsOptions options;
+    options.host = config.host;
+    options.port = config.port;
+    options.partitions = config.partitions;
+    options.shards = config.shards > 0
+                         ? static_cast<std::size_t>(config.shards)
+                         : std::max<std::size_t>(std::thread::hardware_concurrency(), 1);
+    options.front.node = node;
+    options.front.hello_timeout = config.hello_timeout;
+    options.front.ping_interval = config.ping_interval;
+    options.front.ping_timeout = config.ping_timeout;
+    options.front.early_bytes_max = config.frame_bytes_max;
+    options.sockets.frame_bytes_max = config.frame_bytes_max;
+    options.sockets.outbox_bytes_max = config.outbox_bytes_max;
+    options.sockets.handshake_timeout = config.hello_timeout;
+    if (config.tls_certificate && config.tls_key) {
+        options.sockets.tls =
+            TlsFiles{.certificate = *config.tls_certificate, .key = *config.tls_key};
+    } else if (config.tls_certificate || config.tls_key) {
+        throw std::runtime_error("TLS on the edge needs both a certificate and a key");
+    }
+    options.limits = {.clients_max = config.connections_max,
+                      .per_address_max = config.connections_per_address_max};
+    options.version = config.version;
+    return options;
+}
 
 std::unique_ptr<store::EdgeStore> open_store(const EdgeConfig& config) {
-    auto opened = store::open_edge_store({.directory = config.store_directory,
-                                          .log_id = config.log_id,
-                                          .cache_bytes = config.cache_bytes,
-                                          .write_buffer_bytes = config.write_buffer_bytes,
-                                          .memory = nullptr});
+    store::EdgeStoreOptions options;
+    options.directory = config.store_directory;
+    options.log_id = config.log_id;
+    options.cache_bytes = config.cache_bytes;
+    options.write_buffer_bytes = config.write_buffer_bytes;
+    auto opened = store::open_edge_store(options);
     if (!opened) throw std::runtime_error(opened.error().message);
     return std::move(*opened);
 }
 
-FrontsOptions fronts_options(const EdgeConfig& config, const core::NodeId& node) {
-    FrontsOptions options{.host = config.host,
-                          .port = config.port,
-                          .partitions = config.partitions,
-                          .shards = static_cast<std::size_t>(config.shards),
-                          .front = {.node = node,
-                                    .hello_timeout = config.hello_timeout,
-                                    .ping_interval = config.ping_interval,
-                                    .ping_timeout = config.ping_timeout},
-                          .sockets = {.frame_bytes_max = config.frame_bytes_max,
-                                      .outbox_bytes_max = config.outbox_bytes_max,
-                                      .handshake_timeout = config.hello_timeout,
-                                      .tls = std::nullopt},
-                          .limits = {.clients_max = config.connections_max,
-                                     .per_address_max = config.connections_per_address_max},
-                          .version = config.version};
-    if (options.shards == 0) options.shards = std::max(1U, std::thread::hardware_concurrency());
-    if (config.tls_certificate) {
-        options.sockets.tls = TlsFiles{*config.tls_certificate, config.tls_key.value()};
+/// Every client is a file descriptor; and writing to one that is gone must not end the process.
+void prepare_process(std::size_t connections_max) {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
     }
-    return options;
+    if (limit.rlim_cur < connections_max) {
+        core::log_warn("edge", "file_descriptors_few",
+                       {{"connections_max", connections_max}, {"limit", limit.rlim_cur}});
+    }
+    struct sigaction pipe {};
+    if (sigaction(SIGPIPE, nullptr, &pipe) == 0 && pipe.sa_handler == SIG_DFL) {
+        pipe.sa_handler = SIG_IGN;
+        sigaction(SIGPIPE, &pipe, nullptr);
+    }
+}
+
+/// "partitions 1 (restoring), 4 (standby) and 12 more"
+std::string name(const std::vector<std::pair<core::Partition, std::string_view>>& missing) {
+    std::string text = missing.size() == 1 ? "partition " : "partitions ";
+    for (std::size_t i = 0; i < std::min(missing.size(), kNamedMax); ++i) {
+        if (i > 0) text += ", ";
+        text += std::to_string(missing[i].first) + " (" + std::string{missing[i].second} + ")";
+    }
+    if (missing.size() > kNamedMax) {
+        text += " and " + std::to_string(missing.size() - kNamedMax) + " more";
+    }
+    return text + " not served yet";
 }
 
 }  // namespace
 
 struct Edge::Impl {
-    Impl(EdgeConfig config, log::EventLog& log, std::shared_ptr<const core::KeyRing> keys,
-         const core::Clock& clock, ops::Metrics& metrics, ops::Health& health);
-    ~Impl();
+    Impl(EdgeConfig c, log::EventLog& l, std::shared_ptr<const core::KeyRing> k,
+         const core::Clock& cl, ops::Metrics& metrics, ops::Health& h)
+        : config(std::move(c)),
+          log(l),
+          keys(std::move(k)),
+          clock(cl),
+          health(h),
+          counters(metrics),
+          store(open_store(config)),
+          fronts(fronts_options(config, node), clock, counters, [this] { return unready(); }),
+          control("edge-control", clock) {
+        prepare_process(config.connections_max);
+        set_unready("waiting for the placement of partitions");
+        control.start();
+        fronts.start();
+        homes.resize(fronts.shards());
+        for (std::size_t i = 0; i < homes.size(); ++i) open_homes(i);
+        control.run_and_wait([this] { open_cluster(); });
+    }
 
-    /// What the homes of one shard share. Made, used and destroyed on the shard's thread.
-    struct Homes {
-        Homes(log::EventLog& log, core::Executor& executor, const core::Clock& clock,
-              std::shared_ptr<const core::KeyRing> keys)
-            : log_clock(clock), publisher(log.open_publisher(executor)), tokens(std::move(keys)) {}
-        core::LogClock log_clock;
-        std::unique_ptr<log::Publisher> publisher;
-        core::Tokens tokens;
-        std::map<core::Partition, std::unique_ptr<Home>> by_partition;
-        HomeTotals reported;  ///< what the metrics have of these homes
-    };
+    ~Impl() {
+        set_unready("stopping");
+        fronts.go_away(config.drain);
+        control.run_and_wait([this] { cluster.reset(); });
+        for (std::size_t i = 0; i < homes.size(); ++i) {
+            fronts.loop(i).run_and_wait([this, i] { homes[i].reset(); });
+        }
+        fronts.stop();
+        control.stop();
+    }
 
-    void open_homes(std::size_t shard, const std::shared_ptr<const core::KeyRing>& keys);
-    void look_at_homes(std::size_t shard);
-    void join();
+    // --- start
+    void open_homes(std::size_t shard);
+    void open_cluster();
+
+    // --- the control thread
     void placed(core::Partition partition, const cluster::Placement& placement);
-    void look_at_shards();
+    void seen(std::size_t shard, std::map<core::Partition, Home::State> states);
+    void tick();
     void drop_months();
-    void say_ready();
+    void judge();
+
+    // --- any thread
+    std::string unready() const {
+        const std::scoped_lock lock{mutex};
+        return why_unready;
+    }
+    void set_unready(std::string why) {
+        health.set_ready("edge", why.empty(), why);
+        const std::scoped_lock lock{mutex};
+        if (why == why_unready) return;
+        core::log_info("edge", why.empty() ? "ready" : "not_ready", {{"why", why}});
+        why_unready = std::move(why);
+    }
 
     const EdgeConfig config;
-    const core::NodeId node = core::NodeId::random();
     log::EventLog& log;
+    const std::shared_ptr<const core::KeyRing> keys;
     const core::Clock& clock;
     ops::Health& health;
-    const EdgeMetrics metrics;
-    const HomeMetrics home_metrics;
-    std::unique_ptr<store::EdgeStore> store;
+    const core::NodeId node = core::NodeId::random();
+    EdgeMetrics counters;
+    const std::unique_ptr<store::EdgeStore> store;
 
-    std::mutex unready_mutex;
-    std::string unready = "starting";
+    mutable std::mutex mutex;
+    std::string why_unready;
 
     Fronts fronts;
-    std::vector<std::unique_ptr<Homes>> homes;  ///< by shard
-    /// The log's "now" as some shard last knew it, ms since the epoch; 0: not known yet.
-    std::atomic<std::int64_t> log_now_ms{0};
-
-    // --- the control thread's
+    std::vector<std::unique_ptr<HomeShard>> homes;  ///< each of its shard's thread
     ShardLoop control;
+
+    // of the control thread
     std::unique_ptr<cluster::Cluster> cluster;
-    std::set<core::Partition> here;  ///< placed on this node
-    bool any_placement = false;
+    std::map<core::Partition, Duty> duties;
+    std::map<core::Partition, Home::State> states;
 };
 
-Edge::Impl::Impl(EdgeConfig config_in, log::EventLog& log_in,
-                 std::shared_ptr<const core::KeyRing> keys, const core::Clock& clock_in,
-                 ops::Metrics& metrics_in, ops::Health& health_in)
-    : config(std::move(config_in)),
-      log(log_in),
-      clock(clock_in),
-      health(health_in),
-      metrics(metrics_in),
-      home_metrics(metrics_in),
-      store(open_store(config)),
-      fronts(fronts_options(config, node), clock, metrics,
-             [this] {
-                 const std::scoped_lock lock{unready_mutex};
-                 return unready;
-             }),
-      control("cluster", clock) {
-    health.set_ready(kPart, false, unready);
-    homes.resize(fronts.shards());
-    fronts.start();
-    control.start();
-    for (std::size_t shard = 0; shard < fronts.shards(); ++shard) {
-        fronts.loop(shard).run_and_wait([&] { open_homes(shard, keys); });
-    }
-    control.run_and_wait([this] { join(); });
-}
-
-void Edge::Impl::open_homes(std::size_t shard, const std::shared_ptr<const core::KeyRing>& keys) {
+void Edge::Impl::open_homes(std::size_t shard) {
+    HomeOptions options;
+    options.partitions = config.partitions;
+    options.node = node;
+    options.endpoint_url = config.endpoint_url;
+    options.delivery_window = config.delivery_window;
+    options.delete_retention = config.delete_retention;
+    options.session_timeout = config.session_timeout;
     auto& loop = fronts.loop(shard);
-    auto& switchboard = fronts.switchboard();
-    homes[shard] = std::make_unique<Homes>(log, loop, clock, keys);
-    auto& own = *homes[shard];
-    for (core::Partition p = 0; p < config.partitions; ++p) {
-        if (switchboard.shard_of(p) != shard) continue;
-        auto home = std::make_unique<Home>(HomeOptions{.partition = p,
-                                                       .partitions = config.partitions,
-                                                       .node = node,
-                                                       .endpoint_url = config.endpoint_url,
-                                                       .delivery_window = config.delivery_window,
-                                                       .delete_retention = config.delete_retention,
-                                                       .session_timeout = config.session_timeout},
-                                           Home::Ports{.log = log,
-                                                       .publisher = *own.publisher,
-                                                       .fronts = switchboard.fronts(shard),
-                                                       .executor = loop,
-                                                       .clock = clock,
-                                                       .log_clock = own.log_clock,
-                                                       .tokens = own.tokens},
-                                           store->open_partition(p));
-        switchboard.connect_home(
-            p, [target = home.get()](ToHome message) { target->receive(std::move(message)); });
-        home->start();
-        own.by_partition.emplace(p, std::move(home));
-    }
-    look_at_homes(shard);
-}
-
-/// Tells the fronts which homes serve, and the metrics what the homes did.
-void Edge::Impl::look_at_homes(std::size_t shard) {
-    if (!homes[shard]) return;  // stopping
-    auto& own = *homes[shard];
-    HomeTotals totals;
-    for (const auto& [partition, home] : own.by_partition) {
-        const auto status = home->status();
-        fronts.switchboard().set_serving(partition, status.state == Home::State::serving);
-        totals.add(status);
-    }
-    home_metrics.report(totals, std::exchange(own.reported, totals));
-    if (own.log_clock.learned()) log_now_ms = own.log_clock.now().time_since_epoch().count();
-    fronts.loop(shard).post_after(kLookEvery, [this, shard] { look_at_homes(shard); });
-}
-
-void Edge::Impl::join() {
-    cluster = std::make_unique<cluster::Cluster>(
-        cluster::ClusterOptions{.role = "edge",
-                                .self = node,
-                                .partitions = config.partitions,
-                                .link_url = {},
-                                .session_timeout = config.session_timeout},
-        log, control, clock,
-        cluster::Cluster::Events{
-            .placed = [this](core::Partition p, const cluster::Placement& at) { placed(p, at); }});
-    look_at_shards();
-    control.post_after(kDropMonthsEvery, [this] { drop_months(); });
-}
-
-void Edge::Impl::placed(core::Partition partition, const cluster::Placement& placement) {
-    any_placement = true;
-    const bool ours = placement.home == node;
-    if (ours) {
-        here.insert(partition);
-    } else {
-        here.erase(partition);
-    }
-    const auto floor = cluster ? cluster->highest_epoch(partition) : 0;
-    const auto shard = fronts.switchboard().shard_of(partition);
-    fronts.loop(shard).post([this, shard, partition, ours, floor] {
-        if (!homes[shard]) return;
-        auto& home = *homes[shard]->by_partition.at(partition);
-        if (ours) {
-            home.take(floor);
-        } else {
-            home.give_up();
-        }
+    loop.run_and_wait([&] {
+        homes[shard] = std::make_unique<HomeShard>(
+            options, HomeShard::Ports{.loop = loop,
+                                      .board = fronts.switchboard(),
+                                      .fronts = fronts.switchboard().fronts(shard),
+                                      .log = log,
+                                      .store = *store,
+                                      .keys = keys,
+                                      .clock = clock,
+                                      .metrics = counters.homes,
+                                      .changed = [this, shard] {
+                                          control.post([this, shard,
+                                                        now = homes[shard]->states()]() mutable {
+                                              seen(shard, std::move(now));
+                                          });
+                                      }});
     });
 }
 
-/// Heartbeats go on only while every loop turns: a node that hangs shall lose its partitions.
-void Edge::Impl::look_at_shards() {
-    if (!cluster) return;  // stopping
-    const auto now = clock.mono();
-    core::Duration slowest{};
-    for (std::size_t shard = 0; shard < fronts.shards(); ++shard) {
-        slowest = std::max(slowest, now - fronts.loop(shard).last_turn());
-    }
-    if (slowest < config.session_timeout / 2) cluster->still_alive();
-    if (slowest > kHungAfter) health.set_dead(kPart, "a shard's loop has not turned for a minute");
-    say_ready();
-    control.post_after(kLookEvery, [this] { look_at_shards(); });
+void Edge::Impl::open_cluster() {
+    cluster::ClusterOptions options;
+    options.role = "edge";
+    options.self = node;
+    options.partitions = config.partitions;
+    options.session_timeout = config.session_timeout;
+    cluster = std::make_unique<cluster::Cluster>(
+        options, log, control, clock,
+        cluster::Cluster::Events{
+            .placed = [this](core::Partition p, const cluster::Placement& where) {
+                placed(p, where);
+            }});
+    tick();
+    control.post_after(kDropMonthsFirst, [this] { drop_months(); });
 }
 
-void Edge::Impl::say_ready() {
-    std::string missing;
-    for (const auto partition : here) {
-        if (fronts.switchboard().serving(partition)) continue;
-        missing += (missing.empty() ? "" : ", ") + std::to_string(partition);
-    }
-    std::string why;
-    if (!any_placement) {
-        why = "no partition is placed yet: there is no controller, or `ownership` is not read";
-    } else if (!missing.empty()) {
-        why = "partitions that are placed here and do not serve yet: " + missing;
-    }
-    health.set_ready(kPart, why.empty(), why);
-    const std::scoped_lock lock{unready_mutex};
-    if (unready != why) {
-        core::log_info("edge", why.empty() ? "ready" : "not_ready",
-                       {{"why", why}, {"partitions_here", here.size()}});
-    }
-    unready = std::move(why);
+void Edge::Impl::placed(core::Partition partition, const cluster::Placement& placement) {
+    const bool standby = std::find(placement.standbys.begin(), placement.standbys.end(), node) !=
+                         placement.standbys.end();
+    const Duty duty = placement.home == node ? Duty::home : standby ? Duty::standby : Duty::none;
+    duties[partition] = duty;
+    const auto shard = fronts.switchboard().shard_of(partition);
+    const auto floor = cluster->highest_epoch(partition);
+    fronts.loop(shard).post([this, shard, partition, duty, floor] {
+        if (homes[shard]) homes[shard]->place(partition, duty, floor);
+    });
+    judge();
 }
 
-/// Destructive, so both clocks must have passed the month (DESIGN §3 "Time is the log's").
-void Edge::Impl::drop_months() {
-    if (!cluster) return;  // stopping
-    if (const auto ms = log_now_ms.load(); ms > 0) {
-        const core::Timestamp log_now{std::chrono::milliseconds{ms}};
-        for (const auto& family : store->drop_past_months(log_now, clock.wall())) {
-            core::log_info("edge", "month_dropped", {{"family", family}});
+/// What the homes of a shard are doing now.
+void Edge::Impl::seen(std::size_t shard, std::map<core::Partition, Home::State> now) {
+    std::erase_if(states, [&](const auto& entry) {
+        return fronts.switchboard().shard_of(entry.first) == shard;
+    });
+    states.merge(now);
+    judge();
+}
+
+/// Ready as soon as every partition that is placed here is served.
+void Edge::Impl::judge() {
+    if (!cluster) return;
+    std::vector<std::pair<core::Partition, std::string_view>> missing;
+    std::set<core::Partition> ready;
+    for (const auto& [partition, duty] : duties) {
+        const auto at = states.find(partition);
+        const auto state = at == states.end() ? Home::State::starting : at->second;
+        if (state == Home::State::serving || state == Home::State::standby) ready.insert(partition);
+        if (duty == Duty::home && state != Home::State::serving) {
+            missing.emplace_back(partition, to_string(state));
         }
     }
-    control.post_after(kDropMonthsEvery, [this] { drop_months(); });
+    cluster->set_ready(ready);
+    if (duties.size() < static_cast<std::size_t>(config.partitions)) {
+        return set_unready("waiting for the placement of partitions");
+    }
+    set_unready(missing.empty() ? std::string{} : name(missing));
 }
 
-Edge::Impl::~Impl() {
-    health.set_ready(kPart, false, "stopping");
-    fronts.go_away(config.drain);
-    control.run_and_wait([this] { cluster.reset(); });
-    for (std::size_t shard = 0; shard < fronts.shards(); ++shard) {
-        fronts.loop(shard).run_and_wait([this, shard] {
-            for (const auto& [partition, home] : homes[shard]->by_partition) {
-                fronts.switchboard().connect_home(partition, {});
-            }
-            homes[shard].reset();
-        });
+/// Vouches for this node as long as all of its loops turn.
+void Edge::Impl::tick() {
+    if (!cluster) return;
+    bool fresh = true;
+    for (std::size_t i = 0; i < fronts.shards(); ++i) {
+        const auto still = clock.mono() - fronts.loop(i).last_turn();
+        fresh = fresh && still < config.session_timeout / 2;
+        if (still > kDeadAfter) health.set_dead("edge", fronts.loop(i).name() + " hangs");
     }
-    control.stop();
-    fronts.stop();
+    if (fresh) cluster->still_alive();
+    control.post_after(config.session_timeout / 8, [this] { tick(); });
+}
+
+/// Asks a shard for log time; here, since it may wait for the disk, months are dropped.
+void Edge::Impl::drop_months() {
+    if (!cluster) return;
+    fronts.loop(0).post([this] {
+        const auto log_now = homes[0] ? homes[0]->log_now() : std::nullopt;
+        if (!log_now) return;
+        control.post([this, log_now] {
+            if (!cluster) return;
+            for (const auto& month : store->drop_past_months(*log_now, clock.wall())) {
+                core::log_info("edge", "month_dropped", {{"family", month}});
+            }
+        });
+    });
+    control.post_after(kDropMonthsEvery, [this] { drop_months(); });
 }
 
 Edge::Edge(EdgeConfig config, log::EventLog& log, std::shared_ptr<const core::KeyRing> keys,

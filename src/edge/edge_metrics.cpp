@@ -6,7 +6,7 @@ namespace beckon::edge {
 
 namespace metric = ops::metric;
 
-EdgeMetrics::EdgeMetrics(ops::Metrics& metrics) {
+EdgeMetrics::EdgeMetrics(ops::Metrics& metrics) : homes(metrics) {
     front.frames_in =
         &metrics.counter(metric::kEdgeFrames, "WebSocket text frames.", {{"direction", "in"}});
     front.frames_out =

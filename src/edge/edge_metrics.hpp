@@ -1,17 +1,19 @@
 #pragma once
 
 #include "edge/front.hpp"
+#include "edge/home_metrics.hpp"
 #include "edge/ws_server.hpp"
 #include "ops/metrics.hpp"
 
 namespace beckon::edge {
 
-/// What the sockets of an edge count; looked up once, shared by its shards.
+/// What an edge counts; looked up once, shared by its shards.
 struct EdgeMetrics {
     explicit EdgeMetrics(ops::Metrics& metrics);
 
     FrontMetrics front;
     WsServerMetrics sockets;
+    HomeMetrics homes;
 };
 
 }  // namespace beckon::edge

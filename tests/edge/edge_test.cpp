@@ -1,0 +1,213 @@
+#include "edge/edge.hpp"
+
+#include "core/codec.hpp"
+#include "core/tokens.hpp"
+#include "log/embedded/embedded_log.hpp"
+#include "support/temp_dir.hpp"
+#include "support/test_executor.hpp"
+#include "support/ws_client.hpp"
+
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace beckon;
+using namespace std::chrono_literals;
+using nlohmann::json;
+using test::WsClient;
+
+namespace {
+
+constexpr core::Partition kPartitions = 4;
+
+/// One installation on a directory: the log and what publishes to it live as long as this, edges
+/// come and go.
+struct Installation {
+    test::TempDir directory;
+    core::SystemClock clock;
+    ops::Metrics metrics;
+    ops::Health health;
+    std::shared_ptr<const core::KeyRing> keys =
+        std::make_shared<const core::KeyRing>(core::KeyRing::generate());
+    std::unique_ptr<log::EmbeddedLog> log = log::open_embedded_log({.directory = directory / "log",
+                                                                    .sync = log::Sync::never,
+                                                                    .partitions = kPartitions,
+                                                                    .clock = &clock});
+    core::Tokens tokens{keys};
+    test::WaitingExecutor executor;
+    std::unique_ptr<log::Publisher> publisher = log->open_publisher(executor);
+
+    edge::EdgeConfig config() const {
+        edge::EdgeConfig config;
+        config.port = 0;
+        config.endpoint_url = "https://push.test";
+        config.store_directory = directory / "edge";
+        config.log_id = "test";
+        config.partitions = kPartitions;
+        config.shards = 2;
+        config.drain = 50ms;
+        config.version = "9";
+        return config;
+    }
+
+    std::unique_ptr<edge::Edge> start(edge::EdgeConfig with) {
+        auto edge =
+            std::make_unique<edge::Edge>(std::move(with), *log, keys, clock, metrics, health);
+        REQUIRE(executor.wait_until([this] {
+            executor.post([] {});  // looks again
+            return health.report().ready;
+        }));
+        return edge;
+    }
+    std::unique_ptr<edge::Edge> start() { return start(config()); }
+
+    /// As an endpoint would.
+    std::string send(std::string_view endpoint, std::string_view body) {
+        const auto path = endpoint.substr(endpoint.rfind('/') + 1);
+        const auto to = tokens.open_endpoint(path, core::Tokens::Form::any, clock.wall());
+        REQUIRE(to);
+        core::NotificationAccepted message;
+        message.uaid = to->uaid;
+        message.channel = to->channel;
+        message.key = core::new_message_key(clock.wall());
+        const std::string id = tokens.seal_message({to->uaid, message.key});
+        message.message_id = id;
+        message.ttl_s = 3600;
+        message.encoding = "aes128gcm";
+        message.body = body;
+        std::optional<core::Result<log::Appended>> appended;
+        publisher->publish({log::Topic::kNotifications, core::partition_of(to->uaid, kPartitions)},
+                           core::encode(message), [&](const auto& done) { appended = done; });
+        REQUIRE(executor.wait_until([&] { return appended.has_value(); }));
+        REQUIRE(*appended);
+        return id;
+    }
+};
+
+json next_json(WsClient& client) {
+    const auto event = client.next_message();
+    REQUIRE(event.is_text());
+    return json::parse(event.payload);
+}
+
+/// Says hello; the UAID of the answer.
+std::string hello(WsClient& client, std::string_view uaid = {}) {
+    REQUIRE(client.upgrade());
+    json frame{{"messageType", "hello"}, {"use_webpush", true}};
+    if (!uaid.empty()) frame["uaid"] = uaid;
+    client.text(frame.dump());
+    return next_json(client).at("uaid");
+}
+
+std::string subscribe(WsClient& client, std::string_view channel) {
+    client.text(json{{"messageType", "register"}, {"channelID", channel}}.dump());
+    const auto answer = next_json(client);
+    REQUIRE(answer.at("status") == 200);
+    return answer.at("pushEndpoint");
+}
+
+void ack(WsClient& client, std::string_view channel, std::string_view version) {
+    client.text(
+        json{{"messageType", "ack"}, {"updates", {{{"channelID", channel}, {"version", version}}}}}
+            .dump());
+}
+
+constexpr std::string_view kChannel = "11111111-2222-4333-8444-555555555555";
+
+}  // namespace
+
+TEST_CASE("a push travels from the log to a client and its ack back", "[edge]") {
+    Installation here;
+    auto edge = here.start();
+    WsClient client{edge->port()};
+    hello(client);
+    const auto endpoint = subscribe(client, kChannel);
+    CHECK(endpoint.starts_with("https://push.test/wpush/"));
+    const auto id = here.send(endpoint, "secret");
+    const auto notification = next_json(client);
+    CHECK(notification.at("messageType") == "notification");
+    CHECK(notification.at("channelID") == kChannel);
+    CHECK(notification.at("version") == id);
+    CHECK(notification.at("data") == "c2VjcmV0");
+    ack(client, kChannel, id);
+    client.text("{}");
+    CHECK(client.next_message().payload == "{}");
+}
+
+TEST_CASE("what arrives while the edge is down comes at the next hello", "[edge]") {
+    Installation here;
+    auto edge = here.start();
+    std::string uaid;
+    std::string endpoint;
+    std::string acked;
+    {
+        WsClient client{edge->port()};
+        uaid = hello(client);
+        endpoint = subscribe(client, kChannel);
+        acked = here.send(endpoint, "one");
+        CHECK(next_json(client).at("version") == acked);
+        ack(client, kChannel, acked);
+        client.text("{}");
+        REQUIRE(client.next_message().payload == "{}");
+    }
+    edge.reset();
+    const auto waiting = here.send(endpoint, "two");
+    SECTION("with its store") {}
+    SECTION("without: the log is enough") { std::filesystem::remove_all(here.directory / "edge"); }
+    edge = here.start();
+    WsClient client{edge->port()};
+    CHECK(hello(client, uaid) == uaid);
+    CHECK(next_json(client).at("version") == waiting);
+}
+
+TEST_CASE("a stop says going away and takes less than five seconds", "[edge]") {
+    Installation here;
+    auto edge = here.start();
+    WsClient client{edge->port()};
+    hello(client);
+    const auto start = here.clock.mono();
+    std::thread stopping{[&] { edge.reset(); }};
+    const auto event = client.until_closed();
+    CHECK(event.code() == 1001);
+    stopping.join();
+    CHECK(here.clock.mono() - start < 5s);
+    CHECK_FALSE(here.health.report().ready);
+}
+
+TEST_CASE("readiness and the monitoring routes tell what is missing", "[edge]") {
+    Installation here;
+    here.health.set_ready("edge", false);
+    auto edge = here.start();
+    WsClient probe{edge->port()};
+    const auto reply = probe.request("GET /status HTTP/1.1\r\nHost: x\r\n\r\n");
+    CHECK(reply.ends_with(R"({"status":"OK","version":"9"})"));
+    CHECK(here.metrics.text().find("beckon_edge_partitions{state=\"serving\"} 4") !=
+          std::string::npos);
+}
+
+TEST_CASE("wrong settings end the start with one clear line", "[edge]") {
+    Installation here;
+    auto config = here.config();
+    SECTION("a certificate without its key") {
+        config.tls_certificate = "/nowhere.pem";
+        CHECK_THROWS_WITH(here.start(config), Catch::Contains("both a certificate and a key"));
+    }
+    SECTION("a certificate that is not there") {
+        config.tls_certificate = "/nowhere.pem";
+        config.tls_key = "/nowhere.key";
+        CHECK_THROWS_WITH(here.start(config), Catch::Contains("/nowhere.pem"));
+    }
+    SECTION("a store that another edge uses") {
+        auto edge = here.start();
+        CHECK_THROWS_WITH(here.start(config), Catch::Contains("edge"));
+    }
+    SECTION("a port that is taken") {
+        auto edge = here.start();
+        config.store_directory = here.directory / "other";
+        config.port = edge->port();
+        CHECK_THROWS_WITH(here.start(config), Catch::Contains("taken"));
+    }
+}
