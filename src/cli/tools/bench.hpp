@@ -14,9 +14,8 @@ struct BenchOptions {
     /// Where POSTs go, as `host:port` or URL, when the endpoint URLs name a place that cannot be
     /// reached from here; empty: where each endpoint URL says.
     std::string endpoint = {};
-    bool insecure = true;  ///< TLS is measured, not judged
-    /// Any of latency, saturation, idle, drain, in this order.
-    std::vector<std::string> profiles{"latency", "saturation", "idle", "drain"};
+    /// Any of idle, latency, saturation, drain; they run in this order.
+    std::vector<std::string> profiles{"idle", "latency", "saturation", "drain"};
 
     std::size_t connections = 1'000;  ///< clients with a channel each (latency, saturation)
     double rate = 1'000;              ///< messages/s of the latency profile
