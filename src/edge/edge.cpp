@@ -163,8 +163,9 @@ struct Edge::Impl {
     void set_unready(std::string why) {
         health.set_ready("edge", why.empty(), why);
         const std::scoped_lock lock{mutex};
-        if (why == why_unready) return;
-        core::log_info("edge", why.empty() ? "ready" : "not_ready", {{"why", why}});
+        if (why.empty() && !why_unready.empty()) core::log_info("edge", "ready");
+        if (!why.empty() && why_unready.empty())
+            core::log_info("edge", "not_ready", {{"why", why}});
         why_unready = std::move(why);
     }
 
@@ -256,12 +257,15 @@ void Edge::Impl::seen(std::size_t shard, std::map<core::Partition, Home::State> 
     judge();
 }
 
-/// Ready as soon as every partition that is placed here is served.
+/// Ready as soon as every partition that is placed here is served. What `ownership` says first may
+/// be the placement of a former life, with nothing for this node: that is not ready either.
 void Edge::Impl::judge() {
     if (!cluster) return;
     std::vector<std::pair<core::Partition, std::string_view>> missing;
     std::set<core::Partition> ready;
+    bool any = false;
     for (const auto& [partition, duty] : duties) {
+        any = any || duty != Duty::none;
         const auto at = states.find(partition);
         const auto state = at == states.end() ? Home::State::starting : at->second;
         if (state == Home::State::serving || state == Home::State::standby) ready.insert(partition);
@@ -270,7 +274,7 @@ void Edge::Impl::judge() {
         }
     }
     cluster->set_ready(ready);
-    if (duties.size() < static_cast<std::size_t>(config.partitions)) {
+    if (!any || duties.size() < static_cast<std::size_t>(config.partitions)) {
         return set_unready("waiting for the placement of partitions");
     }
     set_unready(missing.empty() ? std::string{} : name(missing));
