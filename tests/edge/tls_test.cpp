@@ -1,0 +1,150 @@
+#include "edge/tls_files.hpp"
+#include "support/certificate.hpp"
+#include "support/front_world.hpp"
+#include "support/temp_dir.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using namespace std::chrono_literals;
+using edge::ClosedBy;
+using test::FakeHome;
+using test::FrontWorld;
+using test::WsClient;
+using Tls = test::WsClient::Tls;
+using Kind = test::WsClient::Event::Kind;
+
+namespace {
+
+struct Certificates {
+    test::TempDir directory;
+    edge::TlsFiles files{.certificate = directory / "cert.pem", .key = directory / "key.pem"};
+
+    explicit Certificates(const std::string& name) { renew(name); }
+    void renew(const std::string& name) const {
+        test::write_certificate(files.certificate, files.key, name);
+    }
+    edge::FrontsOptions options() const {
+        auto options = FrontWorld::defaults();
+        options.sockets.tls = files;
+        options.shards = 2;
+        return options;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a client speaks over TLS as it does without", "[edge][tls]") {
+    const Certificates certificates{"one.test"};
+    FrontWorld world{certificates.options()};
+    auto client = world.client(Tls::yes);
+    CHECK(client.certificate_subject() == "/CN=one.test");
+    for (int i = 0; i < 20; ++i) {
+        client.text("frame " + std::to_string(i));
+        REQUIRE(client.next_message().payload.ends_with(":frame " + std::to_string(i)));
+    }
+    const std::string large(60'000, 'l');
+    client.text(large);
+    CHECK(client.next_message().payload.ends_with(large));
+    client.text("burst 100 4000");
+    for (int i = 0; i < 100; ++i) {
+        REQUIRE(client.next_message().payload.starts_with(std::to_string(i) + ":x"));
+    }
+    client.text("close 1000 SM");
+    CHECK(client.until_closed().code() == 1000);
+    CHECK(client.until_closed().kind == Kind::end);
+    CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
+}
+
+TEST_CASE("monitoring routes and refusals work over TLS", "[edge][tls]") {
+    const Certificates certificates{"one.test"};
+    auto options = certificates.options();
+    options.limits.clients_max = 1;
+    FrontWorld world{options};
+    auto one = world.client(Tls::yes);
+    WsClient two{world.fronts.port(), Tls::yes};
+    CHECK_FALSE(two.upgrade());
+    CHECK(two.head().starts_with("HTTP/1.1 503"));
+    WsClient probe{world.fronts.port(), Tls::yes};
+    CHECK(probe.request("GET /__lbheartbeat__ HTTP/1.1\r\nHost: x\r\n\r\n")
+              .starts_with("HTTP/1.1 200"));
+}
+
+TEST_CASE("a reload serves new connections the new certificate and keeps the old ones",
+          "[edge][tls]") {
+    const Certificates certificates{"one.test"};
+    FrontWorld world{certificates.options()};
+    auto old = world.client(Tls::yes);
+    certificates.renew("two.test");
+    world.fronts.reload_tls();
+    for (int i = 0; i < 8; ++i) {  // both shards
+        CHECK(world.client(Tls::yes).certificate_subject() == "/CN=two.test");
+    }
+    old.text("still");
+    CHECK(old.next_message().payload.ends_with(":still"));
+}
+
+TEST_CASE("a pair that does not fit changes nothing", "[edge][tls]") {
+    const Certificates certificates{"one.test"};
+    FrontWorld world{certificates.options()};
+    const Certificates other{"other.test"};
+    std::filesystem::copy_file(other.files.certificate, certificates.files.certificate,
+                               std::filesystem::copy_options::overwrite_existing);
+    CHECK_FALSE(edge::check(certificates.files));
+    world.fronts.reload_tls();
+    CHECK(world.client(Tls::yes).certificate_subject() == "/CN=one.test");
+}
+
+TEST_CASE("what is wrong with the files is said", "[edge][tls]") {
+    const Certificates certificates{"one.test"};
+    CHECK(edge::check(certificates.files));
+    SECTION("no certificate") {
+        std::filesystem::remove(certificates.files.certificate);
+        CHECK(edge::check(certificates.files).error().message.find("cert.pem") !=
+              std::string::npos);
+    }
+    SECTION("garbage for a key") {
+        std::ofstream{certificates.files.key} << "garbage";
+        CHECK(edge::check(certificates.files).error().message.find("key.pem") != std::string::npos);
+    }
+}
+
+TEST_CASE("a TLS handshake that stops half way is dropped in time", "[edge][tls]") {
+    const Certificates certificates{"one.test"};
+    auto options = certificates.options();
+    options.sockets.handshake_timeout = 50ms;
+    FrontWorld world{options};
+    WsClient silent{world.fronts.port()};
+    SECTION("silent") {}
+    SECTION("a part of a record") { silent.raw(std::string("\x16\x03\x01\x02", 4)); }
+    CHECK(silent.next().kind == Kind::end);
+    CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
+}
+
+TEST_CASE("plain text on the TLS port ends at once", "[edge][tls]") {
+    const Certificates certificates{"one.test"};
+    FrontWorld world{certificates.options()};
+    WsClient plain{world.fronts.port()};
+    CHECK_FALSE(plain.upgrade());
+    CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
+}
+
+TEST_CASE("over TLS too: time-outs, slow readers and the stop", "[edge][tls]") {
+    const Certificates certificates{"one.test"};
+    auto options = certificates.options();
+    options.front.hello_timeout = 100ms;
+    options.sockets.outbox_bytes_max = 256 * 1024;
+    FrontWorld world{options};
+    auto mute = world.connect(Tls::yes);
+    CHECK(mute.until_closed().reason() == "HandshakeTimeout");
+    auto slow = world.client(Tls::yes);
+    slow.text("burst 2000 4000");
+    CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::slow) == 1; }));
+    auto client = world.client(Tls::yes);
+    world.fronts.go_away(20ms);
+    CHECK(client.until_closed().code() == 1001);
+    CHECK(client.until_closed().kind == Kind::end);
+}
