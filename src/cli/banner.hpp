@@ -1,0 +1,28 @@
+#pragma once
+
+#include "ops/health.hpp"
+
+#include <filesystem>
+#include <stop_token>
+#include <string>
+
+namespace beckon::cli {
+
+/// Where a running standalone is reached.
+struct Addresses {
+    std::string endpoint;   ///< origin
+    std::string websocket;  ///< URL
+    std::string ops;        ///< origin
+    bool self_signed = false;
+    std::filesystem::path data;
+};
+
+/// Waits until the server is ready, sends one push through it as `beckon demo` does, and prints the
+/// addresses and what to try next. For `./dev run`; its own thread.
+void show_first_push(const Addresses& addresses, const ops::Health& health,
+                     const std::stop_token& stop);
+
+/// The same text without the demo.
+std::string what_to_try(const Addresses& addresses);
+
+}  // namespace beckon::cli

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace beckon::cli {
+
+/// Ends a start-up: main prints the line and exits with 1.
+struct StartupError : std::exception {
+    explicit StartupError(std::string why) : why_(std::move(why)) {}
+    const char* what() const noexcept override { return why_.c_str(); }
+
+private:
+    std::string why_;
+};
+
+/// Makes the directory with mode 0700 if it is not there and locks it for this process as long as
+/// the object lives. Throws StartupError: not writable, or in use by another process.
+class DataDirectory {
+public:
+    explicit DataDirectory(const std::filesystem::path& path);
+    ~DataDirectory();
+    DataDirectory(const DataDirectory&) = delete;
+    DataDirectory& operator=(const DataDirectory&) = delete;
+
+private:
+    int lock_ = -1;
+};
+
+/// SIGTERM and SIGINT ask for a stop, SIGHUP for rereading certificates. Blocks these signals in
+/// the calling thread and in those it starts later: make it first in main.
+class Signals {
+public:
+    Signals();
+    /// Waits for a request to stop, calling `reload` at each SIGHUP. Afterwards a second signal
+    /// ends the process at once.
+    void wait(const std::function<void()>& reload) const;
+    /// The same as a signal, from another thread.
+    static void request_stop();
+};
+
+/// Ends the process with code 1 if the object lives longer than `limit`: a stop that hangs is a
+/// defect, and an orchestrator's SIGKILL would hide it.
+class StopWatchdog {
+public:
+    explicit StopWatchdog(std::chrono::seconds limit);
+    ~StopWatchdog();
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::cli

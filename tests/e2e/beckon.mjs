@@ -1,0 +1,189 @@
+// Starts and stops real Beckon processes (and a real Kafka) for the end-to-end tests.
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+export const BECKON = process.env.BECKON ?? join(ROOT, 'build', 'release', 'beckon');
+
+/** A port that is free now, below the ephemeral range (facts of Kafka's start: it must not be taken meanwhile). */
+export async function freePort() {
+    for (;;) {
+        const port = 10000 + Math.floor(Math.random() * 22000);
+        const free = await new Promise((resolve) => {
+            const server = createServer();
+            server.once('error', () => resolve(false));
+            server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+        });
+        if (free) return port;
+    }
+}
+
+/** Polls `check` until it is truthy; the error names what was waited for. */
+export async function until(what, check, limitMs = 30000) {
+    const end = Date.now() + limitMs;
+    for (;;) {
+        const value = await Promise.resolve()
+            .then(check)
+            .catch(() => null);
+        if (value) return value;
+        if (Date.now() > end) throw new Error(`${what}: not within ${limitMs} ms`);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+}
+
+class Child {
+    constructor(name, command, args, options = {}) {
+        this.name = name;
+        this.output = '';
+        this.process = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
+        this.exited = new Promise((resolve) => this.process.once('exit', (code, signal) => resolve({ code, signal })));
+        for (const stream of [this.process.stdout, this.process.stderr]) {
+            stream.on('data', (data) => {
+                this.output = (this.output + data).slice(-20000);
+            });
+        }
+    }
+    async stop() {
+        if (this.process.exitCode !== null || this.process.signalCode !== null) return this.exited;
+        this.process.kill('SIGTERM');
+        const timer = setTimeout(() => this.process.kill('SIGKILL'), 10000);
+        const result = await this.exited;
+        clearTimeout(timer);
+        return result;
+    }
+    async kill() {
+        this.process.kill('SIGKILL');
+        return this.exited;
+    }
+}
+
+export class Cluster {
+    /** @param {'embedded'|'kafka'} log */
+    constructor(log) {
+        this.log = log;
+        this.directory = mkdtempSync(join(tmpdir(), 'beckon-e2e-'));
+        this.children = new Map();
+    }
+
+    /** Chooses the ports once: clients keep their URLs over restarts. */
+    async prepare() {
+        this.ports = {
+            endpoint: await freePort(),
+            edge: await freePort(),
+            ops: await freePort(),
+            opsEdge: await freePort(),
+            kafka: await freePort(),
+        };
+        this.endpoint = `https://localhost:${this.ports.endpoint}`;
+        this.websocket = `ws://127.0.0.1:${this.ports.edge}/`;
+        if (this.log !== 'kafka') return;
+        await this.startKafka();
+        this.servers = `127.0.0.1:${this.ports.kafka}`;
+        const keys = ['--key-ring', join(this.directory, 'keys.json')];
+        await this.tool(['keys', 'generate', ...keys]);
+        await until('log topics', () =>
+            this.tool([
+                'topics', 'create', '--kafka-servers', this.servers, '--replication-factor', '1',
+                '--partitions', '4', ...keys,
+            ]).then(() => true),
+        );
+    }
+
+    async startKafka() {
+        this.children.set(
+            'kafka',
+            new Child('kafka', join(ROOT, 'scripts', 'kafka', 'start.sh'), [
+                join(this.directory, 'kafka'),
+                String(this.ports.kafka),
+            ], { detached: true }),
+        );
+    }
+
+    /** Runs a tool to its end; throws with its output if it fails. */
+    async tool(args) {
+        const child = new Child(args.join(' '), BECKON, args);
+        const { code } = await child.exited;
+        if (code !== 0) throw new Error(`beckon ${args.join(' ')} ended with ${code}:\n${child.output}`);
+        return child.output;
+    }
+
+    common(role, ops) {
+        return [
+            '--data', join(this.directory, role), '--ops-port', String(ops), '--log-format', 'json',
+            '--endpoint-port', String(this.ports.endpoint), '--endpoint-url', this.endpoint,
+        ];
+    }
+
+    spawn(role, args) {
+        this.children.set(role, new Child(role, BECKON, [role, ...args]));
+    }
+
+    async start(only) {
+        const endpoint = ['--endpoint-self-signed', 'true'];
+        const edge = ['--edge-port', String(this.ports.edge)];
+        if (this.log === 'embedded') {
+            this.spawn('standalone', [
+                ...this.common('standalone', this.ports.ops), ...endpoint, ...edge, '--partitions', '4',
+            ]);
+            await this.ready('standalone', this.ports.ops);
+            return;
+        }
+        const kafka = ['--kafka-servers', this.servers, '--key-ring', join(this.directory, 'keys.json')];
+        if (!only || only === 'endpoint') {
+            this.spawn('endpoint', [...this.common('endpoint', this.ports.ops), ...endpoint, ...kafka]);
+        }
+        if (!only || only === 'edge') {
+            this.spawn('edge', [...this.common('edge', this.ports.opsEdge), ...edge, ...kafka]);
+        }
+        if (!only || only === 'endpoint') await this.ready('endpoint', this.ports.ops);
+        if (!only || only === 'edge') await this.ready('edge', this.ports.opsEdge);
+    }
+
+    async ready(role, port) {
+        const child = this.children.get(role);
+        let ended = null;
+        child.exited.then((result) => (ended = result));
+        await until(`${role} ready`, async () => {
+            if (ended) return true;
+            return (await fetch(`http://127.0.0.1:${port}/ready`)).status === 200;
+        }).catch((error) => {
+            throw new Error(`${error.message}\n${child.output}`);
+        });
+        if (ended) throw new Error(`${role} ended at once (${JSON.stringify(ended)}):\n${child.output}`);
+    }
+
+    roles() {
+        return [...this.children.keys()].filter((name) => name !== 'kafka');
+    }
+
+    /** SIGTERM to all Beckon processes; throws if one does not end cleanly. */
+    async stop() {
+        for (const role of this.roles()) {
+            const { code, signal } = await this.children.get(role).stop();
+            const output = this.children.get(role).output;
+            this.children.delete(role);
+            if (code !== 0) throw new Error(`${role} ended with ${code ?? signal} at SIGTERM:\n${output}`);
+        }
+    }
+
+    async destroy() {
+        for (const role of this.roles()) await this.children.get(role).kill();
+        const kafka = this.children.get('kafka');
+        if (kafka) {
+            try {
+                process.kill(-kafka.process.pid, 'SIGKILL'); // the broker is a child of the script
+            } catch {
+                // already gone
+            }
+        }
+        rmSync(this.directory, { recursive: true, force: true });
+    }
+
+    outputs() {
+        return [...this.children.values()].map((child) => `--- ${child.name}\n${child.output.slice(-6000)}`).join('\n');
+    }
+}

@@ -1,0 +1,106 @@
+// A user agent and an application server of a few lines, for tests that need thousands of messages
+// and no browser. Bodies are not encrypted: the server must not care.
+import https from 'node:https';
+import { randomUUID } from 'node:crypto';
+import WebSocket from 'ws';
+import { until } from './beckon.mjs';
+
+/** Keeps one client connected: reconnects, says hello with its UAID, acks what it gets. */
+export class UserAgent {
+    constructor(url) {
+        this.url = url;
+        this.uaid = null;
+        this.endpoint = null;
+        this.versions = new Map(); // version → how often it came
+        this.bodies = [];
+        this.faults = [];
+        this.wanted = false;
+        this.waiting = new Map();
+    }
+
+    connect() {
+        this.wanted = true;
+        this.open();
+        return until('hello', () => this.helloed);
+    }
+
+    open() {
+        const socket = new WebSocket(this.url, 'push-notification');
+        this.socket = socket;
+        this.helloed = false;
+        socket.on('open', () => this.say({ messageType: 'hello', use_webpush: true, ...(this.uaid && { uaid: this.uaid }) }));
+        socket.on('message', (data) => this.receive(JSON.parse(data)));
+        socket.on('error', () => {});
+        socket.on('close', () => {
+            this.helloed = false;
+            if (this.wanted) setTimeout(() => this.wanted && this.open(), 50);
+        });
+    }
+
+    say(message) {
+        this.socket.send(JSON.stringify(message));
+    }
+
+    receive(message) {
+        switch (message.messageType) {
+            case 'hello':
+                if (this.uaid && message.uaid !== this.uaid) this.faults.push(`UAID ${this.uaid} became ${message.uaid}`);
+                this.uaid = message.uaid;
+                this.helloed = true;
+                break;
+            case 'notification': {
+                this.versions.set(message.version, (this.versions.get(message.version) ?? 0) + 1);
+                if (message.data) this.bodies.push(Buffer.from(message.data, 'base64url').toString());
+                if (!this.mute) {
+                    this.say({ messageType: 'ack', updates: [{ channelID: message.channelID, version: message.version, code: 100 }] });
+                }
+                break;
+            }
+            default:
+                this.waiting.get(`${message.messageType} ${message.channelID}`)?.(message);
+        }
+    }
+
+    async register(channelID = randomUUID()) {
+        const reply = new Promise((resolve) => this.waiting.set(`register ${channelID}`, resolve));
+        this.say({ messageType: 'register', channelID });
+        const { status, pushEndpoint } = await reply;
+        if (status !== 200) throw new Error(`register answered ${status}`);
+        this.endpoint = pushEndpoint;
+        return pushEndpoint;
+    }
+
+    async close() {
+        this.wanted = false;
+        const closed = new Promise((resolve) => this.socket.once('close', resolve));
+        this.socket.terminate();
+        await closed;
+    }
+}
+
+export const agent = new https.Agent({ rejectUnauthorized: false, keepAlive: true, maxSockets: 16 });
+
+/** POSTs a body; resolves to {status, id} or, when there was no answer, to {status: 0}. */
+export function post(endpoint, body, headers = {}) {
+    return new Promise((resolve) => {
+        const request = https.request(
+            endpoint,
+            { method: 'POST', agent, headers: { TTL: '3600', 'Content-Encoding': 'aes128gcm', ...headers } },
+            (response) => {
+                const parts = [];
+                response.on('data', (part) => parts.push(part));
+                response.on('end', () =>
+                    resolve({
+                        status: response.statusCode,
+                        id: response.headers.location?.split('/').pop(),
+                        headers: response.headers,
+                        body: Buffer.concat(parts).toString(),
+                    }),
+                );
+            },
+        );
+        request.on('error', () => resolve({ status: 0 }));
+        request.setTimeout(10000, () => request.destroy());
+        request.end(body);
+    });
+}

@@ -1,0 +1,165 @@
+// Everything that can be wrong at a start ends in one clear line that says what was wrong and what
+// is allowed, and in a non-zero exit code.
+//
+//   node start-faults.mjs
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { BECKON, Cluster, freePort, until } from './beckon.mjs';
+
+const directory = mkdtempSync(join(tmpdir(), 'beckon-faults-'));
+after(() => rmSync(directory, { recursive: true, force: true }));
+let count = 0;
+const fresh = () => join(directory, `data-${++count}`);
+
+/** Runs to the end; the exit code and what it said on standard error. */
+function run(args, env = {}) {
+    const result = spawnSync(BECKON, args, { encoding: 'utf8', timeout: 30000, env: { ...process.env, ...env } });
+    return { code: result.status, text: result.stderr + result.stdout };
+}
+
+async function ports() {
+    return ['--edge-port', '0', '--endpoint-port', '0', '--ops-port', '0'];
+}
+
+test('all faults of a configuration are reported together, with the nearest known name', () => {
+    const file = join(directory, 'bad.toml');
+    writeFileSync(file, 'partitions = 0\n[edge]\nprot = 8080\nhello_timeout = "5"\n');
+    const { code, text } = run(['standalone', '--config', file, '--endpoint-prot', '1'], { BECKON_EDGE_PORTS: '1' });
+    assert.equal(code, 2);
+    assert.match(text, /bad\.toml:1: partitions = '0': not a whole number from 1 to 65535/);
+    assert.match(text, /bad\.toml:3: unknown option 'edge\.prot'; did you mean 'edge\.port'\?/);
+    assert.match(text, /bad\.toml:4: edge\.hello_timeout = '5': not a duration with a unit/);
+    assert.match(text, /--endpoint-prot: unknown option; did you mean '--endpoint-port'\?/);
+    assert.match(text, /BECKON_EDGE_PORTS.*did you mean 'BECKON_EDGE_PORT'\?/);
+});
+
+test('a config file that is not TOML is named with its line', () => {
+    const file = join(directory, 'broken.toml');
+    writeFileSync(file, 'partitions = \n');
+    const { code, text } = run(['standalone', '--config', file]);
+    assert.equal(code, 2);
+    assert.match(text, /broken\.toml:1: not TOML/);
+});
+
+test('a port that is taken is named', async () => {
+    const taken = createServer();
+    await new Promise((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const port = String(taken.address().port);
+    for (const option of ['--endpoint-port', '--edge-port', '--ops-port']) {
+        const { code, text } = run(['standalone', '--data', fresh(), ...(await ports()), option, port]);
+        assert.equal(code, 1, text);
+        assert.match(text, new RegExp(port), option);
+        assert.match(text, /in use|taken|listen/i);
+    }
+    taken.close();
+});
+
+test('a data directory in use by another process is refused with its pid', async () => {
+    const data = fresh();
+    const ops = await freePort();
+    const first = spawn(BECKON, ['standalone', '--data', data, '--edge-port', '0', '--endpoint-port', '0', '--ops-port', String(ops)], { stdio: 'ignore' });
+    await until('the first one', async () => (await fetch(`http://127.0.0.1:${ops}/ready`)).status === 200);
+    const { code, text } = run(['standalone', '--data', data, ...(await ports())]);
+    first.kill('SIGTERM');
+    assert.equal(code, 1);
+    assert.match(text, new RegExp(`in use by another process \\(pid ${first.pid}\\)`));
+});
+
+test('a data directory that cannot be made is named', async () => {
+    const file = join(directory, 'a-file');
+    writeFileSync(file, '');
+    const { code, text } = run(['standalone', '--data', join(file, 'below'), ...(await ports())]);
+    assert.equal(code, 1);
+    assert.match(text, /cannot make the data directory .*a-file/);
+});
+
+test('a key ring that others may read, or that is corrupt, is refused', async () => {
+    const data = fresh();
+    mkdirSync(data);
+    const ring = join(data, 'keys.json');
+    assert.equal(run(['keys', 'generate', '--key-ring', ring]).code, 0);
+    assert.match(run(['keys', 'generate', '--key-ring', ring]).text, /exists already/);
+    chmodSync(ring, 0o644);
+    let result = run(['standalone', '--data', data, ...(await ports())]);
+    assert.equal(result.code, 1);
+    assert.match(result.text, /0600/);
+    chmodSync(ring, 0o600);
+    writeFileSync(ring, readFileSync(ring, 'utf8').slice(0, 40));
+    result = run(['standalone', '--data', data, ...(await ports())]);
+    assert.equal(result.code, 1);
+    assert.match(result.text, /keys\.json/);
+});
+
+test('a key ring that is not the installation’s is refused with both fingerprints', async () => {
+    const data = fresh();
+    const ops = await freePort();
+    const first = spawn(BECKON, ['standalone', '--data', data, '--edge-port', '0', '--endpoint-port', '0', '--ops-port', String(ops)], { stdio: 'ignore' });
+    await until('the first one', async () => (await fetch(`http://127.0.0.1:${ops}/ready`)).status === 200);
+    first.kill('SIGTERM');
+    await new Promise((resolve) => first.once('exit', resolve));
+    const other = join(directory, 'other-keys.json');
+    const print = run(['keys', 'generate', '--key-ring', other]).text.match(/fingerprint ([0-9a-f]{16})/)[1];
+    const { code, text } = run(['standalone', '--data', data, '--key-ring', other, ...(await ports())]);
+    assert.equal(code, 1);
+    assert.match(text, new RegExp(`fingerprint ${print}, but this log was made with [0-9a-f]{16}`));
+});
+
+test('another partition count than the log was made with is refused with both', async () => {
+    const data = fresh();
+    const ops = await freePort();
+    const first = spawn(BECKON, ['standalone', '--data', data, '--partitions', '4', '--edge-port', '0', '--endpoint-port', '0', '--ops-port', String(ops)], { stdio: 'ignore' });
+    await until('the first one', async () => (await fetch(`http://127.0.0.1:${ops}/ready`)).status === 200);
+    first.kill('SIGTERM');
+    await new Promise((resolve) => first.once('exit', resolve));
+    const { code, text } = run(['standalone', '--data', data, '--partitions', '8', ...(await ports())]);
+    assert.equal(code, 1);
+    assert.match(text, /4/);
+    assert.match(text, /8/);
+});
+
+test('no broker at the start: it says so while it tries, then exits with 1', async () => {
+    const ring = join(directory, 'cluster-keys.json');
+    run(['keys', 'generate', '--key-ring', ring]);
+    const port = await freePort();
+    const { code, text } = run([
+        'edge', '--data', fresh(), '--key-ring', ring, '--kafka-servers', `127.0.0.1:${port}`, '--startup-timeout', '2s', ...(await ports()),
+    ]);
+    assert.equal(code, 1);
+    assert.match(text, new RegExp(`no broker at 127\\.0\\.0\\.1:${port} within 2s`));
+});
+
+test('no broker configured: it names the option and the alternative', async () => {
+    const ring = join(directory, 'cluster-keys.json');
+    const { code, text } = run(['endpoint', '--data', fresh(), '--key-ring', ring, ...(await ports())]);
+    assert.equal(code, 1);
+    assert.match(text, /--kafka-servers/);
+    assert.match(text, /beckon standalone/);
+});
+
+test('on Kafka: missing topics, a wrong partition count and a destroy outside test are refused', async (t) => {
+    const cluster = new Cluster('kafka');
+    t.after(() => cluster.destroy());
+    await cluster.prepare();
+    const ring = ['--key-ring', join(cluster.directory, 'keys.json')];
+    const kafka = ['--kafka-servers', cluster.servers];
+    let result = run(['edge', '--data', fresh(), ...ring, ...kafka, '--kafka-prefix', 'nowhere.', ...(await ports())]);
+    assert.equal(result.code, 1);
+    assert.match(result.text, /'nowhere\.' do not exist.*beckon topics create/s);
+
+    result = run(['topics', 'create', ...kafka, ...ring, '--replication-factor', '1', '--partitions', '8']);
+    assert.equal(result.code, 1);
+    assert.match(result.text, /4/);
+    assert.match(result.text, /8/);
+
+    result = run(['topics', 'create', ...kafka, ...ring, '--replication-factor', '1', '--partitions', '4']);
+    assert.equal(result.code, 0, result.text);
+
+    result = run(['topics', 'destroy', ...kafka, ...ring]);
+    assert.equal(result.code, 1);
+    assert.match(result.text, /test/);
+});
