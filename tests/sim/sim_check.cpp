@@ -1,0 +1,146 @@
+#include "core/codec.hpp"
+#include "core/partition.hpp"
+#include "sim/sim_world.hpp"
+
+#include <algorithm>
+
+namespace beckon::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+bool expired(const SentMessage& message, core::Timestamp now) {
+    return now >= message.appended + std::chrono::seconds{message.ttl_s};
+}
+
+}  // namespace
+
+/// A newer message of its channel and Topic stands behind it in the log, answered or not.
+bool SimWorld::replaced(const SentMessage& message) const {
+    if (!message.topic) return false;
+    return std::any_of(sent_.begin(), sent_.end(), [&](const auto& other) {
+        const auto& m = other.second;
+        if (m.key == message.key || m.uaid != message.uaid || m.channel != message.channel ||
+            m.topic != message.topic) {
+            return false;
+        }
+        return !m.offset || *m.offset > *message.offset;  // unknown: it may stand behind
+    });
+}
+
+/// Why a message that was answered 201 may be neither with its client nor pending.
+bool SimWorld::explained(const std::string& version, const SentMessage& message) const {
+    if (message.ttl_s == 0 || expired(message, clock_.wall()) || replaced(message)) return true;
+    for (const auto& client : clients_) {
+        if (client.dropped.contains(message.channel)) return true;
+        if (client.received.contains(version) && client.acked.contains(version)) return true;
+    }
+    return false;
+}
+
+std::set<std::string> SimWorld::pending_in(store::PartitionStore& store, core::Partition p) {
+    std::set<std::string> out;
+    for (const auto& client : clients_) {
+        if (!client.uaid || core::partition_of(*client.uaid, kPartitions) != p) continue;
+        store::DrainCursor cursor{.topics = true, .after = -1, .until = 1'000'000'000};
+        bool done = false;
+        while (!done) {
+            done = store
+                       .read_pending(*client.uaid, cursor, 100, clock_.wall(),
+                                     [&](const store::MessageView& message) {
+                                         out.emplace(message.message_id);
+                                     })
+                       .done;
+        }
+    }
+    return out;
+}
+
+void SimWorld::check_messages(const std::set<std::string>& pending) {
+    for (const auto& [version, message] : sent_) {
+        if (message.answered_201 && !pending.contains(version) && !explained(version, message)) {
+            fail("a message answered 201 is lost, offset " + std::to_string(*message.offset));
+        }
+    }
+    for (const auto& client : clients_) {
+        for (const auto& [version, when] : client.acked) {
+            const auto p = core::partition_of(sent_.at(version).uaid, kPartitions);
+            // What was acknowledged shortly before a crash or a move may come again.
+            const auto certain = acks_certain_since_[static_cast<std::size_t>(p)] + 10s;
+            if (when > certain && pending.contains(version)) fail("an acked message is pending");
+        }
+    }
+}
+
+void SimWorld::check_clients(const std::vector<store::PartitionStore*>& stores) {
+    for (const auto& client : clients_) {
+        if (!client.uaid) continue;
+        const auto p = core::partition_of(*client.uaid, kPartitions);
+        auto& store = *stores[static_cast<std::size_t>(p)];
+        for (const auto& channel : client.channels) {
+            if (!store.channel(*client.uaid, channel)) {
+                fail("client " + std::to_string(client.number) + " lost a channel");
+            }
+        }
+    }
+}
+
+void SimWorld::check_rebuilt(core::Partition p, store::PartitionStore& live) {
+    const auto directory = dir_ / ("rebuilt-" + std::to_string(p));
+    {
+        SimProcess standby{{.log = *log_,
+                            .executor = executor_,
+                            .clock = clock_,
+                            .tokens = tokens_,
+                            .partitions = kPartitions,
+                            .delivery_window = window_,
+                            .directory = directory,
+                            .to_front = [](const edge::ToFront&) {}},
+                           core::NodeId{"rebuilder-" + std::to_string(p)}};
+        // Caught up, and not yet placed anywhere: the group still believes in the dead.
+        for (int i = 0; i < 100 && standby.home(p).state() == edge::Home::State::starting; ++i) {
+            executor_.run_for(10ms);
+        }
+        for (int i = 0; i < 100 && standby.home(p).state() == edge::Home::State::restoring; ++i) {
+            executor_.run_for(10ms);
+        }
+    }
+    const auto store = open_store(directory);
+    const auto rebuilt = store->open_partition(p);
+    const auto now = clock_.wall();
+    if (rebuilt->digest(now) != live.digest(now)) {
+        fail("partition " + std::to_string(p) + ": a rebuilt store differs from the live one");
+    }
+}
+
+void SimWorld::check() {
+    std::array<std::size_t, kPartitions> home{};
+    for (core::Partition p = 0; p < kPartitions; ++p) {
+        for (std::size_t i = 0; i < slots_.size(); ++i) {
+            if (slots_[i].process->home(p).state() == edge::Home::State::serving) {
+                home[static_cast<std::size_t>(p)] = i;
+            }
+        }
+    }
+    std::vector<std::unique_ptr<store::EdgeStore>> opened;
+    for (auto& slot : slots_) {
+        slot.process.reset();
+        opened.push_back(open_store(slot.directory));
+    }
+    std::vector<std::unique_ptr<store::PartitionStore>> owned;
+    std::vector<store::PartitionStore*> live;
+    std::set<std::string> pending;
+    for (core::Partition p = 0; p < kPartitions; ++p) {
+        owned.push_back(opened[home[static_cast<std::size_t>(p)]]->open_partition(p));
+        live.push_back(owned.back().get());
+    }
+    for (core::Partition p = 0; p < kPartitions; ++p) {
+        check_rebuilt(p, *live[static_cast<std::size_t>(p)]);
+        pending.merge(pending_in(*live[static_cast<std::size_t>(p)], p));
+    }
+    check_messages(pending);
+    check_clients(live);
+}
+
+}  // namespace beckon::sim

@@ -1,0 +1,413 @@
+#include "sim/sim_world.hpp"
+
+#include "core/codec.hpp"
+#include "core/key_ring.hpp"
+#include "core/partition.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::sim {
+
+using namespace std::chrono_literals;
+using Json = nlohmann::json;
+
+namespace {
+
+/// One ring for all runs: keys are random, and nothing that is checked depends on them.
+std::shared_ptr<const core::KeyRing> key_ring() {
+    static const auto ring = std::make_shared<const core::KeyRing>(core::KeyRing::generate());
+    return ring;
+}
+
+std::string name_of(const SimClient& client) { return "client " + std::to_string(client.number); }
+
+}  // namespace
+
+SimWorld::SimWorld(std::uint64_t seed) : random_(seed), tokens_(key_ring()), window_(1 + seed % 5) {
+    log_ = log::make_memory_log({.seed = seed,
+                                 .partitions = kPartitions,
+                                 .clock = &clock_,
+                                 .append_delay_max = up_to(60ms),
+                                 .read_delay_max = up_to(60ms)});
+    sender_ = log_->open_publisher(executor_);
+    clients_.resize(6);
+    for (std::size_t i = 0; i < clients_.size(); ++i) clients_[i].number = i;
+    slots_.resize(1 + seed % 2);
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+        slots_[i].directory = dir_ / ("edge-" + std::to_string(i));
+        start(slots_[i]);
+    }
+    executor_.run_for(2s);
+}
+
+SimWorld::~SimWorld() = default;
+
+core::Bytes16 SimWorld::random_id() {
+    core::Bytes16 out;
+    for (std::size_t half = 0; half < 16; half += 8) {
+        const auto bits = random_();
+        std::memcpy(out.data() + half, &bits, 8);
+    }
+    return out;
+}
+
+// ---------------------------------------------------------------------------------- processes
+
+void SimWorld::start(Slot& slot) {
+    slot.process = std::make_unique<SimProcess>(
+        SimProcess::Surroundings{.log = *log_,
+                                 .executor = executor_,
+                                 .clock = clock_,
+                                 .tokens = tokens_,
+                                 .partitions = kPartitions,
+                                 .delivery_window = window_,
+                                 .directory = slot.directory,
+                                 .to_front = [this](edge::ToFront m) { hear(std::move(m)); }},
+        core::NodeId{"node-" + std::to_string(next_node_++)});
+}
+
+void SimWorld::crash(Slot& slot) {
+    if (!slot.process) return;
+    ++tally.crashes;
+    const auto node = slot.process->id().text;
+    slot.process.reset();
+    acks_certain_since_.fill(clock_.mono());
+    for (auto& client : clients_) {
+        if (client.session != 0 && client.home == node) leave(client, false);
+    }
+    if (chance(10)) std::filesystem::remove_all(slot.directory);
+}
+
+SimProcess* SimWorld::process(const std::string& node) {
+    for (auto& slot : slots_) {
+        if (slot.process && slot.process->id().text == node) return slot.process.get();
+    }
+    return nullptr;
+}
+
+/// Where a front that asks any living process is sent.
+SimProcess* SimWorld::home_of(const core::Uaid& uaid) {
+    const auto p = core::partition_of(uaid, kPartitions);
+    auto& slot = slots_[below(slots_.size())];
+    if (!slot.process) return nullptr;
+    const auto placement = slot.process->cluster().placement(p);
+    return placement ? process(placement->home.text) : nullptr;
+}
+
+// ------------------------------------------------------------------------------------ clients
+
+void SimWorld::connect(SimClient& client) {
+    const auto wish = client.uaid.value_or(core::Uaid{random_id()});
+    auto* home = home_of(wish);
+    if (!home) return;
+    client.session = ++next_session_;
+    client.greeted = false;
+    client.home = home->id().text;
+    sessions_[client.session] = client.number;
+    edge::Attach attach{{{"front"}, 0, client.session},
+                        wish,
+                        client.uaid.has_value(),
+                        R"({"messageType":"hello","use_webpush":true})"};
+    if (!client.uaid) client.uaid = wish;
+    home->executor().post_after(
+        up_to(20ms), [home, p = core::partition_of(wish, kPartitions), attach = std::move(attach)] {
+            home->home(p).receive(attach);
+        });
+}
+
+void SimWorld::leave(SimClient& client, bool says_goodbye) {
+    if (client.session == 0) return;
+    sessions_.erase(client.session);
+    const auto session = std::exchange(client.session, 0);
+    client.greeted = false;
+    client.asked.clear();
+    // It was never told that its subscription exists: as Firefox, it starts without a uaid.
+    const bool nobody = client.channels.empty() && client.dropped.empty();
+    const auto uaid = *client.uaid;
+    if (nobody) client.uaid.reset();
+    auto* home = process(client.home);
+    if (!home) return;
+    // A socket that just dies is noticed later.
+    home->executor().post_after(says_goodbye ? up_to(20ms) : up_to(5s),
+                                [home, uaid, gone = edge::Detach{{{"front"}, 0, session}, uaid}] {
+                                    home->home(core::partition_of(uaid, kPartitions)).receive(gone);
+                                });
+}
+
+void SimWorld::to_home(const SimClient& client, std::string text) {
+    auto* home = process(client.home);
+    if (!home || client.session == 0) return;
+    home->home(core::partition_of(*client.uaid, kPartitions))
+        .receive(edge::FromClient{{{"front"}, 0, client.session}, *client.uaid, std::move(text)});
+}
+
+void SimWorld::hear(edge::ToFront message) {
+    const auto find = [this](const edge::SessionId& id) -> SimClient* {
+        const auto it = sessions_.find(id.number);
+        return it == sessions_.end() ? nullptr : &clients_[it->second];
+    };
+    std::visit(core::Overloaded{[&](const edge::ToClient& m) {
+                                    if (auto* client = find(m.session)) hear(*client, m.text);
+                                },
+                                [&](const edge::CloseClient& m) {
+                                    if (auto* client = find(m.session)) leave(*client, false);
+                                },
+                                [](const edge::Attached&) {}},
+               message);
+}
+
+void SimWorld::hear(SimClient& client, const std::string& text) {
+    const auto frame = Json::parse(text);
+    const std::string type = frame.value("messageType", "");
+    if (type == "hello") {
+        const core::Uaid uaid{*core::parse_hex16(frame.at("uaid").get<std::string>())};
+        if (client.uaid != uaid && !client.channels.empty()) {
+            fail(name_of(client) + " lost its uaid");
+        }
+        client.uaid = uaid;
+        client.greeted = true;
+    } else if (type == "register") {
+        const core::ChannelId channel{
+            *core::parse_dashed(frame.at("channelID").get<std::string>())};
+        client.asked.erase(channel);
+        if (frame.at("status") == 200) {
+            client.channels.insert(channel);
+            ++tally.registered;
+        }
+    } else if (type == "notification") {
+        notified(client, frame.at("version").get<std::string>());
+    }
+}
+
+void SimWorld::notified(SimClient& client, const std::string& version) {
+    const auto known = sent_.find(version);
+    if (known == sent_.end() || known->second.uaid != client.uaid) {
+        fail(name_of(client) + " got a message that is not its own");
+        return;
+    }
+    if (client.received.insert(version).second) ++tally.received;
+    if (known->second.ttl_s == 0) return;
+    const auto session = client.session;
+    const auto later = [this, &client, session, version](core::Duration delay, auto what) {
+        executor_.post_after(delay, [this, &client, session, version, what] {
+            if (client.session == session) (this->*what)(client, version);
+        });
+    };
+    if (chance(keenness_)) {
+        later(up_to(chance(20) ? 3s : 30ms), &SimWorld::ack);
+    } else if (chance(30)) {
+        // Not from within: a home is not spoken to while it speaks.
+        executor_.post([this, &client, session, version] {
+            if (client.session != session) return;
+            to_home(client, Json{{"messageType", "nack"}, {"version", version}}.dump());
+        });
+    }
+}
+
+void SimWorld::ack(SimClient& client, const std::string& version) {
+    auto* home = process(client.home);
+    if (!home) return;
+    const auto p = core::partition_of(*client.uaid, kPartitions);
+    const bool heard = home->home(p).state() == edge::Home::State::serving;
+    to_home(client, Json{{"messageType", "ack"},
+                         {"updates",
+                          Json::array({{{"channelID", core::to_dashed(sent_.at(version).channel)},
+                                        {"version", version},
+                                        {"code", 100}}})}}
+                        .dump());
+    if (heard && client.acked.insert_or_assign(version, clock_.mono()).second) ++tally.acked;
+}
+
+void SimWorld::ask_channel(SimClient& client) {
+    const core::ChannelId channel{random_id()};
+    client.asked.insert(channel);
+    to_home(client,
+            Json{{"messageType", "register"}, {"channelID", core::to_dashed(channel)}}.dump());
+}
+
+void SimWorld::drop_channel(SimClient& client) {
+    if (client.channels.empty()) return;
+    auto it = client.channels.begin();
+    std::advance(it, static_cast<std::ptrdiff_t>(below(client.channels.size())));
+    const auto channel = *it;
+    client.channels.erase(it);
+    client.dropped.insert(channel);
+    to_home(
+        client,
+        Json{{"messageType", "unregister"}, {"channelID", core::to_dashed(channel)}, {"code", 200}}
+            .dump());
+}
+
+void SimWorld::act(SimClient& client) {
+    if (client.session == 0) {
+        if (chance(60)) connect(client);
+        return;
+    }
+    if (!client.greeted) return;
+    const auto dice = below(100);
+    if (dice < 25 && client.channels.size() < 4) {
+        ask_channel(client);
+    } else if (dice < 27) {
+        drop_channel(client);
+    } else if (dice < 35) {
+        leave(client, true);
+    } else if (dice < 40) {
+        leave(client, false);
+        connect(client);  // before its home has noticed
+    } else if (dice < 45) {
+        to_home(client, "{}");
+    }
+}
+
+// ------------------------------------------------------------------------------------ senders
+
+void SimWorld::send() {
+    auto& client = clients_[below(clients_.size())];
+    if (client.channels.empty()) return;
+    auto channel = client.channels.begin();
+    std::advance(channel, static_cast<std::ptrdiff_t>(below(client.channels.size())));
+    SentMessage message{.uaid = *client.uaid, .channel = *channel, .key = {random_id()}};
+    if (chance(20)) message.topic = "t" + std::to_string(below(2));
+    constexpr std::array<std::uint32_t, 5> kTtls = {0, 20, 300, 86'400, 30 * 86'400};
+    message.ttl_s = kTtls[below(kTtls.size())];
+    const auto version = tokens_.seal_message({message.uaid, message.key});
+
+    core::NotificationAccepted event;
+    event.uaid = message.uaid;
+    event.key = message.key;
+    event.message_id = version;
+    event.channel = message.channel;
+    event.ttl_s = message.ttl_s;
+    if (message.topic) event.topic = *message.topic;
+    event.body = "body";
+    sent_[version] = message;
+    sender_->publish({log::Topic::kNotifications, core::partition_of(message.uaid, kPartitions)},
+                     core::encode(event), [this, version](const core::Result<log::Appended>& at) {
+                         if (!at) return;  // 503
+                         auto& known = sent_.at(version);
+                         known.answered_201 = true;
+                         known.offset = at->offset;
+                         known.appended = at->time;
+                         ++tally.answered_201;
+                     });
+}
+
+void SimWorld::trouble() {
+    auto& slot = slots_[below(slots_.size())];
+    switch (below(12)) {
+        case 0:
+        case 1:
+            crash(slot);
+            executor_.post_after(up_to(12s), [this, &slot] {
+                if (!slot.process) start(slot);
+            });
+            break;
+        case 2:
+        case 3: log_->fail_next_publishes(static_cast<int>(1 + below(4))); break;
+        case 4:
+        case 5: log_->lose_next_answers(static_cast<int>(1 + below(4))); break;
+        case 6:
+            acks_certain_since_.fill(clock_.mono());
+            log_->set_away(true);
+            executor_.post_after(up_to(8s), [this] { log_->set_away(false); });
+            break;
+        case 7:
+            if (!slot.process) break;
+            slot.process->hang(true);
+            executor_.post_after(up_to(15s), [this, node = slot.process->id().text] {
+                if (auto* process_now = process(node)) process_now->hang(false);
+            });
+            break;
+        case 8: {
+            const auto p = static_cast<core::Partition>(below(kPartitions));
+            const log::TopicPartition where{
+                chance(50) ? log::Topic::kNotifications : log::Topic::kSubscriptions, p};
+            log_->hold_readers(where, true);
+            executor_.post_after(up_to(4s), [this, where] { log_->hold_readers(where, false); });
+            break;
+        }
+        case 9:
+            for (core::Partition p = 0; p < kPartitions; ++p) {
+                for (const auto topic : {log::Topic::kNotifications, log::Topic::kSubscriptions}) {
+                    const auto& records = log_->records({topic, p});
+                    if (records.empty()) continue;
+                    const auto before =
+                        records.back().offset - static_cast<core::Offset>(below(20));
+                    log_->compact({topic, p}, before, false);
+                }
+            }
+            log_->compact({log::Topic::kOwnership, 0}, 1'000'000, false);
+            break;
+        default: break;
+    }
+}
+
+void SimWorld::misbehave() {
+    for (int step = 0; step < 150; ++step) {
+        act(clients_[below(clients_.size())]);
+        if (chance(70)) send();
+        if (chance(15)) trouble();
+        executor_.run_for(up_to(chance(10) ? 3s : 300ms));
+        // A move loses acks that were on their way: the new home sends those messages again.
+        for (core::Partition p = 0; p < kPartitions; ++p) {
+            const auto serving = std::any_of(slots_.begin(), slots_.end(), [&](const Slot& slot) {
+                return slot.process && slot.process->home(p).state() == edge::Home::State::serving;
+            });
+            if (!serving) acks_certain_since_[static_cast<std::size_t>(p)] = clock_.mono();
+        }
+    }
+}
+
+void SimWorld::calm_down(bool clients_return) {
+    calm_ = true;
+    log_->set_away(false);
+    executor_.run_for(20s);  // what was arranged has happened
+    for (auto& slot : slots_) {
+        if (!slot.process) start(slot);
+    }
+    executor_.run_for(40s);
+    acks_certain_since_.fill(acks_certain_since_[0]);
+    for (core::Partition p = 0; p < kPartitions; ++p) {
+        int serving = 0;
+        for (auto& slot : slots_) {
+            if (slot.process->home(p).state() == edge::Home::State::serving) ++serving;
+        }
+        if (serving != 1) {
+            fail("partition " + std::to_string(p) + " has " + std::to_string(serving) + " homes");
+        }
+    }
+    if (!clients_return) {
+        executor_.run_for(60s);
+        return;
+    }
+    keenness_ = 100;
+    for (auto& client : clients_) {
+        leave(client, true);
+        executor_.run_for(100ms);
+    }
+    for (int round = 0; round < 100; ++round) {
+        bool all_there = true;
+        for (auto& client : clients_) {
+            if (!client.uaid) continue;
+            if (client.session == 0) connect(client);
+            executor_.run_for(200ms);
+            all_there = all_there && client.greeted;
+        }
+        if (all_there) break;
+        executor_.run_for(1s);
+    }
+    for (const auto& client : clients_) {
+        if (client.uaid && !client.greeted) fail(name_of(client) + " cannot come back");
+    }
+    for (std::size_t before = 1; before != tally.received;) {
+        before = tally.received;
+        executor_.run_for(30s);
+    }
+    executor_.run_for(60s);
+}
+
+}  // namespace beckon::sim
