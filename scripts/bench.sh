@@ -1,0 +1,162 @@
+#!/usr/bin/env bash
+# bench.sh BINARY [OPTION ...]
+#
+# Measures Beckon on this machine, on each log in turn: fresh servers, then `beckon bench` with its
+# profiles idle, latency, saturation and drain. Prints tables and stores build/bench/<log>.json.
+#
+#   --logs LIST       comma-separated: embedded (sync = always), embedded-interval,
+#                     embedded-never, kafka; default embedded,embedded-never,kafka
+#   --quick           a tenth of the time and of the connections: shows that it works, measures
+#                     nothing that one could quote
+#   --keep            leave the servers' data and logs in build/bench/run
+# Everything else goes to `beckon bench` (see its --help), after the defaults below.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+die() { echo "bench: $*" >&2; exit 1; }
+say() { printf '\033[1m==> %s\033[0m\n' "$*" >&2; }
+
+(($# >= 1)) || die "usage: scripts/bench.sh BINARY [OPTION ...]"
+BINARY="$(realpath "$1")"
+readonly BINARY
+shift
+[[ -x "$BINARY" ]] || die "$BINARY is not there: build it first (./dev build)"
+
+# The defaults of this script; an option given by hand replaces its own.
+# 10 s of warming up: a broker's first 8,000 messages are slow until the JVM has compiled.
+declare -A defaults=([--connections]=1000 [--rate]=1000 [--duration]=20 [--warm-up]=10 [--body]=300
+    [--idle-connections]=10000 [--drain-messages]=1000)
+logs=embedded,embedded-never,kafka
+keep=no
+options=()
+while (($#)); do
+    case "$1" in
+        --logs) (($# >= 2)) || die "--logs needs a list"; logs="$2"; shift ;;
+        --quick) defaults+=([--connections]=200 [--duration]=2 [--warm-up]=1
+            [--idle-connections]=1000 [--drain-messages]=200) ;;
+        --keep) keep=yes ;;
+        *) options+=("$1") ;;
+    esac
+    shift
+done
+for name in "${options[@]}"; do unset "defaults[${name%%=*}]"; done
+for name in "${!defaults[@]}"; do options+=("$name" "${defaults[$name]}"); done
+
+readonly OUT=build/bench RUN=build/bench/run
+rm -rf "$RUN"
+mkdir -p "$RUN"
+
+pids=()  # what this script started, in order
+stop_all() {
+    local pid
+    for pid in "${pids[@]}"; do kill -TERM "$pid" 2>/dev/null || true; done
+    for pid in "${pids[@]}"; do wait "$pid" 2>/dev/null || true; done
+    pids=()
+}
+leave() {
+    stop_all
+    [[ $keep == yes ]] || rm -rf "$RUN"
+}
+trap leave EXIT
+trap 'exit 130' INT TERM
+
+# Below 32768: the kernel gives ports from there on to outgoing connections. Fifteen in a row, for
+# all processes of one run.
+free_ports() {
+    local base port
+    for _ in {1..100}; do
+        base=$((20000 + RANDOM % 12000))
+        for ((port = base; port < base + 15; port++)); do
+            if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then continue 2; fi
+        done
+        echo "$base"
+        return
+    done
+    die "no free ports"
+}
+
+# start NAME COMMAND ...: in the background, output to a file; sets `started` to its pid.
+start() {
+    local name="$1"
+    shift
+    "$@" >"$RUN/$name.log" 2>&1 &
+    started=$!
+    pids+=("$started")
+}
+
+# wait_for NAME PID PORT PATH: until HTTP answers 200 there.
+wait_for() {
+    local name="$1" pid="$2" port="$3" path="$4" status
+    for _ in {1..600}; do
+        kill -0 "$pid" 2>/dev/null || { tail -5 "$RUN/$name.log" >&2; die "$name has ended"; }
+        status="$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$port$path" || true)"
+        [[ "$status" == 200 ]] && return
+        sleep 0.1
+    done
+    tail -5 "$RUN/$name.log" >&2
+    die "$name is not ready after a minute"
+}
+
+wait_for_port() {
+    local name="$1" pid="$2" port="$3"
+    for _ in {1..600}; do
+        kill -0 "$pid" 2>/dev/null || { tail -5 "$RUN/$name.log" >&2; die "$name has ended"; }
+        if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then return; fi
+        sleep 0.1
+    done
+    die "$name does not listen after a minute"
+}
+
+measure() {
+    local log="$1" edge_port="$2"
+    shift 2
+    "$BINARY" bench "ws://127.0.0.1:$edge_port/" --label "$log" --json-file "$OUT/$log.json" \
+        "$@" "${options[@]}"
+}
+
+bench_embedded() {
+    local log="$1" sync="$2" base
+    base="$(free_ports)"
+    start standalone "$BINARY" standalone --data "$RUN/$log" --embedded-sync "$sync" \
+        --endpoint-port "$base" --edge-port $((base + 1)) --ops-port $((base + 2)) \
+        --log-level warn
+    wait_for standalone "$started" $((base + 2)) /ready
+    measure "$log" $((base + 1)) --pid "standalone=$started"
+}
+
+bench_kafka() {
+    local base kafka endpoint edge
+    base="$(free_ports)"
+    local common=(--kafka-servers "127.0.0.1:$base" --replication-factor 1
+        --key-ring "$RUN/keys.json" --log-level warn)
+    BECKON_KAFKA_JIT=full start kafka scripts/kafka/start.sh "$RUN/kafka" "$base" $((base + 1))
+    kafka=$started
+    wait_for_port kafka "$kafka" "$base"
+    "$BINARY" keys generate --key-ring "$RUN/keys.json" >/dev/null
+    "$BINARY" topics create "${common[@]}" >"$RUN/topics.log" 2>&1 ||
+        { cat "$RUN/topics.log" >&2; die "topics create failed"; }
+    start endpoint "$BINARY" endpoint "${common[@]}" --data "$RUN/endpoint" \
+        --endpoint-port $((base + 2)) --ops-port $((base + 3))
+    endpoint=$started
+    start edge "$BINARY" edge "${common[@]}" --data "$RUN/edge" --edge-port $((base + 4)) \
+        --endpoint-url "http://127.0.0.1:$((base + 2))" --ops-port $((base + 5))
+    edge=$started
+    wait_for endpoint "$endpoint" $((base + 3)) /ready
+    wait_for edge "$edge" $((base + 5)) /ready
+    measure kafka $((base + 4)) --pid "endpoint=$endpoint" --pid "edge=$edge" --pid "broker=$kafka"
+}
+
+failed=()
+for log in ${logs//,/ }; do
+    say "measuring on $log"
+    case "$log" in
+        embedded) bench_embedded embedded always || failed+=("$log") ;;
+        embedded-interval) bench_embedded embedded-interval interval || failed+=("$log") ;;
+        embedded-never) bench_embedded embedded-never never || failed+=("$log") ;;
+        kafka) bench_kafka || failed+=("$log") ;;
+        *) die "'$log' is not a log: embedded, embedded-interval, embedded-never, kafka" ;;
+    esac
+    stop_all
+done
+say "results are in $OUT/*.json"
+((${#failed[@]} == 0)) || die "not sound: ${failed[*]}"
