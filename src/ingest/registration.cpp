@@ -324,7 +324,7 @@ void Registration::with_client(const CallPtr& call, const core::Uaid& uaid,
         uaid, service_.executor_, [this, call, uaid, found](const auto& confirmed) {
             if (!confirmed) return service_.refuse_with(call, {Problem::not_ready, {}, 0});
             const auto client = service_.shared_.view.store().client(uaid);
-            if (!client) return service_.refuse_with(call, {Problem::no_such_client, {}, 0});
+            if (!client) return service_.deny(call, Problem::no_such_client);
             found(*client);
         });
 }
@@ -411,9 +411,7 @@ void Registration::remove_channel(const CallPtr& call, const core::Uaid& uaid) {
         service_.shared_.view.confirm(
             uaid, service_.executor_, [this, call, known, tombstone](const auto& confirmed) {
                 if (!confirmed) return service_.refuse_with(call, {Problem::not_ready, {}, 0});
-                if (!known()) {
-                    return service_.refuse_with(call, {Problem::no_such_subscription, {}, 0});
-                }
+                if (!known()) return service_.deny(call, Problem::no_such_subscription);
                 tombstone();
             });
     });

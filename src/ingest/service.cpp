@@ -102,6 +102,10 @@ void Service::refuse_with(const CallPtr& call, const Failure& failure) {
     finish(call, error_reply(failure));
 }
 
+void Service::deny(const CallPtr& call, Problem problem) {
+    refuse_with(call, {shared_.view.can_deny() ? problem : Problem::not_ready, {}, 0});
+}
+
 /// Never the target or a header: whoever holds an endpoint URL or a token can send.
 void Service::log_request(const Call& call, int status, double seconds) const {
     const auto level = shared_.config.log_requests ? core::LogLevel::info : core::LogLevel::debug;
@@ -157,7 +161,7 @@ void Service::send(const CallPtr& call) {
         if (!confirmed) return refuse_with(call, {Problem::not_ready, {}, 0});
         const auto& to = *call->addressed;
         const auto now_known = destination_of(shared_.view.find(to.uaid, to.channel));
-        if (!now_known) return refuse_with(call, {Problem::no_such_subscription, {}, 0});
+        if (!now_known) return deny(call, Problem::no_such_subscription);
         accept(call, *now_known);
     });
 }

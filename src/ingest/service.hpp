@@ -81,6 +81,8 @@ private:
     void dispatch(const CallPtr& call);
     void finish(const CallPtr& call, HttpReply reply);
     void refuse_with(const CallPtr& call, const Failure& failure);
+    /// After a mark: nothing was found. 503 instead if the store could not be read.
+    void deny(const CallPtr& call, Problem problem);
     void add_cors(const HttpRequest& request, HttpReply& reply) const;
     void log_request(const Call& call, int status, double seconds) const;
 

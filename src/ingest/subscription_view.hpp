@@ -56,6 +56,8 @@ public:
         return store_.find(uaid, channel);
     }
     const store::SubscriptionStore& store() const { return store_; }
+    /// False once the store has met rows that it cannot read back: absence proves nothing then.
+    bool can_deny() const { return !store_.unreadable(); }
 
     /// Answers when the view has seen all that stood in the client's partition when this was
     /// called: what it still does not know then does not exist. Errors: unavailable (not complete

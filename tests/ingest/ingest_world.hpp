@@ -4,6 +4,7 @@
 #include "core/base64url.hpp"
 #include "core/codec.hpp"
 #include "core/key_ring.hpp"
+#include "core/logger.hpp"
 #include "core/tokens.hpp"
 #include "ingest/service.hpp"
 #include "log/memory/memory_log.hpp"
@@ -40,9 +41,9 @@ using HeaderList = std::vector<std::pair<std::string, std::string>>;
 
 struct TestRequest {
     std::string method = "POST";
-    std::string target;
-    HeaderList headers;
-    std::string body;
+    std::string target = {};
+    HeaderList headers = {};
+    std::string body = {};
     bool body_too_large = false;
     bool body_length_given = true;
     std::string peer = "192.0.2.7";
@@ -97,10 +98,10 @@ struct WorldOptions {
     std::size_t requests_per_second = 0;
     std::size_t publish_bytes_max = 1U << 20;
     std::size_t waiting_max = 10'000;
-    std::vector<std::string> trusted_proxies;
-    std::vector<std::string> extra_audiences;
-    std::vector<std::string> crypto_keys;
-    std::vector<ingest::Es256::Digest> tracked;
+    std::vector<std::string> trusted_proxies = {};
+    std::vector<std::string> extra_audiences = {};
+    std::vector<std::string> crypto_keys = {};
+    std::vector<ingest::Es256::Digest> tracked = {};
     std::size_t vapid_cache_entries = 100;
     bool start_view = true;
 };
@@ -122,6 +123,8 @@ public:
           tokens_(keys_),
           partitions_(options.partitions),
           vapid_(client::P256Key::generate()) {
+        core::configure_logging(core::LogLevel::error, core::LogFormat::text);
+        health_.set_ready("endpoint", false, "reading");
         auto opened = store::open_subscription_store({.directory = directory_ / "view",
                                                       .log_id = "log-1",
                                                       .partitions = options.partitions,

@@ -1,0 +1,224 @@
+#include "ingest_world.hpp"
+
+#include <set>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+// Routing, monitoring, CORS and the error table.
+
+using namespace beckon;
+using namespace beckon::test;
+using nlohmann::json;
+
+namespace {
+
+TestRequest ask_for(const std::string& method, const std::string& target) {
+    return {.method = method, .target = target};
+}
+
+}  // namespace
+
+TEST_CASE("every path has its methods; others are 405 with Allow, or 404", "[router]") {
+    IngestWorld world;
+    struct Row {
+        std::string target;
+        std::string allow;  ///< empty: 404
+    };
+    const std::vector<Row> rows{
+        {"/wpush/v1/abc", "POST"},
+        {"/wpush/v2/abc", "POST"},
+        {"/wpush/v3/abc", "POST"},
+        {"/wpush/abc", "POST"},
+        {"/m/abc", "DELETE"},
+        {"/v1/fcm/app/registration", "POST"},
+        {"/v1/fcm/app/registration/x", "DELETE, GET, PUT"},
+        {"/v1/fcm/app/registration/x/subscription", "POST"},
+        {"/v1/fcm/app/registration/x/subscription/y", "DELETE"},
+        {"/status", "GET"},
+        {"/health", "GET"},
+        {"/__heartbeat__", "GET"},
+        {"/__lbheartbeat__", "GET"},
+        {"/__version__", "GET"},
+        {"/__error__", "GET"},
+        {"/v1/err", "GET"},
+        {"http://push.example.com/status?x=y", "GET"},
+        {"/", ""},
+        {"", ""},
+        {"*", ""},
+        {"/wpush", ""},
+        {"/wpush/", ""},
+        {"/wpush/v1/", ""},
+        {"/wpush/v1/abc/", ""},
+        {"/wpush/v1/abc/def", ""},
+        {"/wpush//abc", ""},
+        {"/m", ""},
+        {"/m/", ""},
+        {"/m/a/b", ""},
+        {"/status/", ""},
+        {"/Status", ""},
+        {"/v1/fcm/app/registration/", ""},
+        {"/v1/fcm/app/registration/x/", ""},
+        {"/v1/fcm/app/registration/x/channel", ""},
+        {"/v1/fcm/app/registration/x/subscription/y/z", ""},
+        {"/v1//app/registration", ""},
+        {"/v2/fcm/app/registration", ""},
+        {"/metrics", ""},
+        {"http://push.example.com", ""},
+        {"status", ""},
+    };
+    for (const auto& row : rows) {
+        CAPTURE(row.target);
+        for (const std::string method : {"HEAD", "PATCH", "OPTIONS", "BREW"}) {
+            const auto reply = world.ask(ask_for(method, row.target));
+            if (row.allow.empty()) {
+                CHECK(reply == error(404, "null", "Not Found", "There is nothing at this path."));
+            } else {
+                HttpReply expected;
+                expected.status = 405;
+                expected.add("Allow", row.allow);
+                expected.add("Vary", std::string{IngestWorld::kVary});
+                CHECK(reply == expected);
+            }
+        }
+    }
+}
+
+TEST_CASE("the monitoring routes", "[monitoring]") {
+    IngestWorld world;
+    const auto get = [&](const std::string& target) { return world.ask(ask_for("GET", target)); };
+    const auto body = [&](const std::string& target) { return json::parse(get(target).body); };
+
+    CHECK(get("/__lbheartbeat__").status == 200);
+    CHECK(get("/__lbheartbeat__").body.empty());
+    CHECK(body("/status") == json{{"status", "OK"}, {"version", "1.2.3"}});
+    CHECK(body("/__version__") ==
+          json{{"version", "1.2.3"}, {"commit", "abc"}, {"source", "here"}, {"build", ""}});
+    const json healthy{{"status", "OK"},
+                       {"version", "1.2.3"},
+                       {"router_table", {{"status", "OK"}}},
+                       {"message_table", {{"status", "OK"}}},
+                       {"routers", {{"apns", true}, {"fcm", true}}},
+                       {"request_count", 1}};
+    CHECK(body("/health") == healthy);
+    CHECK(body("/__heartbeat__") == healthy);
+    CHECK(get("/health").header("Content-Type") == "application/json");
+    world.health_.set_ready("log", false, "no broker");
+    CHECK(get("/health").status == 200);
+    CHECK(body("/health")["status"] == "ERROR");
+    CHECK(body("/health")["message_table"] ==
+          json{{"status", "NOT OK"}, {"cause", "log: no broker"}});
+    const auto teapot = error(418, "999", "I'm a teapot", "An error on purpose, to test alerting.");
+    CHECK(get("/__error__") == teapot);
+    CHECK(get("/v1/err") == teapot);
+}
+
+TEST_CASE("CORS: any origin, four methods, any header", "[cors]") {
+    IngestWorld world;
+    const auto preflight = ask_for("OPTIONS", "/wpush/v1/abc")
+                               .with("Origin", "https://app.example")
+                               .with("Access-Control-Request-Method", "POST")
+                               .with("Access-Control-Request-Headers", "ttl, content-encoding");
+    HttpReply expected;
+    expected.add("Access-Control-Allow-Methods", "DELETE, GET, POST, PUT");
+    expected.add("Access-Control-Allow-Headers", "ttl, content-encoding");
+    expected.add("Access-Control-Max-Age", "3600");
+    expected.add("Access-Control-Allow-Origin", "https://app.example");
+    expected.add("Vary", std::string{IngestWorld::kVary});
+    CHECK(world.ask(preflight) == expected);
+    CHECK(world.ask(preflight.to("/nowhere")) == expected);
+    CHECK_FALSE(world.ask(preflight.without("Origin")).header("Access-Control-Allow-Origin"));
+
+    const auto refused = world.ask(preflight.with("Access-Control-Request-Method", "PATCH"));
+    CHECK(refused.status == 400);
+    CHECK(refused.header("Content-Type") == "text/plain; charset=utf-8");
+
+    const auto target = world.subscribed();
+    const auto sent = IngestWorld::post(target.path).with("Origin", "https://app.example");
+    CHECK(world.ask(sent).header("Access-Control-Allow-Origin") == "https://app.example");
+    CHECK(world.ask(sent.without("TTL")).header("Access-Control-Allow-Origin") ==
+          "https://app.example");
+}
+
+TEST_CASE("the first of repeated headers counts, unreadable ones are absent", "[headers]") {
+    ingest::RequestHeaders headers;
+    headers.add("ttl", "1");
+    headers.add("TTL", "2");
+    headers.add("Topic", "a\x80");
+    headers.add("Topic", "b");
+    headers.add("Urgency", "a\tb");
+    headers.add("X-Other", "x");
+    headers.add("X-Forwarded-For", "one");
+    headers.add("X-Forwarded-For", "two");
+    using ingest::HeaderName;
+    CHECK(headers.get(HeaderName::ttl) == "1");
+    CHECK_FALSE(headers.get(HeaderName::topic));
+    CHECK(headers.get(HeaderName::urgency) == "a\tb");
+    CHECK_FALSE(headers.get(HeaderName::origin));
+    CHECK(headers.get(HeaderName::x_forwarded_for) == "two");
+}
+
+TEST_CASE("a reply on the wire", "[headers]") {
+    HttpReply reply;
+    reply.status = 201;
+    reply.add("TTL", "5");
+    std::string out;
+    ingest::append_reply(out, reply, false);
+    CHECK(out == "HTTP/1.1 201 Created\r\nTTL: 5\r\nContent-Length: 0\r\n\r\n");
+    out.clear();
+    reply.status = 204;
+    ingest::append_reply(out, reply, true);
+    CHECK(out == "HTTP/1.1 204 No Content\r\nTTL: 5\r\nConnection: close\r\n\r\n");
+    out.clear();
+    ingest::append_reply(out, {200, {}, "body"}, false);
+    CHECK(out == "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody");
+}
+
+TEST_CASE("every problem has a status, an errno, a text and a label of its own", "[errors]") {
+    std::set<std::string> labels;
+    for (int i = 0; i < ingest::kProblems; ++i) {
+        const auto problem = static_cast<ingest::Problem>(i);
+        CAPTURE(to_string(problem));
+        CHECK(labels.insert(std::string{to_string(problem)}).second);
+        const auto reply = ingest::error_reply({problem, {}, 0});
+        if (problem == ingest::Problem::method_not_allowed) continue;
+        const auto object = json::parse(reply.body);
+        CHECK(object.size() == 5);
+        CHECK(object["code"] == reply.status);
+        CHECK((object["errno"].is_number() || object["errno"].is_null()));
+        CHECK(object["error"] == std::string{ingest::reason_phrase(reply.status)});
+        CHECK(object["error"] != "Unknown");
+        CHECK(object["message"].get<std::string>().size() > 10);
+        CHECK(object["more_info"].is_string());
+        CHECK(reply.header("Retry-After").has_value() ==
+              (reply.status == 503 || reply.status == 429));
+        CHECK(reply.header("Cache-Control").has_value() == (reply.status == 410));
+    }
+}
+
+TEST_CASE("what a failed publish means to a sender", "[errors]") {
+    using core::Fault;
+    using ingest::Problem;
+    const auto of = [](Fault fault) { return ingest::publish_failure({fault, "why"}).problem; };
+    CHECK(of(Fault::unavailable) == Problem::not_saved);
+    CHECK(of(Fault::timed_out) == Problem::not_saved);
+    CHECK(of(Fault::full) == Problem::not_saved);
+    CHECK(of(Fault::too_large) == Problem::body_too_large);
+    CHECK(of(Fault::corrupt) == Problem::not_saved_for_good);
+    CHECK(ingest::log_failure({Fault::unavailable, ""}).problem == Problem::busy);
+    CHECK(ingest::log_failure({Fault::corrupt, ""}).problem == Problem::internal);
+}
+
+TEST_CASE("requests are counted by route and status, refusals by problem", "[metrics]") {
+    IngestWorld world;
+    const auto target = world.subscribed();
+    world.ask(IngestWorld::post(target.path));
+    world.ask(IngestWorld::post(target.path).without("TTL"));
+    const auto text = world.registry_.text();
+    CHECK(text.find(R"(beckon_ingest_requests_total{route="send",status="201"} 1)") !=
+          std::string::npos);
+    CHECK(text.find(R"(beckon_ingest_requests_total{route="send",status="400"} 1)") !=
+          std::string::npos);
+    CHECK(text.find(R"(beckon_ingest_refused_total{problem="bad_ttl"} 1)") != std::string::npos);
+    CHECK(text.find("beckon_ingest_publish_waiting_messages 0") != std::string::npos);
+}
