@@ -29,7 +29,7 @@ constexpr Duration kPauseBetweenRounds = std::chrono::seconds{10};
 constexpr Duration kPauseAfterFailure = std::chrono::seconds{5};
 /// How far the host's wall clock may run ahead of its monotonic one before the cleaner believes the
 /// latter: what is erased by a wrong clock does not come back.
-constexpr Duration kClockStepMax = std::chrono::hours{1};
+constexpr Duration kClockStepMax = std::chrono::minutes{1};
 
 std::string latest_key(TopicPartition where, const std::string& key) {
     return partition_key(where) + key;

@@ -77,22 +77,15 @@ public:
         if (layout) {
             check_layout(config_, *layout);
             restore_partitions();
-        } else if (has_records()) {
-            damaged(config_, "it has records but no layout");
+        } else if (!storage_.is_new()) {
+            damaged(config_,
+                    "its layout is missing (if its very first start was interrupted, remove the "
+                    "directory)");
         }
         begin_unclean();
     }
 
 private:
-    bool has_records() {
-        bool any = false;
-        must(config_, storage_.scan(Family::records, "", "\xff", [&](auto, auto) {
-            any = true;
-            return false;
-        }));
-        return any;
-    }
-
     void restore_partitions() {
         const bool clean = storage_.get(Family::meta, meta::kClean).has_value();
         if (!clean) core::log_info("log", "unclean_stop_recovered");

@@ -170,6 +170,7 @@ void Batch::erase_range(Family family, std::string_view from, std::string_view t
 
 Storage::Storage(const EmbeddedConfig& config) : config_(config) {
     make_directory(config_.directory);
+    new_ = !std::filesystem::exists(config_.directory / "CURRENT");
     const auto status = open();
     if (!status.ok()) refuse(config_.directory, status);
 }

@@ -52,6 +52,9 @@ public:
     Storage(const Storage&) = delete;
     Storage& operator=(const Storage&) = delete;
 
+    /// There was no database in the directory.
+    bool is_new() const { return new_; }
+
     /// Empties `batch`, has it filled, and writes it. `sync`: returns only when it is on disk.
     /// Errors: full (no space), unavailable; after one nothing can be written until recover().
     core::Result<void> write(Batch& batch, bool sync, const std::function<void(Batch&)>& fill);
@@ -82,6 +85,7 @@ private:
     }
 
     const EmbeddedConfig config_;
+    bool new_ = false;
     mutable std::shared_mutex mutex_;  ///< exclusive while closing and opening
     std::unique_ptr<rocksdb::DB> db_;
     std::array<rocksdb::ColumnFamilyHandle*, kFamilies> handles_{};

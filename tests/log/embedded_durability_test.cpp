@@ -1,0 +1,208 @@
+#include "log/contract_support.hpp"
+#include "log/embedded_under_test.hpp"
+#include "log/sync_gate.hpp"
+
+#include <map>
+#include <random>
+#include <set>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using namespace beckon::test;
+using log::EmbeddedConfig;
+using log::Ends;
+using log::Sync;
+using log::Topic;
+using log::TopicPartition;
+
+namespace {
+
+const TopicPartition kWhere{Topic::kNotifications, 1};
+constexpr core::Offset kBlock = 65'536;
+using Keys = std::vector<std::string>;
+
+EmbeddedUnderTest::Change with(Sync sync) {
+    return [sync](EmbeddedConfig& c) { c.sync = sync; };
+}
+
+/// A copy of the log as a power loss at this moment would leave it, opened.
+struct AfterPowerLoss : EmbeddedUnderTest {
+    explicit AfterPowerLoss(const EmbeddedUnderTest& original)
+        : EmbeddedUnderTest([&](EmbeddedConfig& c) {
+              c.sync = original.config.sync;
+              sync_gate::copy_what_is_synced(original.config.directory, c.directory);
+          }) {}
+};
+
+}  // namespace
+
+TEST_CASE("with sync = always nothing is answered or shown before it is on disk", "[embedded]") {
+    EmbeddedUnderTest log{with(Sync::always)};
+    append(log, kWhere, {record("before")});
+    Collector reader{log, kWhere, 0};
+    REQUIRE(log.wait_until([&] { return reader.drained; }));
+    const auto publisher = log.log().open_publisher(log.executor());
+    bool answered = false;
+    sync_gate::close();
+    publisher->publish(kWhere, record("not yet"), [&](const auto& r) { answered = r.has_value(); });
+    REQUIRE(sync_gate::wait_until_somebody_waits());
+
+    CHECK_FALSE(answered);
+    CHECK(publisher->unanswered() == 1);
+    CHECK(ends_of(log, kWhere) == Ends{0, 1});
+    reader.take();
+    CHECK(reader.keys() == Keys{"before"});
+    Collector late{log, kWhere, 0};
+    REQUIRE(log.wait_until([&] { return late.drained; }));
+    CHECK(late.keys() == Keys{"before"});
+
+    sync_gate::open();
+    REQUIRE(log.wait_until([&] { return answered && reader.seen.size() == 2; }));
+    CHECK(reader.keys() == Keys{"before", "not yet"});
+}
+
+TEST_CASE("only sync = always syncs for each publish", "[embedded]") {
+    const auto syncs_of = [](Sync sync) {
+        EmbeddedUnderTest log{with(sync)};
+        append(log, kWhere, {record("takes a block")});
+        const auto before = sync_gate::count();
+        for (int i = 0; i < 5; ++i) append(log, kWhere, {record("key")});
+        return sync_gate::count() - before;
+    };
+    CHECK(syncs_of(Sync::always) >= 5);
+    CHECK(syncs_of(Sync::never) == 0);
+}
+
+TEST_CASE("with sync = interval the log is synced soon, without a publish", "[embedded]") {
+    EmbeddedUnderTest log{[](EmbeddedConfig& c) {
+        c.sync = Sync::interval;
+        c.sync_interval = std::chrono::milliseconds{5};
+    }};
+    const auto written = append(log, kWhere, numbered("key", 10));
+    bool survived = false;
+    const std::function<void()> look = [&] {
+        AfterPowerLoss copy{log};
+        survived = read_all(copy, kWhere) == written;
+        if (!survived) log.executor().post_after(std::chrono::milliseconds{5}, look);
+    };
+    log.executor().post(look);
+    CHECK(log.wait_until([&] { return survived; }));
+}
+
+TEST_CASE("with sync = always a power loss at any moment loses nothing that was answered",
+          "[embedded]") {
+    const auto seed = GENERATE(range(1u, 9u));
+    CAPTURE(seed);
+    std::mt19937 random{seed};
+    EmbeddedUnderTest log{with(Sync::always)};
+    const auto publisher = log.log().open_publisher(log.executor());
+    std::vector<Read> answered;
+    const int count = 200;
+    const auto lost_at = random() % count;
+    int done = 0;
+    for (int i = 0; i < count; ++i) {
+        const auto r = record("key" + std::to_string(i), std::string(random() % 500, 'x'));
+        publisher->publish(kWhere, r, [&, r](const auto& result) {
+            REQUIRE(result);
+            ++done;
+            answered.push_back(expected(r, *result));
+        });
+        if (random() % 4 == 0) log.wait_until([&] { return done > i / 2; });
+    }
+    REQUIRE(log.wait_until([&] { return answered.size() > lost_at; }));
+    const auto answered_before = answered;  // the writer goes on meanwhile
+    AfterPowerLoss copy{log};
+    REQUIRE(log.wait_until([&] { return done == count; }));
+
+    const auto survived = read_all(copy, kWhere);
+    REQUIRE(survived.size() >= answered_before.size());
+    const std::vector head(survived.begin(),
+                           survived.begin() + static_cast<std::ptrdiff_t>(answered_before.size()));
+    CHECK(head == answered_before);
+    CHECK(std::equal(survived.begin(), survived.end(), answered.begin()));
+    CHECK(append(copy, kWhere, {record("after")}).front().offset > answered.back().offset);
+}
+
+TEST_CASE("a power loss may take the last records with sync = never, but no offset comes twice",
+          "[embedded]") {
+    EmbeddedUnderTest log{with(Sync::never)};
+    auto written = append(log, kWhere, {record("with its block, so synced")});
+    for (const auto& r : append(log, kWhere, numbered("key", 100))) written.push_back(r);
+    REQUIRE(read_all(log, kWhere) == written);
+    AfterPowerLoss copy{log};
+    const auto survived = read_all(copy, kWhere);
+    REQUIRE(survived.size() < written.size());
+    CHECK(std::equal(survived.begin(), survived.end(), written.begin()));
+    const auto after = append(copy, kWhere, {record("after")}).front();
+    CHECK(after.offset == kBlock);
+    CHECK(read_all(copy, kWhere, written.back().offset + 1) == std::vector{after});
+}
+
+TEST_CASE("a block is reserved on disk before its first offset is seen", "[embedded]") {
+    EmbeddedUnderTest log{with(Sync::never)};
+    const auto publisher = log.log().open_publisher(log.executor());
+    core::Offset last = -1;
+    std::size_t answers = 0;
+    const std::size_t count = kBlock + 10;
+    for (std::size_t i = 0; i < count; ++i) {
+        publisher->publish(kWhere, record("key", ""), [&](const auto& result) {
+            REQUIRE(result);
+            last = result->offset;
+            ++answers;
+        });
+        if (publisher->unanswered() > 5'000) log.wait_until([&] { return answers >= i - 2'000; });
+    }
+    REQUIRE(log.wait_until([&] { return answers == count; }));
+    REQUIRE(last >= kBlock);
+    AfterPowerLoss copy{log};
+    CHECK(append(copy, kWhere, {record("after")}).front().offset == 2 * kBlock);
+}
+
+TEST_CASE("a clean stop keeps the exact end", "[embedded]") {
+    EmbeddedUnderTest log;
+    const auto written = append(log, kWhere, numbered("key", 7));
+    for (int i = 0; i < 3; ++i) {
+        log.close();
+        log.open();
+        CHECK(ends_of(log, kWhere) == Ends{0, 7});
+    }
+    CHECK(append(log, kWhere, {record("next")}).front().offset == 7);
+}
+
+TEST_CASE("a reader of before an unclean stop goes on behind the gap", "[embedded]") {
+    EmbeddedUnderTest log{with(Sync::always)};
+    append(log, kWhere, numbered("key", 7));
+    AfterPowerLoss copy{log};
+    CHECK(ends_of(copy, kWhere) == Ends{0, kBlock});
+    Collector reader{copy, kWhere, 7};
+    REQUIRE(copy.wait_until([&] { return reader.drained; }));
+    CHECK(reader.reader->position() == kBlock);
+    append(copy, kWhere, {record("new")});
+    REQUIRE(copy.wait_until([&] { return !reader.seen.empty(); }));
+    CHECK(reader.keys() == Keys{"new"});
+}
+
+TEST_CASE("what a failed sync left on disk is never shown, not even after a restart",
+          "[embedded]") {
+    EmbeddedUnderTest log{with(Sync::always)};
+    append(log, kWhere, {record("before")});
+    Collector live{log, kWhere, 0};
+    auto publisher = log.log().open_publisher(log.executor());
+    sync_gate::fail_next(1);
+    const auto failed = publish_all(log, *publisher, kWhere, {record("failed")});
+    REQUIRE_FALSE(failed[0]);
+    CHECK(failed[0].error().retryable());
+
+    publish_until_taken(log, *publisher, kWhere, record("after"));
+    REQUIRE(log.wait_until([&] { return !live.seen.empty() && live.seen.back().key == "after"; }));
+    CHECK(live.keys() == Keys{"before", "after"});
+    CHECK(read_all(log, kWhere) == live.seen);
+    AfterPowerLoss copy{log};
+    CHECK(read_all(copy, kWhere) == live.seen);
+    publisher.reset();
+    live.reader.reset();
+    log.close();
+    log.open();
+    CHECK(read_all(log, kWhere) == live.seen);
+}

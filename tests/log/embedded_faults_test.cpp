@@ -1,0 +1,165 @@
+#include "log/contract_support.hpp"
+#include "log/embedded_under_test.hpp"
+
+#include <fstream>
+
+#include <catch2/catch.hpp>
+#include <sys/mount.h>
+#include <unistd.h>
+
+using namespace beckon;
+using namespace beckon::test;
+using Catch::Matchers::Contains;
+using log::EmbeddedConfig;
+using log::Topic;
+using log::TopicPartition;
+
+namespace {
+
+const TopicPartition kWhere{Topic::kNotifications, 1};
+
+std::string why_not(const EmbeddedConfig& config) {
+    try {
+        log::open_embedded_log(config);
+    } catch (const std::runtime_error& error) {
+        return error.what();
+    }
+    return "it opened";
+}
+
+std::filesystem::path file_with(const std::filesystem::path& directory, const std::string& part) {
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+        if (entry.path().filename().string().find(part) != std::string::npos) return entry.path();
+    }
+    throw std::runtime_error("no file with " + part);
+}
+
+/// A file system of so many bytes, where the machine lets us mount one.
+class SmallDisk {
+public:
+    SmallDisk(const std::filesystem::path& at, std::size_t bytes) : at_(at) {
+        std::filesystem::create_directories(at_);
+        const auto options = "size=" + std::to_string(bytes);
+        mounted = ::mount("tmpfs", at_.c_str(), "tmpfs", 0, options.c_str()) == 0;
+    }
+    ~SmallDisk() {
+        if (mounted) ::umount2(at_.c_str(), MNT_DETACH);
+    }
+    SmallDisk(const SmallDisk&) = delete;
+    SmallDisk& operator=(const SmallDisk&) = delete;
+
+    bool mounted = false;
+
+private:
+    const std::filesystem::path at_;
+};
+
+}  // namespace
+
+TEST_CASE("a directory in use is refused by name", "[embedded]") {
+    EmbeddedUnderTest log;
+    const auto why = why_not(log.config);
+    CHECK_THAT(why, Contains(log.config.directory.string()));
+    CHECK_THAT(why, Contains("in use by another process"));
+    append(log, kWhere, {record("the first one goes on")});
+}
+
+TEST_CASE("another number of partitions is refused with both numbers", "[embedded]") {
+    EmbeddedUnderTest log;
+    log.close();
+    auto other = log.config;
+    other.partitions = 7;
+    CHECK_THAT(why_not(other), Contains("4 partitions") && Contains("7"));
+    other.partitions = 0;
+    CHECK_THAT(why_not(other), Contains("1 to 65,535"));
+    log.open();
+}
+
+TEST_CASE("a place that cannot be a log directory is refused by name", "[embedded]") {
+    EmbeddedUnderTest log;
+    log.close();
+    auto config = log.config;
+    config.directory = log.directory / "a file";
+    std::ofstream{config.directory} << "text";
+    CHECK_THAT(why_not(config), Contains(config.directory.string()) && Contains("cannot write"));
+    config.directory = log.directory / "a file" / "below";
+    CHECK_THAT(why_not(config), Contains(config.directory.string()) && Contains("cannot write"));
+}
+
+TEST_CASE("damaged files are refused, never taken for an empty log", "[embedded]") {
+    EmbeddedUnderTest log;
+    append(log, kWhere, numbered("key", 10));
+    log.close();
+    const auto& directory = log.config.directory;
+    SECTION("CURRENT is gone") { std::filesystem::remove(directory / "CURRENT"); }
+    SECTION("CURRENT is not one") { std::ofstream{directory / "CURRENT"} << "nonsense\n"; }
+    SECTION("the manifest is cut off") {
+        std::filesystem::resize_file(file_with(directory, "MANIFEST"), 20);
+    }
+    SECTION("the manifest is overwritten") {
+        std::fstream file{file_with(directory, "MANIFEST")};
+        file.seekp(5);
+        file << "????????????????????????????????????????????";
+    }
+    SECTION("the write-ahead log that the manifest names is gone") {
+        std::filesystem::remove(file_with(directory, ".log"));
+    }
+    const auto why = why_not(log.config);
+    CHECK_THAT(why, Contains(directory.string()));
+    CHECK_THAT(why, Contains("damaged") || Contains("cannot open"));
+}
+
+TEST_CASE("a full disk refuses publishes, loses nothing acknowledged, and recovers", "[embedded]") {
+    EmbeddedUnderTest log{[](EmbeddedConfig& c) { c.sync = log::Sync::always; }};
+    log.close();
+    const SmallDisk disk{log.directory / "small", 48U << 20};
+    if (!disk.mounted) {
+        WARN("left out: this machine does not allow to mount a small file system");
+        return;
+    }
+    log.config.directory = log.directory / "small" / "log";
+    log.open();
+    const auto ballast = log.directory / "small" / "ballast";
+    std::ofstream{ballast} << std::string(24U << 20, 'x');
+
+    auto publisher = log.log().open_publisher(log.executor());
+    std::vector<Read> written;
+    std::optional<core::Error> refused;
+    for (int i = 0; i < 10'000 && !refused; ++i) {
+        const auto r = record("key" + std::to_string(i), std::string(20'000, 'x'));
+        const auto answer = publish_all(log, *publisher, kWhere, {r})[0];
+        if (answer) written.push_back(expected(r, *answer));
+        if (!answer) refused = answer.error();
+    }
+    REQUIRE(refused);
+    CHECK(refused->fault == core::Fault::full);
+    CHECK(read_all(log, kWhere) == written);
+
+    std::filesystem::remove(ballast);
+    written.push_back(publish_until_taken(log, *publisher, kWhere, record("later")));
+    CHECK(read_all(log, kWhere) == written);
+    publisher.reset();
+    log.close();
+    log.open();
+    CHECK(read_all(log, kWhere) == written);
+    log.close();
+}
+
+TEST_CASE("a log that cannot write goes on serving readers", "[embedded]") {
+    EmbeddedUnderTest log{[](EmbeddedConfig& c) { c.tail_bytes = 1'000; }};
+    const auto written = append(log, kWhere, numbered("key", 100));
+    const FileSizeLimit limit;
+    const auto publisher = log.log().open_publisher(log.executor());
+    for (int i = 0; i < 3; ++i) {
+        const auto answer = publish_all(log, *publisher, kWhere, {record("refused")})[0];
+        REQUIRE_FALSE(answer);
+        CHECK(answer.error().fault == core::Fault::unavailable);
+        CHECK(read_all(log, kWhere) == written);
+    }
+}
+
+TEST_CASE("the log and its directory are the owner's alone", "[embedded]") {
+    EmbeddedUnderTest log;
+    const auto mode = std::filesystem::status(log.config.directory).permissions();
+    CHECK(mode == std::filesystem::perms::owner_all);
+}
