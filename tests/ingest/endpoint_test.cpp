@@ -1,9 +1,44 @@
 #include "endpoint_world.hpp"
 
+#include <array>
+#include <cstdio>
+#include <thread>
+
 #include <catch2/catch.hpp>
+#include <sys/resource.h>
 
 using namespace beckon;
 using namespace beckon::test;
+
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Deadlines that a test can wait for.
+ingest::EndpointConfig hasty() {
+    ingest::EndpointConfig config;
+    config.request_deadline = milliseconds{150};
+    config.keep_alive = milliseconds{150};
+    return config;
+}
+
+std::string closed_metric(EndpointWorld& world, const std::string& reason) {
+    const auto text = world.metrics_.text();
+    const auto name = "beckon_ingest_closed_total{reason=\"" + reason + "\"} ";
+    const auto at = text.find(name);
+    if (at == std::string::npos) return "absent";
+    return text.substr(at + name.size(), text.find('\n', at) - at - name.size());
+}
+
+/// A close is counted when it is complete, which may be after the peer has seen it.
+bool closed_as(EndpointWorld& world, const std::string& reason, const std::string& count) {
+    return world.executor_.wait_until([&] {
+        world.executor_.post_after(milliseconds{1}, [] {});
+        return closed_metric(world, reason) == count;
+    });
+}
+
+}  // namespace
 
 TEST_CASE("a POST over a socket is answered 201 when the log has it", "[endpoint]") {
     EndpointWorld world;
@@ -13,7 +48,329 @@ TEST_CASE("a POST over a socket is answered 201 when the log has it", "[endpoint
     REQUIRE(socket.send(EndpointWorld::post(path, "ciphertext")));
     const auto reply = socket.read_reply();
     CHECK(reply.status == 201);
-    CHECK(reply.head.find("\r\nLocation: http://127.0.0.1:") != std::string::npos);
+    const auto origin = world.endpoint_->origin();
+    CHECK(origin == "http://127.0.0.1:" + std::to_string(world.endpoint_->port()));
+    CHECK(reply.head.find("\r\nLocation: " + origin + "/m/") != std::string::npos);
     CHECK(reply.head.find("\r\nTTL: 60\r\n") != std::string::npos);
     CHECK(world.messages() == 1);
+    // The connection goes on.
+    REQUIRE(socket.send(EndpointWorld::post(path, "")));
+    CHECK(socket.read_reply().status == 201);
+    REQUIRE(socket.send("GET /__lbheartbeat__ HTTP/1.1\r\nConnection: close\r\n\r\n"));
+    CHECK(socket.read_reply().status == 200);
+    CHECK(socket.ends());
+}
+
+TEST_CASE("pipelined requests are answered in order", "[endpoint]") {
+    EndpointWorld world;
+    const auto path = world.subscribed();
+    REQUIRE(world.wait_ready());
+    auto socket = world.connect();
+    std::string bytes;
+    std::vector<int> expected;
+    for (int i = 0; i < 500; ++i) {
+        switch (i % 4) {
+            case 0:
+                bytes += EndpointWorld::post(path, "data");
+                expected.push_back(201);
+                break;
+            case 1:
+                bytes += "GET /status HTTP/1.1\r\n\r\n";
+                expected.push_back(200);
+                break;
+            case 2:
+                bytes += EndpointWorld::post("/wpush/abc", "data");
+                expected.push_back(404);
+                break;
+            default: bytes += "DELETE /m/x HTTP/1.1\r\n\r\n"; expected.push_back(400);
+        }
+    }
+    REQUIRE(socket.send(bytes));
+    for (const int status : expected) REQUIRE(socket.read_reply().status == status);
+    CHECK(world.messages() == 125);
+}
+
+TEST_CASE("a client that has ended its output still gets its reply", "[endpoint]") {
+    EndpointWorld world;
+    const auto path = world.subscribed();
+    REQUIRE(world.wait_ready());
+    auto socket = world.connect();
+    REQUIRE(socket.send(EndpointWorld::post(path, "data")));
+    socket.end_output();
+    CHECK(socket.read_reply().status == 201);
+    CHECK(socket.ends());
+}
+
+TEST_CASE("bodies up to data_bytes_max pass, given and chunked", "[endpoint]") {
+    EndpointWorld world;
+    const auto path = world.subscribed();
+    REQUIRE(world.wait_ready());
+    for (const std::size_t bytes : {std::size_t{4096}, std::size_t{5624}, std::size_t{5630}}) {
+        CAPTURE(bytes);
+        auto socket = world.connect();
+        REQUIRE(socket.send(EndpointWorld::post(path, std::string(bytes, '\xfe'))));
+        CHECK(socket.read_reply().status == 201);
+        std::string chunked = "POST " + path +
+                              " HTTP/1.1\r\nTTL: 5\r\nContent-Encoding: aes128gcm\r\n"
+                              "Transfer-Encoding: chunked\r\n\r\n";
+        for (std::size_t at = 0; at < bytes; at += 1000) {
+            const auto piece = std::min<std::size_t>(1000, bytes - at);
+            std::array<char, 8> size{};
+            std::snprintf(size.data(), size.size(), "%zx", piece);
+            chunked += std::string{size.data()} + "\r\n" + std::string(piece, 'x') + "\r\n";
+        }
+        REQUIRE(socket.send(chunked + "0\r\n\r\n"));
+        CHECK(socket.read_reply().status == 201);
+    }
+    CHECK(world.messages() == 6);
+}
+
+TEST_CASE("an oversized body is 413 and ends the connection in order", "[endpoint]") {
+    EndpointWorld world;
+    const auto path = world.subscribed();
+    REQUIRE(world.wait_ready());
+    const std::string head = "POST " + path + " HTTP/1.1\r\nTTL: 5\r\n";
+    SECTION("announced and sent") {
+        auto socket = world.connect();
+        REQUIRE(socket.send(EndpointWorld::post(path, std::string(5631, 'x'))));
+        CHECK(socket.read_reply().status == 413);
+        CHECK(socket.ends());
+    }
+    SECTION("announced only: no need to wait for it") {
+        auto socket = world.connect();
+        REQUIRE(socket.send(head + "Content-Length: 100000000\r\n\r\n"));
+        const auto reply = socket.read_reply();
+        CHECK(reply.status == 413);
+        CHECK(reply.body.find("\"errno\":104,") != std::string::npos);
+        CHECK(reply.head.find("\r\nConnection: close\r\n") != std::string::npos);
+    }
+    SECTION("announced with 100-continue: not asked for") {
+        auto socket = world.connect();
+        REQUIRE(socket.send(head + "Expect: 100-continue\r\nContent-Length: 5631\r\n\r\n"));
+        CHECK(socket.read_reply().status == 413);
+    }
+    SECTION("endless chunks") {
+        auto socket = world.connect();
+        const std::string chunk = "400\r\n" + std::string(1024, 'x') + "\r\n";
+        REQUIRE(socket.send(head + "Transfer-Encoding: chunked\r\n\r\n"));
+        for (int i = 0; i < 6; ++i) REQUIRE(socket.send(chunk));
+        CHECK(socket.read_reply().status == 413);
+        while (socket.send(chunk)) {  // until it is reset
+        }
+        CHECK(closed_as(world, "body_too_large", "1"));
+    }
+    SECTION("to an unknown endpoint: the earlier check decides") {
+        auto socket = world.connect();
+        REQUIRE(socket.send(EndpointWorld::post("/wpush/abc", std::string(5631, 'x'))));
+        CHECK(socket.read_reply().status == 404);
+    }
+    CHECK(world.messages() == 0);
+}
+
+TEST_CASE("100-continue is answered before the body", "[endpoint]") {
+    EndpointWorld world;
+    const auto path = world.subscribed();
+    REQUIRE(world.wait_ready());
+    auto socket = world.connect();
+    REQUIRE(socket.send("POST " + path +
+                        " HTTP/1.1\r\nTTL: 5\r\nContent-Encoding: aes128gcm\r\n"
+                        "Expect: 100-continue\r\nContent-Length: 4\r\n\r\n"));
+    CHECK(socket.read_reply().head == "HTTP/1.1 100 Continue\r\n\r\n");
+    REQUIRE(socket.send("data"));
+    CHECK(socket.read_reply().status == 201);
+}
+
+TEST_CASE("oversized and malformed heads are refused with a named reason", "[endpoint]") {
+    EndpointWorld world;
+    auto socket = world.connect();
+    SECTION("one long field") {
+        socket.send("GET / HTTP/1.1\r\nX: " + std::string(20'000, 'x'));
+        CHECK(socket.read_reply().status == 431);
+        CHECK(socket.ends_or_is_reset());
+        CHECK(closed_as(world, "header_too_large", "1"));
+    }
+    SECTION("100,000 fields") {
+        std::string fields = "GET / HTTP/1.1\r\n";
+        for (int i = 0; i < 100'000; ++i) fields += "a: b\r\n";
+        socket.send(fields);
+        CHECK(socket.read_reply().status == 431);
+        CHECK(socket.ends_or_is_reset());
+    }
+    SECTION("not HTTP") {
+        socket.send("\x16\x03\x01 hello\r\n\r\n");
+        CHECK(socket.read_reply().status == 400);
+        CHECK(socket.ends());
+        CHECK(closed_as(world, "bad_request", "1"));
+    }
+}
+
+TEST_CASE("drippers are closed by the deadline, whatever they drip", "[endpoint]") {
+    EndpointWorld world{hasty()};
+    const auto path = world.subscribed();
+    auto silent = world.connect();
+    auto in_head = world.connect();
+    auto in_body = world.connect();
+    REQUIRE(in_head.send("POST / HTT"));
+    REQUIRE(in_body.send("POST " + path + " HTTP/1.1\r\nContent-Length: 100\r\n\r\nabc"));
+    CHECK(in_head.read_reply().status == 408);
+    CHECK(in_head.ends());
+    CHECK(in_body.read_reply().status == 408);
+    CHECK(in_body.ends());
+    CHECK(silent.ends_or_is_reset());
+    auto dripping = world.connect();
+    REQUIRE(dripping.send("G"));
+    // A byte now and then does not move the deadline.
+    const auto began = world.clock_.mono();
+    WireReply reply;
+    pollfd wait{dripping.fd(), POLLIN, 0};
+    while (::poll(&wait, 1, 20) == 0) dripping.send("E");
+    reply = dripping.read_reply();
+    CHECK(reply.status == 408);
+    CHECK(world.clock_.mono() - began < std::chrono::seconds{5});
+}
+
+TEST_CASE("an idle connection is closed after the keep-alive time", "[endpoint]") {
+    EndpointWorld world{hasty()};
+    auto socket = world.connect();
+    REQUIRE(socket.send("GET /status HTTP/1.1\r\n\r\n"));
+    CHECK(socket.read_reply().status == 200);
+    CHECK(socket.ends());
+    CHECK(closed_as(world, "keep_alive", "1"));
+}
+
+TEST_CASE("connections are limited in total and by address", "[endpoint]") {
+    auto config = ingest::EndpointConfig{};
+    SECTION("total") {
+        config.connections_max = 3;
+        EndpointWorld world{config};
+        std::vector<TestSocket> open;
+        for (int i = 0; i < 3; ++i) {
+            open.push_back(world.connect());
+            open.back().send("GET /status HTTP/1.1\r\n\r\n");
+            CHECK(open.back().read_reply().status == 200);
+        }
+        auto more = world.connect();
+        CHECK(more.read_reply().status == 503);
+        CHECK(closed_as(world, "connections", "1"));
+        open.pop_back();
+        // The place is free as soon as the server has seen the close.
+        CHECK(closed_as(world, "by_peer", "1"));
+        auto again = world.connect();
+        again.send("GET /status HTTP/1.1\r\n\r\n");
+        CHECK(again.read_reply().status == 200);
+    }
+    SECTION("by address") {
+        config.connections_per_address_max = 1;
+        EndpointWorld world{config};
+        auto first = world.connect();
+        first.send("GET /status HTTP/1.1\r\n\r\n");
+        CHECK(first.read_reply().status == 200);
+        auto second = world.connect();
+        CHECK(second.read_reply().status == 503);
+        CHECK(closed_as(world, "address", "1"));
+    }
+}
+
+TEST_CASE("without the log a POST is 503, and works again when it is back", "[endpoint]") {
+    EndpointWorld world;
+    const auto path = world.subscribed();
+    REQUIRE(world.wait_ready());
+    auto socket = world.connect();
+    world.log_.with([](log::MemoryLog& log) { log.set_away(true); });
+    REQUIRE(socket.send(EndpointWorld::post(path, "data")));
+    const auto reply = socket.read_reply();
+    CHECK(reply.status == 503);
+    CHECK(reply.head.find("\r\nRetry-After: 120\r\n") != std::string::npos);
+    CHECK(reply.body.find("\"errno\":201,") != std::string::npos);
+    world.log_.with([](log::MemoryLog& log) { log.set_away(false); });
+    REQUIRE(socket.send(EndpointWorld::post(path, "data")));
+    CHECK(socket.read_reply().status == 201);
+}
+
+TEST_CASE("a stop answers what has reached us and resets nobody", "[endpoint]") {
+    EndpointWorld world{{}, std::chrono::seconds{2}};
+    const auto path = world.subscribed();
+    REQUIRE(world.wait_ready());
+    auto idle = world.connect();
+    idle.send("GET /status HTTP/1.1\r\n\r\n");
+    CHECK(idle.read_reply().status == 200);
+    auto waiting = world.connect();
+    world.log_.with([](log::MemoryLog& log) { log.set_away(true); });
+    REQUIRE(waiting.send(EndpointWorld::post(path, "data")));
+    // Its request is under way once the queue shows it.
+    CHECK(world.executor_.wait_until([&] {
+        world.executor_.post_after(milliseconds{1}, [] {});
+        return world.metrics_.text().find("beckon_ingest_publish_waiting_messages 1") !=
+               std::string::npos;
+    }));
+    auto unaccepted = world.connect();
+    unaccepted.send("GET /status HTTP/1.1\r\n\r\n");
+
+    std::thread stopping{[&] { world.endpoint_.reset(); }};
+    CHECK(idle.ends());
+    CHECK_FALSE(world.health_.report().ready);
+    world.log_.with([](log::MemoryLog& log) { log.set_away(false); });
+    const auto reply = waiting.read_reply();
+    CHECK(reply.status == 201);
+    CHECK(waiting.ends());
+    CHECK(unaccepted.read_reply().status == 200);
+    waiting.end_output();
+    stopping.join();
+    CHECK(world.messages() == 1);
+}
+
+TEST_CASE("a stop has a time limit", "[endpoint]") {
+    auto config = ingest::EndpointConfig{};
+    config.drain = milliseconds{100};
+    EndpointWorld world{config, std::chrono::seconds{60}};
+    const auto path = world.subscribed();
+    REQUIRE(world.wait_ready());
+    auto socket = world.connect();
+    world.log_.with([](log::MemoryLog& log) { log.set_away(true); });
+    REQUIRE(socket.send(EndpointWorld::post(path, "data")));
+    const auto began = world.clock_.mono();
+    world.endpoint_.reset();
+    CHECK(world.clock_.mono() - began < std::chrono::seconds{10});
+}
+
+TEST_CASE("without descriptors accepting pauses and goes on later", "[endpoint]") {
+    auto config = ingest::EndpointConfig{};
+    config.threads = 1;
+    EndpointWorld world{config};
+    auto socket = world.connect();
+    socket.send("GET /status HTTP/1.1\r\n\r\n");
+    CHECK(socket.read_reply().status == 200);
+    auto waiting = TestSocket::unconnected();
+    rlimit before{};
+    ::getrlimit(RLIMIT_NOFILE, &before);
+    auto none = before;
+    none.rlim_cur = static_cast<rlim_t>(waiting.fd()) + 1;
+    ::setrlimit(RLIMIT_NOFILE, &none);
+    waiting.connect(world.endpoint_->port());
+    waiting.send("GET /status HTTP/1.1\r\n\r\n");
+    const bool paused = world.executor_.wait_until([&] {
+        world.executor_.post_after(milliseconds{1}, [] {});
+        return world.metrics_.text().find("beckon_ingest_accept_pauses_total 0") ==
+               std::string::npos;
+    });
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    CHECK(paused);
+    CHECK(waiting.read_reply().status == 200);
+}
+
+TEST_CASE("a port that is taken is named", "[endpoint]") {
+    EndpointWorld world;
+    ingest::EndpointConfig config;
+    config.port = world.endpoint_->port();
+    config.view_directory = world.directory_ / "other";
+    config.partitions = 2;
+    config.node = core::NodeId::random();
+    CHECK_THROWS_WITH(
+        (ingest::Endpoint{config, world.log_, world.keys_, world.clock_, world.metrics_,
+                          world.health_}),
+        "cannot listen on 127.0.0.1:" + std::to_string(config.port) + ": Address already in use");
+    config.host = "no such host";
+    CHECK_THROWS_WITH((ingest::Endpoint{config, world.log_, world.keys_, world.clock_,
+                                        world.metrics_, world.health_}),
+                      Catch::Contains("cannot listen on no such host:"));
 }

@@ -2,6 +2,7 @@
 
 #include "core/codec.hpp"
 #include "core/key_ring.hpp"
+#include "core/logger.hpp"
 #include "core/tokens.hpp"
 #include "ingest/endpoint.hpp"
 #include "support/locked_log.hpp"
@@ -25,6 +26,7 @@ public:
                                      .publish_timeout = publish_timeout})),
           keys_(std::make_shared<core::KeyRing>(core::KeyRing::generate())),
           tokens_(keys_) {
+        core::configure_logging(core::LogLevel::error, core::LogFormat::text);
         config.port = 0;
         config.node = core::NodeId::random();
         if (config.threads == 0) config.threads = 2;

@@ -3,9 +3,11 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -26,8 +28,9 @@ struct WireReply {
 /// A blocking client socket on loopback; every wait is bounded, nothing sleeps.
 class TestSocket {
 public:
-    explicit TestSocket(std::uint16_t port)
-        : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    explicit TestSocket(std::uint16_t port) : TestSocket() { connect(port); }
+    static TestSocket unconnected() { return TestSocket{}; }
+    void connect(std::uint16_t port) {
         sockaddr_in address{};
         address.sin_family = AF_INET;
         address.sin_port = htons(port);
@@ -104,6 +107,8 @@ public:
     int fd() const { return fd_; }
 
 private:
+    TestSocket() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
+
     bool fill() {
         const auto bytes = receive();
         if (!bytes || bytes->empty()) return false;
