@@ -253,6 +253,9 @@ rocksdb::ColumnFamilyOptions Database::family_options(FamilyKind kind) const {
     family.write_buffer_size =
         std::max<std::size_t>(options_.memory->write_buffer_bytes / 16, 1U << 20);
     family.max_write_buffer_number = 4;
+    // Far above what a compaction in time leaves: what is behind is refused (write()), not slowed.
+    family.level0_slowdown_writes_trigger = 60;
+    family.level0_stop_writes_trigger = 100;
     family.arena_block_size = 256U << 10;  // the default, an eighth of the buffer, is mostly air
     family.level_compaction_dynamic_level_bytes = true;
     if (kind == FamilyKind::plain) return family;
@@ -315,10 +318,15 @@ core::Result<void> Database::write(rocksdb::WriteBatch& batch) {
     }
     rocksdb::WriteOptions options;
     options.ignore_missing_column_families = true;
+    options.no_slowdown = true;  // the caller is an event loop: refused is better than asleep
     const auto status = db_->Write(options, &batch);
     failed_.store(!status.ok(), std::memory_order_relaxed);
     if (status.ok()) return {};
-    return core::fail(to_error(status, "store " + directory().string()));
+    const std::string what = "store " + directory().string();
+    if (status.IsIncomplete()) {
+        return core::fail(Fault::full, what + ": the disk is behind with flushes or compaction");
+    }
+    return core::fail(to_error(status, what));
 }
 
 core::Result<std::string> Database::meta(std::string_view name) const {

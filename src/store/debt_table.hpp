@@ -53,8 +53,8 @@ private:
     const core::Partition partition_;
     const Family family_;
     std::unordered_map<core::MessageKey, Entry> debts_;
-    std::vector<core::MessageKey> new_;        ///< since take_new(), paid ones included
-    bool too_many_new_ = false;                ///< new_ was dropped: take_new() gives all
+    std::vector<core::MessageKey> new_;               ///< since take_new(), paid ones included
+    bool too_many_new_ = false;                       ///< new_ was dropped: take_new() gives all
     std::unordered_set<core::MessageKey> unwritten_;  ///< since the last commit, unpaid
     std::vector<std::pair<core::Uaid, core::MessageKey>> erased_;  ///< in the table, paid by now
 };

@@ -141,7 +141,10 @@ private:
 class MessageTable::Merge {
 public:
     Merge(MessageTable& table, const core::Uaid& uaid)
-        : partition_(table.partition_), uaid_(uaid), months_(table.months_now()) {
+        : partition_(table.partition_),
+          uaid_(uaid),
+          oldest_live_(table.months_.oldest_live()),
+          months_(table.months_now()) {
         const auto known = table.changes_.find(uaid);
         changes_ = known == table.changes_.end() ? &table.no_changes_ : &known->second;
         cursors_.reserve(months_->size());
@@ -184,7 +187,7 @@ private:
             if (!valid_) return;
             changed_ = any_change && (!first_ || !(first_->order() < change_->order));
             if (changed_ && first_ && change_->order < first_->order()) first_ = nullptr;
-            if (!changed_ || !change_->removed) return;
+            if (!changed_ || (!change_->removed && change_->month >= oldest_live_)) return;
         }
     }
     void step() {
@@ -194,6 +197,7 @@ private:
 
     const core::Partition partition_;
     const core::Uaid uaid_;
+    const Month oldest_live_;
     const std::shared_ptr<const MonthList> months_;  ///< held: one may be dropped meanwhile
     const ClientChanges* changes_ = nullptr;
     std::vector<Cursor> cursors_;

@@ -214,7 +214,12 @@ ReadOutcome NotificationFold::read_pending(const core::Uaid& uaid, DrainCursor& 
     using Next = MessageTable::Next;
     BECKON_ASSERT(!handing_over_, "a sink must not call the store");
     ReadOutcome outcome{.messages = 0, .done = true};
-    std::vector<core::MessageKey> expired;
+    struct Expired {
+        MessageOrder order;
+        core::MessageKey key;
+        core::Timestamp expiry;
+    };
+    std::vector<Expired> expired;
     const auto visit = [&](MessageOrder order, std::string_view value) {
         if (order.offset >= cursor.until) return order.has_topic ? Next::skip_topics : Next::stop;
         outcome.done = outcome.messages < max && expired.size() < PartitionStore::kSkipMax;
@@ -227,7 +232,7 @@ ReadOutcome NotificationFold::read_pending(const core::Uaid& uaid, DrainCursor& 
         cursor.topics = order.has_topic;
         cursor.after = order.offset;
         if (now >= message->expiry) {
-            expired.push_back(message->key);
+            expired.push_back({order, message->key, message->expiry});
         } else {
             sink(*message);
             ++outcome.messages;
@@ -239,7 +244,10 @@ ReadOutcome NotificationFold::read_pending(const core::Uaid& uaid, DrainCursor& 
         messages_.scan(uaid, {.has_topic = cursor.topics, .offset = cursor.after + 1}, visit);
     handing_over_ = false;
     if (!scanned) fail(scanned.error());
-    for (const auto& key : expired) owe(uaid, key, core::FinishReason::expired);
+    for (const auto& [order, key, expiry] : expired) {
+        // Compaction may have taken its key already: then it is old enough to go without a word.
+        if (!owe(uaid, key, core::FinishReason::expired)) messages_.remove(uaid, order, expiry);
+    }
     if (outcome.done) cursor = {.topics = false, .after = cursor.until, .until = cursor.until};
     return outcome;
 }
