@@ -1,1 +1,181 @@
 #include "log/control.hpp"
+
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::log {
+
+using core::Fault;
+using nlohmann::json;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+const TopicPartition kControl{Topic::kControl, 0};
+constexpr std::size_t kBatch = 100;
+constexpr const char* kHash = "murmur2";
+
+/// Runs what is posted on the calling thread while that waits.
+class BlockingExecutor final : public core::Executor {
+public:
+    void post(Task task) override { post_after({}, std::move(task)); }
+    void post_after(core::Duration delay, Task task) override {
+        const std::scoped_lock lock{mutex_};
+        tasks_.emplace(clock_.mono() + delay, std::move(task));
+        wake_.notify_one();
+    }
+    /// Runs tasks until `done()`; false when the time is over.
+    bool wait_until(const std::function<bool()>& done, core::MonoTime until) {
+        while (!done()) {
+            std::unique_lock lock{mutex_};
+            const auto now = clock_.mono();
+            if (!tasks_.empty() && tasks_.begin()->first <= now) {
+                auto task = tasks_.extract(tasks_.begin());
+                lock.unlock();
+                task.mapped()();
+                continue;
+            }
+            if (now >= until) return false;
+            const auto next = tasks_.empty() ? until : std::min(until, tasks_.begin()->first);
+            wake_.wait_for(lock, next - now);
+        }
+        return true;
+    }
+
+private:
+    core::SystemClock clock_;
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    std::multimap<core::MonoTime, Task> tasks_;  ///< under mutex_
+};
+
+/// The newest value of each key; what has none is gone.
+using Entries = std::map<std::string, std::string>;
+
+core::Result<Entries> read_entries(EventLog& log, milliseconds timeout) {
+    // The executor outlives the reader and whatever the log still has to say to it.
+    auto executor = std::make_shared<BlockingExecutor>();
+    const auto until = core::SystemClock{}.mono() + timeout;
+    std::shared_ptr<std::optional<core::Result<Ends>>> ends =
+        std::make_shared<std::optional<core::Result<Ends>>>();
+    log.ends(kControl, *executor, [ends, executor](auto result) { *ends = std::move(result); });
+    if (!executor->wait_until([&] { return ends->has_value(); }, until)) {
+        return core::fail(Fault::timed_out, "no answer about the topic control");
+    }
+    if (!**ends) return core::fail((**ends).error());
+
+    Entries entries;
+    std::optional<core::Error> failed;
+    std::unique_ptr<PartitionReader> reader;
+    const auto end = (**ends)->end;
+    const auto note = [&](const core::RecordView& record) {
+        if (record.value) {
+            entries[std::string{record.key}] = std::string{*record.value};
+        } else {
+            entries.erase(std::string{record.key});
+        }
+    };
+    const auto take = [&] {
+        for (;;) {
+            const auto taken = reader->take(kBatch, note);
+            if (!taken && !taken.error().retryable()) failed = taken.error();
+            if (!taken || taken->drained || taken->records == 0) return;
+        }
+    };
+    reader = log.open_reader(kControl, (**ends)->start, *executor, take);
+    const auto complete = [&] { return failed || reader->position() >= end; };
+    if (!executor->wait_until(complete, until)) {
+        return core::fail(Fault::timed_out, "the topic control was not read in time");
+    }
+    if (failed) return core::fail(*failed);
+    return entries;
+}
+
+core::Result<Control> parse(const Entries& entries) {
+    if (!entries.contains("log") || !entries.contains("layout")) {
+        return core::fail(Fault::not_found, "the topic control names no log");
+    }
+    Control control;
+    try {
+        const auto log = json::parse(entries.at("log"));
+        control.log_id = log.at("id");
+        control.created = log.at("created");
+        const auto layout = json::parse(entries.at("layout"));
+        control.partitions = layout.at("partitions");
+        if (const std::string hash = layout.at("hash"); hash != kHash) {
+            return core::fail(Fault::corrupt, "control says that keys are placed by '" + hash +
+                                                  "', this Beckon knows " + kHash + " only");
+        }
+        if (const auto tiers = entries.find("tiers"); tiers != entries.end()) {
+            const auto parsed = json::parse(tiers->second);  // outlives the loop over a part of it
+            for (const std::int64_t delay : parsed.at("delays_s")) {
+                control.tiers.emplace_back(delay);
+            }
+        }
+        if (const auto keys = entries.find("keyring"); keys != entries.end()) {
+            control.keyring_fingerprint = json::parse(keys->second).at("fingerprint");
+        }
+    } catch (const json::exception& error) {
+        return core::fail(Fault::corrupt, std::string{"the topic control: "} + error.what());
+    }
+    if (control.log_id.empty() || control.partitions < 1) {
+        return core::fail(Fault::corrupt, "the topic control has no log id or no partitions");
+    }
+    return control;
+}
+
+/// In the order of writing: `log` comes last, so that an unfinished set is as good as none.
+std::vector<std::pair<std::string, std::string>> entries_of(const Control& control) {
+    std::vector<std::pair<std::string, std::string>> entries;
+    json delays = json::array();
+    for (const auto delay : control.tiers) delays.push_back(delay.count());
+    entries.emplace_back("tiers", json{{"delays_s", delays}}.dump());
+    if (control.keyring_fingerprint) {
+        entries.emplace_back("keyring", json{{"fingerprint", *control.keyring_fingerprint}}.dump());
+    }
+    entries.emplace_back("layout",
+                         json{{"partitions", control.partitions}, {"hash", kHash}}.dump());
+    entries.emplace_back("log", json{{"id", control.log_id}, {"created", control.created}}.dump());
+    return entries;
+}
+
+}  // namespace
+
+core::Result<Control> read_control(EventLog& log, milliseconds timeout) {
+    const auto entries = read_entries(log, timeout);
+    if (!entries) return core::fail(entries.error());
+    return parse(*entries);
+}
+
+core::Result<void> write_control(EventLog& log, const Control& control,
+                                 const std::optional<Control>& previous, milliseconds timeout) {
+    Entries known;
+    if (previous) {
+        for (auto& [key, value] : entries_of(*previous)) known.emplace(key, value);
+    }
+    BlockingExecutor executor;
+    const auto publisher = log.open_publisher(executor);
+    const auto until = core::SystemClock{}.mono() + timeout;
+    for (auto& [key, value] : entries_of(control)) {
+        if (const auto old = known.find(key); old != known.end() && old->second == value) continue;
+        std::optional<core::Result<Appended>> answer;
+        publisher->publish(kControl, {key, value, {}},
+                           [&](const auto& result) { answer = result; });
+        if (!executor.wait_until([&] { return answer.has_value(); }, until)) {
+            return core::fail(Fault::timed_out, "the topic control was not written in time");
+        }
+        if (!*answer) return core::fail(answer->error());
+    }
+    return {};
+}
+
+}  // namespace beckon::log

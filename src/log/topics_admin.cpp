@@ -1,1 +1,210 @@
 #include "log/topics_admin.hpp"
+
+#include "core/assert.hpp"
+#include "core/logger.hpp"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+
+namespace beckon::log {
+
+using core::Fault;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+namespace {
+
+using Settings = std::map<std::string, std::string>;
+
+constexpr hours kDay{24};
+/// Longer than any copy of the state stays away; one that was away longer is built anew.
+constexpr hours kDeleteRetention = 7 * kDay;
+constexpr hours kRetryRetention = 14 * kDay;
+constexpr hours kDeadRetention = 30 * kDay;
+constexpr hours kReliabilityRetention = 60 * kDay;
+/// What is finished is gone at the latest so long after the history window.
+constexpr hours kCompactionSlack{1};
+
+constexpr const char* kMinInsync = "min.insync.replicas";
+
+std::string ms(milliseconds duration) { return std::to_string(duration.count()); }
+
+std::string min_insync(int replication_factor) { return replication_factor > 1 ? "2" : "1"; }
+
+Settings common(const LayoutOptions& options) {
+    return {{"message.timestamp.type", "LogAppendTime"},
+            {kMinInsync, min_insync(options.replication_factor)},
+            {"unclean.leader.election.enable", "false"},
+            // Kafka's default, above kRecordBytesMax and its framing; a smaller one would refuse
+            // records that the endpoint accepts.
+            {"max.message.bytes", "1048588"}};
+}
+
+/// The active segment is never compacted, so it must not grow old.
+Settings compacted(const LayoutOptions& options, milliseconds segment) {
+    auto settings = common(options);
+    settings.insert({{"cleanup.policy", "compact"},
+                     {"min.cleanable.dirty.ratio", "0.1"},
+                     {"delete.retention.ms", ms(kDeleteRetention)},
+                     {"segment.ms", ms(segment)}});
+    return settings;
+}
+
+/// Nothing is removed within the history window: `replay` shows every event of it.
+Settings with_history(Settings settings, const LayoutOptions& options) {
+    settings["min.compaction.lag.ms"] = ms(options.history_window);
+    settings["max.compaction.lag.ms"] = ms(options.history_window + kCompactionSlack);
+    return settings;
+}
+
+Settings deleted(const LayoutOptions& options, milliseconds retention) {
+    auto settings = common(options);
+    settings.insert({{"cleanup.policy", "delete"}, {"retention.ms", ms(retention)}});
+    return settings;
+}
+
+Settings notifications(const LayoutOptions& options) {
+    auto settings = with_history(compacted(options, hours{1}), options);
+    settings["cleanup.policy"] = "compact,delete";
+    settings["retention.ms"] = ms(options.max_ttl + kDay);
+    return settings;
+}
+
+/// A promise depends on these: what is acknowledged, what is kept, and whose time it is.
+bool is_essential(std::string_view setting) {
+    constexpr std::array kEssential = {
+        std::string_view{"partitions"},
+        std::string_view{"cleanup.policy"},
+        std::string_view{"message.timestamp.type"},
+        std::string_view{kMinInsync},
+        std::string_view{"unclean.leader.election.enable"},
+    };
+    return std::find(kEssential.begin(), kEssential.end(), setting) != kEssential.end();
+}
+
+/// "compact,delete" and "delete,compact" are one policy.
+std::string normal(const std::string& name, const std::string& value) {
+    if (name != "cleanup.policy" || value != "delete,compact") return value;
+    return "compact,delete";
+}
+
+void compare(const TopicSpec& wanted, const TopicSpec& is, TopicsPlan& plan) {
+    const auto before = plan.differences.size();
+    const auto note = [&](const std::string& what, std::string now, std::string expected) {
+        if (now == expected) return;
+        plan.differences.push_back(
+            {wanted.topic, what, std::move(now), std::move(expected), is_essential(what)});
+    };
+    note("partitions", std::to_string(is.partitions), std::to_string(wanted.partitions));
+    for (const auto& [name, value] : wanted.settings) {
+        const auto found = is.settings.find(name);
+        const auto expected = name == kMinInsync ? min_insync(is.replication_factor) : value;
+        note(name, found == is.settings.end() ? "(not told)" : normal(name, found->second),
+             normal(name, expected));
+    }
+    if (plan.differences.size() == before) ++plan.as_expected;
+}
+
+}  // namespace
+
+std::vector<seconds> default_tiers() {
+    return {seconds{0}, seconds{5}, minutes{1}, minutes{5}, minutes{30},
+            hours{2},   hours{6},   hours{12},  hours{24}};
+}
+
+std::vector<TopicSpec> topic_table(const LayoutOptions& options) {
+    BECKON_ASSERT(options.tiers.size() <= Topic::kTiersMax, "tiers fit Topic::kTiersMax");
+    const auto p = options.partitions;
+    const auto rf = options.replication_factor;
+    // Marks, leases and placements: written often, read whole at every start.
+    const auto state = compacted(options, minutes{10});
+    const auto slow_state = compacted(options, hours{1});
+    std::vector<TopicSpec> table = {
+        {Topic::kControl, 1, rf, slow_state},
+        {Topic::kOwnership, 1, rf, state},
+        {Topic::kBroadcasts, 1, rf, slow_state},
+        {Topic::kNotifications, p, rf, notifications(options)},
+        {Topic::kSubscriptions, p, rf, with_history(compacted(options, hours{1}), options)},
+        {Topic::kRetryDead, p, rf, deleted(options, kDeadRetention)},
+        {Topic::kRetryDone, p, rf, state},
+        {Topic::kEvents, p, rf, deleted(options, kRetryRetention)},
+        {Topic::kWebhooks, p, rf, slow_state},
+        {Topic::kReliability, p, rf, deleted(options, kReliabilityRetention)},
+    };
+    for (int tier = 0; tier < static_cast<int>(options.tiers.size()); ++tier) {
+        table.push_back({Topic::retry(tier), p, rf, deleted(options, kRetryRetention)});
+    }
+    return table;
+}
+
+TopicsPlan plan(const std::vector<TopicSpec>& table, const Existing& existing) {
+    TopicsPlan plan;
+    for (const auto& wanted : table) {
+        const auto found = existing.find(wanted.topic);
+        if (found == existing.end()) {
+            plan.missing.push_back(wanted);
+        } else {
+            compare(wanted, found->second, plan);
+        }
+    }
+    return plan;
+}
+
+std::string to_string(const TopicSpec& spec, const std::string& prefix) {
+    auto line = prefix + spec.topic.name() + ": " + std::to_string(spec.partitions) +
+                (spec.partitions == 1 ? " partition, " : " partitions, ") + "replication factor " +
+                std::to_string(spec.replication_factor);
+    for (const auto& [name, value] : spec.settings) line += ", " + name + "=" + value;
+    return line;
+}
+
+std::string to_string(const Difference& difference, const std::string& prefix) {
+    return prefix + difference.topic.name() + ": " + difference.what + " is " + difference.is +
+           ", expected " + difference.expected;
+}
+
+std::string to_string(const TopicsPlan& plan, const std::string& prefix) {
+    std::string text;
+    for (const auto& spec : plan.missing) text += "create  " + to_string(spec, prefix) + "\n";
+    for (const auto& difference : plan.differences) {
+        text +=
+            (difference.essential ? "wrong   " : "differs ") + to_string(difference, prefix) + "\n";
+    }
+    text += std::to_string(plan.as_expected) + " log topics are as expected\n";
+    return text;
+}
+
+core::Result<void> check_topics(TopicsAdmin& admin, const std::vector<TopicSpec>& table) {
+    const auto existing = admin.describe();
+    if (!existing) return core::fail(existing.error());
+    const auto found = plan(table, *existing);
+    if (!found.missing.empty()) {
+        std::string names;
+        for (const auto& spec : found.missing) {
+            names += (names.empty() ? "" : ", ") + spec.topic.name();
+        }
+        return core::fail(Fault::not_found,
+                          "log topics are missing: " + names + ": run `beckon topics create`");
+    }
+    std::string wrong;
+    for (const auto& difference : found.differences) {
+        if (difference.essential) {
+            wrong += (wrong.empty() ? "" : "; ") + to_string(difference, "");
+        } else {
+            core::log_warn("log", "topic_differs",
+                           {{"topic", difference.topic.name()},
+                            {"setting", difference.what},
+                            {"is", difference.is},
+                            {"expected", difference.expected}});
+        }
+    }
+    if (wrong.empty()) return {};
+    return core::fail(Fault::conflict, "log topics are not as Beckon needs them: " + wrong);
+}
+
+}  // namespace beckon::log

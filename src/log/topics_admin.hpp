@@ -15,12 +15,15 @@
 /// which settings. The table of all topics is `topic_table`; blocking calls, main thread only.
 namespace beckon::log {
 
+struct KafkaConfig;
+
 struct TopicSpec {
     Topic topic;
     core::Partition partitions = 1;
     int replication_factor = 1;
     /// Kafka's names, e.g. cleanup.policy=compact,delete; LogAppendTime is in all of them.
     std::map<std::string, std::string> settings;
+    bool operator==(const TopicSpec&) const = default;
 };
 
 struct LayoutOptions {
@@ -35,18 +38,61 @@ struct LayoutOptions {
 std::vector<std::chrono::seconds> default_tiers();
 
 /// Every topic of DESIGN §3 with its partition count and clean-up settings: the one table.
+/// At most Topic::kTiersMax tiers. A replication factor of 1 allows only min.insync.replicas=1:
+/// acks=all is then one broker's memory; with more it is 2.
 std::vector<TopicSpec> topic_table(const LayoutOptions& options);
 
 /// A topic as it is: `spec.settings` holds those that the table names.
 using Existing = std::map<Topic, TopicSpec>;
 
+/// Something that is not as the table has it.
+struct Difference {
+    Topic topic;
+    std::string what;  ///< "partitions", "replication.factor", or the name of a setting
+    std::string is;
+    std::string expected;
+    /// Beckon's promises depend on it, so no role starts; otherwise it is the operator's choice
+    /// and only named.
+    bool essential = false;
+    bool operator==(const Difference&) const = default;
+};
+
+/// What `topics create` is about to do.
+struct TopicsPlan {
+    std::vector<TopicSpec> missing;
+    std::vector<Difference> differences;
+    std::size_t as_expected = 0;  ///< topics that exist and need nothing
+    bool operator==(const TopicsPlan&) const = default;
+};
+
+/// Pure: compares what is with what should be. A replication factor of what exists is taken as it
+/// is; min.insync.replicas is expected to fit it.
+TopicsPlan plan(const std::vector<TopicSpec>& table, const Existing& existing);
+
+/// One line each, for people.
+std::string to_string(const TopicSpec& spec, const std::string& prefix);
+std::string to_string(const Difference& difference, const std::string& prefix);
+std::string to_string(const TopicsPlan& plan, const std::string& prefix);
+
 class TopicsAdmin {
 public:
     virtual ~TopicsAdmin() = default;
+    /// The topics of the table that exist. Errors: unavailable, unauthorized.
     virtual core::Result<Existing> describe() = 0;
     /// Creates what is missing and waits until every partition has a leader (facts/kafka.md §1).
+    /// Errors: those of describe(), timed_out, invalid (the broker refuses it: its reason is in the
+    /// message).
     virtual core::Result<void> create(const std::vector<TopicSpec>& missing) = 0;
+    /// What does not exist is no error.
     virtual core::Result<void> destroy(const std::vector<Topic>& topics) = 0;
 };
+
+/// Kafka's. Does not wait for a broker; throws std::runtime_error as open_kafka_log does.
+std::unique_ptr<TopicsAdmin> open_kafka_admin(const KafkaConfig& config);
+
+/// What every role asks at its start. Differences that are not essential are logged as warnings.
+/// Errors: not_found (topics are missing), conflict (essential differences: all of them are in the
+/// message, both values each), and those of describe().
+core::Result<void> check_topics(TopicsAdmin& admin, const std::vector<TopicSpec>& table);
 
 }  // namespace beckon::log

@@ -62,7 +62,7 @@ public:
     /// Set when a write failed: what it may have left on disk, [void_from, next_offset), is erased
     /// with the next write that works, since readers have not seen it and never may.
     core::Offset void_from = -1;
-    std::shared_ptr<Chunk> filling;  ///< of the batch being written
+    std::vector<std::uint32_t> batch;  ///< its records of the batch being written, by index
 
     /// What was read back at the start.
     void restore(Ends ends);

@@ -77,7 +77,15 @@ std::vector<rocksdb::ColumnFamilyDescriptor> families(const EmbeddedConfig& conf
     rocksdb::ColumnFamilyOptions records;
     records.write_buffer_size = config.write_buffer_bytes / 2;
     records.max_write_buffer_number = 3;
-    records.compression = rocksdb::kLZ4Compression;
+    // New records always come behind the old ones of their partition. With small files only those
+    // at the partitions' ends are rewritten when memtables are merged in; all others are moved down
+    // as they are. Most of the bytes are encrypted, so only what is rewritten later is compressed.
+    records.target_file_size_base = 8U << 20;
+    records.max_bytes_for_level_base = 512U << 20;
+    records.level0_file_num_compaction_trigger = 8;
+    records.compression_per_level = {rocksdb::kNoCompression, rocksdb::kNoCompression,
+                                     rocksdb::kLZ4Compression};
+    records.check_flush_compaction_key_order = false;
     records.table_properties_collector_factories.push_back(
         rocksdb::NewCompactOnDeletionCollectorFactory(kDeletionWindow, kDeletionTrigger));
     records.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));

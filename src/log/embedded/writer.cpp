@@ -145,13 +145,21 @@ void Writer::fill(Batch& batch, std::span<const Publish> publishes,
                           record_key(partition->where(), partition->next_offset));
     }
     const auto now = config_.clock->wall();
-    for (const auto& publish : publishes) put(batch, publish, now);
+    for (const auto& publish : publishes) place(batch, publish, now);
+    // Partition by partition: neighbours on disk are cheap to insert one after the other.
+    for (const auto* partition : touched_) {
+        for (const auto i : partition->batch) {
+            batch.put(Family::records, record_key(partition->where(), appended_[i].offset),
+                      encode_time(appended_[i].time), publishes[i].body);
+        }
+    }
     for (const auto& write : meta) {
         for (const auto& [key, value] : write.pairs) batch.put(Family::meta, key, value);
     }
 }
 
-void Writer::put(Batch& batch, const Publish& publish, core::Timestamp now) {
+/// Gives the next record its offset and time.
+void Writer::place(Batch& batch, const Publish& publish, core::Timestamp now) {
     auto& partition = *publish.where;
     if (partition.next_offset == partition.reserved_end) {
         // Synced with the record itself: nobody can have seen an offset of a block that a power
@@ -161,37 +169,32 @@ void Writer::put(Batch& batch, const Publish& publish, core::Timestamp now) {
                   meta::number(partition.reserved_end));
         batch.require_sync();
     }
+    if (partition.batch.empty()) touched_.push_back(&partition);
+    partition.batch.push_back(static_cast<std::uint32_t>(appended_.size()));
     partition.newest = std::max(partition.newest, now);
-    const Appended appended{partition.next_offset++, partition.newest};
-    batch.put(Family::records, record_key(partition.where(), appended.offset),
-              encode_time(appended.time), publish.body);
-    appended_.push_back(appended);
-    if (!partition.filling) {
-        partition.filling = std::make_shared<Chunk>();
-        touched_.push_back(&partition);
-    }
+    appended_.push_back({partition.next_offset++, partition.newest});
 }
 
 void Writer::succeeded(std::span<Publish> publishes) {
-    if (failure_) core::log_info("log", "writing_again");
     const bool came_back = failure_.has_value();
+    if (came_back) core::log_info("log", "writing_again");
     failure_.reset();
     for (auto* partition : voided_) partition->void_from = -1;
     voided_.clear();
-    for (std::size_t i = 0; i < publishes.size(); ++i) {
-        auto& publish = publishes[i];
-        publish.where->filling->add(appended_[i].offset, appended_[i].time,
-                                    std::move(publish.body));
-    }
-    show_written();
+    show_written(publishes);
     if (config_.sync == Sync::interval) dirty_.store(true, std::memory_order_relaxed);
     if (!came_back) return;
     for (auto* partition : partitions_.in_use()) partition->wake_readers();
 }
 
-void Writer::show_written() {
+void Writer::show_written(std::span<Publish> publishes) {
     for (auto* partition : touched_) {
-        ChunkPtr chunk = std::exchange(partition->filling, nullptr);
+        auto chunk = std::make_shared<Chunk>();
+        chunk->entries.reserve(partition->batch.size());
+        for (const auto i : partition->batch) {
+            chunk->add(appended_[i].offset, appended_[i].time, std::move(publishes[i].body));
+        }
+        partition->batch.clear();
         tail_.emplace_back(partition, chunk->bytes);
         tail_bytes_ += chunk->bytes;
         partition->show(std::move(chunk), partition->next_offset);
@@ -221,7 +224,7 @@ void Writer::failed(const Error& error) {
     if (error.fault == Fault::corrupt) failure_->fault = Fault::unavailable;
     retry_at_ = config_.clock->mono() + kRetryAfter;
     for (auto* partition : touched_) {
-        partition->filling.reset();
+        partition->batch.clear();
         if (partition->void_from < 0) {
             partition->void_from = partition->ends().end;
             voided_.push_back(partition);

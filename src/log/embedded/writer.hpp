@@ -61,10 +61,10 @@ private:
     core::Result<void> write(std::span<Publish> publishes, std::span<const MetaWrite> meta);
     core::Result<void> ready_to_write();
     void fill(Batch& batch, std::span<const Publish> publishes, std::span<const MetaWrite> meta);
-    void put(Batch& batch, const Publish& publish, core::Timestamp now);
+    void place(Batch& batch, const Publish& publish, core::Timestamp now);
     void succeeded(std::span<Publish> publishes);
     void failed(const core::Error& error);
-    void show_written();
+    void show_written(std::span<Publish> publishes);
     void trim_tail();
     void answer(std::span<const Publish> publishes, const core::Result<void>& written);
     void mark_clean();

@@ -1,1 +1,126 @@
 #include "log/kafka/kafka_log.hpp"
+
+#include "log/kafka/ends.hpp"
+#include "log/kafka/group_offsets.hpp"
+#include "log/kafka/kafka_events.hpp"
+#include "log/kafka/member.hpp"
+#include "log/kafka/producer.hpp"
+#include "log/kafka/questions.hpp"
+#include "log/kafka/reader.hpp"
+#include "log/kafka/reader_clients.hpp"
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace beckon::log {
+
+namespace {
+
+using core::Fault;
+
+/// The port's face of a membership, which ends in the background.
+class KafkaMember final : public Member {
+public:
+    explicit KafkaMember(std::shared_ptr<kafka::Membership> membership)
+        : membership_(std::move(membership)) {}
+    ~KafkaMember() override { membership_->leave(); }
+    void still_alive() override { membership_->still_alive(); }
+
+private:
+    const std::shared_ptr<kafka::Membership> membership_;
+};
+
+class KafkaLog final : public EventLog {
+public:
+    explicit KafkaLog(const KafkaConfig& config)
+        : config_(config),
+          events_(config.bootstrap_servers),
+          questions_(config_, events_),
+          clients_(config_, events_, questions_),
+          producer_(config_, events_, questions_) {}
+    /// Its jobs use what is destroyed before it.
+    ~KafkaLog() override { questions_.stop(); }
+
+    std::unique_ptr<Publisher> open_publisher(core::Executor& executor) override {
+        return producer_.open_publisher(executor);
+    }
+
+    std::unique_ptr<PartitionReader> open_reader(TopicPartition where, core::Offset from,
+                                                 core::Executor& executor,
+                                                 std::function<void()> ready) override {
+        return std::make_unique<kafka::KafkaReader>(
+            clients_,
+            std::make_shared<kafka::Reading>(where, config_.prefix + where.topic.name(), executor,
+                                             std::move(ready)),
+            from);
+    }
+
+    void ends(TopicPartition where, core::Executor& executor,
+              std::function<void(core::Result<Ends>)> done) override {
+        ask(executor, std::move(done), [this, where] {
+            return kafka::query_ends(questions_.client(), config_.prefix + where.topic.name(),
+                                     where.partition);
+        });
+    }
+
+    void commit(std::string group, std::vector<GroupOffset> offsets, core::Executor& executor,
+                std::function<void(core::Result<void>)> done) override {
+        ask(executor, std::move(done),
+            [this, group = std::move(group), offsets = std::move(offsets)] {
+                return kafka::commit_offsets(questions_.client(), config_.prefix, group, offsets);
+            });
+    }
+
+    void committed(std::string group, std::vector<TopicPartition> partitions,
+                   core::Executor& executor,
+                   std::function<void(core::Result<std::vector<GroupOffset>>)> done) override {
+        ask(executor, std::move(done),
+            [this, group = std::move(group), partitions = std::move(partitions)] {
+                return kafka::committed_offsets(questions_.client(), config_.prefix, group,
+                                                partitions);
+            });
+    }
+
+    std::unique_ptr<Member> join(MemberOptions options, core::Executor& executor,
+                                 std::function<void(const Members&)> changed) override {
+        const std::scoped_lock lock{members_mutex_};
+        std::erase_if(members_, [](const auto& member) { return member->has_left(); });
+        auto membership = std::make_shared<kafka::Membership>(config_, events_, std::move(options),
+                                                              executor, std::move(changed));
+        members_.push_back(membership);
+        return std::make_unique<KafkaMember>(std::move(membership));
+    }
+
+private:
+    /// Runs `question` on log-queries and posts its answer.
+    template <class Done, class Question>
+    void ask(core::Executor& executor, Done done, Question question) {
+        using Answer = decltype(question());
+        const auto shared = std::make_shared<Done>(std::move(done));
+        const auto asked = questions_.post([&executor, shared, question = std::move(question)] {
+            executor.post([shared, answer = question()] { (*shared)(answer); });
+        });
+        if (asked) return;
+        executor.post([shared] {
+            (*shared)(Answer{core::fail(Fault::full, "too many questions wait for the log")});
+        });
+    }
+
+    const KafkaConfig config_;
+    kafka::KafkaEvents events_;
+    kafka::Questions questions_;
+    kafka::ReaderClients clients_;
+    kafka::Producer producer_;
+    std::mutex members_mutex_;
+    /// Those that have not left yet; under members_mutex_.
+    std::vector<std::shared_ptr<kafka::Membership>> members_;
+};
+
+}  // namespace
+
+std::unique_ptr<EventLog> open_kafka_log(const KafkaConfig& config) {
+    return std::make_unique<KafkaLog>(config);
+}
+
+}  // namespace beckon::log

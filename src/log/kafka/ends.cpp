@@ -1,0 +1,41 @@
+#include "log/kafka/ends.hpp"
+
+#include "log/kafka/report.hpp"
+
+#include <chrono>
+#include <thread>
+
+namespace beckon::log::kafka {
+
+namespace {
+
+constexpr int kAskMs = 5000;
+constexpr int kAttempts = 20;
+constexpr std::chrono::milliseconds kAskAgain{50};
+
+/// A moment after a topic was made, or a broker was lost.
+bool leader_moves(rd_kafka_resp_err_t error) {
+    return error == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION ||
+           error == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
+}
+
+}  // namespace
+
+core::Result<Ends> query_ends(rd_kafka_t* client, const std::string& topic,
+                              core::Partition partition) {
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    auto error = RD_KAFKA_RESP_ERR_NO_ERROR;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+        error =
+            rd_kafka_query_watermark_offsets(client, topic.c_str(), partition, &low, &high, kAskMs);
+        if (!leader_moves(error)) break;
+        std::this_thread::sleep_for(kAskAgain);
+    }
+    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return Ends{low, high};
+    return core::fail(fault_of(error), "cannot ask for the ends of " + topic + "/" +
+                                           std::to_string(partition) + ": " +
+                                           rd_kafka_err2str(error));
+}
+
+}  // namespace beckon::log::kafka

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "core/result.hpp"
+#include "log/event_log.hpp"
+
+#include <string>
+
+#include <librdkafka/rdkafka.h>
+
+namespace beckon::log::kafka {
+
+/// Asks the cluster for the offsets that a partition holds; blocks up to some seconds. Errors:
+/// unavailable, not_found.
+core::Result<Ends> query_ends(rd_kafka_t* client, const std::string& topic,
+                              core::Partition partition);
+
+}  // namespace beckon::log::kafka

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+
+#include <librdkafka/rdkafka.h>
+
+/// Owners for what librdkafka hands out (STYLE "Owners for C libraries").
+namespace beckon::log::kafka {
+
+template <class T, auto Destroy>
+struct Deleter {
+    void operator()(T* p) const noexcept { Destroy(p); }
+};
+template <class T, auto Destroy>
+using Handle = std::unique_ptr<T, Deleter<T, Destroy>>;
+
+/// Without closing a consumer first: only members have something to say at the end, and they say it
+/// themselves (member.cpp).
+inline void destroy_client(rd_kafka_t* client) noexcept {
+    rd_kafka_destroy_flags(client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+}
+
+using ClientHandle = Handle<rd_kafka_t, destroy_client>;
+using ConfHandle = Handle<rd_kafka_conf_t, rd_kafka_conf_destroy>;
+using TopicHandle = Handle<rd_kafka_topic_t, rd_kafka_topic_destroy>;
+using QueueHandle = Handle<rd_kafka_queue_t, rd_kafka_queue_destroy>;
+using EventHandle = Handle<rd_kafka_event_t, rd_kafka_event_destroy>;
+using ErrorHandle = Handle<rd_kafka_error_t, rd_kafka_error_destroy>;
+using HeadersHandle = Handle<rd_kafka_headers_t, rd_kafka_headers_destroy>;
+using MessageHandle = Handle<rd_kafka_message_t, rd_kafka_message_destroy>;
+using PartitionList =
+    Handle<rd_kafka_topic_partition_list_t, rd_kafka_topic_partition_list_destroy>;
+using AdminOptionsHandle = Handle<rd_kafka_AdminOptions_t, rd_kafka_AdminOptions_destroy>;
+
+}  // namespace beckon::log::kafka

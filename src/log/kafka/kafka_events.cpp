@@ -1,0 +1,71 @@
+#include "log/kafka/kafka_events.hpp"
+
+#include "core/logger.hpp"
+
+#include <array>
+
+namespace beckon::log::kafka {
+
+namespace {
+
+constexpr std::chrono::seconds kEvery{5};
+/// syslog(3): up to this level something is wrong.
+constexpr int kWarning = 4;
+
+/// Facilities of lines that say "no broker": a connection that failed or ended, a name that does
+/// not resolve, an error that concerns all brokers, a request without an answer.
+constexpr std::array<std::string_view, 4> kAway = {"FAIL", "ERROR", "REQTMOUT", "RESOLVE"};
+
+bool is_away(std::string_view facility) {
+    for (const auto one : kAway) {
+        if (one == facility) return true;
+    }
+    return false;
+}
+
+/// Lines that are certain to come and mean nothing: every client gets the user's options, and
+/// librdkafka complains where one is for the other kind of client.
+bool is_noise(std::string_view facility) { return facility == "CONFWARN"; }
+
+}  // namespace
+
+void KafkaEvents::line(int level, std::string_view facility, std::string_view text) {
+    if (is_noise(facility)) return;
+    if (level > kWarning) {
+        core::log_debug("log", "librdkafka", {{"facility", facility}, {"text", text}});
+        return;
+    }
+    if (is_away(facility)) {
+        away_ = true;
+        if (!is_due("no_broker")) return;
+        core::log_warn("log", "no_broker",
+                       {{"servers", servers_}, {"state", "trying"}, {"why", text}});
+        return;
+    }
+    if (!is_due(std::string{facility})) return;
+    core::log_debug("log", "librdkafka", {{"facility", facility}, {"text", text}});
+}
+
+bool KafkaEvents::is_due(const std::string& kind) {
+    const auto now = std::chrono::steady_clock::now();
+    const std::scoped_lock lock{mutex_};
+    const auto [last, first] = last_.try_emplace(kind, now);
+    if (!first && now - last->second < kEvery) return false;
+    last->second = now;
+    return true;
+}
+
+void KafkaEvents::back() {
+    if (!away_.exchange(false)) return;
+    core::log_info("log", "broker_answers", {{"servers", servers_}});
+}
+
+void KafkaEvents::log_callback(const rd_kafka_t* client, int level, const char* facility,
+                               const char* text) noexcept {
+    // While a client is being made it has no name yet, and its lines start with the thread's.
+    if (auto* events = static_cast<KafkaEvents*>(rd_kafka_opaque(client))) {
+        events->line(level, facility, text);
+    }
+}
+
+}  // namespace beckon::log::kafka

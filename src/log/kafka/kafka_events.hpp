@@ -1,0 +1,42 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include <librdkafka/rdkafka.h>
+
+namespace beckon::log::kafka {
+
+/// What librdkafka has to say, as lines of our log: one each 5 s of a kind, since a client without
+/// a broker repeats itself many times a second. Thread-safe; librdkafka calls it from its own
+/// threads.
+class KafkaEvents {
+public:
+    explicit KafkaEvents(std::string servers) : servers_(std::move(servers)) {}
+
+    /// A log line of librdkafka: syslog level, facility, text.
+    void line(int level, std::string_view facility, std::string_view text);
+    /// A record came back or was read: the broker answers.
+    void broker_answers() {
+        if (away_.load(std::memory_order_relaxed)) back();
+    }
+
+    /// For rd_kafka_conf_set_log_cb; the client's opaque is a KafkaEvents.
+    static void log_callback(const rd_kafka_t* client, int level, const char* facility,
+                             const char* text) noexcept;
+
+private:
+    bool is_due(const std::string& kind);
+    void back();
+
+    const std::string servers_;
+    std::atomic<bool> away_ = false;
+    std::mutex mutex_;
+    std::map<std::string, std::chrono::steady_clock::time_point> last_;  ///< by kind; under mutex_
+};
+
+}  // namespace beckon::log::kafka

@@ -1,0 +1,78 @@
+#pragma once
+
+#include "log/event_log.hpp"
+#include "log/kafka/client_conf.hpp"
+#include "log/local/door.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace beckon::log::kafka {
+
+/// One process in a group, with a client and a thread (`log-member`) of its own: it subscribes to
+/// `ownership` with the range assignor, which gives the topic's one partition to the member whose
+/// id sorts first. The id begins with the time of joining: so the longest member is first and stays
+/// it. The partition is never fetched. Who is alive is asked of the group's coordinator after each
+/// rebalance.
+///
+/// Two watchdogs: without still_alive() for a session time-out the member leaves by itself; if its
+/// own thread hangs, librdkafka leaves (max.poll.interval.ms); if the process hangs or dies, the
+/// broker expels it.
+class Membership {
+public:
+    Membership(const KafkaConfig& config, KafkaEvents& events, MemberOptions options,
+               core::Executor& executor, std::function<void(const Members&)> changed);
+    ~Membership();
+    Membership(const Membership&) = delete;
+    Membership& operator=(const Membership&) = delete;
+
+    void still_alive() { last_alive_ = std::chrono::steady_clock::now(); }
+    /// Leaves in the background and says nothing more. On the executor's thread.
+    void leave();
+    bool has_left() const { return left_; }
+
+private:
+    using Time = std::chrono::steady_clock::time_point;
+
+    void run();
+    bool is_fresh() const;
+    void join_group();
+    void leave_group();
+    void turn();
+    void on_rebalance(rd_kafka_resp_err_t error, rd_kafka_topic_partition_list_t* partitions);
+    void ask_who_is_alive();
+    void take_answer();
+    void lose_group();
+    void announce(Members now);
+
+    const KafkaConfig config_;
+    KafkaEvents& events_;
+    const MemberOptions options_;
+    const std::string group_;  ///< with prefix
+    const std::shared_ptr<Door> door_;
+    const std::function<void(const Members&)> changed_;
+
+    std::atomic<Time> last_alive_;
+    std::atomic<bool> stop_ = false;
+    std::atomic<bool> left_ = false;
+
+    // --- the member's thread only
+    ClientHandle client_;
+    QueueHandle answers_;
+    bool assigned_ = false;        ///< between an assignment and its end
+    bool holds_ = false;           ///< the partition
+    bool asking_ = false;          ///< DescribeConsumerGroups is under way
+    std::optional<Time> ask_at_;   ///< when to ask next
+    std::optional<Time> revoked_;  ///< since when we wait for a new assignment
+    std::optional<Members> last_;  ///< what was announced
+
+    std::thread thread_;  ///< last: it uses the others
+};
+
+}  // namespace beckon::log::kafka

@@ -1,0 +1,287 @@
+#include "log/kafka/producer.hpp"
+
+#include "core/logger.hpp"
+#include "log/kafka/report.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+
+#include <pthread.h>
+
+namespace beckon::log::kafka {
+
+using core::Fault;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+/// librdkafka looks for records that have timed out once a second.
+constexpr milliseconds kTimeoutScan{1000};
+/// How long log-acks sleeps when nothing is reported.
+constexpr int kIdleMs = 1000;
+/// Reports that one drain takes before they are posted.
+constexpr std::size_t kDrainMax = 2000;
+constexpr milliseconds kFinish{1000};
+constexpr milliseconds kPurge{2000};
+/// Records that librdkafka holds, of all publishers together; each has a bound of its own.
+constexpr std::size_t kQueueRecordsMax = 1'000'000;
+/// Room for the framing of a record of kRecordBytesMax.
+constexpr std::size_t kFramingBytes = 40'000;
+
+milliseconds message_timeout(milliseconds publish_timeout) {
+    return std::max(publish_timeout - kTimeoutScan, publish_timeout / 2);
+}
+
+/// The names are constants with storage of their own, but not null-terminated by type.
+HeadersHandle headers_of(const core::Record& record) {
+    HeadersHandle headers{rd_kafka_headers_new(record.headers.size())};
+    for (const auto& [name, value] : record.headers) {
+        rd_kafka_header_add(headers.get(), name.data(), static_cast<ssize_t>(name.size()),
+                            value.data(), static_cast<ssize_t>(value.size()));
+    }
+    return headers;
+}
+
+class KafkaPublisher final : public Publisher {
+public:
+    KafkaPublisher(Producer& producer, core::Executor& executor)
+        : producer_(producer), desk_(std::make_shared<AnswerDesk>(executor)) {}
+    ~KafkaPublisher() override {
+        desk_->closed = true;
+        desk_->door->shut();
+    }
+
+    void publish(TopicPartition where, core::Record record, AppendDone done) override {
+        if (desk_->unanswered >= producer_.config().waiting_max) {
+            return refuse(std::move(done), {Fault::full, "too many publishes wait for the log"});
+        }
+        if (size_of(record) > kRecordBytesMax) {
+            return refuse(
+                std::move(done),
+                {Fault::too_large, "the record has " + std::to_string(size_of(record)) +
+                                       " bytes, allowed are " + std::to_string(kRecordBytesMax)});
+        }
+        auto unconfirmed = std::make_unique<Unconfirmed>(desk_, std::move(done));
+        const auto sent = producer_.send(where, record, unconfirmed.get());
+        if (!sent) return refuse(std::move(unconfirmed->done), sent.error());
+        static_cast<void>(unconfirmed.release());
+        ++desk_->unanswered;
+    }
+
+    std::size_t unanswered() const override { return desk_->unanswered; }
+
+private:
+    void refuse(AppendDone done, core::Error error) {
+        desk_->door->post([done = std::move(done), error = std::move(error)] {
+            done(core::Result<Appended>{core::fail(error)});
+        });
+    }
+
+    Producer& producer_;
+    const std::shared_ptr<AnswerDesk> desk_;
+};
+
+}  // namespace
+
+Producer::Client::~Client() {
+    for (auto& topic : topics) {
+        if (auto* handle_of = topic.load()) rd_kafka_topic_destroy(handle_of);
+    }
+}
+
+Producer::Producer(const KafkaConfig& config, KafkaEvents& events, Questions& retire)
+    : config_(config),
+      events_(events),
+      retire_(retire),
+      current_(make_client()),
+      acks_([this](const std::stop_token& stop) { run(stop); }) {}
+
+Producer::~Producer() {
+    acks_.request_stop();
+    {
+        const std::shared_lock lock{current_mutex_};
+        rd_kafka_queue_yield(current_->queue.get());
+    }
+    acks_.join();
+}
+
+std::unique_ptr<Publisher> Producer::open_publisher(core::Executor& executor) {
+    return std::make_unique<KafkaPublisher>(*this, executor);
+}
+
+std::unique_ptr<Producer::Client> Producer::make_client() {
+    const auto timeout = std::to_string(message_timeout(config_.publish_timeout).count());
+    auto conf = make_conf(config_, events_,
+                          {{"enable.idempotence", "true"},
+                           {"acks", "all"},
+                           {"max.in.flight.requests.per.connection", "1"},
+                           {"message.timeout.ms", timeout},
+                           {"message.max.bytes", std::to_string(kRecordBytesMax + kFramingBytes)},
+                           {"queue.buffering.max.messages", std::to_string(kQueueRecordsMax)}});
+    rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR);
+    auto client = std::make_unique<Client>();
+    client->handle = kafka::make_client(RD_KAFKA_PRODUCER, std::move(conf));
+    client->queue.reset(rd_kafka_queue_get_main(client->handle.get()));
+    return client;
+}
+
+rd_kafka_topic_t* Producer::topic_of(Client& client, Topic topic) {
+    auto& slot = client.topics[static_cast<std::size_t>(topic.index())];
+    if (auto* made = slot.load(std::memory_order_acquire)) return made;
+    const std::scoped_lock lock{client.making_topic};
+    if (auto* made = slot.load(std::memory_order_acquire)) return made;
+    const auto name = config_.prefix + topic.name();
+    auto* made = rd_kafka_topic_new(client.handle.get(), name.c_str(), nullptr);
+    slot.store(made, std::memory_order_release);
+    return made;
+}
+
+core::Result<void> Producer::send(TopicPartition where, const core::Record& record,
+                                  Unconfirmed* unconfirmed) {
+    const std::shared_lock lock{current_mutex_};
+    auto* topic = topic_of(*current_, where.topic);
+    if (!topic) return core::fail(Fault::unavailable, rd_kafka_err2str(rd_kafka_last_error()));
+
+    std::array<rd_kafka_vu_t, 7> args{};
+    std::size_t count = 0;
+    const auto add = [&](rd_kafka_vtype_t type) -> rd_kafka_vu_t& {
+        args[count].vtype = type;
+        return args[count++];
+    };
+    add(RD_KAFKA_VTYPE_RKT).u.rkt = topic;
+    add(RD_KAFKA_VTYPE_PARTITION).u.i32 = where.partition;
+    add(RD_KAFKA_VTYPE_MSGFLAGS).u.i = RD_KAFKA_MSG_F_COPY;
+    add(RD_KAFKA_VTYPE_OPAQUE).u.ptr = unconfirmed;
+    // librdkafka copies; its interface has no const.
+    auto& key = add(RD_KAFKA_VTYPE_KEY).u.mem;
+    key.ptr = const_cast<char*>(record.key.data());
+    key.size = record.key.size();
+    if (record.value) {
+        auto& value = add(RD_KAFKA_VTYPE_VALUE).u.mem;
+        value.ptr = const_cast<char*>(record.value->data());
+        value.size = record.value->size();
+    }
+    HeadersHandle headers;
+    if (!record.headers.empty()) {
+        headers = headers_of(record);
+        add(RD_KAFKA_VTYPE_HEADERS).u.headers = headers.get();
+    }
+    const ErrorHandle error{rd_kafka_produceva(current_->handle.get(), args.data(), count)};
+    if (error) {
+        const auto code = rd_kafka_error_code(error.get());
+        return core::fail(fault_of(code), rd_kafka_error_string(error.get()));
+    }
+    static_cast<void>(headers.release());  // the message's own from now on
+    return {};
+}
+
+void Producer::run(const std::stop_token& stop) {
+    pthread_setname_np(pthread_self(), "log-acks");
+    while (!stop.stop_requested()) {
+        serve(current_->queue.get(), kIdleMs);
+        if (fatal_) replace_client();
+    }
+    finish();
+}
+
+void Producer::serve(rd_kafka_queue_t* queue, int wait_ms) {
+    std::size_t taken = 0;
+    EventHandle event{rd_kafka_queue_poll(queue, wait_ms)};
+    for (; event; event.reset(rd_kafka_queue_poll(queue, 0))) {
+        switch (rd_kafka_event_type(event.get())) {
+            case RD_KAFKA_EVENT_DR:
+                taken += rd_kafka_event_message_count(event.get());
+                take_reports(event.get());
+                break;
+            case RD_KAFKA_EVENT_ERROR: {
+                constexpr int kSyslogError = 3;
+                events_.line(kSyslogError, "ERROR", rd_kafka_event_error_string(event.get()));
+                if (rd_kafka_event_error_is_fatal(event.get())) fatal_ = true;
+                break;
+            }
+            default: break;  // no others are enabled
+        }
+        if (taken >= kDrainMax) break;
+    }
+    post_answers();
+}
+
+void Producer::take_reports(rd_kafka_event_t* event) {
+    bool confirmed = false;
+    while (const auto* message = rd_kafka_event_message_next(event)) {
+        const std::unique_ptr<Unconfirmed> one{static_cast<Unconfirmed*>(message->_private)};
+        auto batch = std::find_if(batches_.begin(), batches_.end(),
+                                  [&](const Batch& b) { return b.desk == one->desk; });
+        if (batch == batches_.end()) batch = batches_.insert(batch, Batch{one->desk, {}});
+        auto answer = answer_of({.error = message->err,
+                                 .offset = message->offset,
+                                 .time_ms = rd_kafka_message_timestamp(message, nullptr)});
+        if (answer) {
+            confirmed = true;
+        } else if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+            core::log_error(
+                "log", "report_without_offset",
+                {{"topic", rd_kafka_topic_name(message->rkt)}, {"partition", message->partition}});
+        }
+        batch->answers.push_back({std::move(one->done), std::move(answer)});
+    }
+    if (confirmed) events_.broker_answers();
+}
+
+void Producer::post_answers() {
+    for (auto& batch : batches_) {
+        auto desk = batch.desk;
+        batch.desk->door->post([desk, answers = std::move(batch.answers)] {
+            for (const auto& answer : answers) {
+                if (desk->closed) return;  // by the answer before
+                --desk->unanswered;
+                answer.done(answer.result);
+            }
+        });
+    }
+    batches_.clear();
+}
+
+void Producer::replace_client() {
+    fatal_ = false;
+    std::array<char, 256> why{};
+    const auto code = rd_kafka_fatal_error(current_->handle.get(), why.data(), why.size());
+    core::log_warn("log", "producer_replaced",
+                   {{"code", rd_kafka_err2name(code)}, {"why", why.data()}});
+    std::unique_ptr<Client> old;
+    try {
+        auto fresh = make_client();
+        const std::unique_lock lock{current_mutex_};
+        old = std::exchange(current_, std::move(fresh));
+    } catch (const std::runtime_error& error) {
+        core::log_error("log", "producer_not_replaced", {{"why", error.what()}});
+        fatal_ = true;  // publishes fail at once until it works
+        std::this_thread::sleep_for(milliseconds{100});
+        return;
+    }
+    // Nobody publishes through the old client any more: its reports are complete after the purge.
+    rd_kafka_purge(old->handle.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+    const auto until = steady_clock::now() + kPurge;
+    while (rd_kafka_outq_len(old->handle.get()) > 0 && steady_clock::now() < until) {
+        serve(old->queue.get(), 50);
+    }
+    fatal_ = false;  // of the old one
+    // Elsewhere, since it waits for the client's threads.
+    retire_.post([client = std::shared_ptr<Client>{std::move(old)}]() mutable { client.reset(); });
+}
+
+void Producer::finish() {
+    const auto serve_until_empty = [this](milliseconds limit) {
+        const auto until = steady_clock::now() + limit;
+        while (rd_kafka_outq_len(current_->handle.get()) > 0 && steady_clock::now() < until) {
+            serve(current_->queue.get(), 20);
+        }
+    };
+    serve_until_empty(kFinish);
+    rd_kafka_purge(current_->handle.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+    serve_until_empty(kPurge);
+}
+
+}  // namespace beckon::log::kafka

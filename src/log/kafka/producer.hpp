@@ -1,0 +1,96 @@
+#pragma once
+
+#include "log/event_log.hpp"
+#include "log/kafka/client_conf.hpp"
+#include "log/kafka/questions.hpp"
+#include "log/local/door.hpp"
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+namespace beckon::log::kafka {
+
+/// Where the answers of one publisher go.
+struct AnswerDesk {
+    explicit AnswerDesk(core::Executor& executor) : door(std::make_shared<Door>(executor)) {}
+    const std::shared_ptr<Door> door;
+    std::size_t unanswered = 0;  ///< executor's thread only, as the next
+    bool closed = false;         ///< the publisher is gone
+};
+
+/// A publish that librdkafka has: the opaque of its message. Freed by whoever answers.
+struct Unconfirmed {
+    std::shared_ptr<AnswerDesk> desk;
+    AppendDone done;
+};
+
+/// The process's one producer: idempotent, acks=all, one request in flight (facts/kafka.md §1: with
+/// more, acknowledged records were lost). The thread `log-acks` drains its reports and posts them
+/// to the publishers in batches.
+///
+/// After a fatal error it makes a new client; what the old one had not confirmed is answered
+/// `unavailable` and never sent again: repeated under its key it might rise after its tombstone.
+class Producer {
+public:
+    /// `retire` destroys clients that are no longer needed; it outlives this.
+    Producer(const KafkaConfig& config, KafkaEvents& events, Questions& retire);
+    /// Waits up to a second for what is on its way; no publisher is left to hear of it.
+    ~Producer();
+    Producer(const Producer&) = delete;
+    Producer& operator=(const Producer&) = delete;
+
+    std::unique_ptr<Publisher> open_publisher(core::Executor& executor);
+
+    /// Hands the record to librdkafka. With an error the caller keeps `unconfirmed`; otherwise it
+    /// belongs to the message. Any thread; does not block.
+    core::Result<void> send(TopicPartition where, const core::Record& record,
+                            Unconfirmed* unconfirmed);
+
+    const KafkaConfig& config() const { return config_; }
+
+private:
+    /// A librdkafka client and what hangs on it.
+    struct Client {
+        ClientHandle handle;
+        QueueHandle queue;  ///< its reports and errors
+        std::array<std::atomic<rd_kafka_topic_t*>, Topic::kCount> topics{};
+        std::mutex making_topic;
+        ~Client();
+    };
+    struct Answer {
+        AppendDone done;
+        core::Result<Appended> result;
+    };
+    struct Batch {
+        std::shared_ptr<AnswerDesk> desk;
+        std::vector<Answer> answers;
+    };
+
+    std::unique_ptr<Client> make_client();
+    rd_kafka_topic_t* topic_of(Client& client, Topic topic);
+    void run(const std::stop_token& stop);
+    void serve(rd_kafka_queue_t* queue, int wait_ms);
+    void take_reports(rd_kafka_event_t* event);
+    void post_answers();
+    void replace_client();
+    void finish();
+
+    const KafkaConfig config_;
+    KafkaEvents& events_;
+    Questions& retire_;
+
+    std::shared_mutex current_mutex_;  ///< shared: publishing; alone: changing current_
+    std::unique_ptr<Client> current_;  ///< changed by log-acks only
+
+    std::vector<Batch> batches_;  ///< log-acks only
+    bool fatal_ = false;          ///< log-acks only
+    std::jthread acks_;           ///< last: it uses the others
+};
+
+}  // namespace beckon::log::kafka

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "log/kafka/client_conf.hpp"
+#include "log/kafka/worker.hpp"
+
+#include <utility>
+
+namespace beckon::log::kafka {
+
+/// The thread `log-queries` for questions to the cluster that wait for the answer, and the client
+/// that asks them. It is neither the readers', since a broker answers a connection in order and a
+/// fetch may wait for records, nor the producer's, which may be replaced.
+class Questions {
+public:
+    Questions(const KafkaConfig& config, KafkaEvents& events);
+
+    bool post(Worker::Job job) { return worker_.post(std::move(job)); }
+    bool post_after(core::Duration delay, Worker::Job job) {
+        return worker_.post_after(delay, std::move(job));
+    }
+    void stop() { worker_.stop(); }
+
+    /// Made at the first question. In jobs only.
+    rd_kafka_t* client();
+
+private:
+    const KafkaConfig config_;
+    KafkaEvents& events_;
+    ClientHandle client_;
+    Worker worker_;  ///< last: its jobs use the others
+};
+
+}  // namespace beckon::log::kafka

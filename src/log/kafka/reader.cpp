@@ -1,0 +1,160 @@
+#include "log/kafka/reader.hpp"
+
+#include "core/logger.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace beckon::log::kafka {
+
+using core::Fault;
+
+namespace {
+
+constexpr std::size_t kBatch = 256;
+
+std::string_view text_of(const void* data, std::size_t size) {
+    return {static_cast<const char*>(data), size};
+}
+
+/// Empty and at the end are two things: this is the first without the second. What is on its way
+/// brings a `ready`.
+core::Result<Taken> not_yet() { return core::fail(Fault::unavailable, "on its way"); }
+
+void read_headers(const rd_kafka_message_t& message, std::vector<core::HeaderView>& out) {
+    out.clear();
+    rd_kafka_headers_t* headers = nullptr;
+    if (rd_kafka_message_headers(&message, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR) return;
+    const char* name = nullptr;
+    const void* value = nullptr;
+    std::size_t size = 0;
+    for (std::size_t i = 0;
+         rd_kafka_header_get_all(headers, i, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR;
+         ++i) {
+        out.push_back({name, text_of(value, size)});
+    }
+}
+
+}  // namespace
+
+KafkaReader::KafkaReader(ReaderClients& clients, std::shared_ptr<Reading> reading,
+                         core::Offset from)
+    : clients_(clients), reading_(std::move(reading)), position_(std::max<core::Offset>(from, 0)) {
+    start_at(position_);
+}
+
+KafkaReader::~KafkaReader() {
+    reading_->door->shut();
+    clients_.stop(reading_);
+}
+
+void KafkaReader::pause() {
+    if (paused_) return;
+    paused_ = true;
+    ++asked_;  // what is fetched already belongs to the past
+    clients_.stop(reading_);
+}
+
+void KafkaReader::resume() {
+    if (!paused_) return;
+    paused_ = false;
+    start_at(position_);
+}
+
+void KafkaReader::start_at(core::Offset from) {
+    heard_ = false;
+    eof_ = -1;
+    clients_.start(reading_, from, ++asked_);
+}
+
+core::Result<Taken> KafkaReader::take(std::size_t max, const RecordSink& sink) {
+    if (reading_->above_end) {
+        return core::fail(Fault::out_of_range, "the position " + std::to_string(position_) +
+                                                   " of " + reading_->topic + "/" +
+                                                   std::to_string(reading_->where.partition) +
+                                                   " lies above the log's end");
+    }
+    Taken taken;
+    if (paused_) return taken;
+    if (reading_->assignment != asked_) return not_yet();
+    std::array<rd_kafka_message_t*, kBatch> batch;
+    bool empty = false;
+    Reading::taking = reading_.get();
+    while (!empty && taken.records < max) {
+        const auto wanted = std::min(kBatch, max - taken.records);
+        const auto got =
+            rd_kafka_consume_batch_queue(reading_->queue.get(), 0, batch.data(), wanted);
+        const auto count = got < 0 ? 0 : static_cast<std::size_t>(got);
+        for (std::size_t i = 0; i < count; ++i) {
+            const MessageHandle message{batch[i]};
+            if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+                hand_over(*message, sink, taken);
+            } else {
+                note_error(*message);
+            }
+        }
+        empty = count < wanted;
+    }
+    Reading::taking = nullptr;
+    if (taken.records > 0) clients_.events().broker_answers();
+    if (taken.records == 0 && std::exchange(reading_->unknown, false)) {
+        return core::fail(Fault::not_found, "there is no partition " +
+                                                std::to_string(reading_->where.partition) + " of " +
+                                                reading_->topic);
+    }
+    taken.drained = empty && at_end();
+    if (taken.records > 0 || taken.drained) return taken;
+    return not_yet();
+}
+
+void KafkaReader::hand_over(const rd_kafka_message_t& message, const RecordSink& sink,
+                            Taken& taken) {
+    if (message.offset < position_) return;  // a restart at an older offset; never go back
+    read_headers(message, headers_);
+    core::RecordView view;
+    view.offset = message.offset;
+    view.time =
+        core::Timestamp{std::chrono::milliseconds{rd_kafka_message_timestamp(&message, nullptr)}};
+    view.key = text_of(message.key, message.key_len);
+    if (message.payload) view.value = text_of(message.payload, message.len);
+    view.headers = headers_;
+    heard_ = true;
+    position_ = message.offset + 1;
+    ++taken.records;
+    sink(view);
+}
+
+void KafkaReader::note_error(const rd_kafka_message_t& message) {
+    switch (message.err) {
+        case RD_KAFKA_RESP_ERR__PARTITION_EOF:
+            // Above the position where compaction took the last records.
+            position_ = std::max(position_, message.offset);
+            eof_ = position_;
+            heard_ = true;
+            return;
+        case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
+        case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
+            heard_ = false;
+            clients_.resolve(reading_, position_, ++asked_);
+            return;
+        case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART: reading_->unknown = true; return;
+        default:
+            clients_.events().line(4, "READ", rd_kafka_message_errstr(&message));
+            return;  // librdkafka goes on by itself
+    }
+}
+
+bool KafkaReader::at_end() {
+    if (!heard_) return false;
+    if (eof_ == position_) return true;
+    // The end that came with the last fetch; the event itself may be half a second behind.
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    return rd_kafka_get_watermark_offsets(reading_->client->handle.get(), reading_->topic.c_str(),
+                                          reading_->where.partition, &low,
+                                          &high) == RD_KAFKA_RESP_ERR_NO_ERROR &&
+           high >= 0 && position_ >= high;
+}
+
+}  // namespace beckon::log::kafka

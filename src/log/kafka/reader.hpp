@@ -1,0 +1,38 @@
+#pragma once
+
+#include "log/kafka/reader_clients.hpp"
+
+#include <vector>
+
+namespace beckon::log::kafka {
+
+/// A partition read through its own queue. pause() gives the partition back and resume() takes it
+/// again at the position, instead of librdkafka's own pause: that one is slow to resume (up to a
+/// second) and together with batches skips offsets (facts/retry.md §E).
+class KafkaReader final : public PartitionReader {
+public:
+    KafkaReader(ReaderClients& clients, std::shared_ptr<Reading> reading, core::Offset from);
+    ~KafkaReader() override;
+
+    core::Result<Taken> take(std::size_t max, const RecordSink& sink) override;
+    core::Offset position() const override { return position_; }
+    void pause() override;
+    void resume() override;
+
+private:
+    void start_at(core::Offset from);
+    void hand_over(const rd_kafka_message_t& message, const RecordSink& sink, Taken& taken);
+    void note_error(const rd_kafka_message_t& message);
+    bool at_end();
+
+    ReaderClients& clients_;
+    const std::shared_ptr<Reading> reading_;
+    core::Offset position_;
+    std::uint64_t asked_ = 0;  ///< number of the last start that was asked for
+    bool paused_ = false;
+    core::Offset eof_ = -1;  ///< the position at which the broker had no more
+    bool heard_ = false;     ///< something came since the last start: its idea of the end is new
+    std::vector<core::HeaderView> headers_;
+};
+
+}  // namespace beckon::log::kafka

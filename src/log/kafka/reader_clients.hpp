@@ -1,0 +1,111 @@
+#pragma once
+
+#include "log/event_log.hpp"
+#include "log/kafka/client_conf.hpp"
+#include "log/kafka/questions.hpp"
+#include "log/kafka/worker.hpp"
+#include "log/local/door.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace beckon::log::kafka {
+
+/// A consumer that never subscribes. It gives each partition a queue of its own, and can read a
+/// partition only once.
+struct ReaderClient {
+    ClientHandle handle;
+    // --- control thread only
+    std::set<TopicPartition> reads;
+    std::map<Topic, TopicHandle> topics;
+};
+
+/// One opened partition, shared by its reader (owner's thread), the control thread that makes
+/// librdkafka fetch it, and librdkafka's threads that say when something has come.
+struct Reading : std::enable_shared_from_this<Reading> {
+    Reading(TopicPartition w, std::string name, core::Executor& executor,
+            std::function<void()> on_ready)
+        : where(w),
+          topic(std::move(name)),
+          door(std::make_shared<Door>(executor)),
+          ready(std::move(on_ready)) {}
+    ~Reading();
+    Reading(const Reading&) = delete;
+    Reading& operator=(const Reading&) = delete;
+
+    /// Lets `ready` run on the executor, once at a time; what comes before the first start is in
+    /// force waits for that. Any thread.
+    void call();
+    /// By the control thread: the start of that number is in force.
+    void started(std::uint64_t number);
+
+    const TopicPartition where;
+    const std::string topic;  ///< with prefix
+    const std::shared_ptr<Door> door;
+    const std::function<void()> ready;
+
+    // --- set once by the control thread, before `assignment` leaves 0
+    ReaderClient* client = nullptr;
+    QueueHandle queue;
+
+    /// The number of the start() that is in force; 0: none yet.
+    std::atomic<std::uint64_t> assignment = 0;
+    /// The position lies above the log's end.
+    std::atomic<bool> above_end = false;
+    /// `ready` is on its way.
+    std::atomic<bool> called = false;
+    /// Something came before the first start was in force.
+    std::atomic<bool> early = false;
+    /// There is no such partition; owner's thread only.
+    bool unknown = false;
+
+    /// The one that this thread takes from. librdkafka says "no such partition" not by a message
+    /// from the partition's queue but by its error callback, on the thread that asks for messages.
+    static thread_local Reading* taking;
+};
+
+/// The reading clients of the process, and the thread `log-control` that tells them what to fetch:
+/// those calls may wait, and must come in order. A second client is made when a partition is opened
+/// that the first one reads already.
+class ReaderClients {
+public:
+    /// `questions` is stopped before this is destroyed.
+    ReaderClients(const KafkaConfig& config, KafkaEvents& events, Questions& questions);
+    ReaderClients(const ReaderClients&) = delete;
+    ReaderClients& operator=(const ReaderClients&) = delete;
+
+    // From any thread; they return at once and are carried out in order.
+
+    /// Fetches from `from` on; afterwards reading->assignment is `number`.
+    void start(std::shared_ptr<Reading> reading, core::Offset from, std::uint64_t number);
+    void stop(std::shared_ptr<Reading> reading);
+    /// The broker does not have the offset `position`: starts at the log's start if it lies below
+    /// that, sets above_end if it lies above the end, else (a broker that lags may have answered)
+    /// starts there again.
+    void resolve(std::shared_ptr<Reading> reading, core::Offset position, std::uint64_t number);
+
+    KafkaEvents& events() const { return events_; }
+
+private:
+    ClientHandle make_reader() const;
+    void serve_errors();
+    ReaderClient& client_for(TopicPartition where);
+    void do_start(Reading& reading, core::Offset from, std::uint64_t number);
+    void do_stop(Reading& reading);
+    void ask_ends(const std::shared_ptr<Reading>& reading, core::Offset position,
+                  std::uint64_t number);
+
+    const KafkaConfig config_;
+    KafkaEvents& events_;
+    Questions& questions_;
+    ReaderClient first_;
+    std::vector<std::unique_ptr<ReaderClient>> others_;  ///< control thread only
+    Worker control_;                                     ///< last: its jobs use the others
+};
+
+}  // namespace beckon::log::kafka

@@ -1,0 +1,35 @@
+#include "log/kafka/report.hpp"
+
+namespace beckon::log::kafka {
+
+using core::Fault;
+
+Fault fault_of(rd_kafka_resp_err_t error) {
+    // Not a switch over all of librdkafka's codes: whatever is not listed leaves the outcome open.
+    switch (error) {
+        case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+        case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+        case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART: return Fault::not_found;
+        case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+        case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE: return Fault::too_large;
+        case RD_KAFKA_RESP_ERR__QUEUE_FULL: return Fault::full;
+        case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+        case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
+        case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED: return Fault::unauthorized;
+        case RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID:
+        case RD_KAFKA_RESP_ERR_NON_EMPTY_GROUP: return Fault::conflict;
+        default: return Fault::unavailable;
+    }
+}
+
+core::Result<Appended> answer_of(const Report& report) {
+    if (report.error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        return core::fail(fault_of(report.error), rd_kafka_err2str(report.error));
+    }
+    if (report.offset < 0) {
+        return core::fail(Fault::unavailable, "the broker confirmed the record without an offset");
+    }
+    return Appended{report.offset, core::Timestamp{std::chrono::milliseconds{report.time_ms}}};
+}
+
+}  // namespace beckon::log::kafka

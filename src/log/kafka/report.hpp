@@ -1,0 +1,28 @@
+#pragma once
+
+#include "core/result.hpp"
+#include "log/event_log.hpp"
+
+#include <chrono>
+
+#include <librdkafka/rdkafka.h>
+
+namespace beckon::log::kafka {
+
+/// What a delivery report says of one record.
+struct Report {
+    rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
+    core::Offset offset = RD_KAFKA_OFFSET_INVALID;
+    std::int64_t time_ms = -1;
+};
+
+/// The answer to the publisher. The one place where promise 1 is decided for Kafka: a report is a
+/// success only with an offset. librdkafka 2.0.2 also reports success for a record whose sequence
+/// number the broker calls a duplicate, without an offset, and that record may not be in the log
+/// (facts/kafka.md §1).
+core::Result<Appended> answer_of(const Report& report);
+
+/// How the port names a librdkafka error. Every `unavailable` leaves the outcome unknown.
+core::Fault fault_of(rd_kafka_resp_err_t error);
+
+}  // namespace beckon::log::kafka
