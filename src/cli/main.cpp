@@ -50,6 +50,7 @@ void add_settings(CLI::App& command, Configured& configured, const std::vector<S
                     configured.flags.push_back({name, text, flag});
                 },
                 shown)
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
             ->type_name(setting.allowed.size() < 24 ? setting.allowed : "VALUE")
             ->group(group);
     }
