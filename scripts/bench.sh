@@ -120,6 +120,7 @@ bench_embedded() {
     start standalone "$BINARY" standalone --data "$RUN/$log" --embedded-sync "$sync" \
         --endpoint-port "$base" --edge-port $((base + 1)) --ops-port $((base + 2)) \
         --log-level warn
+    wait_for_port standalone "$started" $((base + 1))
     wait_for standalone "$started" $((base + 2)) /ready
     measure "$log" $((base + 1)) --pid "standalone=$started"
 }
@@ -141,6 +142,8 @@ bench_kafka() {
     start edge "$BINARY" edge "${common[@]}" --data "$RUN/edge" --edge-port $((base + 4)) \
         --endpoint-url "http://127.0.0.1:$((base + 2))" --ops-port $((base + 5))
     edge=$started
+    wait_for_port endpoint "$endpoint" $((base + 2))
+    wait_for_port edge "$edge" $((base + 4))
     wait_for endpoint "$endpoint" $((base + 3)) /ready
     wait_for edge "$edge" $((base + 5)) /ready
     measure kafka $((base + 4)) --pid "endpoint=$endpoint" --pid "edge=$edge" --pid "broker=$kafka"
