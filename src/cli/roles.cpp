@@ -66,6 +66,7 @@ void check_fingerprint(const log::Control& control, const core::KeyRing& keys,
 /// What every role has, in the order in which it must live.
 struct Process {
     explicit Process(const Config& config) {
+        health.set_ready("process", false, "starting");  // before the ops port can be asked
         metrics
             .gauge(ops::metric::kBuildInfo, "Constant 1; the label names the build.",
                    {{"version", version_text()}})
@@ -232,6 +233,7 @@ int run_standalone(Config config, const Signals& signals, bool demo) {
         .ops = "http://" + config.ops.host + ":" + std::to_string(process.ops->port()),
         .self_signed = config.endpoint_self_signed || config.edge_self_signed,
         .data = config.data};
+    process.health.set_ready("process", true);
     core::log_info("cli", "listening",
                    {{"endpoint", addresses.endpoint},
                     {"websocket", addresses.websocket},
@@ -262,6 +264,7 @@ int run_endpoint(Config config, const Signals& signals) {
     share_memory(config, 1);
     ingest::Endpoint endpoint{config.endpoint, *log,          keys, process.clock,
                               process.metrics, process.health};
+    process.health.set_ready("process", true);
     core::log_info("cli", "listening", {{"endpoint", origin_of(config.endpoint, endpoint.port())}});
     signals.wait([&] { endpoint.reload_tls(); });
     watchdog.emplace(config.stop_timeout);
@@ -279,6 +282,7 @@ int run_edge(Config config, const Signals& signals) {
     share_memory(config, 1);
     config.edge.endpoint_url = origin_of(config.endpoint, config.endpoint.port);
     edge::Edge edge{config.edge, *log, keys, process.clock, process.metrics, process.health};
+    process.health.set_ready("process", true);
     core::log_info("cli", "listening",
                    {{"websocket_port", edge.port()}, {"endpoint_url", config.edge.endpoint_url}});
     signals.wait([&] { edge.reload_tls(); });

@@ -155,9 +155,14 @@ test('honest senders keep their rate and memory stays flat under every attack at
     await Promise.all([...endless, ...heads, ...halfClosed].map((socket) => socket.closed_));
     await Promise.all(drippers.map((socket) => socket.closed_));
     dripping.forEach(clearInterval);
-    assert((await metric('beckon_ingest_closed_total', 'reason="deadline"')) >= drippers.length);
-    assert((await metric('beckon_ingest_closed_total', 'reason="header_too_large"')) >= heads.length);
-    assert((await metric('beckon_ingest_closed_total', 'reason="body_too_large"')) >= endless.length);
+    // On a busy machine the deadline may come before the limit, so the sum is what must be right.
+    const reasons = {};
+    for (const reason of ['deadline', 'header_too_large', 'body_too_large']) {
+        reasons[reason] = await metric('beckon_ingest_closed_total', `reason="${reason}"`);
+        assert(reasons[reason] > 0, `nobody was closed for ${reason}: ${JSON.stringify(reasons)}`);
+    }
+    const named = Object.values(reasons).reduce((sum, count) => sum + count);
+    assert(named >= drippers.length + heads.length + endless.length, JSON.stringify(reasons));
     const grown = residentKilobytes() - before;
     assert(grown < 32 << 10, `resident memory grew by ${grown} KB during the attack`);
     assert(idle.every((socket) => !socket.destroyed), 'an idle keep-alive connection was closed before its time');
@@ -194,6 +199,8 @@ test('TLS handshakes that stop half way are closed', async () => {
         const closed = (reason) => Number(text.match(new RegExp(`beckon_ingest_closed_total\\{reason="${reason}"\\} (\\d+)`))?.[1] ?? 0);
         assert(closed('tls') + closed('deadline') >= 100, text.split('\n').filter((l) => l.includes('closed_total')).join('\n'));
         await tls.stop();
+    } catch (error) {
+        throw new Error(`${error.message}\n${tls.outputs()}`);
     } finally {
         await tls.destroy();
     }
