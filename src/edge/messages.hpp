@@ -40,7 +40,8 @@ struct FromClient {
     std::string text;
 };
 
-/// The socket is gone.
+/// The socket is gone, or the front has closed it. Sent once for each Attach, unless the home
+/// closed the session itself.
 struct Detach {
     SessionId session;
     core::Uaid uaid;
@@ -67,7 +68,8 @@ struct ToClient {
     std::string text;
 };
 
-/// Send a close frame, then drop the connection.
+/// Send a close frame, then drop the connection. The home has forgotten the session: no Detach
+/// follows.
 struct CloseClient {
     SessionId session;
     CloseCode code = CloseCode::internal;

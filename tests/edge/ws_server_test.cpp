@@ -67,6 +67,15 @@ TEST_CASE("compression is offered and not negotiated", "[edge][ws_server]") {
     CHECK(client.head().find("permessage-deflate") == std::string::npos);
 }
 
+TEST_CASE("a head with long cookies is read, an endless one is not", "[edge][ws_server]") {
+    FrontWorld world;
+    WsClient client{world.fronts.port()};
+    CHECK(client.upgrade("/", "Cookie: " + std::string(12'000, 'c') + "\r\n"));
+    WsClient endless{world.fronts.port()};
+    CHECK_FALSE(endless.upgrade("/", "Cookie: " + std::string(40'000, 'c') + "\r\n"));
+    CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 1; }));
+}
+
 TEST_CASE("an upgrade on another path is 404", "[edge][ws_server]") {
     FrontWorld world;
     WsClient client{world.fronts.port()};
