@@ -240,8 +240,9 @@ Result<void> Cleaner::erase_before(Partition& partition, const Step& step) {
         if (*latest == record.offset) stale.push_back(latest_key(where, record.key));
     }
     const auto written = storage_.write(batch_, false, [&](Batch& batch) {
-        batch.erase_range(Family::records, record_key(where, partition.ends().start),
-                          record_key(where, step.end));
+        for (const auto& record : step.records) {
+            batch.erase(Family::records, record_key(where, record.offset));
+        }
         batch.put(Family::meta, meta::key(meta::kStart, where), meta::number(step.end));
         for (const auto& key : stale) batch.erase(Family::latest, key);
     });

@@ -59,9 +59,6 @@ public:
     core::Offset next_offset = 0;
     core::Offset reserved_end = 0;  ///< offsets below it may be given out
     core::Timestamp newest{};
-    /// Set when a write failed: what it may have left on disk, [void_from, next_offset), is erased
-    /// with the next write that works, since readers have not seen it and never may.
-    core::Offset void_from = -1;
     std::vector<std::uint32_t> batch;  ///< its records of the batch being written, by index
 
     /// What was read back at the start.

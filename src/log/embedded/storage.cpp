@@ -1,6 +1,8 @@
 #include "log/embedded/storage.hpp"
 
+#include "core/assert.hpp"
 #include "core/logger.hpp"
+#include "log/embedded/record_format.hpp"
 #include "log/embedded/rocksdb_logger.hpp"
 
 #include <mutex>
@@ -12,6 +14,7 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/table_properties_collectors.h>
 #include <unistd.h>
@@ -53,7 +56,8 @@ rocksdb::DBOptions db_options(const EmbeddedConfig& config) {
     options.max_total_wal_size = kWalBytesMax;
     options.max_background_jobs = 2;
     options.bytes_per_sync = 1U << 20;
-    options.allow_concurrent_memtable_write = false;  // one thread writes, the cleaner seldom
+    // One thread writes, the cleaner seldom; and the insert hint of the records needs it.
+    options.allow_concurrent_memtable_write = false;
     options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
     // A WAL file that went missing or lost its synced end must not pass for a short one.
     options.track_and_verify_wals_in_manifest = true;
@@ -77,6 +81,10 @@ std::vector<rocksdb::ColumnFamilyDescriptor> families(const EmbeddedConfig& conf
     rocksdb::ColumnFamilyOptions records;
     records.write_buffer_size = config.write_buffer_bytes / 2;
     records.max_write_buffer_number = 3;
+    // Offsets of a partition come in order: each insert begins where the last one ended. With this
+    // hint no range may ever be deleted in the family: RocksDB 7.8 uses one hint for two lists.
+    records.memtable_insert_with_hint_prefix_extractor.reset(
+        rocksdb::NewFixedPrefixTransform(kPartitionKeyBytes));
     // New records always come behind the old ones of their partition. With small files only those
     // at the partitions' ends are rewritten when memtables are merged in; all others are moved down
     // as they are. Most of the bytes are encrypted, so only what is rewritten later is compressed.
@@ -173,6 +181,7 @@ void Batch::erase(Family family, std::string_view key) {
 }
 
 void Batch::erase_range(Family family, std::string_view from, std::string_view to) {
+    BECKON_ASSERT(family != Family::records, "records are erased one by one: see their options");
     batch_.DeleteRange((*handles_)[static_cast<std::size_t>(family)], slice(from), slice(to));
 }
 

@@ -30,7 +30,7 @@ public:
     /// The value in two parts.
     void put(Family family, std::string_view key, std::string_view head, std::string_view tail);
     void erase(Family family, std::string_view key);
-    /// [from, to)
+    /// [from, to); not for records.
     void erase_range(Family family, std::string_view from, std::string_view to);
     /// This batch is synced whatever the caller of write() wanted.
     void require_sync() { require_sync_ = true; }

@@ -99,9 +99,11 @@ void Writer::handle(Work& work) {
     std::span<const MetaWrite> meta{work.meta};
     std::size_t done = 0;
     do {
+        // After a failure one record is enough to find out, and to erase if it fails as well.
+        const auto count_max = failure_ ? 1 : kBatchRecordsMax;
         std::size_t count = 0;
         std::size_t bytes = 0;
-        while (done + count < publishes.size() && count < kBatchRecordsMax &&
+        while (done + count < publishes.size() && count < count_max &&
                (count == 0 || bytes < kBatchBytesMax)) {
             bytes += publishes[done + count].body.size();
             ++count;
@@ -140,9 +142,10 @@ Result<void> Writer::ready_to_write() {
 
 void Writer::fill(Batch& batch, std::span<const Publish> publishes,
                   std::span<const MetaWrite> meta) {
-    for (auto* partition : voided_) {
-        batch.erase_range(Family::records, record_key(partition->where(), partition->void_from),
-                          record_key(partition->where(), partition->next_offset));
+    for (const auto& gone : voids_) {
+        for (auto offset = gone.from; offset < gone.to; ++offset) {
+            batch.erase(Family::records, record_key(gone.partition->where(), offset));
+        }
     }
     const auto now = config_.clock->wall();
     for (const auto& publish : publishes) place(batch, publish, now);
@@ -179,8 +182,7 @@ void Writer::succeeded(std::span<Publish> publishes) {
     const bool came_back = failure_.has_value();
     if (came_back) core::log_info("log", "writing_again");
     failure_.reset();
-    for (auto* partition : voided_) partition->void_from = -1;
-    voided_.clear();
+    voids_.clear();
     show_written(publishes);
     if (config_.sync == Sync::interval) dirty_.store(true, std::memory_order_relaxed);
     if (!came_back) return;
@@ -224,11 +226,9 @@ void Writer::failed(const Error& error) {
     if (error.fault == Fault::corrupt) failure_->fault = Fault::unavailable;
     retry_at_ = config_.clock->mono() + kRetryAfter;
     for (auto* partition : touched_) {
+        voids_.push_back(
+            {partition, appended_[partition->batch.front()].offset, partition->next_offset});
         partition->batch.clear();
-        if (partition->void_from < 0) {
-            partition->void_from = partition->ends().end;
-            voided_.push_back(partition);
-        }
         partition->next_offset = partition->reserved_end;
     }
     touched_.clear();

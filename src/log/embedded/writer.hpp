@@ -55,6 +55,14 @@ private:
         std::vector<MetaWrite> meta;
     };
 
+    /// Offsets [from, to) of a write that failed. What it may have left on disk is erased with the
+    /// next write that works, since readers have not seen it and never may.
+    struct Void {
+        const Partition* partition;
+        core::Offset from;
+        core::Offset to;
+    };
+
     void run();
     bool wait_for_work(Work& work);
     void handle(Work& work);

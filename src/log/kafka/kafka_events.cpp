@@ -23,6 +23,11 @@ bool is_away(std::string_view facility) {
     return false;
 }
 
+bool is_away(rd_kafka_resp_err_t code) {
+    return code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || code == RD_KAFKA_RESP_ERR__TRANSPORT ||
+           code == RD_KAFKA_RESP_ERR__RESOLVE || code == RD_KAFKA_RESP_ERR__TIMED_OUT;
+}
+
 /// Lines that are certain to come and mean nothing: every client gets the user's options, and
 /// librdkafka complains where one is for the other kind of client.
 bool is_noise(std::string_view facility) { return facility == "CONFWARN"; }
@@ -35,15 +40,21 @@ void KafkaEvents::line(int level, std::string_view facility, std::string_view te
         core::log_debug("log", "librdkafka", {{"facility", facility}, {"text", text}});
         return;
     }
-    if (is_away(facility)) {
-        away_ = true;
-        if (!is_due("no_broker")) return;
-        core::log_warn("log", "no_broker",
-                       {{"servers", servers_}, {"state", "trying"}, {"why", text}});
-        return;
-    }
+    if (is_away(facility)) return no_broker(text);
     if (!is_due(std::string{facility})) return;
-    core::log_debug("log", "librdkafka", {{"facility", facility}, {"text", text}});
+    core::log_warn("log", "librdkafka", {{"facility", facility}, {"text", text}});
+}
+
+void KafkaEvents::error(rd_kafka_resp_err_t code, std::string_view text) {
+    if (is_away(code)) return no_broker(text);
+    const std::string name = rd_kafka_err2name(code);
+    if (is_due(name)) core::log_warn("log", "librdkafka", {{"error", name}, {"text", text}});
+}
+
+void KafkaEvents::no_broker(std::string_view why) {
+    away_ = true;
+    if (!is_due("no_broker")) return;
+    core::log_warn("log", "no_broker", {{"servers", servers_}, {"state", "trying"}, {"why", why}});
 }
 
 bool KafkaEvents::is_due(const std::string& kind) {

@@ -20,6 +20,8 @@ public:
 
     /// A log line of librdkafka: syslog level, facility, text.
     void line(int level, std::string_view facility, std::string_view text);
+    /// An error that librdkafka reports of the client as a whole.
+    void error(rd_kafka_resp_err_t code, std::string_view text);
     /// A record came back or was read: the broker answers.
     void broker_answers() {
         if (away_.load(std::memory_order_relaxed)) back();
@@ -30,6 +32,7 @@ public:
                              const char* text) noexcept;
 
 private:
+    void no_broker(std::string_view why);
     bool is_due(const std::string& kind);
     void back();
 

@@ -195,12 +195,14 @@ void Producer::serve(rd_kafka_queue_t* queue, int wait_ms) {
                 taken += rd_kafka_event_message_count(event.get());
                 take_reports(event.get());
                 break;
-            case RD_KAFKA_EVENT_ERROR: {
-                constexpr int kSyslogError = 3;
-                events_.line(kSyslogError, "ERROR", rd_kafka_event_error_string(event.get()));
-                if (rd_kafka_event_error_is_fatal(event.get())) fatal_ = true;
+            case RD_KAFKA_EVENT_ERROR:
+                if (rd_kafka_event_error_is_fatal(event.get())) {
+                    fatal_ = true;  // replace_client() tells
+                } else {
+                    events_.error(rd_kafka_event_error(event.get()),
+                                  rd_kafka_event_error_string(event.get()));
+                }
                 break;
-            }
             default: break;  // no others are enabled
         }
         if (taken >= kDrainMax) break;

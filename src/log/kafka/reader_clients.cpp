@@ -17,7 +17,6 @@ constexpr std::size_t kJobsMax = 1'000'000;
 constexpr milliseconds kAskAgain{500};
 constexpr milliseconds kStartAgain{100};
 constexpr milliseconds kErrorsEvery{1000};
-constexpr int kSyslogError = 3;
 
 /// librdkafka takes the bound for each partition: with separate queues it counts them apart.
 std::size_t share_kbytes(const KafkaConfig& config) {
@@ -98,13 +97,13 @@ ClientHandle ReaderClients::make_reader() const {
          {"queued.min.messages", "100000"},
          {"queued.max.messages.kbytes", std::to_string(kbytes)}});
     rd_kafka_conf_set_error_cb(
-        conf.get(), [](rd_kafka_t*, int error, const char* why, void* opaque) {
-            if (Reading::taking &&
-                fault_of(static_cast<rd_kafka_resp_err_t>(error)) == core::Fault::not_found) {
+        conf.get(), [](rd_kafka_t*, int code, const char* why, void* opaque) {
+            const auto error = static_cast<rd_kafka_resp_err_t>(code);
+            if (Reading::taking && fault_of(error) == core::Fault::not_found) {
                 Reading::taking->unknown = true;
-                return;
+            } else {
+                static_cast<KafkaEvents*>(opaque)->error(error, why);
             }
-            static_cast<KafkaEvents*>(opaque)->line(kSyslogError, "ERROR", why);
         });
     return make_client(RD_KAFKA_CONSUMER, std::move(conf));
 }

@@ -1,0 +1,260 @@
+// What only a real broker shows. Each case has topics of its own on one broker.
+#include "log/kafka/kafka_log.hpp"
+
+#include "support/kafka_topics.hpp"
+#include "support/test_executor.hpp"
+
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <set>
+
+#include <catch2/catch.hpp>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace beckon;
+using namespace beckon::test;
+using log::Appended;
+using log::Topic;
+using log::TopicPartition;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+const TopicPartition kWhere{Topic::kNotifications, 0};
+
+core::Record record(std::string key) { return {std::move(key), "value", {{"ce_id", "id"}}}; }
+
+struct Kafka {
+    explicit Kafka(core::Partition p = 4) : config(kafka_config(fresh_prefix())), partitions(p) {
+        create_topics(config, some_topics({Topic::kNotifications, Topic::kOwnership}, partitions));
+        open();
+    }
+    void open() { log = log::open_kafka_log(config); }
+
+    /// Everything in a partition, in order.
+    std::vector<std::pair<core::Offset, std::string>> read(TopicPartition where) {
+        std::optional<core::Result<log::Ends>> ends;
+        log->ends(where, executor, [&](auto result) { ends = result; });
+        REQUIRE(executor.wait_until([&] { return ends.has_value(); }));
+        REQUIRE(*ends);
+        std::vector<std::pair<core::Offset, std::string>> records;
+        std::unique_ptr<log::PartitionReader> reader;
+        reader = log->open_reader(where, 0, executor, [&] {
+            for (;;) {
+                const auto taken = reader->take(1000, [&](const core::RecordView& view) {
+                    records.emplace_back(view.offset, std::string{view.key});
+                });
+                if (!taken || taken->drained) return;
+            }
+        });
+        REQUIRE(executor.wait_until([&] { return reader->position() >= (*ends)->end; }));
+        return records;
+    }
+
+    log::KafkaConfig config;
+    core::Partition partitions;
+    WaitingExecutor executor;
+    std::unique_ptr<log::EventLog> log;
+};
+
+/// Publishes without a pause, a bounded number at a time, and keeps what was acknowledged.
+struct Sender {
+    Sender(Kafka& k, std::size_t under_way_max) : kafka(k), max(under_way_max) {
+        publisher = kafka.log->open_publisher(kafka.executor);
+    }
+    void pump() {
+        while (publisher->unanswered() < max) {
+            const auto number = next++;
+            const TopicPartition where{Topic::kNotifications,
+                                       static_cast<core::Partition>(number) % kafka.partitions};
+            publisher->publish(where, record(std::to_string(number)),
+                               [this, number, where](const auto& result) {
+                                   if (result) {
+                                       acknowledged[where][result->offset] = std::to_string(number);
+                                   } else {
+                                       ++failed;
+                                   }
+                               });
+        }
+    }
+    void pump_for(milliseconds time) {
+        const auto until = steady_clock::now() + time;
+        kafka.executor.wait_until([&] {
+            pump();
+            return steady_clock::now() > until;
+        });
+    }
+    std::size_t count() const {
+        std::size_t all = 0;
+        for (const auto& [where, offsets] : acknowledged) all += offsets.size();
+        return all;
+    }
+
+    Kafka& kafka;
+    std::size_t max;
+    std::unique_ptr<log::Publisher> publisher;
+    int next = 0;
+    std::size_t failed = 0;
+    std::map<TopicPartition, std::map<core::Offset, std::string>> acknowledged;
+};
+
+constexpr milliseconds kSession{1500};
+
+/// Another process in the group: this program again, since fork() takes no threads along.
+class MemberProcess {
+public:
+    explicit MemberProcess(const log::KafkaConfig& config) {
+        setenv("BECKON_TEST_SERVERS", config.bootstrap_servers.c_str(), 1);
+        setenv("BECKON_TEST_PREFIX", config.prefix.c_str(), 1);
+        pid_ = fork();
+        if (pid_ != 0) return;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execl("/proc/self/exe", "member", "[member-process]", static_cast<char*>(nullptr));
+        _exit(127);
+    }
+    ~MemberProcess() {
+        kill();
+        waitpid(pid_, nullptr, 0);
+    }
+    MemberProcess(const MemberProcess&) = delete;
+    MemberProcess& operator=(const MemberProcess&) = delete;
+
+    void kill() const { ::kill(pid_, SIGKILL); }
+
+private:
+    pid_t pid_ = -1;
+};
+
+/// Every acknowledged record stands at its offset; none stands twice; all in order of publish.
+void check_nothing_lost(Kafka& kafka, const Sender& sender) {
+    for (const auto& [where, offsets] : sender.acknowledged) {
+        const auto records = kafka.read(where);
+        const std::map<core::Offset, std::string> by_offset(records.begin(), records.end());
+        std::size_t missing = 0;
+        for (const auto& [offset, key] : offsets) {
+            const auto found = by_offset.find(offset);
+            if (found == by_offset.end() || found->second != key) ++missing;
+        }
+        CHECK(missing == 0);
+        std::set<std::string> keys;
+        int last = -1;
+        for (const auto& [offset, key] : records) {
+            CHECK(keys.insert(key).second);
+            CHECK(std::stoi(key) > last);
+            last = std::stoi(key);
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a produce right after create loses nothing", "[kafka]") {
+    for (int round = 0; round < 3; ++round) {
+        Kafka kafka{16};
+        Sender sender{kafka, 2000};
+        sender.pump();
+        REQUIRE(kafka.executor.wait_until([&] { return sender.publisher->unanswered() == 0; }));
+        CHECK(sender.failed == 0);
+        CHECK(sender.count() == 2000);
+        check_nothing_lost(kafka, sender);
+    }
+}
+
+TEST_CASE("a broker that is killed while we publish loses nothing that was acknowledged",
+          "[kafka]") {
+    Kafka kafka;
+    Sender sender{kafka, 500};
+    sender.pump_for(milliseconds{300});
+    for (int round = 0; round < 2; ++round) {
+        const auto before = sender.count();
+        KafkaBroker::shared().kill();
+        KafkaBroker::shared().restart_without_waiting();
+        // Until it acknowledges again, and some more.
+        REQUIRE(kafka.executor.wait_until(
+            [&] {
+                sender.pump();
+                return sender.count() > before + 2000;
+            },
+            seconds{60}));
+    }
+    REQUIRE(kafka.executor.wait_until([&] { return sender.publisher->unanswered() == 0; }));
+    CHECK(sender.count() > 4000);
+    check_nothing_lost(kafka, sender);
+}
+
+TEST_CASE("a broker that hangs is answered for in time, and is used again when it goes on",
+          "[kafka]") {
+    Kafka kafka;
+    const auto publisher = kafka.log->open_publisher(kafka.executor);
+    const auto publish = [&](const std::string& key) {
+        std::optional<core::Result<Appended>> answer;
+        publisher->publish(kWhere, record(key), [&](const auto& r) { answer = r; });
+        const auto began = steady_clock::now();
+        REQUIRE(kafka.executor.wait_until([&] { return answer.has_value(); }, seconds{30}));
+        return std::pair{*answer, steady_clock::now() - began};
+    };
+    REQUIRE(publish("before").first);
+    KafkaBroker::shared().pause();
+    const auto [answer, took] = publish("while it hangs");
+    KafkaBroker::shared().resume();
+    CHECK_FALSE(answer);
+    CHECK(took < kafka.config.publish_timeout + seconds{1});
+    bool through = false;
+    const auto until = steady_clock::now() + seconds{20};
+    while (!through && steady_clock::now() < until) through = publish("after").first.has_value();
+    CHECK(through);
+    // The record of unknown outcome is there once or not at all.
+    std::size_t unknown = 0;
+    for (const auto& [offset, key] : kafka.read(kWhere)) unknown += key == "while it hangs";
+    CHECK(unknown <= 1);
+    KafkaBroker::shared().await_answer();  // the cluster had given it up
+}
+
+TEST_CASE("a member whose process is killed is dead to the others", "[kafka]") {
+    Kafka kafka;
+    std::optional<log::Members> seen;
+    const auto member = kafka.log->join({"edge.members", core::NodeId{"aaaa"}, kSession},
+                                        kafka.executor, [&](const auto& now) { seen = now; });
+    const auto wait_for = [&](std::size_t alive) {
+        return kafka.executor.wait_until(
+            [&] {
+                member->still_alive();
+                return seen && seen->alive.size() == alive;
+            },
+            seconds{30});
+    };
+    const std::function<void()> tick = [&] { kafka.executor.post_after(milliseconds{100}, tick); };
+    tick();  // wait_for() looks again at each
+    REQUIRE(wait_for(1));
+    const MemberProcess other{kafka.config};
+    REQUIRE(wait_for(2));
+    CHECK(seen->first);
+    const auto killed = steady_clock::now();
+    other.kill();
+    REQUIRE(wait_for(1));
+    CHECK(seen->alive == std::vector{core::NodeId{"aaaa"}});
+    CHECK(steady_clock::now() - killed < 4 * kSession);
+}
+
+// Not a test: the other process of the case above.
+TEST_CASE("(member process)", "[.][member-process]") {
+    log::KafkaConfig config;
+    config.bootstrap_servers = std::getenv("BECKON_TEST_SERVERS");
+    config.prefix = std::getenv("BECKON_TEST_PREFIX");
+    WaitingExecutor executor;
+    const auto log = log::open_kafka_log(config);
+    const auto member =
+        log->join({"edge.members", core::NodeId{"bbbb"}, kSession}, executor, [](const auto&) {});
+    const std::function<void()> tick = [&] {
+        member->still_alive();
+        executor.post_after(milliseconds{100}, tick);
+    };
+    tick();
+    executor.wait_until([] { return false; }, seconds{120});
+}

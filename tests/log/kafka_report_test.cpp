@@ -1,0 +1,169 @@
+// What the broker's answers make of a publish, on librdkafka's mock broker: it can be told to
+// answer with any error. (What it cannot do stands in facts of real brokers: kafka_log_test.cpp.)
+#include "log/kafka/kafka_log.hpp"
+#include "log/kafka/report.hpp"
+#include "support/test_executor.hpp"
+
+#include <chrono>
+#include <memory>
+
+#include <catch2/catch.hpp>
+#include <librdkafka/rdkafka.h>
+#include <librdkafka/rdkafka_mock.h>
+
+using namespace beckon;
+using namespace beckon::test;
+using log::Appended;
+using log::Topic;
+using log::TopicPartition;
+using log::kafka::answer_of;
+
+namespace {
+
+const TopicPartition kWhere{Topic::kNotifications, 0};
+constexpr std::int16_t kProduce = 0;
+constexpr std::int16_t kInitProducerId = 22;
+
+/// A mock cluster of one broker and a log that uses it.
+class MockKafka {
+public:
+    MockKafka() {
+        char why[256];
+        rd_kafka_conf_t* conf = rd_kafka_conf_new();
+        rd_kafka_conf_set(conf, "log_level", "0", why, sizeof why);
+        client_.reset(rd_kafka_new(RD_KAFKA_PRODUCER, conf, why, sizeof why));
+        cluster_.reset(rd_kafka_mock_cluster_new(client_.get(), 1));
+        rd_kafka_mock_topic_create(cluster_.get(), "test.notifications", 2, 1);
+        log::KafkaConfig config;
+        config.bootstrap_servers = rd_kafka_mock_cluster_bootstraps(cluster_.get());
+        config.prefix = "test.";
+        config.publish_timeout = std::chrono::seconds{3};
+        log = log::open_kafka_log(config);
+        publisher = log->open_publisher(executor);
+    }
+    ~MockKafka() {
+        publisher.reset();
+        log.reset();
+    }
+
+    void answer_next(std::int16_t request, rd_kafka_resp_err_t error) {
+        rd_kafka_mock_push_request_errors(cluster_.get(), request, 1, error);
+    }
+
+    core::Result<Appended> publish(const std::string& key) {
+        std::optional<core::Result<Appended>> answer;
+        publisher->publish(kWhere, {key, "value", {}}, [&](const auto& r) { answer = r; });
+        REQUIRE(executor.wait_until([&] { return answer.has_value(); }));
+        return *answer;
+    }
+
+    WaitingExecutor executor;
+    std::unique_ptr<log::EventLog> log;
+    std::unique_ptr<log::Publisher> publisher;
+
+private:
+    std::unique_ptr<rd_kafka_t, void (*)(rd_kafka_t*)> client_{nullptr, rd_kafka_destroy};
+    std::unique_ptr<rd_kafka_mock_cluster_t, void (*)(rd_kafka_mock_cluster_t*)> cluster_{
+        nullptr, rd_kafka_mock_cluster_destroy};
+};
+
+}  // namespace
+
+TEST_CASE("a report counts only with an offset", "[kafka]") {
+    const auto confirmed = answer_of({RD_KAFKA_RESP_ERR_NO_ERROR, 0, 1'790'000'000'123});
+    REQUIRE(confirmed);
+    CHECK(*confirmed == Appended{0, core::Timestamp{std::chrono::milliseconds{1'790'000'000'123}}});
+    for (const core::Offset none : {-1, -1001}) {
+        const auto answer = answer_of({RD_KAFKA_RESP_ERR_NO_ERROR, none, 1'790'000'000'123});
+        REQUIRE_FALSE(answer);
+        CHECK(answer.error().fault == core::Fault::unavailable);
+    }
+}
+
+TEST_CASE("an error is an error whatever the offset says", "[kafka]") {
+    const auto fault = [](rd_kafka_resp_err_t error) {
+        return answer_of({error, 7, 1}).error().fault;
+    };
+    CHECK(fault(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT) == core::Fault::unavailable);
+    CHECK(fault(RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS) == core::Fault::unavailable);
+    CHECK(fault(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT) == core::Fault::unavailable);
+    CHECK(fault(RD_KAFKA_RESP_ERR__QUEUE_FULL) == core::Fault::full);
+    CHECK(fault(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE) == core::Fault::too_large);
+    CHECK(fault(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION) == core::Fault::not_found);
+}
+
+TEST_CASE("what the broker calls a duplicate is not acknowledged", "[kafka]") {
+    MockKafka kafka;
+    REQUIRE(kafka.publish("before"));
+    // The mock does not append; librdkafka 2.0.2 reports success, without an offset.
+    kafka.answer_next(kProduce, RD_KAFKA_RESP_ERR_DUPLICATE_SEQUENCE_NUMBER);
+    const auto answer = kafka.publish("lost");
+    REQUIRE_FALSE(answer);
+    CHECK(answer.error().fault == core::Fault::unavailable);
+    const auto after = kafka.publish("after");
+    REQUIRE(after);
+    CHECK(after->offset == 1);
+}
+
+TEST_CASE("a fatal producer error is answered, and the next publish goes through", "[kafka]") {
+    MockKafka kafka;
+    kafka.answer_next(kInitProducerId, RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED);
+    REQUIRE_FALSE(kafka.publish("first"));
+    // What comes while the producer is replaced may fail as well.
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+    bool through = false;
+    while (!through && std::chrono::steady_clock::now() < until) {
+        through = kafka.publish("later").has_value();
+    }
+    CHECK(through);
+    CHECK(kafka.publisher->unanswered() == 0);
+}
+
+TEST_CASE("a passing broker error is retried without doubling the record", "[kafka]") {
+    MockKafka kafka;
+    REQUIRE(kafka.publish("before"));
+    kafka.answer_next(kProduce, RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION);
+    const auto answer = kafka.publish("once");
+    REQUIRE(answer);
+    CHECK(answer->offset == 1);
+}
+
+TEST_CASE("options that would break a promise are refused by name", "[kafka]") {
+    const auto refused = [](const std::string& name, const std::string& value) {
+        log::KafkaConfig config;
+        config.bootstrap_servers = "127.0.0.1:1";
+        config.librdkafka = {{name, value}};
+        try {
+            log::open_kafka_log(config);
+        } catch (const std::runtime_error& error) {
+            return std::string{error.what()};
+        }
+        return std::string{};
+    };
+    for (const auto* name : {"acks", "request.required.acks", "enable.idempotence", "max.in.flight",
+                             "max.in.flight.requests.per.connection", "retries",
+                             "message.timeout.ms", "enable.auto.commit", "group.id"}) {
+        CHECK_THAT(refused(name, "1"), Catch::Contains(std::string{"'"} + name + "'"));
+    }
+    CHECK_THAT(refused("linger.msec", "5"), Catch::Contains("linger.msec"));
+    CHECK_THAT(refused("linger.ms", "soon"), Catch::Contains("linger.ms"));
+    CHECK(refused("linger.ms", "5").empty());
+    CHECK(refused("fetch.wait.max.ms", "200").empty());
+}
+
+TEST_CASE("without a broker a log opens, answers in bounded time and closes", "[kafka]") {
+    WaitingExecutor executor;
+    log::KafkaConfig config;
+    config.bootstrap_servers = "127.0.0.1:1";
+    config.publish_timeout = std::chrono::milliseconds{500};
+    const auto log = log::open_kafka_log(config);
+    const auto publisher = log->open_publisher(executor);
+    const auto reader = log->open_reader(kWhere, 0, executor, [] {});
+    const auto member = log->join({"edge.members", core::NodeId::random(), std::chrono::seconds{6}},
+                                  executor, [](const auto&) {});
+    std::optional<core::Result<Appended>> answer;
+    publisher->publish(kWhere, {"key", "value", {}}, [&](const auto& r) { answer = r; });
+    REQUIRE(executor.wait_until([&] { return answer.has_value(); }));
+    REQUIRE_FALSE(*answer);
+    CHECK((*answer).error().fault == core::Fault::unavailable);
+}

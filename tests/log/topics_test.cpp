@@ -1,0 +1,316 @@
+#include "log/control.hpp"
+#include "log/memory/memory_log.hpp"
+#include "log/topics_admin.hpp"
+#include "log/topics_tool.hpp"
+#include "support/test_executor.hpp"
+
+#include <set>
+#include <sstream>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using beckon::test::ManualClock;
+using beckon::test::SimExecutor;
+using log::Difference;
+using log::Existing;
+using log::LayoutOptions;
+using log::Topic;
+using log::TopicSpec;
+using std::chrono::hours;
+using std::chrono::seconds;
+
+namespace {
+
+LayoutOptions layout(int replication_factor = 3) {
+    return {.partitions = 8,
+            .replication_factor = replication_factor,
+            .tiers = {seconds{0}, seconds{5}}};
+}
+
+TopicSpec spec_of(Topic topic, const LayoutOptions& options) {
+    for (const auto& spec : log::topic_table(options)) {
+        if (spec.topic == topic) return spec;
+    }
+    throw std::logic_error("not in the table: " + topic.name());
+}
+
+Existing all_of(const LayoutOptions& options) {
+    Existing existing;
+    for (const auto& spec : log::topic_table(options)) existing.emplace(spec.topic, spec);
+    return existing;
+}
+
+/// A cluster that lives in a map.
+class FakeAdmin final : public log::TopicsAdmin {
+public:
+    core::Result<Existing> describe() override { return existing; }
+    core::Result<void> create(const std::vector<TopicSpec>& missing) override {
+        for (const auto& spec : missing) existing.emplace(spec.topic, spec);
+        created += missing.size();
+        return {};
+    }
+    core::Result<void> destroy(const std::vector<Topic>& topics) override {
+        for (const auto topic : topics) existing.erase(topic);
+        return {};
+    }
+    Existing existing;
+    std::size_t created = 0;
+};
+
+struct Tool {
+    Tool() {
+        log = log::make_memory_log({.partitions = 8, .clock = &clock});
+        options.prefix = "test.";
+        options.layout = layout();
+    }
+    core::Result<void> create() { return log::create_topics(admin, *log, options, out); }
+
+    core::SystemClock clock;
+    FakeAdmin admin;
+    std::unique_ptr<log::MemoryLog> log;
+    log::TopicsToolOptions options;
+    std::ostringstream out;
+};
+
+constexpr seconds kWait{5};
+
+}  // namespace
+
+TEST_CASE("the table has every log topic once, stamped by the log", "[topics]") {
+    const auto table = log::topic_table(layout());
+    std::set<Topic> topics;
+    for (const auto& spec : table) {
+        CHECK(topics.insert(spec.topic).second);
+        CHECK(spec.settings.at("message.timestamp.type") == "LogAppendTime");
+        CHECK(spec.settings.at("unclean.leader.election.enable") == "false");
+        CHECK(spec.settings.contains("cleanup.policy"));
+        CHECK(spec.replication_factor == 3);
+    }
+    CHECK(topics.size() == static_cast<std::size_t>(Topic::kFixed + 2));
+}
+
+TEST_CASE("three topics are one sequence, all others have the partitions of the UAIDs",
+          "[topics]") {
+    for (const auto& spec : log::topic_table(layout())) {
+        const bool one = spec.topic == Topic::kControl || spec.topic == Topic::kOwnership ||
+                         spec.topic == Topic::kBroadcasts;
+        CHECK(spec.partitions == (one ? 1 : 8));
+    }
+}
+
+TEST_CASE("notifications outlive the longest TTL and the history window", "[topics]") {
+    auto options = layout();
+    options.max_ttl = hours{24 * 30};
+    options.history_window = hours{1};
+    const auto settings = spec_of(Topic::kNotifications, options).settings;
+    CHECK(settings.at("cleanup.policy") == "compact,delete");
+    CHECK(settings.at("retention.ms") == std::to_string(31LL * 24 * 3600 * 1000));
+    CHECK(settings.at("min.compaction.lag.ms") == "3600000");
+    CHECK(settings.at("delete.retention.ms") == std::to_string(7LL * 24 * 3600 * 1000));
+}
+
+TEST_CASE("acks=all means two brokers as soon as there is more than one replica", "[topics]") {
+    const auto min_insync = [](int replication_factor) {
+        return spec_of(Topic::kControl, layout(replication_factor))
+            .settings.at("min.insync.replicas");
+    };
+    CHECK(min_insync(1) == "1");
+    CHECK(min_insync(2) == "2");
+    CHECK(min_insync(3) == "2");
+}
+
+TEST_CASE("a plan names what is missing and what is different, with both values", "[topics]") {
+    auto existing = all_of(layout());
+    existing.erase(Topic::kEvents);
+    existing.at(Topic::kSubscriptions).partitions = 4;
+    existing.at(Topic::kReliability).settings["retention.ms"] = "1000";
+    existing.at(Topic::kWebhooks).settings["cleanup.policy"] = "delete";
+    existing.at(Topic::kNotifications).settings["cleanup.policy"] = "delete,compact";
+    const auto plan = log::plan(log::topic_table(layout()), existing);
+    REQUIRE(plan.missing.size() == 1);
+    CHECK(plan.missing[0].topic == Topic::kEvents);
+    CHECK(plan.differences ==
+          std::vector<Difference>{
+              {Topic::kSubscriptions, "partitions", "4", "8", true},
+              {Topic::kWebhooks, "cleanup.policy", "delete", "compact", true},
+              {Topic::kReliability, "retention.ms", "1000", "5184000000", false},
+          });
+    CHECK(plan.as_expected == existing.size() - 3);
+    const auto text = to_string(plan, "test.");
+    CHECK_THAT(text, Catch::Contains("create  test.events: 8 partitions"));
+    CHECK_THAT(text, Catch::Contains("wrong   test.subscriptions: partitions is 4, expected 8"));
+    CHECK_THAT(text, Catch::Contains("differs test.reliability: retention.ms is 1000"));
+}
+
+TEST_CASE("one broker of a development cluster is as expected, one in-sync of three is not",
+          "[topics]") {
+    const auto table = log::topic_table(layout(3));
+    CHECK(log::plan(table, all_of(layout(1))).differences.empty());
+    auto existing = all_of(layout(3));
+    existing.at(Topic::kNotifications).settings["min.insync.replicas"] = "1";
+    CHECK(log::plan(table, existing).differences ==
+          std::vector<Difference>{{Topic::kNotifications, "min.insync.replicas", "1", "2", true}});
+}
+
+TEST_CASE("a role does not start with log topics that are missing or break a promise", "[topics]") {
+    const auto table = log::topic_table(layout());
+    FakeAdmin admin;
+    admin.existing = all_of(layout());
+    CHECK(log::check_topics(admin, table));
+
+    admin.existing.at(Topic::kReliability).settings["retention.ms"] = "1000";
+    CHECK(log::check_topics(admin, table));  // the operator's choice
+
+    admin.existing.at(Topic::kEvents).settings["message.timestamp.type"] = "CreateTime";
+    admin.existing.at(Topic::kWebhooks).partitions = 9;
+    const auto wrong = log::check_topics(admin, table);
+    REQUIRE_FALSE(wrong);
+    CHECK(wrong.error().fault == core::Fault::conflict);
+    CHECK_THAT(
+        wrong.error().message,
+        Catch::Contains("events: message.timestamp.type is CreateTime, expected LogAppendTime") &&
+            Catch::Contains("webhooks: partitions is 9, expected 8"));
+
+    admin.existing.erase(Topic::kControl);
+    const auto missing = log::check_topics(admin, table);
+    REQUIRE_FALSE(missing);
+    CHECK(missing.error().fault == core::Fault::not_found);
+    CHECK_THAT(missing.error().message,
+               Catch::Contains("control") && Catch::Contains("beckon topics create"));
+}
+
+TEST_CASE("control is read as it was written, and only what changed is written again",
+          "[control]") {
+    core::SystemClock clock;
+    const auto log = log::make_memory_log({.clock = &clock});
+    const auto none = log::read_control(*log, kWait);
+    REQUIRE_FALSE(none);
+    CHECK(none.error().fault == core::Fault::not_found);
+
+    log::Control control{"id", "2026-01-01T00:00:00Z", 8, {seconds{0}, seconds{60}}, std::nullopt};
+    REQUIRE(log::write_control(*log, control, std::nullopt, kWait));
+    CHECK(log::read_control(*log, kWait) == control);
+
+    const auto before = log->records({Topic::kControl, 0}).size();
+    auto changed = control;
+    changed.keyring_fingerprint = "fingerprint";
+    REQUIRE(log::write_control(*log, changed, control, kWait));
+    CHECK(log->records({Topic::kControl, 0}).size() == before + 1);
+    CHECK(log::read_control(*log, kWait) == changed);
+}
+
+TEST_CASE("a control that was written halfway is as good as none", "[control]") {
+    core::SystemClock clock;
+    const auto log = log::make_memory_log({.clock = &clock});
+    const log::Control control{"id", "now", 8, {}, std::nullopt};
+    REQUIRE(log::write_control(*log, control, std::nullopt, kWait));
+    // The last one is what makes it whole: all but that into another log.
+    const auto records = log->records({Topic::kControl, 0});
+    const auto half = log::make_memory_log({.clock = &clock});
+    ManualClock still;
+    SimExecutor executor{still};
+    const auto publisher = half->open_publisher(executor);
+    for (std::size_t i = 0; i + 1 < records.size(); ++i) {
+        publisher->publish({Topic::kControl, 0}, records[i].record, [](const auto&) {});
+    }
+    executor.run();
+    const auto read = log::read_control(*half, kWait);
+    REQUIRE_FALSE(read);
+    CHECK(read.error().fault == core::Fault::not_found);
+}
+
+TEST_CASE("topics create makes everything once", "[topics]") {
+    Tool tool;
+    REQUIRE(tool.create());
+    CHECK(tool.admin.existing == all_of(layout()));
+    const auto control = log::read_control(*tool.log, kWait);
+    REQUIRE(control);
+    CHECK(control->partitions == 8);
+    CHECK(control->tiers == layout().tiers);
+    CHECK(control->log_id.size() == 32);
+
+    const auto created = tool.admin.created;
+    REQUIRE(tool.create());
+    CHECK(tool.admin.created == created);
+    CHECK(*log::read_control(*tool.log, kWait) == *control);
+}
+
+TEST_CASE("topics create --dry-run shows the plan and changes nothing", "[topics]") {
+    Tool tool;
+    tool.options.dry_run = true;
+    REQUIRE(tool.create());
+    CHECK(tool.admin.existing.empty());
+    CHECK(tool.log->records({Topic::kControl, 0}).empty());
+    CHECK_THAT(tool.out.str(), Catch::Contains("create  test.notifications: 8 partitions") &&
+                                   Catch::Contains("nothing was changed"));
+}
+
+TEST_CASE("topics create refuses what control has otherwise, with both values", "[topics]") {
+    Tool tool;
+    REQUIRE(tool.create());
+    tool.admin.existing.erase(Topic::kEvents);
+    tool.options.layout.partitions = 16;
+    tool.options.layout.tiers.push_back(hours{1});
+    const auto refused = tool.create();
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().fault == core::Fault::conflict);
+    CHECK_THAT(refused.error().message,
+               Catch::Contains("partitions: 8 in control, 16 asked for") &&
+                   Catch::Contains("tiers: 0s 5s in control, 0s 5s 3600s asked for"));
+    CHECK_FALSE(tool.admin.existing.contains(Topic::kEvents));
+}
+
+TEST_CASE("topics create refuses existing topics that break a promise", "[topics]") {
+    Tool tool;
+    tool.admin.existing.emplace(Topic::kSubscriptions, TopicSpec{Topic::kSubscriptions, 3, 1, {}});
+    const auto refused = tool.create();
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().fault == core::Fault::conflict);
+    CHECK_THAT(refused.error().message, Catch::Contains("partitions is 3, expected 8"));
+    CHECK(tool.admin.existing.size() == 1);
+}
+
+TEST_CASE("the fingerprint of the key ring is added later and then held to", "[topics]") {
+    Tool tool;
+    REQUIRE(tool.create());
+    tool.options.keyring_fingerprint = "aaaa";
+    REQUIRE(tool.create());
+    CHECK(log::read_control(*tool.log, kWait)->keyring_fingerprint == "aaaa");
+    tool.options.keyring_fingerprint = "bbbb";
+    const auto refused = tool.create();
+    REQUIRE_FALSE(refused);
+    CHECK_THAT(refused.error().message, Catch::Contains("aaaa") && Catch::Contains("bbbb"));
+}
+
+TEST_CASE("topics describe shows control, every topic and what differs", "[topics]") {
+    Tool tool;
+    REQUIRE(tool.create());
+    tool.admin.existing.at(Topic::kReliability).settings["retention.ms"] = "1000";
+    std::ostringstream out;
+    REQUIRE(log::describe_topics(tool.admin, *tool.log, tool.options, out));
+    CHECK_THAT(out.str(), Catch::Contains("8 partitions, tiers 0s 5s") &&
+                              Catch::Contains("test.control: 1 partition, replication factor 3") &&
+                              Catch::Contains("retention.ms is 1000, expected 5184000000"));
+    tool.admin.existing.erase(Topic::kEvents);
+    const auto missing = log::describe_topics(tool.admin, *tool.log, tool.options, out);
+    REQUIRE_FALSE(missing);
+    CHECK(missing.error().fault == core::Fault::not_found);
+}
+
+TEST_CASE("topics destroy deletes the topics of tests only", "[topics]") {
+    Tool tool;
+    REQUIRE(tool.create());
+    auto options = tool.options;
+    options.prefix = "beckon.";
+    const auto refused = log::destroy_topics(tool.admin, options, tool.out);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().fault == core::Fault::invalid);
+    CHECK_THAT(refused.error().message, Catch::Contains("'beckon.'"));
+    options = tool.options;
+    options.dry_run = true;
+    REQUIRE(log::destroy_topics(tool.admin, options, tool.out));
+    CHECK_FALSE(tool.admin.existing.empty());
+    REQUIRE(log::destroy_topics(tool.admin, tool.options, tool.out));
+    CHECK(tool.admin.existing.empty());
+}
