@@ -98,13 +98,10 @@ void SimWorld::check_rebuilt(core::Partition p, store::PartitionStore& live) {
                             .directory = directory,
                             .to_front = [](const edge::ToFront&) {}},
                            core::NodeId{"rebuilder-" + std::to_string(p)}};
-        // Caught up, and not yet placed anywhere: the group still believes in the dead.
-        for (int i = 0; i < 100 && standby.home(p).state() == edge::Home::State::starting; ++i) {
-            executor_.run_for(10ms);
-        }
-        for (int i = 0; i < 100 && standby.home(p).state() == edge::Home::State::restoring; ++i) {
-            executor_.run_for(10ms);
-        }
+        // Caught up, and not placed anywhere yet: the group still believes in the dead.
+        const auto ready = [&] { return standby.home(p).state() == edge::Home::State::standby; };
+        for (int i = 0; i < 500 && !ready(); ++i) executor_.run_for(10ms);
+        if (!ready()) fail("partition " + std::to_string(p) + " cannot be restored");
     }
     const auto store = open_store(directory);
     const auto rebuilt = store->open_partition(p);
@@ -140,6 +137,9 @@ void SimWorld::check() {
         pending.merge(pending_in(*live[static_cast<std::size_t>(p)], p));
     }
     check_messages(pending);
+    if (clients_returned_ && !pending.empty()) {
+        fail(std::to_string(pending.size()) + " messages wait though their clients came back");
+    }
     check_clients(live);
 }
 

@@ -8,8 +8,8 @@ namespace beckon::sim {
 std::unique_ptr<store::EdgeStore> open_store(const std::filesystem::path& directory) {
     auto opened = store::open_edge_store({.directory = directory,
                                           .log_id = "sim",
-                                          .cache_bytes = 1U << 20,
-                                          .write_buffer_bytes = 1U << 20,
+                                          .cache_bytes = 64U << 10,
+                                          .write_buffer_bytes = 64U << 10,
                                           .memory = nullptr,
                                           .rotation = store::Rotation::off});
     if (!opened) throw std::runtime_error(opened.error().message);

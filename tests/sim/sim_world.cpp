@@ -27,7 +27,11 @@ std::string name_of(const SimClient& client) { return "client " + std::to_string
 
 }  // namespace
 
-SimWorld::SimWorld(std::uint64_t seed) : random_(seed), tokens_(key_ring()), window_(1 + seed % 5) {
+SimWorld::SimWorld(std::uint64_t seed)
+    : random_(seed),
+      tokens_(key_ring()),
+      window_(1 + seed % 5),
+      keenness_(seed % 2 == 0 ? 80 : 100) {
     log_ = log::make_memory_log({.seed = seed,
                                  .partitions = kPartitions,
                                  .clock = &clock_,
@@ -36,7 +40,7 @@ SimWorld::SimWorld(std::uint64_t seed) : random_(seed), tokens_(key_ring()), win
     sender_ = log_->open_publisher(executor_);
     clients_.resize(6);
     for (std::size_t i = 0; i < clients_.size(); ++i) clients_[i].number = i;
-    slots_.resize(1 + seed % 2);
+    slots_.resize(1 + seed / 2 % 2);
     for (std::size_t i = 0; i < slots_.size(); ++i) {
         slots_[i].directory = dir_ / ("edge-" + std::to_string(i));
         start(slots_[i]);
@@ -79,7 +83,7 @@ void SimWorld::crash(Slot& slot) {
     for (auto& client : clients_) {
         if (client.session != 0 && client.home == node) leave(client, false);
     }
-    if (chance(10)) std::filesystem::remove_all(slot.directory);
+    if (chance(20)) std::filesystem::remove_all(slot.directory);
 }
 
 SimProcess* SimWorld::process(const std::string& node) {
@@ -350,7 +354,11 @@ void SimWorld::misbehave() {
     for (int step = 0; step < 150; ++step) {
         act(clients_[below(clients_.size())]);
         if (chance(70)) send();
-        if (chance(15)) trouble();
+        if (chance(15)) {
+            trouble();
+            executor_.run_for(up_to(1s));
+            if (chance(40)) trouble();  // seldom alone
+        }
         executor_.run_for(up_to(chance(10) ? 3s : 300ms));
         // A move loses acks that were on their way: the new home sends those messages again.
         for (core::Partition p = 0; p < kPartitions; ++p) {
@@ -363,14 +371,13 @@ void SimWorld::misbehave() {
 }
 
 void SimWorld::calm_down(bool clients_return) {
-    calm_ = true;
+    clients_returned_ = clients_return;
     log_->set_away(false);
     executor_.run_for(20s);  // what was arranged has happened
     for (auto& slot : slots_) {
         if (!slot.process) start(slot);
     }
     executor_.run_for(40s);
-    acks_certain_since_.fill(acks_certain_since_[0]);
     for (core::Partition p = 0; p < kPartitions; ++p) {
         int serving = 0;
         for (auto& slot : slots_) {
@@ -384,10 +391,13 @@ void SimWorld::calm_down(bool clients_return) {
         executor_.run_for(60s);
         return;
     }
-    keenness_ = 100;
-    for (auto& client : clients_) {
-        leave(client, true);
-        executor_.run_for(100ms);
+    // Who acknowledged all the time needs no new hello to get what waits.
+    if (keenness_ < 100) {
+        for (auto& client : clients_) {
+            leave(client, true);
+            executor_.run_for(100ms);
+        }
+        keenness_ = 100;
     }
     for (int round = 0; round < 100; ++round) {
         bool all_there = true;
@@ -408,6 +418,11 @@ void SimWorld::calm_down(bool clients_return) {
         executor_.run_for(30s);
     }
     executor_.run_for(60s);
+    for (auto& slot : slots_) {
+        for (core::Partition p = 0; p < kPartitions; ++p) {
+            if (slot.process->home(p).status().owed > 0) fail("a debt is never paid");
+        }
+    }
 }
 
 }  // namespace beckon::sim

@@ -128,7 +128,7 @@ private:
     std::unique_ptr<log::MemoryLog> log_;
     std::unique_ptr<log::Publisher> sender_;
     std::size_t window_;
-    int keenness_ = 80;  ///< percent of messages that clients acknowledge at once
+    int keenness_;  ///< percent of messages that clients acknowledge at once
     std::vector<Slot> slots_;
     std::vector<SimClient> clients_;
     std::map<std::uint64_t, std::size_t> sessions_;  ///< session to client
@@ -137,7 +137,7 @@ private:
     std::map<std::string, SentMessage> sent_;  ///< by version
     /// Before this, something happened after which an ack may be forgotten (never a message).
     std::array<core::MonoTime, kPartitions> acks_certain_since_{};
-    bool calm_ = false;
+    bool clients_returned_ = false;
 };
 
 }  // namespace beckon::sim
