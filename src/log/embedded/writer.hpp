@@ -91,7 +91,7 @@ private:
     Batch batch_;
     std::vector<Appended> appended_;   ///< beside the publishes of the batch being written
     std::vector<Partition*> touched_;  ///< with records in the batch being written
-    std::vector<Partition*> voided_;   ///< that have a void_from
+    std::vector<Void> voids_;
     std::vector<Inbox*> answered_;
     std::deque<std::pair<Partition*, std::size_t>> tail_;  ///< chunks in memory, oldest first
     std::size_t tail_bytes_ = 0;
