@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdarg>
 #include <cstdio>
 
 #include <nlohmann/json.hpp>
@@ -17,12 +16,10 @@ using nlohmann::json;
 
 constexpr double kMicros = 1e6;
 
-[[gnu::format(printf, 2, 3)]] void add_line(std::string& table, const char* format, ...) {
+template <class... Values>
+void add_line(std::string& table, const char* format, Values... values) {
     std::array<char, 256> line{};
-    va_list arguments;
-    va_start(arguments, format);
-    std::vsnprintf(line.data(), line.size(), format, arguments);
-    va_end(arguments);
+    std::snprintf(line.data(), line.size(), format, values...);
     table += line.data();
     table += '\n';
 }

@@ -368,9 +368,8 @@ Result<Traffic> Generator::saturated(const Span& span, std::size_t undelivered_m
     say("saturating with " + std::to_string(senders_.size() * pipeline_) + " POSTs in flight");
     auto traffic =
         measure(span, [&](std::chrono::nanoseconds part) { run_saturated(part, undelivered_max); });
-    std::ranges::sort(free_);
-    const auto repeated = std::ranges::unique(free_);
-    free_.erase(repeated.begin(), repeated.end());
+    std::sort(free_.begin(), free_.end());
+    free_.erase(std::unique(free_.begin(), free_.end()), free_.end());
     return traffic;
 }
 

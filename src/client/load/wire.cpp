@@ -21,10 +21,10 @@ std::uint64_t big_endian(std::string_view bytes) {
 constexpr std::array<std::int8_t, 256> make_base64_values() {
     std::array<std::int8_t, 256> values{};
     for (auto& value : values) value = -1;
-    constexpr std::string_view alphabet =
+    constexpr std::string_view kAlphabet =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    for (std::size_t i = 0; i < alphabet.size(); ++i) {
-        values[static_cast<unsigned char>(alphabet[i])] = static_cast<std::int8_t>(i);
+    for (std::size_t i = 0; i < kAlphabet.size(); ++i) {
+        values[static_cast<unsigned char>(kAlphabet[i])] = static_cast<std::int8_t>(i);
     }
     return values;
 }
@@ -133,8 +133,8 @@ ReplyState parse_reply(std::string_view data, HttpReply& reply) {
     reply = {};
     const auto head_end = data.find("\r\n\r\n");
     if (head_end == kNotFound) return ReplyState::incomplete;
-    constexpr std::string_view version = "HTTP/1.";
-    if (!data.starts_with(version) || head_end < 12) return ReplyState::broken;
+    constexpr std::string_view kVersion = "HTTP/1.";
+    if (!data.starts_with(kVersion) || head_end < 12) return ReplyState::broken;
     if (std::from_chars(data.data() + 9, data.data() + 12, reply.status).ec != std::errc{}) {
         return ReplyState::broken;
     }
