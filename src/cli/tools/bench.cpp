@@ -26,6 +26,10 @@ constexpr std::size_t kUndeliveredPerClient = 5;
 
 constexpr std::array<std::string_view, 4> kProfiles{"idle", "latency", "saturation", "drain"};
 
+std::chrono::nanoseconds nanos(double seconds) {
+    return std::chrono::nanoseconds{static_cast<std::int64_t>(seconds * 1e9)};
+}
+
 Result<client::load::VapidUse> vapid_use(const std::string& name) {
     if (name == "none") return client::load::VapidUse::none;
     if (name == "sign") return client::load::VapidUse::sign;
@@ -86,6 +90,7 @@ Result<GeneratorOptions> generator_options(const BenchOptions& options) {
     out.ttl_s = options.ttl_s;
     out.senders = options.senders;
     out.pipeline = options.pipeline;
+    out.patience = std::chrono::duration_cast<std::chrono::milliseconds>(nanos(options.patience_s));
     for (const auto& text : options.pids) {
         auto process = client::load::parse_process(text);
         if (!process) return core::fail(process.error());
@@ -95,10 +100,6 @@ Result<GeneratorOptions> generator_options(const BenchOptions& options) {
         out.progress = [](const std::string& line) { print_error("... " + line); };
     }
     return out;
-}
-
-std::chrono::nanoseconds nanos(double seconds) {
-    return std::chrono::nanoseconds{static_cast<std::int64_t>(seconds * 1e9)};
 }
 
 /// Runs the profiles and collects what they measured.

@@ -32,6 +32,8 @@ struct BenchOptions {
     bool idle_register = false;  ///< they also register a channel each
     std::size_t drain_messages = 1'000;
 
+    double patience_s = 30;  ///< for replies and frames that are still to come at the end
+
     /// Processes to account for, as `name=pid` or `pid`.
     std::vector<std::string> pids = {};
     std::string label = {};  ///< goes into the JSON
