@@ -256,7 +256,10 @@ void Connection::expire() {
 void Connection::drain() {
     close_after_ = true;
     if (reason_ == CloseReason::finished) reason_ = CloseReason::stopping;
-    if (!idle() || transport_.has_input() || rest_at_ < rest_.size()) return;
+    const bool half_request = state_ == State::reading && active_;
+    if (half_request) set_.set_deadline(place_, ConnectionSet::Deadline::linger);
+    const bool waits = idle() || state_ == State::handshaking;
+    if (!waits || transport_.has_input() || rest_at_ < rest_.size()) return;
     transport_.end_output();
     close(CloseReason::stopping);
 }

@@ -72,7 +72,8 @@ public:
     const RequestLimits& limits() const { return limits_; }
     IngestMetrics& metrics() { return metrics_; }
     const Handler& handler() const { return handler_; }
-    std::array<char, 65'536>& scratch() { return scratch_; }
+    /// What one read takes at most, and so what pipelined input a connection can make us hold.
+    std::array<char, 8'192>& scratch() { return scratch_; }
 
     std::function<void(const PeerAddress&, bool exempt)> on_closed;
 
@@ -88,7 +89,7 @@ private:
     boost::asio::steady_timer timer_;
     std::chrono::milliseconds tick_;
     std::function<void()> emptied_;
-    std::array<char, 65'536> scratch_;
+    std::array<char, 8'192> scratch_;
 };
 
 }  // namespace beckon::ingest

@@ -208,7 +208,7 @@ void HttpWorker::turn_away(tcp::socket socket, CloseReason reason) {
 
 void HttpWorker::drain(std::function<void()> drained) {
     draining_ = true;
-    while (accept_one()) {
+    for (int i = 0; i < kBacklog && accept_one(); ++i) {
     }
     error_code ignored;
     acceptor_.close(ignored);

@@ -10,6 +10,8 @@ namespace {
 /// Where newcomers are counted once there are too many addresses; no peer has this address.
 const PeerAddress kShared{};
 
+constexpr core::Duration kSweepInterval = std::chrono::seconds{1};
+
 }  // namespace
 
 double RateLimiter::refilled(const Bucket& bucket, core::MonoTime now) const {
@@ -36,7 +38,9 @@ std::optional<std::chrono::seconds> RateLimiter::wait_locked(const PeerAddress& 
 }
 
 void RateLimiter::spend_locked(const PeerAddress& peer, core::MonoTime now) {
-    if (buckets_.size() >= options_.addresses_max && !buckets_.contains(peer)) {
+    const bool crowded = buckets_.size() >= options_.addresses_max && !buckets_.contains(peer);
+    if (crowded && now - swept_ >= kSweepInterval) {  // a sweep looks at every bucket
+        swept_ = now;
         const auto limit = static_cast<double>(options_.limit);
         std::erase_if(buckets_,
                       [&](const auto& entry) { return refilled(entry.second, now) >= limit; });

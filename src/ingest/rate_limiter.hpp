@@ -45,6 +45,7 @@ private:
     const Options options_;
     mutable std::mutex mutex_;
     std::unordered_map<PeerAddress, Bucket> buckets_;  ///< under mutex_; absent = full
+    core::MonoTime swept_{};                           ///< under mutex_
 };
 
 /// Open connections, in total and by peer address. Thread-safe.

@@ -21,6 +21,7 @@ Checked<OpenedToken> open_token(const Route& route, Tokens& tokens, core::Timest
     if (auto token = tokens.open_endpoint(route.arguments[0], route.form, now)) {
         return OpenedToken{std::move(*token), true};
     }
+    if (route.form == Tokens::Form::any) return refuse(Problem::bad_endpoint);
     // Does it open at all? Only then Authorization is judged before the length.
     if (auto token = tokens.open_endpoint(route.arguments[0], Tokens::Form::any, now)) {
         return OpenedToken{std::move(*token), false};

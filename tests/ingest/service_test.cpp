@@ -1,4 +1,5 @@
 #include "ingest_world.hpp"
+#include "support/captured_output.hpp"
 
 #include <set>
 
@@ -221,4 +222,27 @@ TEST_CASE("requests are counted by route and status, refusals by problem", "[met
           std::string::npos);
     CHECK(text.find(R"(beckon_ingest_refused_total{problem="bad_ttl"} 1)") != std::string::npos);
     CHECK(text.find("beckon_ingest_publish_waiting_messages 0") != std::string::npos);
+}
+
+TEST_CASE("a request's log line holds no secret", "[log]") {
+    IngestWorld world;
+    world.shared_->config.log_requests = true;
+    const auto target = world.subscribed();
+    const auto authorization = world.vapid_header();
+    std::string lines;
+    {
+        CapturedStream output{stderr, STDERR_FILENO};
+        core::configure_logging(core::LogLevel::debug, core::LogFormat::json);
+        world.ask(IngestWorld::post_data(target.path).with("Authorization", authorization));
+        core::configure_logging(core::LogLevel::error, core::LogFormat::text);
+        lines = output.finish();
+    }
+    CHECK(lines.find(R"("route":"send")") != std::string::npos);
+    CHECK(lines.find(R"("status":201)") != std::string::npos);
+    CHECK(lines.find(target.path.substr(7)) == std::string::npos);
+    CHECK(lines.find(core::to_hex(target.uaid)) == std::string::npos);
+    CHECK(lines.find(core::to_dashed(target.uaid)) == std::string::npos);
+    CHECK(lines.find(world.key_text()) == std::string::npos);
+    CHECK(lines.find("ciphertext") == std::string::npos);
+    CHECK(lines.find("eyJ") == std::string::npos);  // how every JWT begins
 }
