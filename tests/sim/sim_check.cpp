@@ -98,8 +98,11 @@ void SimWorld::check_rebuilt(core::Partition p, store::PartitionStore& live) {
                             .directory = directory,
                             .to_front = [](const edge::ToFront&) {}},
                            core::NodeId{"rebuilder-" + std::to_string(p)}};
-        // Caught up, and not placed anywhere yet: the group still believes in the dead.
-        const auto ready = [&] { return standby.home(p).state() == edge::Home::State::standby; };
+        // Caught up; whether it is placed here by then depends on when the dead were missed.
+        const auto ready = [&] {
+            const auto state = standby.home(p).state();
+            return state != edge::Home::State::starting && state != edge::Home::State::restoring;
+        };
         for (int i = 0; i < 500 && !ready(); ++i) executor_.run_for(10ms);
         if (!ready()) fail("partition " + std::to_string(p) + " cannot be restored");
     }
