@@ -27,13 +27,16 @@ constexpr std::int16_t kInitProducerId = 22;
 /// A mock cluster of one broker and a log that uses it.
 class MockKafka {
 public:
-    MockKafka() {
+    /// `first_answers`: errors that the broker has ready before any client of ours asks it.
+    explicit MockKafka(
+        const std::vector<std::pair<std::int16_t, rd_kafka_resp_err_t>>& first_answers = {}) {
         char why[256];
         rd_kafka_conf_t* conf = rd_kafka_conf_new();
         rd_kafka_conf_set(conf, "log_level", "0", why, sizeof why);
         client_.reset(rd_kafka_new(RD_KAFKA_PRODUCER, conf, why, sizeof why));
         cluster_.reset(rd_kafka_mock_cluster_new(client_.get(), 1));
         rd_kafka_mock_topic_create(cluster_.get(), "test.notifications", 2, 1);
+        for (const auto& [request, error] : first_answers) answer_next(request, error);
         log::KafkaConfig config;
         config.bootstrap_servers = rd_kafka_mock_cluster_bootstraps(cluster_.get());
         config.prefix = "test.";
@@ -106,8 +109,7 @@ TEST_CASE("what the broker calls a duplicate is not acknowledged", "[kafka]") {
 }
 
 TEST_CASE("a fatal producer error is answered, and the next publish goes through", "[kafka]") {
-    MockKafka kafka;
-    kafka.answer_next(kInitProducerId, RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED);
+    MockKafka kafka{{{kInitProducerId, RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED}}};
     REQUIRE_FALSE(kafka.publish("first"));
     // What comes while the producer is replaced may fail as well.
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{20};
