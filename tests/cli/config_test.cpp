@@ -3,6 +3,7 @@
 #include "support/temp_dir.hpp"
 
 #include <fstream>
+#include <iterator>
 
 #include <catch2/catch.hpp>
 
@@ -159,4 +160,10 @@ TEST_CASE("a bool takes only true and false", "[config]") {
     CHECK(set(setting, "true") == "true");
     CHECK(set(setting, "1") == "refused");
     CHECK(set(setting, "yes") == "refused");
+}
+
+TEST_CASE("the committed reference of all options is what the code says", "[config]") {
+    std::ifstream file{BECKON_SOURCE_DIR "/docs/configuration.md"};
+    const std::string committed{std::istreambuf_iterator<char>{file}, {}};
+    CHECK(committed == config_reference());  // beckon config reference > docs/configuration.md
 }
