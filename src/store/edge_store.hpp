@@ -218,8 +218,9 @@ public:
     /// EdgeStore; what it had not committed is dropped then.
     virtual std::unique_ptr<PartitionStore> open_partition(core::Partition partition) = 0;
     /// Drops month families that are over: `log_now` and host time both past the month + 1 h.
-    /// Any thread, one at a time, while others fold and read (DESIGN §6). Returns what was dropped.
-    /// Nothing happens without rotation.
+    /// Any thread but a shard's, since it may take a tenth of a second; while others fold and read
+    /// (DESIGN §6). Call it about once an hour: the files of a dropped month are deleted by the
+    /// call after the one that dropped it. Returns what was dropped; nothing without rotation.
     virtual std::vector<std::string> drop_past_months(core::Timestamp log_now,
                                                       core::Timestamp host_now) = 0;
 };

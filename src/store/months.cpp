@@ -64,6 +64,7 @@ core::Result<void> Months::require(Month month) {
 std::vector<std::string> Months::drop_past(core::Timestamp log_now, core::Timestamp host_now) {
     if (rotation_ == Rotation::off) return {};
     const std::scoped_lock lock{change_mutex_};
+    std::erase_if(dropped_, [](const Family& family) { return family.use_count() == 1; });
     const Month oldest = month_of(std::min(log_now, host_now) - kDropMargin);
     if (oldest > oldest_live()) {
         if (auto noted = database_.put_meta(kOldestRow, std::to_string(oldest)); !noted) {
@@ -94,6 +95,7 @@ core::Result<void> Months::drop_below_oldest() {
     if (past.empty()) return {};
     replace_list(std::move(live));
     for (const auto& entry : past) {
+        dropped_.push_back(entry.family);
         if (auto dropped = database_.drop_family(entry.family); !dropped) return dropped;
     }
     return {};

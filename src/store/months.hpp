@@ -56,9 +56,13 @@ private:
     std::atomic<Month> oldest_live_ = 0;
     std::atomic<std::uint64_t> generation_ = 1;
 
+    /// Dropped, but perhaps still in somebody's list. Closing the last handle deletes the files,
+    /// which takes its time: drop_past() does it, not a shard.
+    std::vector<Family> dropped_;
+
     mutable std::mutex list_mutex_;  ///< guards list_
     std::shared_ptr<const MonthList> list_;
-    std::mutex change_mutex_;  ///< one change at a time; RocksDB rewrites its manifest in it
+    std::mutex change_mutex_;  ///< one change at a time, which may take milliseconds
 };
 
 }  // namespace beckon::store

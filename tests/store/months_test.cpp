@@ -145,8 +145,8 @@ TEST_CASE("months come and go while other threads fold, read and commit", "[stor
             // Some expire in the month before, which may be gone any moment.
             const int expires_in = month + static_cast<int>(offset % 3) - 1;
             const auto appended = time_of(std::max(expires_in, 0)) - hours{1};
-            const auto event =
-                accepted(uaid, std::to_string(partition) + "/" + std::to_string(offset));
+            const std::string name = std::to_string(partition) + "/" + std::to_string(offset);
+            const auto event = accepted(uaid, name);
             part->put(offset, appended, event, nullptr);
             if (offset % 7 == 0) {
                 DrainCursor cursor{.until = offset + 1};
