@@ -59,10 +59,29 @@ std::string origin_of(const std::string& url) {
     return url.substr(0, url.find('/', host + 3));
 }
 
+std::string scheme_of(const EndpointConfig& config) {
+    return config.tls_certificate ? "https://" : "http://";
+}
+
+/// Without a public URL the machine itself is meant, also when all its addresses listen.
 std::string listening_origin(const EndpointConfig& config, std::uint16_t port) {
+    const bool any = config.host == "0.0.0.0" || config.host == "::";
     const bool v6 = config.host.find(':') != std::string::npos;
-    return (config.tls_certificate ? "https://" : "http://") +
-           (v6 ? "[" + config.host + "]" : config.host) + ":" + std::to_string(port);
+    const auto host = any ? "localhost" : v6 ? "[" + config.host + "]" : config.host;
+    return scheme_of(config) + host + ":" + std::to_string(port);
+}
+
+std::vector<std::string> audiences_of(const EndpointConfig& config, const std::string& origin,
+                                      std::uint16_t port) {
+    auto audiences = accepted_audiences(origin, config.extra_audiences);
+    if (!config.public_url.empty()) return audiences;
+    for (const char* host : {"localhost", "127.0.0.1", "[::1]"}) {  // names of one machine
+        for (auto& audience :
+             accepted_audiences(scheme_of(config) + host + ":" + std::to_string(port), {})) {
+            audiences.push_back(std::move(audience));
+        }
+    }
+    return audiences;
 }
 
 std::vector<Es256::Digest> tracked_keys(const std::vector<std::string>& texts) {
@@ -171,7 +190,7 @@ Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
 ServiceConfig Endpoint::Impl::service_config() const {
     ServiceConfig service;
     service.origin = origin;
-    service.audiences = accepted_audiences(origin, config.extra_audiences);
+    service.audiences = audiences_of(config, origin, listeners.port);
     service.node = config.node;
     service.partitions = config.partitions;
     service.message.ttl_max_s = config.ttl_max_s;

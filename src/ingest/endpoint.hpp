@@ -21,7 +21,9 @@ namespace beckon::ingest {
 struct EndpointConfig {
     std::string host = "127.0.0.1";
     std::uint16_t port = 8082;  ///< 0: any free one
-    std::string public_url;     ///< origin; empty: scheme://host:port as listened on
+    /// Origin, as senders see it. Empty: scheme://host:port as listened on (`localhost` where all
+    /// addresses listen), and the machine's other local names are good audiences too.
+    std::string public_url;
     std::vector<std::string> extra_audiences;
     core::NodeId node;
     int threads = 0;                                       ///< 0: one per core
@@ -72,7 +74,7 @@ public:
     ~Endpoint();
 
     std::uint16_t port() const;
-    /// `public_url`, or scheme://host:port as listened on; without a trailing slash.
+    /// `public_url`'s origin, or what stands for it; what endpoint URLs begin with.
     const std::string& origin() const;
     /// Reads certificate and key files again (SIGHUP); a pair that does not fit changes nothing.
     void reload_tls();

@@ -1,3 +1,5 @@
+#include "client/p256_key.hpp"
+#include "core/base64url.hpp"
 #include "endpoint_world.hpp"
 
 #include <array>
@@ -381,4 +383,35 @@ TEST_CASE("a port that is taken is named", "[endpoint]") {
     CHECK_THROWS_WITH((ingest::Endpoint{config, world.log_, world.keys_, world.clock_,
                                         world.metrics_, world.health_}),
                       Catch::Contains("cannot listen on no such host:"));
+}
+
+TEST_CASE("without a public URL every local name of the machine is a good audience", "[endpoint]") {
+    ingest::EndpointConfig config;
+    config.host = "0.0.0.0";
+    EndpointWorld world{config};
+    const auto path = world.subscribed();
+    make_known(world, path);
+    const auto port = std::to_string(world.endpoint_->port());
+    CHECK(world.endpoint_->origin() == "http://localhost:" + port);
+    const auto key = client::P256Key::generate();
+    const auto exp =
+        std::chrono::duration_cast<std::chrono::seconds>(world.clock_.wall().time_since_epoch())
+            .count() +
+        3600;
+    const auto status_for = [&](const std::string& aud) {
+        const auto text =
+            core::base64url(R"({"alg":"ES256"})") + "." +
+            core::base64url(R"({"aud":")" + aud + R"(","exp":)" + std::to_string(exp) + "}");
+        auto socket = world.connect();
+        socket.send(EndpointWorld::post(path, "",
+                                        "Authorization: vapid t=" + text + "." +
+                                            core::base64url(key.sign(text)) +
+                                            ",k=" + core::base64url(key.public_point()) + "\r\n"));
+        return socket.read_reply().status;
+    };
+    CHECK(status_for("http://localhost:" + port) == 201);
+    CHECK(status_for("http://127.0.0.1:" + port) == 201);
+    CHECK(status_for("http://[::1]") == 201);
+    CHECK(status_for("https://localhost:" + port) == 401);
+    CHECK(status_for("http://localhost:1") == 401);
 }

@@ -118,8 +118,10 @@ LoadResult run_load(const LoadOptions& options) {
     if (::pipe(pipe.data()) != 0) std::abort();
     const pid_t child = ::fork();
     if (child == 0) {
+        ::dup2(pipe[1], 3);
+        ::close_range(4, ~0U, 0);  // the server's sockets must end when it closes them
         const auto result = load(options);
-        if (::write(pipe[1], &result, sizeof result) != sizeof result) std::_Exit(1);
+        if (::write(3, &result, sizeof result) != sizeof result) std::_Exit(1);
         std::_Exit(0);
     }
     ::close(pipe[1]);
