@@ -32,6 +32,9 @@ namespace beckon::edge {
 
 /// After something outside failed (log, disk).
 inline constexpr core::Duration kRetryAfter = std::chrono::milliseconds{500};
+/// After the store could not commit: at first, and at most.
+inline constexpr core::Duration kCommitRetryFirst = std::chrono::milliseconds{10};
+inline constexpr core::Duration kCommitRetryMax = std::chrono::milliseconds{640};
 /// After a lease was lost, at least; as much again at random.
 inline constexpr core::Duration kReclaimAfter = std::chrono::seconds{1};
 inline constexpr core::Duration kTick = std::chrono::seconds{1};
@@ -113,6 +116,8 @@ struct Home::Impl : std::enable_shared_from_this<Impl> {
     // --- turns
     bool turn_posted = false;
     bool commit_failed = false;
+    bool commit_given_notice = false;  ///< that it lasts
+    core::Duration commit_retry = kCommitRetryFirst;
     std::vector<ToFront> outbox;  ///< leaves after the commit
 
     // --- sessions

@@ -66,20 +66,26 @@ bool Home::Impl::commit() {
     const auto committed = store->commit();
     if (committed) {
         commit_failed = false;
+        commit_retry = kCommitRetryFirst;
         return true;
     }
-    if (!commit_failed) {
-        core::log_error("edge", "store_not_committed",
-                        {{"partition", options.partition},
-                         {"fault", core::to_string(committed.error().fault)},
-                         {"why", committed.error().message}});
+    // Mostly the disk is behind for some milliseconds; it is a person's matter if that lasts.
+    const bool lasts = commit_retry >= kCommitRetryMax && !commit_given_notice;
+    if (!commit_failed || lasts) {
+        commit_given_notice = lasts;
+        core::log_line(lasts ? core::LogLevel::error : core::LogLevel::warn, "edge",
+                       "store_not_committed",
+                       {{"partition", options.partition},
+                        {"fault", core::to_string(committed.error().fault)},
+                        {"why", committed.error().message}});
     }
     if (committed.error().fault == Fault::corrupt && store->clear()) {
         restart("the store is corrupt");
         return false;
     }
     commit_failed = true;  // takes no more until there is room again
-    later(kRetryAfter, &Impl::schedule_turn);
+    later(commit_retry, &Impl::schedule_turn);
+    commit_retry = std::min<core::Duration>(commit_retry * 2, kCommitRetryMax);
     return false;
 }
 

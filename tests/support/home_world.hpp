@@ -40,6 +40,7 @@ public:
         core::Duration append_delay_max{};
         core::Duration read_delay_max{};
         std::size_t delivery_window = 10;
+        std::size_t write_buffer_bytes = 1U << 20;
     };
 
     HomeWorld() : HomeWorld(Options{}) {}
@@ -246,7 +247,7 @@ private:
         auto opened = store::open_edge_store({.directory = dir_ / "edge",
                                               .log_id = log_id,
                                               .cache_bytes = 1U << 20,
-                                              .write_buffer_bytes = 1U << 20,
+                                              .write_buffer_bytes = options_.write_buffer_bytes,
                                               .memory = nullptr,
                                               .rotation = store::Rotation::monthly});
         if (!opened) throw std::runtime_error(opened.error().message);
