@@ -63,7 +63,7 @@ public:
                 {Fault::too_large, "the record has " + std::to_string(size_of(record)) +
                                        " bytes, allowed are " + std::to_string(kRecordBytesMax)});
         }
-        auto unconfirmed = std::make_unique<Unconfirmed>(desk_, std::move(done));
+        auto unconfirmed = std::make_unique<Unconfirmed>(Unconfirmed{desk_, std::move(done)});
         const auto sent = producer_.send(where, record, unconfirmed.get());
         if (!sent) return refuse(std::move(unconfirmed->done), sent.error());
         static_cast<void>(unconfirmed.release());
