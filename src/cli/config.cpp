@@ -98,6 +98,11 @@ void check_together(const Config& config, std::vector<ConfigFault>& faults) {
     };
     pair("endpoint", config.endpoint.tls_certificate, config.endpoint.tls_key,
          config.endpoint_self_signed);
+    if (config.endpoint.drain >= config.stop_timeout || config.edge.drain >= config.stop_timeout) {
+        faults.push_back({"stop_timeout",
+                          "must be longer than endpoint.drain and edge.drain, or "
+                          "the process ends in the middle of them"});
+    }
     pair("edge", config.edge.tls_certificate, config.edge.tls_key, config.edge_self_signed);
 }
 
@@ -168,6 +173,8 @@ std::vector<Setting> settings_of(Config& c) {
         number_setting("endpoint.threads", c.endpoint.threads, {0, 1024}, "0: one per core."),
         bytes_setting("endpoint.max_data_bytes", c.endpoint.data_bytes_max, 4096,
                       "Longest body; longer ones get 413 (RFC 8030: at least 4096)."),
+        bytes_setting("endpoint.header_bytes_max", c.endpoint.header_bytes_max, 4096,
+                      "Longest request line and headers together; longer ones get 431."),
         number_setting("endpoint.max_notification_ttl", c.endpoint.ttl_max_s, {60, 2'592'000},
                        "Longest TTL in seconds; longer ones are lowered to it."),
         duration_setting("endpoint.request_deadline", c.endpoint.request_deadline,
@@ -192,6 +199,16 @@ std::vector<Setting> settings_of(Config& c) {
                       "Bodies waiting for the log; more get 503."),
         list_setting("endpoint.trusted_proxies", c.endpoint.trusted_proxies,
                      "Addresses whose Forwarded and X-Forwarded-For headers are believed."),
+        list_setting("endpoint.fcm_app_ids", c.endpoint.fcm_app_ids,
+                     "App ids that registrations of type fcm may name."),
+        list_setting("endpoint.apns_channels", c.endpoint.apns_channels,
+                     "Release channels that registrations of type apns may name."),
+        list_setting("endpoint.tracking_keys", c.endpoint.tracking_keys,
+                     "VAPID public keys (`beckon keys convert`) whose messages are tracked."),
+        bool_setting("endpoint.log_requests", c.endpoint.log_requests,
+                     "One line per request at info instead of debug; never a token or a body."),
+        duration_setting("endpoint.drain", c.endpoint.drain, milliseconds{0}, milliseconds{600'000},
+                         "At a stop, running requests have this long."),
         // --- the edge
         text_setting("edge.host", c.edge.host, "Address that the WebSocket port listens on.",
                      "an IP address"),

@@ -1,9 +1,9 @@
 #include "cli/keys_tool.hpp"
 
+#include "cli/installation.hpp"
 #include "cli/process.hpp"
 #include "core/base64url.hpp"
 #include "core/key_ring.hpp"
-#include "log/control.hpp"
 
 #include <fstream>
 #include <iostream>
@@ -29,41 +29,17 @@ using KeyHandle = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY, EVP_PKEY_free>>;
 using ContextHandle = std::unique_ptr<EVP_PKEY_CTX, Deleter<EVP_PKEY_CTX, EVP_PKEY_CTX_free>>;
 using BioHandle = std::unique_ptr<BIO, Deleter<BIO, BIO_free_all>>;
 
-constexpr std::chrono::milliseconds kControlTimeout{10'000};
-
 core::KeyRing load(const Config& config) {
     auto ring = core::KeyRing::load(config.key_ring_file());
     if (!ring) throw StartupError(ring.error().message);
     return std::move(*ring);
 }
 
-/// The installation's log, wherever it is, and the lock that a local one needs.
-struct InstallationLog {
-    explicit InstallationLog(Config& config) {
-        if (!config.kafka.bootstrap_servers.empty()) {
-            config.kafka.client_id = core::NodeId::random().text;
-            log = log::open_kafka_log(config.kafka);
-            return;
-        }
-        directory = std::make_unique<DataDirectory>(config.data);
-        config.embedded.directory = config.data / "log";
-        config.embedded.clock = &clock;
-        config.embedded.partitions = config.layout.partitions;
-        log = log::open_embedded_log(config.embedded);
-    }
-    core::SystemClock clock;
-    std::unique_ptr<DataDirectory> directory;
-    std::unique_ptr<log::EventLog> log;
-};
-
 int publish_fingerprint(Config& config, const core::KeyRing& ring) {
-    InstallationLog installation{config};
-    const auto control = log::read_control(*installation.log, kControlTimeout);
-    if (!control) throw StartupError("cannot read control: " + control.error().message);
-    auto changed = *control;
+    Installation installation{config};
+    auto changed = installation.control();
     changed.keyring_fingerprint = ring.fingerprint();
-    const auto written = log::write_control(*installation.log, changed, *control, kControlTimeout);
-    if (!written) throw StartupError("cannot write control: " + written.error().message);
+    installation.write(changed);
     std::cout << "published the fingerprint " << ring.fingerprint() << "\n";
     return 0;
 }
@@ -155,6 +131,29 @@ int keys_rotate(Config config) {
     std::cout << "key " << int{rotated->newest().id}
               << " encrypts from the next start on; copy the file to every node\n";
     return publish_fingerprint(config, *rotated);
+}
+
+int keys_import(const Config& config, const KeyLists& lists) {
+    if (lists.crypto_keys.empty() && lists.auth_keys.empty()) {
+        throw StartupError("give --crypto-keys, --auth-keys or both, each as [key1,key2]");
+    }
+    const auto parsed = [](const char* option, const std::string& text, auto parse) {
+        if (text.empty()) return std::vector<std::string>{};
+        auto keys = parse(text);
+        if (!keys) throw StartupError(std::string{option} + ": " + keys.error().message);
+        return std::move(*keys);
+    };
+    const auto ring =
+        load(config).imported(parsed("--crypto-keys", lists.crypto_keys, core::parse_crypto_keys),
+                              parsed("--auth-keys", lists.auth_keys, core::parse_key_list));
+    if (const auto saved = ring.save(config.key_ring_file()); !saved) {
+        throw StartupError(saved.error().message);
+    }
+    std::cout << "the ring has " << ring.crypto_keys().size() << " Fernet keys (crypto_keys) and "
+              << ring.auth_keys().size() << " auth keys now, fingerprint " << ring.fingerprint()
+              << "\nif the log exists already, tell it with `beckon keys publish`; "
+                 "copy the file to every node\n";
+    return 0;
 }
 
 int keys_publish(Config config) {

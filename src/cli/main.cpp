@@ -2,6 +2,7 @@
 #include "cli/keys_tool.hpp"
 #include "cli/process.hpp"
 #include "cli/roles.hpp"
+#include "cli/subscriptions_tool.hpp"
 #include "cli/tool_commands.hpp"
 #include "cli/topics_command.hpp"
 #include "core/logger.hpp"
@@ -210,10 +211,29 @@ int run(int argc, char** argv) {
     tool(keys, "publish",
          "Write this ring's fingerprint to the log, so that roles with it may start",
          [](Config config, const Sources&) { return keys_publish(std::move(config)); });
+    KeyLists lists;
+    auto* import = tool(
+        keys, "import", "Add the keys of an installation that moves here, before the ring's own",
+        [&](const Config& config, const Sources&) { return keys_import(config, lists); });
+    import->add_option("--crypto-keys", lists.crypto_keys, "Fernet keys, as [key1,key2]")
+        ->envname("AUTOEND__CRYPTO_KEYS");
+    import->add_option("--auth-keys", lists.auth_keys, "Of registration secrets, as [key1,key2]")
+        ->envname("AUTOEND__AUTH_KEYS");
     std::string key_input;
     auto& convert = *keys.add_subcommand("convert", "PEM file to raw base64url point, and back");
     convert.add_option("KEY", key_input, "A PEM file, or a raw point in base64url")->required();
     convert.callback([&] { chosen = [&] { return keys_convert(key_input); }; });
+
+    auto& subscriptions =
+        *app.add_subcommand("subscriptions", "Clients and channels, as the log has them");
+    subscriptions.require_subcommand(1);
+    std::string clients_file;
+    tool(subscriptions, "import", "Add the clients of an installation that moves here",
+         [&](Config config, const Sources&) {
+             return subscriptions_import(std::move(config), clients_file);
+         })
+        ->add_option("FILE", clients_file, "JSON lines, one client each; - for standard input")
+        ->required();
 
     auto& config_command = *app.add_subcommand("config", "What is configured");
     config_command.require_subcommand(1);

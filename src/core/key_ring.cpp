@@ -356,6 +356,19 @@ Result<KeyRing> KeyRing::rotated() const {
     return KeyRing{std::move(keys), crypto_keys_, auth_keys_};
 }
 
+KeyRing KeyRing::imported(std::vector<std::string> crypto_keys,
+                          std::vector<std::string> auth_keys) const {
+    const auto append_missing = [](std::vector<std::string>& list,
+                                   const std::vector<std::string>& others) {
+        for (const auto& key : others) {
+            if (std::find(list.begin(), list.end(), key) == list.end()) list.push_back(key);
+        }
+    };
+    append_missing(crypto_keys, crypto_keys_);
+    append_missing(auth_keys, auth_keys_);
+    return KeyRing{keys_, std::move(crypto_keys), std::move(auth_keys)};
+}
+
 const KeyRing::Key* KeyRing::find(std::uint8_t id) const {
     const auto at =
         std::find_if(keys_.begin(), keys_.end(), [id](const Key& key) { return key.id == id; });

@@ -39,6 +39,10 @@ public:
     /// Adds a key with the next id, which encrypts from now on; the others go on being read.
     /// Error: full (32 keys).
     Result<KeyRing> rotated() const;
+    /// With the keys of an installation that moves here in front; what was there stays behind them.
+    /// The lists are as parse_crypto_keys() and parse_key_list() give them.
+    KeyRing imported(std::vector<std::string> crypto_keys,
+                     std::vector<std::string> auth_keys) const;
 
     const std::vector<Key>& keys() const { return keys_; }
     const Key& newest() const { return keys_.back(); }

@@ -1,12 +1,9 @@
 #include "log/control.hpp"
 
 #include "core/clock.hpp"
-#include "core/executor.hpp"
+#include "log/blocking_executor.hpp"
 
-#include <condition_variable>
-#include <deque>
 #include <map>
-#include <mutex>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -23,40 +20,6 @@ namespace {
 const TopicPartition kControl{Topic::kControl, 0};
 constexpr std::size_t kBatch = 100;
 constexpr const char* kHash = "murmur2";
-
-/// Runs what is posted on the calling thread while that waits.
-class BlockingExecutor final : public core::Executor {
-public:
-    void post(Task task) override { post_after({}, std::move(task)); }
-    void post_after(core::Duration delay, Task task) override {
-        const std::scoped_lock lock{mutex_};
-        tasks_.emplace(clock_.mono() + delay, std::move(task));
-        wake_.notify_one();
-    }
-    /// Runs tasks until `done()`; false when the time is over.
-    bool wait_until(const std::function<bool()>& done, core::MonoTime until) {
-        while (!done()) {
-            std::unique_lock lock{mutex_};
-            const auto now = clock_.mono();
-            if (!tasks_.empty() && tasks_.begin()->first <= now) {
-                auto task = tasks_.extract(tasks_.begin());
-                lock.unlock();
-                task.mapped()();
-                continue;
-            }
-            if (now >= until) return false;
-            const auto next = tasks_.empty() ? until : std::min(until, tasks_.begin()->first);
-            wake_.wait_for(lock, next - now);
-        }
-        return true;
-    }
-
-private:
-    core::SystemClock clock_;
-    std::mutex mutex_;
-    std::condition_variable wake_;
-    std::multimap<core::MonoTime, Task> tasks_;  ///< under mutex_
-};
 
 /// The newest value of each key; what has none is gone.
 using Entries = std::map<std::string, std::string>;

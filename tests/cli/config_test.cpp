@@ -57,6 +57,8 @@ TEST_CASE("a value that is not allowed says what is", "[config]") {
           "65535)");
     CHECK_THAT(fault_of({{"embedded.sync", "sometimes", "x"}}),
                Catch::Contains("not one of always | interval | never"));
+    CHECK_THAT(fault_of({{"endpoint.drain", "5s", "x"}, {"stop_timeout", "5s", "x"}}),
+               Catch::Contains("stop_timeout: must be longer than endpoint.drain"));
     CHECK_THAT(fault_of({{"endpoint.url", "push.example.org/path", "x"}}),
                Catch::Contains("not an origin"));
     CHECK_THAT(fault_of({{"tiers", "5s,1s", "x"}}), Catch::Contains("rising"));
