@@ -62,9 +62,15 @@ class Child {
 }
 
 export class Cluster {
-    /** @param {'embedded'|'kafka'} log */
-    constructor(log) {
+    /**
+     * @param {'embedded'|'kafka'} log
+     * @param {{plain?: boolean, endpoint?: string[]}} [options] `plain`: the endpoint speaks HTTP;
+     *     `endpoint`: further options of the process that holds it
+     */
+    constructor(log, { plain = false, endpoint = [] } = {}) {
         this.log = log;
+        this.plain = plain;
+        this.endpointOptions = plain ? endpoint : ['--endpoint-self-signed', 'true', ...endpoint];
         this.directory = mkdtempSync(join(tmpdir(), 'beckon-e2e-'));
         this.children = new Map();
     }
@@ -78,7 +84,7 @@ export class Cluster {
             opsEdge: await freePort(),
             kafka: await freePort(),
         };
-        this.endpoint = `https://localhost:${this.ports.endpoint}`;
+        this.endpoint = this.plain ? `http://127.0.0.1:${this.ports.endpoint}` : `https://localhost:${this.ports.endpoint}`;
         this.websocket = `ws://127.0.0.1:${this.ports.edge}/`;
         if (this.log !== 'kafka') return;
         await this.startKafka();
@@ -103,6 +109,24 @@ export class Cluster {
         );
     }
 
+    /** Kills the broker; startKafka() goes on with its data. */
+    async killKafka() {
+        const kafka = this.children.get('kafka');
+        if (!kafka) return;
+        this.children.delete('kafka');
+        try {
+            process.kill(-kafka.process.pid, 'SIGKILL'); // the broker is a child of the script
+        } catch {
+            return; // already gone
+        }
+        await kafka.exited;
+    }
+
+    /** Where the self-made certificate of the process that holds the endpoint stands. */
+    certificate() {
+        return join(this.directory, this.log === 'kafka' ? 'endpoint' : 'standalone', 'tls', 'certificate.pem');
+    }
+
     /** Runs a tool to its end; throws with its output if it fails. */
     async tool(args) {
         const child = new Child(args.join(' '), BECKON, args);
@@ -123,11 +147,11 @@ export class Cluster {
     }
 
     async start(only) {
-        const endpoint = ['--endpoint-self-signed', 'true'];
+        const endpoint = this.endpointOptions;
         const edge = ['--edge-port', String(this.ports.edge)];
         if (this.log === 'embedded') {
             this.spawn('standalone', [
-                ...this.common('standalone', this.ports.ops), ...endpoint, ...edge, '--partitions', '4',
+                ...this.common('standalone', this.ports.ops), '--partitions', '4', ...edge, ...endpoint,
             ]);
             await this.ready('standalone', this.ports.ops);
             return;
@@ -156,6 +180,13 @@ export class Cluster {
         if (ended) throw new Error(`${role} ended at once (${JSON.stringify(ended)}):\n${child.output}`);
     }
 
+    /** The sum of a metric over its series whose labels contain `labels`. */
+    async metric(name, labels = '', port = this.ports.ops) {
+        const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+        const series = text.split('\n').filter((line) => line.startsWith(name) && ' {'.includes(line[name.length]) && line.includes(labels));
+        return series.reduce((sum, line) => sum + Number(line.split(' ').pop()), 0);
+    }
+
     roles() {
         return [...this.children.keys()].filter((name) => name !== 'kafka');
     }
@@ -172,14 +203,7 @@ export class Cluster {
 
     async destroy() {
         for (const role of this.roles()) await this.children.get(role).kill();
-        const kafka = this.children.get('kafka');
-        if (kafka) {
-            try {
-                process.kill(-kafka.process.pid, 'SIGKILL'); // the broker is a child of the script
-            } catch {
-                // already gone
-            }
-        }
+        await this.killKafka();
         rmSync(this.directory, { recursive: true, force: true });
     }
 

@@ -61,13 +61,20 @@ export class UserAgent {
         }
     }
 
-    async register(channelID = randomUUID()) {
+    /** @param key the VAPID public key that the subscription shall be bound to */
+    async register(channelID = randomUUID(), key = undefined) {
         const reply = new Promise((resolve) => this.waiting.set(`register ${channelID}`, resolve));
-        this.say({ messageType: 'register', channelID });
+        this.say({ messageType: 'register', channelID, key });
         const { status, pushEndpoint } = await reply;
         if (status !== 200) throw new Error(`register answered ${status}`);
         this.endpoint = pushEndpoint;
         return pushEndpoint;
+    }
+
+    /** Is gone at once. */
+    end() {
+        this.wanted = false;
+        this.socket?.terminate();
     }
 
     async close() {

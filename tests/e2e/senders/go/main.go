@@ -17,10 +17,11 @@ type call struct {
 		PrivateKey string `json:"privateKey"`
 		Subject    string `json:"subject"`
 	} `json:"vapid"`
-	Payload *string `json:"payload"`
-	TTL     int     `json:"ttl"`
-	Topic   string  `json:"topic"`
-	Urgency string  `json:"urgency"`
+	Payload    *string `json:"payload"`
+	TTL        int     `json:"ttl"`
+	Topic      string  `json:"topic"`
+	Urgency    string  `json:"urgency"`
+	RecordSize uint32  `json:"recordSize"` // 0: the library's own, 4096
 }
 
 type result struct {
@@ -47,6 +48,7 @@ func main() {
 		TTL:             c.TTL,
 		Topic:           c.Topic,
 		Urgency:         webpush.Urgency(c.Urgency),
+		RecordSize:      c.RecordSize,
 	})
 	if err != nil {
 		text := err.Error()
