@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # bench.sh BINARY [OPTION ...]
 #
-# Measures Beckon on this machine, on each log in turn: fresh servers, then `beckon bench` with its
-# profiles idle, latency, saturation and drain. Prints tables and stores build/bench/<log>.json.
+# Measures Beckon on this machine. First the endpoint alone over the memory log, next to a bare Beast
+# server (`ingest_bench`, beside BINARY); then all of it on each log in turn: fresh servers, and
+# `beckon bench` with its profiles idle, latency, saturation and drain. Prints tables and stores
+# build/bench/<name>.json.
 #
-#   --logs LIST       comma-separated: embedded (sync = always), embedded-interval,
-#                     embedded-never, kafka; default embedded,embedded-never,kafka
+#   --only LIST       comma-separated: endpoint, embedded (sync = always), embedded-interval,
+#                     embedded-never, kafka; default endpoint,embedded,embedded-never,kafka
+#   --soak            only the endpoint, with ten million requests: its heap must not grow
 #   --quick           a tenth of the time and of the connections: shows that it works, measures
 #                     nothing that one could quote
 #   --keep            leave the servers' data and logs in build/bench/run
@@ -26,14 +29,17 @@ shift
 # 10 s of warming up: a broker's first 8,000 messages are slow until the JVM has compiled.
 declare -A defaults=([--connections]=1000 [--rate]=1000 [--duration]=20 [--warm-up]=10 [--body]=300
     [--idle-connections]=10000 [--drain-messages]=1000)
-logs=embedded,embedded-never,kafka
+only=endpoint,embedded,embedded-never,kafka
 keep=no
+endpoint_options=()
 options=()
 while (($#)); do
     case "$1" in
-        --logs) (($# >= 2)) || die "--logs needs a list"; logs="$2"; shift ;;
+        --only) (($# >= 2)) || die "--only needs a list"; only="$2"; shift ;;
+        --soak) only=endpoint; endpoint_options=(--soak 10000000) ;;
         --quick) defaults+=([--connections]=200 [--duration]=2 [--warm-up]=1
-            [--idle-connections]=1000 [--drain-messages]=200) ;;
+            [--idle-connections]=1000 [--drain-messages]=200)
+            endpoint_options=(--duration 1) ;;
         --keep) keep=yes ;;
         *) options+=("$1") ;;
     esac
@@ -114,6 +120,10 @@ measure() {
         "$@" "${options[@]}"
 }
 
+bench_endpoint() {
+    "$(dirname "$BINARY")/tests/ingest/ingest_bench" --json-file "$OUT/endpoint.json" "${endpoint_options[@]}"
+}
+
 bench_embedded() {
     local log="$1" sync="$2" base
     base="$(free_ports)"
@@ -150,14 +160,15 @@ bench_kafka() {
 }
 
 failed=()
-for log in ${logs//,/ }; do
-    say "measuring on $log"
+for log in ${only//,/ }; do
+    say "measuring $log"
     case "$log" in
+        endpoint) bench_endpoint || failed+=("$log") ;;
         embedded) bench_embedded embedded always || failed+=("$log") ;;
         embedded-interval) bench_embedded embedded-interval interval || failed+=("$log") ;;
         embedded-never) bench_embedded embedded-never never || failed+=("$log") ;;
         kafka) bench_kafka || failed+=("$log") ;;
-        *) die "'$log' is not a log: embedded, embedded-interval, embedded-never, kafka" ;;
+        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka" ;;
     esac
     stop_all
 done

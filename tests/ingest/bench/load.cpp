@@ -19,6 +19,8 @@ namespace beckon::bench {
 
 namespace {
 
+constexpr std::size_t kLatenciesMax = 1U << 20;
+
 using SteadyClock = std::chrono::steady_clock;
 
 double cpu_seconds() {
@@ -52,8 +54,9 @@ struct Client {
 
 LoadResult load(const LoadOptions& options) {
     LoadResult result;
+    // In memory of fixed size: a soak has more answers than one would keep.
     std::vector<double> latencies;
-    latencies.reserve(1U << 20);
+    latencies.reserve(kLatenciesMax);
     std::size_t next = 0;
     const auto send_next = [&](Client& client) {
         const auto& request = options.requests[next++ % options.requests.size()];
@@ -89,11 +92,13 @@ LoadResult load(const LoadOptions& options) {
                                          static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
             const bool good = reply.starts_with("HTTP/1.1 201") && reply.ends_with("\r\n\r\n");
             ++(good ? result.answered : result.refused);
-            if (good) {
+            if (good && latencies.size() < kLatenciesMax) {
                 latencies.push_back(
                     std::chrono::duration<double, std::micro>(now - client.sent).count());
             }
-            if (now >= until || got <= 0) {
+            const bool over =
+                options.answers > 0 ? result.answered >= options.answers : now >= until;
+            if (over || got <= 0) {
                 ::close(client.fd);
                 --open;
             } else {

@@ -11,6 +11,7 @@ struct LoadOptions {
     std::uint16_t port = 0;
     int connections = 64;
     std::chrono::milliseconds duration{3000};
+    std::uint64_t answers = 0;  ///< if not 0: until so many have come, however long that takes
     /// Whole requests, sent in turn; each must be answered with status 201.
     std::vector<std::string> requests;
 };
