@@ -3,6 +3,7 @@
 #include "cli/installation.hpp"
 #include "cli/process.hpp"
 #include "core/base64url.hpp"
+#include "core/handle.hpp"
 #include "core/key_ring.hpp"
 
 #include <fstream>
@@ -21,13 +22,9 @@ namespace beckon::cli {
 
 namespace {
 
-template <class T, auto Free>
-struct Deleter {
-    void operator()(T* p) const noexcept { Free(p); }
-};
-using KeyHandle = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY, EVP_PKEY_free>>;
-using ContextHandle = std::unique_ptr<EVP_PKEY_CTX, Deleter<EVP_PKEY_CTX, EVP_PKEY_CTX_free>>;
-using BioHandle = std::unique_ptr<BIO, Deleter<BIO, BIO_free_all>>;
+using KeyHandle = core::Handle<EVP_PKEY, EVP_PKEY_free>;
+using ContextHandle = core::Handle<EVP_PKEY_CTX, EVP_PKEY_CTX_free>;
+using BioHandle = core::Handle<BIO, BIO_free_all>;
 
 core::KeyRing load(const Config& config) {
     auto ring = core::KeyRing::load(config.key_ring_file());

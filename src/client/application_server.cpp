@@ -1,6 +1,7 @@
 #include "client/application_server.hpp"
 
 #include "client/url.hpp"
+#include "core/handle.hpp"
 
 #include <algorithm>
 
@@ -105,8 +106,7 @@ std::string meaning(const PushReply& reply) {
 }  // namespace
 
 struct ApplicationServer::Impl {
-    explicit Impl(ApplicationServerOptions o)
-        : options(std::move(o)), handle(curl_easy_init(), curl_easy_cleanup) {}
+    explicit Impl(ApplicationServerOptions o) : options(std::move(o)), handle(curl_easy_init()) {}
 
     Result<PushReply> perform(const std::string& url, const HeaderList& headers);
 
@@ -115,7 +115,7 @@ struct ApplicationServer::Impl {
         std::chrono::system_clock::time_point renew;
     };
     const ApplicationServerOptions options;
-    std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle;
+    core::Handle<CURL, curl_easy_cleanup> handle;
     std::map<std::string, Token> tokens;  ///< by origin: signed once, used until half of its life
 
     const VapidHeaders& vapid_for(const std::string& origin) {

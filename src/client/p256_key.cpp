@@ -1,9 +1,9 @@
 #include "client/p256_key.hpp"
 
 #include "core/assert.hpp"
+#include "core/handle.hpp"
 
 #include <array>
-#include <memory>
 
 #include <openssl/bio.h>
 #include <openssl/bn.h>
@@ -22,26 +22,16 @@ namespace {
 /// Our own input to OpenSSL is right by construction; if not, nothing may go on.
 void must(bool ok) { BECKON_ASSERT(ok, "OpenSSL refused what it must take"); }
 
-template <auto Destroy>
-struct Deleter {
-    template <class T>
-    void operator()(T* p) const noexcept {
-        Destroy(p);
-    }
-};
-template <class T, auto Destroy>
-using Owned = std::unique_ptr<T, Deleter<Destroy>>;
-
-using Key = Owned<EVP_PKEY, EVP_PKEY_free>;
-using KeyContext = Owned<EVP_PKEY_CTX, EVP_PKEY_CTX_free>;
-using DigestContext = Owned<EVP_MD_CTX, EVP_MD_CTX_free>;
-using Number = Owned<BIGNUM, BN_clear_free>;
-using Group = Owned<EC_GROUP, EC_GROUP_free>;
-using Point = Owned<EC_POINT, EC_POINT_free>;
-using ParamBuilder = Owned<OSSL_PARAM_BLD, OSSL_PARAM_BLD_free>;
-using Params = Owned<OSSL_PARAM, OSSL_PARAM_free>;
-using Signature = Owned<ECDSA_SIG, ECDSA_SIG_free>;
-using Bio = Owned<BIO, BIO_free_all>;
+using Key = core::Handle<EVP_PKEY, EVP_PKEY_free>;
+using KeyContext = core::Handle<EVP_PKEY_CTX, EVP_PKEY_CTX_free>;
+using DigestContext = core::Handle<EVP_MD_CTX, EVP_MD_CTX_free>;
+using Number = core::Handle<BIGNUM, BN_clear_free>;
+using Group = core::Handle<EC_GROUP, EC_GROUP_free>;
+using Point = core::Handle<EC_POINT, EC_POINT_free>;
+using ParamBuilder = core::Handle<OSSL_PARAM_BLD, OSSL_PARAM_BLD_free>;
+using Params = core::Handle<OSSL_PARAM, OSSL_PARAM_free>;
+using Signature = core::Handle<ECDSA_SIG, ECDSA_SIG_free>;
+using Bio = core::Handle<BIO, BIO_free_all>;
 
 const unsigned char* bytes_of(std::string_view text) {
     return reinterpret_cast<const unsigned char*>(text.data());

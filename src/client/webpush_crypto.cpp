@@ -2,6 +2,7 @@
 
 #include "core/assert.hpp"
 #include "core/base64url.hpp"
+#include "core/handle.hpp"
 
 #include <array>
 #include <memory>
@@ -59,10 +60,8 @@ struct HkdfInput {
 };
 
 std::string hkdf(const HkdfInput& input, std::size_t size) {
-    const std::unique_ptr<EVP_KDF, decltype(&EVP_KDF_free)> kdf{
-        EVP_KDF_fetch(nullptr, "HKDF", nullptr), EVP_KDF_free};
-    const std::unique_ptr<EVP_KDF_CTX, decltype(&EVP_KDF_CTX_free)> context{
-        EVP_KDF_CTX_new(kdf.get()), EVP_KDF_CTX_free};
+    const core::Handle<EVP_KDF, EVP_KDF_free> kdf{EVP_KDF_fetch(nullptr, "HKDF", nullptr)};
+    const core::Handle<EVP_KDF_CTX, EVP_KDF_CTX_free> context{EVP_KDF_CTX_new(kdf.get())};
     const auto octets = [](const char* name, std::string_view value) {
         return OSSL_PARAM_construct_octet_string(name, const_cast<char*>(value.data()),
                                                  value.size());
@@ -132,11 +131,11 @@ ContentKeys derive(Encoding encoding, const Exchange& exchange) {
     return encoding == Encoding::aes128gcm ? derive_aes128gcm(exchange) : derive_aesgcm(exchange);
 }
 
-using CipherContext = std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)>;
+using CipherContext = core::Handle<EVP_CIPHER_CTX, EVP_CIPHER_CTX_free>;
 
 /// One record: the nonce is the first one, whose sequence number is 0.
 std::string seal(const ContentKeys& keys, std::string_view text) {
-    const CipherContext context{EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_free};
+    const CipherContext context{EVP_CIPHER_CTX_new()};
     std::string out(text.size() + kTagBytes, '\0');
     int length = 0;
     int tail = 0;
@@ -154,7 +153,7 @@ std::optional<std::string> open(const ContentKeys& keys, std::string_view sealed
     if (sealed.size() < kTagBytes) return std::nullopt;
     const std::string_view text = sealed.substr(0, sealed.size() - kTagBytes);
     std::string tag{sealed.substr(text.size())};
-    const CipherContext context{EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_free};
+    const CipherContext context{EVP_CIPHER_CTX_new()};
     std::string out(text.size() + 1, '\0');  // never empty: OpenSSL takes a null for "no output"
     int length = 0;
     int tail = 0;

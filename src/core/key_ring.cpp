@@ -3,6 +3,7 @@
 #include "core/assert.hpp"
 #include "core/base64url.hpp"
 #include "core/clock.hpp"
+#include "core/handle.hpp"
 #include "core/tokens.hpp"
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <cstring>
 #include <ctime>
 #include <iterator>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 
@@ -301,11 +301,6 @@ std::string print_ring(const KeyRing& ring) {
     return root.dump(2) + "\n";
 }
 
-struct KdfDeleter {
-    void operator()(EVP_KDF* p) const noexcept { EVP_KDF_free(p); }
-    void operator()(EVP_KDF_CTX* p) const noexcept { EVP_KDF_CTX_free(p); }
-};
-
 }  // namespace
 
 KeyRing::KeyRing(std::vector<Key> keys, std::vector<std::string> crypto_keys,
@@ -395,8 +390,8 @@ std::string KeyRing::fingerprint() const {
 }
 
 Secret32 KeyRing::derive(const Key& key, std::string_view purpose) {
-    const std::unique_ptr<EVP_KDF, KdfDeleter> kdf{EVP_KDF_fetch(nullptr, "HKDF", nullptr)};
-    const std::unique_ptr<EVP_KDF_CTX, KdfDeleter> context{EVP_KDF_CTX_new(kdf.get())};
+    const Handle<EVP_KDF, EVP_KDF_free> kdf{EVP_KDF_fetch(nullptr, "HKDF", nullptr)};
+    const Handle<EVP_KDF_CTX, EVP_KDF_CTX_free> context{EVP_KDF_CTX_new(kdf.get())};
     if (!context) throw std::runtime_error("this OpenSSL has no HKDF");
     std::string digest = "SHA256";
     auto secret = key.secret;

@@ -2,6 +2,7 @@
 
 #include "core/assert.hpp"
 #include "core/base64url.hpp"
+#include "core/handle.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -20,16 +21,12 @@ namespace {
 
 using ByteView = std::span<const std::uint8_t>;
 
-template <class T, auto Free>
-struct Deleter {
-    void operator()(T* p) const noexcept { Free(p); }
-};
-using Cipher = std::unique_ptr<EVP_CIPHER, Deleter<EVP_CIPHER, EVP_CIPHER_free>>;
-using CipherContext = std::unique_ptr<EVP_CIPHER_CTX, Deleter<EVP_CIPHER_CTX, EVP_CIPHER_CTX_free>>;
-using Mac = std::unique_ptr<EVP_MAC, Deleter<EVP_MAC, EVP_MAC_free>>;
-using MacContext = std::unique_ptr<EVP_MAC_CTX, Deleter<EVP_MAC_CTX, EVP_MAC_CTX_free>>;
-using Digest = std::unique_ptr<EVP_MD, Deleter<EVP_MD, EVP_MD_free>>;
-using DigestContext = std::unique_ptr<EVP_MD_CTX, Deleter<EVP_MD_CTX, EVP_MD_CTX_free>>;
+using Cipher = Handle<EVP_CIPHER, EVP_CIPHER_free>;
+using CipherContext = Handle<EVP_CIPHER_CTX, EVP_CIPHER_CTX_free>;
+using Mac = Handle<EVP_MAC, EVP_MAC_free>;
+using MacContext = Handle<EVP_MAC_CTX, EVP_MAC_CTX_free>;
+using Digest = Handle<EVP_MD, EVP_MD_free>;
+using DigestContext = Handle<EVP_MD_CTX, EVP_MD_CTX_free>;
 
 /// Start-up only: a library that lacks an algorithm, or no memory.
 void need(bool ok, const char* what) {

@@ -1,5 +1,6 @@
 #include "edge/acceptor.hpp"
 
+#include "core/handle.hpp"
 #include "core/logger.hpp"
 
 #include <cerrno>
@@ -45,7 +46,7 @@ Address resolve(const std::string& host, std::uint16_t port) {
     const int error = getaddrinfo(host.empty() ? nullptr : host.c_str(),
                                   std::to_string(port).c_str(), &hints, &found);
     if (error != 0) fail(host, port, gai_strerror(error));
-    const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner{found, &freeaddrinfo};
+    const core::Handle<addrinfo, freeaddrinfo> owner{found};
     Address address;
     std::memcpy(&address.storage, found->ai_addr, found->ai_addrlen);
     address.size = found->ai_addrlen;

@@ -1,6 +1,7 @@
 #include "edge/tls_files.hpp"
 
-#include <memory>
+#include "core/handle.hpp"
+
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -36,8 +37,7 @@ core::Result<void> apply(ssl_ctx_st* context, const TlsFiles& files) {
 }
 
 core::Result<void> check(const TlsFiles& files) {
-    const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> scratch{
-        SSL_CTX_new(TLS_server_method()), &SSL_CTX_free};
+    const core::Handle<SSL_CTX, SSL_CTX_free> scratch{SSL_CTX_new(TLS_server_method())};
     if (!scratch) return core::fail(core::Fault::unavailable, "no TLS context: " + why());
     return apply(scratch.get(), files);
 }

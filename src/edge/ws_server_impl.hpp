@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/handle.hpp"
 #include "edge/ws_connection.hpp"
 #include "edge/ws_server.hpp"
 
@@ -69,7 +70,7 @@ struct WsServer::Impl {
     Front* front = nullptr;
     std::unique_ptr<Acceptor> acceptor;
 
-    std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> client_ssl{nullptr, &SSL_CTX_free};
+    core::Handle<SSL_CTX, SSL_CTX_free> client_ssl;
     lws_context* context = nullptr;
     lws_vhost* vhost = nullptr;
     ssl_ctx_st* ssl = nullptr;

@@ -1,6 +1,7 @@
 #include "ingest/es256.hpp"
 
 #include "core/assert.hpp"
+#include "core/handle.hpp"
 
 #include <openssl/core_names.h>
 #include <openssl/ecdsa.h>
@@ -11,13 +12,7 @@ namespace beckon::ingest {
 
 namespace {
 
-template <class T, auto Destroy>
-struct Deleter {
-    void operator()(T* p) const noexcept { Destroy(p); }
-};
-template <class T, auto Destroy>
-using Handle = std::unique_ptr<T, Deleter<T, Destroy>>;
-
+using core::Handle;
 using DigestContext = Handle<EVP_MD_CTX, EVP_MD_CTX_free>;
 using DigestMethod = Handle<EVP_MD, EVP_MD_free>;
 using KeyContext = Handle<EVP_PKEY_CTX, EVP_PKEY_CTX_free>;

@@ -1,5 +1,6 @@
 #include "ingest/http_worker.hpp"
 
+#include "core/handle.hpp"
 #include "core/logger.hpp"
 #include "ingest/connection.hpp"
 
@@ -86,7 +87,7 @@ Listeners listen_on(const std::string& host, std::uint16_t port, int count) {
     if (const int error = ::getaddrinfo(host.c_str(), nullptr, &hints, &found); error != 0) {
         cannot_listen(host, port, ::gai_strerror(error));
     }
-    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses{found, &::freeaddrinfo};
+    const core::Handle<addrinfo, ::freeaddrinfo> addresses{found};
     set_port(*addresses, port);
 
     // First alone: SO_REUSEPORT would silently share the port with another Beckon.

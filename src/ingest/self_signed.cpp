@@ -1,9 +1,10 @@
 #include "ingest/self_signed.hpp"
 
+#include "core/handle.hpp"
+
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 #include <string_view>
 
 #include <arpa/inet.h>
@@ -23,13 +24,7 @@ namespace beckon::ingest {
 namespace {
 
 using core::Fault;
-
-template <class T, auto Destroy>
-struct Deleter {
-    void operator()(T* p) const noexcept { Destroy(p); }
-};
-template <class T, auto Destroy>
-using Handle = std::unique_ptr<T, Deleter<T, Destroy>>;
+using core::Handle;
 
 using Key = Handle<EVP_PKEY, EVP_PKEY_free>;
 using Certificate = Handle<X509, X509_free>;

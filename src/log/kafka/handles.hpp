@@ -1,18 +1,13 @@
 #pragma once
 
-#include <memory>
+#include "core/handle.hpp"
 
 #include <librdkafka/rdkafka.h>
 
 /// Owners for what librdkafka hands out (STYLE "Owners for C libraries").
 namespace beckon::log::kafka {
 
-template <class T, auto Destroy>
-struct Deleter {
-    void operator()(T* p) const noexcept { Destroy(p); }
-};
-template <class T, auto Destroy>
-using Handle = std::unique_ptr<T, Deleter<T, Destroy>>;
+using core::Handle;
 
 /// Without closing a consumer first: only members have something to say at the end, and they say it
 /// themselves (member.cpp).
