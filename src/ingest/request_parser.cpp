@@ -15,6 +15,9 @@ using BeastView = boost::beast::string_view;
 
 namespace {
 
+/// The shortest that can be left of a chunked body.
+constexpr std::string_view kLastChunk = "0\r\n\r\n";
+
 std::string_view view(BeastView text) { return {text.data(), text.size()}; }
 
 /// Beast knows the grammar; this keeps what it hears. The header may come in many pieces, so
@@ -151,6 +154,11 @@ RequestParser::Status RequestParser::put(std::string_view bytes, std::size_t& us
         while (used < bytes.size() && (bytes[used] == '\r' || bytes[used] == '\n')) ++used;
         if (used == bytes.size()) return Status::need_more;
     }
+    // Beast 1.74 asserts that the end of a chunked body, once begun, is looked at again with its
+    // five bytes (boostorg/beast#2861); a client that sends "0\r\n" and then one more ended the
+    // process.
+    const bool in_chunks = listener.is_header_done() && listener.chunked();
+    if (in_chunks && bytes.size() - used < kLastChunk.size()) return Status::need_more;
     BeastError error;
     used += listener.put({bytes.data() + used, bytes.size() - used}, error);
     const auto length = listener.is_header_done() ? listener.content_length() : boost::none;

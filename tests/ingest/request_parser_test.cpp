@@ -51,6 +51,20 @@ TEST_CASE("a request is the same however its bytes are cut", "[parser]") {
     }
 }
 
+TEST_CASE("an empty chunked body may end byte by byte", "[parser]") {
+    const std::string head = "POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (const std::string end :
+         {"0\r\n\r\n", "00\r\n\r\n", "0;x=1\r\n\r\n", "0\r\nA: b\r\n\r\n"}) {
+        for (std::size_t piece = 1; piece <= end.size(); ++piece) {
+            CAPTURE(end, piece);
+            RequestParser parser{kLimits};
+            REQUIRE(parse(parser, head, head.size()) == Status::need_more);
+            REQUIRE(parse(parser, end, piece) == Status::complete);
+            CHECK(parser.request().body.empty());
+        }
+    }
+}
+
 TEST_CASE("a parser is used again for the next request", "[parser]") {
     RequestParser parser{kLimits};
     const std::string bytes =
