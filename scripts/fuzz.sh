@@ -7,7 +7,7 @@
 #   fuzz.sh --build          builds all
 #   fuzz.sh --smoke NAME     runs one that is built, from its corpus alone: the same inputs each time
 #
-# An input that crashes is kept as build/fuzz/crash-<name>-<hash>.
+# An input that crashes is kept as build/fuzz/<name>-crash-<hash>.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,7 +30,7 @@ build() {
 run() {
     local name="$1"
     shift
-    exec "$BUILD/tests/fuzz/fuzz_$name" -print_funcs=0 -artifact_prefix="$BUILD/crash-$name-" "$@"
+    exec "$BUILD/tests/fuzz/fuzz_$name" -print_funcs=0 -artifact_prefix="$BUILD/$name-" "$@"
 }
 
 smoke() {

@@ -1,20 +1,69 @@
 // Authorization and Crypto-Key, as a sender may write them: the first line of the input is the
 // one, the second the other.
+#include "fuzz/require.hpp"
 #include "ingest/encryption_headers.hpp"
 #include "ingest/vapid.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 
 using namespace beckon::ingest;
+using beckon::test::require;
 
 namespace {
 
-void require(bool ok) {
-    if (!ok) std::abort();
+/// What came of it, apart from the words for a human.
+struct Outcome {
+    std::optional<Problem> problem;
+    std::string token;
+    std::string key;
+    bool operator==(const Outcome&) const = default;
+};
+
+Outcome parse(std::string_view authorization, const RequestHeaders& headers) {
+    std::string storage;
+    const auto parsed = parse_authorization(authorization, headers, storage);
+    if (!parsed) return {parsed.error().problem, {}, {}};
+    return {{}, std::string{parsed->token}, std::string{parsed->key}};
+}
+
+std::string upper(std::string_view text) {
+    std::string out{text};
+    std::transform(out.begin(), out.end(), out.begin(),
+                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+    return out;
+}
+
+/// The same items in the other order; nullopt if one of ours is there twice: then the last counts.
+std::optional<std::string> reversed(std::string_view items) {
+    std::string out;
+    std::size_t tokens = 0;
+    std::size_t keys = 0;
+    for (bool more = true; more;) {
+        const auto comma = items.rfind(',');
+        more = comma != std::string_view::npos;
+        const auto item = more ? items.substr(comma + 1) : items;
+        items = more ? items.substr(0, comma) : std::string_view{};
+        if (item.starts_with("t=")) ++tokens;
+        if (item.starts_with("k=")) ++keys;
+        out += item;
+        if (more) out += ',';
+    }
+    if (tokens > 1 || keys > 1) return std::nullopt;
+    return out;
+}
+
+void never_verified(const Outcome& outcome) {
+    static VapidVerifier verifier{{"https://push.example.com"}, 4};
+    const beckon::core::Timestamp now{std::chrono::milliseconds{1'790'000'000'000}};
+    const auto sender =
+        verifier.verify({outcome.token, outcome.key}, now, []() -> Checked<void> { return {}; });
+    require(!sender && sender.error().problem == Problem::unauthorized);
+    require(verifier.cached() == 0);
 }
 
 }  // namespace
@@ -27,17 +76,31 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         line == std::string_view::npos ? std::string_view{} : text.substr(line + 1);
     RequestHeaders headers;
     headers.add(HeaderName::crypto_key, crypto_key);
+    const auto outcome = parse(authorization, headers);
 
-    std::string storage;
-    const auto credentials = parse_authorization(authorization, headers, storage);
-    if (credentials) {
-        require(credentials->token.find(' ') == std::string_view::npos);
-        static VapidVerifier verifier{{"https://push.example.com"}, 4};
-        const beckon::core::Timestamp now{std::chrono::milliseconds{1'790'000'000'000}};
-        const auto sender =
-            verifier.verify(*credentials, now, []() -> Checked<void> { return {}; });
-        // Nobody can guess a signature.
-        require(!sender || verifier.last_outcome() != VapidOutcome::refused);
+    const auto space = authorization.find(' ');
+    const auto scheme = upper(authorization.substr(0, space));
+    const bool generation_1 = scheme == "WEBPUSH" || scheme == "BEARER";
+    const bool known = space != std::string_view::npos && (generation_1 || scheme == "VAPID");
+    require(known || outcome.problem == Problem::unauthorized);
+    require(outcome.problem != Problem::bad_encryption || generation_1);
+    if (known) {  // neither the scheme's case nor blanks behind it matter
+        std::string spaced = scheme + " ";
+        for (const char c : authorization.substr(space + 1)) (spaced += c) += ' ';
+        require(parse(spaced, headers) == outcome);
+    }
+    if (scheme == "VAPID" && known) {
+        auto items = std::string{authorization.substr(space + 1)};
+        std::erase(items, ' ');
+        const auto other_order = reversed(items);
+        require(!other_order || parse("vapid " + *other_order, headers) == outcome);
+    }
+    if (!outcome.problem) {
+        require(outcome.token.find(' ') == std::string::npos);
+        require(!generation_1 ||
+                find_parameter(headers.get(HeaderName::crypto_key).value(), "p256ecdsa").value ==
+                    outcome.key);
+        never_verified(outcome);
     }
     return 0;
 }
