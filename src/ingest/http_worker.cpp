@@ -23,6 +23,9 @@ using boost::system::error_code;
 constexpr int kBacklog = 4096;
 constexpr int kAcceptsPerWake = 64;
 constexpr std::chrono::milliseconds kAcceptPause{100};
+/// Of the kernel's memory in each direction, for one connection. By itself it gives a peer that
+/// pipelines and reads nothing 4 MB (net.ipv4.tcp_wmem), which times connections_max is a machine.
+constexpr int kSocketBufferBytes = 32'768;
 
 [[noreturn]] void cannot_listen(const std::string& host, std::uint16_t port,
                                 const std::string& why) {
@@ -36,6 +39,9 @@ int bound_socket(const addrinfo& address, bool share) {
     const int off = 0;
     ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (share) ::setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+    // Accepted sockets inherit them; the window's scale is agreed with their first packet.
+    ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kSocketBufferBytes, sizeof kSocketBufferBytes);
+    ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &kSocketBufferBytes, sizeof kSocketBufferBytes);
     if (address.ai_family == AF_INET6) {
         ::setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     }

@@ -32,6 +32,14 @@ std::string closed_metric(EndpointWorld& world, const std::string& reason) {
     return text.substr(at + name.size(), text.find('\n', at) - at - name.size());
 }
 
+/// Requests of a route that got 200.
+std::size_t answered(EndpointWorld& world, const std::string& route) {
+    const auto text = world.metrics_.text();
+    const auto name = "beckon_ingest_requests_total{route=\"" + route + "\",status=\"200\"} ";
+    const auto at = text.find(name);
+    return at == std::string::npos ? 0 : std::stoul(text.substr(at + name.size()));
+}
+
 /// A close is counted when it is complete, which may be after the peer has seen it.
 bool closed_as(EndpointWorld& world, const std::string& reason, const std::string& count) {
     return world.executor_.wait_until([&] {
@@ -237,6 +245,22 @@ TEST_CASE("drippers are closed by the deadline, whatever they drip", "[endpoint]
     reply = dripping.read_reply();
     CHECK(reply.status == 408);
     CHECK(world.clock_.mono() - began < std::chrono::seconds{5});
+}
+
+TEST_CASE("who pipelines and reads no reply is closed, and took no more than two buffers",
+          "[endpoint]") {
+    EndpointWorld world{hasty()};
+    auto socket = TestSocket::unconnected();
+    const int small = 4096;
+    ::setsockopt(socket.fd(), SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    ::setsockopt(socket.fd(), SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
+    socket.connect(world.endpoint_->port());
+    int asked = 0;
+    while (asked < 1'000'000 && socket.send("GET /status HTTP/1.1\r\n\r\n")) ++asked;
+    CHECK(asked < 1'000'000);  // it was reset
+    CHECK(closed_as(world, "deadline", "1"));
+    // What was answered lay in the kernel, which by itself would hold 4 MB: 20,000 replies.
+    CHECK(answered(world, "status") < 1'000);
 }
 
 TEST_CASE("an idle connection is closed after the keep-alive time", "[endpoint]") {
