@@ -1,6 +1,7 @@
 #include "edge/edge.hpp"
 
 #include "cluster/cluster.hpp"
+#include "core/descriptors.hpp"
 #include "core/logger.hpp"
 #include "edge/edge_metrics.hpp"
 #include "edge/fronts.hpp"
@@ -14,8 +15,6 @@
 #include <thread>
 #include <utility>
 #include <vector>
-
-#include <sys/resource.h>
 
 namespace beckon::edge {
 
@@ -81,14 +80,9 @@ std::unique_ptr<store::EdgeStore> open_store(const EdgeConfig& config) {
 
 /// Every client is a file descriptor; and writing to one that is gone must not end the process.
 void prepare_process(std::size_t connections_max) {
-    rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-    if (limit.rlim_cur < connections_max) {
+    if (const auto limit = core::raise_descriptor_limit(); limit < connections_max) {
         core::log_warn("edge", "file_descriptors_few",
-                       {{"connections_max", connections_max}, {"limit", limit.rlim_cur}});
+                       {{"connections_max", connections_max}, {"limit", limit}});
     }
     struct sigaction pipe {};
     if (sigaction(SIGPIPE, nullptr, &pipe) == 0 && pipe.sa_handler == SIG_DFL) {

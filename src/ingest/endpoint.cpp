@@ -1,6 +1,7 @@
 #include "ingest/endpoint.hpp"
 
 #include "core/base64url.hpp"
+#include "core/descriptors.hpp"
 #include "core/logger.hpp"
 #include "ingest/http_worker.hpp"
 #include "ingest/io_loop.hpp"
@@ -149,6 +150,10 @@ Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
     listeners = listen_on(config.host, config.port, threads);
     origin = config.public_url.empty() ? listening_origin(config, listeners.port)
                                        : origin_of(config.public_url);
+    if (const auto limit = core::raise_descriptor_limit(); limit < config.connections_max) {
+        core::log_warn("ingest", "file_descriptors_few",
+                       {{"connections_max", config.connections_max}, {"limit", limit}});
+    }
     if (keys->auth_keys().empty()) {
         core::log_warn("ingest", "no_auth_keys", {{"effect", "registrations are refused"}});
     }

@@ -367,6 +367,19 @@ TEST_CASE("a stop has a time limit", "[endpoint]") {
     CHECK(world.clock_.mono() - began < std::chrono::seconds{10});
 }
 
+TEST_CASE("an endpoint may open as many descriptors as the system lets it", "[endpoint]") {
+    rlimit before{};
+    ::getrlimit(RLIMIT_NOFILE, &before);
+    auto usual = before;
+    usual.rlim_cur = std::min<rlim_t>(256, before.rlim_max);
+    ::setrlimit(RLIMIT_NOFILE, &usual);
+    EndpointWorld world;
+    rlimit now{};
+    ::getrlimit(RLIMIT_NOFILE, &now);
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    CHECK(now.rlim_cur == before.rlim_max);
+}
+
 TEST_CASE("without descriptors accepting pauses and goes on later", "[endpoint]") {
     auto config = ingest::EndpointConfig{};
     config.threads = 1;

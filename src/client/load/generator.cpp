@@ -3,6 +3,7 @@
 #include "client/vapid.hpp"
 #include "client/webpush_crypto.hpp"
 #include "core/base64url.hpp"
+#include "core/descriptors.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +12,6 @@
 #include <utility>
 
 #include <arpa/inet.h>
-#include <sys/resource.h>
 
 namespace beckon::client::load {
 
@@ -33,16 +33,13 @@ double seconds(Nanos span) { return static_cast<double>(span) / static_cast<doub
 }  // namespace
 
 Result<void> Generator::allow_descriptors(std::size_t wanted) {
-    rlimit limit{};
-    getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-    if (wanted + kSpareDescriptors > limit.rlim_cur) {
+    const auto limit = core::raise_descriptor_limit();
+    if (wanted + kSpareDescriptors > limit) {
         return core::fail(Fault::invalid,
                           std::to_string(wanted) +
                               " connections need more open files than the "
                               "system allows here (" +
-                              std::to_string(limit.rlim_cur) +
+                              std::to_string(limit) +
                               ", see ulimit -n): take fewer, or run several generators");
     }
     return {};
