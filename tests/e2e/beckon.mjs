@@ -187,6 +187,11 @@ export class Cluster {
         return series.reduce((sum, line) => sum + Number(line.split(' ').pop()), 0);
     }
 
+    /** Of the process that holds the endpoint. */
+    pid() {
+        return this.children.get(this.log === 'kafka' ? 'endpoint' : 'standalone').process.pid;
+    }
+
     roles() {
         return [...this.children.keys()].filter((name) => name !== 'kafka');
     }
