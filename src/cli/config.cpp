@@ -20,6 +20,7 @@ constexpr Range kPort{0, 65'535};
 
 std::vector<std::string> names_of(const std::vector<Setting>& settings) {
     std::vector<std::string> names;
+    names.reserve(settings.size());
     for (const auto& setting : settings) names.push_back(setting.name);
     return names;
 }
@@ -285,6 +286,7 @@ std::vector<ConfigFault> apply(const std::vector<RawValue>& values, Config& conf
                                Sources& sources) {
     const auto settings = settings_of(config);
     auto known = names_of(settings);
+    known.reserve(2 * settings.size());
     for (const auto& setting : settings) known.push_back(variable_of(setting));
     std::vector<ConfigFault> faults;
     for (const auto& value : values) {

@@ -99,6 +99,17 @@ std::vector<std::string> split(std::string_view text) {
     return out;
 }
 
+core::Result<std::int64_t> parse_number(std::string_view text, Range range) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool whole = error == std::errc{} && end == text.data() + text.size();
+    if (!whole || value < range.least || value > range.most) {
+        return fail(Fault::invalid, "not a whole number from " + std::to_string(range.least) +
+                                        " to " + std::to_string(range.most));
+    }
+    return value;
+}
+
 }  // namespace
 
 std::string flag_of(const Setting& setting) { return "--" + translated(setting.name, '-', false); }
@@ -123,15 +134,36 @@ std::string bytes_text(std::size_t value) {
     return unit_text(static_cast<std::int64_t>(value), kBytes);
 }
 
-core::Result<std::int64_t> parse_number(std::string_view text, Range range) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool whole = error == std::errc{} && end == text.data() + text.size();
-    if (!whole || value < range.least || value > range.most) {
-        return fail(Fault::invalid, "not a whole number from " + std::to_string(range.least) +
-                                        " to " + std::to_string(range.most));
-    }
-    return value;
+Setting number_setting(std::string name, Range range, std::function<void(std::int64_t)> set,
+                       std::function<std::int64_t()> get, std::string help) {
+    return {.name = std::move(name),
+            .help = std::move(help),
+            .allowed = std::to_string(range.least) + " to " + std::to_string(range.most),
+            .set = [range, set = std::move(set)](std::string_view text) -> core::Result<void> {
+                const auto value = parse_number(text, range);
+                if (!value) return fail(value.error());
+                set(*value);
+                return {};
+            },
+            .get = [get = std::move(get)] { return std::to_string(get()); }};
+}
+
+Setting duration_setting(std::string name, milliseconds least, milliseconds most,
+                         std::function<void(milliseconds)> set, std::function<milliseconds()> get,
+                         std::string help) {
+    const auto allowed = "a duration from " + duration_text(least) + " to " + duration_text(most) +
+                         ", e.g. 500ms, 5s, 1h, 7d";
+    return {.name = std::move(name),
+            .help = std::move(help),
+            .allowed = allowed,
+            .set = [=, set = std::move(set)](std::string_view text) -> core::Result<void> {
+                const auto value = parse_duration(text);
+                if (!value) return fail(value.error());
+                if (*value < least || *value > most) return fail(Fault::invalid, "not " + allowed);
+                set(*value);
+                return {};
+            },
+            .get = [get = std::move(get)] { return duration_text(get()); }};
 }
 
 Setting text_setting(std::string name, std::string& target, std::string help, std::string allowed) {
@@ -250,6 +282,7 @@ Setting durations_setting(std::string name, std::vector<std::chrono::seconds>& t
             .get =
                 [&target] {
                     std::vector<std::string> items;
+                    items.reserve(target.size());
                     for (const auto value : target) items.push_back(duration_text(value));
                     return joined(items, ",");
                 }};

@@ -67,44 +67,30 @@ Setting durations_setting(std::string name, std::vector<std::chrono::seconds>& t
 /// The name among `known` that `unknown` most likely means; nullopt if none is near.
 std::optional<std::string> nearest(std::string_view unknown, const std::vector<std::string>& known);
 
-// --- templates
+// --- what the two templates are made of
 
-core::Result<std::int64_t> parse_number(std::string_view text, Range range);
+Setting number_setting(std::string name, Range range, std::function<void(std::int64_t)> set,
+                       std::function<std::int64_t()> get, std::string help);
+Setting duration_setting(std::string name, std::chrono::milliseconds least,
+                         std::chrono::milliseconds most,
+                         std::function<void(std::chrono::milliseconds)> set,
+                         std::function<std::chrono::milliseconds()> get, std::string help);
 
 template <class Int>
 Setting number_setting(std::string name, Int& target, Range range, std::string help) {
-    return {.name = std::move(name),
-            .help = std::move(help),
-            .allowed = std::to_string(range.least) + " to " + std::to_string(range.most),
-            .set = [&target, range](std::string_view text) -> core::Result<void> {
-                const auto value = parse_number(text, range);
-                if (!value) return core::fail(value.error());
-                target = static_cast<Int>(*value);
-                return {};
-            },
-            .get = [&target] { return std::to_string(target); }};
+    return number_setting(
+        std::move(name), range, [&target](std::int64_t n) { target = static_cast<Int>(n); },
+        [&target] { return static_cast<std::int64_t>(target); }, std::move(help));
 }
 
 template <class D>
 Setting duration_setting(std::string name, D& target, D least, D most, std::string help) {
     using std::chrono::duration_cast;
     using std::chrono::milliseconds;
-    const auto low = duration_text(duration_cast<milliseconds>(least));
-    const auto high = duration_text(duration_cast<milliseconds>(most));
-    const auto allowed = "a duration from " + low + " to " + high + ", e.g. 500ms, 5s, 1h, 7d";
-    return {.name = std::move(name),
-            .help = std::move(help),
-            .allowed = allowed,
-            .set = [&target, least, most, allowed](std::string_view text) -> core::Result<void> {
-                const auto value = parse_duration(text);
-                if (!value) return core::fail(value.error());
-                if (*value < least || *value > most) {
-                    return core::fail(core::Fault::invalid, "not " + allowed);
-                }
-                target = duration_cast<D>(*value);
-                return {};
-            },
-            .get = [&target] { return duration_text(duration_cast<milliseconds>(target)); }};
+    return duration_setting(
+        std::move(name), duration_cast<milliseconds>(least), duration_cast<milliseconds>(most),
+        [&target](milliseconds value) { target = duration_cast<D>(value); },
+        [&target] { return duration_cast<milliseconds>(target); }, std::move(help));
 }
 
 }  // namespace beckon::cli
