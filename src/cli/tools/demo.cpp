@@ -153,7 +153,7 @@ Result<void> Demo::receive(const std::string& text, const Sent& sent) {
 Result<void> Demo::push_while_connected() {
     // The sender has a thread of its own, so that the frame's time is true.
     auto sending = std::async(std::launch::async, [this] { return send(options_.text); });
-    const auto waited = agent_.wait(options_.timeout);
+    auto waited = agent_.wait(options_.timeout);
     const Sent sent = sending.get();
     if (auto accepted = check_accepted(sent); !accepted) return accepted;
     if (!waited) return waited;

@@ -66,7 +66,7 @@ private:
     Result<client::Channel> subscribe();
     Result<void> listen();
     void show(const client::Notification& notification);
-    void say(const std::string& text, json event);
+    void say(const std::string& text, const json& event);
     bool wait_before_retry();
     bool finished() const { return options_.count != 0 && received_ >= options_.count; }
     bool out_of_time() const { return deadline_ && steady_clock::now() >= *deadline_; }
@@ -100,7 +100,7 @@ void Listener::stop() {
 
 /// With --json every event is a line of its own; else the text goes to standard error, so that
 /// standard output holds only the subscription and the messages.
-void Listener::say(const std::string& text, json event) {
+void Listener::say(const std::string& text, const json& event) {
     if (options_.json) {
         print_line(event.dump(-1, ' ', false, json::error_handler_t::replace));
     } else {
