@@ -121,14 +121,19 @@ PeerAddress TrustedProxies::client_of(const PeerAddress& socket,
                                       std::optional<std::string_view> forwarded,
                                       std::optional<std::string_view> x_forwarded_for) const {
     if (blocks_.empty() || !contains(socket)) return socket;
-    const bool standard = forwarded.has_value();
-    auto list = standard ? *forwarded : x_forwarded_for.value_or(std::string_view{});
-    auto nearest = socket;
+    const auto standard = last_untrusted(List::forwarded, forwarded.value_or(""), socket);
+    const auto usual = last_untrusted(List::x_forwarded_for, x_forwarded_for.value_or(""), socket);
+    if (!forwarded) return usual;
+    return !x_forwarded_for || standard == usual ? standard : socket;
+}
+
+PeerAddress TrustedProxies::last_untrusted(List form, std::string_view list,
+                                           PeerAddress nearest) const {
     while (!list.empty()) {  // from the right: each proxy appends what it saw
         const auto comma = list.rfind(',');
         const auto element = trim(comma == std::string_view::npos ? list : list.substr(comma + 1));
         list = comma == std::string_view::npos ? std::string_view{} : list.substr(0, comma);
-        const auto text = standard ? forwarded_for(element) : std::optional{element};
+        const auto text = form == List::forwarded ? forwarded_for(element) : std::optional{element};
         const auto address = text ? parse_address(*text) : std::nullopt;
         if (!address) return nearest;  // "unknown" or junk: believe no further
         nearest = *address;

@@ -38,7 +38,9 @@ public:
     bool empty() const { return blocks_.empty(); }
 
     /// The address that a request really comes from: the socket's, unless that is a trusted
-    /// proxy; then the last one in the proxies' list that is not itself a trusted proxy.
+    /// proxy; then the last one in the proxies' list that is not itself a trusted proxy. Where both
+    /// headers are there and disagree, the proxy has written one and passed the client's other on,
+    /// and nobody knows which: the socket's again.
     PeerAddress client_of(const PeerAddress& socket, std::optional<std::string_view> forwarded,
                           std::optional<std::string_view> x_forwarded_for) const;
 
@@ -47,6 +49,10 @@ private:
         PeerAddress address;
         int bits = 128;
     };
+    enum class List : std::uint8_t { forwarded, x_forwarded_for };
+
+    PeerAddress last_untrusted(List form, std::string_view list, PeerAddress nearest) const;
+
     std::vector<Block> blocks_;
 };
 

@@ -43,10 +43,51 @@ TEST_CASE("only trusted proxies are believed, from the right", "[peer]") {
     CHECK(client("10.1.2.3", {}, {}) == "10.1.2.3");
     CHECK(client("10.1.2.3", {}, "") == "10.1.2.3");
     CHECK(client("10.1.2.3", R"(for=203.0.113.5;proto=https, For="[2001:db8:7000::1]:9";by=x)",
-                 "1.1.1.1") == "203.0.113.5");
+                 {}) == "203.0.113.5");
     CHECK(client("2001:db8:1::1", "for=203.0.113.5", {}) == "203.0.113.5");
     CHECK(client("2001:db8:8000::1", "for=203.0.113.5", {}) == "2001:db8:8000::1");
     CHECK(client("192.0.2.2", {}, "203.0.113.5") == "192.0.2.2");
+}
+
+TEST_CASE("a Forwarded element names its client in the forms of RFC 7239", "[peer]") {
+    const TrustedProxies proxies{{"10.0.0.0/8"}};
+    struct Row {
+        std::string forwarded;
+        std::string client;
+    };
+    const std::vector<Row> rows{
+        {"for=192.0.2.43", "192.0.2.43"},
+        {"FOR=192.0.2.43", "192.0.2.43"},
+        {R"(for="192.0.2.43:47011")", "192.0.2.43"},
+        {R"(for="[2001:db8:cafe::17]")", "2001:db8:cafe::17"},
+        {R"(for="[2001:db8:cafe::17]:4711")", "2001:db8:cafe::17"},
+        {R"(by=203.0.113.43;proto=https ; for="[2001:DB8::1]:80";host="a;b")", "2001:db8::1"},
+        {R"(for=192.0.2.43, for="10.7.7.7:1", for=10.8.8.8)", "192.0.2.43"},
+        {R"(for=6.6.6.6, for="_hidden", for=10.8.8.8)", "10.8.8.8"},
+        {"for=6.6.6.6, for=unknown", "10.1.2.3"},
+        {R"(for="_SEVKISEK:_port")", "10.1.2.3"},
+        {"proto=https;by=_x", "10.1.2.3"},
+        {R"(for="6.6.6.6, for=192.0.2.43)", "192.0.2.43"},  // the client's own quote is not closed
+        {R"(for="[2001:db8::1)", "10.1.2.3"},
+        {"for=", "10.1.2.3"},
+        {"for=6.6.6.6,", "10.1.2.3"},
+    };
+    for (const auto& row : rows) {
+        CAPTURE(row.forwarded);
+        CHECK(to_string(proxies.client_of(at("10.1.2.3"), row.forwarded, {})) == row.client);
+    }
+}
+
+TEST_CASE("where the two headers disagree neither is believed", "[peer]") {
+    const TrustedProxies proxies{{"10.0.0.0/8"}};
+    const auto client = [&](std::string_view forwarded, std::string_view x) {
+        return to_string(proxies.client_of(at("10.1.2.3"), forwarded, x));
+    };
+    CHECK(client("for=203.0.113.5", "203.0.113.5") == "203.0.113.5");
+    CHECK(client("for=6.6.6.6, for=203.0.113.5", "203.0.113.5, 10.9.9.9") == "203.0.113.5");
+    CHECK(client("for=6.6.6.6", "203.0.113.5") == "10.1.2.3");
+    CHECK(client("for=unknown", "203.0.113.5") == "10.1.2.3");
+    CHECK(client("for=203.0.113.5", "") == "10.1.2.3");
 }
 
 TEST_CASE("a bad proxy entry is named", "[peer]") {
