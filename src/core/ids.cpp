@@ -2,6 +2,8 @@
 
 #include "core/assert.hpp"
 
+#include <algorithm>
+
 #include <openssl/rand.h>
 
 namespace beckon::core {
@@ -97,7 +99,10 @@ std::optional<Bytes16> parse_uuid(std::string_view text) {
     if (text.size() == 38 && text.front() == '{' && text.back() == '}') {
         return parse(text.substr(1, 36), true, kAnyCase);
     }
-    if (text.starts_with(kUrn)) text.remove_prefix(kUrn.size());
+    const bool urn = text.size() > kUrn.size() &&
+                     std::equal(kUrn.begin(), kUrn.end(), text.begin(),
+                                [](char a, char b) { return a == (b | (b >= 'A' ? 0x20 : 0)); });
+    if (urn) text.remove_prefix(kUrn.size());
     return parse(text, true, kAnyCase);
 }
 

@@ -155,7 +155,8 @@ bool Connection::handle() {
 void Connection::reply(HttpReply reply) {
     if (state_ != State::handling) return;  // closed meanwhile: nobody waits for it
     active_->out.clear();
-    append_reply(active_->out, reply, close_after_);
+    const bool head = request().method == Method::head;
+    append_reply(active_->out, reply, {.close = close_after_, .head = head});
     begin_writing();
     run();
 }
@@ -232,7 +233,9 @@ bool Connection::refuse(Problem problem, CloseReason reason) {
     rest_at_ = 0;
     interim_ = false;
     active_->out.clear();
-    append_reply(active_->out, error_reply({problem, {}, 0}), true);
+    auto reply = error_reply({problem, {}, 0});
+    reply.add("Vary", std::string{kVary});
+    append_reply(active_->out, reply, {.close = true});
     begin_writing();
     return true;
 }

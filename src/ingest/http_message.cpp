@@ -117,7 +117,7 @@ std::string_view reason_phrase(int status) {
     return "Unknown";
 }
 
-void append_reply(std::string& out, const HttpReply& reply, bool close) {
+void append_reply(std::string& out, const HttpReply& reply, const ReplyForm& form) {
     out += "HTTP/1.1 ";
     append_number(out, static_cast<std::size_t>(reply.status));
     out += ' ';
@@ -129,14 +129,14 @@ void append_reply(std::string& out, const HttpReply& reply, bool close) {
         out += h.value;
         out += "\r\n";
     }
-    if (close) out += "Connection: close\r\n";
+    if (form.close) out += "Connection: close\r\n";
     if (reply.status != 204) {  // RFC 9110 §8.6: none with 204
         out += "Content-Length: ";
         append_number(out, reply.body.size());
         out += "\r\n";
     }
     out += "\r\n";
-    out += reply.body;
+    if (!form.head) out += reply.body;
 }
 
 }  // namespace beckon::ingest

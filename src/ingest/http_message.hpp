@@ -97,11 +97,20 @@ struct HttpReply {
     bool operator==(const HttpReply&) const = default;
 };
 
+/// `Vary` of every reply (http-api.md §9).
+inline constexpr std::string_view kVary =
+    "Origin, Access-Control-Request-Method, Access-Control-Request-Headers";
+
 /// "Created", "I'm a teapot", …
 std::string_view reason_phrase(int status);
 
-/// Appends the reply as HTTP/1.1 bytes. `close` announces that the connection ends after it.
-void append_reply(std::string& out, const HttpReply& reply, bool close);
+/// How a reply is written.
+struct ReplyForm {
+    bool close = false;  ///< announce that the connection ends after it
+    bool head = false;   ///< the answer to HEAD: without its body (RFC 9110 §9.3.2)
+};
+/// Appends the reply as HTTP/1.1 bytes.
+void append_reply(std::string& out, const HttpReply& reply, const ReplyForm& form = {});
 
 /// One request and the place of its reply. Used on the thread of its connection only. Whoever
 /// holds one keeps the request's memory alive, also when the peer is gone.

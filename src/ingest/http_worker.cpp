@@ -205,8 +205,9 @@ void HttpWorker::turn_away(tcp::socket socket, CloseReason reason) {
     shared_.metrics.closed(reason);
     if (!tls_) {
         std::string out;
-        append_reply(out, error_reply({Problem::busy, "Too many connections; try again later.", 0}),
-                     true);
+        auto reply = error_reply({Problem::busy, "Too many connections; try again later.", 0});
+        reply.add("Vary", std::string{kVary});
+        append_reply(out, reply, {.close = true});
         ::send(socket.native_handle(), out.data(), out.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     }
     error_code ignored;

@@ -8,6 +8,7 @@
 #include "ingest/service_call.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <utility>
 
@@ -17,6 +18,18 @@ namespace {
 
 double seconds_between(core::MonoTime from, core::MonoTime to) {
     return std::chrono::duration<double>(to - from).count();
+}
+
+/// Has an Access-Control-Request-Method that is one (a token, RFC 9110 §9.1); any other OPTIONS is
+/// an ordinary request.
+bool is_preflight(const HttpRequest& request) {
+    if (request.method != Method::options) return false;
+    const auto wanted = request.headers.get(HeaderName::request_method);
+    return wanted && !wanted->empty() &&
+           std::all_of(wanted->begin(), wanted->end(), [](unsigned char c) {
+               return std::isalnum(c) != 0 || std::string_view{"!#$%&'*+-.^_`|~"}.find(
+                                                  static_cast<char>(c)) != std::string_view::npos;
+           });
 }
 
 /// Stands for a client in logs: nobody can send with it, yet lines of one client can be told.
@@ -46,7 +59,7 @@ void Service::handle(ExchangePtr exchange) {
     const auto& headers = request.headers;
     call->peer = shared_.proxies.client_of(request.peer, headers.get(HeaderName::forwarded),
                                            headers.get(HeaderName::x_forwarded_for));
-    if (request.method == Method::options && headers.get(HeaderName::request_method)) {
+    if (is_preflight(request)) {
         call->route.name = RouteName::preflight;
     } else {
         call->route = find_route(request.method, request.target);
@@ -213,8 +226,8 @@ void Service::publish(const CallPtr& call, const MessageParts& parts, Destinatio
     const auto& tracked = shared_.config.tracked;
     if (to.sender &&
         std::find(tracked.begin(), tracked.end(), to.sender->key_sha256) != tracked.end()) {
-        const auto given = request.headers.get(HeaderName::message_id);
-        reliability_id = given ? std::string{*given} : core::to_hex(core::random_uuid4());
+        reliability_id = request.headers.get(HeaderName::message_id).value_or("");
+        if (reliability_id.empty()) reliability_id = core::to_hex(core::random_uuid4());
         event.reliability_id = reliability_id;
     }
 
@@ -303,7 +316,7 @@ void Service::add_cors(const HttpRequest& request, HttpReply& reply) const {
     if (const auto origin = request.headers.get(HeaderName::origin)) {
         reply.add("Access-Control-Allow-Origin", std::string{*origin});
     }
-    reply.add("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers");
+    reply.add("Vary", std::string{kVary});
 }
 
 /// http-api.md §9: any origin, four methods, any header.

@@ -1,6 +1,7 @@
 #include "client/p256_key.hpp"
 #include "core/base64url.hpp"
 #include "endpoint_world.hpp"
+#include "ingest/http_message.hpp"
 
 #include <array>
 #include <cstdio>
@@ -106,6 +107,24 @@ TEST_CASE("pipelined requests are answered in order", "[endpoint]") {
     REQUIRE(socket.send(bytes));
     for (const int status : expected) REQUIRE(socket.read_reply().status == status);
     CHECK(world.messages() == 125);
+}
+
+TEST_CASE("the answer to HEAD is a header alone, and the connection goes on", "[endpoint]") {
+    EndpointWorld world;
+    auto socket = world.connect();
+    REQUIRE(
+        socket.send("HEAD /nowhere HTTP/1.1\r\n\r\nHEAD /status HTTP/1.1\r\n\r\n"
+                    "GET /status HTTP/1.1\r\nConnection: close\r\n\r\n"));
+    std::string bytes;
+    while (const auto more = socket.receive()) {
+        if (more->empty()) break;
+        bytes += *more;
+    }
+    const auto body = bytes.find("{");
+    REQUIRE(body != std::string::npos);
+    CHECK(bytes.find("HTTP/1.1 404 Not Found") < bytes.find("HTTP/1.1 405 Method Not Allowed"));
+    CHECK(bytes.find("HTTP/1.1 200 OK") < body);
+    CHECK(bytes.substr(body, 15) == R"({"status":"OK",)");
 }
 
 TEST_CASE("a client that has ended its output still gets its reply", "[endpoint]") {
@@ -216,7 +235,14 @@ TEST_CASE("oversized and malformed heads are refused with a named reason", "[end
     }
     SECTION("not HTTP") {
         socket.send("\x16\x03\x01 hello\r\n\r\n");
-        CHECK(socket.read_reply().status == 400);
+        const auto reply = socket.read_reply();
+        CHECK(reply.head == "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nVary: " +
+                                std::string{ingest::kVary} +
+                                "\r\nConnection: close\r\nContent-Length: " +
+                                std::to_string(reply.body.size()) + "\r\n\r\n");
+        CHECK(reply.body == R"({"code":400,"errno":null,"error":"Bad Request",)"
+                            R"("message":"The request is not valid HTTP/1.1.",)"
+                            R"("more_info":"schemas/openapi.yaml, status 400"})");
         CHECK(socket.ends());
         CHECK(closed_as(world, "bad_request", "1"));
     }

@@ -25,7 +25,7 @@ namespace beckon::ingest {
 
 inline std::ostream& operator<<(std::ostream& out, const HttpReply& reply) {
     std::string text;
-    append_reply(text, reply, false);
+    append_reply(text, reply);
     return out << text;
 }
 
@@ -109,8 +109,7 @@ struct WorldOptions {
 class IngestWorld {
 public:
     static constexpr std::string_view kOrigin = "https://push.example.com:8443";
-    static constexpr std::string_view kVary =
-        "Origin, Access-Control-Request-Method, Access-Control-Request-Headers";
+    static constexpr std::string_view kVary = ingest::kVary;
 
     explicit IngestWorld(const WorldOptions& options = {})
         : log_(log::make_memory_log({.seed = 7,

@@ -146,6 +146,8 @@ TEST_CASE("the later checks of a send in their order", "[send]") {
     // 12 before 13
     CHECK(world.ask(good.with("TTL", "-1").without("Content-Encoding")) ==
           error(400, "110", "Bad Request", "Content-Encoding must be aes128gcm or aesgcm."));
+    CHECK(world.ask(good.with("Topic", "a b").without("Content-Encoding")) ==
+          error(400, "110", "Bad Request", "Content-Encoding must be aes128gcm or aesgcm."));
     // 13
     CHECK(world.ask(good.with("TTL", "-1")) ==
           error(400, "114", "Bad Request", "TTL must be 0 or more."));
@@ -388,10 +390,12 @@ TEST_CASE("messages of tracked VAPID keys get a reliability id", "[send]") {
                        .with("Authorization", authorization)
                        .with("X-MessageId", "mine"))
               .status == 201);
-    CHECK(tracking.ask(IngestWorld::post(there.path).with("Authorization", authorization)).status ==
-          201);
+    const auto without_id = IngestWorld::post(there.path).with("Authorization", authorization);
+    CHECK(tracking.ask(without_id).status == 201);
+    CHECK(tracking.ask(without_id.with("X-MessageId", "")).status == 201);
     const auto records = tracking.notifications();
-    REQUIRE(records.size() == 3);
+    REQUIRE(records.size() == 4);
+    CHECK(header_of(records[3], core::header::kReliabilityId).size() == 32);
     CHECK(header_of(records[0], core::header::kReliabilityId) == "(absent)");
     CHECK(header_of(records[1], core::header::kReliabilityId) == "mine");
     CHECK(header_of(records[2], core::header::kReliabilityId).size() == 32);
@@ -449,6 +453,14 @@ TEST_CASE("DELETE of a message publishes its tombstone and answers 204 when it i
         world.log_->set_away(true);
         CHECK(world.ask(request) ==
               unavailable("null", "The service is not available at present; try again later."));
+    }
+    SECTION("whether or not anything is there") {
+        const auto removed = world.ask(request);
+        CHECK(removed.status == 204);
+        CHECK(world.ask(request) == removed);
+        const core::MessageRef nobodys{core::Uaid{core::random_uuid4()},
+                                       core::new_message_key(world.clock_.wall())};
+        CHECK(world.ask(request.to("/m/" + world.tokens_.seal_message(nobodys))) == removed);
     }
     SECTION("what is no message id is refused") {
         const auto bad =

@@ -108,20 +108,32 @@ TEST_CASE("each fault of Authorization has its answer", "[vapid]") {
          signed_with(claims_with(world, R"("https://push.example.com:443")", exp)), kWrongAud},
         {"aud of another scheme",
          signed_with(claims_with(world, R"("http://push.example.com:8443")", exp)), kWrongAud},
+        {"aud empty", signed_with(claims_with(world, R"("")", exp)), kWrongAud},
+        {"aud in other case",
+         signed_with(claims_with(world, R"("https://PUSH.example.com:8443")", exp)), kWrongAud},
         {"sub a number", signed_with(claims_with(world, aud, exp, R"(,"sub":5)")),
          "The VAPID token's sub must be a string."},
+        {"sub an object", signed_with(claims_with(world, aud, exp, R"(,"sub":{})")),
+         "The VAPID token's sub must be a string."},
+        {"generation 1, key not base64", "WebPush " + good, "The VAPID public key is not base64."},
     };
-    for (const auto& [what, header, message] : rows) {
-        CAPTURE(what);
-        CHECK(world.ask(IngestWorld::post(target.path).with("Authorization", header)) ==
-              unauthorized(message));
+    // On a token that is bound to the key, and on one that is bound to none: what is there must
+    // hold.
+    for (const auto& path : {target.path, world.subscribed(true).path}) {
+        for (const auto& [what, header, message] : rows) {
+            CAPTURE(what);
+            CHECK(world.ask(IngestWorld::post(path)
+                                .with("Authorization", header)
+                                .with("Crypto-Key", "p256ecdsa=***")) == unauthorized(message));
+        }
     }
     CHECK(world.notifications().empty());
 }
 
 TEST_CASE("every form of Authorization that senders use is accepted", "[vapid]") {
     IngestWorld world{{.extra_audiences = {"https://old.example.net"}}};
-    const auto target = world.subscribed(true);  // bound: the right key must come out of it
+    const auto bound = world.subscribed(true);  // the right key must come out of it
+    const auto unbound = world.subscribed();
     const auto good = world.jwt(world.claims());
     const auto key = world.key_text();
     const auto now = world.now_s();
@@ -140,13 +152,22 @@ TEST_CASE("every form of Authorization that senders use is accepted", "[vapid]")
         {"any case", "VaPiD t=" + good + ",k=" + key, ""},
         {"key padded", "vapid t=" + good + ",k=" + key + "=", ""},
         {"key in standard base64", "vapid t=" + good + ",k=" + standard, ""},
+        {"key in standard base64, padded", "vapid t=" + good + ",k=" + standard + "=", ""},
+        {"blanks anywhere", "vapid   t = " + good + " , k = " + key + " ", ""},
+        {"a parameter of others", "vapid x=y,t=" + good + ",k=" + key, ""},
         {"generation 1", "WebPush " + good, "p256ecdsa=" + key},
+        {"generation 1, key in standard base64", "WebPush " + good, "p256ecdsa=" + standard + "="},
+        {"generation 1, first section counts", "WebPush " + good,
+         "p256ecdsa=" + key + ",p256ecdsa=BBBB"},
         {"generation 1 as Bearer", "Bearer " + good, "p256ecdsa=" + key},
         {"generation 1, quoted", "webpush " + good, "p256ecdsa=\"" + key + "\""},
         {"generation 1 with dh", "WebPush " + good, "dh=BBBB;p256ecdsa=" + key},
         {"generation 1, own section", "WebPush " + good, "dh=BBBB,p256ecdsa=" + key},
         {"sub null", signed_with(claims_with(world, aud, exp, R"(,"sub":null)")), ""},
-        {"sub odd", signed_with(claims_with(world, aud, exp, R"(,"sub":"")")), ""},
+        {"sub empty", signed_with(claims_with(world, aud, exp, R"(,"sub":"")")), ""},
+        {"sub no contact", signed_with(claims_with(world, aud, exp, R"(,"sub":"me")")), ""},
+        {"no typ in the header",
+         world.vapid_header(world.jwt(world.claims(), R"({"alg":"ES256"})")), ""},
         {"no sub, other claims",
          signed_with(claims_with(world, aud, exp, R"(,"nbf":99999999999,"iat":"x")")), ""},
         {"exp at the leeway", signed_with(claims_with(world, aud, std::to_string(now - 60))), ""},
@@ -159,9 +180,11 @@ TEST_CASE("every form of Authorization that senders use is accepted", "[vapid]")
     };
     for (const auto& [what, header, crypto_key] : rows) {
         CAPTURE(what);
-        auto request = IngestWorld::post(target.path).with("Authorization", header);
-        if (!crypto_key.empty()) request = request.with("Crypto-Key", crypto_key);
-        CHECK(world.ask(request).status == 201);
+        for (const auto& path : {bound.path, unbound.path}) {
+            auto request = IngestWorld::post(path).with("Authorization", header);
+            if (!crypto_key.empty()) request = request.with("Crypto-Key", crypto_key);
+            CHECK(world.ask(request).status == 201);
+        }
     }
 }
 

@@ -1,0 +1,139 @@
+#include "ingest/registration.hpp"
+#include "ingest_world.hpp"
+#include "support/captured_output.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+// Whoever can read the logs must not be able to send, to change a registration or to read a
+// message.
+
+using namespace beckon;
+using namespace beckon::test;
+using nlohmann::json;
+
+namespace {
+
+/// Everything that is logged, at every level, while `work` runs.
+template <class Work>
+std::string logged(Work work) {
+    CapturedStream output{stderr, STDERR_FILENO};
+    core::configure_logging(core::LogLevel::debug, core::LogFormat::json);
+    work();
+    core::configure_logging(core::LogLevel::error, core::LogFormat::text);
+    return output.finish();
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+    std::size_t n = 0;
+    for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+    return n;
+}
+
+}  // namespace
+
+TEST_CASE("a request's log line says what was asked and what became of it", "[log]") {
+    IngestWorld world;
+    world.shared_->config.log_requests = true;
+    const auto target = world.subscribed();
+    const auto line = json::parse(logged([&] { world.ask(IngestWorld::post_data(target.path)); }));
+    CHECK(line["event"] == "request");
+    CHECK(line["method"] == "POST");
+    CHECK(line["route"] == "send");
+    CHECK(line["status"] == 201);
+    CHECK(line["body_bytes"] == 10);
+    CHECK(line["peer"] == "192.0.2.7");
+    CHECK(line["client"].get<std::string>().size() == 16);
+}
+
+TEST_CASE("no log line of any route, good or refused, holds a secret", "[log]") {
+    IngestWorld world{{.failed_vapid_per_minute = 2}};
+    world.shared_->config.log_requests = true;
+    const auto target = world.subscribed();
+    const auto bound = world.subscribed(true);
+    const auto stranger = world.new_target();
+    const std::string bridge_token = "bridge-token-0123456789";
+    const auto registration = [](const std::string& method, const std::string& tail,
+                                 const std::string& body) {
+        return TestRequest{.method = method,
+                           .target = "/v1/fcm/my-app/registration" + tail,
+                           .headers = {{"Content-Type", "application/json"}},
+                           .body = body};
+    };
+    const auto body = json{{"token", bridge_token}, {"key", world.key_text()}}.dump();
+    std::vector<std::string> secrets{target.path.substr(7),
+                                     bound.path.substr(7),
+                                     stranger.path.substr(7),
+                                     bridge_token,
+                                     world.key_text(),
+                                     "ciphertext",
+                                     "eyJ",  // how every JWT begins
+                                     "first auth key"};
+    std::size_t requests = 0;
+    const auto ask = [&](const TestRequest& request) {
+        ++requests;
+        return world.ask(request);
+    };
+
+    const auto lines = logged([&] {
+        const auto good = IngestWorld::post_data(target.path);
+        const auto vapid = world.vapid_header();
+        const auto wrong = world.vapid_header(world.jwt("{}"));
+        const auto location = *ask(good.with("Authorization", vapid)).header("Location");
+        const auto message = std::string{location.substr(IngestWorld::kOrigin.size())};
+        secrets.push_back(message.substr(3));
+        ask(good.with("Authorization", vapid).to(bound.path));
+        ask(good.to(bound.path));
+        ask(good.to(stranger.path));
+        ask(good.to("/wpush/v1/" + target.path.substr(7)));
+        ask(good.to(target.path + "/"));
+        ask(good.without("TTL"));
+        ask(good.with("Topic", "a b"));
+        ask(good.without("Content-Encoding"));
+        for (int i = 0; i < 3; ++i) ask(good.with("Authorization", wrong));  // 401, then 429
+        auto too_large = good;
+        too_large.body_too_large = true;
+        ask(too_large);
+        ask({.method = "GET", .target = target.path});
+        ask({.method = "OPTIONS", .target = target.path});
+        ask({.method = "DELETE", .target = message});
+        ask({.method = "DELETE", .target = "/m/" + target.path.substr(7)});
+
+        const auto made = json::parse(ask(registration("POST", "", body)).body);
+        const auto uaid = made["uaid"].get<std::string>();
+        const auto secret = made["secret"].get<std::string>();
+        secrets.push_back(secret);
+        secrets.push_back(made["endpoint"].get<std::string>().substr(IngestWorld::kOrigin.size()));
+        secrets.push_back(uaid);
+        secrets.push_back(core::to_hex(*core::parse_uuid(uaid)));
+        for (const std::string& authorization : {"Bearer " + secret, secret, "Bearer x" + secret}) {
+            const auto with = [&](const TestRequest& request) {
+                ask(request.with("Authorization", authorization));
+            };
+            with(registration("GET", "/" + uaid, ""));
+            with(registration("PUT", "/" + uaid, body));
+            with(registration("PUT", "/" + uaid, R"({"token":"bridge-token-0123456789 "})"));
+            with(registration("POST", "/" + uaid + "/subscription", body));
+            with(registration("DELETE", "/" + uaid + "/subscription/" + uaid, ""));
+        }
+        ask(good.to(made["endpoint"].get<std::string>().substr(IngestWorld::kOrigin.size()))
+                .with("Authorization", vapid));
+        world.log_->set_away(true);
+        ask(good);
+        ask({.method = "DELETE", .target = message});
+        ask(registration("POST", "", body));
+        world.log_->set_away(false);
+        ask(registration("DELETE", "/" + uaid, "").with("Authorization", "Bearer " + secret));
+        ask({.method = "GET", .target = "/__error__?token=" + target.path.substr(7)});
+        ask({.method = "GET", .target = "/health"});
+    });
+    CHECK(count(lines, R"("event":"request")") == requests);
+    CHECK(count(lines, R"("status":429)") >= 1);
+    CHECK(count(lines, R"("status":503)") == 3);
+    secrets.push_back(core::to_hex(target.uaid));
+    secrets.push_back(core::to_dashed(target.uaid));
+    for (const auto& secret : secrets) {
+        CAPTURE(secret);
+        CHECK(count(lines, secret) == 0);
+    }
+}
