@@ -1,21 +1,14 @@
-#include "cli/installation.hpp"
-#include "cli/keys_tool.hpp"
 #include "cli/subscriptions_tool.hpp"
 #include "core/codec.hpp"
-#include "core/key_ring.hpp"
-#include "core/partition.hpp"
-#include "log/blocking_executor.hpp"
-#include "support/temp_dir.hpp"
+#include "new_installation.hpp"
 
 #include <fstream>
-#include <iostream>
-#include <sstream>
-#include <vector>
 
 #include <catch2/catch.hpp>
 
 using namespace beckon;
 using namespace beckon::cli;
+using namespace beckon::test;
 using Catch::Contains;
 
 // An installation moves here: its keys and its clients come along.
@@ -27,80 +20,21 @@ const std::string kFernetB = "HwECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const core::Uaid kUaid{*core::parse_uuid("0f1e2d3c4b5a49788796a5b4c3d2e1f0")};
 const core::ChannelId kChannel{*core::parse_uuid("11112222333344445555666677778888")};
 
-/// What the tools print is for a person.
-class Quiet {
-public:
-    Quiet() : before_(std::cout.rdbuf(said_.rdbuf())) {}
-    ~Quiet() { std::cout.rdbuf(before_); }
-    std::string said() const { return said_.str(); }
-
-private:
-    std::ostringstream said_;
-    std::streambuf* before_;
-};
-
-struct NewHome {
-    NewHome() {
-        config.data = dir.path();
-        config.layout.partitions = 4;
-        keys_generate(config);
-        Installation installation{config};
-        const auto written = log::write_control(installation.log(),
-                                                {.log_id = "a",
-                                                 .created = "b",
-                                                 .partitions = 4,
-                                                 .tiers = {},
-                                                 .keyring_fingerprint = {}},
-                                                std::nullopt, std::chrono::seconds{10});
-        REQUIRE(written);
+std::string import_clients(const NewInstallation& home, const std::string& lines) {
+    const auto file = home.dir / "clients.jsonl";
+    std::ofstream{file} << lines;
+    try {
+        const int code = subscriptions_import(home.config, file.string());
+        return code == 0 ? "" : "exit code " + std::to_string(code);
+    } catch (const StartupError& error) {
+        return error.what();
     }
-
-    core::KeyRing ring() const { return *core::KeyRing::load(config.key_ring_file()); }
-
-    std::string import(const std::string& lines) const {
-        const auto file = dir / "clients.jsonl";
-        std::ofstream{file} << lines;
-        try {
-            const int code = subscriptions_import(config, file.string());
-            return code == 0 ? "" : "exit code " + std::to_string(code);
-        } catch (const StartupError& error) {
-            return error.what();
-        }
-    }
-
-    /// Everything in the client's partition of `subscriptions`.
-    std::vector<core::Record> subscriptions_of(const core::Uaid& uaid) {
-        Installation installation{config};
-        log::BlockingExecutor executor;
-        std::vector<core::Record> found;
-        bool drained = false;
-        std::unique_ptr<log::PartitionReader> reader;
-        reader = installation.log().open_reader(
-            {log::Topic::kSubscriptions, core::partition_of(uaid, 4)}, 0, executor, [&] {
-                const auto taken = reader->take(100, [&](const core::RecordView& view) {
-                    auto& record = found.emplace_back();
-                    record.key = view.key;
-                    record.value = std::string{view.value.value_or("")};
-                    for (const auto& h : view.headers) {
-                        record.headers.push_back({h.name, std::string{h.value}});
-                    }
-                });
-                drained = !taken || taken->drained;
-            });
-        const auto until = core::SystemClock{}.mono() + std::chrono::seconds{10};
-        REQUIRE(executor.wait_until([&] { return drained; }, until));
-        return found;
-    }
-
-    test::TempDir dir;
-    Config config;
-    Quiet quiet;
-};
+}
 
 }  // namespace
 
 TEST_CASE("imported keys come before the ring's own, and again changes nothing", "[move]") {
-    NewHome home;
+    NewInstallation home;
     const auto own = home.ring();
     keys_import(home.config, {.crypto_keys = "[" + kFernetA + "]", .auth_keys = "[\"one\", two]"});
     keys_import(home.config, {.crypto_keys = "[" + kFernetB + "," + kFernetA + "]"});
@@ -115,7 +49,7 @@ TEST_CASE("imported keys come before the ring's own, and again changes nothing",
 }
 
 TEST_CASE("keys that are none change nothing and are not shown", "[move]") {
-    NewHome home;
+    NewInstallation home;
     const auto before = home.ring().fingerprint();
     CHECK_THROWS_WITH(keys_import(home.config, {}), Contains("--crypto-keys"));
     CHECK_THROWS_WITH(keys_import(home.config, {.crypto_keys = kFernetA}),
@@ -126,11 +60,11 @@ TEST_CASE("keys that are none change nothing and are not shown", "[move]") {
 }
 
 TEST_CASE("imported clients stand in the log with their channels", "[move]") {
-    NewHome home;
+    NewInstallation home;
     const auto line =
         R"({"uaid":"0f1e2d3c-4b5a-4978-8796-a5b4c3d2e1f0",)"
         R"("channelIDs":["11112222333344445555666677778888"],"last_seen":1700000000})";
-    CHECK(home.import(std::string{line} + "\n\n") == "");
+    CHECK(import_clients(home, std::string{line} + "\n\n") == "");
     CHECK_THAT(home.quiet.said(), Contains("imported 1 clients with 1 channels"));
 
     const auto records = home.subscriptions_of(kUaid);
@@ -149,9 +83,10 @@ TEST_CASE("imported clients stand in the log with their channels", "[move]") {
 }
 
 TEST_CASE("a bridged client keeps its token", "[move]") {
-    NewHome home;
-    CHECK(home.import(R"({"uaid":"0f1e2d3c4b5a49788796a5b4c3d2e1f0","channelIDs":[],)"
-                      R"("router_type":"fcm","router_data":{"token":"t","app_id":"a"}})") == "");
+    NewInstallation home;
+    CHECK(import_clients(home,
+                         R"({"uaid":"0f1e2d3c4b5a49788796a5b4c3d2e1f0","channelIDs":[],)"
+                         R"("router_type":"fcm","router_data":{"token":"t","app_id":"a"}})") == "");
     const auto records = home.subscriptions_of(kUaid);
     REQUIRE(records.size() == 1);
     CHECK_THAT(*records[0].value, Contains(R"("router_data":{"app_id":"a","token":"t"})"));
@@ -159,7 +94,7 @@ TEST_CASE("a bridged client keeps its token", "[move]") {
 }
 
 TEST_CASE("a line that is no client is named; those before it are imported", "[move]") {
-    NewHome home;
+    NewInstallation home;
     const std::string good = R"({"uaid":"0f1e2d3c4b5a49788796a5b4c3d2e1f0","channelIDs":[]})";
     const std::vector<std::pair<std::string, std::string>> rows{
         {"nonsense", "not a JSON object"},
@@ -182,7 +117,7 @@ TEST_CASE("a line that is no client is named; those before it are imported", "[m
     };
     for (const auto& [line, fault] : rows) {
         CAPTURE(line);
-        CHECK_THAT(home.import(good + "\n" + line + "\n" + good),
+        CHECK_THAT(import_clients(home, good + "\n" + line + "\n" + good),
                    Contains("clients.jsonl:2: " + fault));
     }
     CHECK(home.subscriptions_of(kUaid).size() == rows.size());

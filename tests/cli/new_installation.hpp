@@ -1,0 +1,79 @@
+#pragma once
+
+#include "cli/installation.hpp"
+#include "cli/keys_tool.hpp"
+#include "core/key_ring.hpp"
+#include "core/partition.hpp"
+#include "log/blocking_executor.hpp"
+#include "support/temp_dir.hpp"
+
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+namespace beckon::test {
+
+/// What the tools print is for a person.
+class Quiet {
+public:
+    Quiet() : before_(std::cout.rdbuf(said_.rdbuf())) {}
+    ~Quiet() { std::cout.rdbuf(before_); }
+    std::string said() const { return said_.str(); }
+
+private:
+    std::ostringstream said_;
+    std::streambuf* before_;
+};
+
+/// A data directory with a key ring and a log, as a first start leaves it.
+struct NewInstallation {
+    NewInstallation() {
+        config.data = dir.path();
+        config.layout.partitions = 4;
+        cli::keys_generate(config);
+        cli::Installation installation{config};
+        const auto written = log::write_control(installation.log(),
+                                                {.log_id = "a",
+                                                 .created = "b",
+                                                 .partitions = 4,
+                                                 .tiers = {},
+                                                 .keyring_fingerprint = {}},
+                                                std::nullopt, std::chrono::seconds{10});
+        REQUIRE(written);
+    }
+
+    core::KeyRing ring() const { return *core::KeyRing::load(config.key_ring_file()); }
+
+    /// Everything in the client's partition of `subscriptions`.
+    std::vector<core::Record> subscriptions_of(const core::Uaid& uaid) {
+        cli::Installation installation{config};
+        log::BlockingExecutor executor;
+        std::vector<core::Record> found;
+        bool drained = false;
+        std::unique_ptr<log::PartitionReader> reader;
+        reader = installation.log().open_reader(
+            {log::Topic::kSubscriptions, core::partition_of(uaid, 4)}, 0, executor, [&] {
+                const auto taken = reader->take(100, [&](const core::RecordView& view) {
+                    auto& record = found.emplace_back();
+                    record.key = view.key;
+                    record.value = std::string{view.value.value_or("")};
+                    for (const auto& h : view.headers) {
+                        record.headers.push_back({h.name, std::string{h.value}});
+                    }
+                });
+                drained = !taken || taken->drained;
+            });
+        const auto until = core::SystemClock{}.mono() + std::chrono::seconds{10};
+        REQUIRE(executor.wait_until([&] { return drained; }, until));
+        return found;
+    }
+
+    TempDir dir;
+    cli::Config config;
+    Quiet quiet;
+};
+
+}  // namespace beckon::test
