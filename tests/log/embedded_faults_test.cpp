@@ -1,4 +1,5 @@
 #include "log/contract_support.hpp"
+#include "log/control.hpp"
 #include "log/embedded_under_test.hpp"
 
 #include <fstream>
@@ -27,11 +28,32 @@ std::string why_not(const EmbeddedConfig& config) {
     return "it opened";
 }
 
-std::filesystem::path file_with(const std::filesystem::path& directory, const std::string& part) {
+std::vector<std::filesystem::path> files_with(const std::filesystem::path& directory,
+                                              const std::string& part) {
+    std::vector<std::filesystem::path> found;
     for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-        if (entry.path().filename().string().find(part) != std::string::npos) return entry.path();
+        if (entry.path().filename().string().find(part) != std::string::npos) {
+            found.push_back(entry.path());
+        }
     }
-    throw std::runtime_error("no file with " + part);
+    REQUIRE_FALSE(found.empty());
+    return found;
+}
+
+std::filesystem::path file_with(const std::filesystem::path& directory, const std::string& part) {
+    return files_with(directory, part).front();
+}
+
+/// The log as it would be found if its process ended now: a copy of its directory.
+EmbeddedConfig as_if_killed(const EmbeddedUnderTest& log) {
+    auto killed = log.config;
+    killed.directory = log.directory / "killed";
+    std::filesystem::create_directory(killed.directory);
+    for (const auto& entry : std::filesystem::directory_iterator(log.config.directory)) {
+        std::error_code gone;  // RocksDB deletes what it needs no more when it likes
+        std::filesystem::copy(entry.path(), killed.directory, gone);
+    }
+    return killed;
 }
 
 /// A file system of so many bytes, where the machine lets us mount one.
@@ -101,12 +123,77 @@ TEST_CASE("damaged files are refused, never taken for an empty log", "[embedded]
         file.seekp(5);
         file << "????????????????????????????????????????????";
     }
-    SECTION("the write-ahead log that the manifest names is gone") {
-        std::filesystem::remove(file_with(directory, ".log"));
-    }
     const auto why = why_not(log.config);
     CHECK_THAT(why, Contains(directory.string()));
     CHECK_THAT(why, Contains("damaged") || Contains("cannot open"));
+}
+
+TEST_CASE("after a clean stop everything is there without the write-ahead files", "[embedded]") {
+    EmbeddedUnderTest log;
+    const auto written = append(log, kWhere, numbered("key", 10));
+    log.close();
+    SECTION("removed") {
+        for (const auto& path : files_with(log.config.directory, ".log")) {
+            std::filesystem::remove(path);
+        }
+    }
+    SECTION("overwritten") {
+        for (const auto& path : files_with(log.config.directory, ".log")) {
+            std::ofstream{path} << "????????????????????????????????????????????";
+        }
+    }
+    log.open();
+    CHECK(read_all(log, kWhere) == written);
+    CHECK(append(log, kWhere, {record("next")}).front().offset == written.back().offset + 1);
+}
+
+TEST_CASE("after a kill the write-ahead files are needed", "[embedded]") {
+    EmbeddedUnderTest log;
+    SECTION("in the first run") {}
+    SECTION("in a later run") {
+        append(log, kWhere, numbered("of the first run", 10));
+        log.close();
+        log.open();
+    }
+    append(log, kWhere, numbered("of this run", 10));
+    const auto killed = as_if_killed(log);
+    for (const auto& path : files_with(killed.directory, ".log")) std::filesystem::remove(path);
+    CHECK_THAT(why_not(killed), Contains("damaged") && Contains("*.log"));
+}
+
+TEST_CASE("a clean stop is not believed twice", "[embedded]") {
+    EmbeddedUnderTest log;
+    append(log, kWhere, numbered("of the first run", 10));
+    log.close();
+    log.open();
+    const auto lost = append(log, kWhere, numbered("only in the write-ahead files", 10)).back();
+    const auto killed = as_if_killed(log);
+    for (const auto& path : files_with(killed.directory, ".log")) {
+        std::filesystem::resize_file(path, 0);
+    }
+    log.close();
+    log.config = killed;
+    log.open();
+    // Whoever has seen the lost records is not given others under their offsets.
+    CHECK(append(log, kWhere, {record("next")}).front().offset > lost.offset);
+}
+
+TEST_CASE("control can be written and read back, also after a restart", "[embedded]") {
+    EmbeddedUnderTest log;
+    const auto timeout = std::chrono::seconds{10};
+    const auto nothing = log::read_control(log.log(), timeout);
+    REQUIRE_FALSE(nothing);
+    CHECK(nothing.error().fault == core::Fault::not_found);
+    const log::Control control{.log_id = "0123456789abcdef",
+                               .created = "2026-11-21T00:00:00Z",
+                               .partitions = 4,
+                               .tiers = {std::chrono::seconds{0}, std::chrono::seconds{5}},
+                               .keyring_fingerprint = "fingerprint"};
+    EmbeddedUnderTest::must(log::write_control(log.log(), control, std::nullopt, timeout));
+    CHECK(log::read_control(log.log(), timeout) == control);
+    log.close();
+    log.open();
+    CHECK(log::read_control(log.log(), timeout) == control);
 }
 
 TEST_CASE("a full disk refuses publishes, loses nothing acknowledged, and recovers", "[embedded]") {

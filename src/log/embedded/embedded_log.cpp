@@ -88,6 +88,9 @@ public:
 private:
     void restore_partitions() {
         const bool clean = storage_.get(Family::meta, meta::kClean).has_value();
+        if (!clean && storage_.write_ahead_lost()) {
+            damaged(config_, "its write-ahead files (*.log) are missing");
+        }
         if (!clean) core::log_info("log", "unclean_stop_recovered");
         const std::string blocks(1, meta::kBlock);
         must(config_, storage_.scan(Family::meta, blocks, meta::after(blocks),
@@ -125,7 +128,7 @@ private:
         return meta::to_offset(bytes);
     }
 
-    /// From here on the log counts as not cleanly stopped.
+    /// From here on the log counts as not cleanly stopped, even if the write-ahead log is lost.
     void begin_unclean() {
         Batch batch;
         must(config_, storage_.write(batch, true, [&](Batch& b) {
@@ -135,6 +138,7 @@ private:
             const std::string ends(1, meta::kEnd);
             b.erase_range(Family::meta, ends, meta::after(ends));
         }));
+        must(config_, storage_.flush());
     }
 
     const EmbeddedConfig& config_;

@@ -54,12 +54,16 @@ public:
 
     /// There was no database in the directory.
     bool is_new() const { return new_; }
+    /// There was one, but without its write-ahead log: what was not flushed is gone.
+    bool write_ahead_lost() const { return write_ahead_lost_; }
 
     /// Empties `batch`, has it filled, and writes it. `sync`: returns only when it is on disk.
     /// Errors: full (no space), unavailable; after one nothing can be written until recover().
     core::Result<void> write(Batch& batch, bool sync, const std::function<void(Batch&)>& fill);
     /// What was written so far is on disk.
     core::Result<void> sync();
+    /// What was written so far needs no write-ahead log any more.
+    core::Result<void> flush();
 
     /// After a failed write: true if it can be written again. Tries RocksDB's own way first and, if
     /// that does not help, closes and opens it as a restart would. One thread (the writer's).
@@ -86,6 +90,7 @@ private:
 
     const EmbeddedConfig config_;
     bool new_ = false;
+    bool write_ahead_lost_ = false;
     mutable std::shared_mutex mutex_;  ///< exclusive while closing and opening
     std::unique_ptr<rocksdb::DB> db_;
     std::array<rocksdb::ColumnFamilyHandle*, kFamilies> handles_{};

@@ -248,17 +248,22 @@ void Writer::answer(std::span<const Publish> publishes, const Result<void>& writ
     answered_.clear();
 }
 
+/// A mark in files of its own, set when all it vouches for is in such files: RocksDB cannot tell
+/// whether a write-ahead log is whole. The next start would have to write them anyway.
 void Writer::mark_clean() {
-    const auto written = storage_.write(batch_, true, [this](Batch& batch) {
+    const auto mark = [this](Batch& batch) {
         batch.put(Family::meta, meta::kClean, "1");
         for (const auto* partition : partitions_.in_use()) {
             if (partition->reserved_end == 0) continue;
             batch.put(Family::meta, meta::key(meta::kEnd, partition->where()),
                       meta::number(partition->next_offset));
         }
-    });
-    if (!written) {
-        core::log_warn("log", "not_stopped_cleanly", {{"error", written.error().message}});
+    };
+    auto marked = storage_.flush();
+    if (marked) marked = storage_.write(batch_, true, mark);
+    if (marked) marked = storage_.flush();
+    if (!marked) {
+        core::log_warn("log", "not_stopped_cleanly", {{"error", marked.error().message}});
     }
 }
 
