@@ -277,6 +277,10 @@ bool Storage::recover() {
 }
 
 bool Storage::disk_takes_writes() const {
+    // Opening writes out what the write-ahead log holds.
+    std::error_code error;
+    const auto space = std::filesystem::space(config_.directory, error);
+    if (error || space.available < config_.write_buffer_bytes) return false;
     const auto path = config_.directory / "probe";
     const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0) return false;
