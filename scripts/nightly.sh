@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# What takes too long for every change: for a timer at night, and before a release.
+#
+#   nightly.sh             every step, one after the other, whatever fails
+#   nightly.sh STEP ...    only these; `list` names them
+#
+# Prints one line a step, the end of what a failed one said, and at last which failed (exit 1).
+# All that a step says is in build/nightly/<step>.log.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly LOGS=build/nightly FUZZ_SECONDS=60 TAIL_LINES=40
+mapfile -t fuzz_steps < <(scripts/fuzz.sh | sed 's/^/fuzz-/')
+readonly STEPS=("${fuzz_steps[@]}" asan tsan soak)
+
+step() {
+    case "$1" in
+        fuzz-*) ./dev fuzz "${1#fuzz-}" "$FUZZ_SECONDS" ;;
+        asan | tsan) BECKON_PRESET="$1" ./dev test ;;
+        soak) ./dev bench --soak ;;
+    esac
+}
+
+[[ "${1:-}" == list ]] && { printf '%s\n' "${STEPS[@]}"; exit; }
+chosen=("${@:-${STEPS[@]}}")
+for name in "${chosen[@]}"; do
+    [[ " ${STEPS[*]} " == *" $name "* ]] || {
+        echo "nightly: '$name' is none of: ${STEPS[*]}" >&2
+        exit 1
+    }
+done
+
+mkdir -p "$LOGS"
+failed=()
+for name in "${chosen[@]}"; do
+    began=$SECONDS
+    if step "$name" >"$LOGS/$name.log" 2>&1; then
+        outcome=ok
+    else
+        outcome=FAILED
+        failed+=("$name")
+    fi
+    printf '%-20s %-6s %5d s\n' "$name" "$outcome" $((SECONDS - began))
+    [[ $outcome == ok ]] || tail -n "$TAIL_LINES" "$LOGS/$name.log"
+done
+
+if ((${#failed[@]})); then
+    echo "nightly: failed: ${failed[*]} (see $LOGS)"
+    exit 1
+fi
+echo "nightly: all ${#chosen[@]} steps passed"
