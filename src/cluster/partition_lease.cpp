@@ -45,7 +45,7 @@ struct PartitionLease::Impl : std::enable_shared_from_this<Impl> {
     void reported(core::Epoch of, const core::Result<log::Appended>& result, void (Impl::*next)());
     void lease_in_subscriptions() { publish_lease(Topic::kSubscriptions); }
     void nothing_more() {}
-    void lose(core::Error why);
+    void lose(const core::Error& why);
     void remember(Topic topic, const core::Lease& lease);
     void remove(Topic topic, core::Epoch of, const std::string& holder);
     void clear_lower();
@@ -81,7 +81,7 @@ void PartitionLease::Impl::reported(core::Epoch of, const core::Result<log::Appe
     }
 }
 
-void PartitionLease::Impl::lose(core::Error why) {
+void PartitionLease::Impl::lose(const core::Error& why) {
     if (state == State::following) return;
     state = State::following;
     const auto keep = shared_from_this();  // the event may destroy the lease

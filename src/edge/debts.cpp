@@ -143,7 +143,7 @@ void Debts::add(const std::vector<store::Debt>& debts) {
 void Debts::read_back(const core::MessageKey& key) {
     const auto it = impl_->owed.find(key);
     if (it == impl_->owed.end()) return;
-    const auto paid = std::move(it->second);
+    const auto paid = it->second;
     impl_->owed.erase(it);
     if (paid.stage == Impl::Stage::durable) return;
     impl_->waiting.erase({paid.debt.put_offset, key});
