@@ -141,6 +141,15 @@ test('no broker configured: it names the option and the alternative', async () =
     assert.match(text, /beckon standalone/);
 });
 
+test('an option for librdkafka that a promise rests on is refused with its value and why', async () => {
+    const { code, text } = run([
+        'endpoint', '--data', fresh(), '--key-ring', join(directory, 'cluster-keys.json'),
+        '--kafka-servers', `127.0.0.1:${await freePort()}`, '--kafka-librdkafka', 'acks=1', ...(await ports()),
+    ]);
+    assert.equal(code, 1);
+    assert.match(text, /librdkafka option 'acks' cannot be '1': a 201 is a promise.*always 'all'/);
+});
+
 test('on Kafka: missing topics, a wrong partition count and a destroy outside test are refused', async (t) => {
     const cluster = new Cluster('kafka');
     t.after(() => cluster.destroy());

@@ -130,29 +130,6 @@ TEST_CASE("a passing broker error is retried without doubling the record", "[kaf
     CHECK(answer->offset == 1);
 }
 
-TEST_CASE("options that would break a promise are refused by name", "[kafka]") {
-    const auto refused = [](const std::string& name, const std::string& value) {
-        log::KafkaConfig config;
-        config.bootstrap_servers = "127.0.0.1:1";
-        config.librdkafka = {{name, value}};
-        try {
-            log::open_kafka_log(config);
-        } catch (const std::runtime_error& error) {
-            return std::string{error.what()};
-        }
-        return std::string{};
-    };
-    for (const auto* name : {"acks", "request.required.acks", "enable.idempotence", "max.in.flight",
-                             "max.in.flight.requests.per.connection", "retries",
-                             "message.timeout.ms", "enable.auto.commit", "group.id"}) {
-        CHECK_THAT(refused(name, "1"), Catch::Contains(std::string{"'"} + name + "'"));
-    }
-    CHECK_THAT(refused("linger.msec", "5"), Catch::Contains("linger.msec"));
-    CHECK_THAT(refused("linger.ms", "soon"), Catch::Contains("linger.ms"));
-    CHECK(refused("linger.ms", "5").empty());
-    CHECK(refused("fetch.wait.max.ms", "200").empty());
-}
-
 TEST_CASE("without a broker a log opens, answers in bounded time and closes", "[kafka]") {
     WaitingExecutor executor;
     log::KafkaConfig config;

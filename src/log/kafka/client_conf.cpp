@@ -1,5 +1,7 @@
 #include "log/kafka/client_conf.hpp"
 
+#include "core/assert.hpp"
+
 #include <algorithm>
 #include <array>
 #include <stdexcept>
@@ -8,57 +10,68 @@ namespace beckon::log::kafka {
 
 namespace {
 
-struct Refused {
+/// An option that is not the user's to set.
+struct Fixed {
     std::string_view name;
+    std::string_view value;  ///< what it always is; empty: it follows from something else
     std::string_view why;
 };
 
 constexpr std::string_view kPromise1 = "a 201 is a promise that Beckon alone must keep";
 constexpr std::string_view kOffsets = "Beckon keeps its own offsets";
 constexpr std::string_view kMembers = "Beckon sets what its membership needs";
+constexpr std::string_view kTimeout = "it follows from publish_timeout";
 
-/// What would break a promise, or is set by an option of our own. Everything else passes through.
-constexpr std::array kRefused = {
-    Refused{"acks", kPromise1},
-    Refused{"request.required.acks", kPromise1},
-    Refused{"enable.idempotence", kPromise1},
-    Refused{"enable.gapless.guarantee", kPromise1},
-    Refused{"max.in.flight", kPromise1},
-    Refused{"max.in.flight.requests.per.connection", kPromise1},
-    Refused{"transactional.id", kPromise1},
-    Refused{"message.send.max.retries", kPromise1},
-    Refused{"retries", kPromise1},
-    Refused{"delivery.report.only.error", kPromise1},
-    Refused{"produce.offset.report", kPromise1},
-    Refused{"queuing.strategy", "records of one partition keep their order"},
-    Refused{"message.timeout.ms", "it follows from publish_timeout"},
-    Refused{"delivery.timeout.ms", "it follows from publish_timeout"},
-    Refused{"message.max.bytes", "it follows from the limit of a record"},
-    Refused{"queued.max.messages.kbytes", "it follows from fetch_bytes"},
-    Refused{"bootstrap.servers", "kafka.servers sets it"},
-    Refused{"metadata.broker.list", "kafka.servers sets it"},
-    Refused{"client.id", "it is the node's id"},
-    Refused{"group.id", kMembers},
-    Refused{"group.instance.id", kMembers},
-    Refused{"partition.assignment.strategy", kMembers},
-    Refused{"session.timeout.ms", kMembers},
-    Refused{"max.poll.interval.ms", kMembers},
-    Refused{"auto.offset.reset", kOffsets},
-    Refused{"enable.auto.commit", kOffsets},
-    Refused{"auto.commit.enable", kOffsets},
-    Refused{"enable.auto.offset.store", kOffsets},
-    Refused{"enable.partition.eof", kOffsets},
-    Refused{"log_level", "Beckon's own log level decides"},
-    Refused{"log.queue", "Beckon's own log takes the lines"},
-    Refused{"enabled_events", "Beckon sets what it serves"},
+/// What would break a promise, or is set by an option of our own, under each of its names.
+/// Everything else passes through.
+constexpr std::array kFixed = {
+    Fixed{"acks", "all", kPromise1},
+    Fixed{"request.required.acks", "all", kPromise1},
+    Fixed{"enable.idempotence", "true", kPromise1},
+    Fixed{"enable.gapless.guarantee", "", kPromise1},
+    Fixed{"max.in.flight", "1", kPromise1},
+    Fixed{"max.in.flight.requests.per.connection", "1", kPromise1},
+    Fixed{"transactional.id", "", kPromise1},
+    Fixed{"message.send.max.retries", "", kPromise1},
+    Fixed{"retries", "", kPromise1},
+    Fixed{"delivery.report.only.error", "false", kPromise1},
+    Fixed{"produce.offset.report", "", kPromise1},
+    Fixed{"queuing.strategy", "fifo", "records of one partition keep their order"},
+    Fixed{"message.timeout.ms", "", kTimeout},
+    Fixed{"delivery.timeout.ms", "", kTimeout},
+    Fixed{"message.max.bytes", "", "it follows from the limit of a record"},
+    Fixed{"queued.max.messages.kbytes", "", "it follows from fetch_bytes"},
+    Fixed{"bootstrap.servers", "", "kafka.servers sets it"},
+    Fixed{"metadata.broker.list", "", "kafka.servers sets it"},
+    Fixed{"client.id", "", "it is the node's id"},
+    Fixed{"group.id", "", kMembers},
+    Fixed{"group.instance.id", "", kMembers},
+    Fixed{"partition.assignment.strategy", "range", kMembers},
+    Fixed{"session.timeout.ms", "", kMembers},
+    Fixed{"heartbeat.interval.ms", "", kMembers},
+    Fixed{"max.poll.interval.ms", "", kMembers},
+    Fixed{"auto.offset.reset", "", kOffsets},
+    Fixed{"enable.auto.commit", "false", kOffsets},
+    Fixed{"auto.commit.enable", "false", kOffsets},
+    Fixed{"enable.auto.offset.store", "false", kOffsets},
+    Fixed{"enable.partition.eof", "true", kOffsets},
+    Fixed{"log_level", "", "Beckon's own log level decides"},
+    Fixed{"log.queue", "", "Beckon's own log takes the lines"},
+    Fixed{"enabled_events", "", "Beckon sets what it serves"},
 };
 
-void refuse(const std::string& name) {
-    const auto found = std::find_if(kRefused.begin(), kRefused.end(),
-                                    [&](const Refused& refused) { return refused.name == name; });
-    if (found == kRefused.end()) return;
-    throw std::runtime_error("the librdkafka option '" + name +
-                             "' cannot be set: " + std::string{found->why});
+/// Null if it is the user's.
+const Fixed* find_fixed(std::string_view name) {
+    const auto* const found = std::find_if(kFixed.begin(), kFixed.end(),
+                                           [&](const Fixed& fixed) { return fixed.name == name; });
+    return found == kFixed.end() ? nullptr : found;
+}
+
+[[noreturn]] void refuse(const Fixed& fixed, const std::string& value) {
+    std::string message = "the librdkafka option '" + std::string{fixed.name} + "' cannot be '" +
+                          value + "': " + std::string{fixed.why};
+    if (!fixed.value.empty()) message += " (it is always '" + std::string{fixed.value} + "')";
+    throw std::runtime_error(message);
 }
 
 void set(rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
@@ -73,7 +86,7 @@ void set(rd_kafka_conf_t* conf, const std::string& name, const std::string& valu
 }  // namespace
 
 ConfHandle make_conf(const KafkaConfig& config, KafkaEvents& events,
-                     std::initializer_list<Setting> settings) {
+                     const ClientSettings& settings) {
     ConfHandle conf{rd_kafka_conf_new()};
     rd_kafka_conf_set_opaque(conf.get(), &events);
     rd_kafka_conf_set_log_cb(conf.get(), KafkaEvents::log_callback);
@@ -94,12 +107,18 @@ ConfHandle make_conf(const KafkaConfig& config, KafkaEvents& events,
         {"topic.metadata.propagation.max.ms", "1000"},
     };
     for (const auto& [name, value] : common) set(conf.get(), name, value);
+    for (const auto& [name, value] : settings.defaults) set(conf.get(), name, value);
     for (const auto& [name, value] : config.librdkafka) {
-        refuse(name);
+        const auto* const fixed = find_fixed(name);
+        if (fixed && (fixed->value.empty() || fixed->value != value)) refuse(*fixed, value);
+        if (!fixed) set(conf.get(), name, value);
+    }
+    for (const auto& [name, value] : settings.required) {
+        const auto* const fixed = find_fixed(name);
+        BECKON_ASSERT(fixed && (fixed->value.empty() || fixed->value == value),
+                      "a user who sets what a client requires is refused, not overridden");
         set(conf.get(), name, value);
     }
-    // Last: what a client cannot do without is nobody's to change.
-    for (const auto& [name, value] : settings) set(conf.get(), name, value);
     return conf;
 }
 

@@ -4,21 +4,29 @@
 #include "log/kafka/kafka_events.hpp"
 #include "log/kafka/kafka_log.hpp"
 
-#include <initializer_list>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace beckon::log::kafka {
 
 /// One librdkafka setting by its name there.
 using Setting = std::pair<const char*, std::string>;
 
-/// A configuration of a client: what all clients share, the settings given, and the user's own
-/// options (KafkaConfig::librdkafka). Errors and log lines of the client go to `events`, which
-/// outlives it. Throws std::runtime_error naming the option that is refused, by us (what would
-/// break a promise or belongs to an option of our own) or by librdkafka.
+/// What one kind of client is given beyond what all share. The user's own options
+/// (KafkaConfig::librdkafka) win over the defaults, and are refused where they say otherwise than
+/// what is required: that only holds options of the table in client_conf.cpp.
+struct ClientSettings {
+    std::vector<Setting> defaults = {};
+    std::vector<Setting> required = {};
+};
+
+/// A configuration of a client. Errors and log lines of the client go to `events`, which outlives
+/// it. Throws std::runtime_error naming the user's option that is refused, by us (with its value
+/// and why) or by librdkafka; every kind of client refuses the same ones, so that the first says
+/// it.
 ConfHandle make_conf(const KafkaConfig& config, KafkaEvents& events,
-                     std::initializer_list<Setting> settings);
+                     const ClientSettings& settings);
 
 /// Throws std::runtime_error with librdkafka's reason.
 ClientHandle make_client(rd_kafka_type_t type, ConfHandle conf);

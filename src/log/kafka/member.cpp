@@ -121,14 +121,14 @@ void Membership::join_group() {
                                                             milliseconds{50}, milliseconds{1000}));
     try {
         auto conf = make_conf(config, events_,
-                              {{"group.id", group_},
-                               {"partition.assignment.strategy", "range"},
-                               {"session.timeout.ms", session},
-                               {"max.poll.interval.ms", session},
-                               {"heartbeat.interval.ms", heartbeat},
-                               {"enable.auto.commit", "false"},
-                               {"enable.auto.offset.store", "false"},
-                               {"auto.offset.reset", "latest"}});
+                              {.required = {{"group.id", group_},
+                                            {"partition.assignment.strategy", "range"},
+                                            {"session.timeout.ms", session},
+                                            {"max.poll.interval.ms", session},
+                                            {"heartbeat.interval.ms", heartbeat},
+                                            {"enable.auto.commit", "false"},
+                                            {"enable.auto.offset.store", "false"},
+                                            {"auto.offset.reset", "latest"}}});
         rd_kafka_conf_set_rebalance_cb(
             conf.get(),
             [](rd_kafka_t*, rd_kafka_resp_err_t error, rd_kafka_topic_partition_list_t* partitions,

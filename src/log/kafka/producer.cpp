@@ -113,13 +113,15 @@ std::unique_ptr<Publisher> Producer::open_publisher(core::Executor& executor) {
 
 std::unique_ptr<Producer::Client> Producer::make_client() {
     const auto timeout = std::to_string(message_timeout(config_.publish_timeout).count());
-    auto conf = make_conf(config_, events_,
-                          {{"enable.idempotence", "true"},
-                           {"acks", "all"},
-                           {"max.in.flight.requests.per.connection", "1"},
-                           {"message.timeout.ms", timeout},
-                           {"message.max.bytes", std::to_string(kRecordBytesMax + kFramingBytes)},
-                           {"queue.buffering.max.messages", std::to_string(kQueueRecordsMax)}});
+    auto conf = make_conf(
+        config_, events_,
+        {.defaults = {{"linger.ms", "0"},  // what comes during a request makes the next one
+                      {"queue.buffering.max.messages", std::to_string(kQueueRecordsMax)}},
+         .required = {{"enable.idempotence", "true"},
+                      {"acks", "all"},
+                      {"max.in.flight.requests.per.connection", "1"},
+                      {"message.timeout.ms", timeout},
+                      {"message.max.bytes", std::to_string(kRecordBytesMax + kFramingBytes)}}});
     rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR);
     auto client = std::make_unique<Client>();
     client->handle = kafka::make_client(RD_KAFKA_PRODUCER, std::move(conf));

@@ -87,15 +87,16 @@ ClientHandle ReaderClients::make_reader() const {
     const auto kbytes = share_kbytes(config_);
     auto conf = make_conf(
         config_, events_,
-        {{"group.id", config_.prefix + "readers"},  // never joined, never committed to
-         {"enable.auto.commit", "false"},
-         {"enable.auto.offset.store", "false"},
-         {"auto.offset.reset", "error"},
-         {"enable.partition.eof", "true"},
-         {"fetch.wait.max.ms", "100"},  // docs/decisions: a new partition waits for the old fetch
-         {"fetch.error.backoff.ms", "50"},
-         {"queued.min.messages", "100000"},
-         {"queued.max.messages.kbytes", std::to_string(kbytes)}});
+        {.defaults = {{"queued.min.messages", "100000"},
+                      // A new partition waits for the fetch under way (docs/decisions/0010).
+                      {"fetch.wait.max.ms", "100"},
+                      {"fetch.error.backoff.ms", "50"}},
+         .required = {{"group.id", config_.prefix + "readers"},  // never joined nor committed to
+                      {"enable.auto.commit", "false"},
+                      {"enable.auto.offset.store", "false"},
+                      {"auto.offset.reset", "error"},
+                      {"enable.partition.eof", "true"},
+                      {"queued.max.messages.kbytes", std::to_string(kbytes)}}});
     rd_kafka_conf_set_error_cb(
         conf.get(), [](rd_kafka_t*, int code, const char* why, void* opaque) {
             const auto error = static_cast<rd_kafka_resp_err_t>(code);

@@ -1,0 +1,90 @@
+// What becomes of a user's options for librdkafka; no broker is asked.
+#include "log/kafka/client_conf.hpp"
+
+#include <array>
+#include <stdexcept>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using Catch::Matchers::Contains;
+using log::KafkaConfig;
+using log::kafka::ClientSettings;
+
+namespace {
+
+const ClientSettings kSettings{
+    .defaults = {{"linger.ms", "0"}},
+    .required = {{"acks", "all"}, {"message.timeout.ms", "4000"}},
+};
+
+KafkaConfig with(const std::string& name, const std::string& value) {
+    KafkaConfig config;
+    config.bootstrap_servers = "127.0.0.1:1";
+    config.librdkafka = {{name, value}};
+    return config;
+}
+
+/// What `asked` is for a client of kSettings when the user sets `name`.
+std::string result(const char* asked, const std::string& name, const std::string& value) {
+    log::kafka::KafkaEvents events{"127.0.0.1:1"};
+    const auto conf = log::kafka::make_conf(with(name, value), events, kSettings);
+    std::array<char, 256> text{};
+    std::size_t size = text.size();
+    if (rd_kafka_conf_get(conf.get(), asked, text.data(), &size) != RD_KAFKA_CONF_OK) return "?";
+    return text.data();
+}
+
+std::string why_not(const std::string& name, const std::string& value) {
+    try {
+        log::open_kafka_log(with(name, value));
+    } catch (const std::runtime_error& error) {
+        return error.what();
+    }
+    return "it opened";
+}
+
+}  // namespace
+
+TEST_CASE("a user's option wins over a default of ours", "[kafka]") {
+    CHECK(result("linger.ms", "client.rack", "here") == "0");
+    CHECK(result("linger.ms", "linger.ms", "7") == "7");
+    CHECK(result("linger.ms", "queue.buffering.max.ms", "7") == "7");  // its other name
+    CHECK(result("socket.timeout.ms", "socket.timeout.ms", "9000") == "9000");
+    CHECK(result("socket.timeout.ms", "client.rack", "here") == "5000");
+}
+
+TEST_CASE("what is required stays, said twice or not", "[kafka]") {
+    CHECK(result("acks", "client.rack", "here") == "-1");
+    CHECK(result("acks", "acks", "all") == "-1");
+    CHECK(result("message.timeout.ms", "client.rack", "here") == "4000");
+}
+
+TEST_CASE("an option that would break a promise is refused with its value and why", "[kafka]") {
+    CHECK(why_not("acks", "1") ==
+          "the librdkafka option 'acks' cannot be '1': a 201 is a promise that Beckon alone must "
+          "keep (it is always 'all')");
+    CHECK(why_not("message.timeout.ms", "1000") ==
+          "the librdkafka option 'message.timeout.ms' cannot be '1000': it follows from "
+          "publish_timeout");
+    for (const auto* name :
+         {"request.required.acks", "enable.idempotence", "max.in.flight",
+          "max.in.flight.requests.per.connection", "retries", "delivery.timeout.ms",
+          "enable.auto.commit", "group.id", "heartbeat.interval.ms", "session.timeout.ms",
+          "partition.assignment.strategy", "auto.offset.reset", "queued.max.messages.kbytes"}) {
+        CHECK_THAT(why_not(name, "5"), Contains(std::string{"'"} + name + "' cannot be '5': "));
+    }
+}
+
+TEST_CASE("an option that librdkafka does not take is refused with its reason", "[kafka]") {
+    CHECK_THAT(why_not("linger.msec", "5"), Contains("linger.msec"));
+    CHECK_THAT(why_not("linger.ms", "soon"), Contains("linger.ms"));
+}
+
+TEST_CASE("a log opens with options that are the user's", "[kafka]") {
+    CHECK(why_not("linger.ms", "5") == "it opened");
+    CHECK(why_not("fetch.wait.max.ms", "200") == "it opened");
+    CHECK(why_not("queue.buffering.max.messages", "1000") == "it opened");
+    CHECK(why_not("enable.idempotence", "true") == "it opened");
+    CHECK(why_not("max.in.flight", "1") == "it opened");
+}
