@@ -1,6 +1,9 @@
 #include "ingest_world.hpp"
 
+#include <fstream>
+#include <iterator>
 #include <set>
+#include <sstream>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -210,6 +213,30 @@ TEST_CASE("what a failed publish means to a sender", "[errors]") {
     CHECK(of(Fault::corrupt) == Problem::not_saved_for_good);
     CHECK(ingest::log_failure({Fault::unavailable, ""}).problem == Problem::busy);
     CHECK(ingest::log_failure({Fault::corrupt, ""}).problem == Problem::internal);
+}
+
+TEST_CASE("every metric of the endpoint is explained to its operator", "[metrics]") {
+    IngestWorld world;
+    world.ask(ask_for("GET", "/nowhere"));  // some are made at first use
+    std::ifstream file{BECKON_SOURCE_DIR "/docs/operations.md"};
+    REQUIRE(file);
+    const std::string manual{std::istreambuf_iterator<char>{file}, {}};
+    const auto text = world.registry_.text();
+    std::size_t explained = 0;
+    const std::string begin = "# TYPE beckon_ingest_";
+    for (auto at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1)) {
+        std::istringstream line{text.substr(at + 7)};
+        std::string name;
+        std::string type;
+        line >> name >> type;
+        CAPTURE(name);
+        const auto after = manual.find("`" + name) + 1 + name.size();
+        CHECK((after < manual.size() && (manual[after] == '`' || manual[after] == '{')));
+        CHECK(name.ends_with("_total") == (type == "counter"));
+        CHECK(name.ends_with("_seconds") == (type == "histogram"));
+        ++explained;
+    }
+    CHECK(explained == 16);
 }
 
 TEST_CASE("requests are counted by route and status, refusals by problem", "[metrics]") {
