@@ -23,7 +23,9 @@ public:
         event.message_id = keep(core::base64url(bytes(49)));
         event.channel = id<core::ChannelId>();
         event.ttl_s = static_cast<std::uint32_t>(edge_number());
-        event.topic = maybe([&] { return text(kUrlSafe, 1, 32); });
+        event.topic = maybe([&] {  // padding counts toward 32
+            return keep(std::string{text(kUrlSafe, 1, 30)} + std::string(below(3), '='));
+        });
         if (coin()) event.urgency = static_cast<core::Urgency>(below(4));
         event.encoding = maybe([&] { return keep(coin() ? "aes128gcm" : "aesgcm"); });
         event.encryption =

@@ -216,6 +216,10 @@ TEST_CASE("each schema names its type, version and log topics, and explains ever
         CHECK(type.ends_with(".v" + std::to_string(event.at("version").get<int>())));
         CHECK_FALSE(event.at("log_topics").empty());
         const auto& headers = schema.at("properties").at("headers").at("properties");
+        const auto reserved = event.value("reserved_headers", Json::object());
+        for (const auto& header : reserved.items()) {
+            CHECK_FALSE(headers.contains(header.key()));  // reserved until it is written
+        }
         if (type == kControlType) {
             CHECK(headers.empty());
         } else {
