@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Holds the running endpoint to schemas/openapi.yaml with schemathesis: openapi_test.sh <ingest_serve>
+# Holds the examples of schemas/openapi.yaml to its schemas, and the running endpoint to all of it with
+# schemathesis: openapi_test.sh <ingest_serve>
 # Exit code 77 (skipped) where schemathesis cannot be had.
 set -euo pipefail
 server="$1"
@@ -13,6 +14,9 @@ if [[ ! -x "$tool" ]]; then
     rm -rf "$venv"
     { python3 -m venv "$venv" && "$venv/bin/pip" install -q "schemathesis==$VERSION"; } >&2 || exit 77
 fi
+
+schema="$here/../../schemas/openapi.yaml"
+"$venv/bin/python" "$here/openapi_examples.py" "$schema"
 
 work="$(mktemp -d)"
 mkfifo "$work/stop"
@@ -46,6 +50,6 @@ END
 # Left out: whether a token, a secret or an application id is good is more than a schema can say, so
 # "valid data is accepted" and "invalid data is refused" do not hold by the schema alone.
 cd "$work"
-"$tool" run "$here/../../schemas/openapi.yaml" --url "$origin" --no-color --seed 1 \
+"$tool" run "$schema" --url "$origin" --no-color --seed 1 \
     --phases examples,coverage,fuzzing --max-examples "${EXAMPLES:-25}" \
     --exclude-checks positive_data_acceptance,negative_data_rejection,missing_required_header
