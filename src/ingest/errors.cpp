@@ -105,15 +105,26 @@ HttpReply error_reply(const Failure& failure) {
     reply.body += reason_phrase(facts.status);
     reply.body += R"(","message":")";
     reply.body += failure.detail.empty() ? facts.message : failure.detail;
-    reply.body += R"(","more_info":"schemas/openapi.yaml, )";
-    if (facts.code == 0) {
-        reply.body += "status ";
-        reply.body += std::to_string(facts.status);
-    } else {
-        reply.body += "errno ";
-        reply.body += code;
-    }
+    reply.body += R"(","more_info":")";
+    reply.body += kErrorPage;
     reply.body += R"("})";
+    return reply;
+}
+
+HttpReply error_page() {
+    HttpReply reply;
+    reply.add("Content-Type", "text/plain; charset=utf-8");
+    reply.body = "status  errno  meaning\n";
+    for (int i = 0; i < kProblems; ++i) {
+        const auto facts = wire(static_cast<Problem>(i));
+        auto code = facts.code == 0 ? std::string{"null"} : std::to_string(facts.code);
+        code.resize(7, ' ');
+        reply.body += std::to_string(facts.status);
+        reply.body += "     ";
+        reply.body += code;
+        reply.body += facts.message;
+        reply.body += '\n';
+    }
     return reply;
 }
 

@@ -64,6 +64,11 @@ inline tl::unexpected<Failure> refuse(Problem problem, std::string_view detail =
 
 HttpReply error_reply(const Failure& failure);
 
+/// What `more_info` of every error points to, on whatever host it was asked.
+inline constexpr std::string_view kErrorPage = "/errors";
+/// That page: every error with its status, its errno and what it means, as plain text.
+HttpReply error_page();
+
 /// What a failed publish of a message means for its sender.
 Failure publish_failure(const core::Error& error);
 /// What a failed write or mark means elsewhere: 503 where a retry may work, else 500.

@@ -300,6 +300,7 @@ void Registration::authorized(const CallPtr& call) {
         case RouteName::heartbeat:
         case RouteName::lb_heartbeat:
         case RouteName::version:
+        case RouteName::errors:
         case RouteName::deliberate_error:
         case RouteName::preflight:
         case RouteName::unknown: break;

@@ -86,6 +86,7 @@ std::optional<Route> fixed_route(const Path& path) {
     if (path[0] == "__heartbeat__") return get(RouteName::heartbeat);
     if (path[0] == "__lbheartbeat__") return get(RouteName::lb_heartbeat);
     if (path[0] == "__version__") return get(RouteName::version);
+    if (path[0] == "errors") return get(RouteName::errors);
     if (path[0] == "__error__") return get(RouteName::deliberate_error);
     return std::nullopt;
 }
@@ -128,6 +129,7 @@ std::string_view to_string(RouteName name) {
         case RouteName::heartbeat: return "heartbeat";
         case RouteName::lb_heartbeat: return "lb_heartbeat";
         case RouteName::version: return "version";
+        case RouteName::errors: return "errors";
         case RouteName::deliberate_error: return "deliberate_error";
         case RouteName::preflight: return "preflight";
         case RouteName::unknown: return "unknown";

@@ -21,6 +21,7 @@ enum class RouteName : std::uint8_t {
     heartbeat,
     lb_heartbeat,
     version,
+    errors,
     deliberate_error,
     preflight,  ///< OPTIONS with Access-Control-Request-Method, any path
     unknown,

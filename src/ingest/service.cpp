@@ -92,7 +92,8 @@ void Service::dispatch(const CallPtr& call) {
         case RouteName::health:
         case RouteName::heartbeat:
         case RouteName::lb_heartbeat:
-        case RouteName::version: return finish(call, monitor(route.name));
+        case RouteName::version:
+        case RouteName::errors: return finish(call, monitor(route.name));
         case RouteName::deliberate_error:
             core::log_error("ingest", "deliberate_error", {{"why", "asked for by a request"}});
             return refuse_with(call, {Problem::deliberate, {}, 0});
@@ -291,6 +292,7 @@ HttpReply Service::monitor(RouteName route) const {
         case RouteName::status: return status_reply(config.version);
         case RouteName::version: return version_reply(config.version, config.commit, config.source);
         case RouteName::lb_heartbeat: return {};
+        case RouteName::errors: return error_page();
         case RouteName::health:
         case RouteName::heartbeat:
             return health_reply({.version = config.version,

@@ -162,6 +162,7 @@ TEST_CASE("a method that a path lacks is 405 with Allow and no body", "[conventi
         {"/__heartbeat__", "GET"},
         {"/__lbheartbeat__", "GET"},
         {"/__version__", "GET"},
+        {"/errors", "GET"},
         {"/__error__", "GET"},
         {"/v1/err", "GET"},
     };

@@ -242,7 +242,7 @@ TEST_CASE("oversized and malformed heads are refused with a named reason", "[end
                                 std::to_string(reply.body.size()) + "\r\n\r\n");
         CHECK(reply.body == R"({"code":400,"errno":null,"error":"Bad Request",)"
                             R"("message":"The request is not valid HTTP/1.1.",)"
-                            R"("more_info":"schemas/openapi.yaml, status 400"})");
+                            R"("more_info":"/errors"})");
         CHECK(socket.ends());
         CHECK(closed_as(world, "bad_request", "1"));
     }

@@ -301,10 +301,8 @@ inline HttpReply error(int status, const std::string& code, const std::string& p
     reply.headers = like.headers;
     reply.headers.push_back({"Content-Type", "application/json"});
     reply.headers.push_back({"Vary", std::string{IngestWorld::kVary}});
-    const auto page = code == "null" ? "status " + std::to_string(status) : "errno " + code;
     reply.body = R"({"code":)" + std::to_string(status) + R"(,"errno":)" + code + R"(,"error":")" +
-                 phrase + R"(","message":")" + message +
-                 R"(","more_info":"schemas/openapi.yaml, )" + page + R"("})";
+                 phrase + R"(","message":")" + message + R"(","more_info":"/errors"})";
     return reply;
 }
 

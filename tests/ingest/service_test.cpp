@@ -43,6 +43,7 @@ TEST_CASE("every path has its methods; others are 405 with Allow, or 404", "[rou
         {"/__heartbeat__", "GET"},
         {"/__lbheartbeat__", "GET"},
         {"/__version__", "GET"},
+        {"/errors", "GET"},
         {"/__error__", "GET"},
         {"/v1/err", "GET"},
         {"http://push.example.com/status?x=y", "GET"},
@@ -181,6 +182,10 @@ TEST_CASE("a reply on the wire", "[headers]") {
 }
 
 TEST_CASE("every problem has a status, an errno, a text and a label of its own", "[errors]") {
+    IngestWorld world;
+    const auto page = world.ask(ask_for("GET", "/errors"));
+    CHECK(page.status == 200);
+    CHECK(page.header("Content-Type") == "text/plain; charset=utf-8");
     std::set<std::string> labels;
     for (int i = 0; i < ingest::kProblems; ++i) {
         const auto problem = static_cast<ingest::Problem>(i);
@@ -195,7 +200,11 @@ TEST_CASE("every problem has a status, an errno, a text and a label of its own",
         CHECK(object["error"] == std::string{ingest::reason_phrase(reply.status)});
         CHECK(object["error"] != "Unknown");
         CHECK(object["message"].get<std::string>().size() > 10);
-        CHECK(object["more_info"].is_string());
+        CHECK(object["more_info"] == "/errors");
+        const auto code = object["errno"].is_null() ? "null" : object["errno"].dump();
+        const auto row = std::to_string(reply.status) + "     " + code +
+                         std::string(7 - code.size(), ' ') + object["message"].get<std::string>();
+        CHECK(page.body.find("\n" + row + "\n") != std::string::npos);
         CHECK(reply.header("Retry-After").has_value() ==
               (reply.status == 503 || reply.status == 429));
         CHECK(reply.header("Cache-Control").has_value() == (reply.status == 410));
