@@ -157,14 +157,14 @@ void Front::deliver(ToClient message) {
 }
 
 /// The home has forgotten the session already, so it hears no Detach.
-void Front::deliver(CloseClient message) {
+void Front::deliver(const CloseClient& message) {
     Client* client = find(message.session);
     if (!client) return;
     leave(*client);
     sockets_.close(*client, message.code, message.reason, ClosedBy::home);
 }
 
-void Front::deliver(Attached message) {
+void Front::deliver(const Attached& message) {
     Client* client = find(message.session);
     if (!client || client->phase == Phase::awaiting_hello) return;
     client->uaid = message.uaid;

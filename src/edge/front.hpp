@@ -125,8 +125,8 @@ private:
     void end(Client& client, CloseCode code, std::string_view reason, ClosedBy why);
     void leave(Client& client);
     void deliver(ToClient message);
-    void deliver(CloseClient message);
-    void deliver(Attached message);
+    void deliver(const CloseClient& message);
+    void deliver(const Attached& message);
     Client* find(const SessionId& session) const;
 
     const FrontOptions options_;

@@ -130,14 +130,15 @@ void Home::Impl::restart(std::string_view why) {
 }
 
 void Home::Impl::ask_marks(std::function<void(const core::Result<void>&)> done) {
-    notifications.marker->ask(guarded([done](Impl& self, const core::Result<void>& first) {
-        if (!first) {
-            done(first);
-            return;
-        }
-        self.subscriptions.marker->ask(
-            self.guarded([done](Impl&, const core::Result<void>& second) { done(second); }));
-    }));
+    notifications.marker->ask(
+        guarded([done = std::move(done)](Impl& self, const core::Result<void>& first) {
+            if (!first) {
+                done(first);
+                return;
+            }
+            self.subscriptions.marker->ask(
+                self.guarded([done](Impl&, const core::Result<void>& second) { done(second); }));
+        }));
 }
 
 /// Both readers say that nothing more was there; marks prove it.

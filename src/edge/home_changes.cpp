@@ -108,7 +108,7 @@ void Home::Impl::reported(std::uint64_t id, const core::Result<log::Appended>& r
         return;
     }
     auto node = changes.extract(it);
-    complete(std::move(node.mapped()));
+    complete(node.mapped());
 }
 
 /// A reply follows the fold: what the client is told, this home has read back from the log.
@@ -116,11 +116,11 @@ void Home::Impl::complete_changes() {
     while (!changes_by_offset.empty() && changes_by_offset.begin()->first < subscriptions.next) {
         auto node = changes.extract(changes_by_offset.begin()->second);
         changes_by_offset.erase(changes_by_offset.begin());
-        complete(std::move(node.mapped()));
+        complete(node.mapped());
     }
 }
 
-void Home::Impl::complete(Change change) {
+void Home::Impl::complete(const Change& change) {
     if (auto* session = find(change.session, change.uaid)) --session->changes_in_flight;
     if (change.kind == Change::Kind::registering) {
         const bool ok = !change.failed;

@@ -201,7 +201,7 @@ struct Home::Impl : std::enable_shared_from_this<Impl> {
     void publish(std::uint64_t change, core::Record record);
     void reported(std::uint64_t change, const core::Result<log::Appended>& result);
     void complete_changes();
-    void complete(Change change);
+    void complete(const Change& change);
     void drop_pending_of(const core::Uaid& uaid, const core::ChannelId& channel);
     void see(const Identified& session);
     void publish_truth(const core::Uaid& uaid, const std::optional<core::ChannelId>& channel);
