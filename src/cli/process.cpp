@@ -94,6 +94,14 @@ void Signals::wait(const std::function<void()>& reload) const {
     pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
 }
 
+bool Signals::stop_within(std::chrono::milliseconds wait) const {
+    sigset_t stop = handled_signals();
+    sigdelset(&stop, SIGHUP);
+    const auto whole = std::chrono::duration_cast<std::chrono::seconds>(wait);
+    const timespec limit{whole.count(), std::chrono::nanoseconds{wait - whole}.count()};
+    return sigtimedwait(&stop, nullptr, &limit) > 0;
+}
+
 void Signals::request_stop() { ::kill(::getpid(), SIGTERM); }
 
 struct StopWatchdog::Impl {

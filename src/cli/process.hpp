@@ -39,6 +39,8 @@ public:
     /// Waits for a request to stop, calling `reload` at each SIGHUP. Afterwards a second signal
     /// ends the process at once.
     void wait(const std::function<void()>& reload) const;
+    /// During a start: true as soon as a stop was asked for, false after `wait`.
+    bool stop_within(std::chrono::milliseconds wait) const;
     /// The same as a signal, from another thread.
     static void request_stop();
 };

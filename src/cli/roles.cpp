@@ -25,6 +25,8 @@ using std::chrono::seconds;
 namespace {
 
 constexpr milliseconds kControlTimeout{5'000};
+constexpr milliseconds kAskAgain{200};
+constexpr seconds kLineInterval{5};
 
 std::string today() {
     const std::time_t now = std::time(nullptr);
@@ -133,8 +135,9 @@ void share_memory(Config& config, std::size_t stores) {
 }
 
 /// Tries until there is a broker, one line each 5 s, not longer than the start-up time-out.
-log::Control await_control(log::EventLog& log, const Config& config) {
+log::Control await_control(log::EventLog& log, const Config& config, const Signals& signals) {
     const auto until = std::chrono::steady_clock::now() + config.startup_timeout;
+    auto next_line = std::chrono::steady_clock::now();
     for (;;) {
         const auto control = log::read_control(log, kControlTimeout);
         if (control) return *control;
@@ -150,9 +153,16 @@ log::Control await_control(log::EventLog& log, const Config& config) {
                                duration_text(config.startup_timeout) + ": " +
                                control.error().message);
         }
-        core::log_warn(
-            "cli", "waiting_for_broker",
-            {{"servers", config.kafka.bootstrap_servers}, {"why", control.error().message}});
+        if (const auto now = std::chrono::steady_clock::now(); now >= next_line) {
+            next_line = now + kLineInterval;
+            core::log_warn(
+                "cli", "waiting_for_broker",
+                {{"servers", config.kafka.bootstrap_servers}, {"why", control.error().message}});
+        }
+        if (signals.stop_within(kAskAgain)) {
+            throw StartupError("stopped while waiting for a broker at " +
+                               config.kafka.bootstrap_servers);
+        }
     }
 }
 
@@ -166,7 +176,7 @@ core::Result<void> check_log_topics(const Config& config, const log::Control& co
 
 /// Opens Kafka, checks the installation, and gives the role its identity.
 std::unique_ptr<log::EventLog> open_cluster_log(Config& config, const Process& process,
-                                                const core::KeyRing& keys) {
+                                                const core::KeyRing& keys, const Signals& signals) {
     if (config.kafka.bootstrap_servers.empty()) {
         throw StartupError(
             "kafka.servers is not set: name the brokers with --kafka-servers HOST:PORT "
@@ -174,7 +184,7 @@ std::unique_ptr<log::EventLog> open_cluster_log(Config& config, const Process& p
     }
     config.kafka.client_id = process.node.text;
     auto log = log::open_kafka_log(config.kafka);
-    const auto control = await_control(*log, config);
+    const auto control = await_control(*log, config, signals);
     check_fingerprint(control, keys, config.key_ring_file());
     if (const auto checked = check_log_topics(config, control); !checked) {
         throw StartupError(checked.error().message);
@@ -260,7 +270,7 @@ int run_endpoint(Config config, const Signals& signals) {
     const auto keys = load_key_ring(config.key_ring_file(), false);
     use_self_signed(config);
     Process process{config};
-    const auto log = open_cluster_log(config, process, *keys);
+    const auto log = open_cluster_log(config, process, *keys, signals);
     share_memory(config, 1);
     ingest::Endpoint endpoint{config.endpoint, *log,          keys, process.clock,
                               process.metrics, process.health};
@@ -278,7 +288,7 @@ int run_edge(Config config, const Signals& signals) {
     const auto keys = load_key_ring(config.key_ring_file(), false);
     use_self_signed(config);
     Process process{config};
-    const auto log = open_cluster_log(config, process, *keys);
+    const auto log = open_cluster_log(config, process, *keys, signals);
     share_memory(config, 1);
     config.edge.endpoint_url = origin_of(config.endpoint, config.endpoint.port);
     edge::Edge edge{config.edge, *log, keys, process.clock, process.metrics, process.health};

@@ -133,6 +133,18 @@ test('no broker at the start: it says so while it tries, then exits with 1', asy
     assert.match(text, new RegExp(`no broker at 127\\.0\\.0\\.1:${port} within 2s`));
 });
 
+test('a start that waits for a broker ends at SIGTERM', async () => {
+    const ring = join(directory, 'cluster-keys.json');
+    const child = spawn(BECKON, ['endpoint', '--data', fresh(), '--key-ring', ring, '--kafka-servers', `127.0.0.1:${await freePort()}`, ...(await ports())]);
+    let text = '';
+    child.stderr.on('data', (data) => (text += data));
+    const exited = new Promise((resolve) => child.once('exit', resolve));
+    await until('that it waits', () => text.includes('waiting_for_broker'));
+    child.kill('SIGTERM');
+    assert.equal(await exited, 1);
+    assert.match(text, /stopped while waiting for a broker/);
+});
+
 test('no broker configured: it names the option and the alternative', async () => {
     const ring = join(directory, 'cluster-keys.json');
     const { code, text } = run(['endpoint', '--data', fresh(), '--key-ring', ring, ...(await ports())]);

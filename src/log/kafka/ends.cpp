@@ -1,5 +1,6 @@
 #include "log/kafka/ends.hpp"
 
+#include "log/kafka/handles.hpp"
 #include "log/kafka/report.hpp"
 
 #include <chrono>
@@ -19,6 +20,21 @@ bool leader_moves(rd_kafka_resp_err_t error) {
            error == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
 }
 
+/// librdkafka says "unknown partition" of a topic that does not exist, but also of one whose broker
+/// has just come back, and then stays with that. Every topic has a partition 0, so if that one is
+/// unknown, this asks the cluster itself, which also refreshes what the client knows.
+rd_kafka_resp_err_t cause_of_unknown(rd_kafka_t* client, const std::string& topic) {
+    const TopicHandle handle{rd_kafka_topic_new(client, topic.c_str(), nullptr)};
+    const rd_kafka_metadata_t* metadata = nullptr;
+    const auto error = rd_kafka_metadata(client, 0, handle.get(), &metadata, kAskMs);
+    if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return error;
+    const Handle<const rd_kafka_metadata_t, rd_kafka_metadata_destroy> owner{metadata};
+    const bool missing = metadata->topic_cnt == 1 &&
+                         metadata->topics[0].err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+    return missing ? RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART
+                   : RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
+}
+
 }  // namespace
 
 core::Result<Ends> query_ends(rd_kafka_t* client, const std::string& topic,
@@ -29,6 +45,9 @@ core::Result<Ends> query_ends(rd_kafka_t* client, const std::string& topic,
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
         error =
             rd_kafka_query_watermark_offsets(client, topic.c_str(), partition, &low, &high, kAskMs);
+        if (error == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION && partition == 0) {
+            error = cause_of_unknown(client, topic);
+        }
         if (!leader_moves(error)) break;
         std::this_thread::sleep_for(kAskAgain);
     }
