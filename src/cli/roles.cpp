@@ -122,6 +122,7 @@ void adopt(Config& config, const log::Control& control, const Process& process) 
     config.endpoint.log_id = config.edge.log_id = control.log_id;
     config.endpoint.partitions = config.edge.partitions = control.partitions;
     config.endpoint.node = process.node;
+    config.endpoint.drain = config.stop_timeout * 3 / 5;
     config.endpoint.view_directory = config.data / "endpoint";
     config.edge.store_directory = config.data / "edge";
     config.edge.version = version_text();
@@ -260,6 +261,7 @@ int run_standalone(Config config, const Signals& signals, bool demo) {
     });
     watchdog.emplace(config.stop_timeout);
     process.health.set_ready("process", false, "stopping");
+    endpoint.begin_stop();  // while the edge takes leave of its clients
     show = {};
     return 0;
 }

@@ -63,6 +63,7 @@ bool Connection::handshake_step() {
         case Transport::Io::done:
             state_ = State::reading;
             readable_ = true;
+            if (draining_) set_.set_deadline(place_, ConnectionSet::Deadline::farewell);
             return true;
         case Transport::Io::want_read: return wait(Wait::read);
         case Transport::Io::want_write: return wait(Wait::write);
@@ -104,7 +105,8 @@ bool Connection::take_input(std::string_view input, bool from_rest) {
     if (!active_) {
         active_ = set_.take_request();
         continued_ = false;
-        set_.set_deadline(place_, ConnectionSet::Deadline::request);
+        set_.set_deadline(
+            place_, draining_ ? ConnectionSet::Deadline::linger : ConnectionSet::Deadline::request);
     }
     std::size_t used = 0;
     const auto status = active_->parser.put(input, used);
@@ -148,12 +150,14 @@ bool Connection::take_input(std::string_view input, bool from_rest) {
 bool Connection::handle() {
     active_->parser.request().peer = peer_.address;
     state_ = State::handling;
+    if (draining_) set_.set_deadline(place_, ConnectionSet::Deadline::request);
     set_.handler()(shared_from_this());
     return true;
 }
 
 void Connection::reply(HttpReply reply) {
     if (state_ != State::handling) return;  // closed meanwhile: nobody waits for it
+    if (draining_ && !has_more()) close_after_ = true;
     active_->out.clear();
     const bool head = request().method == Method::head;
     append_reply(active_->out, reply, {.close = close_after_, .head = head});
@@ -187,19 +191,25 @@ bool Connection::written() {
     if (std::exchange(interim_, false)) return true;
     set_.give_back(std::move(active_));
     if (close_after_) {
-        transport_.end_output();
-        state_ = State::lingering;
-        set_.set_deadline(place_, ConnectionSet::Deadline::linger);
+        linger();
         return true;
     }
     starved_ = false;
-    set_.set_deadline(place_, ConnectionSet::Deadline::keep_alive);
+    set_.set_deadline(place_, draining_ ? ConnectionSet::Deadline::farewell
+                                        : ConnectionSet::Deadline::keep_alive);
     if (rest_.empty() && rest_.capacity() > 4096) rest_.shrink_to_fit();
     return true;
 }
 
-/// Closing at once with unread input would reset the connection, and the peer might lose the
-/// reply.
+/// Our end of output; the peer's is awaited. Closing at once would reset the connection where input
+/// is unread or still on its way, and the peer might lose the reply, or a request that crosses our
+/// goodbye might look as if it had been taken.
+void Connection::linger() {
+    transport_.end_output();
+    state_ = State::lingering;
+    set_.set_deadline(place_, ConnectionSet::Deadline::linger);
+}
+
 bool Connection::linger_step() {
     const auto outcome = transport_.read(set_.scratch());
     discarded_ += outcome.bytes;
@@ -242,29 +252,47 @@ bool Connection::refuse(Problem problem, CloseReason reason) {
 
 void Connection::expire() {
     const auto at = place_.kind;
-    const bool half_request = state_ == State::reading && active_;
-    if (at == ConnectionSet::Deadline::request && half_request) {
+    if (half_request()) {
         set_.set_deadline(place_, ConnectionSet::Deadline::linger);
-        refuse(Problem::request_too_slow, CloseReason::deadline);
+        if (draining_) {
+            refuse(Problem::busy, CloseReason::stopping);
+        } else {
+            refuse(Problem::request_too_slow, CloseReason::deadline);
+        }
         run();
         return;
     }
     switch (at) {
         case ConnectionSet::Deadline::request: return close(CloseReason::deadline);
-        case ConnectionSet::Deadline::keep_alive: return close(CloseReason::keep_alive);
+        case ConnectionSet::Deadline::keep_alive: return say_goodbye(CloseReason::keep_alive);
         case ConnectionSet::Deadline::linger: return close(reason_);
+        case ConnectionSet::Deadline::farewell: return say_goodbye(CloseReason::stopping);
     }
 }
 
+/// To an idle peer.
+void Connection::say_goodbye(CloseReason reason) {
+    reason_ = reason;
+    linger();
+    run();
+}
+
 void Connection::drain() {
-    close_after_ = true;
+    draining_ = true;
     if (reason_ == CloseReason::finished) reason_ = CloseReason::stopping;
-    const bool half_request = state_ == State::reading && active_;
-    if (half_request) set_.set_deadline(place_, ConnectionSet::Deadline::linger);
-    const bool waits = idle() || state_ == State::handshaking;
-    if (!waits || transport_.has_input() || rest_at_ < rest_.size()) return;
-    transport_.end_output();
-    close(CloseReason::stopping);
+    if (idle()) set_.set_deadline(place_, ConnectionSet::Deadline::farewell);
+    if (half_request() || state_ == State::handshaking) {
+        set_.set_deadline(place_, ConnectionSet::Deadline::linger);
+    }
+}
+
+void Connection::give_up() {
+    close_after_ = true;
+    if (idle()) return say_goodbye(CloseReason::stopping);
+    if (state_ != State::handling && !half_request()) return;  // nothing is owed, or it is written
+    if (state_ == State::handling) abandoned_ = std::exchange(active_, set_.take_request());
+    refuse(Problem::busy, CloseReason::stopping);
+    run();
 }
 
 void Connection::abort(CloseReason reason) {

@@ -29,14 +29,18 @@ public:
     /// Enters the set and begins.
     void start();
 
-    const HttpRequest& request() const override { return active_->parser.request(); }
+    const HttpRequest& request() const override {
+        return (abandoned_ ? abandoned_ : active_)->parser.request();
+    }
     void reply(HttpReply reply) override;
 
     std::chrono::steady_clock::time_point deadline() const { return place_.at; }
     /// The deadline has passed.
     void expire();
-    /// Closes as soon as nothing is under way: what has reached us is still answered.
+    /// Ends in order: what has reached us or is on its way is answered, and the last reply says so.
     void drain();
+    /// No more time for that: whatever is under way is answered 503.
+    void give_up();
     void abort(CloseReason reason);
 
 private:
@@ -57,6 +61,11 @@ private:
     bool refuse(Problem problem, CloseReason reason);
     void begin_writing();
     bool idle() const { return state_ == State::reading && !active_; }
+    bool half_request() const { return state_ == State::reading && active_; }
+    /// Bytes of another request have come already.
+    bool has_more() { return rest_at_ < rest_.size() || transport_.has_input(); }
+    void say_goodbye(CloseReason reason);
+    void linger();
     void close(CloseReason reason);
 
     ConnectionSet& set_;  ///< not touched once closed: it may be gone then
@@ -65,7 +74,8 @@ private:
     ConnectionSet::Place place_;
     State state_ = State::reading;
     CloseReason reason_ = CloseReason::finished;  ///< of the close that will follow the reply
-    bool close_after_ = false;
+    bool close_after_ = false;  ///< the reply that is being made says so, or has said so
+    bool draining_ = false;
     bool running_ = false;
     bool waiting_ = false;
     bool readable_ = false;   ///< worth a read before waiting
@@ -77,6 +87,7 @@ private:
     std::string rest_;  ///< read, not parsed yet
     std::size_t rest_at_ = 0;
     std::unique_ptr<ActiveRequest> active_;
+    std::unique_ptr<ActiveRequest> abandoned_;  ///< answered by give_up(), its handler still has it
 };
 
 }  // namespace beckon::ingest

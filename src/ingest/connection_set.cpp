@@ -19,6 +19,7 @@ std::chrono::milliseconds length_of(ConnectionSet::Deadline kind, const Connecti
         case ConnectionSet::Deadline::request: return times.request;
         case ConnectionSet::Deadline::keep_alive: return times.keep_alive;
         case ConnectionSet::Deadline::linger: return times.linger;
+        case ConnectionSet::Deadline::farewell: return times.farewell;
     }
     return times.request;
 }
@@ -32,7 +33,7 @@ ConnectionSet::ConnectionSet(boost::asio::io_context& context, const RequestLimi
       metrics_(metrics),
       handler_(std::move(handler)),
       timer_(context) {
-    const auto shortest = std::min({times.request, times.keep_alive, times.linger});
+    const auto shortest = std::min({times.request, times.keep_alive, times.linger, times.farewell});
     tick_ = std::clamp(shortest / 8, std::chrono::milliseconds{5}, std::chrono::milliseconds{250});
     tick();
 }

@@ -25,8 +25,11 @@ struct ConnectionTimes {
     /// reply is written.
     std::chrono::milliseconds request{30'000};
     std::chrono::milliseconds keep_alive{60'000};
-    /// After our end of output, for the peer to take the reply and close.
+    /// After our end of output, for the peer to take the reply and close. At a stop also for the
+    /// rest of a request that has begun.
     std::chrono::milliseconds linger{2'000};
+    /// At a stop, for a request that is on its way to a connection that looks idle.
+    std::chrono::milliseconds farewell{500};
 };
 
 /// What a request needs while it is under way; reused by the next one on the thread, so that idle
@@ -44,7 +47,7 @@ struct ActiveRequest {
 /// one timer serves all: setting a deadline moves a node to a list's end.
 class ConnectionSet {
 public:
-    enum class Deadline : std::uint8_t { request, keep_alive, linger };
+    enum class Deadline : std::uint8_t { request, keep_alive, linger, farewell };
     using Handler = std::function<void(ExchangePtr)>;
 
     ConnectionSet(boost::asio::io_context& context, const RequestLimits& limits,
@@ -84,7 +87,7 @@ private:
     const ConnectionTimes times_;
     IngestMetrics& metrics_;
     const Handler handler_;
-    std::array<std::list<std::shared_ptr<Connection>>, 3> by_deadline_;
+    std::array<std::list<std::shared_ptr<Connection>>, 4> by_deadline_;
     std::vector<std::unique_ptr<ActiveRequest>> spare_;
     boost::asio::steady_timer timer_;
     std::chrono::milliseconds tick_;

@@ -108,6 +108,7 @@ struct Endpoint::Impl {
     void run_view(std::latch& opened);
     void run_io(Io& io, int listening_socket, std::latch& listening);
     void reload_tls();
+    void begin_stop();
     ServiceConfig service_config() const;
 
     const EndpointConfig config;
@@ -121,6 +122,7 @@ struct Endpoint::Impl {
     ConnectionLimiter connections;
     Listeners listeners;
     std::string origin;
+    bool stopping = false;
 
     // Loops outlive everybody who may post to them: joined first, destroyed last.
     IoLoop view_loop;
@@ -240,23 +242,23 @@ void Endpoint::Impl::run_io(Io& io, int listening_socket, std::latch& listening)
     io.loop.run("ingest-io");
 }
 
-Endpoint::Impl::~Impl() {
+void Endpoint::Impl::begin_stop() {
+    if (std::exchange(stopping, true)) return;
     health.set_ready(kPart, false, "stopping");
-    std::latch drained{threads};
     for (const auto& io : ios) {
-        io->loop.post([this, worker = io->worker, loop = &io->loop, &drained] {
+        io->loop.post([this, worker = io->worker, loop = &io->loop] {
             // The time limit belongs to the loop, so that a log that hangs cannot hold us.
-            auto finished = std::make_shared<bool>(false);
-            const auto finish = [finished, loop, &drained] {
-                if (std::exchange(*finished, true)) return;
-                loop->stop();
-                drained.count_down();
-            };
-            loop->post_after(config.drain, finish);
-            worker->drain(finish);
+            loop->post_after(config.drain, [this, worker, loop] {
+                worker->give_up();
+                loop->post_after(config.drain / 16, [loop] { loop->stop(); });
+            });
+            worker->drain([loop] { loop->stop(); });
         });
     }
-    drained.wait();
+}
+
+Endpoint::Impl::~Impl() {
+    begin_stop();
     for (const auto& io : ios) io->thread.join();
     view_loop.stop();
     if (view_thread.joinable()) view_thread.join();
@@ -282,6 +284,8 @@ Endpoint::Endpoint(EndpointConfig config, log::EventLog& log,
                                    health)) {}
 
 Endpoint::~Endpoint() = default;
+
+void Endpoint::begin_stop() { impl_->begin_stop(); }
 
 std::uint16_t Endpoint::port() const { return impl_->listeners.port; }
 

@@ -55,8 +55,9 @@ struct EndpointConfig {
     std::vector<std::string> fcm_app_ids;    ///< that registrations may name
     std::vector<std::string> apns_channels;  ///< 〃
     std::vector<std::string> tracking_keys;  ///< VAPID public keys, base64 of the raw point
-    std::chrono::milliseconds drain{4'000};  ///< for running requests at a stop
-    std::string version = "0";               ///< shown by /__version__ and /status
+    /// For running requests at a stop; what is under way still is then answered 503.
+    std::chrono::milliseconds drain{4'000};
+    std::string version = "0";  ///< shown by /__version__ and /status
     std::string commit;
     std::string source;
 };
@@ -69,9 +70,13 @@ public:
     /// negative is answered). Throws std::runtime_error with one clear line.
     Endpoint(EndpointConfig config, log::EventLog& log, std::shared_ptr<const core::KeyRing> keys,
              const core::Clock& clock, ops::Metrics& metrics, ops::Health& health);
-    /// Stops: readiness off, no new connections, running requests finished (bounded), threads
-    /// joined.
+    /// begin_stop(), then waits until running requests are finished (bounded by `drain` and a
+    /// sixteenth of it) and the threads are joined.
     ~Endpoint();
+
+    /// Readiness off, no new connections, and each one that is open is ended when what it asks is
+    /// answered. Returns at once.
+    void begin_stop();
 
     std::uint16_t port() const;
     /// `public_url`'s origin, or what stands for it; what endpoint URLs begin with.

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include <linux/filter.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -23,6 +24,8 @@ using boost::system::error_code;
 constexpr int kBacklog = 4096;
 constexpr int kAcceptsPerWake = 64;
 constexpr std::chrono::milliseconds kAcceptPause{100};
+/// A handshake whose packet the filter has just let through is complete by then.
+constexpr std::chrono::milliseconds kHandshakeUnderWay{10};
 /// Of the kernel's memory in each direction, for one connection. By itself it gives a peer that
 /// pipelines and reads nothing 4 MB (net.ipv4.tcp_wmem), which times connections_max is a machine.
 constexpr int kSocketBufferBytes = 32'768;
@@ -50,6 +53,14 @@ int bound_socket(const addrinfo& address, bool share) {
     ::close(fd);
     errno = why;
     return -1;
+}
+
+/// From here on the socket hears nothing: a handshake is left without an answer, until the socket
+/// is closed and the next try is refused.
+void refuse_packets(int listening_socket) {
+    sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
+    const sock_fprog filter{1, &drop};
+    ::setsockopt(listening_socket, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
 }
 
 void set_port(addrinfo& address, std::uint16_t port) {
@@ -214,15 +225,30 @@ void HttpWorker::turn_away(tcp::socket socket, CloseReason reason) {
     socket.shutdown(tcp::socket::shutdown_send, ignored);
 }
 
+/// Closing a listening socket resets the connections that the kernel has accepted on it, requests
+/// and all. So nobody is let in any more first, by a filter; then those that are in are taken.
 void HttpWorker::drain(std::function<void()> drained) {
     draining_ = true;
+    pause_.cancel();
+    refuse_packets(acceptor_.native_handle());
+    set_.for_each([](Connection& connection) { connection.drain(); });
+    accept_waiting();
+    pause_.expires_after(kHandshakeUnderWay);
+    pause_.async_wait([this, drained = std::move(drained)](const error_code&) mutable {
+        accept_waiting();
+        error_code ignored;
+        acceptor_.close(ignored);
+        set_.when_empty(std::move(drained));
+    });
+}
+
+void HttpWorker::accept_waiting() {
     for (int i = 0; i < kBacklog && accept_one(); ++i) {
     }
-    error_code ignored;
-    acceptor_.close(ignored);
-    pause_.cancel();
-    set_.for_each([](Connection& connection) { connection.drain(); });
-    set_.when_empty(std::move(drained));
+}
+
+void HttpWorker::give_up() {
+    set_.for_each([](Connection& connection) { connection.give_up(); });
 }
 
 void HttpWorker::abort_all() {

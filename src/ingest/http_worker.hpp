@@ -46,15 +46,18 @@ public:
     /// For connections from now on.
     void use_tls(std::shared_ptr<const TlsContext> tls) { tls_ = std::move(tls); }
 
-    /// Takes what the kernel has accepted already, stops listening, and closes each connection
-    /// when its request is answered. `drained` runs when none is left.
+    /// Takes what the kernel has accepted already, stops listening, and ends each connection in
+    /// order. `drained` runs when none is left.
     void drain(std::function<void()> drained);
+    /// Answers 503 to what is under way still; for the end of the time that a drain may take.
+    void give_up();
     void abort_all();
 
 private:
     void accept();
     bool accept_one();
     void pause_accepting();
+    void accept_waiting();
     void turn_away(boost::asio::ip::tcp::socket socket, CloseReason reason);
 
     IoLoop& loop_;

@@ -122,6 +122,15 @@ export class Cluster {
         await kafka.exited;
     }
 
+    /** The broker hangs: connections stand, nothing is answered. */
+    pauseKafka() {
+        process.kill(-this.children.get('kafka').process.pid, 'SIGSTOP');
+    }
+
+    resumeKafka() {
+        process.kill(-this.children.get('kafka').process.pid, 'SIGCONT');
+    }
+
     /** Where the self-made certificate of the process that holds the endpoint stands. */
     certificate() {
         return join(this.directory, this.log === 'kafka' ? 'endpoint' : 'standalone', 'tls', 'certificate.pem');

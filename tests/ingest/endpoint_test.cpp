@@ -374,12 +374,54 @@ TEST_CASE("a stop answers what has reached us and resets nobody", "[endpoint]") 
     CHECK(reply.status == 201);
     CHECK(waiting.ends());
     CHECK(unaccepted.read_reply().status == 200);
+    idle.end_output();
     waiting.end_output();
+    unaccepted.end_output();
     stopping.join();
     CHECK(world.messages() == 2);
 }
 
-TEST_CASE("a stop has a time limit", "[endpoint]") {
+TEST_CASE("a request on its way to an idle connection is answered at a stop, and is its last",
+          "[endpoint]") {
+    EndpointWorld world;
+    const auto path = world.subscribed();
+    make_known(world, path);
+    auto socket = world.connect();
+    REQUIRE(socket.send(EndpointWorld::post(path, "")));
+    CHECK(socket.read_reply().head.find("Connection: close") == std::string::npos);
+    world.endpoint_->begin_stop();
+    REQUIRE(socket.send(EndpointWorld::post(path, "")));
+    const auto reply = socket.read_reply();
+    CHECK(reply.status == 201);
+    CHECK(reply.head.find("\r\nConnection: close\r\n") != std::string::npos);
+    CHECK(socket.ends());
+    socket.end_output();
+}
+
+TEST_CASE("a stop waits for the rest of a request, and answers 503 when it does not come",
+          "[endpoint]") {
+    EndpointWorld world;
+    const auto path = world.subscribed();
+    make_known(world, path);
+    const auto request = EndpointWorld::post(path, "data");
+    auto whole = world.connect();
+    auto half = world.connect();
+    REQUIRE(whole.send(request.substr(0, 20)));
+    REQUIRE(half.send(request.substr(0, 20)));
+    CHECK(world.executor_.wait_until([&] {
+        world.executor_.post_after(milliseconds{1}, [] {});
+        return world.metrics_.text().find("beckon_ingest_open_connections 2") != std::string::npos;
+    }));
+    world.endpoint_->begin_stop();
+    REQUIRE(whole.send(request.substr(20)));
+    CHECK(whole.read_reply().status == 201);
+    whole.end_output();
+    CHECK(half.read_reply().status == 503);
+    CHECK(half.ends());
+    half.end_output();
+}
+
+TEST_CASE("a stop has a time limit: what waits for the log then is answered 503", "[endpoint]") {
     auto config = ingest::EndpointConfig{};
     config.drain = milliseconds{100};
     EndpointWorld world{config, std::chrono::seconds{60}};
@@ -391,6 +433,10 @@ TEST_CASE("a stop has a time limit", "[endpoint]") {
     const auto began = world.clock_.mono();
     world.endpoint_.reset();
     CHECK(world.clock_.mono() - began < std::chrono::seconds{10});
+    const auto reply = socket.read_reply();
+    CHECK(reply.status == 503);
+    CHECK(reply.head.find("\r\nRetry-After: 120\r\n") != std::string::npos);
+    CHECK(socket.ends());
 }
 
 TEST_CASE("an endpoint may open as many descriptors as the system lets it", "[endpoint]") {
