@@ -314,10 +314,17 @@ TEST_CASE("a bridged client's message goes to the first delay tier, channel not 
         GENERATE(core::RouterType::fcm, core::RouterType::apns, core::RouterType::webhook);
     world.subscribe(target.uaid, core::ChannelId{core::random_uuid4()}, type);
     world.settle();
-    CHECK(world.ask(IngestWorld::post_data(target.path)).status == 201);
+    const auto reply = world.ask(IngestWorld::post_data(target.path).with("TTL", "2592001"));
     CHECK(world.notifications().empty());
     const auto tier = world.records(log::Topic::retry(0).index());
     REQUIRE(tier.size() == 1);
+    HttpReply expected;  // as any other
+    expected.status = 201;
+    expected.add("Location",
+                 "https://push.example.com:8443/m/" + header_of(tier[0], core::header::kId));
+    expected.add("TTL", "2592000");
+    expected.add("Vary", std::string{IngestWorld::kVary});
+    CHECK(reply == expected);
     CHECK(tier[0].record.key == core::to_hex(target.uaid));
     CHECK(tier[0].record.value == "ciphertext");
     CHECK(header_of(tier[0], core::header::kSubject) == core::to_dashed(target.channel));
