@@ -1,5 +1,6 @@
 #include "edge/admission.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include <netinet/in.h>
@@ -7,6 +8,9 @@
 namespace beckon::edge {
 
 namespace {
+
+/// File descriptors for what is no client, where there are plenty.
+constexpr std::size_t kOtherDescriptors = 3'000;
 
 /// Adds one unless that would exceed `max`.
 bool add_below(std::atomic<std::size_t>& count, std::size_t max) {
@@ -16,6 +20,11 @@ bool add_below(std::atomic<std::size_t>& count, std::size_t max) {
 }
 
 }  // namespace
+
+std::size_t clients_possible(std::size_t wanted, std::size_t descriptors) {
+    if (descriptors == 0) return wanted;
+    return std::min(wanted, descriptors - std::min(descriptors / 2, kOtherDescriptors));
+}
 
 PeerKey peer_key(const sockaddr_storage& address) {
     PeerKey key;

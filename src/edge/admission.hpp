@@ -23,6 +23,12 @@ struct AdmissionLimits {
     std::size_t per_address_max = 0;  ///< 0: no limit
 };
 
+/// `wanted`, or fewer: as many clients as a process with so many file descriptors (0: unknown) can
+/// have beside its store, its log, handshakes and the endpoint in the same process. One that finds
+/// no descriptor waits in the kernel's queue without a word; one that is refused hears when to come
+/// back.
+std::size_t clients_possible(std::size_t wanted, std::size_t descriptors);
+
 /// How many connections a process takes, in total and from one address. WebSocket clients above the
 /// limit get a 503 with Retry-After; sockets that are no clients yet (handshakes, health probes,
 /// those that are about to get the 503) have a reserve beyond it, so that a full server can still

@@ -3,6 +3,7 @@
 #include "cluster/cluster.hpp"
 #include "core/descriptors.hpp"
 #include "core/logger.hpp"
+#include "edge/admission.hpp"
 #include "edge/edge_metrics.hpp"
 #include "edge/fronts.hpp"
 #include "edge/home_shard.hpp"
@@ -39,6 +40,18 @@ std::string_view to_string(Home::State state) {
     return "stopped";
 }
 
+std::size_t clients_max(std::size_t wanted) {
+    const auto descriptors = core::raise_descriptor_limit();
+    const auto possible = clients_possible(wanted, descriptors);
+    if (possible < wanted) {
+        core::log_warn("edge", "clients_limited",
+                       {{"connections_max", wanted},
+                        {"file_descriptors", descriptors},
+                        {"clients_max", possible}});
+    }
+    return possible;
+}
+
 FrontsOptions fronts_options(const EdgeConfig& config, const core::NodeId& node) {
     FrontsOptions options;
     options.host = config.host;
@@ -61,7 +74,7 @@ FrontsOptions fronts_options(const EdgeConfig& config, const core::NodeId& node)
     } else if (config.tls_certificate || config.tls_key) {
         throw std::runtime_error("TLS on the edge needs both a certificate and a key");
     }
-    options.limits = {.clients_max = config.connections_max,
+    options.limits = {.clients_max = clients_max(config.connections_max),
                       .per_address_max = config.connections_per_address_max};
     options.version = config.version;
     return options;
@@ -78,12 +91,8 @@ std::unique_ptr<store::EdgeStore> open_store(const EdgeConfig& config) {
     return std::move(*opened);
 }
 
-/// Every client is a file descriptor; and writing to one that is gone must not end the process.
-void prepare_process(std::size_t connections_max) {
-    if (const auto limit = core::raise_descriptor_limit(); limit < connections_max) {
-        core::log_warn("edge", "file_descriptors_few",
-                       {{"connections_max", connections_max}, {"limit", limit}});
-    }
+/// Writing to a client that is gone must not end the process.
+void ignore_broken_pipes() {
     struct sigaction pipe {};
     if (sigaction(SIGPIPE, nullptr, &pipe) == 0 && pipe.sa_handler == SIG_DFL) {
         pipe.sa_handler = SIG_IGN;
@@ -118,7 +127,7 @@ struct Edge::Impl {
           store(open_store(config)),
           fronts(fronts_options(config, node), clock, counters, [this] { return unready(); }),
           control("edge-control", clock) {
-        prepare_process(config.connections_max);
+        ignore_broken_pipes();
         set_unready("waiting for the placement of partitions");
         control.start();
         fronts.start();

@@ -9,6 +9,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import WebSocket from 'ws';
 import { BECKON, Cluster, freePort, until } from './beckon.mjs';
 
 const directory = mkdtempSync(join(tmpdir(), 'beckon-faults-'));
@@ -154,12 +155,40 @@ test('no broker configured: it names the option and the alternative', async () =
 });
 
 test('an option for librdkafka that a promise rests on is refused with its value and why', async () => {
+    const ring = join(directory, 'acks-keys.json');
+    run(['keys', 'generate', '--key-ring', ring]);
     const { code, text } = run([
-        'endpoint', '--data', fresh(), '--key-ring', join(directory, 'cluster-keys.json'),
+        'endpoint', '--data', fresh(), '--key-ring', ring,
         '--kafka-servers', `127.0.0.1:${await freePort()}`, '--kafka-librdkafka', 'acks=1', ...(await ports()),
     ]);
     assert.equal(code, 1);
     assert.match(text, /librdkafka option 'acks' cannot be '1': a 201 is a promise.*always 'all'/);
+});
+
+test('fewer file descriptors than clients: it says so, and the one too many hears when to come back', async (t) => {
+    const [edge, ops] = [await freePort(), await freePort()];
+    const args = ['standalone', '--data', fresh(), '--edge-port', String(edge), '--endpoint-port', '0', '--ops-port', String(ops)];
+    const child = spawn('bash', ['-c', 'ulimit -n 400 && exec "$0" "$@"', BECKON, ...args]);
+    const exited = new Promise((resolve) => child.once('exit', resolve));
+    t.after(() => child.kill('SIGTERM') && exited);
+    let text = '';
+    child.stdout.resume();
+    child.stderr.on('data', (data) => (text += data));
+    await until('ready', async () => (await fetch(`http://127.0.0.1:${ops}/ready`)).status === 200);
+    assert.match(text, /"clients_limited".*"file_descriptors":400,"clients_max":200/);
+
+    const open = () =>
+        new Promise((resolve) => {
+            const socket = new WebSocket(`ws://127.0.0.1:${edge}/`);
+            t.after(() => socket.terminate());
+            socket.on('error', () => {});
+            socket.on('open', () => resolve('open'));
+            socket.on('unexpected-response', (_, response) => resolve(response));
+        });
+    for (let i = 0; i < 200; i++) assert.equal(await open(), 'open');
+    const refused = await open();
+    assert.equal(refused.statusCode, 503);
+    assert.match(refused.headers['retry-after'], /^\d+$/);
 });
 
 test('on Kafka: missing topics, a wrong partition count and a destroy outside test are refused', async (t) => {

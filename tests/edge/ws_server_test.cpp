@@ -1,5 +1,6 @@
 #include "edge/ws_server.hpp"
 
+#include "edge/admission.hpp"
 #include "support/front_world.hpp"
 
 #include <catch2/catch.hpp>
@@ -260,6 +261,14 @@ TEST_CASE("above the limit of clients a 503 says when to come back", "[edge][ws_
     one.close(1000);
     one.until_closed();
     CHECK(FrontWorld::soon([&] { return WsClient{world.fronts.port()}.upgrade(); }));
+}
+
+TEST_CASE("no more clients than there are file descriptors for", "[edge][ws_server]") {
+    CHECK(edge::clients_possible(100'000, 1'048'576) == 100'000);
+    CHECK(edge::clients_possible(100'000, 20'000) == 17'000);
+    CHECK(edge::clients_possible(100'000, 1'024) == 512);
+    CHECK(edge::clients_possible(300, 1'024) == 300);
+    CHECK(edge::clients_possible(100'000, 0) == 100'000);
 }
 
 TEST_CASE("one address may hold no more than its share", "[edge][ws_server]") {
