@@ -269,8 +269,14 @@ void SimWorld::act(SimClient& client) {
 
 // ------------------------------------------------------------------------------------ senders
 
-void SimWorld::send() {
-    auto& client = clients_[below(clients_.size())];
+/// A message; now and then ten at once to the same client.
+void SimWorld::send_some() {
+    const auto& client = clients_[below(clients_.size())];
+    const int count = chance(15) ? 10 : 1;
+    for (int i = 0; i < count; ++i) send(client);
+}
+
+void SimWorld::send(const SimClient& client) {
     if (client.channels.empty()) return;
     auto channel = client.channels.begin();
     std::advance(channel, static_cast<std::ptrdiff_t>(below(client.channels.size())));
@@ -353,7 +359,7 @@ void SimWorld::trouble() {
 void SimWorld::misbehave() {
     for (int step = 0; step < 150; ++step) {
         act(clients_[below(clients_.size())]);
-        if (chance(70)) send();
+        if (chance(70)) send_some();
         if (chance(15)) {
             trouble();
             executor_.run_for(up_to(1s));

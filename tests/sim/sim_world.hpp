@@ -109,7 +109,8 @@ private:
     void fail(const std::string& what) { broken.push_back(what); }
 
     // --- senders
-    void send();
+    void send_some();
+    void send(const SimClient& client);
     void trouble();
 
     // --- checks
