@@ -358,4 +358,12 @@ core::Epoch Cluster::highest_epoch(core::Partition partition) const {
 
 bool Cluster::caught_up() const { return impl_->caught_up; }
 
+bool Cluster::settled() const {
+    const auto& alive = impl_->members.alive;
+    return impl_->caught_up && contains(alive, impl_->options.self) &&
+           impl_->placed.size() == static_cast<std::size_t>(impl_->options.partitions) &&
+           std::all_of(impl_->placed.begin(), impl_->placed.end(),
+                       [&](const auto& entry) { return contains(alive, entry.second.home); });
+}
+
 }  // namespace beckon::cluster

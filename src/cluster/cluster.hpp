@@ -65,6 +65,10 @@ public:
     core::Epoch highest_epoch(core::Partition partition) const;
     /// True once `ownership` has been read up to a mark.
     bool caught_up() const;
+    /// Whether the placement is one for the group as it is, with this node in it: every partition
+    /// has a home, and all of them live. (After a restart of all, `ownership` first shows the
+    /// placement of nodes that are gone.)
+    bool settled() const;
 
 private:
     struct Impl;

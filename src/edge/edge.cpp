@@ -260,8 +260,9 @@ void Edge::Impl::seen(std::size_t shard, std::map<core::Partition, Home::State> 
     judge();
 }
 
-/// Ready as soon as every partition that is placed here is served. What `ownership` says first may
-/// be the placement of a former life, with nothing for this node: that is not ready either.
+/// Ready as soon as every partition that is placed here is served; at once, if none is. But what
+/// `ownership` says first may be the placement of a former life, with nothing for this node: that
+/// is not ready.
 void Edge::Impl::judge() {
     if (!cluster) return;
     std::vector<std::pair<core::Partition, std::string_view>> missing;
@@ -277,7 +278,8 @@ void Edge::Impl::judge() {
         }
     }
     cluster->set_ready(ready);
-    if (!any || duties.size() < static_cast<std::size_t>(config.partitions)) {
+    if (duties.size() < static_cast<std::size_t>(config.partitions) ||
+        (!any && !cluster->settled())) {
         return set_unready("waiting for the placement of partitions");
     }
     set_unready(missing.empty() ? std::string{} : name(missing));
@@ -293,6 +295,7 @@ void Edge::Impl::tick() {
         if (still > kDeadAfter) health.set_dead("edge", fronts.loop(i).name() + " hangs");
     }
     if (fresh) cluster->still_alive();
+    judge();  // who lives may have changed without any placement
     control.post_after(config.session_timeout / 8, [this] { tick(); });
 }
 

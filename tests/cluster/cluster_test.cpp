@@ -102,6 +102,26 @@ TEST_CASE("a lone node is controller and home of everything", "[cluster]") {
     CHECK(a.cluster->placement(3)->standbys.empty());
 }
 
+TEST_CASE("the placement of a former life is not settled", "[cluster]") {
+    World world;
+    {
+        Node former{world, "a"};
+        world.executor.run_for(2s);
+        CHECK(former.cluster->settled());
+    }
+    Node b{world, "b"};
+    CHECK_FALSE(b.cluster->settled());
+    while (!b.cluster->caught_up()) world.executor.run_for(1ms);
+    REQUIRE(b.cluster->placement(3)->home.text == "a");
+    CHECK_FALSE(b.cluster->settled());
+    world.executor.run_for(2s);
+    CHECK(b.cluster->settled());
+    Node c{world, "c"};
+    world.executor.run_for(2s);
+    CHECK(c.homes().empty());  // it has nothing yet, and need not
+    CHECK(c.cluster->settled());
+}
+
 TEST_CASE("two nodes agree on every placement, and a partition waits for its new home to be ready",
           "[cluster]") {
     World world;

@@ -7,6 +7,8 @@
 #include "support/test_executor.hpp"
 #include "support/ws_client.hpp"
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -186,6 +188,27 @@ TEST_CASE("readiness and the monitoring routes tell what is missing", "[edge]") 
     CHECK(reply.ends_with(R"({"status":"OK","version":"9"})"));
     CHECK(here.metrics.text().find("beckon_edge_partitions{state=\"serving\"} 4") !=
           std::string::npos);
+}
+
+TEST_CASE("a node that no partition is placed on becomes ready too", "[edge]") {
+    Installation here;
+    std::array<ops::Health, 3> healths;
+    std::array<ops::Metrics, 3> metrics;
+    std::vector<std::unique_ptr<edge::Edge>> edges;
+    for (std::size_t i = 0; i < healths.size(); ++i) {
+        auto config = here.config();
+        config.partitions = 1;  // a home and a standby: one of three has nothing
+        config.store_directory = here.directory / ("edge-" + std::to_string(i));
+        healths[i].set_ready("edge", false, "starting");
+        edges.push_back(std::make_unique<edge::Edge>(config, *here.log, here.keys, here.clock,
+                                                     metrics[i], healths[i]));
+    }
+    CHECK(here.executor.wait_until([&] {
+        here.executor.post_after(10ms, [] {});  // looks again
+        return std::all_of(healths.begin(), healths.end(),
+                           [](const auto& health) { return health.report().ready; });
+    }));
+    while (!edges.empty()) edges.pop_back();
 }
 
 TEST_CASE("wrong settings end the start with one clear line", "[edge]") {
