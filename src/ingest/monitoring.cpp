@@ -25,7 +25,7 @@ HttpReply health_reply(const HealthFacts& facts) {
     std::string causes;
     for (const auto& [part, why] : facts.report.faults) {
         if (!causes.empty()) causes += "; ";
-        causes += part + ": " + why;
+        causes.append(part).append(": ").append(why);
     }
     const bool view = facts.view_ready;
     return json_reply({
