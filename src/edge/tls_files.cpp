@@ -2,7 +2,6 @@
 
 #include "core/handle.hpp"
 
-
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
