@@ -287,9 +287,7 @@ void Registration::authorized(const CallPtr& call) {
         case RouteName::registration:
             if (method == Method::put) return update(call, uaid);
             if (method == Method::del) return remove(call, uaid);
-            return with_client(call, uaid, [this, call, uaid](const store::StoredClient& client) {
-                read(call, uaid, client);
-            });
+            return read(call, uaid);
         case RouteName::subscriptions: return add_channel(call, uaid);
         case RouteName::subscription: return remove_channel(call, uaid);
         case RouteName::send:
@@ -345,7 +343,19 @@ void Registration::update(const CallPtr& call, const core::Uaid& uaid) {
                 });
 }
 
-void Registration::read(const CallPtr& call, const core::Uaid& uaid,
+/// After a mark: a channel that is not in the list is one that does not exist, and clients end
+/// their side of it (DESIGN §1, promise 3).
+void Registration::read(const CallPtr& call, const core::Uaid& uaid) {
+    service_.shared_.view.confirm(
+        uaid, service_.executor_, [this, call, uaid](const auto& confirmed) {
+            if (!confirmed) return service_.refuse_with(call, {Problem::not_ready, {}, 0});
+            with_client(call, uaid, [this, call, uaid](const store::StoredClient& client) {
+                list(call, uaid, client);
+            });
+        });
+}
+
+void Registration::list(const CallPtr& call, const core::Uaid& uaid,
                         const store::StoredClient& client) {
     auto ids = json::array();
     for (const auto& channel : service_.shared_.view.store().channels(uaid)) {

@@ -35,7 +35,8 @@ private:
                      std::function<void(const store::StoredClient&)> then);
 
     void update(const CallPtr& call, const core::Uaid& uaid);
-    void read(const CallPtr& call, const core::Uaid& uaid, const store::StoredClient& client);
+    void read(const CallPtr& call, const core::Uaid& uaid);
+    void list(const CallPtr& call, const core::Uaid& uaid, const store::StoredClient& client);
     void remove(const CallPtr& call, const core::Uaid& uaid);
     void add_channel(const CallPtr& call, const core::Uaid& uaid);
     void remove_channel(const CallPtr& call, const core::Uaid& uaid);

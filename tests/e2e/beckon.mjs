@@ -176,6 +176,17 @@ export class Cluster {
         if (!only || only === 'edge') await this.ready('edge', this.ports.opsEdge);
     }
 
+    /** A further endpoint process on the same Kafka, with the public URL of the first; its own origin. */
+    async startAnotherEndpoint(name) {
+        const [port, ops] = [await freePort(), await freePort()];
+        this.children.set(name, new Child(name, BECKON, [
+            'endpoint', ...this.common(name, ops), ...this.endpointOptions, '--endpoint-port', String(port),
+            '--kafka-servers', this.servers, '--key-ring', join(this.directory, 'keys.json'),
+        ]));
+        await this.ready(name, ops);
+        return new URL(this.endpoint).origin.replace(/:\d+$/, `:${port}`);
+    }
+
     async ready(role, port) {
         const child = this.children.get(role);
         let ended = null;

@@ -245,7 +245,11 @@ TEST_CASE("calls of a registration need its secret, in this order of checks", "[
 TEST_CASE("GET of a registration lists its channels and renews it once a day", "[registration]") {
     IngestWorld world;
     const auto mine = registered(world);
-    const auto count = [&] { return world.records(log::Topic::kSubscriptions.index()).size(); };
+    const auto count = [&] {
+        const auto records = world.records(log::Topic::kSubscriptions.index());
+        return std::count_if(records.begin(), records.end(),
+                             [](const auto& stored) { return stored.record.key.front() != '!'; });
+    };
     const auto before = count();
     const auto reply = world.ask(mine.ask("GET"));
     CHECK(reply.status == 200);
@@ -256,6 +260,34 @@ TEST_CASE("GET of a registration lists its channels and renews it once a day", "
     CHECK(count() == before + 1);
     const auto client = world.store_->client(core::Uaid{*core::parse_uuid(mine.uaid)});
     CHECK(world.clock_.wall() - client->last_seen < std::chrono::minutes{1});
+}
+
+TEST_CASE("GET of a registration misses no channel that another endpoint has made",
+          "[registration]") {
+    IngestWorld world;
+    const auto mine = registered(world);
+    const core::Uaid uaid{*core::parse_uuid(mine.uaid)};
+    const auto where = world.subscriptions_of(uaid);
+    world.log_->hold_readers(where, true);
+    core::ChannelRecorded added;
+    added.uaid = uaid;
+    added.channel = core::ChannelId{core::random_uuid4()};
+    world.publish(where, core::encode(added));
+    world.settle();
+    const auto asked = world.begin(mine.ask("GET"));
+    world.settle();
+    CHECK_FALSE(asked->answer);
+    SECTION("the view comes up with it") {
+        world.log_->hold_readers(where, false);
+        world.settle();
+        REQUIRE(asked->answer);
+        CHECK(json::parse(asked->answer->body)["channelIDs"].size() == 2);
+    }
+    SECTION("the view does not") {
+        world.settle(std::chrono::seconds{10});
+        REQUIRE(asked->answer);
+        CHECK(asked->answer->status == 503);
+    }
 }
 
 TEST_CASE("a body fault of PUT has the answer that it has in POST", "[registration]") {

@@ -1,0 +1,116 @@
+// Two endpoint processes on one Kafka: what one of them has answered 200 is usable at once at the other.
+//
+//   node registration.mjs
+import assert from 'node:assert/strict';
+import http from 'node:http';
+import { after, before, test } from 'node:test';
+import { Cluster, until } from './beckon.mjs';
+import { UserAgent } from './client.mjs';
+
+const ROUNDS = 200;
+const AT_ONCE = 8;
+const APP = '/v1/fcm/my-app/registration';
+
+const cluster = new Cluster('kafka', { plain: true, endpoint: ['--endpoint-fcm-app-ids', 'my-app'] });
+const agent = new http.Agent({ keepAlive: true, maxSockets: 2 * AT_ONCE });
+let a;
+let b;
+
+before(async () => {
+    await cluster.prepare();
+    await cluster.start();
+    a = cluster.endpoint;
+    b = await cluster.startAnotherEndpoint('endpoint-b');
+});
+after(async () => {
+    agent.destroy();
+    await cluster.stop();
+    await cluster.destroy();
+});
+
+function ask(method, url, { json, secret, headers = {} } = {}) {
+    return new Promise((resolve, reject) => {
+        const request = http.request(url, {
+            method,
+            agent,
+            headers: {
+                ...(json && { 'Content-Type': 'application/json' }),
+                ...(secret && { Authorization: `Bearer ${secret}` }),
+                ...headers,
+            },
+        }, (response) => {
+            let body = '';
+            response.on('data', (data) => (body += data));
+            response.on('end', () => resolve({ status: response.statusCode, body }));
+        });
+        request.on('error', reject);
+        request.end(json && JSON.stringify(json));
+    });
+}
+
+/** The same endpoint, asked for at another process. */
+const at = (origin, url) => origin + new URL(url).pathname;
+const send = (origin, url) => ask('POST', at(origin, url), { headers: { TTL: '60', 'Content-Length': '0' } });
+
+async function ok(reply) {
+    const { status, body } = await reply;
+    assert.equal(status, 200, body);
+    return body ? JSON.parse(body) : null;
+}
+const register = (origin) => ok(ask('POST', origin + APP, { json: { token: 'a-device-token' } }));
+const addChannel = (origin, { uaid, secret }) => ok(ask('POST', `${origin}${APP}/${uaid}/subscription`, { json: {}, secret }));
+
+/** Many rounds, some of them at the same time. */
+async function rounds(round) {
+    let left = ROUNDS;
+    const worker = async () => {
+        while (left-- > 0) await round();
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+test('a registration made at one endpoint takes messages at the other at once', () =>
+    rounds(async () => {
+        const made = await register(a);
+        const sent = await send(b, made.endpoint);
+        assert.equal(sent.status, 201, sent.body);
+    }));
+
+test('so does a channel that was added, and the other lists it', () =>
+    rounds(async () => {
+        const made = await register(a);
+        assert.equal((await send(b, made.endpoint)).status, 201); // b knows the client from here on
+        const added = await addChannel(a, made);
+        const sent = await send(b, added.endpoint);
+        assert.equal(sent.status, 201, sent.body);
+        const another = await addChannel(b, made);
+        const { channelIDs } = await ok(ask('GET', `${a}${APP}/${made.uaid}`, { secret: made.secret }));
+        assert.deepEqual(channelIDs.sort(), [made.channelID, added.channelID, another.channelID].sort());
+    }));
+
+test('a registration that ended at one endpoint is 410 at the other, at once or a moment later', () =>
+    rounds(async () => {
+        const made = await register(a);
+        assert.equal((await send(b, made.endpoint)).status, 201);
+        await ok(ask('DELETE', `${a}${APP}/${made.uaid}`, { secret: made.secret }));
+        assert.equal((await send(a, made.endpoint)).status, 410, 'the one that ended it knows');
+        await until('410', async () => {
+            const { status, body } = await send(b, made.endpoint);
+            assert([201, 410].includes(status), body);
+            return status === 410;
+        });
+        assert.equal((await ask('GET', `${b}${APP}/${made.uaid}`, { secret: made.secret })).status, 410);
+    }));
+
+test('a subscription of the WebSocket takes messages at both as soon as the client has its URL', async () => {
+    const client = new UserAgent(cluster.websocket);
+    await client.connect();
+    for (let i = 0; i < ROUNDS; ++i) {
+        const url = await client.register();
+        for (const origin of [b, a]) {
+            const sent = await send(origin, url);
+            assert.equal(sent.status, 201, sent.body);
+        }
+    }
+    client.end();
+});
