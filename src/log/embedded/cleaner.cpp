@@ -131,7 +131,7 @@ Result<bool> Cleaner::clean_some(Partition& partition) {
     const auto& policy = policies_[static_cast<std::size_t>(partition.where().topic.index())];
     bool more = false;
     for (const auto step : {&Cleaner::index_some, &Cleaner::drop_some, &Cleaner::expire_some}) {
-        const auto stepped = (this->*step)(partition, policy);
+        auto stepped = (this->*step)(partition, policy);
         if (!stepped) return stepped;
         more |= *stepped;
     }
@@ -225,7 +225,7 @@ Result<void> Cleaner::truncate_before(TopicPartition where, Offset start) {
         const auto ends = partition->ends();
         auto step = walk(where, ends.start, std::min(start, ends.end), core::Timestamp::max());
         if (!step) return core::fail(step.error());
-        const auto erased = erase_before(*partition, *step);
+        auto erased = erase_before(*partition, *step);
         if (!erased || !step->more) return erased;
     }
 }
@@ -239,7 +239,7 @@ Result<void> Cleaner::erase_before(Partition& partition, const Step& step) {
         if (!latest) return core::fail(latest.error());
         if (*latest == record.offset) stale.push_back(latest_key(where, record.key));
     }
-    const auto written = storage_.write(batch_, false, [&](Batch& batch) {
+    auto written = storage_.write(batch_, false, [&](Batch& batch) {
         for (const auto& record : step.records) {
             batch.erase(Family::records, record_key(where, record.offset));
         }

@@ -48,7 +48,7 @@ void GroupOffsets::commit(std::string group, std::vector<GroupOffset> offsets,
         executor.post([done, written] { done(written); });
     };
     if (writer_.submit(std::move(write))) return;
-    executor.post([done] {
+    executor.post([done = std::move(done)] {
         done(core::fail(core::Fault::full, "too many commits wait for the log already"));
     });
 }
