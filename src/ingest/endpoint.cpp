@@ -106,7 +106,7 @@ struct Endpoint::Impl {
     ~Impl();
 
     void run_view(std::latch& opened);
-    void run_io(Io& io, int listening_socket, std::latch& listening);
+    void run_io(Io& io, int number, std::latch& listening);
     void reload_tls();
     void begin_stop();
     ServiceConfig service_config() const;
@@ -183,8 +183,7 @@ Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
     for (int i = 0; i < threads; ++i) {
         ios.push_back(std::make_unique<Io>());
         auto& io = *ios.back();
-        const int socket = listeners.sockets[static_cast<std::size_t>(i)];
-        io.thread = std::thread{[this, &io, socket, &listening] { run_io(io, socket, listening); }};
+        io.thread = std::thread{[this, &io, i, &listening] { run_io(io, i, listening); }};
     }
     listening.wait();
     core::log_info("ingest", "listening",
@@ -227,10 +226,10 @@ void Endpoint::Impl::run_view(std::latch& opened) {
     view.reset();
 }
 
-void Endpoint::Impl::run_io(Io& io, int listening_socket, std::latch& listening) {
+void Endpoint::Impl::run_io(Io& io, int number, std::latch& listening) {
     Service service{*shared, log, io.loop};
     HttpWorker worker{io.loop,
-                      listening_socket,
+                      listeners.sockets[static_cast<std::size_t>(number)],
                       {config.header_bytes_max, config.data_bytes_max},
                       {.request = config.request_deadline, .keep_alive = config.keep_alive},
                       {connections, shared->proxies, metrics},
@@ -239,7 +238,7 @@ void Endpoint::Impl::run_io(Io& io, int listening_socket, std::latch& listening)
     io.worker = &worker;
     worker.start();
     listening.count_down();
-    io.loop.run("ingest-io");
+    io.loop.run(("ingest-" + std::to_string(number)).c_str());
 }
 
 void Endpoint::Impl::begin_stop() {
