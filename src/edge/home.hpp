@@ -6,9 +6,11 @@
 #include "core/partition.hpp"
 #include "core/tokens.hpp"
 #include "edge/messages.hpp"
+#include "edge/protocol.hpp"
 #include "log/event_log.hpp"
 #include "store/edge_store.hpp"
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -81,6 +83,7 @@ public:
         std::uint64_t acked = 0;      ///< messages that were pending until their client said so
         std::uint64_t unknown_records = 0;  ///< of a type or key form that this build does not know
         std::uint64_t refused_frames = 0;   ///< connections closed for what the client said
+        std::array<std::uint64_t, kCommands.size()> commands{};  ///< well-formed ones, by kind
     };
     Status status() const;
 

@@ -32,10 +32,15 @@ void HomeTotals::add(const Home::Status& status) {
     ++in_state[static_cast<std::size_t>(status.state)];
     sessions += status.sessions;
     owed += status.owed;
+    add_counters(status);
+}
+
+void HomeTotals::add_counters(const Home::Status& status) {
     delivered += status.delivered;
     acked += status.acked;
     unknown_records += status.unknown_records;
     refused_frames += status.refused_frames;
+    for (std::size_t i = 0; i < commands.size(); ++i) commands[i] += status.commands[i];
 }
 
 HomeMetrics::HomeMetrics(ops::Metrics& metrics)
@@ -49,6 +54,10 @@ HomeMetrics::HomeMetrics(ops::Metrics& metrics)
                                        "Log records of a type that this build does not know.")),
       refused_frames_(metrics.counter(metric::kEdgeRefusedFrames,
                                       "Connections closed for what the client said.")) {
+    for (std::size_t i = 0; i < kCommands.size(); ++i) {
+        commands_[i] = &metrics.counter(metric::kEdgeCommands, "What clients said, by command.",
+                                        {{"command", std::string{kCommands[i]}}});
+    }
     for (std::size_t i = 0; i < HomeTotals::kStates; ++i) {
         states_[i] =
             &metrics.gauge(metric::kEdgePartitions, "Partitions by what their home is doing.",
@@ -66,6 +75,9 @@ void HomeMetrics::report(const HomeTotals& now, const HomeTotals& before) const 
     acked_.Increment(difference(now.acked, before.acked));
     unknown_records_.Increment(difference(now.unknown_records, before.unknown_records));
     refused_frames_.Increment(difference(now.refused_frames, before.refused_frames));
+    for (std::size_t i = 0; i < commands_.size(); ++i) {
+        commands_[i]->Increment(difference(now.commands[i], before.commands[i]));
+    }
 }
 
 }  // namespace beckon::edge

@@ -20,8 +20,11 @@ struct HomeTotals {
     std::uint64_t acked = 0;
     std::uint64_t unknown_records = 0;
     std::uint64_t refused_frames = 0;
+    std::array<std::uint64_t, kCommands.size()> commands{};
 
     void add(const Home::Status& status);
+    /// Only what never goes down: all that remains of a home that is gone.
+    void add_counters(const Home::Status& status);
 };
 
 /// What homes count, for `/metrics`. Thread-safe: shards report by difference.
@@ -39,6 +42,7 @@ private:
     prometheus::Counter& acked_;
     prometheus::Counter& unknown_records_;
     prometheus::Counter& refused_frames_;
+    std::array<prometheus::Counter*, kCommands.size()> commands_{};
 };
 
 }  // namespace beckon::edge

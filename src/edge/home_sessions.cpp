@@ -35,6 +35,7 @@ void Home::Impl::attach(Attach message) {
         close(message.session, kOutOfPlace);
         return;
     }
+    ++counters.commands[frame->index()];
     AwaitingHello session{message.session, {message.uaid, message.offered}};
     if (state == State::serving) {
         answer_hello(std::move(session));
@@ -155,6 +156,7 @@ void Home::Impl::hear(Identified& session, std::string_view text) {
         refuse(closing(frame.error()));
         return;
     }
+    ++counters.commands[frame->index()];
     std::visit(core::Overloaded{
                    [&](const Hello&) { refuse(kOutOfPlace); },
                    [&](const Register& wish) { change(session, wish); },

@@ -80,10 +80,7 @@ void HomeShard::forget(core::Partition partition) {
     ports_.board.set_serving(partition, false);
     ports_.board.connect_home(partition, {});
     const auto counted = at->second.home->status();
-    forgotten_.delivered += counted.delivered;
-    forgotten_.acked += counted.acked;
-    forgotten_.unknown_records += counted.unknown_records;
-    forgotten_.refused_frames += counted.refused_frames;
+    forgotten_.add_counters(counted);
     homes_.erase(at);
     if (const auto cleared = ports_.store.open_partition(partition)->clear(); !cleared) {
         core::log_warn("edge", "partition_not_cleared",

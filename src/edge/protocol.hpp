@@ -4,6 +4,7 @@
 #include "core/result.hpp"
 #include "edge/messages.hpp"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -67,6 +68,10 @@ struct Ping {
 
 /// Texts are views into the parser: valid until its next parse().
 using ClientFrame = std::variant<Hello, Register, Unregister, BroadcastSubscribe, Ack, Nack, Ping>;
+
+/// The `messageType` of each, in the order of ClientFrame.
+inline constexpr std::array<std::string_view, std::variant_size_v<ClientFrame>> kCommands = {
+    "hello", "register", "unregister", "broadcast_subscribe", "ack", "nack", "ping"};
 
 /// Why a frame is refused. Each closes the connection (§12).
 enum class FrameFault : std::uint8_t {

@@ -42,6 +42,7 @@ inline constexpr std::string_view kEdgeOwed = "beckon_edge_owed_tombstones";
 inline constexpr std::string_view kEdgeDelivered = "beckon_edge_delivered_total";
 inline constexpr std::string_view kEdgeAcked = "beckon_edge_acked_total";
 inline constexpr std::string_view kEdgeUnknownRecords = "beckon_edge_unknown_records_total";
+inline constexpr std::string_view kEdgeCommands = "beckon_edge_commands_total";
 inline constexpr std::string_view kEdgeRefusedFrames = "beckon_edge_refused_frames_total";
 
 }  // namespace beckon::ops::metric

@@ -137,6 +137,13 @@ TEST_CASE("a push travels from the log to a client and its ack back", "[edge]") 
     ack(client, kChannel, id);
     client.text("{}");
     CHECK(client.next_message().payload == "{}");
+    for (const std::string command : {"hello", "register", "ack", "ping"}) {
+        CHECK(here.executor.wait_until([&] {
+            here.executor.post_after(10ms, [] {});  // looks again
+            return here.metrics.text().find("beckon_edge_commands_total{command=\"" + command +
+                                            "\"} 1\n") != std::string::npos;
+        }));
+    }
 }
 
 TEST_CASE("what arrives while the edge is down comes at the next hello", "[edge]") {
