@@ -128,10 +128,12 @@ std::vector<Setting> settings_of(Config& c) {
                          "How long a start waits for a broker before it exits with 1."),
         duration_setting("stop_timeout", c.stop_timeout, seconds{1}, seconds{600},
                          "How long a stop may take after SIGTERM before the process just exits."),
-        bytes_setting("cache_bytes", c.cache_bytes, 8U << 20,
-                      "Block cache of the stores of this process."),
+        bytes_setting(
+            "cache_bytes", c.cache_bytes, 8U << 20,
+            "Memory of all stores of this process: cached blocks and write buffers together. "
+            "The embedded log has 80 MiB of its own."),
         bytes_setting("write_buffer_bytes", c.write_buffer_bytes, 4U << 20,
-                      "Write buffers of the stores of this process."),
+                      "Of cache_bytes, what write buffers may take before they are flushed."),
         // --- the log
         text_setting("kafka.servers", c.kafka.bootstrap_servers,
                      "Brokers to begin with, e.g. 127.0.0.1:9092.", "host:port[,host:port …]"),

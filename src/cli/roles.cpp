@@ -10,6 +10,7 @@
 #include "log/topics_admin.hpp"
 #include "ops/metric_names.hpp"
 #include "ops/ops_server.hpp"
+#include "store/store_memory.hpp"
 
 #include <ctime>
 #include <optional>
@@ -126,13 +127,8 @@ void adopt(Config& config, const log::Control& control, const Process& process) 
     config.endpoint.view_directory = config.data / "endpoint";
     config.edge.store_directory = config.data / "edge";
     config.edge.version = version_text();
-}
-
-/// Two stores (or one) and the log share the memory that the settings name.
-void share_memory(Config& config, std::size_t stores) {
-    config.edge.cache_bytes = config.endpoint.cache_bytes = config.cache_bytes / stores;
-    config.edge.write_buffer_bytes = config.endpoint.write_buffer_bytes =
-        config.write_buffer_bytes / stores;
+    config.edge.store_memory = config.endpoint.store_memory =
+        store::make_store_memory(config.cache_bytes, config.write_buffer_bytes);
 }
 
 /// Tries until there is a broker, one line each 5 s, not longer than the start-up time-out.
@@ -229,7 +225,6 @@ int run_standalone(Config config, const Signals& signals, bool demo) {
     if (!control) throw StartupError("cannot read the log: " + control.error().message);
     check_fingerprint(*control, *keys, config.key_ring_file());
     adopt(config, *control, process);
-    share_memory(config, 2);
 
     ingest::Endpoint endpoint{config.endpoint, *log,          keys, process.clock,
                               process.metrics, process.health};
@@ -273,7 +268,6 @@ int run_endpoint(Config config, const Signals& signals) {
     use_self_signed(config);
     Process process{config};
     const auto log = open_cluster_log(config, process, *keys, signals);
-    share_memory(config, 1);
     ingest::Endpoint endpoint{config.endpoint, *log,          keys, process.clock,
                               process.metrics, process.health};
     process.health.set_ready("process", true);
@@ -291,7 +285,6 @@ int run_edge(Config config, const Signals& signals) {
     use_self_signed(config);
     Process process{config};
     const auto log = open_cluster_log(config, process, *keys, signals);
-    share_memory(config, 1);
     config.edge.endpoint_url = origin_of(config.endpoint, config.endpoint.port);
     edge::Edge edge{config.edge, *log, keys, process.clock, process.metrics, process.health};
     process.health.set_ready("process", true);

@@ -84,8 +84,7 @@ std::unique_ptr<store::EdgeStore> open_store(const EdgeConfig& config) {
     store::EdgeStoreOptions options;
     options.directory = config.store_directory;
     options.log_id = config.log_id;
-    options.cache_bytes = config.cache_bytes;
-    options.write_buffer_bytes = config.write_buffer_bytes;
+    options.memory = config.store_memory;
     auto opened = store::open_edge_store(options);
     if (!opened) throw std::runtime_error(opened.error().message);
     return std::move(*opened);

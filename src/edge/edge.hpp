@@ -5,6 +5,7 @@
 #include "log/event_log.hpp"
 #include "ops/health.hpp"
 #include "ops/metrics.hpp"
+#include "store/store_memory.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -38,8 +39,8 @@ struct EdgeConfig {
     std::chrono::milliseconds session_timeout{6'000};
     std::string version;  ///< for the monitoring routes
     std::chrono::seconds delete_retention{std::chrono::hours{24 * 7}};
-    std::size_t cache_bytes = 128U << 20;
-    std::size_t write_buffer_bytes = 64U << 20;
+    /// The process's shared cache and write buffers; null: of its own.
+    std::shared_ptr<store::StoreMemory> store_memory;
 };
 
 /// The edge role of a process: its shards (threads), its store, its place in the cluster.

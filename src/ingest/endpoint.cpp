@@ -41,12 +41,12 @@ std::shared_ptr<const TlsContext> load_tls_or_throw(const EndpointConfig& config
 }
 
 std::unique_ptr<store::SubscriptionStore> open_store_or_throw(const EndpointConfig& config) {
-    auto opened = store::open_subscription_store({.directory = config.view_directory,
-                                                  .log_id = config.log_id,
-                                                  .partitions = config.partitions,
-                                                  .cache_bytes = config.cache_bytes,
-                                                  .write_buffer_bytes = config.write_buffer_bytes,
-                                                  .memory = config.store_memory});
+    store::SubscriptionStoreOptions options;
+    options.directory = config.view_directory;
+    options.log_id = config.log_id;
+    options.partitions = config.partitions;
+    options.memory = config.store_memory;
+    auto opened = store::open_subscription_store(options);
     if (!opened) throw std::runtime_error("endpoint view: " + opened.error().message);
     return std::move(*opened);
 }

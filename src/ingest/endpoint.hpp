@@ -46,9 +46,7 @@ struct EndpointConfig {
     std::size_t publish_bytes_max = 64U << 20;  ///< bodies waiting for the log
     std::vector<std::string> trusted_proxies;   ///< addresses whose Forwarded header counts
     std::chrono::seconds delete_retention{std::chrono::hours{24 * 7}};
-    std::size_t cache_bytes = 64U << 20;
-    std::size_t write_buffer_bytes = 16U << 20;
-    /// The process's shared cache and write buffers; null: of its own, of the two sizes above.
+    /// The process's shared cache and write buffers; null: of its own.
     std::shared_ptr<store::StoreMemory> store_memory;
 
     bool log_requests = false;               ///< one line per request at info instead of debug
