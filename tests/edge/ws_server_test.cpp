@@ -165,6 +165,18 @@ TEST_CASE("a WebSocket ping is answered with its payload", "[edge][ws_server]") 
     CHECK(pong.payload == "abc");
 }
 
+TEST_CASE("pings and pongs before hello are no offence and no hello", "[edge][ws_server]") {
+    FrontWorld world;
+    auto client = world.connect();
+    client.frame(10, "unasked");
+    client.frame(9, "abc");
+    const auto pong = client.next();
+    CHECK(pong.opcode == 10);
+    CHECK(pong.payload == "abc");
+    client.text(FrontWorld::kHello);
+    CHECK(client.next_message().is_text());
+}
+
 TEST_CASE("a message in many pieces arrives whole", "[edge][ws_server]") {
     FrontWorld world;
     auto client = world.client();
