@@ -207,8 +207,8 @@ Storage::~Storage() { close(); }
 Status Storage::open() {
     rocksdb::DB* db = nullptr;
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
-    const auto status = rocksdb::DB::Open(db_options(config_), config_.directory.string(),
-                                          families(config_), &handles, &db);
+    auto status = rocksdb::DB::Open(db_options(config_), config_.directory.string(),
+                                    families(config_), &handles, &db);
     if (!status.ok()) return status;
     db_.reset(db);
     std::copy(handles.begin(), handles.end(), handles_.begin());

@@ -118,10 +118,10 @@ void Writer::handle(Work& work) {
 }
 
 Result<void> Writer::write(std::span<Publish> publishes, std::span<const MetaWrite> meta) {
-    if (const auto ready = ready_to_write(); !ready) return ready;
+    if (auto ready = ready_to_write(); !ready) return ready;
     appended_.clear();
-    const auto written = storage_.write(batch_, config_.sync == Sync::always,
-                                        [&](Batch& batch) { fill(batch, publishes, meta); });
+    auto written = storage_.write(batch_, config_.sync == Sync::always,
+                                  [&](Batch& batch) { fill(batch, publishes, meta); });
     if (!written) {
         failed(written.error());
         return written;

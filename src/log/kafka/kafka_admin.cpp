@@ -35,6 +35,7 @@ using ConfigResourceHandle = Handle<rd_kafka_ConfigResource_t, rd_kafka_ConfigRe
 template <class H>
 auto pointers(const std::vector<H>& handles) {
     std::vector<typename H::pointer> out;
+    out.reserve(handles.size());
     for (const auto& handle : handles) out.push_back(handle.get());
     return out;
 }
@@ -103,8 +104,7 @@ public:
         std::size_t count = 0;
         const auto** results = rd_kafka_CreateTopics_result_topics(
             rd_kafka_event_CreateTopics_result(event->get()), &count);
-        const auto checked =
-            check(results, count, "create", RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS);
+        auto checked = check(results, count, "create", RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS);
         if (!checked) return checked;
         return await_leaders(missing);
     }
@@ -112,6 +112,7 @@ public:
     core::Result<void> destroy(const std::vector<Topic>& topics) override {
         if (topics.empty()) return {};
         std::vector<DeleteTopicHandle> handles;
+        handles.reserve(topics.size());
         for (const auto topic : topics) {
             handles.emplace_back(rd_kafka_DeleteTopic_new(name_of(topic).c_str()));
         }
