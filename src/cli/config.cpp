@@ -1,6 +1,7 @@
 #include "cli/config.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <sstream>
 
@@ -17,6 +18,8 @@ namespace {
 
 constexpr std::string_view kPassThrough = "kafka.librdkafka.";
 constexpr Range kPort{0, 65'535};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kDefaultPorts{
+    {{"https://", ":443"}, {"http://", ":80"}}};
 
 std::vector<std::string> names_of(const std::vector<Setting>& settings) {
     std::vector<std::string> names;
@@ -76,6 +79,9 @@ Setting origin_setting(std::string name, std::string& target, std::string help) 
         if (!text.empty() && !is_origin(text)) {
             return core::fail(core::Fault::invalid,
                               "not an origin such as https://push.example.org (no path)");
+        }
+        for (const auto& [scheme, port] : kDefaultPorts) {  // an origin does not name its own
+            if (text.starts_with(scheme) && text.ends_with(port)) text.remove_suffix(port.size());
         }
         target = text;
         return {};

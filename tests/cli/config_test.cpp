@@ -65,6 +65,19 @@ TEST_CASE("a value that is not allowed says what is", "[config]") {
     CHECK_THAT(fault_of({{"endpoint.tls_key", "key.pem", "x"}}), Catch::Contains("give both"));
 }
 
+TEST_CASE("an origin does not name its scheme's own port", "[config]") {
+    const auto origin = [](const char* text) {
+        Config config;
+        Sources sources;
+        CHECK(apply({{"endpoint.url", text, "x"}}, config, sources).empty());
+        return config.endpoint.public_url;
+    };
+    CHECK(origin("https://push.example.org:443/") == "https://push.example.org");
+    CHECK(origin("http://push.example.org:80") == "http://push.example.org");
+    CHECK(origin("https://push.example.org:80") == "https://push.example.org:80");
+    CHECK(origin("https://push.example.org:8443") == "https://push.example.org:8443");
+}
+
 TEST_CASE("all faults are reported, not only the first", "[config]") {
     Config config;
     Sources sources;
