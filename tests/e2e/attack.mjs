@@ -72,8 +72,7 @@ describe('an endpoint', () => {
     after(async () => {
         client?.end();
         honest.destroy();
-        await cluster.stop();
-        await cluster.destroy();
+        await cluster.end();
     });
 
     function send() {
@@ -163,8 +162,7 @@ describe('an endpoint with TLS', () => {
         await cluster.start();
     });
     after(async () => {
-        await cluster.stop();
-        await cluster.destroy();
+        await cluster.end();
     });
     eachIsClosed(TLS_ATTACKS, cluster, () => '/');
 });

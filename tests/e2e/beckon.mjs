@@ -226,6 +226,15 @@ export class Cluster {
         }
     }
 
+    /** stop(), and whatever that says, nothing is left. */
+    async end() {
+        try {
+            await this.stop();
+        } finally {
+            await this.destroy();
+        }
+    }
+
     async destroy() {
         for (const role of this.roles()) await this.children.get(role).kill();
         await this.killKafka();

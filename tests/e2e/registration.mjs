@@ -24,8 +24,7 @@ before(async () => {
 });
 after(async () => {
     agent.destroy();
-    await cluster.stop();
-    await cluster.destroy();
+    await cluster.end();
 });
 
 function ask(method, url, { json, secret, headers = {} } = {}) {

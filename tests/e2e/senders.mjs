@@ -31,8 +31,7 @@ class Installation {
     }
     async end() {
         this.receiver?.agent.end();
-        await this.cluster.stop();
-        await this.cluster.destroy();
+        await this.cluster.end();
     }
     /** What `name` reports about one message. */
     send(name, fields = {}, to = this.endpoint) {

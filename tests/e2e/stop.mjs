@@ -223,5 +223,18 @@ for (const [title, log, role, plain] of [
             cluster.resumeKafka();
             await cluster.start('endpoint');
         });
+
+        test('an edge whose group forms again after a crash of the broker', { skip: log !== 'kafka' }, async () => {
+            const edge = cluster.children.get('edge');
+            await cluster.killKafka();
+            await until('the group has missed its coordinator', () => edge.output.includes('session timed out'));
+            await cluster.startKafka();
+            await until('201', async () => (await post(endpoint, '', { TTL: '0' })).status === 201, 60000);
+            edge.process.kill('SIGTERM');
+            const { code, ms } = await ends(edge);
+            assert.equal(code, 0, edge.output);
+            assert(ms < STOP_TIMEOUT_MS, `${ms} ms`);
+            cluster.children.delete('edge');
+        });
     });
 }

@@ -21,6 +21,7 @@ constexpr int kTurnMs = 20;
 /// A group that is being rebalanced is asked again.
 constexpr milliseconds kAskAgain{100};
 constexpr int kAnswerMs = 3000;
+constexpr milliseconds kAssignmentMax{1000};
 
 /// "<12 hex digits of the time of joining>-<node>": sorts by time.
 std::string member_name(const core::NodeId& node) {
@@ -96,8 +97,9 @@ void Membership::run() {
         if (!is_fresh()) {
             if (client_) {
                 core::log_warn("log", "member_stands_still", {{"group", group_}});
+                const bool in_group = assigned_;
                 lose_group();
-                leave_group();
+                leave_group(in_group);
             }
             std::this_thread::sleep_for(milliseconds{kTurnMs});
             continue;
@@ -105,7 +107,7 @@ void Membership::run() {
         if (!client_) join_group();
         if (client_) turn();
     }
-    if (client_) leave_group();
+    if (client_) leave_group(assigned_ || await_assignment());
     left_ = true;
 }
 
@@ -151,8 +153,20 @@ void Membership::join_group() {
     }
 }
 
-void Membership::leave_group() {
-    rd_kafka_consumer_close(client_.get());
+/// A group that is put together again because somebody came or went is there in a moment.
+bool Membership::await_assignment() {
+    const auto until = steady_clock::now() + kAssignmentMax;
+    while (!assigned_ && steady_clock::now() < until) {
+        const MessageHandle served{rd_kafka_consumer_poll(client_.get(), kTurnMs)};
+    }
+    return assigned_;
+}
+
+/// Outside a group there is no goodbye: after a broker's restart the coordinator answers a join
+/// only when all have come or their time is over, a leave would wait behind it for 5 s, and closing
+/// for that. The coordinator then misses us as if we had died.
+void Membership::leave_group(bool in_group) {
+    if (in_group) rd_kafka_consumer_close(client_.get());
     answers_.reset();
     client_.reset();
     assigned_ = holds_ = asking_ = false;

@@ -43,7 +43,8 @@ private:
     void run();
     bool is_fresh() const;
     void join_group();
-    void leave_group();
+    bool await_assignment();
+    void leave_group(bool in_group);
     void turn();
     void on_rebalance(rd_kafka_resp_err_t error, rd_kafka_topic_partition_list_t* partitions);
     void ask_who_is_alive();
