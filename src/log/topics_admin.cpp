@@ -159,7 +159,9 @@ std::string to_string(const TopicSpec& spec, const std::string& prefix) {
     auto line = prefix + spec.topic.name() + ": " + std::to_string(spec.partitions) +
                 (spec.partitions == 1 ? " partition, " : " partitions, ") + "replication factor " +
                 std::to_string(spec.replication_factor);
-    for (const auto& [name, value] : spec.settings) line += ", " + name + "=" + value;
+    for (const auto& [name, value] : spec.settings) {
+        line.append(", ").append(name).append("=").append(value);
+    }
     return line;
 }
 

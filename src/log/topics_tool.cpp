@@ -116,8 +116,8 @@ core::Result<void> create_topics(TopicsAdmin& admin, EventLog& log,
             << "dry run: nothing was changed\n";
         return {};
     }
-    if (const auto created = admin.create(planned.missing); !created) return created;
-    const auto written = write_control(log, control, *previous, options.timeout);
+    if (auto created = admin.create(planned.missing); !created) return created;
+    auto written = write_control(log, control, *previous, options.timeout);
     if (!written) return written;
     print(control, out);
     return {};

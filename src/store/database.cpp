@@ -30,7 +30,7 @@ constexpr std::string_view kLogIdRow = "log_id";
 /// A rarely written family pins the WAL until it is flushed; this bounds what a start replays.
 constexpr std::uint64_t kWalBytesMax = 128U << 20;
 /// Tables older than this are rewritten, so that rows whose drop time has passed do go.
-constexpr std::uint64_t kRewriteAfterS = 6 * 3600;
+constexpr std::uint64_t kRewriteAfterS = 21'600;
 
 bool in_use(const rocksdb::Status& status) {
     // RocksDB has no code of its own for a LOCK file that somebody holds.
@@ -210,7 +210,7 @@ rocksdb::Status Database::open_files() {
     const std::string path = options_.directory.string();
     std::error_code ignored;
     if (fs::exists(options_.directory / "CURRENT", ignored)) {
-        const auto listed = rocksdb::DB::ListColumnFamilies(db_settings, path, &names);
+        auto listed = rocksdb::DB::ListColumnFamilies(db_settings, path, &names);
         if (!listed.ok()) return listed;
     }
     const auto add = [&](const std::string& name) {
@@ -227,11 +227,12 @@ rocksdb::Status Database::open_files() {
         return kind.value_or(FamilyKind::plain);
     };
     std::vector<rocksdb::ColumnFamilyDescriptor> wanted;
+    wanted.reserve(names.size());
     for (const auto& name : names) wanted.emplace_back(name, family_options(kind_of(name)));
 
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
     rocksdb::DB* opened = nullptr;
-    const auto status = rocksdb::DB::Open(db_settings, path, wanted, &handles, &opened);
+    auto status = rocksdb::DB::Open(db_settings, path, wanted, &handles, &opened);
     if (!status.ok()) return status;
     db_.reset(opened);
     for (std::size_t i = 0; i < handles.size(); ++i) {
