@@ -15,7 +15,7 @@ SCANNED = ["src", "tests", "docs", "schemas", "scripts", "cmake", "README.md", "
 SKIPPED = {"node_modules", "corpus", "build", "__pycache__"}
 
 # Not swept yet: what is found there is counted and not reported. Shrinks to nothing.
-NOT_YET = ["src/*", "tests/*", "schemas/*", "docs/decisions/*"]
+NOT_YET = ["src/*", "tests/*"]
 # Files are being moved: names of files are not checked there yet.
 FILES_NOT_YET = ["src/*", "tests/*", "docs/*", "ARCHITECTURE.md"]
 
