@@ -6,7 +6,7 @@
 #include "edge/admission.hpp"
 #include "edge/edge_metrics.hpp"
 #include "edge/fronts.hpp"
-#include "edge/home_shard.hpp"
+#include "edge/home/home_shard.hpp"
 
 #include <algorithm>
 #include <csignal>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "edge/front.hpp"
-#include "edge/home_metrics.hpp"
-#include "edge/ws_server.hpp"
+#include "edge/front/front.hpp"
+#include "edge/home/home_metrics.hpp"
+#include "edge/ws/ws_server.hpp"
 #include "ops/metrics.hpp"
 
 namespace beckon::edge {

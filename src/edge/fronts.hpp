@@ -1,10 +1,10 @@
 #pragma once
 
 #include "edge/edge_metrics.hpp"
-#include "edge/front.hpp"
+#include "edge/front/front.hpp"
 #include "edge/shard_loop.hpp"
 #include "edge/switchboard.hpp"
-#include "edge/ws_server.hpp"
+#include "edge/ws/ws_server.hpp"
 
 #include <cstddef>
 #include <functional>

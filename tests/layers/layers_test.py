@@ -29,9 +29,22 @@ LAYERS = {
     "store": ({"core"}, {"rocksdb", "openssl"}),
     "ops": ({"core"}, {"httplib", "prometheus", "json"}),
     "ingest": ({"core", "log", "cluster", "store", "ops"}, {"boost", "openssl", "json", "prometheus"}),
-    "edge": ({"core", "log", "cluster", "store", "ops"}, {"lws", "ev", "simdjson", "openssl", "prometheus"}),
+    "edge": ({"core", "log", "cluster", "store", "ops"}, {"ev", "simdjson", "openssl", "prometheus"}),
+    "edge/front": ({"core"}, {"prometheus"}),
+    "edge/home": ({"core", "log", "cluster", "store", "ops"}, {"prometheus"}),
+    "edge/ws": ({"core"}, {"lws", "ev", "openssl", "prometheus"}),
     "client": ({"core"}, {"boost", "openssl", "json", "curl"}),
     "cli": ({"core", "log", "cluster", "store", "ops", "ingest", "edge", "client"}, ALL),
+}
+# The rooms of a folder are held apart. Each may include its own headers and these of its folder,
+# and no header of another room; the folder itself puts its rooms together.
+EDGE_BASE = {f"edge/{name}.hpp" for name in (
+    "acceptor", "admission", "frames", "messages", "new_uaid", "protocol", "shard_loop",
+    "switchboard", "timing_wheel", "tls_files")}
+ROOMS = {
+    "edge/front": EDGE_BASE,
+    "edge/home": EDGE_BASE,
+    "edge/ws": EDGE_BASE | {"edge/front/front.hpp"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 SYSTEM = re.compile(r"^(sys/|netinet/|arpa/|net/|linux/)?[a-z_0-9]+(\.h)?$")
@@ -39,9 +52,16 @@ SYSTEM = re.compile(r"^(sys/|netinet/|arpa/|net/|linux/)?[a-z_0-9]+(\.h)?$")
 
 def layer_of(path: pathlib.PurePath) -> str:
     parts = path.parts
-    if parts[0] == "log" and len(parts) > 2:
+    if len(parts) > 2 and (parts[0] == "log" or "/".join(parts[:2]) in LAYERS):
         return "/".join(parts[:2])
     return parts[0]
+
+
+def leaves_its_room(own: str, target: str) -> bool:
+    """Whether a file of room `own` includes something of its folder that is not the room's."""
+    if own not in ROOMS or target.split("/")[0] != own.split("/")[0]:
+        return False
+    return not target.startswith(own + "/") and target not in ROOMS[own]
 
 
 def faults_in(file: pathlib.Path) -> list[str]:
@@ -62,6 +82,8 @@ def faults_in(file: pathlib.Path) -> list[str]:
                 found.append(f'src/{where}:{number}: "{target}": write the path from src/')
             elif other != own.split("/")[0] and other not in ours:
                 found.append(f"src/{where}:{number}: {own} may not include {other} ({target})")
+            elif leaves_its_room(own, target):
+                found.append(f"src/{where}:{number}: the room {own} may not include {target}")
             continue
         library = next((n for n, p in C_LIBRARIES.items() if target.startswith(p)), None)
         if library and library not in third | EVERYWHERE:

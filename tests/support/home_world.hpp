@@ -5,7 +5,7 @@
 #include "core/events.hpp"
 #include "core/key_ring.hpp"
 #include "core/tokens.hpp"
-#include "edge/home.hpp"
+#include "edge/home/home.hpp"
 #include "log/memory/memory_log.hpp"
 #include "store/edge_store.hpp"
 #include "support/manual_clock.hpp"

@@ -1,0 +1,83 @@
+#include "edge/home/home_metrics.hpp"
+
+#include "ops/metric_names.hpp"
+
+#include <string>
+
+namespace beckon::edge {
+
+namespace metric = ops::metric;
+
+namespace {
+
+std::string_view to_string(Home::State state) {
+    switch (state) {
+        case Home::State::starting: return "starting";
+        case Home::State::restoring: return "restoring";
+        case Home::State::standby: return "standby";
+        case Home::State::claiming: return "claiming";
+        case Home::State::serving: return "serving";
+        case Home::State::stopped: return "stopped";
+    }
+    return "stopped";
+}
+
+double difference(std::size_t now, std::size_t before) {
+    return static_cast<double>(now) - static_cast<double>(before);
+}
+
+}  // namespace
+
+void HomeTotals::add(const Home::Status& status) {
+    ++in_state[static_cast<std::size_t>(status.state)];
+    sessions += status.sessions;
+    owed += status.owed;
+    add_counters(status);
+}
+
+void HomeTotals::add_counters(const Home::Status& status) {
+    delivered += status.delivered;
+    acked += status.acked;
+    unknown_records += status.unknown_records;
+    refused_frames += status.refused_frames;
+    for (std::size_t i = 0; i < commands.size(); ++i) commands[i] += status.commands[i];
+}
+
+HomeMetrics::HomeMetrics(ops::Metrics& metrics)
+    : sessions_(metrics.gauge(metric::kEdgeSessions, "Sessions that homes hold.")),
+      owed_(metrics.gauge(metric::kEdgeOwed,
+                          "Messages whose tombstone is not read back from the log yet.")),
+      delivered_(metrics.counter(metric::kEdgeDelivered,
+                                 "Notification frames sent, repeated ones included.")),
+      acked_(metrics.counter(metric::kEdgeAcked, "Messages acknowledged by their client.")),
+      unknown_records_(metrics.counter(metric::kEdgeUnknownRecords,
+                                       "Log records of a type that this build does not know.")),
+      refused_frames_(metrics.counter(metric::kEdgeRefusedFrames,
+                                      "Connections closed for what the client said.")) {
+    for (std::size_t i = 0; i < kCommands.size(); ++i) {
+        commands_[i] = &metrics.counter(metric::kEdgeCommands, "What clients said, by command.",
+                                        {{"command", std::string{kCommands[i]}}});
+    }
+    for (std::size_t i = 0; i < HomeTotals::kStates; ++i) {
+        states_[i] =
+            &metrics.gauge(metric::kEdgePartitions, "Partitions by what their home is doing.",
+                           {{"state", std::string{to_string(static_cast<Home::State>(i))}}});
+    }
+}
+
+void HomeMetrics::report(const HomeTotals& now, const HomeTotals& before) const {
+    for (std::size_t i = 0; i < HomeTotals::kStates; ++i) {
+        states_[i]->Increment(difference(now.in_state[i], before.in_state[i]));
+    }
+    sessions_.Increment(difference(now.sessions, before.sessions));
+    owed_.Increment(difference(now.owed, before.owed));
+    delivered_.Increment(difference(now.delivered, before.delivered));
+    acked_.Increment(difference(now.acked, before.acked));
+    unknown_records_.Increment(difference(now.unknown_records, before.unknown_records));
+    refused_frames_.Increment(difference(now.refused_frames, before.refused_frames));
+    for (std::size_t i = 0; i < commands_.size(); ++i) {
+        commands_[i]->Increment(difference(now.commands[i], before.commands[i]));
+    }
+}
+
+}  // namespace beckon::edge

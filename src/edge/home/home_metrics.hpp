@@ -1,0 +1,48 @@
+#pragma once
+
+#include "edge/home/home.hpp"
+#include "ops/metrics.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace beckon::edge {
+
+/// The homes of one shard, added up.
+struct HomeTotals {
+    static constexpr std::size_t kStates = 6;
+
+    std::array<std::size_t, kStates> in_state{};
+    std::size_t sessions = 0;
+    std::size_t owed = 0;
+    std::uint64_t delivered = 0;
+    std::uint64_t acked = 0;
+    std::uint64_t unknown_records = 0;
+    std::uint64_t refused_frames = 0;
+    std::array<std::uint64_t, kCommands.size()> commands{};
+
+    void add(const Home::Status& status);
+    /// Only what never goes down: all that remains of a home that is gone.
+    void add_counters(const Home::Status& status);
+};
+
+/// What homes count, for `/metrics`. Thread-safe: shards report by difference.
+class HomeMetrics {
+public:
+    explicit HomeMetrics(ops::Metrics& metrics);
+    /// `now` replaces what this shard reported `before`.
+    void report(const HomeTotals& now, const HomeTotals& before) const;
+
+private:
+    std::array<prometheus::Gauge*, HomeTotals::kStates> states_{};
+    prometheus::Gauge& sessions_;
+    prometheus::Gauge& owed_;
+    prometheus::Counter& delivered_;
+    prometheus::Counter& acked_;
+    prometheus::Counter& unknown_records_;
+    prometheus::Counter& refused_frames_;
+    std::array<prometheus::Counter*, kCommands.size()> commands_{};
+};
+
+}  // namespace beckon::edge

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "core/tokens.hpp"
+#include "edge/home/home.hpp"
+#include "edge/home/home_metrics.hpp"
+#include "edge/shard_loop.hpp"
+#include "edge/switchboard.hpp"
+#include "store/edge_store.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+
+namespace beckon::edge {
+
+/// What a partition is to this process, as the controller placed it.
+enum class Duty : std::uint8_t { none, standby, home };
+
+/// The homes of one shard, and what they share: publisher, tokens, log clock. Everything happens on
+/// the shard's thread, construction and destruction too.
+class HomeShard {
+public:
+    struct Ports {
+        ShardLoop& loop;
+        Switchboard& board;
+        FrontPort& fronts;
+        log::EventLog& log;
+        store::EdgeStore& store;
+        std::shared_ptr<const core::KeyRing> keys;
+        const core::Clock& clock;
+        const HomeMetrics& metrics;
+        /// Some home's state has changed. On the shard's thread.
+        std::function<void()> changed;
+    };
+
+    /// `options`: for every home but for its partition.
+    HomeShard(HomeOptions options, Ports ports);
+    ~HomeShard();
+    HomeShard(const HomeShard&) = delete;
+    HomeShard& operator=(const HomeShard&) = delete;
+
+    /// Starts, takes, gives up or forgets a partition. `floor` as in Home::take.
+    void place(core::Partition partition, Duty duty, core::Epoch floor);
+
+    std::map<core::Partition, Home::State> states() const;
+    /// Log time, once it is known.
+    std::optional<core::Timestamp> log_now() const;
+
+private:
+    struct Held {
+        std::unique_ptr<Home> home;
+        Home::State state = Home::State::starting;  ///< as the switchboard knows it
+    };
+    struct Watch;
+
+    Held& hold(core::Partition partition);
+    void forget(core::Partition partition);
+    bool look();
+    void report();
+
+    const HomeOptions options_;
+    Ports ports_;
+    std::unique_ptr<log::Publisher> publisher_;
+    core::Tokens tokens_;
+    core::LogClock log_clock_;
+    std::map<core::Partition, Held> homes_;
+    HomeTotals reported_;
+    HomeTotals forgotten_;  ///< what homes counted that are no more
+    core::MonoTime looked_{};
+    std::shared_ptr<Watch> watch_;  ///< the loop's hook, which outlives us
+};
+
+}  // namespace beckon::edge

@@ -1,0 +1,232 @@
+#include "edge/ws/ws_server.hpp"
+
+#include "core/logger.hpp"
+#include "edge/ws/ws_server_impl.hpp"
+
+#include <cstring>
+#include <stdexcept>
+
+#include <ev.h>
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace beckon::edge {
+
+namespace {
+
+using Mode = Connection::Mode;
+
+/// Room for a piece of a message: 2.4 KB of user memory per idle connection instead of 5.3.
+constexpr std::size_t kRxBufferBytes = 1'024;
+constexpr unsigned kHttpHeadMax = 16'384;
+
+int on_ws(lws* wsi, lws_callback_reasons reason, void* user, void* in, std::size_t len) noexcept {
+    auto* server = static_cast<WsServer::Impl*>(lws_context_user(lws_get_context(wsi)));
+    if (!server) return 0;
+    auto* c = static_cast<Connection*>(lws_get_opaque_user_data(wsi));
+    const std::string_view text{static_cast<const char*>(in), in ? len : 0};
+    ++server->callbacks;
+    int result = 0;
+    switch (static_cast<int>(reason)) {
+        case LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS:
+            server->ssl = static_cast<ssl_ctx_st*>(user);
+            break;
+        case LWS_CALLBACK_WSI_CREATE: result = server->created(wsi); break;
+        case LWS_CALLBACK_WSI_DESTROY: result = server->destroyed(c); break;
+        case LWS_CALLBACK_HTTP: result = server->http(wsi, text); break;
+        case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
+            result = c ? server->confirm_upgrade(*c, in ? static_cast<const char*>(in) : "") : -1;
+            break;
+        case LWS_CALLBACK_ESTABLISHED: result = c ? server->opened(*c) : -1; break;
+        case LWS_CALLBACK_RECEIVE: result = c ? server->received(*c, text) : -1; break;
+        case LWS_CALLBACK_RECEIVE_PONG:
+            if (c && c->mode == Mode::open) server->front->pong(*c);
+            break;
+        case LWS_CALLBACK_SERVER_WRITEABLE: result = c ? server->writeable(*c) : -1; break;
+        case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE: result = c ? server->peer_closes(*c) : -1; break;
+        case LWS_CALLBACK_WS_SERVER_DROP_PROTOCOL: result = c ? server->drops(*c) : 0; break;
+        case LWS_CALLBACK_CLOSED: result = c ? server->closed(*c) : 0; break;
+        default: break;
+    }
+    --server->callbacks;
+    return result;
+}
+
+}  // namespace
+
+void WsServer::Impl::create() {
+    // Its logging has a static buffer, which no two threads may share, and clients can trigger it.
+    lws_set_log_level(0, nullptr);
+    std::memcpy(protocol_name.data(), kSubprotocol.data(), kSubprotocol.size());
+    protocols[0] = {.name = protocol_name.data(),
+                    .callback = &on_ws,
+                    // lws tells of the end only those that have memory of this kind
+                    .per_session_data_size = sizeof(void*),
+                    .rx_buffer_size = kRxBufferBytes,
+                    .id = 0,
+                    .user = nullptr,
+                    .tx_packet_size = options.outbox_bytes_max + LWS_PRE};
+
+    static const lws_retry_bo_t no_pings{};  // ours are in the timing wheel
+    void* foreign_loop = loop.native();
+    lws_context_creation_info info{};
+    info.port = CONTEXT_PORT_NO_LISTEN_SERVER;
+    info.protocols = protocols.data();
+    info.user = this;
+    info.options = LWS_SERVER_OPTION_LIBEV | LWS_SERVER_OPTION_EXPLICIT_VHOSTS |
+                   LWS_SERVER_OPTION_VALIDATE_UTF8 | LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS;
+    info.foreign_loops = &foreign_loop;
+    info.retry_and_idle_policy = &no_pings;
+    info.max_http_header_data = kHttpHeadMax;
+    info.count_threads = 1;
+    info.vhost_name = "clients";
+    info.alpn = "http/1.1";
+    std::string certificate;
+    std::string key;
+    if (options.tls) {
+        if (const auto fits = check(*options.tls); !fits) {
+            throw std::runtime_error(fits.error().message);
+        }
+        certificate = options.tls->certificate;
+        key = options.tls->key;
+        info.options |= LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
+        info.ssl_cert_filepath = certificate.c_str();
+        info.ssl_private_key_filepath = key.c_str();
+        // Without one that is given each context but the last leaks a client SSL_CTX.
+        client_ssl.reset(SSL_CTX_new(TLS_client_method()));
+        info.provided_client_ssl_ctx = client_ssl.get();
+    }
+    context = lws_create_context(&info);
+    if (!context) {
+        throw std::runtime_error(
+            "libwebsockets cannot start: is its libev plugin there "
+            "(Debian: libwebsockets-evlib-ev)?");
+    }
+    vhost = lws_create_vhost(context, &info);
+    if (!vhost || (options.tls && !ssl)) {
+        throw std::runtime_error("libwebsockets refused the port's settings");
+    }
+    if (ssl) {
+        harden(ssl);
+        auto keys = options.ticket_keys;
+        SSL_CTX_set_tlsext_ticket_keys(ssl, keys.data(), keys.size());
+    }
+}
+
+void WsServer::Impl::accept(int fd, const sockaddr_storage& peer) {
+    const PeerKey key = peer_key(peer);
+    if (!admission.admit_socket(key)) {
+        metrics.refused_full->Increment();
+        if (!ssl) {
+            const std::string wire = to_wire(full_reply());
+            [[maybe_unused]] const auto sent =
+                ::send(fd, wire.data(), wire.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        }
+        ::close(fd);
+        return;
+    }
+    adopting = new Connection{this, key, &Impl::fire};
+    ++sockets;
+    metrics.connections->Increment();
+    lws_adopt_desc_t info{};
+    info.vh = vhost;
+    info.type =
+        static_cast<lws_adoption_type>(LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP | LWS_ADOPT_ALLOW_SSL);
+    info.fd.sockfd = fd;
+    info.opaque = adopting;
+    lws_adopt_descriptor_vhost_via_info(&info);
+    if (adopting) {  // no wsi came into being, so nobody has closed the descriptor
+        ::close(fd);
+        destroyed(adopting);
+    }
+}
+
+int WsServer::Impl::created(lws* wsi) {
+    if (!adopting) return 0;
+    Connection& c = *adopting;
+    adopting = nullptr;
+    c.wsi = wsi;
+    loop.schedule(c, options.handshake_timeout);
+    return 0;
+}
+
+int WsServer::Impl::destroyed(Connection* c) {
+    if (!c) return 0;
+    if (c == adopting) adopting = nullptr;
+    if (c->established) closed(*c);
+    if (c->client_counted) admission.client_gone(c->peer);
+    admission.socket_gone(c->peer);
+    --sockets;
+    metrics.connections->Decrement();
+    if (c->wsi) lws_set_opaque_user_data(c->wsi, nullptr);
+    delete c;
+    return 0;
+}
+
+// --- the public door
+
+WsServer::WsServer(WsServerOptions options, ShardLoop& loop, Admission& admission,
+                   WsServerMetrics metrics, std::function<MonitorStatus()> monitor)
+    : impl_(std::make_unique<Impl>(std::move(options), loop, admission, metrics,
+                                   std::move(monitor))) {
+    impl_->create();
+}
+
+WsServer::~WsServer() {
+    impl_->acceptor.reset();
+    if (!impl_->context) return;
+    lws_context_destroy(impl_->context);
+    ev_run(impl_->loop.native(), EVRUN_NOWAIT);
+}
+
+void WsServer::serve(Front& front, Descriptor listener) {
+    impl_->front = &front;
+    impl_->acceptor = std::make_unique<Acceptor>(
+        impl_->loop, std::move(listener),
+        [this](int fd, const sockaddr_storage& peer) { impl_->accept(fd, peer); },
+        [this] { impl_->metrics.accept_pauses->Increment(); });
+}
+
+void WsServer::adopt(int fd, const sockaddr_storage& peer) { impl_->accept(fd, peer); }
+void WsServer::stop_accepting() { impl_->acceptor.reset(); }
+std::size_t WsServer::open() const { return impl_->sockets; }
+
+void WsServer::send(Client& client, std::string text) {
+    auto& c = static_cast<Connection&>(client);
+    if (c.mode != Mode::open || text.empty()) return;
+    if (impl_->can_write_now(c)) {
+        if (!impl_->write(c, text, LWS_WRITE_TEXT)) impl_->drop(c, ClosedBy::lost);
+        return;
+    }
+    if (c.out.bytes() + text.size() > impl_->options.outbox_bytes_max) {
+        impl_->drop(c, ClosedBy::slow);
+        return;
+    }
+    c.out.push(std::move(text));
+    lws_callback_on_writable(c.wsi);
+}
+
+void WsServer::ping(Client& client) {
+    auto& c = static_cast<Connection&>(client);
+    if (c.mode != Mode::open) return;
+    c.ping_due = true;
+    lws_callback_on_writable(c.wsi);
+}
+
+void WsServer::close(Client& client, CloseCode code, std::string_view reason, ClosedBy why) {
+    impl_->close(static_cast<Connection&>(client), code, reason, why);
+}
+
+void WsServer::set_timer(Client& client, core::Duration after) {
+    impl_->loop.schedule(static_cast<Connection&>(client), after);
+}
+
+void WsServer::reload_tls() {
+    if (!impl_->ssl) return;
+    const auto done = apply(impl_->ssl, *impl_->options.tls);
+    if (!done) core::log_error("edge", "tls_reload_failed", {{"why", done.error().message}});
+}
+
+}  // namespace beckon::edge

@@ -1,0 +1,77 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "edge/acceptor.hpp"
+#include "edge/admission.hpp"
+#include "edge/front/front.hpp"
+#include "edge/shard_loop.hpp"
+#include "edge/tls_files.hpp"
+#include "edge/ws/monitor_routes.hpp"
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace beckon::edge {
+
+struct WsServerOptions {
+    std::size_t frame_bytes_max = 65'536;
+    std::size_t outbox_bytes_max = 1U << 20;  ///< of one client; more and it is dropped as slow
+    /// From accept to the end of the upgrade: TLS, a dripping head, a silent connection.
+    core::Duration handshake_timeout = std::chrono::seconds{5};
+    std::optional<TlsFiles> tls;
+    /// Session tickets of one shard are good on the others if all have the same keys.
+    std::array<unsigned char, 80> ticket_keys{};
+};
+
+struct WsServerMetrics {
+    std::array<prometheus::Counter*, kClosedByCount> closed{};
+    prometheus::Gauge* connections = nullptr;  ///< sockets, clients or not
+    prometheus::Counter* refused_full = nullptr;
+    prometheus::Counter* handshake_timeouts = nullptr;
+    prometheus::Counter* accept_pauses = nullptr;
+};
+
+/// The sockets of one shard: the only place where libwebsockets meets our code. It routes and keeps
+/// limits and deadlines, and decides nothing about clients; that is the front's.
+///
+/// facts/lws.md is the reason for most of its shape: no time-out of lws works on this loop (§1), a
+/// close frame of our own (§4), one write per writeable callback (§8).
+///
+/// All contexts of a process are constructed before any loop runs (global state in lws), and each
+/// is destroyed on its loop's thread after the loop has ended. Everything else: the loop's thread.
+class WsServer final : public Sockets {
+public:
+    /// Throws std::runtime_error: TLS files that do not fit, or no lws event library.
+    WsServer(WsServerOptions options, ShardLoop& loop, Admission& admission,
+             WsServerMetrics metrics, std::function<MonitorStatus()> monitor);
+    ~WsServer() override;
+    WsServer(const WsServer&) = delete;
+    WsServer& operator=(const WsServer&) = delete;
+
+    /// Before the loop runs; `front` outlives this.
+    void serve(Front& front, Descriptor listener);
+
+    void send(Client& client, std::string text) override;
+    void ping(Client& client) override;
+    void close(Client& client, CloseCode code, std::string_view reason, ClosedBy why) override;
+    void set_timer(Client& client, core::Duration after) override;
+
+    /// A connection that somebody else accepted; takes the descriptor.
+    void adopt(int fd, const sockaddr_storage& peer);
+    void stop_accepting();
+    /// For new connections; the files must have passed check().
+    void reload_tls();
+    /// Sockets that are not closed yet.
+    std::size_t open() const;
+
+    struct Impl;
+
+private:
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::edge

@@ -1,0 +1,87 @@
+#pragma once
+
+#include "core/handle.hpp"
+#include "edge/ws/ws_connection.hpp"
+#include "edge/ws/ws_server.hpp"
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <libwebsockets.h>
+#include <openssl/ssl.h>
+
+namespace beckon::edge {
+
+/// What Firefox offers.
+inline constexpr std::string_view kSubprotocol = "push-notification";
+inline constexpr std::size_t kSubprotocolNameMax = 63;  ///< lws: EOF without an answer above it
+
+/// The inside of a WsServer, over three files: ws_server.cpp (life, routing of lws's callbacks),
+/// ws_upgrade.cpp (HTTP until the upgrade), ws_stream.cpp (frames, closes, deadlines).
+struct WsServer::Impl {
+    Impl(WsServerOptions o, ShardLoop& l, Admission& a, WsServerMetrics m,
+         std::function<MonitorStatus()> mon)
+        : options(std::move(o)),
+          loop(l),
+          admission(a),
+          metrics(m),
+          monitor(std::move(mon)),
+          scratch(LWS_PRE + 4'096) {}
+
+    // --- life
+    void create();
+    void accept(int fd, const sockaddr_storage& peer);
+    int created(lws* wsi);
+    int destroyed(Connection* c);
+
+    // --- HTTP
+    int http(lws* wsi, std::string_view path);
+    int confirm_upgrade(Connection& c, std::string_view protocol);
+    int reply(lws* wsi, const HttpReply& reply);
+    std::optional<HttpReply> choose_subprotocol(lws* wsi);
+
+    // --- WebSocket
+    int opened(Connection& c);
+    int received(Connection& c, std::string_view piece);
+    int writeable(Connection& c);
+    int peer_closes(Connection& c);
+    int drops(Connection& c);
+    int closed(Connection& c);
+
+    bool can_write_now(const Connection& c) const;
+    bool write(Connection& c, std::string_view payload, lws_write_protocol kind);
+    bool write_close(Connection& c);
+    void half_close(Connection& c);
+    void close(Connection& c, CloseCode code, std::string_view why_text, ClosedBy why);
+    void drop(Connection& c, ClosedBy why);
+    void kill(Connection& c);
+    static void fire(WheelTimer& timer);
+
+    const WsServerOptions options;
+    ShardLoop& loop;
+    Admission& admission;
+    const WsServerMetrics metrics;
+    const std::function<MonitorStatus()> monitor;
+    Front* front = nullptr;
+    std::unique_ptr<Acceptor> acceptor;
+
+    core::Handle<SSL_CTX, SSL_CTX_free> client_ssl;
+    lws_context* context = nullptr;
+    lws_vhost* vhost = nullptr;
+    ssl_ctx_st* ssl = nullptr;
+    /// The name of protocols[0], which lws looks up in the client's list and echoes: written anew
+    /// for each upgrade, so that everybody finds what it offered (facts/lws.md §6).
+    std::array<char, kSubprotocolNameMax + 1> protocol_name{};
+    std::array<lws_protocols, 2> protocols{};
+    Connection* adopting = nullptr;  ///< lws has not told its wsi yet
+    int callbacks = 0;               ///< how deep we are inside callbacks of lws
+    std::size_t sockets = 0;
+    std::vector<unsigned char> scratch;  ///< frame under way, behind room for its header
+};
+
+}  // namespace beckon::edge

@@ -1,0 +1,207 @@
+#include "edge/ws/ws_server_impl.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include <prometheus/counter.h>
+#include <sys/socket.h>
+
+namespace beckon::edge {
+
+namespace {
+
+using Mode = Connection::Mode;
+using std::chrono::milliseconds;
+
+/// LWS_WRITE_CLOSE, which the public header leaves out: 4 (facts/lws.md §4).
+constexpr auto kWriteClose = static_cast<lws_write_protocol>(4);
+/// After our close frame the peer has this long; Firefox never answers one.
+constexpr core::Duration kCloseLinger = milliseconds{200};
+/// To get the frame out at all, behind what is queued.
+constexpr core::Duration kCloseFlush = milliseconds{2'000};
+/// For lws to answer a close frame of the client.
+constexpr core::Duration kPeerClose = milliseconds{1'000};
+/// A killed connection that still flushes is killed again.
+constexpr core::Duration kKillAgain = milliseconds{100};
+constexpr std::size_t kCloseReasonMax = 123;
+/// lws keeps pongs without payload to itself.
+constexpr std::string_view kPingPayload = "b";
+
+}  // namespace
+
+int WsServer::Impl::opened(Connection& c) {
+    c.mode = Mode::open;
+    c.established = true;
+    front->opened(c);
+    return 0;
+}
+
+int WsServer::Impl::received(Connection& c, std::string_view piece) {
+    if (c.mode != Mode::open) return 0;
+    if (lws_frame_is_binary(c.wsi)) {
+        close(c, CloseCode::unsupported, "UnsupportedMessage", ClosedBy::unsupported);
+        return 0;
+    }
+    const std::size_t remaining = lws_remaining_packet_payload(c.wsi);
+    if (c.rx.size() + piece.size() + remaining > options.frame_bytes_max) {
+        close(c, CloseCode::too_big, "TooBig", ClosedBy::too_big);
+        return 0;
+    }
+    const bool last = lws_is_final_fragment(c.wsi);
+    if (remaining == 0 && !last) {
+        close(c, CloseCode::unsupported, "UnsupportedMessage", ClosedBy::unsupported);
+        return 0;
+    }
+    if (!last) {
+        c.rx.append(piece);
+        return 0;
+    }
+    std::string whole = std::move(c.rx);
+    c.rx = {};
+    whole.append(piece);
+    front->text(c, std::move(whole));
+    return 0;
+}
+
+int WsServer::Impl::writeable(Connection& c) {
+    if (c.mode == Mode::close_sent) {
+        if (c.half_close_due) half_close(c);
+        return 0;
+    }
+    if (c.mode != Mode::open && c.mode != Mode::closing) return 0;
+    if (!c.out.empty()) {
+        if (!write(c, c.out.pop(), LWS_WRITE_TEXT)) return -1;
+    } else if (c.mode == Mode::closing) {
+        return write_close(c) ? 0 : -1;
+    } else if (c.ping_due) {
+        c.ping_due = false;
+        if (!write(c, kPingPayload, LWS_WRITE_PING)) return -1;
+    }
+    if (!c.out.empty() || c.ping_due || c.mode == Mode::closing) lws_callback_on_writable(c.wsi);
+    return 0;
+}
+
+/// lws answers with the same code and reason, then ends the connection.
+int WsServer::Impl::peer_closes(Connection& c) {
+    if (c.mode == Mode::close_sent) return -1;
+    if (c.mode == Mode::open) {
+        c.why = ClosedBy::client;
+        front->gone(c);
+    }
+    c.mode = Mode::peer_closing;
+    c.out.clear();
+    loop.schedule(c, kPeerClose);
+    return 0;
+}
+
+/// The first that is heard of any end that is not ours: TCP is gone, or lws refused a frame and
+/// sends a close frame of its own, whose answer it would await for ever.
+int WsServer::Impl::drops(Connection& c) {
+    if (c.mode != Mode::open) return 0;
+    char byte = 0;
+    const auto peeked = recv(lws_get_socket_fd(c.wsi), &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT);
+    const bool ended = peeked == 0 || (peeked < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
+    c.why = ended ? ClosedBy::lost : ClosedBy::protocol;
+    c.mode = Mode::peer_closing;
+    c.out.clear();
+    front->gone(c);
+    loop.schedule(c, kCloseLinger);
+    return 0;
+}
+
+int WsServer::Impl::closed(Connection& c) {
+    if (!c.established) return 0;
+    c.established = false;
+    front->gone(c);
+    metrics.closed[static_cast<std::size_t>(c.why)]->Increment();
+    return 0;
+}
+
+/// Outside lws's callbacks a frame may be written at once, if lws holds no unsent tail: that saves
+/// two epoll_ctl and a turn of the loop for each. With a tail the stream would be corrupt.
+bool WsServer::Impl::can_write_now(const Connection& c) const {
+    return callbacks == 0 && c.out.empty() && !lws_partial_buffered(c.wsi);
+}
+
+bool WsServer::Impl::write(Connection& c, std::string_view payload, lws_write_protocol kind) {
+    scratch.resize(std::max(scratch.size(), LWS_PRE + payload.size()));
+    std::memcpy(scratch.data() + LWS_PRE, payload.data(), payload.size());
+    return lws_write(c.wsi, scratch.data() + LWS_PRE, payload.size(), kind) >= 0;
+}
+
+bool WsServer::Impl::write_close(Connection& c) {
+    std::string payload;
+    const auto code = static_cast<unsigned>(c.close_code);
+    payload.push_back(static_cast<char>(code >> 8));
+    payload.push_back(static_cast<char>(code & 0xff));
+    payload += c.close_reason;
+    c.mode = Mode::close_sent;
+    if (!write(c, payload, kWriteClose)) return false;
+    loop.schedule(c, kCloseLinger);
+    half_close(c);
+    return true;
+}
+
+/// Tells the peer that this was all, as soon as the close frame has left.
+void WsServer::Impl::half_close(Connection& c) {
+    c.half_close_due = lws_partial_buffered(c.wsi);
+    if (c.half_close_due) {
+        loop.schedule(c, kCloseFlush);
+        lws_callback_on_writable(c.wsi);
+        return;
+    }
+    if (SSL* tls = lws_get_ssl(c.wsi)) SSL_shutdown(tls);
+    shutdown(lws_get_socket_fd(c.wsi), SHUT_WR);
+    loop.schedule(c, kCloseLinger);
+}
+
+void WsServer::Impl::close(Connection& c, CloseCode code, std::string_view why_text, ClosedBy why) {
+    if (c.mode != Mode::open) return;
+    c.why = why;
+    c.close_code = code;
+    c.close_reason = why_text.substr(0, kCloseReasonMax);
+    c.rx = {};
+    c.mode = Mode::closing;
+    front->gone(c);
+    loop.schedule(c, kCloseFlush);
+    if (can_write_now(c)) {
+        if (!write_close(c)) drop(c, why);
+        return;
+    }
+    lws_callback_on_writable(c.wsi);
+}
+
+/// Without a frame: the peer does not read, or cannot be written to.
+void WsServer::Impl::drop(Connection& c, ClosedBy why) {
+    c.why = why;
+    c.mode = Mode::dropping;
+    c.out.clear();
+    const linger reset{.l_onoff = 1, .l_linger = 0};
+    setsockopt(lws_get_socket_fd(c.wsi), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    loop.schedule(c, core::Duration::zero());  // never within a call from the front
+}
+
+void WsServer::Impl::kill(Connection& c) {
+    // lws may want to flush first; then it does not end here. If it does, `c` is gone.
+    loop.schedule(c, kKillAgain);
+    shutdown(lws_get_socket_fd(c.wsi), SHUT_RDWR);
+    lws_set_timeout(c.wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_SYNC);
+}
+
+void WsServer::Impl::fire(WheelTimer& timer) {
+    auto& c = static_cast<Connection&>(timer);
+    auto& self = *static_cast<Impl*>(c.server);
+    switch (c.mode) {
+        case Mode::open: self.front->timer(c); return;
+        case Mode::handshake: self.metrics.handshake_timeouts->Increment(); break;
+        case Mode::closing:
+        case Mode::close_sent:
+        case Mode::peer_closing:
+        case Mode::dropping: break;
+    }
+    self.kill(c);
+}
+
+}  // namespace beckon::edge

@@ -1,0 +1,77 @@
+#include "edge/ws/ws_server_impl.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include <prometheus/counter.h>
+
+namespace beckon::edge {
+
+namespace {
+
+constexpr std::size_t kSubprotocolListMax = 127;  // lws: EOF without an answer above it
+
+std::string_view trim(std::string_view text) {
+    const auto first = text.find_first_not_of(" \t");
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+}  // namespace
+
+int WsServer::Impl::http(lws* wsi, std::string_view path) {
+    return reply(wsi, monitor_reply(path, monitor()));
+}
+
+/// Writes the answer and lets lws close the connection.
+int WsServer::Impl::reply(lws* wsi, const HttpReply& what) {
+    const std::string wire = to_wire(what);
+    scratch.resize(std::max(scratch.size(), LWS_PRE + wire.size()));
+    std::memcpy(scratch.data() + LWS_PRE, wire.data(), wire.size());
+    lws_write(wsi, scratch.data() + LWS_PRE, wire.size(), LWS_WRITE_HTTP_FINAL);
+    return -1;
+}
+
+int WsServer::Impl::confirm_upgrade(Connection& c, std::string_view protocol) {
+    if (protocol != "websocket") return -1;  // h2c
+    std::array<char, 8> path{};
+    const int size = lws_hdr_copy(c.wsi, path.data(), path.size(), WSI_TOKEN_GET_URI);
+    if (size != 1 || path[0] != '/') return reply(c.wsi, plain_reply(404));
+    if (const auto refusal = choose_subprotocol(c.wsi)) return reply(c.wsi, *refusal);
+    if (!admission.admit_client(c.peer)) {
+        metrics.refused_full->Increment();
+        return reply(c.wsi, full_reply());
+    }
+    c.client_counted = true;
+    return 0;
+}
+
+/// Accepts whatever is offered: protocols[0] takes its name.
+std::optional<HttpReply> WsServer::Impl::choose_subprotocol(lws* wsi) {
+    std::string_view chosen = kSubprotocol;
+    std::array<char, kSubprotocolListMax + 1> list{};
+    const int total = lws_hdr_total_length(wsi, WSI_TOKEN_PROTOCOL);
+    if (total > 0) {
+        const int size = lws_hdr_copy(wsi, list.data(), list.size(), WSI_TOKEN_PROTOCOL);
+        if (size < 0) return plain_reply(400);
+        std::string_view rest{list.data(), static_cast<std::size_t>(size)};
+        std::string_view first;
+        bool ours = false;
+        while (!rest.empty()) {
+            const auto comma = rest.find(',');
+            const auto name = trim(rest.substr(0, comma));
+            if (name.size() > kSubprotocolNameMax) return plain_reply(400);
+            if (first.empty()) first = name;
+            ours |= name == kSubprotocol;
+            rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+        }
+        if (first.empty()) return plain_reply(400);
+        if (!ours) chosen = first;
+    }
+    std::memcpy(protocol_name.data(), chosen.data(), chosen.size());
+    protocol_name[chosen.size()] = '\0';
+    return std::nullopt;
+}
+
+}  // namespace beckon::edge

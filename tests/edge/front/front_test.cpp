@@ -1,0 +1,232 @@
+#include "edge/front/front.hpp"
+
+#include "support/front_world.hpp"
+
+#include <set>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using namespace std::chrono_literals;
+using edge::ClosedBy;
+using test::FakeHome;
+using test::FrontWorld;
+using test::WsClient;
+
+namespace {
+
+constexpr auto kHello = FrontWorld::kHello;
+
+edge::FrontsOptions with(const std::function<void(edge::FrontsOptions&)>& change) {
+    auto options = FrontWorld::defaults();
+    change(options);
+    return options;
+}
+
+std::string hello_with(std::string_view uaid) {
+    return R"({"messageType":"hello","uaid":")" + std::string{uaid} + R"("})";
+}
+
+void check_close(const WsClient::Event& event, unsigned code, std::string_view reason) {
+    CHECK(event.code() == code);
+    CHECK(event.reason() == reason);
+}
+
+}  // namespace
+
+TEST_CASE("a client without a UAID gets one of a partition that is served", "[edge][front]") {
+    FrontWorld world;
+    auto client = world.connect();
+    client.text(kHello);
+    const auto answer = client.next_message();
+    REQUIRE(answer.is_text());
+    CHECK(answer.payload.starts_with("hello "));
+    CHECK(core::parse_hex16(answer.payload.substr(6)));
+    CHECK(world.sum(&FakeHome::offered) == 0);
+    client.text("one");
+    CHECK(client.next_message().payload.ends_with(":one"));
+}
+
+TEST_CASE("an offered UAID is kept and routed to its home", "[edge][front]") {
+    FrontWorld world;
+    const core::Uaid uaid{core::random_uuid4()};
+    auto client = world.connect();
+    client.text(hello_with(core::to_dashed(uaid)));
+    CHECK(client.next_message().payload == "hello " + core::to_hex(uaid));
+    CHECK(world.sum(&FakeHome::offered) == 1);
+    client.text("x");
+    CHECK(client.next_message().payload == std::to_string(core::partition_of(uaid, 4)) + ":x");
+}
+
+TEST_CASE("a UAID that is none counts as not offered", "[edge][front]") {
+    FrontWorld world;
+    auto client = world.connect();
+    client.text(hello_with("nonsense"));
+    CHECK(client.next_message().payload.starts_with("hello "));
+    CHECK(world.sum(&FakeHome::offered) == 0);
+}
+
+TEST_CASE("what is no hello closes before any home hears of it", "[edge][front]") {
+    FrontWorld world;
+    const auto [frame, reason] = GENERATE(table<std::string, std::string>({
+        {"no json", "Json"},
+        {"[]", "Json"},
+        {"", "Json"},
+        {R"({"messageType":"nonsense"})", "Json"},
+        {R"({"messageType":"hello","uaid":5})", "Json"},
+        {"{}", "SM"},
+        {R"({"messageType":"ping"})", "SM"},
+    }));
+    CAPTURE(frame);
+    auto client = world.connect();
+    client.text(frame);
+    check_close(client.until_closed(), 1011, reason);
+    CHECK(client.until_closed().kind == WsClient::Event::Kind::end);
+    CHECK(world.sum(&FakeHome::attached) == 0);
+    CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::malformed) == 1; }));
+}
+
+TEST_CASE("frames sent before the hello is answered follow it in order", "[edge][front]") {
+    FrontWorld world;
+    auto client = world.connect();
+    client.text(kHello);
+    for (int i = 0; i < 20; ++i) client.text("early " + std::to_string(i));
+    CHECK(client.next_message().payload.starts_with("hello "));
+    for (int i = 0; i < 20; ++i) {
+        REQUIRE(client.next_message().payload.ends_with(":early " + std::to_string(i)));
+    }
+}
+
+TEST_CASE("too many frames before the answer close the connection", "[edge][front]") {
+    FrontWorld world{with([](auto& o) { o.front.early_frames_max = 3; })};
+    auto client = world.connect();
+    client.text(R"({"messageType":"hello","mute":1})");
+    for (int i = 0; i < 4; ++i) client.text("early");
+    check_close(client.until_closed(), 1011, "EarlyFrames");
+    CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
+}
+
+TEST_CASE("no hello in time closes with HandshakeTimeout", "[edge][front]") {
+    FrontWorld world{with([](auto& o) { o.front.hello_timeout = 50ms; })};
+    auto client = world.connect();
+    check_close(client.until_closed(), 1011, "HandshakeTimeout");
+    CHECK(client.until_closed().kind == WsClient::Event::Kind::end);
+    CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::hello_timeout) == 1; }));
+}
+
+TEST_CASE("a home that does not answer the hello closes with try again", "[edge][front]") {
+    FrontWorld world{with([](auto& o) { o.front.answer_timeout = 50ms; })};
+    auto client = world.connect();
+    client.text(R"({"messageType":"hello","mute":1})");
+    check_close(client.until_closed(), 1013, "TryAgain");
+    CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
+}
+
+TEST_CASE("nobody serves: try again", "[edge][front]") {
+    FrontWorld world;
+    for (core::Partition p = 0; p < 4; ++p) world.fronts.switchboard().set_serving(p, false);
+    auto client = world.connect();
+    client.text(kHello);
+    check_close(client.until_closed(), 1013, "TryAgain");
+    CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::unavailable) == 1; }));
+}
+
+TEST_CASE("the home closes with its own code and hears no Detach", "[edge][front]") {
+    FrontWorld world;
+    auto client = world.client();
+    client.text("close 1000 SM");
+    check_close(client.until_closed(), 1000, "SM");
+    CHECK(client.until_closed().kind == WsClient::Event::Kind::end);
+
+    auto refused = world.connect();
+    refused.text(R"({"messageType":"hello","refuse":1})");
+    check_close(refused.until_closed(), 1013, "Moved");
+    CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::home) == 2; }));
+    CHECK(world.sum(&FakeHome::detached) == 0);
+}
+
+TEST_CASE("what was said before a close arrives before it", "[edge][front]") {
+    FrontWorld world;
+    auto client = world.client();
+    client.text("burst 50 4000");
+    client.text("close 1000 SM");
+    for (int i = 0; i < 50; ++i) {
+        const auto event = client.next_message();
+        REQUIRE(event.is_text());
+        REQUIRE(event.payload.starts_with(std::to_string(i) + ":x"));
+        REQUIRE(event.payload.size() == 4000);
+    }
+    check_close(client.until_closed(), 1000, "SM");
+}
+
+TEST_CASE("a client that answers pings stays, one that does not is closed", "[edge][front]") {
+    FrontWorld world{with([](auto& o) {
+        o.front.ping_interval = 20ms;
+        o.front.ping_timeout = 500ms;
+    })};
+    auto client = world.client();
+    for (int i = 0; i < 3; ++i) {
+        const auto ping = client.next();
+        REQUIRE(ping.opcode == 9);
+        client.frame(10, ping.payload);
+    }
+    client.text("still here");
+    CHECK(client.next_message().payload.ends_with(":still here"));
+    check_close(client.until_closed(), 1011, "PongTimeout");
+    CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::pong_timeout) == 1; }));
+    CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
+}
+
+TEST_CASE("a client's close frame is echoed and its home told", "[edge][front]") {
+    FrontWorld world;
+    auto client = world.client();
+    client.close(1000, "bye");
+    check_close(client.until_closed(), 1000, "bye");
+    CHECK(client.until_closed().kind == WsClient::Event::Kind::end);
+    CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
+    CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::client) == 1; }));
+}
+
+TEST_CASE("a connection that is lost tells its home", "[edge][front]") {
+    FrontWorld world;
+    { auto client = world.client(); }
+    CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
+    CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::lost) == 1; }));
+    CHECK(FrontWorld::soon([&] { return world.counters.front.clients->Value() == 0; }));
+}
+
+TEST_CASE("clients of two shards reach homes on either", "[edge][front]") {
+    FrontWorld world{with([](auto& o) { o.shards = 2; })};
+    std::set<std::string> partitions;
+    for (int i = 0; i < 64; ++i) {
+        auto client = world.connect();
+        const core::Uaid uaid{core::random_uuid4()};
+        client.text(hello_with(core::to_hex(uaid)));
+        REQUIRE(client.next_message().payload == "hello " + core::to_hex(uaid));
+        for (int n = 0; n < 5; ++n) client.text(std::to_string(n));
+        const auto partition = std::to_string(core::partition_of(uaid, 4));
+        for (int n = 0; n < 5; ++n) {
+            REQUIRE(client.next_message().payload == partition + ":" + std::to_string(n));
+        }
+        partitions.insert(partition);
+    }
+    CHECK(partitions.size() == 4);
+    CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 64; }));
+}
+
+TEST_CASE("a stop closes every client with 1001, spread over the drain", "[edge][front]") {
+    FrontWorld world{with([](auto& o) { o.shards = 2; })};
+    std::vector<WsClient> clients;
+    for (int i = 0; i < 20; ++i) clients.push_back(world.client());
+    const auto start = world.clock.mono();
+    world.fronts.go_away(200ms);
+    const auto took = world.clock.mono() - start;
+    for (auto& client : clients) {
+        check_close(client.until_closed(), 1001, "Shutdown");
+        CHECK(client.until_closed().kind == WsClient::Event::Kind::end);
+    }
+    CHECK(took >= 150ms);
+    CHECK(took < 2s);
+    CHECK(world.closed(ClosedBy::shutdown) == 20);
+    CHECK_THROWS(WsClient{world.fronts.port()});
+}

@@ -1,0 +1,370 @@
+#include "edge/home/home.hpp"
+
+#include "core/partition.hpp"
+#include "edge/frames.hpp"
+#include "support/home_world.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using edge::Home;
+using log::Topic;
+using test::Heard;
+using test::HomeWorld;
+using Versions = std::vector<std::string>;
+using Push = HomeWorld::Push;
+
+namespace {
+
+const log::TopicPartition kNotifications{Topic::kNotifications, 0};
+const log::TopicPartition kSubscriptions{Topic::kSubscriptions, 0};
+
+core::ChannelId new_channel() { return {core::random_uuid4()}; }
+
+std::string registered(HomeWorld& world, const core::Uaid& uaid, const core::ChannelId& channel) {
+    return edge::register_frame(
+        channel, 200,
+        "https://push.example.org/wpush/" + world.tokens.seal_endpoint(uaid, channel));
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------------------------- hello
+
+TEST_CASE("a client without a uaid keeps the one that its front chose, and nothing is written",
+          "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto before = world.log->records(kSubscriptions).size();
+    const auto client = world.connect();
+    CHECK(world.take(client) == Heard{edge::hello_frame(world.uaid(client))});
+    CHECK(world.log->records(kSubscriptions).size() == before);
+}
+
+TEST_CASE("a known uaid is answered as it is, also after a crash and without the store", "[home]") {
+    const bool lose_store = GENERATE(false, true);
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    world.crash();
+    if (lose_store) world.lose_store();
+    world.serve("home-2");
+    const auto client = world.connect(uaid);
+    CHECK(world.take(client) == Heard{edge::hello_frame(uaid)});
+}
+
+TEST_CASE("an unknown uaid gets another one of the same partition, after a mark", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const core::Uaid offered{core::random_uuid4()};
+    const auto marks = world.records_in(Topic::kSubscriptions, "!mark/");
+    const auto client = world.connect(offered);
+    CHECK(world.uaid(client) != offered);
+    CHECK(world.take(client) == Heard{edge::hello_frame(world.uaid(client))});
+    CHECK(world.records_in(Topic::kSubscriptions, "!mark/") == marks + 1);
+}
+
+// Hole. Verified to fail when answer_hello() does not ask the marker (the client gets another
+// uaid).
+TEST_CASE("a home that lags never says that it does not know a uaid", "[home][hole]") {
+    HomeWorld world;
+    world.serve();
+    world.log->hold_readers(kSubscriptions, true);
+    const core::Uaid uaid{core::random_uuid4()};
+    world.publish(Topic::kSubscriptions, core::encode(core::ClientRecorded{.uaid = uaid}));
+    const auto first = world.connect(uaid);
+    CHECK(world.take(first).empty());
+    world.run(3s);
+    CHECK(world.take(first) == Heard{"closed 1013 cannot tell"});  // no answer is no harm
+
+    const auto second = world.connect(uaid);
+    world.log->hold_readers(kSubscriptions, false);
+    world.run();
+    CHECK(world.take(second) == Heard{edge::hello_frame(uaid)});
+}
+
+TEST_CASE("a mark that cannot be published closes the unknown client without an answer", "[home]") {
+    HomeWorld world;
+    world.serve();
+    world.log->fail_next_publishes(1);
+    const auto client = world.connect(core::Uaid{core::random_uuid4()});
+    CHECK(world.take(client) == Heard{"closed 1013 cannot tell"});
+}
+
+TEST_CASE("a home whose loop stood still trusts nothing before a mark", "[home][hole]") {
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    world.log->hold_readers(kSubscriptions, true);
+    world.clock.advance(10s);  // a SIGSTOP, a suspended machine
+    const auto client = world.connect(uaid);
+    CHECK(world.take(client).empty());
+    world.log->hold_readers(kSubscriptions, false);
+    world.run(1s);
+    CHECK(world.take(client) == Heard{edge::hello_frame(uaid)});
+}
+
+TEST_CASE("of two connections with one uaid the later one wins", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    const auto first = world.connect(uaid);
+    const auto second = world.connect(uaid);
+    CHECK(world.take(first) == Heard{edge::hello_frame(uaid), "closed 1011 SM"});
+    CHECK(world.take(second) == Heard{edge::hello_frame(uaid)});
+    world.hang_up(first);  // the late goodbye of the older one changes nothing
+    const auto version = world.push(uaid, channel);
+    world.run();
+    CHECK(world.take_versions(second) == Versions{version});
+}
+
+TEST_CASE("a hello before the home serves waits for it", "[home]") {
+    HomeWorld world;
+    world.start_home();
+    const auto client = world.connect();
+    CHECK(world.take(client).empty());
+    world.say(client, "{}");  // it may be impatient
+    world.home->take(world.floor());
+    world.run();
+    CHECK(world.take(client) == Heard{edge::hello_frame(world.uaid(client)), "{}"});
+}
+
+TEST_CASE("a home that is not to serve refuses, and one that gives up says try again", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto attached = world.connect();
+    world.take(attached);
+    world.home->give_up();
+    CHECK(world.take(attached) == Heard{"closed 1013 moved"});
+    const auto late = world.connect();
+    CHECK(world.take(late) == Heard{"closed 1013 not serving"});
+    world.home->take(world.floor());
+    world.run();
+    CHECK(world.home->state() == Home::State::serving);
+    CHECK(world.home->status().epoch == 2);
+}
+
+TEST_CASE("frames that are not allowed close the connection", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto [text, expected] = GENERATE(table<std::string, std::string>({
+        {R"({"messageType":"hello"})", "closed 1011 SM"},
+        {"x", "closed 1011 Json"},
+        {R"({"messageType":"register","channelID":"X"})", "closed 1011 SM"},
+    }));
+    const auto client = world.connect();
+    world.take(client);
+    world.say(client, text);
+    CHECK(world.take(client) == Heard{expected});
+    CHECK(world.home->status().sessions == 0);
+    CHECK(world.home->status().refused_frames == 1);
+}
+
+TEST_CASE("anything but a hello first closes the connection", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const core::Uaid uaid{core::random_uuid4()};
+    CHECK(world.take(world.attach(uaid, false, "{}")) == Heard{"closed 1011 SM"});
+    CHECK(world.take(world.attach(uaid, false, "{")) == Heard{"closed 1011 Json"});
+}
+
+TEST_CASE("a ping is answered", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto client = world.connect();
+    world.take(client);
+    world.say(client, " {} ");
+    CHECK(world.take(client) == Heard{"{}"});
+}
+
+TEST_CASE("last_seen is written at most once a day, also while the client stays", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    const auto records = [&, id = uaid] {
+        return world.records_in(Topic::kSubscriptions, core::to_hex(id)) - 1;  // less the channel
+    };
+    world.hang_up(world.connect(uaid));
+    CHECK(records() == 1);
+    world.run(25h);
+    const auto client = world.connect(uaid);
+    CHECK(records() == 2);
+    world.run(23h);
+    CHECK(records() == 2);
+    world.run(2h);
+    CHECK(records() == 3);
+    world.hang_up(client);
+    world.run(48h);
+    CHECK(records() == 3);
+}
+
+// ---------------------------------------------------------------------------- register
+
+TEST_CASE("register writes client before channel and answers with an endpoint", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto client = world.connect();
+    world.take(client);
+    const auto channel = new_channel();
+    world.register_channel(client, channel);
+    CHECK(world.take(client) == Heard{registered(world, world.uaid(client), channel)});
+    const auto& records = world.log->records(kSubscriptions);
+    const auto hex = core::to_hex(world.uaid(client));
+    REQUIRE(records.size() >= 2);
+    CHECK(records[records.size() - 2].record.key == hex);
+    CHECK(records.back().record.key == hex + "/" + core::to_dashed(channel));
+
+    world.register_channel(client, new_channel());  // the second writes a channel only
+    CHECK(world.records_in(Topic::kSubscriptions, hex) == 3);
+}
+
+TEST_CASE("a register with a key binds the endpoint to it, a bad key is refused", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto client = world.connect();
+    world.take(client);
+    const auto channel = new_channel();
+    const auto ask = [&](const std::string& key) {
+        world.say(client, R"({"messageType":"register","channelID":")" + core::to_dashed(channel) +
+                              R"(","key":")" + key + R"("})");
+        world.run();
+        return world.take(client);
+    };
+    CHECK(ask("AAEC_-8=") == Heard{edge::register_frame(
+                                 channel, 200,
+                                 "https://push.example.org/wpush/" +
+                                     world.tokens.seal_endpoint(
+                                         world.uaid(client), channel,
+                                         core::sha256(std::string_view{"\0\1\2\xff\xef", 5})))});
+    CHECK(ask("AA+/") == Heard{edge::register_frame(channel, 400, "Failed to generate endpoint")});
+}
+
+TEST_CASE("register answers only when durable and folded", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto client = world.connect();
+    world.take(client);
+    world.log->hold_readers(kSubscriptions, true);
+    const auto channel = new_channel();
+    world.register_channel(client, channel);
+    CHECK(world.take(client).empty());
+    world.log->hold_readers(kSubscriptions, false);
+    world.run();
+    CHECK(world.take(client) == Heard{registered(world, world.uaid(client), channel)});
+}
+
+TEST_CASE("register and unregister answer 500 when the log fails, and work again later", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto client = world.connect();
+    world.take(client);
+    const auto channel = new_channel();
+    world.log->fail_next_publishes(1);  // the client record: the channel alone is worth nothing
+    world.register_channel(client, channel);
+    CHECK(world.take(client) == Heard{edge::register_frame(channel, 500, "")});
+    world.register_channel(client, channel);
+    CHECK(world.take(client) == Heard{registered(world, world.uaid(client), channel)});
+
+    const auto unregister = R"({"messageType":"unregister","channelID":")" +
+                            core::to_dashed(channel) + R"(","code":200})";
+    world.log->fail_next_publishes(1);
+    world.say(client, unregister);
+    world.run();
+    CHECK(world.take(client) == Heard{edge::unregister_frame(channel, 500)});
+    world.say(client, unregister);
+    world.run();
+    CHECK(world.take(client) == Heard{edge::unregister_frame(channel, 200)});
+    world.say(client, unregister);  // not there any more: fine too
+    CHECK(world.take(client) == Heard{edge::unregister_frame(channel, 200)});
+}
+
+TEST_CASE("many registers in one breath are all answered", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto client = world.connect();
+    world.take(client);
+    Heard expected;
+    for (int i = 0; i < 20; ++i) {
+        const auto channel = new_channel();
+        world.say(client, R"({"messageType":"register","channelID":")" + core::to_dashed(channel) +
+                              R"("})");
+        expected.push_back(registered(world, world.uaid(client), channel));
+    }
+    world.run();
+    CHECK(world.take(client) == expected);
+}
+
+TEST_CASE("unregister finishes what waits of that channel and of no other", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto client = world.connect();
+    const auto gone = new_channel();
+    const auto kept = new_channel();
+    world.register_channel(client, gone);
+    world.register_channel(client, kept);
+    world.hang_up(client);
+    const auto uaid = world.uaid(client);
+    world.push(uaid, gone);
+    const auto stays = world.push(uaid, kept);
+    world.push(uaid, gone, Push{.topic = "t"});
+    world.run();
+    const auto again = world.connect(uaid);
+    CHECK(world.take_versions(again).size() == 3);
+    world.say(again,
+              R"({"messageType":"unregister","channelID":")" + core::to_dashed(gone) + R"("})");
+    world.run();
+    CHECK(world.take(again) == Heard{edge::unregister_frame(gone, 200)});
+    CHECK(world.reasons() == Heard{"unregistered", "unregistered"});
+    CHECK(world.take_versions(world.connect(uaid)) == Versions{stays});
+}
+
+// Hole. Verified to fail when read_lease() ignores what it reads (the register is answered 200).
+TEST_CASE("a home that loses its lease while it answers says nothing", "[home][hole]") {
+    HomeWorld world;
+    world.serve();
+    const auto client = world.connect();
+    world.take(client);
+    world.log->hold_readers(kSubscriptions, true);
+    world.publish(Topic::kSubscriptions,
+                  core::encode(core::Lease{.epoch = 9, .node = "rival", .role = "edge"}));
+    world.run(10ms);
+    world.register_channel(client, new_channel());
+    world.log->hold_readers(kSubscriptions, false);
+    world.run(10ms);
+    CHECK(world.take(client) == Heard{"closed 1013 lease lost"});
+    CHECK(world.home->state() == Home::State::standby);
+    world.run(5s);  // it is still placed here, so it claims again, above the rival
+    CHECK(world.home->status().epoch == 10);
+    CHECK(world.home->state() == Home::State::serving);
+}
+
+TEST_CASE("a late write of a former home loses and is written over", "[home][hole]") {
+    HomeWorld world;
+    world.serve("old");
+    const auto [uaid, channel] = world.subscribed();
+    world.crash();
+    world.serve("new");
+    const auto client = world.connect(uaid);  // under epoch 2
+    const auto second = new_channel();
+    world.register_channel(client, second);
+    // The old home unregisters the channel of epoch 2 with a stamp of epoch 1.
+    world.publish(Topic::kSubscriptions,
+                  core::encode(core::ChannelRemoved{
+                      .uaid = uaid, .channel = second, .stamp = core::WriteStamp{1, 99}}));
+    world.run();
+    world.log->compact(kSubscriptions, 1'000'000, true);
+    world.crash();
+    world.lose_store();
+    world.serve("newest");
+    const auto again = world.connect(uaid);
+    world.take(again);
+    world.say(again,
+              R"({"messageType":"unregister","channelID":")" + core::to_dashed(second) + R"("})");
+    const auto removals = [&, id = uaid] {
+        return world.log->records(kSubscriptions).back().record.key ==
+               core::to_hex(id) + "/" + core::to_dashed(second);
+    };
+    world.run();
+    CHECK(removals());  // it was there: a tombstone was written
+}

@@ -1,0 +1,368 @@
+#include "edge/ws/ws_server.hpp"
+
+#include "edge/admission.hpp"
+#include "support/front_world.hpp"
+
+#include <catch2/catch.hpp>
+#include <sys/resource.h>
+#include <unistd.h>
+
+using namespace beckon;
+using namespace std::chrono_literals;
+using edge::ClosedBy;
+using test::FakeHome;
+using test::FrontWorld;
+using test::WsClient;
+using Kind = test::WsClient::Event::Kind;
+
+namespace {
+
+edge::FrontsOptions with(const std::function<void(edge::FrontsOptions&)>& change) {
+    auto options = FrontWorld::defaults();
+    change(options);
+    return options;
+}
+
+void check_close(const WsClient::Event& event, unsigned code, std::string_view reason) {
+    CHECK(event.code() == code);
+    CHECK(event.reason() == reason);
+}
+
+}  // namespace
+
+TEST_CASE("every subprotocol offer is accepted", "[edge][ws_server]") {
+    FrontWorld world;
+    const auto [offer, echoed] = GENERATE(table<std::string, std::string>({
+        {"", ""},
+        {"push-notification", "push-notification"},
+        {"unknown", "unknown"},
+        {"unknown, push-notification", "push-notification"},
+        {"one,two", "one"},
+    }));
+    CAPTURE(offer);
+    WsClient client{world.fronts.port()};
+    const std::string header = offer.empty() ? "" : "Sec-WebSocket-Protocol: " + offer + "\r\n";
+    REQUIRE(client.upgrade("/", header));
+    const bool named =
+        client.head().find("Sec-WebSocket-Protocol: " + echoed + "\r\n") != std::string::npos;
+    CHECK(named == !offer.empty());
+    client.text(FrontWorld::kHello);
+    CHECK(client.next_message().is_text());
+}
+
+TEST_CASE("a subprotocol that lws cannot hold gets an answer", "[edge][ws_server]") {
+    FrontWorld world;
+    WsClient client{world.fronts.port()};
+    CHECK_FALSE(client.upgrade("/", "Sec-WebSocket-Protocol: " + std::string(64, 'x') + "\r\n"));
+    CHECK(client.head().starts_with("HTTP/1.1 400"));
+    WsClient list{world.fronts.port()};
+    CHECK_FALSE(list.upgrade("/", "Sec-WebSocket-Protocol: a, " + std::string(60, 'x') + ", " +
+                                      std::string(60, 'y') + ", " + std::string(60, 'z') + "\r\n"));
+    CHECK(list.head().starts_with("HTTP/1.1 400"));
+}
+
+TEST_CASE("compression is offered and not negotiated", "[edge][ws_server]") {
+    FrontWorld world;
+    WsClient client{world.fronts.port()};
+    REQUIRE(client.upgrade("/", "Sec-WebSocket-Extensions: permessage-deflate\r\n"));
+    CHECK(client.head().find("permessage-deflate") == std::string::npos);
+}
+
+TEST_CASE("a head with long cookies is read, an endless one is not", "[edge][ws_server]") {
+    FrontWorld world;
+    WsClient client{world.fronts.port()};
+    CHECK(client.upgrade("/", "Cookie: " + std::string(12'000, 'c') + "\r\n"));
+    WsClient endless{world.fronts.port()};
+    CHECK_FALSE(endless.upgrade("/", "Cookie: " + std::string(40'000, 'c') + "\r\n"));
+    CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 1; }));
+}
+
+TEST_CASE("an upgrade on another path is 404", "[edge][ws_server]") {
+    FrontWorld world;
+    WsClient client{world.fronts.port()};
+    CHECK_FALSE(client.upgrade("/other"));
+    CHECK(client.head().starts_with("HTTP/1.1 404"));
+    CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
+}
+
+TEST_CASE("a frame of the largest size passes, one byte more closes", "[edge][ws_server]") {
+    FrontWorld world;
+    auto client = world.client();
+    const std::string largest(65'536, 'a');
+    client.text(largest);
+    const auto echo = client.next_message();
+    CHECK(echo.payload.size() == largest.size() + 2);
+    CHECK(echo.payload.ends_with(largest));
+    client.text(largest + "a");
+    check_close(client.until_closed(), 1009, "TooBig");
+    CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::too_big) == 1; }));
+}
+
+TEST_CASE("a claimed gigabyte is refused at its head", "[edge][ws_server]") {
+    FrontWorld world;
+    auto client = world.client();
+    client.frame_head(1, 1ULL << 30, "{");
+    check_close(client.until_closed(), 1009, "TooBig");
+}
+
+TEST_CASE("binary and fragmented messages close with 1003", "[edge][ws_server]") {
+    FrontWorld world;
+    auto client = world.client();
+    SECTION("binary") { client.frame(2, "{}"); }
+    SECTION("fragmented") {
+        client.frame(1, "{", false);
+        client.frame(0, "}", true);
+    }
+    SECTION("a thousand empty fragments") {
+        for (int i = 0; i < 1000; ++i) client.frame(i == 0 ? 1 : 0, "", false);
+    }
+    check_close(client.until_closed(), 1003, "UnsupportedMessage");
+    CHECK(client.until_closed().kind == Kind::end);
+    CHECK(world.sum(&FakeHome::frames) == 0);
+    CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::unsupported) == 1; }));
+    CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
+}
+
+TEST_CASE("before hello too: binary closes with 1003", "[edge][ws_server]") {
+    FrontWorld world;
+    auto client = world.connect();
+    client.frame(2, "{}");
+    check_close(client.until_closed(), 1003, "UnsupportedMessage");
+}
+
+TEST_CASE("text that is not UTF-8, reserved bits and bad opcodes end the connection",
+          "[edge][ws_server]") {
+    FrontWorld world;
+    auto client = world.client();
+    unsigned code = 1002;
+    SECTION("invalid UTF-8") {
+        client.text("\xc3\x28");
+        code = 1007;
+    }
+    SECTION("reserved bits") { client.raw("\xf1\x80\x01\x02\x03\x04"); }
+    SECTION("bad opcode") { client.frame(3, "x"); }
+    const auto event = client.until_closed();
+    CHECK(event.code() == code);
+    CHECK(client.until_closed().kind == Kind::end);
+    CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::protocol) == 1; }));
+    CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
+}
+
+TEST_CASE("a control frame that is too long ends the connection", "[edge][ws_server]") {
+    FrontWorld world;
+    auto client = world.client();
+    client.frame(9, std::string(126, 'p'));
+    CHECK(client.until_closed().kind != Kind::timeout);
+    CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
+}
+
+TEST_CASE("a WebSocket ping is answered with its payload", "[edge][ws_server]") {
+    FrontWorld world;
+    auto client = world.client();
+    client.frame(9, "abc");
+    const auto pong = client.next();
+    CHECK(pong.opcode == 10);
+    CHECK(pong.payload == "abc");
+}
+
+TEST_CASE("pings and pongs before hello are no offence and no hello", "[edge][ws_server]") {
+    FrontWorld world;
+    auto client = world.connect();
+    client.frame(10, "unasked");
+    client.frame(9, "abc");
+    const auto pong = client.next();
+    CHECK(pong.opcode == 10);
+    CHECK(pong.payload == "abc");
+    client.text(FrontWorld::kHello);
+    CHECK(client.next_message().is_text());
+}
+
+TEST_CASE("a message in many pieces arrives whole", "[edge][ws_server]") {
+    FrontWorld world;
+    auto client = world.client();
+    std::string bytes = "\x81\xfe";
+    const std::string payload(5000, 'q');
+    bytes.push_back(static_cast<char>(payload.size() >> 8));
+    bytes.push_back(static_cast<char>(payload.size() & 0xff));
+    bytes.append(4, '\0');  // a mask of zeros
+    bytes += payload;
+    for (std::size_t i = 0; i < bytes.size(); i += 700) client.raw(bytes.substr(i, 700));
+    CHECK(client.next_message().payload.ends_with(":" + payload));
+}
+
+TEST_CASE("a client that does not read is dropped as slow and loses nothing else",
+          "[edge][ws_server]") {
+    FrontWorld world{with([](auto& o) { o.sockets.outbox_bytes_max = 256 * 1024; })};
+    WsClient slow{world.fronts.port()};
+    slow.shrink_receive_buffer();
+    REQUIRE(slow.upgrade());
+    slow.text(FrontWorld::kHello);
+    REQUIRE(slow.next_message().is_text());
+    auto other = world.client();
+    slow.text("burst 400 4000");
+    CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::slow) == 1; }));
+    CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
+    other.text("fine");
+    CHECK(other.next_message().payload.ends_with(":fine"));
+    CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 1; }));
+}
+
+TEST_CASE("a client that reads late gets the stream whole", "[edge][ws_server]") {
+    FrontWorld world{with([](auto& o) { o.sockets.outbox_bytes_max = 8 << 20; })};
+    auto late = world.client();
+    for (int round = 0; round < 4; ++round) late.text("burst 300 3000");
+    REQUIRE(FrontWorld::soon([&] { return world.sum(&FakeHome::frames) == 4; }));
+    for (int round = 0; round < 4; ++round) {
+        for (int i = 0; i < 300; ++i) {
+            const auto event = late.next_message();
+            REQUIRE(event.is_text());
+            REQUIRE(event.payload.size() == 3000);
+            REQUIRE(event.payload.starts_with(std::to_string(i) + ":x"));
+        }
+    }
+}
+
+TEST_CASE("a close frame behind a full pipe is not awaited for ever", "[edge][ws_server]") {
+    FrontWorld world{with([](auto& o) { o.sockets.outbox_bytes_max = 8 << 20; })};
+    WsClient stuck{world.fronts.port()};
+    stuck.shrink_receive_buffer();
+    REQUIRE(stuck.upgrade());
+    stuck.text(FrontWorld::kHello);
+    REQUIRE(stuck.next_message().is_text());
+    stuck.text("burst 600 4000");
+    stuck.text("close 1000 SM");
+    CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::home) == 1; }));
+    CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
+}
+
+TEST_CASE("a silent client is gone soon after our close frame", "[edge][ws_server]") {
+    FrontWorld world;
+    auto client = world.client();
+    client.text("close 1011 SM");
+    REQUIRE(client.next_message().is_close());
+    // It neither answers nor closes, as Firefox does.
+    CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
+}
+
+TEST_CASE("a connection that never becomes a WebSocket is dropped in time", "[edge][ws_server]") {
+    FrontWorld world{with([](auto& o) { o.sockets.handshake_timeout = 50ms; })};
+    WsClient silent{world.fronts.port()};
+    SECTION("silent") {}
+    SECTION("half a head") { silent.raw("GET / HTTP/1.1\r\nHost: x"); }
+    CHECK(silent.next().kind == Kind::end);
+    CHECK(
+        FrontWorld::soon([&] { return world.counters.sockets.handshake_timeouts->Value() == 1; }));
+}
+
+TEST_CASE("above the limit of clients a 503 says when to come back", "[edge][ws_server]") {
+    FrontWorld world{with([](auto& o) {
+        o.limits.clients_max = 2;
+        o.shards = 2;
+    })};
+    auto one = world.client();
+    auto two = world.client();
+    WsClient three{world.fronts.port()};
+    CHECK_FALSE(three.upgrade());
+    CHECK(three.head().starts_with("HTTP/1.1 503"));
+    CHECK(three.head().find("Retry-After: ") != std::string::npos);
+    CHECK(world.counters.sockets.refused_full->Value() == 1);
+    // A full server still answers probes, and takes the next one when there is room.
+    WsClient probe{world.fronts.port()};
+    CHECK(probe.request("GET /__lbheartbeat__ HTTP/1.1\r\nHost: x\r\n\r\n")
+              .starts_with("HTTP/1.1 200"));
+    one.close(1000);
+    one.until_closed();
+    CHECK(FrontWorld::soon([&] { return WsClient{world.fronts.port()}.upgrade(); }));
+}
+
+TEST_CASE("no more clients than there are file descriptors for", "[edge][ws_server]") {
+    CHECK(edge::clients_possible(100'000, 1'048'576) == 100'000);
+    CHECK(edge::clients_possible(100'000, 20'000) == 17'000);
+    CHECK(edge::clients_possible(100'000, 1'024) == 512);
+    CHECK(edge::clients_possible(300, 1'024) == 300);
+    CHECK(edge::clients_possible(100'000, 0) == 100'000);
+}
+
+TEST_CASE("one address may hold no more than its share", "[edge][ws_server]") {
+    FrontWorld world{with([](auto& o) { o.limits.per_address_max = 3; })};
+    std::vector<WsClient> clients;
+    for (int i = 0; i < 3; ++i) clients.push_back(world.client());
+    WsClient more{world.fronts.port()};
+    CHECK_FALSE(more.upgrade());
+    CHECK(more.head().starts_with("HTTP/1.1 503"));
+    // Nor may it hold any number of half-open ones.
+    std::vector<WsClient> silent;
+    for (int i = 0; i < 40; ++i) silent.emplace_back(world.fronts.port());
+    CHECK(FrontWorld::soon([&] { return world.counters.sockets.refused_full->Value() >= 20; }));
+    CHECK(world.counters.sockets.connections->Value() <= 3 + 16);
+}
+
+TEST_CASE("out of file descriptors accepting pauses and goes on", "[edge][ws_server]") {
+    FrontWorld world;
+    auto before = world.client();
+    const int next = dup(before.fd());  // the lowest that is free
+    close(next);
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    const rlimit tight{.rlim_cur = static_cast<rlim_t>(next) + 1, .rlim_max = limit.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &tight);
+    WsClient waiting{world.fronts.port()};  // takes the last one; accept has none
+    const bool paused =
+        FrontWorld::soon([&] { return world.counters.sockets.accept_pauses->Value() > 0; });
+    before.text("meanwhile");
+    const auto meanwhile = before.next_message();
+    setrlimit(RLIMIT_NOFILE, &limit);
+    CHECK(paused);
+    CHECK(meanwhile.payload.ends_with(":meanwhile"));
+    CHECK(waiting.upgrade());
+}
+
+TEST_CASE("plain HTTP gets the monitoring routes", "[edge][ws_server]") {
+    FrontWorld world;
+    auto client = world.client();
+    const auto get = [&](const std::string& path) {
+        WsClient http{world.fronts.port()};
+        return http.request("GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n");
+    };
+    const auto body = [](const std::string& reply) {
+        return reply.substr(reply.find("\r\n\r\n") + 4);
+    };
+    CHECK(get("/__lbheartbeat__").starts_with("HTTP/1.1 200 OK\r\n"));
+    CHECK(body(get("/__lbheartbeat__")).empty());
+    CHECK(body(get("/__version__")) == R"({"build":"","commit":"","source":"","version":"1.2.3"})");
+    CHECK(body(get("/status")) == R"({"status":"OK","version":"1.2.3"})");
+    CHECK(FrontWorld::soon([&] {
+        return body(get("/health")) == R"({"status":"OK","version":"1.2.3","connections":1})";
+    }));
+    CHECK(body(get("/__heartbeat__")) == body(get("/health")));
+    CHECK(get("/__error__").starts_with("HTTP/1.1 418"));
+    CHECK(get("/other").starts_with("HTTP/1.1 404"));
+    CHECK(body(get("/other")).empty());
+    CHECK(get("/").starts_with("HTTP/1.1 426"));
+    world.set_unready("partition 3 is restoring");
+    CHECK(body(get("/status")) ==
+          R"({"status":"ERROR","version":"1.2.3","error":"partition 3 is restoring"})");
+    CHECK(body(get("/health")) == R"({"status":"ERROR","version":"1.2.3","connections":1})");
+}
+
+TEST_CASE("a port that is taken is named", "[edge][ws_server]") {
+    FrontWorld world;
+    auto options = FrontWorld::defaults();
+    options.port = world.fronts.port();
+    CHECK_THROWS_WITH(FrontWorld{options},
+                      Catch::Contains(std::to_string(options.port)) && Catch::Contains("taken"));
+}
+
+TEST_CASE("a thousand clients come and go and leave nothing", "[edge][ws_server]") {
+    FrontWorld world{with([](auto& o) { o.shards = 2; })};
+    for (int round = 0; round < 4; ++round) {
+        std::vector<WsClient> clients;
+        for (int i = 0; i < 250; ++i) clients.push_back(world.connect());
+        for (auto& client : clients) client.text(FrontWorld::kHello);
+        for (auto& client : clients) REQUIRE(client.next_message().is_text());
+        for (std::size_t i = 0; i < clients.size(); i += 2) clients[i].close(1000);
+    }
+    CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
+    CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1000; }));
+    CHECK(world.counters.front.clients->Value() == 0);
+}
