@@ -17,7 +17,7 @@ SKIPPED = {"node_modules", "corpus", "build", "__pycache__"}
 # Not swept yet: what is found there is counted and not reported. Shrinks to nothing.
 NOT_YET = ["src/*", "tests/*"]
 # Files are being moved: names of files are not checked there yet.
-FILES_NOT_YET = []
+FILES_NOT_YET = ["src/*", "tests/*", "docs/*", "ARCHITECTURE.md"]
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 DOCUMENT = re.compile(r"\bdocs/[\w/.-]+\.md(?:#[\w-]+)?")
