@@ -5,9 +5,9 @@
 #include "core/logger.hpp"
 #include "edge/edge.hpp"
 #include "ingest/endpoint.hpp"
-#include "ingest/self_signed.hpp"
 #include "log/control.hpp"
 #include "log/topics_admin.hpp"
+#include "net/self_signed.hpp"
 #include "ops/metric_names.hpp"
 #include "ops/ops_server.hpp"
 #include "store/store_memory.hpp"
@@ -94,10 +94,10 @@ void use_self_signed(Config& config) {
     const auto key = directory / "key.pem";
     if (!std::filesystem::exists(certificate) || !std::filesystem::exists(key)) {
         std::filesystem::create_directories(directory);
-        ingest::SelfSignedOptions options;
+        net::SelfSignedOptions options;
         options.names.insert(options.names.end(), config.certificate_names.begin(),
                              config.certificate_names.end());
-        const auto made = ingest::write_self_signed(certificate, key, options);
+        const auto made = net::write_self_signed(certificate, key, options);
         if (!made) throw StartupError(made.error().message);
         core::log_info("cli", "certificate_made", {{"file", certificate.string()}});
     }

@@ -19,7 +19,7 @@ constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 }  // namespace
 
-Connection::Connection(Socket socket, std::shared_ptr<const TlsContext> tls, const Peer& peer,
+Connection::Connection(Socket socket, std::shared_ptr<const net::TlsContext> tls, const Peer& peer,
                        ConnectionSet& set)
     : set_(set), peer_(peer), transport_(std::move(socket), std::move(tls)) {
     if (transport_.secure()) state_ = State::handshaking;

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "ingest/api/errors.hpp"
+#include "ingest/api/http_message.hpp"
 #include "ingest/connection_set.hpp"
-#include "ingest/errors.hpp"
-#include "ingest/http_message.hpp"
-#include "ingest/ingest_metrics.hpp"
+#include "ingest/metrics/ingest_metrics.hpp"
 #include "ingest/transport.hpp"
 
 #include <cstdint>
@@ -19,11 +19,11 @@ namespace beckon::ingest {
 class Connection final : public Exchange, public std::enable_shared_from_this<Connection> {
 public:
     struct Peer {
-        PeerAddress address;
+        net::PeerAddress address;
         bool exempt = false;  ///< of limits per address
     };
 
-    Connection(boost::asio::ip::tcp::socket socket, std::shared_ptr<const TlsContext> tls,
+    Connection(boost::asio::ip::tcp::socket socket, std::shared_ptr<const net::TlsContext> tls,
                const Peer& peer, ConnectionSet& set);
 
     /// Enters the set and begins.

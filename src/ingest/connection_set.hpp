@@ -1,7 +1,7 @@
 #pragma once
 
-#include "ingest/http_message.hpp"
-#include "ingest/ingest_metrics.hpp"
+#include "ingest/api/http_message.hpp"
+#include "ingest/metrics/ingest_metrics.hpp"
 #include "ingest/request_parser.hpp"
 
 #include <array>
@@ -78,7 +78,7 @@ public:
     /// What one read takes at most, and so what pipelined input a connection can make us hold.
     std::array<char, 8'192>& scratch() { return scratch_; }
 
-    std::function<void(const PeerAddress&, bool exempt)> on_closed;
+    std::function<void(const net::PeerAddress&, bool exempt)> on_closed;
 
 private:
     void tick();

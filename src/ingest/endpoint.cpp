@@ -6,7 +6,7 @@
 #include "ingest/http_worker.hpp"
 #include "ingest/io_loop.hpp"
 #include "ingest/service.hpp"
-#include "ingest/subscription_view.hpp"
+#include "ingest/view/subscription_view.hpp"
 #include "store/subscription_store.hpp"
 
 #include <algorithm>
@@ -30,12 +30,12 @@ struct Io {
     std::thread thread;
 };
 
-std::shared_ptr<const TlsContext> load_tls_or_throw(const EndpointConfig& config) {
+std::shared_ptr<const net::TlsContext> load_tls_or_throw(const EndpointConfig& config) {
     if (!config.tls_certificate && !config.tls_key) return nullptr;
     if (!config.tls_certificate || !config.tls_key) {
         throw std::runtime_error("TLS needs both a certificate and a key");
     }
-    auto loaded = TlsContext::load(*config.tls_certificate, *config.tls_key);
+    auto loaded = net::TlsContext::load(*config.tls_certificate, *config.tls_key);
     if (!loaded) throw std::runtime_error(loaded.error().message);
     return std::move(*loaded);
 }
@@ -117,9 +117,9 @@ struct Endpoint::Impl {
     ops::Health& health;
     IngestMetrics metrics;
     const int threads;
-    std::shared_ptr<const TlsContext> tls;
+    std::shared_ptr<const net::TlsContext> tls;
     std::unique_ptr<store::SubscriptionStore> store;
-    ConnectionLimiter connections;
+    net::ConnectionLimiter connections;
     Listeners listeners;
     std::string origin;
     bool stopping = false;
@@ -147,7 +147,7 @@ Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
       store(open_store_or_throw(config)),
       connections(config.connections_max, config.connections_per_address_max) {
     health.set_ready(kPart, false, "the subscriptions are still being read");
-    TrustedProxies proxies{config.trusted_proxies};
+    net::TrustedProxies proxies{config.trusted_proxies};
     const auto tracked = tracked_keys(config.tracking_keys);
     listeners = listen_on(config.host, config.port, threads);
     origin = config.public_url.empty() ? listening_origin(config, listeners.port)
@@ -174,10 +174,10 @@ Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
         .metrics = metrics,
         .health = health,
         .proxies = std::move(proxies),
-        .requests = RateLimiter{{.limit = config.requests_per_address_per_second,
-                                 .window = std::chrono::seconds{1}}},
-        .failed_vapid = RateLimiter{{.limit = config.failed_vapid_per_address_per_minute,
-                                     .window = std::chrono::minutes{1}}},
+        .requests = net::RateLimiter{{.limit = config.requests_per_address_per_second,
+                                      .window = std::chrono::seconds{1}}},
+        .failed_vapid = net::RateLimiter{{.limit = config.failed_vapid_per_address_per_minute,
+                                          .window = std::chrono::minutes{1}}},
     });
     std::latch listening{threads};
     for (int i = 0; i < threads; ++i) {
@@ -265,7 +265,7 @@ Endpoint::Impl::~Impl() {
 
 void Endpoint::Impl::reload_tls() {
     if (!tls) return;
-    auto loaded = TlsContext::load(*config.tls_certificate, *config.tls_key);
+    auto loaded = net::TlsContext::load(*config.tls_certificate, *config.tls_key);
     if (!loaded) {
         core::log_error("ingest", "tls_not_reloaded", {{"error", loaded.error().message}});
         return;

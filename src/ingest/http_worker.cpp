@@ -80,8 +80,8 @@ std::uint16_t port_of(int fd) {
                      : reinterpret_cast<const sockaddr_in&>(bound).sin_port);
 }
 
-PeerAddress address_of(const tcp::endpoint& endpoint) {
-    PeerAddress address;
+net::PeerAddress address_of(const tcp::endpoint& endpoint) {
+    net::PeerAddress address;
     if (endpoint.address().is_v6()) {
         const auto bytes = endpoint.address().to_v6().to_bytes();
         std::copy(bytes.begin(), bytes.end(), address.bytes.begin());
@@ -134,7 +134,7 @@ Listeners listen_on(const std::string& host, std::uint16_t port, int count) {
 
 HttpWorker::HttpWorker(IoLoop& loop, int listening_socket, const RequestLimits& limits,
                        const ConnectionTimes& times, Shared shared, ConnectionSet::Handler handler,
-                       std::shared_ptr<const TlsContext> tls)
+                       std::shared_ptr<const net::TlsContext> tls)
     : loop_(loop),
       shared_(shared),
       tls_(std::move(tls)),
@@ -146,7 +146,7 @@ HttpWorker::HttpWorker(IoLoop& loop, int listening_socket, const RequestLimits& 
     ::getsockname(listening_socket, reinterpret_cast<sockaddr*>(&bound), &length);
     acceptor_.assign(bound.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), listening_socket);
     acceptor_.non_blocking(true);
-    set_.on_closed = [this](const PeerAddress& peer, bool exempt) {
+    set_.on_closed = [this](const net::PeerAddress& peer, bool exempt) {
         shared_.connections.closed(peer, exempt);
     };
 }
@@ -185,11 +185,11 @@ bool HttpWorker::accept_one() {
     const Connection::Peer peer{address_of(endpoint),
                                 shared_.proxies.contains(address_of(endpoint))};
     switch (shared_.connections.admit(peer.address, peer.exempt)) {
-        case ConnectionLimiter::Admission::admitted: break;
-        case ConnectionLimiter::Admission::total_reached:
+        case net::ConnectionLimiter::Admission::admitted: break;
+        case net::ConnectionLimiter::Admission::total_reached:
             turn_away(std::move(socket), CloseReason::connections);
             return true;
-        case ConnectionLimiter::Admission::address_reached:
+        case net::ConnectionLimiter::Admission::address_reached:
             turn_away(std::move(socket), CloseReason::address);
             return true;
     }

@@ -2,9 +2,9 @@
 
 #include "ingest/connection_set.hpp"
 #include "ingest/io_loop.hpp"
-#include "ingest/peer_address.hpp"
-#include "ingest/rate_limiter.hpp"
-#include "ingest/tls.hpp"
+#include "net/peer_address.hpp"
+#include "net/rate_limiter.hpp"
+#include "net/tls.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -30,21 +30,21 @@ Listeners listen_on(const std::string& host, std::uint16_t port, int count);
 class HttpWorker {
 public:
     struct Shared {
-        ConnectionLimiter& connections;
-        const TrustedProxies& proxies;
+        net::ConnectionLimiter& connections;
+        const net::TrustedProxies& proxies;
         IngestMetrics& metrics;
     };
 
     HttpWorker(IoLoop& loop, int listening_socket, const RequestLimits& limits,
                const ConnectionTimes& times, Shared shared, ConnectionSet::Handler handler,
-               std::shared_ptr<const TlsContext> tls);
+               std::shared_ptr<const net::TlsContext> tls);
     ~HttpWorker();
     HttpWorker(const HttpWorker&) = delete;
     HttpWorker& operator=(const HttpWorker&) = delete;
 
     void start() { accept(); }
     /// For connections from now on.
-    void use_tls(std::shared_ptr<const TlsContext> tls) { tls_ = std::move(tls); }
+    void use_tls(std::shared_ptr<const net::TlsContext> tls) { tls_ = std::move(tls); }
 
     /// Takes what the kernel has accepted already, stops listening, and ends each connection in
     /// order. `drained` runs when none is left.
@@ -62,7 +62,7 @@ private:
 
     IoLoop& loop_;
     const Shared shared_;
-    std::shared_ptr<const TlsContext> tls_;
+    std::shared_ptr<const net::TlsContext> tls_;
     ConnectionSet set_;
     boost::asio::ip::tcp::acceptor acceptor_;
     boost::asio::steady_timer pause_;

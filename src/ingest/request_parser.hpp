@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ingest/http_message.hpp"
+#include "ingest/api/http_message.hpp"
 
 #include <cstddef>
 #include <memory>

@@ -4,7 +4,7 @@
 #include "core/codec.hpp"
 #include "core/logger.hpp"
 #include "ingest/monitoring.hpp"
-#include "ingest/registration.hpp"
+#include "ingest/registration/registration.hpp"
 #include "ingest/service_call.hpp"
 
 #include <algorithm>
@@ -137,7 +137,7 @@ void Service::log_request(const Call& call, int status, double seconds) const {
 
 // --- sending
 
-Checked<void> Service::may_verify(const PeerAddress& peer) const {
+Checked<void> Service::may_verify(const net::PeerAddress& peer) const {
     const auto wait = shared_.failed_vapid.wait(peer, shared_.clock.mono());
     if (!wait) return {};
     return tl::unexpected<Failure>(

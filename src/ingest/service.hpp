@@ -4,16 +4,16 @@
 #include "core/executor.hpp"
 #include "core/key_ring.hpp"
 #include "core/tokens.hpp"
-#include "ingest/errors.hpp"
-#include "ingest/http_message.hpp"
-#include "ingest/ingest_metrics.hpp"
-#include "ingest/peer_address.hpp"
-#include "ingest/rate_limiter.hpp"
-#include "ingest/router.hpp"
-#include "ingest/send_message.hpp"
-#include "ingest/subscription_view.hpp"
-#include "ingest/vapid.hpp"
+#include "ingest/api/errors.hpp"
+#include "ingest/api/http_message.hpp"
+#include "ingest/api/router.hpp"
+#include "ingest/metrics/ingest_metrics.hpp"
+#include "ingest/send/send_message.hpp"
+#include "ingest/vapid/vapid.hpp"
+#include "ingest/view/subscription_view.hpp"
 #include "log/event_log.hpp"
+#include "net/peer_address.hpp"
+#include "net/rate_limiter.hpp"
 #include "ops/health.hpp"
 
 #include <atomic>
@@ -52,9 +52,9 @@ struct ServiceShared {
     SubscriptionView& view;
     IngestMetrics& metrics;
     const ops::Health& health;
-    TrustedProxies proxies;
-    RateLimiter requests;
-    RateLimiter failed_vapid;
+    net::TrustedProxies proxies;
+    net::RateLimiter requests;
+    net::RateLimiter failed_vapid;
     std::atomic<std::size_t> publish_bytes{0};
     std::atomic<std::size_t> requests_open{0};
 };
@@ -87,7 +87,7 @@ private:
     void log_request(const Call& call, int status, double seconds) const;
 
     void send(const CallPtr& call);
-    Checked<void> may_verify(const PeerAddress& peer) const;
+    Checked<void> may_verify(const net::PeerAddress& peer) const;
     void accept(const CallPtr& call, Destination destination);
     void publish(const CallPtr& call, const MessageParts& parts, Destination destination);
     bool reserve_bytes(std::size_t bytes);

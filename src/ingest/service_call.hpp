@@ -7,7 +7,7 @@ namespace beckon::ingest {
 struct Service::Call {
     ExchangePtr exchange;
     Route route;
-    PeerAddress peer;  ///< behind trusted proxies: the client's
+    net::PeerAddress peer;  ///< behind trusted proxies: the client's
     core::MonoTime began{};
     std::optional<Addressed> addressed;  ///< of `send`, once known
 

@@ -15,7 +15,8 @@ constexpr std::size_t kTlsRecord = 16'384;
 
 }  // namespace
 
-Transport::Transport(boost::asio::ip::tcp::socket socket, std::shared_ptr<const TlsContext> tls)
+Transport::Transport(boost::asio::ip::tcp::socket socket,
+                     std::shared_ptr<const net::TlsContext> tls)
     : socket_(std::move(socket)), tls_(std::move(tls)) {
     if (!tls_) return;
     ssl_ = SSL_new(tls_->get());

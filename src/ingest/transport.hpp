@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ingest/tls.hpp"
+#include "net/tls.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -24,7 +24,7 @@ public:
     };
 
     /// `tls` null: plain.
-    Transport(boost::asio::ip::tcp::socket socket, std::shared_ptr<const TlsContext> tls);
+    Transport(boost::asio::ip::tcp::socket socket, std::shared_ptr<const net::TlsContext> tls);
     ~Transport();
     Transport(const Transport&) = delete;
     Transport& operator=(const Transport&) = delete;
@@ -48,7 +48,8 @@ private:
     Outcome outcome_of(int result);
 
     boost::asio::ip::tcp::socket socket_;
-    const std::shared_ptr<const TlsContext> tls_;  ///< keeps the certificate of this connection
+    const std::shared_ptr<const net::TlsContext>
+        tls_;  ///< keeps the certificate of this connection
     ssl_st* ssl_ = nullptr;
 };
 

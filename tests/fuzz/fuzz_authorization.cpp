@@ -1,8 +1,8 @@
 // Authorization and Crypto-Key, as a sender may write them: the first line of the input is the
 // one, the second the other.
 #include "fuzz/require.hpp"
-#include "ingest/encryption_headers.hpp"
-#include "ingest/vapid.hpp"
+#include "ingest/api/encryption_headers.hpp"
+#include "ingest/vapid/vapid.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Encryption and Crypto-Key: the grammar, the rules, and what is stored.
 #include "fuzz/require.hpp"
-#include "ingest/encryption_headers.hpp"
+#include "ingest/api/encryption_headers.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include "core/base64url.hpp"
 #include "core/tokens.hpp"
 #include "fuzz/require.hpp"
-#include "ingest/vapid.hpp"
+#include "ingest/vapid/vapid.hpp"
 
 #include <cstddef>
 #include <cstdint>

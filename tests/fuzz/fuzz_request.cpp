@@ -1,8 +1,8 @@
 // Requests, one after the other on a connection: the same bytes give the same requests however they
 // are cut, and routing takes any target. The first byte of the input says how they are cut.
 #include "fuzz/require.hpp"
+#include "ingest/api/router.hpp"
 #include "ingest/request_parser.hpp"
-#include "ingest/router.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #include "client/p256_key.hpp"
 #include "core/base64url.hpp"
-#include "endpoint_world.hpp"
-#include "ingest/http_message.hpp"
+#include "ingest/api/http_message.hpp"
+#include "ingest/endpoint_world.hpp"
 
 #include <array>
 #include <cstdio>

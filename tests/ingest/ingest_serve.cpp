@@ -1,4 +1,4 @@
-#include "endpoint_world.hpp"
+#include "ingest/endpoint_world.hpp"
 
 #include <cstdio>
 

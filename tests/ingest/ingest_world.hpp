@@ -80,7 +80,7 @@ public:
         request_.body = kept_.body;
         request_.body_too_large = kept_.body_too_large;
         request_.body_length_given = kept_.body_length_given;
-        request_.peer = *ingest::parse_address(kept_.peer);
+        request_.peer = *net::parse_address(kept_.peer);
     }
     const ingest::HttpRequest& request() const override { return request_; }
     void reply(HttpReply reply) override { answer = std::move(reply); }
@@ -155,9 +155,9 @@ public:
             .view = *view_,
             .metrics = metrics_,
             .health = health_,
-            .proxies = ingest::TrustedProxies{options.trusted_proxies},
-            .requests = ingest::RateLimiter{{.limit = options.requests_per_second}},
-            .failed_vapid = ingest::RateLimiter{
+            .proxies = net::TrustedProxies{options.trusted_proxies},
+            .requests = net::RateLimiter{{.limit = options.requests_per_second}},
+            .failed_vapid = net::RateLimiter{
                 {.limit = options.failed_vapid_per_minute, .window = std::chrono::minutes{1}}}});
         service_ = std::make_unique<ingest::Service>(*shared_, *log_, executor_);
         if (options.start_view) start_view();

@@ -1,5 +1,5 @@
-#include "ingest/registration.hpp"
-#include "ingest_world.hpp"
+#include "ingest/ingest_world.hpp"
+#include "ingest/registration/registration.hpp"
 #include "support/captured_output.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-#include "ingest_world.hpp"
+#include "ingest/ingest_world.hpp"
 
 #include <fstream>
 #include <iterator>

@@ -1,7 +1,7 @@
-#include "ingest/tls.hpp"
+#include "net/tls.hpp"
 
-#include "endpoint_world.hpp"
-#include "ingest/self_signed.hpp"
+#include "ingest/endpoint_world.hpp"
+#include "net/self_signed.hpp"
 
 #include <fstream>
 
@@ -23,8 +23,8 @@ struct Files {
 
 Files make_files(const TempDir& directory, const std::string& name) {
     Files files{directory / (name + ".crt"), directory / (name + ".key")};
-    const auto written = ingest::write_self_signed(
-        files.certificate, files.key, {.names = {name, "localhost", "127.0.0.1", "::1"}});
+    const auto written = net::write_self_signed(files.certificate, files.key,
+                                                {.names = {name, "localhost", "127.0.0.1", "::1"}});
     REQUIRE(written.has_value());
     return files;
 }
@@ -198,7 +198,7 @@ TEST_CASE("bad TLS files are named", "[tls]") {
     const auto one = make_files(directory, "one.example");
     const auto two = make_files(directory, "two.example");
     const auto load = [](const auto& certificate, const auto& key) {
-        const auto loaded = ingest::TlsContext::load(certificate, key);
+        const auto loaded = net::TlsContext::load(certificate, key);
         return loaded ? std::string{"loaded"} : loaded.error().message;
     };
     CHECK(load(one.certificate, one.key) == "loaded");
@@ -228,8 +228,7 @@ TEST_CASE("a self-signed certificate is for the names that were given", "[tls]")
     CHECK(X509_check_ip_asc(certificate, "::1", 0) == 1);
     CHECK(X509_check_ip_asc(certificate, "10.0.0.1", 0) == 0);
     X509_free(certificate);
-    CHECK(
-        ingest::write_self_signed("/no/such/place.crt", "/no/such/place.key", {}).error().message ==
-        "cannot write /no/such/place.key: No such file or directory");
-    CHECK_FALSE(ingest::write_self_signed(files.certificate, files.key, {.names = {}}));
+    CHECK(net::write_self_signed("/no/such/place.crt", "/no/such/place.key", {}).error().message ==
+          "cannot write /no/such/place.key: No such file or directory");
+    CHECK_FALSE(net::write_self_signed(files.certificate, files.key, {.names = {}}));
 }

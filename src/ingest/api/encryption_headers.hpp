@@ -1,0 +1,34 @@
+#pragma once
+
+#include "ingest/api/errors.hpp"
+#include "ingest/api/http_message.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace beckon::ingest {
+
+/// What look-up in a `Crypto-Key`-style header found (http-api.md §3.3, grammar).
+struct HeaderParameter {
+    bool parsable = false;  ///< the whole header follows the grammar
+    std::optional<std::string_view> value;
+};
+/// Sections split at `,`, items at `;`, each at its first `=`; the first section that has the
+/// name counts. One item without `=` makes the whole header unparsable.
+HeaderParameter find_parameter(std::string_view header, std::string_view name);
+
+/// Double quotes removed, and `=` runs that end a value (http-api.md §3.6).
+std::string normalized(std::string_view header);
+
+/// The encryption headers as they are stored and delivered; only for messages with a body.
+struct EncryptionHeaders {
+    std::string_view encoding;  ///< view into the request
+    std::optional<std::string> encryption;
+    std::optional<std::string> crypto_key;
+};
+
+/// Step 12 of http-api.md §3.1. Failure: bad_encryption, saying which rule is broken.
+Checked<EncryptionHeaders> check_encryption(const RequestHeaders& headers);
+
+}  // namespace beckon::ingest

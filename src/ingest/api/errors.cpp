@@ -1,0 +1,152 @@
+#include "ingest/api/errors.hpp"
+
+#include <string>
+
+namespace beckon::ingest {
+
+namespace {
+
+struct Wire {
+    int status;
+    int code;  ///< `errno` of the JSON body; 0: null
+    std::string_view label;
+    std::string_view message;
+};
+
+Wire wire(Problem problem) {
+    switch (problem) {
+        case Problem::unknown_route:
+            return {404, 0, "unknown_route", "There is nothing at this path."};
+        case Problem::method_not_allowed:
+            return {405, 0, "method_not_allowed", "See Allow for the methods of this path."};
+        case Problem::bad_endpoint:
+            return {404, 102, "bad_endpoint", "This is not a push endpoint of this service."};
+        case Problem::no_such_client: return {410, 103, "no_such_client", "No such client."};
+        case Problem::body_too_large:
+            return {413, 104, "body_too_large", "The message body is larger than allowed."};
+        case Problem::json_too_large:
+            return {413, 0, "json_too_large", "The JSON body is larger than allowed."};
+        case Problem::no_such_subscription:
+            return {410, 106, "no_such_subscription",
+                    "No such subscription: it has ended, do not send to it again."};
+        case Problem::unknown_app_id:
+            return {400, 106, "unknown_app_id", "The application id is not configured here."};
+        case Problem::bad_router_type:
+            return {400, 108, "bad_router_type", "The router type must be fcm or apns."};
+        case Problem::unauthorized:
+            return {401, 109, "unauthorized", "The request is not authorized."};
+        case Problem::wrong_secret:
+            return {401, 109, "wrong_secret",
+                    "Authorization must be 'Bearer <secret>' with the secret of this "
+                    "registration."};
+        case Problem::bad_encryption:
+            return {400, 110, "bad_encryption", "The encryption headers are not valid."};
+        case Problem::bad_ttl:
+            return {400, 111, "bad_ttl", "TTL is required: whole seconds, 0 or more."};
+        case Problem::bad_topic:
+            return {400, 113, "bad_topic",
+                    "Topic must be 1 to 32 characters from A-Z a-z 0-9 - _ (RFC 8030 5.4)."};
+        case Problem::negative_ttl: return {400, 114, "negative_ttl", "TTL must be 0 or more."};
+        case Problem::bad_urgency:
+            return {400, 0, "bad_urgency",
+                    "Urgency must be one of very-low, low, normal, high (RFC 8030 5.3)."};
+        case Problem::bad_message_id:
+            return {400, 0, "bad_message_id", "This is not a message id of this service."};
+        case Problem::bad_json: return {400, 0, "bad_json", "The JSON body is not valid."};
+        case Problem::bad_request:
+            return {400, 0, "bad_request", "The request is not valid HTTP/1.1."};
+        case Problem::header_too_large:
+            return {431, 0, "header_too_large", "The request's header is larger than allowed."};
+        case Problem::request_too_slow:
+            return {408, 0, "request_too_slow", "The request did not arrive in time."};
+        case Problem::too_many_requests:
+            return {429, 0, "too_many_requests", "Too many requests from this address."};
+        case Problem::not_saved:
+            return {503, 201, "not_saved", "The message could not be saved; try again later."};
+        case Problem::not_saved_for_good:
+            return {500, 201, "not_saved_for_good", "The message could not be saved."};
+        case Problem::not_ready:
+            return {503, 0, "not_ready",
+                    "Whether this exists cannot be told at present; try again later."};
+        case Problem::busy:
+            return {503, 0, "busy", "The service is not available at present; try again later."};
+        case Problem::internal: return {500, 0, "internal", "Something unforeseen happened."};
+        case Problem::deliberate:
+            return {418, 999, "deliberate", "An error on purpose, to test alerting."};
+    }
+    return {500, 0, "internal", "Something unforeseen happened."};
+}
+
+}  // namespace
+
+std::string_view to_string(Problem problem) { return wire(problem).label; }
+
+HttpReply error_reply(const Failure& failure) {
+    const auto facts = wire(failure.problem);
+    HttpReply reply;
+    reply.status = facts.status;
+    if (facts.status == 410) reply.add("Cache-Control", "max-age=86400");
+    if (facts.status == 503 || facts.status == 429) {
+        const int standard = facts.status == 503 ? 120 : 60;
+        reply.add("Retry-After",
+                  std::to_string(failure.retry_after_s > 0 ? failure.retry_after_s : standard));
+    }
+    if (failure.problem == Problem::unauthorized) reply.add("WWW-Authenticate", "vapid");
+    if (failure.problem == Problem::wrong_secret) reply.add("WWW-Authenticate", "Bearer");
+    if (failure.problem == Problem::method_not_allowed) return reply;
+
+    reply.add("Content-Type", "application/json");
+    const auto code = facts.code == 0 ? std::string{"null"} : std::to_string(facts.code);
+    reply.body = R"({"code":)";
+    reply.body += std::to_string(facts.status);
+    reply.body += R"(,"errno":)";
+    reply.body += code;
+    reply.body += R"(,"error":")";
+    reply.body += reason_phrase(facts.status);
+    reply.body += R"(","message":")";
+    reply.body += failure.detail.empty() ? facts.message : failure.detail;
+    reply.body += R"(","more_info":")";
+    reply.body += kErrorPage;
+    reply.body += R"("})";
+    return reply;
+}
+
+HttpReply error_page() {
+    HttpReply reply;
+    reply.add("Content-Type", "text/plain; charset=utf-8");
+    reply.body = "status  errno  meaning\n";
+    for (int i = 0; i < kProblems; ++i) {
+        const auto facts = wire(static_cast<Problem>(i));
+        auto code = facts.code == 0 ? std::string{"null"} : std::to_string(facts.code);
+        code.resize(7, ' ');
+        reply.body += std::to_string(facts.status);
+        reply.body += "     ";
+        reply.body += code;
+        reply.body += facts.message;
+        reply.body += '\n';
+    }
+    return reply;
+}
+
+Failure publish_failure(const core::Error& error) {
+    switch (error.fault) {
+        case core::Fault::full:
+            return {Problem::not_saved, "Too many messages are waiting; try again later."};
+        case core::Fault::timed_out:
+        case core::Fault::unavailable: return {Problem::not_saved, {}};
+        case core::Fault::too_large: return {Problem::body_too_large, {}};
+        case core::Fault::invalid:
+        case core::Fault::not_found:
+        case core::Fault::unauthorized:
+        case core::Fault::conflict:
+        case core::Fault::out_of_range:
+        case core::Fault::corrupt: return {Problem::not_saved_for_good, {}};
+    }
+    return {Problem::not_saved_for_good, {}};
+}
+
+Failure log_failure(const core::Error& error) {
+    return {error.retryable() ? Problem::busy : Problem::internal, {}};
+}
+
+}  // namespace beckon::ingest

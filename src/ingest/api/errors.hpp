@@ -1,0 +1,77 @@
+#pragma once
+
+#include "core/result.hpp"
+#include "ingest/api/http_message.hpp"
+
+#include <string_view>
+
+#include <tl/expected.hpp>
+
+/// Every way in which the endpoint refuses a request, and the one mapping to status, errno,
+/// headers and body (http-api.md §8).
+namespace beckon::ingest {
+
+enum class Problem : std::uint8_t {
+    unknown_route,         ///< 404
+    method_not_allowed,    ///< 405, empty body; the router adds Allow
+    bad_endpoint,          ///< 404/102
+    no_such_client,        ///< 410/103
+    body_too_large,        ///< 413/104
+    json_too_large,        ///< 413
+    no_such_subscription,  ///< 410/106
+    unknown_app_id,        ///< 400/106
+    bad_router_type,       ///< 400/108
+    unauthorized,          ///< 401/109, VAPID
+    wrong_secret,          ///< 401/109, registration
+    bad_encryption,        ///< 400/110
+    bad_ttl,               ///< 400/111
+    bad_topic,             ///< 400/113
+    negative_ttl,          ///< 400/114
+    bad_urgency,           ///< 400
+    bad_message_id,        ///< 400
+    bad_json,              ///< 400
+    bad_request,           ///< 400: not HTTP
+    header_too_large,      ///< 431
+    request_too_slow,      ///< 408
+    too_many_requests,     ///< 429
+    not_saved,             ///< 503/201: the message is not durably in the log
+    not_saved_for_good,    ///< 500/201: and repeating it is futile
+    not_ready,             ///< 503: the view cannot tell at present
+    busy,                  ///< 503: a bound is reached or the log is away
+    internal,              ///< 500
+    deliberate,            ///< 418/999
+};
+inline constexpr int kProblems = static_cast<int>(Problem::deliberate) + 1;
+
+/// The label in metrics.
+std::string_view to_string(Problem problem);
+
+/// A refusal. `detail` says to a human what was wrong and what is allowed; static text, never
+/// input of the peer.
+struct Failure {
+    Problem problem = Problem::internal;
+    std::string_view detail;  ///< empty: the problem's own text
+    int retry_after_s = 0;    ///< 0: the status' own
+    bool operator==(const Failure&) const = default;
+};
+
+template <class T>
+using Checked = tl::expected<T, Failure>;
+
+inline tl::unexpected<Failure> refuse(Problem problem, std::string_view detail = {}) {
+    return tl::unexpected<Failure>(Failure{problem, detail, 0});
+}
+
+HttpReply error_reply(const Failure& failure);
+
+/// What `more_info` of every error points to, on whatever host it was asked.
+inline constexpr std::string_view kErrorPage = "/errors";
+/// That page: every error with its status, its errno and what it means, as plain text.
+HttpReply error_page();
+
+/// What a failed publish of a message means for its sender.
+Failure publish_failure(const core::Error& error);
+/// What a failed write or mark means elsewhere: 503 where a retry may work, else 500.
+Failure log_failure(const core::Error& error);
+
+}  // namespace beckon::ingest

@@ -1,0 +1,147 @@
+#include "ingest/api/router.hpp"
+
+#include <optional>
+
+namespace beckon::ingest {
+
+namespace {
+
+constexpr std::size_t kSegmentsMax = 8;
+
+/// The segments of a path; none may be empty.
+struct Path {
+    std::array<std::string_view, kSegmentsMax> segments{};
+    std::size_t count = 0;
+
+    std::string_view operator[](std::size_t i) const { return segments[i]; }
+};
+
+std::optional<Path> split(std::string_view target) {
+    if (!target.starts_with('/')) {  // absolute form: skip scheme and authority
+        const auto authority = target.find("://");
+        if (authority == std::string_view::npos) return std::nullopt;
+        const auto slash = target.find('/', authority + 3);
+        if (slash == std::string_view::npos) return std::nullopt;
+        target.remove_prefix(slash);
+    }
+    target = target.substr(0, target.find_first_of("?#"));
+    Path path;
+    while (!target.empty()) {
+        target.remove_prefix(1);
+        const auto segment = target.substr(0, target.find('/'));
+        if (segment.empty() || path.count == kSegmentsMax) return std::nullopt;
+        path.segments[path.count++] = segment;
+        target.remove_prefix(segment.size());
+    }
+    return path;
+}
+
+Route send_route(const Path& path) {
+    Route route{RouteName::send, true, "POST", {}, core::Tokens::Form::any, true};
+    if (path.count == 2) {
+        route.arguments[0] = path[1];
+        return route;
+    }
+    route.arguments[0] = path[2];
+    if (path[1] == "v1") {
+        route.form = core::Tokens::Form::v1;
+    } else if (path[1] == "v2") {
+        route.form = core::Tokens::Form::v2;
+    } else {
+        route.known_version = false;
+    }
+    return route;
+}
+
+std::optional<Route> registration_route(const Path& path) {
+    Route route;
+    route.arguments = {path[1], path[2], path[4], path[6]};
+    switch (path.count) {
+        case 4:
+            route.name = RouteName::registrations;
+            route.allow = "POST";
+            return route;
+        case 5:
+            route.name = RouteName::registration;
+            route.allow = "DELETE, GET, PUT";
+            return route;
+        case 6:
+        case 7:
+            if (path[5] != "subscription") return std::nullopt;
+            route.name = path.count == 6 ? RouteName::subscriptions : RouteName::subscription;
+            route.allow = path.count == 6 ? "POST" : "DELETE";
+            return route;
+        default: return std::nullopt;
+    }
+}
+
+std::optional<Route> fixed_route(const Path& path) {
+    const auto get = [](RouteName name) { return Route{name, true, "GET", {}, {}, true}; };
+    if (path.count == 2 && path[0] == "v1" && path[1] == "err") {
+        return get(RouteName::deliberate_error);
+    }
+    if (path.count != 1) return std::nullopt;
+    if (path[0] == "status") return get(RouteName::status);
+    if (path[0] == "health") return get(RouteName::health);
+    if (path[0] == "__heartbeat__") return get(RouteName::heartbeat);
+    if (path[0] == "__lbheartbeat__") return get(RouteName::lb_heartbeat);
+    if (path[0] == "__version__") return get(RouteName::version);
+    if (path[0] == "errors") return get(RouteName::errors);
+    if (path[0] == "__error__") return get(RouteName::deliberate_error);
+    return std::nullopt;
+}
+
+std::optional<Route> match(const Path& path) {
+    if ((path.count == 2 || path.count == 3) && path[0] == "wpush") return send_route(path);
+    if (path.count == 2 && path[0] == "m") {
+        return Route{RouteName::message, true, "DELETE", {path[1]}, {}, true};
+    }
+    if (path.count >= 4 && path[0] == "v1" && path[3] == "registration") {
+        return registration_route(path);
+    }
+    return fixed_route(path);
+}
+
+/// True if `allow` ("DELETE, GET, PUT") names the method.
+bool allows(std::string_view allow, Method method) {
+    const auto name = to_string(method);
+    while (!allow.empty()) {
+        const auto one = allow.substr(0, allow.find(','));
+        if (one == name) return true;
+        allow.remove_prefix(one.size());
+        if (!allow.empty()) allow.remove_prefix(2);
+    }
+    return false;
+}
+
+}  // namespace
+
+std::string_view to_string(RouteName name) {
+    switch (name) {
+        case RouteName::send: return "send";
+        case RouteName::message: return "message";
+        case RouteName::registrations: return "registrations";
+        case RouteName::registration: return "registration";
+        case RouteName::subscriptions: return "subscriptions";
+        case RouteName::subscription: return "subscription";
+        case RouteName::status: return "status";
+        case RouteName::health: return "health";
+        case RouteName::heartbeat: return "heartbeat";
+        case RouteName::lb_heartbeat: return "lb_heartbeat";
+        case RouteName::version: return "version";
+        case RouteName::errors: return "errors";
+        case RouteName::deliberate_error: return "deliberate_error";
+        case RouteName::preflight: return "preflight";
+        case RouteName::unknown: return "unknown";
+    }
+    return "unknown";
+}
+
+Route find_route(Method method, std::string_view target) {
+    const auto path = split(target);
+    auto route = path ? match(*path).value_or(Route{}) : Route{};
+    if (route.name != RouteName::unknown) route.method_allowed = allows(route.allow, method);
+    return route;
+}
+
+}  // namespace beckon::ingest

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "core/tokens.hpp"
+#include "ingest/api/http_message.hpp"
+
+#include <array>
+#include <string_view>
+
+namespace beckon::ingest {
+
+/// The routes of http-api.md §2. Also the label of request metrics.
+enum class RouteName : std::uint8_t {
+    send,           ///< POST /wpush[/v1|/v2]/{token}
+    message,        ///< DELETE /m/{message_id}
+    registrations,  ///< POST /v1/{type}/{app}/registration
+    registration,   ///< PUT, GET, DELETE …/registration/{uaid}
+    subscriptions,  ///< POST …/registration/{uaid}/subscription
+    subscription,   ///< DELETE …/registration/{uaid}/subscription/{chid}
+    status,
+    health,
+    heartbeat,
+    lb_heartbeat,
+    version,
+    errors,
+    deliberate_error,
+    preflight,  ///< OPTIONS with Access-Control-Request-Method, any path
+    unknown,
+};
+inline constexpr int kRoutes = static_cast<int>(RouteName::unknown) + 1;
+std::string_view to_string(RouteName name);
+
+struct Route {
+    RouteName name = RouteName::unknown;
+    bool method_allowed = true;
+    std::string_view allow;  ///< the path's methods, for 405
+    /// Path segments with a meaning, in the order of the table above; empty ones do not match.
+    std::array<std::string_view, 4> arguments{};
+    core::Tokens::Form form = core::Tokens::Form::any;
+    bool known_version = true;  ///< of `send`
+};
+
+/// Path matching is exact (no trailing slash), segments are taken as they stand. The query is
+/// ignored; the absolute form of a target (RFC 9112 §3.2.2) is accepted.
+Route find_route(Method method, std::string_view target);
+
+}  // namespace beckon::ingest

@@ -1,0 +1,145 @@
+#include "net/peer_address.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+
+#include <arpa/inet.h>
+
+namespace beckon::net {
+
+namespace {
+
+constexpr std::array<std::uint8_t, 12> kV4Prefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+std::string_view trim(std::string_view text) {
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+    return text;
+}
+
+std::optional<PeerAddress> parse_bare(std::string_view text) {
+    const std::string zero_ended{text};
+    PeerAddress address;
+    if (inet_pton(AF_INET6, zero_ended.c_str(), address.bytes.data()) == 1) return address;
+    if (inet_pton(AF_INET, zero_ended.c_str(), address.bytes.data() + 12) != 1) return std::nullopt;
+    std::copy(kV4Prefix.begin(), kV4Prefix.end(), address.bytes.begin());
+    return address;
+}
+
+/// The `for=` value of one element of a Forwarded header (RFC 7239).
+std::optional<std::string_view> forwarded_for(std::string_view element) {
+    while (!element.empty()) {
+        const auto end = std::min(element.find(';'), element.size());
+        auto pair = trim(element.substr(0, end));
+        element.remove_prefix(std::min(end + 1, element.size()));
+        if (pair.size() < 4 || (pair[0] | 32) != 'f' || (pair[1] | 32) != 'o' ||
+            (pair[2] | 32) != 'r' || pair[3] != '=') {
+            continue;
+        }
+        pair.remove_prefix(4);
+        if (pair.size() >= 2 && pair.front() == '"' && pair.back() == '"') {
+            pair = pair.substr(1, pair.size() - 2);
+        }
+        return pair;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+bool PeerAddress::is_v4() const {
+    return std::equal(kV4Prefix.begin(), kV4Prefix.end(), bytes.begin());
+}
+
+PeerAddress PeerAddress::limit_key() const {
+    if (is_v4()) return *this;
+    PeerAddress key = *this;
+    std::fill(key.bytes.begin() + 8, key.bytes.end(), std::uint8_t{0});
+    return key;
+}
+
+std::optional<PeerAddress> parse_address(std::string_view text) {
+    if (text.starts_with('[')) {
+        const auto end = text.find(']');
+        if (end == std::string_view::npos) return std::nullopt;
+        return parse_bare(text.substr(1, end - 1));
+    }
+    if (std::count(text.begin(), text.end(), ':') == 1) text = text.substr(0, text.find(':'));
+    return parse_bare(text);
+}
+
+std::string to_string(const PeerAddress& address) {
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    if (address.is_v4()) {
+        inet_ntop(AF_INET, address.bytes.data() + 12, text.data(), text.size());
+    } else {
+        inet_ntop(AF_INET6, address.bytes.data(), text.data(), text.size());
+    }
+    return text.data();
+}
+
+TrustedProxies::TrustedProxies(const std::vector<std::string>& blocks) {
+    for (const auto& text : blocks) {
+        const auto slash = text.find('/');
+        const auto address = parse_address(std::string_view{text}.substr(0, slash));
+        bool good = address.has_value();
+        int bits = 128;
+        if (good && slash != std::string::npos) {
+            const char* begin = text.data() + slash + 1;
+            const char* end = text.data() + text.size();
+            const auto parsed = std::from_chars(begin, end, bits);
+            const int most = address->is_v4() ? 32 : 128;
+            good = begin != end && parsed.ec == std::errc{} && parsed.ptr == end && bits >= 0 &&
+                   bits <= most;
+            if (address->is_v4()) bits += 96;
+        }
+        if (!good) {
+            throw std::runtime_error("trusted proxy '" + text +
+                                     "' is neither an address nor a block such as 10.0.0.0/8");
+        }
+        blocks_.push_back({*address, bits});
+    }
+}
+
+bool TrustedProxies::contains(const PeerAddress& address) const {
+    return std::any_of(blocks_.begin(), blocks_.end(), [&](const Block& block) {
+        const auto whole = static_cast<std::size_t>(block.bits / 8);
+        if (!std::equal(block.address.bytes.begin(),
+                        block.address.bytes.begin() + static_cast<std::ptrdiff_t>(whole),
+                        address.bytes.begin())) {
+            return false;
+        }
+        const int rest = block.bits % 8;
+        if (rest == 0) return true;
+        const auto mask = static_cast<std::uint8_t>(0xff00 >> rest);
+        return (block.address.bytes[whole] & mask) == (address.bytes[whole] & mask);
+    });
+}
+
+PeerAddress TrustedProxies::client_of(const PeerAddress& socket,
+                                      std::optional<std::string_view> forwarded,
+                                      std::optional<std::string_view> x_forwarded_for) const {
+    if (blocks_.empty() || !contains(socket)) return socket;
+    const auto standard = last_untrusted(List::forwarded, forwarded.value_or(""), socket);
+    const auto usual = last_untrusted(List::x_forwarded_for, x_forwarded_for.value_or(""), socket);
+    if (!forwarded) return usual;
+    return !x_forwarded_for || standard == usual ? standard : socket;
+}
+
+PeerAddress TrustedProxies::last_untrusted(List form, std::string_view list,
+                                           PeerAddress nearest) const {
+    while (!list.empty()) {  // from the right: each proxy appends what it saw
+        const auto comma = list.rfind(',');
+        const auto element = trim(comma == std::string_view::npos ? list : list.substr(comma + 1));
+        list = comma == std::string_view::npos ? std::string_view{} : list.substr(0, comma);
+        const auto text = form == List::forwarded ? forwarded_for(element) : std::optional{element};
+        const auto address = text ? parse_address(*text) : std::nullopt;
+        if (!address) return nearest;  // "unknown" or junk: believe no further
+        nearest = *address;
+        if (!contains(nearest)) return nearest;
+    }
+    return nearest;
+}
+
+}  // namespace beckon::net

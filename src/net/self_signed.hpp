@@ -1,0 +1,25 @@
+#pragma once
+
+#include "core/result.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace beckon::net {
+
+struct SelfSignedOptions {
+    /// Host names and IP addresses that the certificate is for; the first is its common name.
+    std::vector<std::string> names{"localhost", "127.0.0.1", "::1"};
+    std::chrono::days valid{825};
+};
+
+/// Writes a new EC P-256 key (mode 0600) and a certificate that it signed itself, both PEM.
+/// Existing files are replaced. Errors: invalid (no name), unavailable (cannot be written: which
+/// file, why).
+core::Result<void> write_self_signed(const std::filesystem::path& certificate,
+                                     const std::filesystem::path& key,
+                                     const SelfSignedOptions& options);
+
+}  // namespace beckon::net

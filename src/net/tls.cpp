@@ -1,0 +1,68 @@
+#include "net/tls.hpp"
+
+#include <array>
+#include <string>
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+namespace beckon::net {
+
+namespace {
+
+std::string reason() {
+    std::array<char, 256> text{};
+    ERR_error_string_n(ERR_get_error(), text.data(), text.size());
+    ERR_clear_error();
+    return text.data();
+}
+
+/// A client that offers ALPN without http/1.1 would not understand us: RFC 7301 §3.2.
+int choose_http11(SSL*, const unsigned char** out, unsigned char* out_length,
+                  const unsigned char* offered, unsigned offered_length, void*) noexcept {
+    static constexpr std::array<unsigned char, 9> kHttp11{8,   'h', 't', 't', 'p',
+                                                          '/', '1', '.', '1'};
+    unsigned char* chosen = nullptr;
+    if (SSL_select_next_proto(&chosen, out_length, kHttp11.data(), kHttp11.size(), offered,
+                              offered_length) != OPENSSL_NPN_NEGOTIATED) {
+        return SSL_TLSEXT_ERR_ALERT_FATAL;
+    }
+    *out = chosen;
+    return SSL_TLSEXT_ERR_OK;
+}
+
+}  // namespace
+
+TlsContext::~TlsContext() { SSL_CTX_free(context_); }
+
+core::Result<std::shared_ptr<const TlsContext>> TlsContext::load(
+    const std::filesystem::path& certificate, const std::filesystem::path& key) {
+    ERR_clear_error();
+    auto* context = SSL_CTX_new(TLS_server_method());
+    auto owner = std::make_shared<const TlsContext>(context);
+    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20");
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+                                     SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA |
+                                     SSL_OP_IGNORE_UNEXPECTED_EOF);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                  SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_alpn_select_cb(context, choose_http11, nullptr);
+    constexpr unsigned char kName[] = "beckon";
+    SSL_CTX_set_session_id_context(context, kName, sizeof kName - 1);
+    if (SSL_CTX_use_certificate_chain_file(context, certificate.c_str()) != 1) {
+        return core::fail(core::Fault::invalid,
+                          "TLS certificate " + certificate.string() + ": " + reason());
+    }
+    if (SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) != 1) {
+        return core::fail(core::Fault::invalid, "TLS key " + key.string() + ": " + reason());
+    }
+    if (SSL_CTX_check_private_key(context) != 1) {
+        return core::fail(
+            core::Fault::invalid,
+            "TLS key " + key.string() + " does not fit the certificate " + certificate.string());
+    }
+    return owner;
+}
+
+}  // namespace beckon::net

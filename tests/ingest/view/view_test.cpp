@@ -1,0 +1,209 @@
+#include "ingest/ingest_world.hpp"
+
+#include <catch2/catch.hpp>
+
+// The holes that a mark closes (DESIGN §3, §4).
+
+using namespace beckon;
+using namespace beckon::test;
+
+namespace {
+
+bool is_record_of(const log::MemoryLog::Stored& stored, std::string_view key_start) {
+    return stored.record.key.starts_with(key_start);
+}
+
+}  // namespace
+
+TEST_CASE("a subscription is usable the instant its record is in the log", "[view]") {
+    IngestWorld world;
+    const auto target = world.new_target();
+    const auto where = world.subscriptions_of(target.uaid);
+    // The register is in the log, but this endpoint's readers have not seen it yet.
+    world.log_->hold_readers(where, true);
+    world.subscribe(target.uaid, target.channel);
+    world.settle();
+    const auto asked = world.begin(IngestWorld::post_data(target.path));
+    world.settle(std::chrono::milliseconds{500});
+    CHECK_FALSE(asked->answer);  // without a mark this would be a false 410
+    world.log_->hold_readers(where, false);
+    world.settle();
+    REQUIRE(asked->answer);
+    CHECK(asked->answer->status == 201);
+}
+
+TEST_CASE("a 410 asked while the register is being written waits for what is in the log",
+          "[view]") {
+    IngestWorld world;
+    const auto target = world.new_target();
+    const auto where = world.subscriptions_of(target.uaid);
+    world.log_->hold_readers(where, true);
+    const auto before = world.begin(IngestWorld::post_data(target.path));
+    world.settle();  // its mark is in the log, and then the register
+    world.subscribe(target.uaid, target.channel);
+    world.settle();
+    // This question came after the register: it may not use the mark that is under way.
+    const auto after = world.begin(IngestWorld::post_data(target.path));
+    world.log_->hold_readers(where, false);
+    world.settle();
+    REQUIRE(before->answer);
+    REQUIRE(after->answer);
+    CHECK(after->answer->status == 201);
+}
+
+TEST_CASE("a view that lags too long answers 503, never 410", "[view]") {
+    IngestWorld world;
+    const auto target = world.new_target();
+    world.log_->hold_readers(world.subscriptions_of(target.uaid), true);
+    const auto reply = world.ask(IngestWorld::post_data(target.path));
+    HttpReply like;
+    like.add("Retry-After", "120");
+    CHECK(reply == error(503, "null", "Service Unavailable",
+                         "Whether this exists cannot be told at present; try again later.", like));
+}
+
+TEST_CASE("a mark that fails is a 503, never a 410", "[view]") {
+    IngestWorld world;
+    const auto target = world.new_target();
+    SECTION("the log is away") { world.log_->set_away(true); }
+    SECTION("the mark's publish fails") { world.log_->fail_next_publishes(1); }
+    SECTION("the mark's report is lost") { world.log_->lose_next_answers(1); }
+    CHECK(world.ask(IngestWorld::post_data(target.path)).status == 503);
+    world.log_->set_away(false);
+    world.settle(std::chrono::seconds{10});
+    CHECK(world.ask(IngestWorld::post_data(target.path)).status == 410);
+}
+
+TEST_CASE("nothing negative is answered before every partition has passed its first mark",
+          "[view]") {
+    IngestWorld world{{.start_view = false}};
+    const auto known = world.new_target();
+    const auto where = world.subscriptions_of(known.uaid);
+    world.log_->hold_readers(where, true);
+    world.subscribe(known.uaid, known.channel);
+    world.settle();
+    world.start_view();
+    CHECK_FALSE(world.view_->ready());
+    CHECK_FALSE(world.health_.report().ready);
+    CHECK(world.ask(IngestWorld::post_data(known.path)).status == 503);
+    world.log_->hold_readers(where, false);
+    world.settle(std::chrono::seconds{4});
+    CHECK(world.view_->ready());
+    CHECK(world.health_.report().ready);
+    CHECK(world.ask(IngestWorld::post_data(known.path)).status == 201);
+    CHECK(world.ask(IngestWorld::post_data(world.new_target().path)).status == 410);
+}
+
+TEST_CASE("a known subscription is answered without a mark", "[view]") {
+    IngestWorld world;
+    const auto target = world.subscribed();
+    const auto count = world.records(log::Topic::kSubscriptions.index()).size();
+    for (int i = 0; i < 5; ++i) world.ask(IngestWorld::post(target.path));
+    CHECK(world.records(log::Topic::kSubscriptions.index()).size() == count);
+}
+
+TEST_CASE("many questions share marks", "[view]") {
+    IngestWorld world{{.partitions = 1}};
+    std::vector<std::shared_ptr<TestExchange>> asked;
+    const auto marks = [&] {
+        std::size_t n = 0;
+        for (const auto& record : world.records(log::Topic::kSubscriptions.index())) {
+            n += is_record_of(record, "!mark/") ? 1 : 0;
+        }
+        return n;
+    };
+    const auto before = marks();
+    for (int i = 0; i < 100; ++i) {
+        asked.push_back(world.begin(IngestWorld::post_data(world.new_target().path)));
+    }
+    world.settle();
+    for (const auto& exchange : asked) CHECK(exchange->answer->status == 410);
+    CHECK(marks() - before <= 2);
+}
+
+TEST_CASE("an unsubscribed channel and a purged client are gone", "[view]") {
+    IngestWorld world;
+    const auto target = world.subscribed();
+    SECTION("channel") {
+        world.publish(world.subscriptions_of(target.uaid),
+                      core::encode(core::ChannelRemoved{target.uaid, target.channel,
+                                                        core::WriteStamp{1, 100}}));
+    }
+    SECTION("client") {
+        world.publish(world.subscriptions_of(target.uaid),
+                      core::encode(core::ClientRemoved{target.uaid, core::WriteStamp{1, 100}}));
+    }
+    world.settle();
+    CHECK(world.ask(IngestWorld::post_data(target.path)).status == 410);
+}
+
+namespace {
+
+/// A second view over the first one's log and store, as after a restart.
+struct Restarted {
+    explicit Restarted(IngestWorld& world) : world_(world) {
+        world_.service_.reset();
+        world_.shared_.reset();
+        world_.view_.reset();
+        view_ = std::make_unique<ingest::SubscriptionView>(
+            ingest::ViewConfig{.node = world_.node_, .partitions = world_.partitions_},
+            *world_.log_, world_.executor_, world_.clock_, *world_.store_, world_.metrics_,
+            [](bool) {});
+    }
+    bool knows(const IngestWorld::Target& target) const {
+        const auto found = view_->find(target.uaid, target.channel);
+        return found && found->channel_known;
+    }
+    IngestWorld& world_;
+    std::unique_ptr<ingest::SubscriptionView> view_;
+};
+
+}  // namespace
+
+TEST_CASE("a restart goes on from its checkpoint", "[view]") {
+    IngestWorld world;
+    const auto target = world.subscribed();
+    const auto folded = world.metrics_.view_folded.Value();
+    Restarted again{world};
+    again.view_->start();
+    world.settle();
+    CHECK(again.view_->ready());
+    CHECK(again.knows(target));
+    // Only marks were read since: one to learn the clock, one for each partition.
+    CHECK(world.metrics_.view_folded.Value() - folded <= 1 + world.partitions_);
+}
+
+TEST_CASE("a checkpoint that is too old to be trusted is folded anew", "[view]") {
+    IngestWorld world{{.partitions = 1}};
+    const auto target = world.subscribed();
+    Restarted again{world};
+    // While it was away the client was purged, and compaction has removed even the tombstone.
+    world.publish(world.subscriptions_of(target.uaid),
+                  core::encode(core::ClientRemoved{target.uaid, core::WriteStamp{2, 1}}));
+    world.settle();
+    const auto where = world.subscriptions_of(target.uaid);
+    world.log_->compact(where, world.log_->records(where).back().offset + 1, true);
+    world.clock_.advance(std::chrono::hours{24 * 4});
+    CHECK(again.knows(target));  // the store is as it was
+    again.view_->start();
+    world.settle();
+    CHECK(again.view_->ready());
+    CHECK_FALSE(again.knows(target));
+}
+
+TEST_CASE("a checkpoint below the log's start is folded anew", "[view]") {
+    IngestWorld world{{.partitions = 1}};
+    const auto target = world.subscribed();
+    Restarted again{world};
+    const auto where = world.subscriptions_of(target.uaid);
+    const auto kept = world.new_target();
+    world.publish(where, core::encode(core::ClientRemoved{target.uaid, core::WriteStamp{2, 1}}));
+    world.subscribe(kept.uaid, kept.channel);
+    world.settle();
+    world.log_->truncate_before(where, world.log_->records(where).back().offset - 1);
+    again.view_->start();
+    world.settle();
+    CHECK(again.view_->ready());
+    CHECK_FALSE(again.knows(target));
+    CHECK(again.knows(kept));
+}
