@@ -5,7 +5,7 @@
 #include "core/result.hpp"
 
 /// Events to records and back: keys, CloudEvents headers (Kafka binary mode) and values as
-/// FORMATS.md has them. Pure functions, any thread.
+/// docs/formats/records.md has them. Pure functions, any thread.
 namespace beckon::core {
 
 /// Header names, all that Beckon writes or reads.

@@ -25,14 +25,14 @@ std::optional<Urgency> parse_urgency(std::string_view text);
 struct NotificationAccepted {
     Uaid uaid{};
     MessageKey key{};
-    /// ce_id = Location tail = `version`; never recomputed (FORMATS).
+    /// ce_id = Location tail = `version`; never recomputed (docs/formats/tokens.md#compact-tokens).
     std::string_view message_id{};
     ChannelId channel{};
     std::uint32_t ttl_s = 0;
     std::optional<std::string_view> topic{};       ///< RFC 8030 §5.4
     std::optional<Urgency> urgency{};              ///< absent: the sender gave none
     std::optional<std::string_view> encoding{};    ///< Content-Encoding; absent without a body
-    std::optional<std::string_view> encryption{};  ///< normalised header texts (http-api.md §3.6)
+    std::optional<std::string_view> encryption{};  ///< normalised header texts
     std::optional<std::string_view> crypto_key{};
     std::optional<std::string_view> reliability_id{};
     std::optional<std::string_view> traceparent{};
@@ -56,8 +56,8 @@ struct NotificationFinished {
     bool operator==(const NotificationFinished&) const = default;
 };
 
-/// Orders the writes to one key of `subscriptions`: the greater (epoch, seq) wins (DESIGN §5).
-/// Records of bridged clients carry none and fold in offset order.
+/// Orders the writes to one key of `subscriptions` (docs/design.md#late-writes): the greater
+/// (epoch, seq) wins. Records of bridged clients carry none and fold in offset order.
 struct WriteStamp {
     Epoch epoch = 0;
     std::uint64_t seq = 0;
@@ -79,7 +79,7 @@ struct ClientRecorded {
     bool operator==(const ClientRecorded&) const = default;
 };
 
-/// beckon.client.v1 with a null value: purged, reset or deleted. Its channels are dead from here
+/// beckon.client.v1 with a null value: the client is gone. Its channels are dead from here
 /// on.
 struct ClientRemoved {
     Uaid uaid{};
@@ -105,13 +105,13 @@ struct ChannelRemoved {
     bool operator==(const ChannelRemoved&) const = default;
 };
 
-/// beckon.mark.v1: `!mark/<node>`; proves to its writer what it has seen (DESIGN §3).
+/// beckon.mark.v1: `!mark/<node>`; proves to its writer what it has seen (docs/design.md#marks).
 struct Mark {
     std::string_view node{};
     bool operator==(const Mark&) const = default;
 };
 
-/// beckon.lease.v1: `!lease/<epoch, 20 digits>/<node>`, in `ownership` `controller/<epoch>/<node>`.
+/// beckon.lease.v1: `!lease/<epoch>/<node>`, in `ownership` `controller/<role>/<epoch>/<node>`.
 struct Lease {
     Epoch epoch = 0;
     std::string_view node{};

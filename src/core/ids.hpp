@@ -47,7 +47,7 @@ std::string to_dashed(const Id16<Tag>& id) {
 std::optional<Bytes16> parse_hex16(std::string_view text);
 /// Exactly the canonical 36-character lower-case dashed form.
 std::optional<Bytes16> parse_dashed(std::string_view text);
-/// The four notations of http-api.md §1: 32 hex · dashed 36 · {dashed} · urn:uuid:dashed; any case.
+/// The four notations of docs/formats/tokens.md#uuid-notations, in any case.
 std::optional<Bytes16> parse_uuid(std::string_view text);
 
 /// Random UUIDv4 from OpenSSL's generator; thread-safe.

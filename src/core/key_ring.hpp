@@ -13,8 +13,8 @@ namespace beckon::core {
 
 using Secret32 = std::array<std::uint8_t, 32>;
 
-/// The keys of an installation (FORMATS "Key ring"): `keys.json`, mode 0600, shared by all roles.
-/// Immutable after loading; any thread.
+/// The keys of an installation (docs/formats/key-ring.md): `keys.json`, mode 0600, shared by all
+/// roles. Immutable after loading; any thread.
 class KeyRing {
 public:
     static constexpr std::size_t kKeysMax = 32;  ///< five bits of a token's first byte
@@ -52,7 +52,7 @@ public:
     /// Fernet keys of an installation that moves here, in order of preference (base64url, 32
     /// bytes).
     const std::vector<std::string>& crypto_keys() const { return crypto_keys_; }
-    /// Registration secrets are made with the first (http-api.md §5.1).
+    /// Registration secrets come from the first (docs/protocol/http-api.md#registration-secret).
     const std::vector<std::string>& auth_keys() const { return auth_keys_; }
 
     /// First 16 hex digits of a SHA-256 over all key material; stands in `control`.

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string_view>
 
-/// What encoding and decoding share: forms of keys (FORMATS "Records").
+/// What encoding and decoding share: forms of keys (docs/formats/records.md#keys).
 namespace beckon::core {
 
 inline constexpr std::string_view kMarkPrefix = "!mark/";

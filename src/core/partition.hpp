@@ -16,7 +16,7 @@ std::uint32_t murmur2(std::string_view data);
 /// The partition of a key: toPositive(murmur2(key)) mod P. P ≥ 1.
 Partition partition_of(std::string_view key, Partition partitions);
 
-/// The partition of a client: of the UAID's 32 lower-case hex characters (DESIGN §3).
+/// A client's partition (docs/design.md#topics-and-partitions): of its UAID's 32 hex characters.
 Partition partition_of(const Uaid& uaid, Partition partitions);
 
 }  // namespace beckon::core

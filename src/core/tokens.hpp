@@ -36,7 +36,7 @@ struct MessageRef {
     bool operator==(const MessageRef&) const = default;
 };
 
-/// Seals and opens endpoint tokens and message ids (FORMATS "Tokens, ids, URLs").
+/// Seals and opens endpoint tokens and message ids (docs/formats/tokens.md).
 /// Keeps OpenSSL contexts for reuse: one instance per thread.
 class Tokens {
 public:
