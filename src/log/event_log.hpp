@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-/// The port to the log (DESIGN §3, FORMATS "The log port"). Adapters: log/kafka, log/embedded,
-/// log/memory. One contract test suite (tests/log/contract_test.cpp) runs over all of them and is
+/// The port to the log (docs/design.md#the-log). Adapters: log/kafka, log/embedded,
+/// log/memory. One contract test suite (tests/log/contract.hpp) runs over all of them and is
 /// the precise meaning of what follows.
 ///
 /// Threads. Completions and wake-ups run on the executor that the caller gave at open; the port
@@ -48,7 +48,7 @@ public:
 
     /// Answers when the record is durable (Kafka: all in-sync replicas; embedded: as `sync` says),
     /// or failed, in bounded time (`publish_timeout`). Never blocks and never answers from within.
-    /// A failed put is not repeated under its key by anybody (DESIGN §3).
+    /// Nobody repeats a failed put under its key (docs/design.md#a-key-is-published-once).
     virtual void publish(TopicPartition where, core::Record record, AppendDone done) = 0;
 
     /// Accepted by publish() and not answered yet; never more than `waiting_max`, above which

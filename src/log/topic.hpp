@@ -12,7 +12,7 @@
 
 namespace beckon::log {
 
-/// A log topic (DESIGN §3), without the prefix. A small value: an index into the topic table.
+/// A log topic, without the prefix. A small value: an index into the topic table.
 class Topic {
 public:
     static const Topic kNotifications;

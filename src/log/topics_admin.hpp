@@ -34,10 +34,10 @@ struct LayoutOptions {
     std::chrono::seconds max_ttl{std::chrono::hours{24 * 30}};
 };
 
-/// FORMATS "Numbers".
+/// The delays of the retry topics, unless configured.
 std::vector<std::chrono::seconds> default_tiers();
 
-/// Every topic of DESIGN §3 with its partition count and clean-up settings: the one table.
+/// Every log topic with its partition count and clean-up settings: the one table.
 /// At most Topic::kTiersMax tiers. A replication factor of 1 allows only min.insync.replicas=1:
 /// acks=all is then one broker's memory; with more it is 2.
 std::vector<TopicSpec> topic_table(const LayoutOptions& options);
@@ -79,7 +79,7 @@ public:
     virtual ~TopicsAdmin() = default;
     /// The topics of the table that exist. Errors: unavailable, unauthorized.
     virtual core::Result<Existing> describe() = 0;
-    /// Creates what is missing and waits until every partition has a leader (facts/kafka.md §1).
+    /// Creates what is missing and waits until every partition has a leader (docs/facts/kafka.md).
     /// Errors: those of describe(), timed_out, invalid (the broker refuses it: its reason is in the
     /// message).
     virtual core::Result<void> create(const std::vector<TopicSpec>& missing) = 0;

@@ -4,7 +4,7 @@
 
 #include <librdkafka/rdkafka.h>
 
-/// Owners for what librdkafka hands out (STYLE "Owners for C libraries").
+/// Owners for what librdkafka hands out.
 namespace beckon::log::kafka {
 
 using core::Handle;

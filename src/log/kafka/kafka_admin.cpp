@@ -230,7 +230,8 @@ private:
     }
 
     /// A record that is published before its partition has a leader waits for it, and with
-    /// librdkafka's usual settings such records were lost (facts/kafka.md §1).
+    /// librdkafka's usual settings such records were lost
+    /// (docs/facts/kafka.md#the-rule-that-matters-most).
     core::Result<void> await_leaders(const std::vector<TopicSpec>& specs) const {
         const auto until = steady_clock::now() + kLeaders;
         for (;;) {

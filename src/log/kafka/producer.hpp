@@ -30,9 +30,9 @@ struct Unconfirmed {
     AppendDone done;
 };
 
-/// The process's one producer: idempotent, acks=all, one request in flight (facts/kafka.md §1: with
-/// more, acknowledged records were lost). The thread `log-acks` drains its reports and posts them
-/// to the publishers in batches.
+/// The process's one producer: idempotent, acks=all, one request in flight
+/// (docs/facts/kafka.md#the-rule-that-matters-most: with more, acknowledged records were lost). The
+/// thread `log-acks` drains its reports and posts them to the publishers in batches.
 ///
 /// After a fatal error it makes a new client; what the old one had not confirmed is answered
 /// `unavailable` and never sent again: repeated under its key it might rise after its tombstone.

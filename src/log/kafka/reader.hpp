@@ -8,7 +8,7 @@ namespace beckon::log::kafka {
 
 /// A partition read through its own queue. pause() gives the partition back and resume() takes it
 /// again at the position, instead of librdkafka's own pause: that one is slow to resume (up to a
-/// second) and together with batches skips offsets (facts/retry.md §E).
+/// second) and together with batches skips offsets (docs/facts/librdkafka.md#readers).
 class KafkaReader final : public PartitionReader {
 public:
     KafkaReader(ReaderClients& clients, std::shared_ptr<Reading> reading, core::Offset from);

@@ -19,7 +19,7 @@ struct Report {
 /// The answer to the publisher. The one place where promise 1 is decided for Kafka: a report is a
 /// success only with an offset. librdkafka 2.0.2 also reports success for a record whose sequence
 /// number the broker calls a duplicate, without an offset, and that record may not be in the log
-/// (facts/kafka.md §1).
+/// (docs/facts/kafka.md#the-rule-that-matters-most).
 core::Result<Appended> answer_of(const Report& report);
 
 /// How the port names a librdkafka error. Every `unavailable` leaves the outcome unknown.

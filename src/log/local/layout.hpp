@@ -6,7 +6,7 @@
 namespace beckon::log {
 
 /// How many partitions a topic has in the logs that live in the process (memory, embedded):
-/// `partitions` everywhere but in the three topics that are one sequence (DESIGN §3 "Topics").
+/// `partitions` everywhere but in the three topics that are one sequence.
 inline core::Partition partitions_of(Topic topic, core::Partition partitions) {
     const bool single =
         topic == Topic::kOwnership || topic == Topic::kBroadcasts || topic == Topic::kControl;
