@@ -262,7 +262,7 @@ void Cluster::Impl::place_all() {
 }
 
 /// The first in rank is home, but a partition leaves a living home only for a node that is ready
-/// for it; until then that node is a standby and warms up (DESIGN §5 "Warm hand-over").
+/// for it; until then that node is a standby and warms up (docs/design.md#standbys-and-take-over).
 void Cluster::Impl::place(core::Partition partition) {
     const auto ranked = rank(partition, members.alive);
     if (ranked.empty()) return;

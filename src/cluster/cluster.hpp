@@ -37,9 +37,9 @@ struct ClusterOptions {
     core::Duration session_timeout = std::chrono::seconds{6};
 };
 
-/// Membership and placement of one role (DESIGN §5 "Ownership"), on one thread, that of
-/// `executor`: joins the role's group, folds `ownership`, and, while it is first in the group and
-/// holds the controller lease there, publishes the placement of every partition.
+/// Membership and placement of one role (docs/design.md#who-serves-a-partition), on one thread,
+/// that of `executor`: joins the role's group, folds `ownership`, and, while it is first in the
+/// group and holds the controller lease there, publishes the placement of every partition.
 class Cluster {
 public:
     struct Events {

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-/// The records of the log topic `ownership` (DESIGN §3 "Topics", decision 0020):
+/// The records of the log topic `ownership` (docs/formats/ownership.md, decision 0020):
 ///
 ///   controller/<role>/<epoch, 20 digits>/<node>   a claim to be the role's controller
 ///   <role>/<p>                                    placement of a partition

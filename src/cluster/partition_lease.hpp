@@ -11,7 +11,7 @@
 
 namespace beckon::cluster {
 
-/// The right to serve one partition (DESIGN §5 "Leases", FORMATS "Leases"): the first lease of an
+/// The right to serve one partition (docs/design.md#leases): the first lease of an
 /// epoch in the log order of `subscriptions` p wins; only its winner writes one in `notifications`
 /// p and serves when that is read back. Whoever reads a lease of a higher epoch stops at once.
 ///
