@@ -16,9 +16,9 @@
 
 namespace beckon::store {
 
-/// One partition's debts (DESIGN §3): all of them in memory, since they are asked for with every
-/// tombstone and few at a time, and in the family `owed` as far as they outlive a commit. One
-/// thread.
+/// One partition's debts (docs/design.md#debts): all of them in memory, since they are asked for
+/// with every tombstone and few at a time, and in the family `owed` as far as they outlive a
+/// commit. One thread.
 class DebtTable {
 public:
     DebtTable(Database& database, core::Partition partition);

@@ -12,7 +12,7 @@ namespace beckon::store {
 namespace {
 
 constexpr std::string_view kOldestRow = "oldest_month";
-/// How far both clocks must be past the end of a month (DESIGN §3 "Time is the log's").
+/// How far both clocks must be past the end of a month (docs/design.md#what-may-destroy).
 constexpr std::chrono::hours kDropMargin{1};
 
 }  // namespace

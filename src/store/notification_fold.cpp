@@ -9,7 +9,7 @@ namespace beckon::store {
 
 namespace {
 
-/// Finished keys are remembered for ten minutes (DESIGN §3 "A key is published once").
+/// Finished keys are remembered for ten minutes (docs/design.md#a-key-is-published-once).
 constexpr std::chrono::minutes kRemember{10};
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 namespace beckon::store {
 
-/// The block cache and the write buffers that all stores of a process share (FORMATS): one bound
+/// The block cache and the write buffers that all stores of a process share: one bound
 /// for the memory of all of them. Thread-safe.
 class StoreMemory;
 

@@ -9,7 +9,7 @@ namespace beckon::store {
 
 namespace {
 
-/// Deleted keys are remembered for a day (DESIGN §5 "Late writes").
+/// Deleted keys are remembered for a day (docs/design.md#late-writes).
 constexpr std::chrono::hours kRememberRemoved{24};
 
 using Stamp = std::optional<core::WriteStamp>;

@@ -38,7 +38,7 @@ public:
     Family channels_family;
 };
 
-/// The fold of `subscriptions` (DESIGN §5 "Late writes", "Purge and reset"): the greater
+/// The fold of `subscriptions` (docs/design.md#late-writes): the greater
 /// (epoch, seq) wins for each key, also over a removal; records without one (bridged clients) win
 /// by coming later. Reads see what changed since the last commit. One thread.
 class SubscriptionFold {

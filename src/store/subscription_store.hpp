@@ -15,9 +15,9 @@
 
 namespace beckon::store {
 
-/// The endpoint's view (DESIGN §4): a fold of all of `subscriptions` in a RocksDB of its own. One
-/// thread folds; any thread looks up. A channel without a client record is dead for every reader.
-/// Folds and errors are as those of PartitionStore.
+/// The endpoint's view (docs/design.md#the-view): a fold of all of `subscriptions` in a RocksDB of
+/// its own. One thread folds; any thread looks up. A channel without a client record is dead for
+/// every reader. Folds and errors are as those of PartitionStore.
 class SubscriptionStore {
 public:
     virtual ~SubscriptionStore() = default;
