@@ -25,7 +25,7 @@ struct PushMessage {
     std::size_t padding_bytes = 0;
 };
 
-/// The error body of a push service (http-api.md §8.1), as far as it is there.
+/// The error body of a push service (docs/protocol/errors.md#http-errors), as far as it is there.
 struct PushError {
     int code = 0;
     std::optional<int> number;  ///< `errno`

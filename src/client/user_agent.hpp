@@ -38,7 +38,7 @@ struct UserAgentState {
 Result<UserAgentState> load_state(const std::filesystem::path& file);
 Result<void> save_state(const std::filesystem::path& file, const UserAgentState& state);
 
-/// Codes of an ack (client-protocol.md §7) and of a nack.
+/// Codes of an ack (docs/protocol/client-protocol.md#ack-and-nack) and of a nack.
 enum class AckCode { delivered = 100, decryption_error = 101, not_delivered = 102 };
 enum class NackCode { exception = 301, rejected = 302, internal = 303 };
 
