@@ -1,5 +1,6 @@
 // VAPID tokens. The input is a token's claims as JSON text, so that what is mutated is not hidden
-// by base64. Signed by its key, a token is good exactly if the rules of http-api.md §3.3 hold,
+// by base64. Signed by its key, a token is good exactly if the rules of
+// docs/protocol/http-api.md#authorization-and-vapid hold,
 // written down here a second time; changed in one place, or with another key, it never is.
 #include "client/p256_key.hpp"
 #include "core/base64url.hpp"

@@ -28,7 +28,8 @@ Tokens make_tokens() {
         std::vector<std::string>{})};
 }
 
-/// The only Fernet tokens that exist with this ring's crypto key (storage-and-routing.md §6.4).
+/// The only Fernet tokens that exist with this ring's crypto key
+/// (docs/formats/tokens.md#test-vectors).
 constexpr std::array<std::string_view, 2> kFernet{
     "gAAAAABlU_EAEBESExQVFhcYGRobHB0eH8t4sR4JLw7BkeTgisdwXAZpU5w-LXrnRVfMkljwC0IBxmqirHy3bjPQ7haB"
     "D7__pBlmq7ZcaPwdgwfFybhPz2lB7Bx_LHBq8ScixMS529qq",

@@ -4,7 +4,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-// http-api.md §1, §2 and §9: what holds on every route.
+// What holds on every route: docs/protocol/http-api.md#conventions,
+// docs/protocol/http-api.md#routes, docs/protocol/http-api.md#browsers.
 
 using namespace beckon;
 using namespace beckon::test;

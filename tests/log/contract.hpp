@@ -17,7 +17,8 @@ struct LogOptions {
     std::size_t waiting_max = 10'000;
 };
 
-/// One log with the topics of DESIGN §3, empty at first, and an executor on the test's thread.
+/// One log with the topics of docs/design.md#topics-and-partitions, empty at first, and an executor
+/// on the test's thread.
 struct LogUnderTest {
     virtual ~LogUnderTest() = default;
 

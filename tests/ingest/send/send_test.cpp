@@ -9,7 +9,7 @@ using namespace beckon::test;
 
 namespace {
 
-// The vectors of storage-and-routing.md §6.4.
+// The vectors of docs/formats/tokens.md#test-vectors.
 const std::string kFernetKey = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const std::string kFernetV1 =
     "gAAAAABlU_EAEBESExQVFhcYGRobHB0eH8t4sR4JLw7BkeTgisdwXAZpU5w-LXrnRVfMkljwC0IBxmqirHy3bjPQ7haBD7"

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-// The holes that a mark closes (DESIGN §3, §4).
+// The holes that a mark closes (docs/design.md#marks, docs/design.md#the-view).
 
 using namespace beckon;
 using namespace beckon::test;
