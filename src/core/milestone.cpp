@@ -1,0 +1,61 @@
+#include "core/milestone.hpp"
+
+#include <algorithm>
+
+namespace beckon::core {
+
+std::string_view to_string(Milestone milestone) {
+    switch (milestone) {
+        case Milestone::received: return "received";
+        case Milestone::stored: return "stored";
+        case Milestone::retrieved: return "retrieved";
+        case Milestone::int_transmitted: return "int_transmitted";
+        case Milestone::int_accepted: return "int_accepted";
+        case Milestone::bridge_transmitted: return "bridge_transmitted";
+        case Milestone::transmitted: return "transmitted";
+        case Milestone::accepted: return "accepted";
+        case Milestone::delivered: return "delivered";
+        case Milestone::decryption_error: return "decryption_error";
+        case Milestone::not_delivered: return "not_delivered";
+        case Milestone::expired: return "expired";
+        case Milestone::errored: return "errored";
+    }
+    return {};
+}
+
+std::optional<Milestone> parse_milestone(std::string_view text) {
+    const auto* const found = std::find_if(kAllMilestones.begin(), kAllMilestones.end(),
+                                           [&](Milestone m) { return to_string(m) == text; });
+    if (found == kAllMilestones.end()) return std::nullopt;
+    return *found;
+}
+
+bool is_terminal(Milestone milestone) {
+    switch (milestone) {
+        case Milestone::received:
+        case Milestone::stored:
+        case Milestone::retrieved:
+        case Milestone::int_transmitted:
+        case Milestone::int_accepted:
+        case Milestone::transmitted:
+        case Milestone::accepted: return false;
+        case Milestone::bridge_transmitted:
+        case Milestone::delivered:
+        case Milestone::decryption_error:
+        case Milestone::not_delivered:
+        case Milestone::expired:
+        case Milestone::errored: return true;
+    }
+    return true;
+}
+
+bool is_reliability_id(std::string_view text) {
+    static constexpr std::string_view kOthers = "-_.:~+/=@";
+    if (text.empty() || text.size() > kReliabilityIdBytesMax) return false;
+    return std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               kOthers.find(c) != std::string_view::npos;
+    });
+}
+
+}  // namespace beckon::core

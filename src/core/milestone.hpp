@@ -1,0 +1,90 @@
+#pragma once
+
+#include "core/clock.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+/// The milestones of tracked messages: their names, and how services report and read them. Which
+/// may follow which stands in `reliability/diagram.hpp`.
+namespace beckon::core {
+
+/// How far a message got. The order is that of reports; it says nothing about what follows what.
+enum class Milestone : std::uint8_t {
+    received,            ///< the endpoint checked the request and is about to publish it
+    stored,              ///< the client's home holds it for later
+    retrieved,           ///< the home read it from its store to deliver it
+    int_transmitted,     ///< it reached the log on its way to a home that delivers at once
+    int_accepted,        ///< that home has it
+    bridge_transmitted,  ///< FCM or APNs took it
+    transmitted,         ///< the home hands its frame to the client's connection
+    accepted,            ///< the connection has its frame
+    delivered,           ///< the client acknowledged it: code 100, none, or one that we do not know
+    decryption_error,    ///< acknowledged with code 101
+    not_delivered,       ///< acknowledged with code 102
+    expired,             ///< its TTL ended first
+    errored,             ///< it failed for good
+};
+
+inline constexpr std::size_t kMilestones = 13;
+inline constexpr std::array<Milestone, kMilestones> kAllMilestones = {
+    Milestone::received,         Milestone::stored,        Milestone::retrieved,
+    Milestone::int_transmitted,  Milestone::int_accepted,  Milestone::bridge_transmitted,
+    Milestone::transmitted,      Milestone::accepted,      Milestone::delivered,
+    Milestone::decryption_error, Milestone::not_delivered, Milestone::expired,
+    Milestone::errored};
+
+constexpr std::size_t index_of(Milestone milestone) { return static_cast<std::size_t>(milestone); }
+
+/// The name in JSON, counters and logs.
+std::string_view to_string(Milestone milestone);
+std::optional<Milestone> parse_milestone(std::string_view text);
+
+/// Nothing follows it.
+bool is_terminal(Milestone milestone);
+
+/// One number for each milestone.
+template <class Number>
+class ByMilestone {
+public:
+    Number& operator[](Milestone milestone) { return numbers_[index_of(milestone)]; }
+    const Number& operator[](Milestone milestone) const { return numbers_[index_of(milestone)]; }
+    bool operator==(const ByMilestone&) const = default;
+
+private:
+    std::array<Number, kMilestones> numbers_{};
+};
+
+inline constexpr std::size_t kReliabilityIdBytesMax = 128;
+
+/// Whether a text may be a reliability id: 1 to kReliabilityIdBytesMax letters, digits and
+/// `-_.:~+/=@`. (So none is a control key, which begin with '!'.)
+bool is_reliability_id(std::string_view text);
+
+/// Where services report milestones. Publish and forget: no call waits, throws or fails, and what
+/// cannot be kept is counted by the sink. Thread-safe.
+class MilestoneSink {
+public:
+    virtual ~MilestoneSink() = default;
+
+    /// The message `id`, which lives until `expires` by the log's time, has reached `milestone`.
+    /// `at` is when, by the host's wall clock; the other form takes the present.
+    virtual void reached(std::string_view id, Timestamp expires, Milestone milestone,
+                         Timestamp at) noexcept = 0;
+    virtual void reached(std::string_view id, Timestamp expires, Milestone milestone) noexcept = 0;
+};
+
+/// How many messages are at which milestone at present, those at a terminal one for a day.
+using MilestoneCounts = ByMilestone<std::uint64_t>;
+
+/// Where the counts can be read. Thread-safe.
+class MilestoneCountsSource {
+public:
+    virtual ~MilestoneCountsSource() = default;
+    /// nullopt: not known (yet).
+    virtual std::optional<MilestoneCounts> counts() const = 0;
+};
+
+}  // namespace beckon::core
