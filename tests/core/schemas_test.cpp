@@ -6,6 +6,7 @@
 #include "core/schema_subset.hpp"
 #include "log/control.hpp"
 #include "log/memory/memory_log.hpp"
+#include "reliability/milestone_codec.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -100,6 +101,18 @@ std::vector<core::Record> control_records() {
     return records;
 }
 
+core::Record milestones_of(test::RandomEvents& make) {
+    reliability::MilestonesReached event{.id = core::base64url(make.bytes(1 + make.below(90))),
+                                         .expires = {},
+                                         .source = "0123456789abcdef",
+                                         .reached = {}};
+    for (std::size_t i = 0; i <= make.below(4); ++i) {
+        event.reached.push_back({core::kAllMilestones[make.below(core::kMilestones)],
+                                 core::Timestamp{std::chrono::milliseconds{make.below(1U << 31)}}});
+    }
+    return reliability::encode(event);
+}
+
 std::vector<core::Record> records_of(unsigned seed) {
     test::RandomEvents make{seed};
     const core::NodeId node{"0123456789abcdef"};
@@ -111,6 +124,7 @@ std::vector<core::Record> records_of(unsigned seed) {
             core::encode(make.channel_removed()),
             core::encode(make.mark()),
             core::encode(make.lease()),
+            milestones_of(make),
             cluster::encode(cluster::ControllerClaim{"edge", seed, node, make.coin()}),
             cluster::encode(cluster::PlacementRecord{"edge", 3, node, {node, node}, seed}),
             cluster::encode(cluster::EpochRecord{"retry", 65'534, seed, node}),

@@ -29,6 +29,8 @@ LAYERS = {
     "store": ({"core"}, {"rocksdb", "openssl"}),
     "ops": ({"core"}, {"httplib", "prometheus", "json"}),
     "net": ({"core", "ops"}, {"boost", "openssl"}),
+    "reliability": ({"core", "log", "cluster", "fold", "store", "rocks", "ops", "net"},
+                    {"json", "rocksdb", "httplib", "prometheus"}),
     "ingest": ({"core", "log", "cluster", "store", "ops", "net"}, {"boost", "openssl", "json", "prometheus"}),
     "ingest/api": ({"core", "net"}, set()),
     "ingest/metrics": ({"core", "ops"}, {"prometheus"}),
@@ -41,7 +43,7 @@ LAYERS = {
     "edge/home": ({"core", "log", "cluster", "store", "ops"}, {"prometheus"}),
     "edge/ws": ({"core", "net"}, {"lws", "ev", "openssl", "prometheus"}),
     "client": ({"core"}, {"boost", "openssl", "json", "curl"}),
-    "cli": ({"core", "log", "cluster", "store", "ops", "net", "ingest", "edge", "client"}, ALL),
+    "cli": ({"core", "log", "cluster", "store", "ops", "reliability", "net", "ingest", "edge", "client"}, ALL),
 }
 # The rooms of a folder are held apart. Each may include its own headers and these of its folder (a
 # name that ends in "/" is a whole room); the folder itself puts its rooms together.
