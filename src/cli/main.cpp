@@ -1,10 +1,11 @@
-#include "cli/config.hpp"
-#include "cli/keys_tool.hpp"
-#include "cli/process.hpp"
-#include "cli/roles.hpp"
-#include "cli/subscriptions_tool.hpp"
-#include "cli/tool_commands.hpp"
-#include "cli/topics_command.hpp"
+#include "cli/bench/bench_command.hpp"
+#include "cli/config/config.hpp"
+#include "cli/keys/keys_tool.hpp"
+#include "cli/push/push_command.hpp"
+#include "cli/roles/process.hpp"
+#include "cli/roles/roles.hpp"
+#include "cli/subscriptions/subscriptions_tool.hpp"
+#include "cli/topics/topics_command.hpp"
 #include "core/logger.hpp"
 
 #include <functional>
@@ -249,7 +250,8 @@ int run(int argc, char** argv) {
         };
     });
 
-    add_tool_commands(app, chosen);
+    add_push_commands(app, chosen);
+    add_bench_command(app, chosen);
 
     try {
         app.parse(argc, argv);

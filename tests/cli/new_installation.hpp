@@ -1,7 +1,7 @@
 #pragma once
 
-#include "cli/installation.hpp"
-#include "cli/keys_tool.hpp"
+#include "cli/keys/keys_tool.hpp"
+#include "cli/roles/installation.hpp"
 #include "core/key_ring.hpp"
 #include "core/partition.hpp"
 #include "log/blocking_executor.hpp"

@@ -1,0 +1,299 @@
+#include "cli/roles/roles.hpp"
+
+#include "cli/roles/banner.hpp"
+#include "core/clock.hpp"
+#include "core/logger.hpp"
+#include "edge/edge.hpp"
+#include "ingest/endpoint.hpp"
+#include "log/control.hpp"
+#include "log/topics_admin.hpp"
+#include "net/self_signed.hpp"
+#include "ops/metric_names.hpp"
+#include "ops/ops_server.hpp"
+#include "store/store_memory.hpp"
+
+#include <ctime>
+#include <optional>
+#include <thread>
+
+#include <unistd.h>
+
+namespace beckon::cli {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+constexpr milliseconds kControlTimeout{5'000};
+constexpr milliseconds kAskAgain{200};
+constexpr seconds kLineInterval{5};
+
+std::string today() {
+    const std::time_t now = std::time(nullptr);
+    std::tm utc{};
+    gmtime_r(&now, &utc);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return text;
+}
+
+/// Standalone makes the key ring at its first start; the other roles never do (FORMATS).
+std::shared_ptr<const core::KeyRing> load_key_ring(const std::filesystem::path& file, bool make) {
+    auto ring = core::KeyRing::load(file);
+    if (!ring && ring.error().fault == core::Fault::not_found && make) {
+        auto fresh = core::KeyRing::generate();
+        if (const auto saved = fresh.save(file); !saved) throw StartupError(saved.error().message);
+        core::log_info("cli", "key_ring_made", {{"file", file.string()}});
+        return std::make_shared<const core::KeyRing>(std::move(fresh));
+    }
+    if (!ring && ring.error().fault == core::Fault::not_found) {
+        throw StartupError("there is no key ring at " + file.string() +
+                           ": make one with `beckon keys generate --key-ring " + file.string() +
+                           "` and give all roles the same file");
+    }
+    if (!ring) throw StartupError(ring.error().message);
+    return std::make_shared<const core::KeyRing>(std::move(*ring));
+}
+
+/// A ring that the others do not share would turn every endpoint into a 404.
+void check_fingerprint(const log::Control& control, const core::KeyRing& keys,
+                       const std::filesystem::path& file) {
+    if (!control.keyring_fingerprint || *control.keyring_fingerprint == keys.fingerprint()) return;
+    throw StartupError(
+        "the key ring " + file.string() + " has the fingerprint " + keys.fingerprint() +
+        ", but this log was made with " + *control.keyring_fingerprint +
+        ": use the installation's own keys.json (after a rotation: `beckon keys publish`)");
+}
+
+/// What every role has, in the order in which it must live.
+struct Process {
+    explicit Process(const Config& config) {
+        health.set_ready("process", false, "starting");  // before the ops port can be asked
+        metrics
+            .gauge(ops::metric::kBuildInfo, "Constant 1; the label names the build.",
+                   {{"version", version_text()}})
+            .Set(1);
+        ops::OpsConfig ops_config = config.ops;
+        ops_config.version = version_text();
+        ops = std::make_unique<ops::OpsServer>(ops_config, metrics, health);
+    }
+    core::SystemClock clock;
+    ops::Metrics metrics;
+    ops::Health health;
+    std::unique_ptr<ops::OpsServer> ops;
+    core::NodeId node = core::NodeId::random();
+};
+
+/// The self-made certificate, made at the first start: it must stay the same, since senders and
+/// clients were told to trust it.
+void use_self_signed(Config& config) {
+    if (!config.endpoint_self_signed && !config.edge_self_signed) return;
+    const auto directory = config.data / "tls";
+    const auto certificate = directory / "certificate.pem";
+    const auto key = directory / "key.pem";
+    if (!std::filesystem::exists(certificate) || !std::filesystem::exists(key)) {
+        std::filesystem::create_directories(directory);
+        net::SelfSignedOptions options;
+        options.names.insert(options.names.end(), config.certificate_names.begin(),
+                             config.certificate_names.end());
+        const auto made = net::write_self_signed(certificate, key, options);
+        if (!made) throw StartupError(made.error().message);
+        core::log_info("cli", "certificate_made", {{"file", certificate.string()}});
+    }
+    if (config.endpoint_self_signed) {
+        config.endpoint.tls_certificate = certificate;
+        config.endpoint.tls_key = key;
+    }
+    if (config.edge_self_signed) {
+        config.edge.tls_certificate = certificate;
+        config.edge.tls_key = key;
+    }
+}
+
+std::string origin_of(const ingest::EndpointConfig& endpoint, std::uint16_t port) {
+    if (!endpoint.public_url.empty()) return endpoint.public_url;
+    const bool any = endpoint.host == "0.0.0.0" || endpoint.host == "::";
+    const std::string host = any ? "localhost" : endpoint.host;
+    return (endpoint.tls_certificate ? "https://" : "http://") + host + ":" + std::to_string(port);
+}
+
+/// The settings that a role takes from the installation instead of its own configuration.
+void adopt(Config& config, const log::Control& control, const Process& process) {
+    config.endpoint.log_id = config.edge.log_id = control.log_id;
+    config.endpoint.partitions = config.edge.partitions = control.partitions;
+    config.endpoint.node = process.node;
+    config.endpoint.drain = config.stop_timeout * 3 / 5;
+    config.endpoint.view_directory = config.data / "endpoint";
+    config.edge.store_directory = config.data / "edge";
+    config.edge.version = version_text();
+    config.edge.store_memory = config.endpoint.store_memory =
+        store::make_store_memory(config.cache_bytes, config.write_buffer_bytes);
+}
+
+/// Tries until there is a broker, one line each 5 s, not longer than the start-up time-out.
+log::Control await_control(log::EventLog& log, const Config& config, const Signals& signals) {
+    const auto until = std::chrono::steady_clock::now() + config.startup_timeout;
+    auto next_line = std::chrono::steady_clock::now();
+    for (;;) {
+        const auto control = log::read_control(log, kControlTimeout);
+        if (control) return *control;
+        if (control.error().fault == core::Fault::not_found) {
+            throw StartupError(
+                "the log topics with prefix '" + config.kafka.prefix + "' do not exist on " +
+                config.kafka.bootstrap_servers + ": run `beckon topics create --kafka-servers " +
+                config.kafka.bootstrap_servers + "` (" + control.error().message + ")");
+        }
+        if (!control.error().retryable()) throw StartupError(control.error().message);
+        if (std::chrono::steady_clock::now() >= until) {
+            throw StartupError("no broker at " + config.kafka.bootstrap_servers + " within " +
+                               duration_text(config.startup_timeout) + ": " +
+                               control.error().message);
+        }
+        if (const auto now = std::chrono::steady_clock::now(); now >= next_line) {
+            next_line = now + kLineInterval;
+            core::log_warn(
+                "cli", "waiting_for_broker",
+                {{"servers", config.kafka.bootstrap_servers}, {"why", control.error().message}});
+        }
+        if (signals.stop_within(kAskAgain)) {
+            throw StartupError("stopped while waiting for a broker at " +
+                               config.kafka.bootstrap_servers);
+        }
+    }
+}
+
+core::Result<void> check_log_topics(const Config& config, const log::Control& control) {
+    auto layout = config.layout;
+    layout.partitions = control.partitions;
+    layout.tiers = control.tiers;
+    const auto admin = log::open_kafka_admin(config.kafka);
+    return log::check_topics(*admin, log::topic_table(layout));
+}
+
+/// Opens Kafka, checks the installation, and gives the role its identity.
+std::unique_ptr<log::EventLog> open_cluster_log(Config& config, const Process& process,
+                                                const core::KeyRing& keys, const Signals& signals) {
+    if (config.kafka.bootstrap_servers.empty()) {
+        throw StartupError(
+            "kafka.servers is not set: name the brokers with --kafka-servers HOST:PORT "
+            "(or start `beckon standalone`, which needs none)");
+    }
+    config.kafka.client_id = process.node.text;
+    auto log = log::open_kafka_log(config.kafka);
+    const auto control = await_control(*log, config, signals);
+    check_fingerprint(control, keys, config.key_ring_file());
+    if (const auto checked = check_log_topics(config, control); !checked) {
+        throw StartupError(checked.error().message);
+    }
+    adopt(config, control, process);
+    return log;
+}
+
+}  // namespace
+
+std::string version_text() { return BECKON_VERSION " (" BECKON_COMMIT ")"; }
+
+int run_standalone(Config config, const Signals& signals, bool demo) {
+    std::optional<StopWatchdog> watchdog;  // outlives everything whose end it watches
+    const DataDirectory directory{config.data};
+    const auto keys = load_key_ring(config.key_ring_file(), true);
+    use_self_signed(config);
+    Process process{config};
+
+    config.embedded.directory = config.data / "log";
+    config.embedded.sync = config.sync == "always"     ? log::Sync::always
+                           : config.sync == "interval" ? log::Sync::interval
+                                                       : log::Sync::never;
+    config.embedded.partitions = config.layout.partitions;
+    config.embedded.history_window = config.layout.history_window;
+    config.embedded.waiting_max = config.kafka.waiting_max;
+    config.embedded.clock = &process.clock;
+    const auto log = log::open_embedded_log(config.embedded);
+
+    auto control = log::read_control(*log, kControlTimeout);
+    if (!control && control.error().fault == core::Fault::not_found) {
+        const log::Control fresh{.log_id = core::to_hex(core::random_uuid4()),
+                                 .created = today(),
+                                 .partitions = config.layout.partitions,
+                                 .tiers = config.layout.tiers,
+                                 .keyring_fingerprint = keys->fingerprint()};
+        const auto written = log::write_control(*log, fresh, std::nullopt, kControlTimeout);
+        if (!written) throw StartupError("cannot write to the log: " + written.error().message);
+        control = fresh;
+    }
+    if (!control) throw StartupError("cannot read the log: " + control.error().message);
+    check_fingerprint(*control, *keys, config.key_ring_file());
+    adopt(config, *control, process);
+
+    ingest::Endpoint endpoint{config.endpoint, *log,          keys, process.clock,
+                              process.metrics, process.health};
+    config.edge.endpoint_url = origin_of(config.endpoint, endpoint.port());
+    edge::Edge edge{config.edge, *log, keys, process.clock, process.metrics, process.health};
+
+    const Addresses addresses{
+        .endpoint = config.edge.endpoint_url,
+        .websocket = (config.edge.tls_certificate ? "wss://" : "ws://") +
+                     (config.edge.host == "0.0.0.0" ? std::string{"localhost"} : config.edge.host) +
+                     ":" + std::to_string(edge.port()) + "/",
+        .ops = "http://" + config.ops.host + ":" + std::to_string(process.ops->port()),
+        .self_signed = config.endpoint_self_signed || config.edge_self_signed,
+        .data = config.data};
+    process.health.set_ready("process", true);
+    core::log_info("cli", "listening",
+                   {{"endpoint", addresses.endpoint},
+                    {"websocket", addresses.websocket},
+                    {"ops", addresses.ops}});
+    std::jthread show;
+    if (demo) {
+        show = std::jthread{[&process, addresses](const std::stop_token& stop) {
+            show_first_push(addresses, process.health, stop);
+        }};
+    }
+    signals.wait([&] {
+        endpoint.reload_tls();
+        edge.reload_tls();
+    });
+    watchdog.emplace(config.stop_timeout);
+    process.health.set_ready("process", false, "stopping");
+    endpoint.begin_stop();  // while the edge takes leave of its clients
+    show = {};
+    return 0;
+}
+
+int run_endpoint(Config config, const Signals& signals) {
+    std::optional<StopWatchdog> watchdog;
+    const DataDirectory directory{config.data};
+    const auto keys = load_key_ring(config.key_ring_file(), false);
+    use_self_signed(config);
+    Process process{config};
+    const auto log = open_cluster_log(config, process, *keys, signals);
+    ingest::Endpoint endpoint{config.endpoint, *log,          keys, process.clock,
+                              process.metrics, process.health};
+    process.health.set_ready("process", true);
+    core::log_info("cli", "listening", {{"endpoint", origin_of(config.endpoint, endpoint.port())}});
+    signals.wait([&] { endpoint.reload_tls(); });
+    watchdog.emplace(config.stop_timeout);
+    process.health.set_ready("process", false, "stopping");
+    return 0;
+}
+
+int run_edge(Config config, const Signals& signals) {
+    std::optional<StopWatchdog> watchdog;
+    const DataDirectory directory{config.data};
+    const auto keys = load_key_ring(config.key_ring_file(), false);
+    use_self_signed(config);
+    Process process{config};
+    const auto log = open_cluster_log(config, process, *keys, signals);
+    config.edge.endpoint_url = origin_of(config.endpoint, config.endpoint.port);
+    edge::Edge edge{config.edge, *log, keys, process.clock, process.metrics, process.health};
+    process.health.set_ready("process", true);
+    core::log_info("cli", "listening",
+                   {{"websocket_port", edge.port()}, {"endpoint_url", config.edge.endpoint_url}});
+    signals.wait([&] { edge.reload_tls(); });
+    watchdog.emplace(config.stop_timeout);
+    process.health.set_ready("process", false, "stopping");
+    return 0;
+}
+
+}  // namespace beckon::cli

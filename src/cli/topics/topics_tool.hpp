@@ -1,0 +1,41 @@
+#pragma once
+
+#include "core/result.hpp"
+#include "log/event_log.hpp"
+#include "log/topics_admin.hpp"
+
+#include <chrono>
+#include <optional>
+#include <ostream>
+#include <string>
+
+/// The tool `beckon topics create | describe | destroy`: text to `out`, the outcome as a Result.
+/// Blocking, main thread only.
+namespace beckon::cli {
+
+struct TopicsToolOptions {
+    std::string prefix;
+    log::LayoutOptions layout;
+    std::optional<std::string> keyring_fingerprint;  ///< written to `control`, if given
+    bool dry_run = false;
+    std::chrono::milliseconds timeout{10'000};  ///< for reading and writing `control`
+};
+
+/// Creates what is missing and writes `control`, with a new log id the first time; prints what it
+/// does, or with dry_run what it would do. A second call changes nothing. Errors: conflict
+/// (`control` or a topic says otherwise: nothing is changed, both values are in the message), those
+/// of TopicsAdmin and of control.hpp.
+core::Result<void> create_topics(log::TopicsAdmin& admin, log::EventLog& log,
+                                 const TopicsToolOptions& options, std::ostream& out);
+
+/// Prints `control`, every topic with its settings, and what differs from the table. Errors:
+/// not_found (topics are missing), those of TopicsAdmin.
+core::Result<void> describe_topics(log::TopicsAdmin& admin, log::EventLog& log,
+                                   const TopicsToolOptions& options, std::ostream& out);
+
+/// Deletes every log topic with the prefix, and all data with them. Errors: invalid (the prefix
+/// does not start with `test`), those of TopicsAdmin.
+core::Result<void> destroy_topics(log::TopicsAdmin& admin, const TopicsToolOptions& options,
+                                  std::ostream& out);
+
+}  // namespace beckon::cli

@@ -1,0 +1,88 @@
+#include "cli/bench/bench.hpp"
+
+#include "support/captured_output.hpp"
+#include "support/fake_push_server.hpp"
+#include "support/temp_dir.hpp"
+
+#include <fstream>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+using namespace beckon;
+using nlohmann::json;
+using test::CapturedOutput;
+using test::FakePushServer;
+
+TEST_CASE("bench measures what it is asked to and tells it as a table and as JSON", "[bench]") {
+    const test::TempDir dir;
+    const FakePushServer server;
+    cli::BenchOptions options;
+    options.url = server.ws_url();
+    options.profiles = {"latency", "saturation", "drain"};
+    options.connections = 3;
+    options.senders = 2;
+    options.rate = 100;
+    options.duration_s = 0.1;
+    options.warm_up_s = 0;
+    options.drain_messages = 20;
+    options.pids = {"service=" + std::to_string(getpid())};
+    options.json_file = dir / "bench.json";
+    CapturedOutput output;
+    CHECK(cli::run_bench(options) == 0);
+    CHECK_THAT(output.out(), Catch::Contains("POST to frame") && Catch::Contains("cpu service"));
+    std::ifstream file{*options.json_file};
+    const auto report = json::parse(file);
+    CHECK(report["latency"]["delivered"] == 10);
+    CHECK(report["latency"]["post_to_frame"]["count"] == 10);
+    CHECK(report["saturation"]["messages_per_s"] > 0);
+    CHECK(report["saturation"]["cpu"]["processes"][0]["name"] == "service");
+    CHECK(report["drain"]["messages"] == 20);
+    CHECK_FALSE(report.contains("idle"));
+}
+
+TEST_CASE("bench fails when an accepted message does not arrive", "[bench]") {
+    FakePushServer server;
+    server.answer_next_post({201, {}, ""});
+    cli::BenchOptions options;
+    options.url = server.ws_url();
+    options.profiles = {"latency"};
+    options.connections = 1;
+    options.senders = 1;
+    options.rate = 100;
+    options.duration_s = 0.05;
+    options.warm_up_s = 0;
+    options.patience_s = 0.1;
+    CapturedOutput output;
+    CHECK(cli::run_bench(options) == 1);
+    CHECK_THAT(output.finish(), Catch::Contains("MISSING (201, but no frame): 1"));
+}
+
+TEST_CASE("bench refuses wrong options and says what is allowed", "[bench]") {
+    cli::BenchOptions options;
+    std::string expected;
+    SECTION("profile") {
+        options.profiles = {"speed"};
+        expected = "idle, latency, saturation or drain";
+    }
+    SECTION("vapid") {
+        options.vapid = "yes";
+        expected = "none, sign, restrict";
+    }
+    SECTION("process") {
+        options.pids = {"broker"};
+        expected = "name=pid";
+    }
+    SECTION("rate") {
+        options.rate = 0;
+        expected = "--rate";
+    }
+    SECTION("URL") {
+        options.url = "http://127.0.0.1/";
+        expected = "ws://";
+    }
+    CapturedOutput output;
+    CHECK(cli::run_bench(options) == 2);
+    CHECK_THAT(output.finish(), Catch::Contains(expected));
+}
