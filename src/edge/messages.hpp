@@ -68,12 +68,14 @@ struct ToClient {
     std::string text;
 };
 
-/// Send a close frame, then drop the connection. The home has forgotten the session: no Detach
-/// follows.
+/// Send a close frame, then drop the connection.
 struct CloseClient {
     SessionId session;
     CloseCode code = CloseCode::internal;
     std::string reason;
+    /// True: the home has forgotten the session, and no Detach follows. False: the order was made
+    /// on the way from the home, which still has the session and needs a Detach.
+    bool from_home = true;
 };
 
 /// The hello was answered: from now on the session has this UAID (a home may replace the offered

@@ -240,10 +240,9 @@ std::string_view to_string(FrameFault fault) {
     return "";
 }
 
-Closing closing(FrameFault fault) {
+Closing closing_for(FrameFault fault) {
     // A bad channel id in register is the state machine's complaint, all else the parser's.
-    const bool parsed = fault == FrameFault::bad_channel_id;
-    return {CloseCode::internal, parsed ? "SM" : "Json"};
+    return fault == FrameFault::bad_channel_id ? closing::kOutOfPlace : closing::kMalformed;
 }
 
 /// The DOM parser and not the on-demand one: it checks all of the text, also what nobody looks at,

@@ -2,7 +2,7 @@
 
 #include "core/ids.hpp"
 #include "core/result.hpp"
-#include "edge/messages.hpp"
+#include "edge/closings.hpp"
 
 #include <array>
 #include <cstdint>
@@ -89,16 +89,8 @@ enum class FrameFault : std::uint8_t {
 /// For log lines and metric labels.
 std::string_view to_string(FrameFault fault);
 
-/// Close code and the reason text of client-protocol.md §12.
-struct Closing {
-    CloseCode code = CloseCode::internal;
-    std::string_view reason;
-    bool operator==(const Closing&) const = default;
-};
-Closing closing(FrameFault fault);
-
-/// A valid frame at a time when it is not allowed: anything but hello first, or a second hello.
-inline constexpr Closing kOutOfPlace{CloseCode::internal, "SM"};
+/// How a frame with that fault ends the connection.
+Closing closing_for(FrameFault fault);
 
 class FrameParser {
 public:

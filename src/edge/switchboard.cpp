@@ -1,5 +1,7 @@
 #include "edge/switchboard.hpp"
 
+#include "edge/closings.hpp"
+
 #include <atomic>
 #include <deque>
 #include <utility>
@@ -94,8 +96,10 @@ void Switchboard::Shard::to_front(ToFront message) {
     }
     if (std::holds_alternative<ToClient>(message) &&
         to.waiting.load(std::memory_order_relaxed) >= kWaitingMax) {
-        CloseClient close{.session = session, .code = CloseCode::try_again, .reason = "Overloaded"};
-        message = std::move(close);
+        message = CloseClient{.session = session,
+                              .code = closing::kOverloaded.code,
+                              .reason = std::string{closing::kOverloaded.reason},
+                              .from_home = false};
     }
     to.waiting.fetch_add(1, std::memory_order_relaxed);
     out[to.index].to_fronts.push_back(std::move(message));

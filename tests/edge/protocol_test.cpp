@@ -157,7 +157,7 @@ TEST_CASE("a deeply nested frame is refused, not followed", "[protocol]") {
 }
 
 TEST_CASE("every fault closes with 1011 and the reference's reason", "[protocol]") {
-    CHECK(closing(FrameFault::not_json) == Closing{CloseCode::internal, "Json"});
-    CHECK(closing(FrameFault::duplicate_field) == Closing{CloseCode::internal, "Json"});
-    CHECK(closing(FrameFault::bad_channel_id) == Closing{CloseCode::internal, "SM"});
+    CHECK(closing_for(FrameFault::not_json) == Closing{CloseCode::internal, "Json"});
+    CHECK(closing_for(FrameFault::duplicate_field) == Closing{CloseCode::internal, "Json"});
+    CHECK(closing_for(FrameFault::bad_channel_id) == Closing{CloseCode::internal, "SM"});
 }

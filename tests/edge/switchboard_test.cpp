@@ -139,6 +139,7 @@ TEST_CASE("a client whose frame finds the way full is closed instead", "[edge][s
     REQUIRE(closed.size() == 1);
     CHECK(closed[0].code == edge::CloseCode::try_again);
     CHECK(closed[0].session == session);
+    CHECK_FALSE(closed[0].from_home);  // which still has the session
 }
 
 TEST_CASE("new clients get partitions of their own shard first, in turn", "[edge][switchboard]") {

@@ -48,12 +48,12 @@ LAYERS = {
 # The rooms of a folder are held apart. Each may include its own headers and these of its folder (a
 # name that ends in "/" is a whole room); the folder itself puts its rooms together.
 EDGE_BASE = {f"edge/{name}.hpp" for name in (
-    "acceptor", "admission", "frames", "messages", "new_uaid", "protocol", "shard_loop",
-    "switchboard", "timing_wheel", "tls_files")}
+    "acceptor", "admission", "closings", "frames", "messages", "new_uaid", "protocol", "shard_loop",
+    "sockets", "switchboard", "timing_wheel", "tls_files")}
 ROOMS = {
     "edge/front": EDGE_BASE,
     "edge/home": EDGE_BASE,
-    "edge/ws": EDGE_BASE | {"edge/front/front.hpp"},
+    "edge/ws": EDGE_BASE,
     "ingest/api": set(),
     "ingest/vapid": {"ingest/api/"},
     "ingest/send": {"ingest/api/", "ingest/vapid/"},

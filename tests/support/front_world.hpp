@@ -23,6 +23,7 @@ namespace beckon::test {
 ///   hello with "refuse"    closed with 1013 "Moved"
 ///   `burst N SIZE`         N frames of SIZE bytes, `0:xxx…`, `1:xxx…`, …
 ///   `close CODE REASON`    CloseClient
+///   overflow               a CloseClient of which no home knows, as a full switchboard makes it
 ///   anything else          `<partition>:<text>`
 class FakeHome {
 public:
@@ -59,6 +60,13 @@ private:
             const auto code = static_cast<edge::CloseCode>(std::stoi(from.text.substr(6)));
             fronts_.to_front(edge::CloseClient{
                 .session = from.session, .code = code, .reason = from.text.substr(11)});
+            return;
+        }
+        if (from.text == "overflow") {
+            fronts_.to_front(edge::CloseClient{.session = from.session,
+                                               .code = edge::CloseCode::try_again,
+                                               .reason = "Overloaded",
+                                               .from_home = false});
             return;
         }
         fronts_.to_front(edge::ToClient{.session = from.session,

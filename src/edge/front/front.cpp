@@ -7,25 +7,6 @@ namespace beckon::edge {
 
 using Phase = Client::Phase;
 
-std::string_view to_string(ClosedBy cause) {
-    switch (cause) {
-        case ClosedBy::client: return "client";
-        case ClosedBy::lost: return "lost";
-        case ClosedBy::home: return "home";
-        case ClosedBy::hello_timeout: return "hello_timeout";
-        case ClosedBy::pong_timeout: return "pong_timeout";
-        case ClosedBy::malformed: return "malformed";
-        case ClosedBy::early_frames: return "early_frames";
-        case ClosedBy::unavailable: return "unavailable";
-        case ClosedBy::unsupported: return "unsupported";
-        case ClosedBy::too_big: return "too_big";
-        case ClosedBy::protocol: return "protocol";
-        case ClosedBy::slow: return "slow";
-        case ClosedBy::shutdown: return "shutdown";
-    }
-    return "lost";
-}
-
 Front::Front(FrontOptions options, Sockets& sockets, HomePort& homes, NewUaid new_uaid,
              FrontMetrics metrics)
     : options_(std::move(options)),
@@ -60,21 +41,18 @@ void Front::text(Client& client, std::string frame) {
 /// hello at all need not travel.
 void Front::hello(Client& client, std::string frame) {
     const auto parsed = parser_.parse(frame);
-    if (!parsed) {
-        const auto closing = edge::closing(parsed.error());
-        return end(client, closing.code, closing.reason, ClosedBy::malformed);
-    }
+    if (!parsed) return end(client, closing_for(parsed.error()), ClosedBy::malformed);
     const auto* said = std::get_if<Hello>(&*parsed);
-    if (!said) return end(client, kOutOfPlace.code, kOutOfPlace.reason, ClosedBy::malformed);
+    if (!said) return end(client, closing::kOutOfPlace, ClosedBy::malformed);
 
     const auto uaid = said->uaid ? said->uaid : new_uaid_();
-    if (!uaid) return end(client, CloseCode::try_again, "TryAgain", ClosedBy::unavailable);
+    if (!uaid) return end(client, closing::kTryAgain, ClosedBy::unavailable);
     Attach attach{.session = session_of(client),
                   .uaid = *uaid,
                   .offered = said->uaid.has_value(),
                   .hello = std::move(frame)};
     if (!homes_.to_home(std::move(attach))) {
-        return end(client, CloseCode::try_again, "TryAgain", ClosedBy::unavailable);
+        return end(client, closing::kTryAgain, ClosedBy::unavailable);
     }
     client.uaid = *uaid;
     client.phase = Phase::awaiting_answer;
@@ -86,7 +64,7 @@ void Front::keep_early(Client& client, std::string frame) {
     std::size_t bytes = frame.size();
     for (const auto& kept : *client.early) bytes += kept.size();
     if (client.early->size() >= options_.early_frames_max || bytes > options_.early_bytes_max) {
-        return end(client, CloseCode::internal, "EarlyFrames", ClosedBy::early_frames);
+        return end(client, closing::kEarlyFrames, ClosedBy::early_frames);
     }
     client.early->push_back(std::move(frame));
 }
@@ -95,7 +73,7 @@ void Front::forward(Client& client, std::string frame) {
     FromClient message{
         .session = session_of(client), .uaid = client.uaid, .text = std::move(frame)};
     if (homes_.to_home(std::move(message))) return;
-    end(client, CloseCode::try_again, "TryAgain", ClosedBy::unavailable);
+    end(client, closing::kTryAgain, ClosedBy::unavailable);
 }
 
 void Front::pong(Client& client) {
@@ -107,12 +85,11 @@ void Front::pong(Client& client) {
 void Front::timer(Client& client) {
     switch (client.phase) {
         case Phase::awaiting_hello:
-            return end(client, CloseCode::internal, "HandshakeTimeout", ClosedBy::hello_timeout);
-        case Phase::awaiting_answer:
-            return end(client, CloseCode::try_again, "TryAgain", ClosedBy::unavailable);
+            return end(client, closing::kHandshakeTimeout, ClosedBy::hello_timeout);
+        case Phase::awaiting_answer: return end(client, closing::kTryAgain, ClosedBy::unavailable);
         case Phase::identified:
             if (client.pinged) {
-                return end(client, CloseCode::internal, "PongTimeout", ClosedBy::pong_timeout);
+                return end(client, closing::kPongTimeout, ClosedBy::pong_timeout);
             }
             client.pinged = true;
             sockets_.ping(client);
@@ -129,9 +106,9 @@ void Front::gone(Client& client) {
     leave(client);
 }
 
-void Front::end(Client& client, CloseCode code, std::string_view reason, ClosedBy why) {
+void Front::end(Client& client, Closing closing, ClosedBy why) {
     gone(client);
-    sockets_.close(client, code, reason, why);
+    sockets_.close(client, closing, why);
 }
 
 void Front::leave(Client& client) {
@@ -156,12 +133,12 @@ void Front::deliver(ToClient message) {
     }
 }
 
-/// The home has forgotten the session already, so it hears no Detach.
+/// A home that closes has forgotten the session already, so it hears no Detach.
 void Front::deliver(const CloseClient& message) {
     Client* client = find(message.session);
     if (!client) return;
-    leave(*client);
-    sockets_.close(*client, message.code, message.reason, ClosedBy::home);
+    message.from_home ? leave(*client) : gone(*client);
+    sockets_.close(*client, {message.code, message.reason}, ClosedBy::home);
 }
 
 void Front::deliver(const Attached& message) {
@@ -190,7 +167,7 @@ std::size_t Front::go_away(std::size_t at_most) {
             client = table_.next(going_);
         }
         if (!client) return 0;
-        end(*client, CloseCode::going_away, "Shutdown", ClosedBy::shutdown);
+        end(*client, closing::kShutdown, ClosedBy::shutdown);
     }
     return table_.size();
 }

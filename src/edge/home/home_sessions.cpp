@@ -27,12 +27,12 @@ void Home::Impl::attach(Attach message) {
     const auto frame = parser.parse(message.hello);
     if (!frame) {
         ++counters.refused_frames;
-        close(message.session, closing(frame.error()));
+        close(message.session, closing_for(frame.error()));
         return;
     }
     if (!std::holds_alternative<Hello>(*frame)) {
         ++counters.refused_frames;
-        close(message.session, kOutOfPlace);
+        close(message.session, closing::kOutOfPlace);
         return;
     }
     ++counters.commands[frame->index()];
@@ -136,7 +136,7 @@ void Home::Impl::hear(FromClient message) {
     } else if (!early->second.keep(std::move(message.text))) {
         ++counters.refused_frames;
         awaiting.erase(early);
-        close(message.session, kOutOfPlace);
+        close(message.session, closing::kOutOfPlace);
     }
 }
 
@@ -153,12 +153,12 @@ void Home::Impl::hear(Identified& session, std::string_view text) {
     };
     const auto frame = parser.parse(text);
     if (!frame) {
-        refuse(closing(frame.error()));
+        refuse(closing_for(frame.error()));
         return;
     }
     ++counters.commands[frame->index()];
     std::visit(core::Overloaded{
-                   [&](const Hello&) { refuse(kOutOfPlace); },
+                   [&](const Hello&) { refuse(closing::kOutOfPlace); },
                    [&](const Register& wish) { change(session, wish); },
                    [&](const Unregister& wish) { change(session, wish); },
                    [](const BroadcastSubscribe&) {},  // nothing is ever broadcast yet

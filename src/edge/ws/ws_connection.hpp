@@ -1,7 +1,7 @@
 #pragma once
 
 #include "edge/admission.hpp"
-#include "edge/front/front.hpp"
+#include "edge/sockets.hpp"
 #include "edge/timing_wheel.hpp"
 
 #include <cstddef>

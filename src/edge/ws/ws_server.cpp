@@ -181,7 +181,7 @@ WsServer::~WsServer() {
     ev_run(impl_->loop.native(), EVRUN_NOWAIT);
 }
 
-void WsServer::serve(Front& front, Descriptor listener) {
+void WsServer::serve(ClientEvents& front, Descriptor listener) {
     impl_->front = &front;
     impl_->acceptor = std::make_unique<Acceptor>(
         impl_->loop, std::move(listener),
@@ -215,8 +215,8 @@ void WsServer::ping(Client& client) {
     lws_callback_on_writable(c.wsi);
 }
 
-void WsServer::close(Client& client, CloseCode code, std::string_view reason, ClosedBy why) {
-    impl_->close(static_cast<Connection&>(client), code, reason, why);
+void WsServer::close(Client& client, Closing closing, ClosedBy why) {
+    impl_->close(static_cast<Connection&>(client), closing, why);
 }
 
 void WsServer::set_timer(Client& client, core::Duration after) {

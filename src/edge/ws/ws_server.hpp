@@ -3,8 +3,8 @@
 #include "core/clock.hpp"
 #include "edge/acceptor.hpp"
 #include "edge/admission.hpp"
-#include "edge/front/front.hpp"
 #include "edge/shard_loop.hpp"
+#include "edge/sockets.hpp"
 #include "edge/tls_files.hpp"
 #include "edge/ws/monitor_routes.hpp"
 
@@ -14,6 +14,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+
+namespace prometheus {
+class Counter;
+class Gauge;
+}  // namespace prometheus
 
 namespace beckon::edge {
 
@@ -53,11 +58,11 @@ public:
     WsServer& operator=(const WsServer&) = delete;
 
     /// Before the loop runs; `front` outlives this.
-    void serve(Front& front, Descriptor listener);
+    void serve(ClientEvents& front, Descriptor listener);
 
     void send(Client& client, std::string text) override;
     void ping(Client& client) override;
-    void close(Client& client, CloseCode code, std::string_view reason, ClosedBy why) override;
+    void close(Client& client, Closing closing, ClosedBy why) override;
     void set_timer(Client& client, core::Duration after) override;
 
     /// A connection that somebody else accepted; takes the descriptor.

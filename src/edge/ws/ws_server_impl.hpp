@@ -57,7 +57,7 @@ struct WsServer::Impl {
     bool write(Connection& c, std::string_view payload, lws_write_protocol kind);
     bool write_close(Connection& c);
     void half_close(Connection& c);
-    void close(Connection& c, CloseCode code, std::string_view why_text, ClosedBy why);
+    void close(Connection& c, Closing closing, ClosedBy why);
     void drop(Connection& c, ClosedBy why);
     void kill(Connection& c);
     static void fire(WheelTimer& timer);
@@ -67,7 +67,7 @@ struct WsServer::Impl {
     Admission& admission;
     const WsServerMetrics metrics;
     const std::function<MonitorStatus()> monitor;
-    Front* front = nullptr;
+    ClientEvents* front = nullptr;
     std::unique_ptr<Acceptor> acceptor;
 
     core::Handle<SSL_CTX, SSL_CTX_free> client_ssl;

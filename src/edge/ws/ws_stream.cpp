@@ -41,17 +41,17 @@ int WsServer::Impl::opened(Connection& c) {
 int WsServer::Impl::received(Connection& c, std::string_view piece) {
     if (c.mode != Mode::open) return 0;
     if (lws_frame_is_binary(c.wsi)) {
-        close(c, CloseCode::unsupported, "UnsupportedMessage", ClosedBy::unsupported);
+        close(c, closing::kUnsupported, ClosedBy::unsupported);
         return 0;
     }
     const std::size_t remaining = lws_remaining_packet_payload(c.wsi);
     if (c.rx.size() + piece.size() + remaining > options.frame_bytes_max) {
-        close(c, CloseCode::too_big, "TooBig", ClosedBy::too_big);
+        close(c, closing::kTooBig, ClosedBy::too_big);
         return 0;
     }
     const bool last = lws_is_final_fragment(c.wsi);
     if (remaining == 0 && !last) {
-        close(c, CloseCode::unsupported, "UnsupportedMessage", ClosedBy::unsupported);
+        close(c, closing::kUnsupported, ClosedBy::unsupported);
         return 0;
     }
     if (!last) {
@@ -157,11 +157,11 @@ void WsServer::Impl::half_close(Connection& c) {
     loop.schedule(c, kCloseLinger);
 }
 
-void WsServer::Impl::close(Connection& c, CloseCode code, std::string_view why_text, ClosedBy why) {
+void WsServer::Impl::close(Connection& c, Closing closing, ClosedBy why) {
     if (c.mode != Mode::open) return;
     c.why = why;
-    c.close_code = code;
-    c.close_reason = why_text.substr(0, kCloseReasonMax);
+    c.close_code = closing.code;
+    c.close_reason = closing.reason.substr(0, kCloseReasonMax);
     c.rx = {};
     c.mode = Mode::closing;
     front->gone(c);

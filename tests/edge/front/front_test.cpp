@@ -145,6 +145,15 @@ TEST_CASE("the home closes with its own code and hears no Detach", "[edge][front
     CHECK(world.sum(&FakeHome::detached) == 0);
 }
 
+// Verified to fail when the front takes the close for the home's: the home keeps the session.
+TEST_CASE("a home whose frame was lost on the way hears that the session ended", "[edge][front]") {
+    FrontWorld world;
+    auto client = world.client();
+    client.text("overflow");
+    check_close(client.until_closed(), 1013, "Overloaded");
+    CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
+}
+
 TEST_CASE("what was said before a close arrives before it", "[edge][front]") {
     FrontWorld world;
     auto client = world.client();
