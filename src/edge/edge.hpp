@@ -5,7 +5,7 @@
 #include "log/event_log.hpp"
 #include "ops/health.hpp"
 #include "ops/metrics.hpp"
-#include "store/store_memory.hpp"
+#include "rocks/memory.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -40,7 +40,7 @@ struct EdgeConfig {
     std::string version;  ///< for the monitoring routes
     std::chrono::seconds delete_retention{std::chrono::hours{24 * 7}};
     /// The process's shared cache and write buffers; null: of its own.
-    std::shared_ptr<store::StoreMemory> store_memory;
+    std::shared_ptr<rocks::Memory> store_memory;
 };
 
 /// The edge role of a process: its shards (threads), its store, its place in the cluster.

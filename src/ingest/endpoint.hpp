@@ -6,7 +6,7 @@
 #include "log/event_log.hpp"
 #include "ops/health.hpp"
 #include "ops/metrics.hpp"
-#include "store/store_memory.hpp"
+#include "rocks/memory.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -47,7 +47,7 @@ struct EndpointConfig {
     std::vector<std::string> trusted_proxies;   ///< addresses whose Forwarded header counts
     std::chrono::seconds delete_retention{std::chrono::hours{24 * 7}};
     /// The process's shared cache and write buffers; null: of its own.
-    std::shared_ptr<store::StoreMemory> store_memory;
+    std::shared_ptr<rocks::Memory> store_memory;
 
     bool log_requests = false;               ///< one line per request at info instead of debug
     std::vector<std::string> fcm_app_ids;    ///< that registrations may name

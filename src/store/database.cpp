@@ -89,7 +89,7 @@ public:
 };
 
 rocksdb::DBOptions db_options(const fs::path& directory,
-                              const std::shared_ptr<StoreMemory>& memory) {
+                              const std::shared_ptr<rocks::Memory>& memory) {
     rocksdb::DBOptions options;
     options.create_if_missing = true;
     options.create_missing_column_families = true;
@@ -132,16 +132,6 @@ core::Result<void> set_aside(const fs::path& directory, std::string_view why) {
 
 }  // namespace
 
-StoreMemory::StoreMemory(std::size_t cache_bytes, std::size_t buffer_bytes)
-    : cache(rocksdb::NewLRUCache(cache_bytes)),
-      write_buffers(std::make_shared<rocksdb::WriteBufferManager>(buffer_bytes, cache)),
-      write_buffer_bytes(buffer_bytes) {}
-
-std::shared_ptr<StoreMemory> make_store_memory(std::size_t cache_bytes,
-                                               std::size_t write_buffer_bytes) {
-    return std::make_shared<StoreMemory>(cache_bytes, write_buffer_bytes);
-}
-
 core::Error to_error(const rocksdb::Status& status, std::string_view what) {
     std::string message{what};
     if (in_use(status)) return {Fault::conflict, message + ": in use by another process"};
@@ -164,7 +154,7 @@ Database::Database(const DatabaseOptions& options)
     : options_(options),
       fold_times_(std::make_shared<FoldTimes>()),
       filter_(make_expiry_filter(fold_times_)) {
-    if (!options_.memory) options_.memory = make_store_memory(64U << 20, 16U << 20);
+    if (!options_.memory) options_.memory = std::make_shared<rocks::Memory>(64U << 20, 16U << 20);
 }
 
 Database::~Database() {

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/result.hpp"
+#include "rocks/memory.hpp"
 #include "store/expiry_filter.hpp"
-#include "store/store_memory.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -20,15 +20,6 @@
 #include <rocksdb/write_buffer_manager.h>
 
 namespace beckon::store {
-
-class StoreMemory {
-public:
-    StoreMemory(std::size_t cache_bytes, std::size_t write_buffer_bytes);
-
-    std::shared_ptr<rocksdb::Cache> cache;
-    std::shared_ptr<rocksdb::WriteBufferManager> write_buffers;
-    std::size_t write_buffer_bytes;
-};
 
 inline rocksdb::Slice slice(std::string_view text) { return {text.data(), text.size()}; }
 inline std::string_view view(const rocksdb::Slice& text) { return {text.data(), text.size()}; }
@@ -62,7 +53,7 @@ struct DatabaseOptions {
     std::vector<FamilySpec> families;
     /// The kind of families that are made while the store runs; nullopt: the name is none of ours.
     std::function<std::optional<FamilyKind>(std::string_view name)> kind_of;
-    std::shared_ptr<StoreMemory> memory;
+    std::shared_ptr<rocks::Memory> memory;
 };
 
 /// A RocksDB that belongs to one log and one process. Thread-safe.

@@ -72,9 +72,9 @@ core::Result<std::unique_ptr<EdgeStore>> open_edge_store(const EdgeStoreOptions&
         if (parse_month_family_name(name)) return FamilyKind::messages;
         return std::nullopt;
     };
-    settings.memory = options.memory
-                          ? options.memory
-                          : make_store_memory(options.cache_bytes, options.write_buffer_bytes);
+    settings.memory = options.memory ? options.memory
+                                     : std::make_shared<rocks::Memory>(options.cache_bytes,
+                                                                       options.write_buffer_bytes);
     auto database = Database::open(settings);
     if (!database) return core::fail(database.error());
     return std::unique_ptr<EdgeStore>{

@@ -5,7 +5,7 @@
 #include "core/ids.hpp"
 #include "core/partition.hpp"
 #include "core/result.hpp"
-#include "store/store_memory.hpp"
+#include "rocks/memory.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -206,7 +206,7 @@ struct EdgeStoreOptions {
     std::size_t cache_bytes = 128U << 20;
     std::size_t write_buffer_bytes = 64U << 20;
     /// Shared with the other stores of the process; then the two sizes above do not count.
-    std::shared_ptr<StoreMemory> memory;
+    std::shared_ptr<rocks::Memory> memory;
     Rotation rotation = Rotation::monthly;
 };
 

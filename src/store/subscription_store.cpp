@@ -197,9 +197,9 @@ core::Result<std::unique_ptr<SubscriptionStore>> open_subscription_store(
     settings.format = "subscriptions/1/" + std::to_string(options.partitions);
     settings.families = SubscriptionTables::families();
     settings.families.push_back({"partitions", FamilyKind::plain});
-    settings.memory = options.memory
-                          ? options.memory
-                          : make_store_memory(options.cache_bytes, options.write_buffer_bytes);
+    settings.memory = options.memory ? options.memory
+                                     : std::make_shared<rocks::Memory>(options.cache_bytes,
+                                                                       options.write_buffer_bytes);
     auto database = Database::open(settings);
     if (!database) return core::fail(database.error());
     return std::unique_ptr<SubscriptionStore>{

@@ -62,7 +62,7 @@ struct SubscriptionStoreOptions {
     std::size_t cache_bytes = 64U << 20;
     std::size_t write_buffer_bytes = 16U << 20;
     /// Shared with the other stores of the process; then the two sizes above do not count.
-    std::shared_ptr<StoreMemory> memory;
+    std::shared_ptr<rocks::Memory> memory;
 };
 
 /// As open_edge_store(). A store of another partition count is set aside too.

@@ -1,8 +1,8 @@
 #include "cluster/cluster.hpp"
 
 #include "cluster/ownership.hpp"
-#include "log/memory/memory_log.hpp"
 #include "support/manual_clock.hpp"
+#include "support/memory_log.hpp"
 #include "support/test_executor.hpp"
 
 #include <map>

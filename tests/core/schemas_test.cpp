@@ -5,7 +5,7 @@
 #include "core/random_events.hpp"
 #include "core/schema_subset.hpp"
 #include "log/control.hpp"
-#include "log/memory/memory_log.hpp"
+#include "support/memory_log.hpp"
 #include "reliability/milestone_codec.hpp"
 
 #include <filesystem>

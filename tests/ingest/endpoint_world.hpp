@@ -33,7 +33,7 @@ public:
         config.view_directory = directory_ / "view";
         config.log_id = "log-1";
         config.partitions = kPartitions;
-        config.store_memory = store::make_store_memory(1U << 20, 1U << 20);
+        config.store_memory = std::make_shared<rocks::Memory>(1U << 20, 1U << 20);
         endpoint_ = std::make_unique<ingest::Endpoint>(std::move(config), log_, keys_, clock_,
                                                        metrics_, health_);
         publisher_ = log_.open_publisher(executor_);

@@ -7,9 +7,9 @@
 #include "core/logger.hpp"
 #include "core/tokens.hpp"
 #include "ingest/service.hpp"
-#include "log/memory/memory_log.hpp"
 #include "store/subscription_store.hpp"
 #include "support/manual_clock.hpp"
+#include "support/memory_log.hpp"
 #include "support/temp_dir.hpp"
 #include "support/test_executor.hpp"
 

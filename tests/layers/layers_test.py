@@ -20,30 +20,30 @@ ALL = set(C_LIBRARIES)
 EVERYWHERE = {"expected"}
 LAYERS = {
     "core": (set(), {"openssl", "json"}),
+    "rocks": ({"core"}, {"rocksdb"}),
     "log": ({"core"}, {"json"}),
     "log/kafka": ({"core", "log"}, {"rdkafka", "json"}),
-    "log/embedded": ({"core", "log"}, {"rocksdb"}),
-    "log/local": ({"core", "log"}, set()),  # what embedded and memory share
-    "log/memory": ({"core", "log"}, set()),
+    "log/embedded": ({"core", "log", "rocks"}, {"rocksdb"}),
+    "log/local": ({"core", "log"}, set()),  # what embedded and the tests' memory log share
     "cluster": ({"core", "log"}, {"json"}),
-    "store": ({"core"}, {"rocksdb", "openssl"}),
+    "store": ({"core", "rocks"}, {"rocksdb", "openssl"}),
     "ops": ({"core"}, {"httplib", "prometheus", "json"}),
     "net": ({"core", "ops"}, {"boost", "openssl"}),
     "reliability": ({"core", "log", "cluster", "fold", "store", "rocks", "ops", "net"},
                     {"json", "rocksdb", "httplib", "prometheus"}),
-    "ingest": ({"core", "log", "cluster", "store", "ops", "net"}, {"boost", "openssl", "json", "prometheus"}),
+    "ingest": ({"core", "rocks", "log", "cluster", "store", "ops", "net"}, {"boost", "openssl", "json", "prometheus"}),
     "ingest/api": ({"core", "net"}, set()),
     "ingest/metrics": ({"core", "ops"}, {"prometheus"}),
     "ingest/registration": ({"core", "log", "store"}, {"openssl", "json"}),
     "ingest/send": ({"core", "store"}, set()),
     "ingest/vapid": ({"core"}, {"openssl", "json"}),
     "ingest/view": ({"core", "log", "cluster", "store"}, {"prometheus"}),
-    "edge": ({"core", "log", "cluster", "store", "ops", "net"}, {"ev", "simdjson", "openssl", "prometheus"}),
+    "edge": ({"core", "rocks", "log", "cluster", "store", "ops", "net"}, {"ev", "simdjson", "openssl", "prometheus"}),
     "edge/front": ({"core"}, {"prometheus"}),
     "edge/home": ({"core", "log", "cluster", "store", "ops"}, {"prometheus"}),
     "edge/ws": ({"core", "net"}, {"lws", "ev", "openssl", "prometheus"}),
     "client": ({"core"}, {"boost", "openssl", "json", "curl"}),
-    "cli": ({"core", "log", "cluster", "store", "ops", "reliability", "net", "ingest", "edge", "client"}, ALL),
+    "cli": ({"core", "rocks", "log", "cluster", "store", "ops", "reliability", "net", "ingest", "edge", "client"}, ALL),
 }
 # The rooms of a folder are held apart. Each may include its own headers and these of its folder (a
 # name that ends in "/" is a whole room); the folder itself puts its rooms together.

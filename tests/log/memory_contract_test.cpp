@@ -1,6 +1,6 @@
 #include "log/contract.hpp"
-#include "log/memory/memory_log.hpp"
 #include "support/manual_clock.hpp"
+#include "support/memory_log.hpp"
 #include "support/test_executor.hpp"
 
 namespace beckon::test {

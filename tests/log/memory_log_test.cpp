@@ -1,4 +1,4 @@
-#include "log/memory/memory_log.hpp"
+#include "support/memory_log.hpp"
 
 #include "log/contract_support.hpp"
 #include "support/manual_clock.hpp"

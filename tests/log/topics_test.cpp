@@ -1,5 +1,5 @@
 #include "log/control.hpp"
-#include "log/memory/memory_log.hpp"
+#include "support/memory_log.hpp"
 #include "log/topics_admin.hpp"
 #include "support/fake_topics_admin.hpp"
 #include "support/test_executor.hpp"

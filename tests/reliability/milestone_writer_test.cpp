@@ -1,6 +1,6 @@
 #include "reliability/milestone_writer.hpp"
 
-#include "log/memory/memory_log.hpp"
+#include "support/memory_log.hpp"
 #include "reliability/milestone_queue.hpp"
 #include "reliability/milestone_texts.hpp"
 #include "reliability/random_lives.hpp"

@@ -3,7 +3,7 @@
 #include "cluster/cluster.hpp"
 #include "core/tokens.hpp"
 #include "edge/home/home.hpp"
-#include "log/memory/memory_log.hpp"
+#include "support/memory_log.hpp"
 #include "store/edge_store.hpp"
 #include "support/manual_clock.hpp"
 #include "support/test_executor.hpp"

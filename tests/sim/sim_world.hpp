@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/tokens.hpp"
-#include "log/memory/memory_log.hpp"
 #include "sim/sim_process.hpp"
 #include "support/manual_clock.hpp"
+#include "support/memory_log.hpp"
 #include "support/temp_dir.hpp"
 #include "support/test_executor.hpp"
 

@@ -130,7 +130,7 @@ TEST_CASE("months come and go while other threads fold, read and commit", "[stor
     EdgeFixture f;
     f.close();
     EdgeStoreOptions options = f.options();
-    options.memory = make_store_memory(8U << 20, 2U << 20);
+    options.memory = std::make_shared<rocks::Memory>(8U << 20, 2U << 20);
     auto store = open_edge_store(options);
     REQUIRE(store);
     constexpr int kMonths = 24;

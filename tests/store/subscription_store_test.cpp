@@ -48,7 +48,7 @@ struct View {
     SubscriptionStoreOptions options{.directory = dir / "view",
                                      .log_id = "log-1",
                                      .partitions = kPartitions,
-                                     .memory = make_store_memory(8U << 20, 4U << 20)};
+                                     .memory = std::make_shared<rocks::Memory>(8U << 20, 4U << 20)};
     std::unique_ptr<SubscriptionStore> store;
 };
 

@@ -6,7 +6,7 @@
 #include "core/key_ring.hpp"
 #include "core/tokens.hpp"
 #include "edge/home/home.hpp"
-#include "log/memory/memory_log.hpp"
+#include "support/memory_log.hpp"
 #include "store/edge_store.hpp"
 #include "support/manual_clock.hpp"
 #include "support/temp_dir.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "log/memory/memory_log.hpp"
+#include "support/memory_log.hpp"
 
 #include <functional>
 #include <map>

@@ -10,7 +10,7 @@
 #include "net/self_signed.hpp"
 #include "ops/metric_names.hpp"
 #include "ops/ops_server.hpp"
-#include "store/store_memory.hpp"
+#include "rocks/memory.hpp"
 
 #include <ctime>
 #include <optional>
@@ -128,7 +128,7 @@ void adopt(Config& config, const log::Control& control, const Process& process) 
     config.edge.store_directory = config.data / "edge";
     config.edge.version = version_text();
     config.edge.store_memory = config.endpoint.store_memory =
-        store::make_store_memory(config.cache_bytes, config.write_buffer_bytes);
+        std::make_shared<rocks::Memory>(config.cache_bytes, config.write_buffer_bytes);
 }
 
 /// Tries until there is a broker, one line each 5 s, not longer than the start-up time-out.

@@ -3,7 +3,7 @@
 #include "core/assert.hpp"
 #include "core/logger.hpp"
 #include "log/embedded/record_format.hpp"
-#include "log/embedded/rocksdb_logger.hpp"
+#include "rocks/logger.hpp"
 
 #include <mutex>
 #include <stdexcept>
@@ -61,7 +61,7 @@ rocksdb::DBOptions db_options(const EmbeddedConfig& config) {
     options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
     // A WAL file that went missing or lost its synced end must not pass for a short one.
     options.track_and_verify_wals_in_manifest = true;
-    options.info_log = make_rocksdb_logger();
+    options.info_log = rocks::make_logger();
     options.stats_dump_period_sec = 0;
     options.stats_persist_period_sec = 0;
     return options;

@@ -2,7 +2,7 @@
 
 #include "core/clock.hpp"
 #include "log/control.hpp"
-#include "log/memory/memory_log.hpp"
+#include "support/memory_log.hpp"
 #include "support/fake_topics_admin.hpp"
 
 #include <sstream>

@@ -1,4 +1,4 @@
-#include "log/memory/memory_log.hpp"
+#include "support/memory_log.hpp"
 
 #include "core/assert.hpp"
 #include "log/local/door.hpp"

@@ -1,4 +1,4 @@
-#include "log/embedded/rocksdb_logger.hpp"
+#include "rocks/logger.hpp"
 
 #include "core/logger.hpp"
 
@@ -6,15 +6,15 @@
 #include <cstdarg>
 #include <cstdio>
 
-namespace beckon::log::embedded {
+namespace beckon::rocks {
 
 namespace {
 
-class RocksdbLogger final : public rocksdb::Logger {
+class Logger final : public rocksdb::Logger {
 public:
     // Its warnings tell of every wait of a writer and of failures that write() returns as well.
-    RocksdbLogger() : Logger(rocksdb::InfoLogLevel::ERROR_LEVEL) {}
-    ~RocksdbLogger() override { closed_ = true; }
+    Logger() : rocksdb::Logger(rocksdb::InfoLogLevel::ERROR_LEVEL) {}
+    ~Logger() override { closed_ = true; }
 
     using rocksdb::Logger::Logv;
 
@@ -31,6 +31,6 @@ public:
 
 }  // namespace
 
-std::shared_ptr<rocksdb::Logger> make_rocksdb_logger() { return std::make_shared<RocksdbLogger>(); }
+std::shared_ptr<rocksdb::Logger> make_logger() { return std::make_shared<Logger>(); }
 
-}  // namespace beckon::log::embedded
+}  // namespace beckon::rocks
