@@ -60,7 +60,7 @@ struct EndpointConfig {
     std::string source;
 };
 
-/// The endpoint role of a process: the public HTTP API over the log (DESIGN §4).
+/// The endpoint role of a process: the public HTTP API over the log (docs/design.md#the-endpoint).
 class Endpoint {
 public:
     /// Opens the view and the socket and starts the threads; returns when it listens (readiness is

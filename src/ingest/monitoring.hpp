@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-/// The monitoring routes of the public port (http-api.md §7).
+/// The monitoring routes of the public port (docs/protocol/http-api.md#monitoring).
 namespace beckon::ingest {
 
 struct HealthFacts {

@@ -321,7 +321,7 @@ void Service::add_cors(const HttpRequest& request, HttpReply& reply) const {
     reply.add("Vary", std::string{kVary});
 }
 
-/// http-api.md §9: any origin, four methods, any header.
+/// docs/protocol/http-api.md#browsers: any origin, four methods, any header.
 void Service::preflight(const CallPtr& call) {
     const auto& headers = call->request().headers;
     const auto wanted = parse_method(*headers.get(HeaderName::request_method));

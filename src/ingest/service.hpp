@@ -37,7 +37,7 @@ struct ServiceConfig {
     bool log_requests = false;            ///< at info instead of debug
     std::vector<std::string> fcm_app_ids;
     std::vector<std::string> apns_channels;
-    /// SHA-256 of the VAPID keys whose messages are tracked (reliability.md §1).
+    /// SHA-256 of the VAPID keys whose messages are tracked.
     std::vector<Es256::Digest> tracked;
     std::string version;
     std::string commit;

@@ -9,7 +9,8 @@
 
 namespace beckon::ingest {
 
-/// What look-up in a `Crypto-Key`-style header found (http-api.md §3.3, grammar).
+/// What look-up in a `Crypto-Key`-style header found
+/// (docs/protocol/http-api.md#encryption-headers).
 struct HeaderParameter {
     bool parsable = false;  ///< the whole header follows the grammar
     std::optional<std::string_view> value;
@@ -18,7 +19,8 @@ struct HeaderParameter {
 /// name counts. One item without `=` makes the whole header unparsable.
 HeaderParameter find_parameter(std::string_view header, std::string_view name);
 
-/// Double quotes removed, and `=` runs that end a value (http-api.md §3.6).
+/// Double quotes removed, and `=` runs that end a value
+/// (docs/protocol/http-api.md#encryption-headers).
 std::string normalized(std::string_view header);
 
 /// The encryption headers as they are stored and delivered; only for messages with a body.
@@ -28,7 +30,8 @@ struct EncryptionHeaders {
     std::optional<std::string> crypto_key;
 };
 
-/// Step 12 of http-api.md §3.1. Failure: bad_encryption, saying which rule is broken.
+/// Step 12 of docs/protocol/http-api.md#order-of-checks. Failure: bad_encryption, saying which rule
+/// is broken.
 Checked<EncryptionHeaders> check_encryption(const RequestHeaders& headers);
 
 }  // namespace beckon::ingest

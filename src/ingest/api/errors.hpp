@@ -8,7 +8,7 @@
 #include <tl/expected.hpp>
 
 /// Every way in which the endpoint refuses a request, and the one mapping to status, errno,
-/// headers and body (http-api.md §8).
+/// headers and body (docs/protocol/errors.md#http-errors).
 namespace beckon::ingest {
 
 enum class Problem : std::uint8_t {

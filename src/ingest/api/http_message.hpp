@@ -40,9 +40,9 @@ inline constexpr std::size_t kHeaderNames = 15;
 /// Any case; nullopt for a header that nobody here reads.
 std::optional<HeaderName> parse_header_name(std::string_view name);
 
-/// The known headers of one request (http-api.md §1): the first occurrence counts; a value with
-/// anything but printable ASCII and TAB makes the header absent. Of `Forwarded` and
-/// `X-Forwarded-For` the last occurrence counts, since that is the nearest proxy's.
+/// The known headers of one request (docs/protocol/http-api.md#conventions): the first occurrence
+/// counts; a value with anything but printable ASCII and TAB makes the header absent. Of
+/// `Forwarded` and `X-Forwarded-For` the last occurrence counts, since that is the nearest proxy's.
 class RequestHeaders {
 public:
     void clear() { *this = {}; }
@@ -73,7 +73,7 @@ struct HttpRequest {
     RequestHeaders headers;
     std::string_view body;  ///< as far as it was read
     /// The body exceeds the limit; it was not read to its end. Checks that come before the body
-    /// (http-api.md §3.1) still decide first.
+    /// (docs/protocol/http-api.md#order-of-checks) still decide first.
     bool body_too_large = false;
     bool body_length_given = false;  ///< there was a Content-Length
     net::PeerAddress peer;           ///< of the socket
@@ -97,7 +97,7 @@ struct HttpReply {
     bool operator==(const HttpReply&) const = default;
 };
 
-/// `Vary` of every reply (http-api.md §9).
+/// `Vary` of every reply (docs/protocol/http-api.md#browsers).
 inline constexpr std::string_view kVary =
     "Origin, Access-Control-Request-Method, Access-Control-Request-Headers";
 

@@ -8,7 +8,7 @@
 
 namespace beckon::ingest {
 
-/// The routes of http-api.md §2. Also the label of request metrics.
+/// The routes of docs/protocol/http-api.md#routes. Also the label of request metrics.
 enum class RouteName : std::uint8_t {
     send,           ///< POST /wpush[/v1|/v2]/{token}
     message,        ///< DELETE /m/{message_id}

@@ -82,7 +82,7 @@ struct Registration::Body {
 
     static Checked<json> parse(const HttpRequest& request);
     static Checked<Body> registration(const HttpRequest& request);
-    /// A subscription's: anything unreadable counts as {} (§5.2).
+    /// A subscription's: a body that is no JSON object counts as {}.
     static Checked<Body> subscription(const HttpRequest& request);
 
 private:
@@ -344,7 +344,7 @@ void Registration::update(const CallPtr& call, const core::Uaid& uaid) {
 }
 
 /// After a mark: a channel that is not in the list is one that does not exist, and clients end
-/// their side of it (DESIGN §1, promise 3).
+/// their side of it (docs/design.md#the-promises, promise 3).
 void Registration::read(const CallPtr& call, const core::Uaid& uaid) {
     service_.shared_.view.confirm(
         uaid, service_.executor_, [this, call, uaid](const auto& confirmed) {

@@ -9,15 +9,16 @@
 
 namespace beckon::ingest {
 
-/// `lower-hex(HMAC-SHA256(auth key, uaid as 32 hex digits))` (http-api.md §5.1).
+/// `lower-hex(HMAC-SHA256(auth key, uaid as 32 hex digits))`
+/// (docs/protocol/http-api.md#registration-secret).
 std::string registration_secret(std::string_view auth_key, const core::Uaid& uaid);
 /// Tries every key of the ring, in constant time each.
 bool is_registration_secret(const std::vector<std::string>& auth_keys, const core::Uaid& uaid,
                             std::string_view secret);
 
-/// The registration REST calls for bridged clients (http-api.md §5). Everything is written to
-/// `subscriptions` and answered when the log has it and the own view has passed it, so that it is
-/// usable at once. Part of a Service, on its thread.
+/// The registration REST calls for bridged clients (docs/protocol/http-api.md#registration).
+/// Everything is written to `subscriptions` and answered when the log has it and the own view has
+/// passed it, so that it is usable at once. Part of a Service, on its thread.
 class Registration {
 public:
     explicit Registration(Service& service) : service_(service) {}

@@ -14,8 +14,8 @@
 #include <set>
 #include <string_view>
 
-/// The ordered checks of a POST to an endpoint (http-api.md §3.1), without any I/O. The order
-/// decides which error a request with several faults gets.
+/// The ordered checks of a POST to an endpoint (docs/protocol/http-api.md#order-of-checks), without
+/// any I/O. The order decides which error a request with several faults gets.
 namespace beckon::ingest {
 
 /// Steps 1 to 6: who is addressed, and by whom.

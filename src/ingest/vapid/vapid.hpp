@@ -12,7 +12,8 @@
 #include <string_view>
 #include <vector>
 
-/// VAPID (RFC 8292 and its predecessor) as http-api.md §3.3 has it.
+/// VAPID (RFC 8292 and its predecessor) as docs/protocol/http-api.md#authorization-and-vapid has
+/// it.
 namespace beckon::ingest {
 
 /// What `Authorization` (and `Crypto-Key`) say, not yet verified. Views into the request, except
@@ -22,8 +23,8 @@ struct VapidCredentials {
     std::string_view key;    ///< base64 text of the public key
 };
 
-/// Step 3 of §3.1. Failures: unauthorized; bad_encryption for a generation 1 header whose key is
-/// missing in `Crypto-Key`.
+/// Step 3 of the order of checks. Failures: unauthorized; bad_encryption for a generation 1 header
+/// whose key is missing in `Crypto-Key`.
 Checked<VapidCredentials> parse_authorization(std::string_view authorization,
                                               const RequestHeaders& headers, std::string& storage);
 
@@ -49,7 +50,8 @@ struct VapidSender {
 
 enum class VapidOutcome : std::uint8_t { hit, verified, refused, limited };
 
-/// Step 4 of §3.1, with the cache. One instance per thread.
+/// Step 4 of the order of checks, with the cache (docs/design.md#vapid-cache). One instance per
+/// thread.
 class VapidVerifier {
 public:
     static constexpr std::int64_t kLeewayS = 60;
