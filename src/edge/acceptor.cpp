@@ -21,7 +21,8 @@ namespace {
 /// Connections taken in one go, so that a storm of them does not starve those that are there.
 constexpr int kAcceptsPerTurn = 64;
 constexpr core::Duration kPause = std::chrono::milliseconds{100};
-/// Of the kernel's memory for one client that does not read (default 2.5 MB; facts/lws.md §8).
+/// Of the kernel's memory for one client that does not read (default 2.5 MB;
+/// docs/facts/libwebsockets.md#limits).
 constexpr int kSendBufferBytes = 65'536;
 
 [[noreturn]] void fail(const std::string& host, std::uint16_t port, const std::string& why) {

@@ -35,7 +35,7 @@ std::vector<Descriptor> listen_shared(const std::string& host, std::uint16_t por
 std::uint16_t port_of(const Descriptor& listener);
 
 /// Accepts the connections of one listening socket on its shard's loop. Out of file descriptors it
-/// pauses for a moment instead of spinning (facts/lws.md §8).
+/// pauses for a moment instead of spinning (docs/facts/libwebsockets.md#limits).
 class Acceptor {
 public:
     /// The handler owns the descriptor, which is non-blocking.

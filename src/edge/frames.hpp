@@ -8,11 +8,12 @@
 #include <string>
 #include <string_view>
 
-/// What a client hears (client-protocol.md §4): each frame is appended by hand into one string,
-/// since a JSON library would cost more than all the rest of a delivery. Pure, any thread.
+/// What a client hears (docs/protocol/client-protocol.md#server-frames): each frame is appended by
+/// hand into one string, since a JSON library would cost more than all the rest of a delivery.
+/// Pure, any thread.
 namespace beckon::edge {
 
-/// The fixed text in place of an endpoint when `key` does not decode (§5.2).
+/// The fixed text in place of an endpoint when `key` does not decode.
 inline constexpr std::string_view kEndpointRefused = "Failed to generate endpoint";
 
 std::string hello_frame(const core::Uaid& uaid);
@@ -30,7 +31,7 @@ struct NotificationText {
     std::optional<std::string_view> reliability_id;
     std::string_view body;
 };
-/// `data` and `headers` stand there exactly when there is a body (§6).
+/// `data` and `headers` stand there exactly when there is a body.
 std::string notification_frame(const NotificationText& message);
 std::string notification_frame(const core::NotificationAccepted& message);
 std::string notification_frame(const store::MessageView& message);

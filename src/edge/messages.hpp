@@ -8,7 +8,7 @@
 #include <string>
 #include <variant>
 
-/// What fronts and homes say to each other (DESIGN §5 "Shards"): the only contract between them.
+/// What fronts and homes say to each other (docs/design.md#shards): the only contract between them.
 /// Same shard: a function call; same process: a shard's mailbox; other node (later): a frame on the
 /// link.
 namespace beckon::edge {
@@ -51,7 +51,7 @@ using ToHome = std::variant<Attach, FromClient, Detach>;
 
 // --- home to front
 
-/// WebSocket close codes (client-protocol.md §12).
+/// WebSocket close codes (docs/protocol/errors.md#close-codes).
 enum class CloseCode : std::uint16_t {
     normal = 1000,
     going_away = 1001,

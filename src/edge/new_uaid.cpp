@@ -10,7 +10,6 @@ namespace beckon::edge {
 core::Uaid new_uaid_in(core::Partition partition, core::Partition partitions) {
     BECKON_ASSERT(partition >= 0 && partition < partitions, "a partition is below their number");
     core::Uaid uaid{core::random_uuid4()};
-    // Bytes 8 to 15 but for the two variant bits count up from a random start: one draw from the
     // The last four bytes count up from a random start: one draw from the generator is enough, and
     // the other 90 random bits stay as drawn.
     std::uint32_t tail = 0;

@@ -6,7 +6,7 @@
 namespace beckon::edge {
 
 /// A random UUIDv4 that hashes to `partition` of `partitions`: a client without a UAID gets one
-/// whose home is near (DESIGN §5 "Shards"). Takes about `partitions` hashes of 50 ns.
+/// whose home is near (docs/design.md#shards). Takes about `partitions` hashes of 50 ns.
 core::Uaid new_uaid_in(core::Partition partition, core::Partition partitions);
 
 }  // namespace beckon::edge

@@ -15,13 +15,13 @@
 
 #include <tl/expected.hpp>
 
-/// What a client may say (client-protocol.md §3). One parser per thread.
+/// What a client may say (docs/protocol/client-protocol.md#client-frames). One parser per thread.
 namespace beckon::edge {
 
 using BroadcastList = std::vector<std::pair<std::string_view, std::string_view>>;
 
 struct Hello {
-    /// nullopt: absent, null, empty, or not a UUID. All of these ask for a new one (§5.1).
+    /// nullopt: absent, null, empty, or not a UUID. All of these ask for a new one.
     std::optional<core::Uaid> uaid;
     BroadcastList broadcasts;
     bool operator==(const Hello&) const = default;
@@ -73,7 +73,7 @@ using ClientFrame = std::variant<Hello, Register, Unregister, BroadcastSubscribe
 inline constexpr std::array<std::string_view, std::variant_size_v<ClientFrame>> kCommands = {
     "hello", "register", "unregister", "broadcast_subscribe", "ack", "nack", "ping"};
 
-/// Why a frame is refused. Each closes the connection (§12).
+/// Why a frame is refused. Each closes the connection.
 enum class FrameFault : std::uint8_t {
     not_json,  ///< or not valid UTF-8, or something behind the value
     not_an_object,

@@ -13,7 +13,8 @@ struct ev_loop;
 namespace beckon::edge {
 
 /// A thread with one libev loop: the executor of everything that lives on a shard. Timers go
-/// through a timing wheel of our own (facts/lws.md §1: those of lws do not work here).
+/// through a timing wheel of our own (docs/facts/libwebsockets.md#time-outs: those of lws do not
+/// work here).
 ///
 /// Life: construct → add sockets and hooks → start() → … → stop(). Calls without another word are
 /// for the loop's own thread, or for anybody before start() and after stop().

@@ -11,9 +11,9 @@
 
 namespace beckon::edge {
 
-/// The way between the fronts and the homes of a process (DESIGN §5 "Shards"). Partition p lives on
-/// shard p mod N. On the same shard a message from a front waits for the end of the loop's turn, so
-/// that a home never runs inside a socket's callback; one from a home is a function call. To
+/// The way between the fronts and the homes of a process (docs/design.md#shards). Partition p lives
+/// on shard p mod N. On the same shard a message from a front waits for the end of the loop's turn,
+/// so that a home never runs inside a socket's callback; one from a home is a function call. To
 /// another shard, what a turn gathered travels as one batch: one lock, one wake-up.
 ///
 /// Bound: kWaitingMax messages on their way to one shard. Above it to_home() says false, and a

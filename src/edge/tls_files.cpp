@@ -45,7 +45,7 @@ void harden(ssl_ctx_st* context) {
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
     SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20");
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-    // An idle connection then holds 3 KB less (facts/lws.md §9).
+    // An idle connection then holds 3 KB less (docs/facts/libwebsockets.md#memory).
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
 }
 

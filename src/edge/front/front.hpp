@@ -36,7 +36,7 @@ struct FrontMetrics {
     prometheus::Gauge* clients = nullptr;  ///< identified
 };
 
-/// Holds the clients of one shard (DESIGN §5 "Shards"): knows a client's UAID and nothing else,
+/// Holds the clients of one shard (docs/design.md#shards): knows a client's UAID and nothing else,
 /// forwards frames to its home and from it, and watches over hello, pings and the end. No socket
 /// and no loop in it; one thread, that of its shard.
 class Front final : public ClientEvents {

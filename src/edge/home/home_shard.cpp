@@ -72,7 +72,8 @@ HomeShard::Held& HomeShard::hold(core::Partition partition) {
     return held;
 }
 
-/// Leaves nothing behind: a checkpoint that grows old is not to be trusted (DESIGN §5).
+/// Leaves nothing behind: a checkpoint that grows old is not to be trusted
+/// (docs/design.md#trust-in-a-checkpoint).
 void HomeShard::forget(core::Partition partition) {
     const auto at = homes_.find(partition);
     if (at == homes_.end()) return;

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-/// Plain HTTP on the WebSocket port (client-protocol.md §14): monitoring routes, and a clear answer
-/// for whoever came to the wrong door. Pure.
+/// Plain HTTP on the WebSocket port (docs/protocol/client-protocol.md#plain-http-on-the-port):
+/// monitoring routes, and a clear answer for whoever asks without an upgrade. Pure.
 namespace beckon::edge {
 
 struct MonitorStatus {

@@ -43,8 +43,8 @@ struct WsServerMetrics {
 /// The sockets of one shard: the only place where libwebsockets meets our code. It routes and keeps
 /// limits and deadlines, and decides nothing about clients; that is the front's.
 ///
-/// facts/lws.md is the reason for most of its shape: no time-out of lws works on this loop (§1), a
-/// close frame of our own (§4), one write per writeable callback (§8).
+/// docs/facts/libwebsockets.md is the reason for most of its shape: no time-out of lws works on
+/// this loop, the close frame is our own, and there is one write per writeable callback.
 ///
 /// All contexts of a process are constructed before any loop runs (global state in lws), and each
 /// is destroyed on its loop's thread after the loop has ended. Everything else: the loop's thread.

@@ -75,7 +75,8 @@ struct WsServer::Impl {
     lws_vhost* vhost = nullptr;
     ssl_ctx_st* ssl = nullptr;
     /// The name of protocols[0], which lws looks up in the client's list and echoes: written anew
-    /// for each upgrade, so that everybody finds what it offered (facts/lws.md §6).
+    /// for each upgrade, so that everybody finds what it offered
+    /// (docs/facts/libwebsockets.md#subprotocols).
     std::array<char, kSubprotocolNameMax + 1> protocol_name{};
     std::array<lws_protocols, 2> protocols{};
     Connection* adopting = nullptr;  ///< lws has not told its wsi yet

@@ -15,7 +15,7 @@ namespace {
 using Mode = Connection::Mode;
 using std::chrono::milliseconds;
 
-/// LWS_WRITE_CLOSE, which the public header leaves out: 4 (facts/lws.md §4).
+/// LWS_WRITE_CLOSE, which the public header leaves out: 4 (docs/facts/libwebsockets.md#closing).
 constexpr auto kWriteClose = static_cast<lws_write_protocol>(4);
 /// After our close frame the peer has this long; Firefox never answers one.
 constexpr core::Duration kCloseLinger = milliseconds{200};
