@@ -12,7 +12,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Partitions that are opened and closed faster than that lose nothing, but the process is lost.
+/// Starts and stops of readers that may wait. Beyond it they are dropped: such a reader stands
+/// still.
 constexpr std::size_t kJobsMax = 1'000'000;
 constexpr milliseconds kAskAgain{500};
 constexpr milliseconds kStartAgain{100};
