@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
-/// The edge's state (DESIGN §6): a fold of `notifications` and `subscriptions`, in one RocksDB per
-/// process. Each partition belongs to one owner thread, which folds through its PartitionStore.
+/// The edge's state (docs/design.md#the-store): a fold of `notifications` and `subscriptions`, in
+/// one RocksDB per process. One owner thread folds each partition through its PartitionStore.
 namespace beckon::store {
 
 /// A message as it waits, as a drain hands it over; views end with the call.
@@ -87,9 +87,9 @@ struct Debt {
     core::Offset put_offset = 0;  ///< publish in this order: replaced ones before their replacement
 };
 
-/// Where a drain stands: Topic messages first, then the others, each by offset (DESIGN §5
-/// "Window"). A drain ends below `until`, so that nothing that is folded meanwhile is sent twice:
-/// set it to the checkpoint of `notifications` when the drain begins.
+/// Where a drain stands: Topic messages first, then the others, each by offset
+/// (docs/design.md#delivery). A drain ends below `until`, so that nothing that is folded meanwhile
+/// is sent twice: set it to the checkpoint of `notifications` when the drain begins.
 struct DrainCursor {
     bool topics = true;
     core::Offset after = -1;
@@ -197,7 +197,7 @@ public:
     }
 };
 
-/// How messages are spread over families (DESIGN §6). Changing it rebuilds the store from the log.
+/// How messages are spread over families. Changing it rebuilds the store from the log.
 enum class Rotation : std::uint8_t { monthly, off };
 
 struct EdgeStoreOptions {
@@ -218,8 +218,8 @@ public:
     /// EdgeStore; what it had not committed is dropped then.
     virtual std::unique_ptr<PartitionStore> open_partition(core::Partition partition) = 0;
     /// Drops month families that are over: `log_now` and host time both past the month + 1 h.
-    /// Any thread but a shard's, since it may take a tenth of a second; while others fold and read
-    /// (DESIGN §6). Call it about once an hour: the files of a dropped month are deleted by the
+    /// Any thread but a shard's, since it may take a tenth of a second; while others fold and read.
+    /// Call it about once an hour: the files of a dropped month are deleted by the
     /// call after the one that dropped it. Returns what was dropped; nothing without rotation.
     virtual std::vector<std::string> drop_past_months(core::Timestamp log_now,
                                                       core::Timestamp host_now) = 0;

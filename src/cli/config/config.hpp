@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-/// The configuration of a process (DESIGN §9): flags > environment > file > default. Filled and
-/// validated once in main; every fault is reported, not only the first.
+/// The configuration of a process (docs/configuration.md): flags > environment > file > default.
+/// Filled and validated once in main; every fault is reported, not only the first.
 namespace beckon::cli {
 
 /// Values in force. The parts are the structs of the roles themselves: their defaults stand there.

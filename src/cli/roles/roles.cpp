@@ -38,7 +38,8 @@ std::string today() {
     return text;
 }
 
-/// Standalone makes the key ring at its first start; the other roles never do (FORMATS).
+/// Standalone makes the key ring at its first start; the other roles never do
+/// (docs/formats/key-ring.md).
 std::shared_ptr<const core::KeyRing> load_key_ring(const std::filesystem::path& file, bool make) {
     auto ring = core::KeyRing::load(file);
     if (!ring && ring.error().fault == core::Fault::not_found && make) {
