@@ -15,7 +15,11 @@ SCANNED = ["src", "tests", "docs", "schemas", "scripts", "cmake", "README.md", "
 SKIPPED = {"node_modules", "corpus", "build", "__pycache__"}
 
 # Not swept yet: what is found there is counted and not reported. Shrinks to nothing.
-NOT_YET = ["src/*", "tests/*"]
+NOT_YET = ["src/cluster/marker.hpp", "src/core/clock.hpp", "src/store/edge_store.hpp",
+           "src/ingest/view/subscription_view.hpp", "src/edge/home/debts.hpp",
+           "src/edge/home/home.hpp", "src/edge/home/home_changes.cpp",
+           "src/edge/home/home_sessions.cpp", "src/edge/home/home_turn.cpp",
+           "src/edge/home/session.hpp"]
 # Files are being moved: names of files are not checked there yet.
 FILES_NOT_YET = ["src/*", "tests/*", "docs/*", "ARCHITECTURE.md"]
 
