@@ -21,7 +21,7 @@ NOT_YET = ["src/cluster/marker.hpp", "src/core/clock.hpp", "src/store/edge_store
            "src/edge/home/home_sessions.cpp", "src/edge/home/home_turn.cpp",
            "src/edge/home/session.hpp"]
 # Files are being moved: names of files are not checked there yet.
-FILES_NOT_YET = ["src/*", "tests/*", "docs/*", "ARCHITECTURE.md"]
+FILES_NOT_YET = ["ARCHITECTURE.md"]
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 DOCUMENT = re.compile(r"\bdocs/[\w/.-]+\.md(?:#[\w-]+)?")
