@@ -1,0 +1,103 @@
+#pragma once
+
+#include "core/executor.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace beckon::core {
+
+/// The one answer to "the caller may be gone": an object that has given callbacks away (to a log, a
+/// timer, another thread) owns a Lifetime, and what it gave away runs only while that lasts.
+///
+/// Made, used and ended on one thread, that of the executor; guarded callbacks may be dropped on
+/// any thread, but are called on that one. Only a Remote may be used from other threads.
+class Lifetime {
+    struct State;
+
+public:
+    explicit Lifetime(Executor& executor) : state_(std::make_shared<State>(executor)) {}
+    ~Lifetime() { end(); }
+    Lifetime(const Lifetime&) = delete;
+    Lifetime& operator=(const Lifetime&) = delete;
+
+    /// `f`, which returns nothing, as a callable that does nothing once this lifetime has ended or
+    /// was renewed.
+    template <class F>
+    auto guard(F f) const {
+        return [term = term(), f = std::move(f)](auto&&... args) mutable {
+            if (!term.over()) f(std::forward<decltype(args)>(args)...);
+        };
+    }
+
+    /// The time until the next renew() or end(). For loops that call out and may find, when the
+    /// call returns, that their object is no longer there.
+    class Term {
+    public:
+        bool over() const { return state_->renewals != of_; }
+
+    private:
+        friend class Lifetime;
+        explicit Term(std::shared_ptr<const State> state)
+            : state_(std::move(state)), of_(state_->renewals) {}
+        std::shared_ptr<const State> state_;
+        std::uint64_t of_;
+    };
+    Term term() const { return Term{state_}; }
+
+    /// What was guarded before is stale from now on: the object starts anew.
+    void renew() { ++state_->renewals; }
+
+    /// Nothing guarded and nothing posted through a Remote runs any more, and when this returns no
+    /// Remote touches the executor again. Idempotent; the destructor calls it.
+    void end() {
+        ++state_->renewals;
+        const std::scoped_lock lock{state_->mutex};
+        state_->executor = nullptr;
+    }
+
+    /// The way in for other threads; may outlive the Lifetime and its executor. What it posts is
+    /// dropped once the lifetime has ended (not when it was merely renewed).
+    class Remote {
+    public:
+        /// Any thread.
+        void post(Executor::Task task) const { post_after(Duration::zero(), std::move(task)); }
+        void post_after(Duration delay, Executor::Task task) const {
+            const std::scoped_lock lock{state_->mutex};
+            if (!state_->executor) return;
+            auto unless_ended = [state = state_, task = std::move(task)] {
+                if (!state->ended()) task();
+            };
+            if (delay == Duration::zero()) {
+                state_->executor->post(std::move(unless_ended));
+            } else {
+                state_->executor->post_after(delay, std::move(unless_ended));
+            }
+        }
+
+    private:
+        friend class Lifetime;
+        explicit Remote(std::shared_ptr<State> state) : state_(std::move(state)) {}
+        std::shared_ptr<State> state_;
+    };
+    Remote remote() const { return Remote{state_}; }
+
+private:
+    struct State {
+        explicit State(Executor& e) : executor(&e) {}
+        bool ended() {
+            const std::scoped_lock lock{mutex};
+            return executor == nullptr;
+        }
+
+        std::uint64_t renewals = 0;  ///< of the executor's thread
+        std::mutex mutex;            ///< guards what follows; held while a task is posted
+        Executor* executor;          ///< null: ended
+    };
+
+    std::shared_ptr<State> state_;
+};
+
+}  // namespace beckon::core
