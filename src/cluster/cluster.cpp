@@ -1,9 +1,9 @@
 #include "cluster/cluster.hpp"
 
-#include "cluster/marker.hpp"
 #include "cluster/ownership.hpp"
 #include "core/codec.hpp"
 #include "core/logger.hpp"
+#include "fold/marker.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -63,7 +63,7 @@ struct Cluster::Impl : std::enable_shared_from_this<Impl> {
     const Events events;
 
     std::unique_ptr<log::Publisher> publisher;
-    std::unique_ptr<Marker> marker;
+    std::unique_ptr<fold::Marker> marker;
     std::unique_ptr<log::PartitionReader> reader;
     std::unique_ptr<log::Member> member;
 
@@ -107,7 +107,7 @@ struct Cluster::Impl : std::enable_shared_from_this<Impl> {
 
 void Cluster::Impl::start() {
     publisher = log.open_publisher(executor);
-    marker = std::make_unique<Marker>(kOwnership, options.self, *publisher, executor, clock);
+    marker = std::make_unique<fold::Marker>(kOwnership, options.self, *publisher, executor, clock);
     const auto weak = weak_from_this();
     reader = log.open_reader(kOwnership, 0, executor, [weak] {
         if (const auto self = weak.lock()) self->read();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/checkpoint.hpp"
 #include "core/clock.hpp"
 #include "core/events.hpp"
 #include "core/ids.hpp"
@@ -58,18 +59,6 @@ struct StoredChannel {
 /// The two log topics that a partition of the store is folded from.
 enum class Source : std::uint8_t { notifications, subscriptions };
 
-/// How far the fold of one log topic's partition has come, and when it was last known to be at the
-/// end (log time): the facts on which trust in a checkpoint rests (DESIGN §5).
-struct Checkpoint {
-    core::Offset next = 0;
-    core::Timestamp caught_up{};
-};
-
-/// "A checkpoint is trusted only if …" (DESIGN §5): log start ≤ next ≤ end, and it equals the end
-/// or was last caught up less than half of `delete_retention` ago. (The log id is checked at open.)
-bool is_trusted(const Checkpoint& checkpoint, core::Offset log_start, core::Offset log_end,
-                core::Timestamp log_now, core::Duration delete_retention);
-
 /// What put() made of a message.
 enum class PutOutcome {
     pending,   ///< stored; deliver or keep
@@ -120,7 +109,7 @@ public:
 
     // --- where we are
     /// Uncommitted advances included. nullopt: nothing was ever folded.
-    virtual std::optional<Checkpoint> checkpoint(Source source) const = 0;
+    virtual std::optional<core::Checkpoint> checkpoint(Source source) const = 0;
     /// The batch's offsets; `caught_up` when the fold was seen at the end (log time).
     virtual void advance(Source source, core::Offset next,
                          std::optional<core::Timestamp> caught_up) = 0;

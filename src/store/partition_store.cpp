@@ -39,7 +39,7 @@ public:
     }
     ~PartitionStoreImpl() override { closed_(); }
 
-    std::optional<Checkpoint> checkpoint(Source source) const override {
+    std::optional<core::Checkpoint> checkpoint(Source source) const override {
         return progress_of(source).checkpoint;
     }
     void advance(Source source, core::Offset next,
@@ -107,7 +107,7 @@ public:
 
 private:
     struct Progress {
-        std::optional<Checkpoint> checkpoint;
+        std::optional<core::Checkpoint> checkpoint;
         bool advanced = false;  ///< since the last commit
     };
 
@@ -155,7 +155,7 @@ void PartitionStoreImpl::load_checkpoints() {
 void PartitionStoreImpl::advance(Source source, core::Offset next,
                                  std::optional<core::Timestamp> caught_up) {
     auto& progress = progress_of(source);
-    Checkpoint checkpoint = progress.checkpoint.value_or(Checkpoint{});
+    core::Checkpoint checkpoint = progress.checkpoint.value_or(core::Checkpoint{});
     checkpoint.next = next;
     if (caught_up) checkpoint.caught_up = *caught_up;
     progress.checkpoint = checkpoint;

@@ -404,15 +404,15 @@ std::optional<ChannelRow> parse_channel_row(std::string_view row_key, std::strin
     return row;
 }
 
-void append_checkpoint(std::string& out, const Checkpoint& checkpoint) {
+void append_checkpoint(std::string& out, const core::Checkpoint& checkpoint) {
     out.push_back(kCheckpointForm);
     append_time(out, Timestamp{});
     append_i64(out, checkpoint.next);
     append_time(out, checkpoint.caught_up);
 }
 
-std::optional<Checkpoint> parse_checkpoint(std::string_view value) {
-    Checkpoint checkpoint;
+std::optional<core::Checkpoint> parse_checkpoint(std::string_view value) {
+    core::Checkpoint checkpoint;
     Parser in{value};
     if (in.byte() != kCheckpointForm) return std::nullopt;
     in.time();

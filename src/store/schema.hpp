@@ -136,8 +136,8 @@ struct ChannelRow {
 void append_channel_row(std::string& out, const ChannelRow& row);
 std::optional<ChannelRow> parse_channel_row(std::string_view row_key, std::string_view value);
 
-void append_checkpoint(std::string& out, const Checkpoint& checkpoint);
-std::optional<Checkpoint> parse_checkpoint(std::string_view value);
+void append_checkpoint(std::string& out, const core::Checkpoint& checkpoint);
+std::optional<core::Checkpoint> parse_checkpoint(std::string_view value);
 
 // --- months
 

@@ -24,7 +24,7 @@ public:
           tables_(*database_),
           fold_(tables_) {}
 
-    std::optional<Checkpoint> checkpoint(core::Partition partition) const override;
+    std::optional<core::Checkpoint> checkpoint(core::Partition partition) const override;
     bool fold(core::Partition partition, const core::SubscriptionsEvent& event,
               core::Timestamp time) override;
     void advance(core::Partition partition, core::Offset next,
@@ -61,15 +61,15 @@ private:
 
     // Owned by the folding thread.
     SubscriptionFold fold_;
-    std::map<core::Partition, Checkpoint> advanced_;     ///< in this batch
-    std::map<core::Partition, core::Timestamp> latest_;  ///< in this batch
+    std::map<core::Partition, core::Checkpoint> advanced_;  ///< in this batch
+    std::map<core::Partition, core::Timestamp> latest_;     ///< in this batch
 
     mutable std::atomic<bool> unreadable_ = false;
 };
 
 // --- folding thread
 
-std::optional<Checkpoint> SubscriptionStoreImpl::checkpoint(core::Partition partition) const {
+std::optional<core::Checkpoint> SubscriptionStoreImpl::checkpoint(core::Partition partition) const {
     const auto known = advanced_.find(partition);
     if (known != advanced_.end()) return known->second;
     std::string value;
@@ -98,7 +98,7 @@ bool SubscriptionStoreImpl::fold(core::Partition partition, const core::Subscrip
 
 void SubscriptionStoreImpl::advance(core::Partition partition, core::Offset next,
                                     std::optional<core::Timestamp> caught_up) {
-    Checkpoint moved = checkpoint(partition).value_or(Checkpoint{});
+    core::Checkpoint moved = checkpoint(partition).value_or(core::Checkpoint{});
     moved.next = next;
     if (caught_up) moved.caught_up = *caught_up;
     advanced_.insert_or_assign(partition, moved);

@@ -24,7 +24,7 @@ public:
 
     // --- folding thread
     /// Uncommitted advances included.
-    virtual std::optional<Checkpoint> checkpoint(core::Partition partition) const = 0;
+    virtual std::optional<core::Checkpoint> checkpoint(core::Partition partition) const = 0;
     /// Folds one event, appended at `time`, into the batch; false: lost by (epoch, seq). Marks,
     /// leases and unknown events change nothing: true.
     virtual bool fold(core::Partition partition, const core::SubscriptionsEvent& event,

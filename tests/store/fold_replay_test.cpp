@@ -256,7 +256,7 @@ private:
         for (const auto& debt : part().debts()) owed_.emplace(debt.key, debt);
     }
     std::size_t place_of(const Log& log, Source source) {
-        const auto next = part().checkpoint(source).value_or(Checkpoint{}).next;
+        const auto next = part().checkpoint(source).value_or(core::Checkpoint{}).next;
         const auto place =
             std::find_if(log.begin(), log.end(), [&](const Entry& e) { return e.offset >= next; });
         return static_cast<std::size_t>(place - log.begin());
@@ -293,7 +293,7 @@ void rebuild(EdgeFixture& store, const Log& notifications, const Log& subscripti
              std::mt19937& random, int crash_one_in) {
     REQUIRE(store.part().clear());
     const auto next_of = [&](const Log& log, Source source) {
-        const auto next = store.part().checkpoint(source).value_or(Checkpoint{}).next;
+        const auto next = store.part().checkpoint(source).value_or(core::Checkpoint{}).next;
         return std::find_if(log.begin(), log.end(),
                             [&](const Entry& e) { return e.offset >= next; });
     };
@@ -380,7 +380,7 @@ Entry record(core::Offset n) {
 
 template <class After>
 void fold_fixed_log(PartitionStore& part, After after_commit) {
-    const auto from = part.checkpoint(Source::notifications).value_or(Checkpoint{}).next;
+    const auto from = part.checkpoint(Source::notifications).value_or(core::Checkpoint{}).next;
     for (core::Offset n = from; n < kRecords; ++n) {
         fold(part, record(n));
         part.advance(Source::notifications, n + 1, std::nullopt);

@@ -2,6 +2,7 @@
 
 #include "core/assert.hpp"
 #include "edge/home/home_impl.hpp"
+#include "fold/trust.hpp"
 
 namespace beckon::edge {
 
@@ -69,9 +70,8 @@ void Home::Impl::ask_ends() {
 
 bool Home::Impl::trusts_checkpoints(const log::Ends& n, const log::Ends& s) const {
     const auto trusted = [this](store::Source source, const log::Ends& ends) {
-        return store::is_trusted(store->checkpoint(source).value_or(store::Checkpoint{}),
-                                 ends.start, ends.end, ports.log_clock.now(),
-                                 options.delete_retention);
+        return fold::is_trusted(store->checkpoint(source).value_or(core::Checkpoint{}), ends.start,
+                                ends.end, ports.log_clock.now(), options.delete_retention);
     };
     return trusted(store::Source::notifications, n) && trusted(store::Source::subscriptions, s);
 }
@@ -98,11 +98,11 @@ void Home::Impl::begin_folding(const log::Ends& of_notifications,
 
 void Home::Impl::open(Input& input) {
     const log::TopicPartition where{input.topic, options.partition};
-    input.next = store->checkpoint(input.source).value_or(store::Checkpoint{}).next;
+    input.next = store->checkpoint(input.source).value_or(core::Checkpoint{}).next;
     input.drained = false;
     input.caught_up = {};
-    input.marker = std::make_unique<cluster::Marker>(where, options.node, ports.publisher,
-                                                     ports.executor, ports.clock, &ports.log_clock);
+    input.marker = std::make_unique<fold::Marker>(where, options.node, ports.publisher,
+                                                  ports.executor, ports.clock, &ports.log_clock);
     input.reader = ports.log.open_reader(where, input.next, ports.executor,
                                          guarded([](Impl& self) { self.schedule_turn(); }));
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "cluster/marker.hpp"
 #include "cluster/partition_lease.hpp"
 #include "core/codec.hpp"
 #include "core/logger.hpp"
@@ -8,6 +7,7 @@
 #include "edge/home/home.hpp"
 #include "edge/home/session.hpp"
 #include "edge/protocol.hpp"
+#include "fold/marker.hpp"
 
 #include <deque>
 #include <functional>
@@ -60,7 +60,7 @@ struct Input {
     const log::Topic topic;
     const store::Source source;
     std::unique_ptr<log::PartitionReader> reader;
-    std::unique_ptr<cluster::Marker> marker;
+    std::unique_ptr<fold::Marker> marker;
     core::Offset next = 0;       ///< folded below
     bool drained = false;        ///< the reader's last word
     core::MonoTime caught_up{};  ///< when that was last written into the checkpoint

@@ -1,6 +1,7 @@
 #include "ingest/view/subscription_view.hpp"
 
 #include "core/logger.hpp"
+#include "fold/trust.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -30,7 +31,7 @@ struct SubscriptionView::Fold {
 
     const log::TopicPartition where;
     std::unique_ptr<log::PartitionReader> reader;
-    std::unique_ptr<cluster::Marker> marker;
+    std::unique_ptr<fold::Marker> marker;
     bool to_take = false;       ///< there is something to take
     bool to_pass = false;       ///< taken, not committed yet
     bool first_marked = false;  ///< the first mark is asked for
@@ -113,8 +114,8 @@ void SubscriptionView::opened(core::Partition partition, const core::Result<log:
         return;
     }
     const auto checkpoint = store_.checkpoint(partition);
-    if (checkpoint && store::is_trusted(*checkpoint, ends->start, ends->end, log_clock_.now(),
-                                        config_.delete_retention)) {
+    if (checkpoint && fold::is_trusted(*checkpoint, ends->start, ends->end, log_clock_.now(),
+                                       config_.delete_retention)) {
         read_from(fold, checkpoint->next);
         return;
     }
@@ -137,8 +138,8 @@ void SubscriptionView::opened(core::Partition partition, const core::Result<log:
 void SubscriptionView::read_from(Fold& fold, core::Offset from) {
     fold.seen = from;
     fold.first_marked = false;
-    fold.marker = std::make_unique<cluster::Marker>(fold.where, config_.node, *publisher_,
-                                                    executor_, clock_, &log_clock_);
+    fold.marker = std::make_unique<fold::Marker>(fold.where, config_.node, *publisher_, executor_,
+                                                 clock_, &log_clock_);
     fold.marker->passed(from);
     fold.to_take = true;
     fold.reader = log_.open_reader(fold.where, from, executor_, [this, &fold] {
@@ -347,7 +348,7 @@ void SubscriptionView::wait_here(core::Partition partition, core::Offset offset,
     ++door_->questions;
     const auto id = door_->next_waiter++;
     fold.waiters.emplace(offset, Fold::Waiter{id, &caller, std::move(answer)});
-    executor_.post_after(cluster::Marker::kTimeout, [door = door_, partition, id] {
+    executor_.post_after(fold::Marker::kTimeout, [door = door_, partition, id] {
         if (!door->view) return;
         auto& waiters = door->view->folds_[static_cast<std::size_t>(partition)]->waiters;
         const auto found = std::find_if(waiters.begin(), waiters.end(),

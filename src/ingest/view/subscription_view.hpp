@@ -1,12 +1,12 @@
 #pragma once
 
-#include "cluster/marker.hpp"
 #include "core/clock.hpp"
 #include "core/codec.hpp"
 #include "core/executor.hpp"
 #include "core/ids.hpp"
 #include "core/partition.hpp"
 #include "core/result.hpp"
+#include "fold/marker.hpp"
 #include "ingest/metrics/ingest_metrics.hpp"
 #include "log/event_log.hpp"
 #include "store/subscription_store.hpp"

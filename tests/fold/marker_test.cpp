@@ -1,4 +1,4 @@
-#include "cluster/marker.hpp"
+#include "fold/marker.hpp"
 
 #include "core/codec.hpp"
 #include "support/manual_clock.hpp"
@@ -13,12 +13,12 @@
 #include <catch2/catch.hpp>
 
 using namespace std::chrono_literals;
-using beckon::cluster::Marker;
 using beckon::core::Fault;
 using beckon::core::LogClock;
 using beckon::core::Offset;
 using beckon::core::Record;
 using beckon::core::Result;
+using beckon::fold::Marker;
 using beckon::log::Topic;
 using beckon::log::TopicPartition;
 

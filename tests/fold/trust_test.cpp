@@ -1,14 +1,17 @@
-#include "store/edge_fixture.hpp"
-#include "store/edge_store.hpp"
+#include "fold/trust.hpp"
 
 #include <catch2/catch.hpp>
 
-namespace beckon::store {
+namespace beckon::fold {
 
-using test::at;
+namespace {
+
+core::Timestamp at(std::int64_t seconds) { return core::Timestamp{std::chrono::seconds{seconds}}; }
+
+}  // namespace
 
 TEST_CASE("a checkpoint is trusted only within the log, at its end or caught up recently",
-          "[store]") {
+          "[trust]") {
     struct Row {
         const char* why;
         core::Offset next;
@@ -29,13 +32,13 @@ TEST_CASE("a checkpoint is trusted only within the log, at its end or caught up 
         {"caught up in the future, a clock stepped back", 150, 10'500, true},
     }));
     CAPTURE(row.why);
-    const Checkpoint checkpoint{.next = row.next, .caught_up = at(row.caught_up_s)};
+    const core::Checkpoint checkpoint{.next = row.next, .caught_up = at(row.caught_up_s)};
     CHECK(is_trusted(checkpoint, 100, 200, at(10'000), std::chrono::seconds{2'000}) == row.trusted);
 }
 
-TEST_CASE("the checkpoint of an empty log is its end", "[store]") {
+TEST_CASE("the checkpoint of an empty log is its end", "[trust]") {
     CHECK(is_trusted({}, 0, 0, at(0), std::chrono::hours{24}));
     CHECK_FALSE(is_trusted({.next = 5}, 0, 0, at(0), std::chrono::hours{24}));
 }
 
-}  // namespace beckon::store
+}  // namespace beckon::fold

@@ -1,4 +1,4 @@
-#include "cluster/marker.hpp"
+#include "fold/marker.hpp"
 
 #include "core/codec.hpp"
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace beckon::cluster {
+namespace beckon::fold {
 
 using core::Fault;
 
@@ -88,4 +88,4 @@ std::size_t Marker::unanswered() const {
     return state_->collecting.size() + state_->under_way.size();
 }
 
-}  // namespace beckon::cluster
+}  // namespace beckon::fold

@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-namespace beckon::cluster {
+namespace beckon::fold {
 
 /// Marks of one partition (DESIGN §3): proof of having seen all that was in the log when a question
 /// came. A question uses only a mark that is *published after* it arrived: at most one mark is
@@ -46,4 +46,4 @@ private:
         state_;  ///< shared with reports and timers under way, which may outlive us
 };
 
-}  // namespace beckon::cluster
+}  // namespace beckon::fold

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/ids.hpp"
+
+namespace beckon::core {
+
+/// How far the fold of one partition of a log topic has come, and when it was last known to be at
+/// the end (log time): the facts on which trust in what it folded rests.
+struct Checkpoint {
+    Offset next = 0;
+    Timestamp caught_up{};
+    bool operator==(const Checkpoint&) const = default;
+};
+
+}  // namespace beckon::core
