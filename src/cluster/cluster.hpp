@@ -1,13 +1,14 @@
 #pragma once
 
+#include "cluster/placement.hpp"
 #include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "core/ids.hpp"
 #include "core/partition.hpp"
+#include "fold/fold.hpp"
 #include "log/event_log.hpp"
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -15,18 +16,6 @@
 #include <vector>
 
 namespace beckon::cluster {
-
-/// Where one partition of a role lives, as the controller decided it.
-struct Placement {
-    core::NodeId home;
-    std::vector<core::NodeId> standbys;
-    core::Epoch controller_epoch = 0;  ///< a placement of a lower one is ignored
-    bool operator==(const Placement&) const = default;
-};
-
-/// Rendezvous hashing: the nodes in rank order for a partition; [0] is the home, [1] its first
-/// standby and next home. Pure.
-std::vector<core::NodeId> rank(core::Partition partition, const std::vector<core::NodeId>& alive);
 
 struct ClusterOptions {
     std::string role;  ///< "edge", "retry", "reliability"
@@ -37,15 +26,17 @@ struct ClusterOptions {
     core::Duration session_timeout = std::chrono::seconds{6};
 };
 
-/// Membership and placement of one role (docs/design.md#who-serves-a-partition), on one thread,
-/// that of `executor`: joins the role's group, folds `ownership`, and, while it is first in the
-/// group and holds the controller lease there, publishes the placement of every partition.
+/// Membership and placement of one role, on one thread, that of
+/// `executor`: joins the role's group, folds `ownership`, and, while it is first in the group and
+/// holds the controller lease there, publishes the placement of every partition.
 class Cluster {
 public:
     struct Events {
         /// The placement of a partition is known or has changed; all partitions are reported once
         /// after the start, as soon as there is a controller.
         std::function<void(core::Partition, const Placement&)> placed;
+        /// progress() has changed in its phase, or in being stuck. May be empty.
+        std::function<void()> progressed = {};
     };
 
     Cluster(ClusterOptions options, log::EventLog& log, core::Executor& executor,
@@ -69,10 +60,12 @@ public:
     /// has a home, and all of them live. (After a restart of all, `ownership` first shows the
     /// placement of nodes that are gone.)
     bool settled() const;
+    /// How the fold of `ownership` stands.
+    fold::Progress progress() const;
 
 private:
     struct Impl;
-    std::shared_ptr<Impl> impl_;
+    std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace beckon::cluster

@@ -40,29 +40,4 @@ public:
     MonoTime mono() const override;
 };
 
-/// The log's "now" (DESIGN §3): the host's monotonic clock plus an offset learned from append
-/// times. Until something was learned it follows the host's wall clock. One thread learns and
-/// reads.
-class LogClock {
-public:
-    explicit LogClock(const Clock& clock) : clock_(clock) {}
-
-    /// Takes the append time that a delivery report brought back, and when the publish was sent.
-    /// Half of the round trip is assumed to lie before the append. Keeps the sample with the
-    /// shortest round trip of the last minute, since a long one says little.
-    void learn(Timestamp append_time, MonoTime sent);
-
-    Timestamp now() const;
-
-    /// True once a report was seen; before that nothing may expire (FORMATS, marks).
-    bool learned() const { return learned_; }
-
-private:
-    const Clock& clock_;
-    bool learned_ = false;
-    Duration offset_{};      ///< append time (since the epoch) minus mono
-    Duration round_trip_{};  ///< of the sample in use
-    MonoTime taken_{};       ///< when the sample in use was taken
-};
-
 }  // namespace beckon::core

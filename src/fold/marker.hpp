@@ -3,47 +3,60 @@
 #include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "core/ids.hpp"
+#include "core/lifetime.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
 
 #include <functional>
-#include <memory>
+#include <optional>
 #include <vector>
 
 namespace beckon::fold {
 
-/// Marks of one partition (DESIGN §3): proof of having seen all that was in the log when a question
-/// came. A question uses only a mark that is *published after* it arrived: at most one mark is
-/// under way and one set of questions is collecting for the next.
+/// Marks of one partition: proof of having seen all that was in the log when a question came. A
+/// question uses only a mark that is *published after* it arrived: at most one mark is under way
+/// and one set of questions is collecting for the next.
 ///
 /// Used on one thread, that of `executor`, which also runs the fold of the partition.
 class Marker {
 public:
     /// Empty result: everything that stood in the partition when ask() was called has been folded.
-    /// Errors: timed_out, unavailable; then never the negative answer (DESIGN §3).
+    /// Errors: timed_out, unavailable; then never the negative answer.
     using Answer = std::function<void(const core::Result<void>&)>;
 
     static constexpr core::Duration kTimeout = std::chrono::seconds{2};
 
-    Marker(log::TopicPartition where, const core::NodeId& node, log::Publisher& publisher,
-           core::Executor& executor, const core::Clock& clock, core::LogClock* log_clock = nullptr);
-    ~Marker();
-    Marker(const Marker&) = delete;
-    Marker& operator=(const Marker&) = delete;
+    Marker(log::TopicPartition where, core::NodeId node, log::Publisher& publisher,
+           core::Executor& executor);
 
-    /// Answers later, on the same thread; never from within.
+    /// Answers later, on the same thread; never from within. The answer may destroy the Marker.
     void ask(Answer answer);
 
     /// The fold has passed everything below `next` (durably, as far as it ever is).
     void passed(core::Offset next);
 
+    /// Answers every open question with `why`, from within.
+    void refuse_all(const core::Error& why);
+
     /// Questions without an answer.
-    std::size_t unanswered() const;
+    std::size_t unanswered() const { return collecting_.size() + under_way_.size(); }
 
 private:
-    struct State;
-    std::shared_ptr<State>
-        state_;  ///< shared with reports and timers under way, which may outlive us
+    void publish();
+    void reported(const core::Result<log::Appended>& result);
+    void settle(const core::Result<void>& result);
+
+    const log::TopicPartition where_;
+    const core::NodeId node_;
+    log::Publisher& publisher_;
+    core::Executor& executor_;
+
+    std::vector<Answer> collecting_;       ///< wait for the next mark
+    std::vector<Answer> under_way_;        ///< wait for the published one; not empty: one is out
+    std::optional<core::Offset> mark_at_;  ///< of the mark under way, once its report came
+    core::Offset passed_ = 0;
+
+    core::Lifetime lifetime_;  ///< renewed with every mark, so that reports of older ones are stale
 };
 
 }  // namespace beckon::fold

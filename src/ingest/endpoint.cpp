@@ -217,9 +217,8 @@ void Endpoint::Impl::run_view(std::latch& opened) {
         ViewConfig{.node = config.node,
                    .partitions = config.partitions,
                    .delete_retention = config.delete_retention},
-        log, view_loop, clock, *store, metrics, [this](bool ready) {
-            health.set_ready(kPart, ready, ready ? "" : "the subscriptions are being read again");
-        });
+        log, view_loop, clock, *store, metrics,
+        [this](const ViewReadiness& now) { health.set_ready(kPart, now.ready, now.why); });
     view->start();
     opened.count_down();
     view_loop.run("ingest-view");

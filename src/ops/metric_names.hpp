@@ -24,6 +24,8 @@ inline constexpr std::string_view kIngestPublishSeconds = "beckon_ingest_publish
 inline constexpr std::string_view kIngestMarks = "beckon_ingest_marks_total";
 inline constexpr std::string_view kIngestMarkSeconds = "beckon_ingest_mark_seconds";
 inline constexpr std::string_view kIngestViewLag = "beckon_ingest_view_lag_records";
+inline constexpr std::string_view kIngestViewLagSeconds = "beckon_ingest_view_lag_seconds";
+inline constexpr std::string_view kIngestViewStuck = "beckon_ingest_view_stuck_partitions";
 inline constexpr std::string_view kIngestViewFolded = "beckon_ingest_view_folded_total";
 inline constexpr std::string_view kIngestViewUnknown = "beckon_ingest_view_unknown_total";
 

@@ -133,8 +133,9 @@ public:
         store_ = std::move(opened.value());
         view_ = std::make_unique<ingest::SubscriptionView>(
             ingest::ViewConfig{.node = node_, .partitions = options.partitions}, *log_, executor_,
-            clock_, *store_, metrics_,
-            [this](bool ready) { health_.set_ready("endpoint", ready, "reading"); });
+            clock_, *store_, metrics_, [this](const ingest::ViewReadiness& now) {
+                health_.set_ready("endpoint", now.ready, now.why);
+            });
         ingest::ServiceConfig config;
         config.origin = kOrigin;
         config.audiences = ingest::accepted_audiences(kOrigin, options.extra_audiences);

@@ -12,9 +12,13 @@ Home::Impl::Impl(HomeOptions o, Ports p, std::unique_ptr<store::PartitionStore> 
     : options(std::move(o)),
       limits{.window = options.delivery_window, .unacked_max = 10 * options.delivery_window},
       ports(p),
+      publisher(ports.publisher, ports.executor, ports.clock),
       store(std::move(s)),
       random(static_cast<unsigned>(std::hash<std::string>{}(options.node.text) +
                                    static_cast<std::size_t>(options.partition))) {
+    for (const auto* input : {&notifications, &subscriptions}) {
+        publisher.teach({input->topic, options.partition}, ports.log_clock);
+    }
     BECKON_ASSERT(options.partition >= 0 && options.partition < options.partitions,
                   "a partition is below their number");
 }
@@ -35,17 +39,15 @@ void Home::Impl::later(core::Duration delay, void (Impl::*task)()) {
 
 /// Trust in a checkpoint is a matter of log time, so a first record asks the log what time it is.
 void Home::Impl::learn_time() {
-    ports.publisher.publish(
-        {log::Topic::kNotifications, options.partition},
-        core::encode(core::Mark{options.node.text}),
-        guarded([sent = ports.clock.mono()](Impl& self, const core::Result<log::Appended>& at) {
-            if (!at) {
-                self.later(kRetryAfter, &Impl::learn_time);
-                return;
-            }
-            self.ports.log_clock.learn(at->time, sent);
-            self.ask_ends();
-        }));
+    publisher.publish({log::Topic::kNotifications, options.partition},
+                      core::encode(core::Mark{options.node.text}),
+                      guarded([](Impl& self, const core::Result<log::Appended>& at) {
+                          if (!at) {
+                              self.later(kRetryAfter, &Impl::learn_time);
+                              return;
+                          }
+                          self.ask_ends();
+                      }));
 }
 
 void Home::Impl::ask_ends() {
@@ -101,8 +103,7 @@ void Home::Impl::open(Input& input) {
     input.next = store->checkpoint(input.source).value_or(core::Checkpoint{}).next;
     input.drained = false;
     input.caught_up = {};
-    input.marker = std::make_unique<fold::Marker>(where, options.node, ports.publisher,
-                                                  ports.executor, ports.clock, &ports.log_clock);
+    input.marker = std::make_unique<fold::Marker>(where, options.node, publisher, ports.executor);
     input.reader = ports.log.open_reader(where, input.next, ports.executor,
                                          guarded([](Impl& self) { self.schedule_turn(); }));
 }

@@ -3,6 +3,7 @@
 #include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "core/ids.hpp"
+#include "core/log_clock.hpp"
 #include "core/partition.hpp"
 #include "core/tokens.hpp"
 #include "edge/messages.hpp"

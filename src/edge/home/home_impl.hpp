@@ -8,6 +8,7 @@
 #include "edge/home/session.hpp"
 #include "edge/protocol.hpp"
 #include "fold/marker.hpp"
+#include "fold/teaching_publisher.hpp"
 
 #include <deque>
 #include <functional>
@@ -92,6 +93,7 @@ struct Home::Impl : std::enable_shared_from_this<Impl> {
     const HomeOptions options;
     const WindowLimits limits;
     Ports ports;
+    fold::TeachingPublisher publisher;  ///< for marks
     std::unique_ptr<store::PartitionStore> store;
     FrameParser parser;
     core::DecodeScratch scratch;

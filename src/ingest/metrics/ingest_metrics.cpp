@@ -59,6 +59,10 @@ IngestMetrics::IngestMetrics(ops::Metrics& metrics)
       vapid_cached(metrics.gauge(metric::kIngestVapidCached, "Verified VAPID tokens in memory.")),
       view_lag_records(metrics.gauge(metric::kIngestViewLag,
                                      "Records of subscriptions that the view has not folded.")),
+      view_lag_seconds(metrics.gauge(metric::kIngestViewLagSeconds,
+                                     "Age of the oldest record that the view has not folded.")),
+      view_stuck(
+          metrics.gauge(metric::kIngestViewStuck, "Partitions that the view cannot go on with.")),
       view_folded(metrics.counter(metric::kIngestViewFolded, "Records folded into the view.")),
       view_unknown(metrics.counter(metric::kIngestViewUnknown,
                                    "Records of subscriptions that this build does not know.")),

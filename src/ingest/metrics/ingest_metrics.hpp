@@ -47,6 +47,8 @@ public:
     prometheus::Gauge& publish_waiting_bytes;
     prometheus::Gauge& vapid_cached;
     prometheus::Gauge& view_lag_records;
+    prometheus::Gauge& view_lag_seconds;
+    prometheus::Gauge& view_stuck;
     prometheus::Counter& view_folded;
     prometheus::Counter& view_unknown;
     prometheus::Counter& accept_pauses;

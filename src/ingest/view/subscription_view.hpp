@@ -1,19 +1,18 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "core/codec.hpp"
 #include "core/executor.hpp"
 #include "core/ids.hpp"
+#include "core/lifetime.hpp"
 #include "core/partition.hpp"
 #include "core/result.hpp"
-#include "fold/marker.hpp"
+#include "fold/fold.hpp"
 #include "ingest/metrics/ingest_metrics.hpp"
 #include "log/event_log.hpp"
 #include "store/subscription_store.hpp"
 
 #include <atomic>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,28 +27,37 @@ struct ViewConfig {
     std::size_t questions_max = 10'000;  ///< waiting for marks or writes; more are refused
 };
 
-/// The endpoint's view of all subscriptions (DESIGN §4): folds every partition of
-/// `subscriptions` into a store, and says when it has seen enough to deny something.
+/// Whether the view may be relied on, and if not, why.
+struct ViewReadiness {
+    bool ready = false;
+    std::string why;
+    bool operator==(const ViewReadiness&) const = default;
+};
+
+/// The endpoint's view of all subscriptions: folds every partition of `subscriptions` into a store,
+/// one fold::Fold each, and says when it has seen enough to deny something.
 ///
 /// Made, started and destroyed on the thread of `executor`, which folds. find(), ready(),
 /// confirm() and wait_for() may be called from any thread; their answers come through the
 /// executor that the caller names.
 class SubscriptionView {
 public:
-    using Answer = std::function<void(const core::Result<void>&)>;
+    using Answer = fold::Answer;
 
-    /// `ready_changed` runs on the executor when the view becomes, or ceases to be, complete.
+    /// `readiness_changed` runs on the executor when the view becomes, or ceases to be, complete
+    /// and able to go on.
     SubscriptionView(ViewConfig config, log::EventLog& log, core::Executor& executor,
                      const core::Clock& clock, store::SubscriptionStore& store,
-                     IngestMetrics& metrics, std::function<void(bool)> ready_changed);
+                     IngestMetrics& metrics,
+                     std::function<void(const ViewReadiness&)> readiness_changed);
     ~SubscriptionView();
     SubscriptionView(const SubscriptionView&) = delete;
     SubscriptionView& operator=(const SubscriptionView&) = delete;
 
     void start();
 
-    /// True once every partition's fold has passed its first mark.
-    bool ready() const { return unready_.load(std::memory_order_acquire) == 0; }
+    /// True while marks have passed on every partition and none is stuck.
+    bool ready() const { return ready_.load(std::memory_order_acquire); }
 
     std::optional<store::SubscriptionStore::Subscription> find(
         const core::Uaid& uaid, const core::ChannelId& channel) const {
@@ -61,50 +69,45 @@ public:
 
     /// Answers when the view has seen all that stood in the client's partition when this was
     /// called: what it still does not know then does not exist. Errors: unavailable (not complete
-    /// yet, or the log is away), timed_out, full.
+    /// yet, restarted meanwhile, or the log is away), timed_out, full.
     void confirm(const core::Uaid& uaid, core::Executor& caller, Answer answer);
 
     /// Answers when the view has folded `offset` of the client's partition, so that what was
-    /// written there is usable here. Errors: timed_out, full.
+    /// written there is usable here. Errors: as confirm().
     void wait_for(const core::Uaid& uaid, core::Offset offset, core::Executor& caller,
                   Answer answer);
 
-private:
-    struct Fold;  ///< one partition
-    struct Door;  ///< what other threads reach, also when the view is gone already
+    /// How far each partition has come. On the executor's thread.
+    std::vector<fold::Progress> progress() const;
 
-    void learn_clock();
-    void open(core::Partition partition);
-    void opened(core::Partition partition, const core::Result<log::Ends>& ends);
-    void read_from(Fold& fold, core::Offset from);
-    void first_mark(core::Partition partition);
-    void restart(Fold& fold);
-    void schedule_round();
-    void round();
-    bool take(Fold& fold);
-    void passed(Fold& fold);
-    void set_ready(Fold& fold, bool ready);
-    void measure_lag();
+private:
+    class PartitionState;
+
+    void look_at_readiness();
+    ViewReadiness readiness() const;
+    void measure();
     void confirm_here(core::Partition partition, core::Executor& caller, Answer answer);
     void wait_here(core::Partition partition, core::Offset offset, core::Executor& caller,
                    Answer answer);
+    bool admit(core::Executor& caller, const Answer& answer);
+    Answer counted(core::Executor& caller, Answer answer);
+    fold::Fold& fold_of(core::Partition partition);
 
     const ViewConfig config_;
-    log::EventLog& log_;
     core::Executor& executor_;
     const core::Clock& clock_;
     store::SubscriptionStore& store_;
     IngestMetrics& metrics_;
-    const std::function<void(bool)> ready_changed_;
+    const std::function<void(const ViewReadiness&)> readiness_changed_;
 
-    core::LogClock log_clock_;
     std::unique_ptr<log::Publisher> publisher_;
-    std::vector<std::unique_ptr<Fold>> folds_;
-    core::DecodeScratch scratch_;
-    bool round_scheduled_ = false;
-    bool commit_failed_ = false;
-    std::atomic<int> unready_;
-    std::shared_ptr<Door> door_;
+    std::vector<std::unique_ptr<PartitionState>> partitions_;
+    std::size_t questions_ = 0;  ///< without an answer
+    ViewReadiness told_;
+    std::atomic<bool> ready_ = false;
+
+    core::Lifetime lifetime_;
+    const core::Lifetime::Remote remote_{lifetime_.remote()};
 };
 
 }  // namespace beckon::ingest

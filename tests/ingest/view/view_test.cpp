@@ -148,7 +148,7 @@ struct Restarted {
         view_ = std::make_unique<ingest::SubscriptionView>(
             ingest::ViewConfig{.node = world_.node_, .partitions = world_.partitions_},
             *world_.log_, world_.executor_, world_.clock_, *world_.store_, world_.metrics_,
-            [](bool) {});
+            [](const auto&) {});
     }
     bool knows(const IngestWorld::Target& target) const {
         const auto found = view_->find(target.uaid, target.channel);

@@ -1,0 +1,88 @@
+#include "cluster/ownership_fold.hpp"
+
+#include "core/codec.hpp"
+#include "core/logger.hpp"
+
+namespace beckon::cluster {
+
+OwnershipFold::Effect OwnershipFold::apply(const core::RecordView& record) {
+    const auto unknown = [&](const UnknownOwnership& what) {
+        core::log_warn("cluster", "unknown_ownership_record",
+                       {{"why", what.why}, {"offset", record.offset}});
+        return Effect{};
+    };
+    return std::visit(core::Overloaded{[](const OwnershipMark&) { return Effect{}; }, unknown,
+                                       [this](const auto& event) {
+                                           return event.role == role_ ? apply(event) : Effect{};
+                                       }},
+                      decode_ownership(record));
+}
+
+OwnershipFold::Effect OwnershipFold::apply(const ControllerClaim& claim) {
+    if (claim.removed) {
+        claims_.erase({claim.epoch, claim.node});
+        return {};
+    }
+    claims_.emplace(claim.epoch, claim.node);
+    if (claim.epoch <= controller_epoch_) return {};  // the first of an epoch wins
+    controller_epoch_ = claim.epoch;
+    controller_ = claim.node;
+    return {.new_controller = true};
+}
+
+OwnershipFold::Effect OwnershipFold::apply(const PlacementRecord& record) {
+    if (record.partition < 0 || record.partition >= partitions_) return {};
+    const auto known = placed_.find(record.partition);
+    if (record.epoch < controller_epoch_) {
+        // A late write of a former controller, or what stood before the first claim we have read.
+        if (known == placed_.end()) return {};
+        return {.truth = encode(PlacementRecord{role_, record.partition, known->second.home,
+                                                known->second.standbys, controller_epoch_})};
+    }
+    Placement now{record.home, record.standbys, record.epoch};
+    if (known != placed_.end() && known->second == now) return {};
+    placed_.insert_or_assign(record.partition, std::move(now));
+    return {.placed = record.partition};
+}
+
+OwnershipFold::Effect OwnershipFold::apply(const EpochRecord& record) {
+    auto& known = epochs_[record.partition];
+    if (record.epoch < known.epoch) return {.truth = encode(known)};
+    known = record;
+    return {};
+}
+
+OwnershipFold::Effect OwnershipFold::apply(const NodeRecord& record) {
+    if (record.removed) {
+        nodes_.erase(record.node);
+    } else {
+        nodes_.insert_or_assign(record.node, record);
+    }
+    return {};
+}
+
+std::optional<Placement> OwnershipFold::placement(core::Partition partition) const {
+    const auto known = placed_.find(partition);
+    if (known == placed_.end()) return std::nullopt;
+    return known->second;
+}
+
+core::Epoch OwnershipFold::highest_epoch(core::Partition partition) const {
+    const auto known = epochs_.find(partition);
+    return known == epochs_.end() ? 0 : known->second.epoch;
+}
+
+bool OwnershipFold::is_ready(const core::NodeId& node, core::Partition partition) const {
+    const auto known = nodes_.find(node);
+    return known != nodes_.end() && known->second.ready.contains(partition);
+}
+
+std::vector<ControllerClaim> OwnershipFold::outdated_claims() const {
+    std::vector<ControllerClaim> out;
+    for (const auto& [epoch, node] : claims_) {
+        if (epoch < controller_epoch_) out.push_back({role_, epoch, node, true});
+    }
+    return out;
+}
+
+}  // namespace beckon::cluster

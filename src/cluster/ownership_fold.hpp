@@ -1,0 +1,62 @@
+#pragma once
+
+#include "cluster/ownership.hpp"
+#include "cluster/placement.hpp"
+#include "core/record.hpp"
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace beckon::cluster {
+
+/// What `ownership` says about one role, folded in log order, so that all nodes agree on it. No
+/// clock, no log, no I/O; one thread.
+class OwnershipFold {
+public:
+    OwnershipFold(std::string role, core::Partition partitions)
+        : role_(std::move(role)), partitions_(partitions) {}
+
+    /// What one record did.
+    struct Effect {
+        /// The placement of this partition is another one now.
+        std::optional<core::Partition> placed = std::nullopt;
+        /// The record lost against what stands: whoever controls writes this again, or compaction
+        /// would keep what lost.
+        std::optional<core::Record> truth = std::nullopt;
+        bool new_controller = false;
+    };
+    Effect apply(const core::RecordView& record);
+
+    const std::map<core::Partition, Placement>& placed() const { return placed_; }
+    std::optional<Placement> placement(core::Partition partition) const;
+    /// The highest lease epoch announced for a partition; 0: none.
+    core::Epoch highest_epoch(core::Partition partition) const;
+    const std::map<core::NodeId, NodeRecord>& nodes() const { return nodes_; }
+    bool is_ready(const core::NodeId& node, core::Partition partition) const;
+
+    /// The highest epoch claimed, and who claimed it first; 0 and empty: nobody yet.
+    core::Epoch controller_epoch() const { return controller_epoch_; }
+    const core::NodeId& controller() const { return controller_; }
+    /// Claims of lower epochs that still stand in the log.
+    std::vector<ControllerClaim> outdated_claims() const;
+
+private:
+    Effect apply(const ControllerClaim& claim);
+    Effect apply(const PlacementRecord& record);
+    Effect apply(const EpochRecord& record);
+    Effect apply(const NodeRecord& record);
+
+    std::string role_;
+    core::Partition partitions_;
+    std::map<core::Partition, Placement> placed_;
+    std::map<core::Partition, EpochRecord> epochs_;
+    std::map<core::NodeId, NodeRecord> nodes_;
+    core::Epoch controller_epoch_ = 0;
+    core::NodeId controller_;
+    std::set<std::pair<core::Epoch, core::NodeId>> claims_;
+};
+
+}  // namespace beckon::cluster

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "core/ids.hpp"
+#include "core/partition.hpp"
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+/// Who shall serve a partition: pure functions, any thread.
+namespace beckon::cluster {
+
+/// Where one partition of a role lives, as the controller decided it.
+struct Placement {
+    core::NodeId home;
+    std::vector<core::NodeId> standbys;
+    core::Epoch controller_epoch = 0;  ///< a placement of a lower one is ignored
+    bool operator==(const Placement&) const = default;
+};
+
+/// Rendezvous hashing: the nodes in rank order for a partition; [0] is the home, [1] its first
+/// standby and next home.
+std::vector<core::NodeId> rank(core::Partition partition, const std::vector<core::NodeId>& alive);
+
+bool contains(const std::vector<core::NodeId>& nodes, const core::NodeId& node);
+
+/// What the controller knows when it places a partition.
+struct PlacementFacts {
+    core::Partition partition = 0;
+    std::optional<Placement> now;
+    const std::vector<core::NodeId>& alive;
+    /// Whether a node could serve the partition at once.
+    std::function<bool(const core::NodeId&)> ready;
+    int standby_count = 1;
+    core::Epoch controller_epoch = 0;
+};
+
+/// Where the partition shall live; nullopt: nobody is alive, or it lives there already. The first
+/// in rank is home, but a partition leaves a living home only for a node that is ready for it;
+/// until then that node is a standby and warms up. The successor of a dead home is whoever is ready
+/// for it, in the order of rank.
+std::optional<Placement> place(const PlacementFacts& facts);
+
+}  // namespace beckon::cluster

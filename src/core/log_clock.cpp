@@ -1,0 +1,54 @@
+#include "core/log_clock.hpp"
+
+#include <algorithm>
+
+namespace beckon::core {
+
+namespace {
+
+/// Append times are cut to it, so the log's clock may have read this much more.
+constexpr Duration kTick = std::chrono::milliseconds{1};
+/// By how much two clocks may drift apart, as a part of the time that passes: each may be slewed by
+/// 500 parts in a million.
+constexpr int kDriftDivisor = 1000;
+
+}  // namespace
+
+LogClock::Bounds LogClock::bounds() const {
+    const Duration drift = (clock_.mono() - taken_) / kDriftDivisor;
+    return {bounds_.low - drift, bounds_.high + drift};
+}
+
+void LogClock::take(const Bounds& evidence) {
+    const Bounds known = bounds();
+    const bool stepped = !learned_ || evidence.low > known.high || evidence.high < known.low;
+    bounds_ = stepped
+                  ? evidence
+                  : Bounds{std::max(known.low, evidence.low), std::min(known.high, evidence.high)};
+    taken_ = clock_.mono();
+}
+
+void LogClock::reported(Timestamp append_time, Offset offset, MonoTime sent) {
+    const Duration log_time = append_time.time_since_epoch();
+    const MonoTime now = clock_.mono();
+    take({log_time - now.time_since_epoch(), log_time + kTick - sent.time_since_epoch()});
+    learned_ = true;
+    newest_ = offset;
+    sent_ = sent;
+    reported_at_ = now;
+}
+
+void LogClock::read(Timestamp append_time, Offset offset) {
+    if (!learned_ || offset <= newest_) return;
+    const Duration log_time = append_time.time_since_epoch();
+    take(
+        {log_time - clock_.mono().time_since_epoch(), log_time + kTick - sent_.time_since_epoch()});
+}
+
+Timestamp LogClock::now() const {
+    if (!learned_) return clock_.wall();
+    return Timestamp{std::chrono::duration_cast<std::chrono::milliseconds>(
+        clock_.mono().time_since_epoch() + bounds().low)};
+}
+
+}  // namespace beckon::core

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/ids.hpp"
+
+namespace beckon::core {
+
+/// The log's "now" in one partition, whose leader's clock stamps its records. It is known as an
+/// interval, bounded from both sides by evidence and run on by the host's monotonic clock in
+/// between; now() is its lowest end, so that whoever asks "is it over?" never hears yes on a guess.
+/// Two pieces of evidence that contradict each other mean that the log's clock stepped: then the
+/// newer one counts alone. Newer is what stands higher in the log.
+///
+/// One thread teaches and reads.
+class LogClock {
+public:
+    explicit LogClock(const Clock& clock) : clock_(clock) {}
+
+    /// A delivery report of our own record, which was sent at `sent`: the append lies between then
+    /// and now. Reports come in the order of their offsets.
+    void reported(Timestamp append_time, Offset offset, MonoTime sent);
+
+    /// A record that was read. One above the newest report was appended after that was sent, and
+    /// before now; one below it is old news.
+    void read(Timestamp append_time, Offset offset);
+
+    /// The lowest that the log's "now" can be. Until something was learned this is the host's wall
+    /// clock, and nothing may expire by it.
+    Timestamp now() const;
+
+    /// True once a report came.
+    bool learned() const { return learned_; }
+    /// When the newest report came; MonoTime{} if none did.
+    MonoTime reported_at() const { return reported_at_; }
+
+private:
+    /// Of "log time minus monotonic time", which is constant but for drift and steps.
+    struct Bounds {
+        Duration low{};
+        Duration high{};
+    };
+    Bounds bounds() const;
+    void take(const Bounds& evidence);
+
+    const Clock& clock_;
+    bool learned_ = false;
+    Bounds bounds_;       ///< as of taken_
+    MonoTime taken_{};    ///< when evidence was last taken
+    Offset newest_ = -1;  ///< of the newest report
+    MonoTime sent_{};     ///< when the record of the newest report was sent
+    MonoTime reported_at_{};
+};
+
+}  // namespace beckon::core

@@ -1,0 +1,113 @@
+#include "fold/input.hpp"
+
+#include "core/codec.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace beckon::fold {
+
+namespace {
+
+/// A checkpoint's "caught up" is renewed so often where nothing happens.
+constexpr core::Duration kTellEndEvery = std::chrono::minutes{1};
+/// The reader says "nothing more" also when it cannot reach the log: that this is the end is
+/// believed while the log was heard from so recently.
+constexpr core::Duration kEndsLife = std::chrono::seconds{30};
+
+}  // namespace
+
+std::uint64_t Waiters::add(core::Offset offset, Answer answer) {
+    const auto id = next_id_++;
+    waiters_.emplace(offset, Waiter{id, std::move(answer)});
+    return id;
+}
+
+void Waiters::passed(core::Offset next) {
+    std::vector<Answer> answers;
+    while (!waiters_.empty() && waiters_.begin()->first < next) {
+        answers.push_back(std::move(waiters_.extract(waiters_.begin()).mapped().answer));
+    }
+    for (const auto& answer : answers) answer({});
+}
+
+void Waiters::cut_off(std::uint64_t id, const core::Error& why) {
+    const auto found = std::find_if(waiters_.begin(), waiters_.end(),
+                                    [id](const auto& entry) { return entry.second.id == id; });
+    if (found == waiters_.end()) return;
+    const auto node = waiters_.extract(found);
+    node.mapped().answer(core::fail(why));
+}
+
+void Waiters::refuse_all(const core::Error& why) {
+    for (const auto& [offset, waiter] : std::exchange(waiters_, {})) {
+        waiter.answer(core::fail(why));
+    }
+}
+
+void Input::heard_ends(const log::Ends& ends) {
+    ends_ = ends;
+    ends_heard_ = clock_.mono();
+}
+
+void Input::begin_at(const core::Checkpoint& checkpoint, std::unique_ptr<Marker> marker) {
+    replayed_ = committed_ = checkpoint.next;
+    newest_ = checkpoint.caught_up;
+    drained_ = has_more_ = moved_ = false;
+    told_end_ = {};
+    marker_ = std::move(marker);
+}
+
+void Input::read_with(std::unique_ptr<log::PartitionReader> reader) { reader_ = std::move(reader); }
+
+void Input::stop_reading() {
+    reader_.reset();
+    drained_ = has_more_ = false;
+}
+
+core::Result<log::Taken> Input::take(std::size_t max, const log::RecordSink& sink) {
+    auto taken = reader_->take(std::min(max, kChunk), [&](const core::RecordView& record) {
+        log_clock_.read(record.time, record.offset);
+        newest_ = record.time;
+        if (!core::is_control_key(record.key)) others_wrote_ = clock_.mono();
+        sink(record);
+    });
+    // What was handed over before an error is replayed.
+    const auto next = reader_->position();
+    moved_ = moved_ || next != replayed_ || (taken && taken->records > 0);
+    replayed_ = next;
+    drained_ = taken && taken->drained;
+    has_more_ = taken && !taken->drained;
+    if (drained_) ends_.end = std::max(ends_.end, replayed_);
+    return taken;
+}
+
+bool Input::at_end() const {
+    return drained_ && replayed_ >= ends_.end && clock_.mono() - ends_heard_ < kEndsLife;
+}
+
+bool Input::end_is_old_news() const {
+    return at_end() &&
+           (told_end_ == core::MonoTime{} || clock_.mono() - told_end_ >= kTellEndEvery);
+}
+
+void Input::told(bool at_end) {
+    moved_ = false;
+    if (at_end) told_end_ = clock_.mono();
+}
+
+bool Input::wants_report() const {
+    return others_wrote_ > log_clock_.reported_at() &&
+           clock_.mono() - log_clock_.reported_at() >= kReportEvery;
+}
+
+InputProgress Input::progress() const {
+    InputProgress out{where_, committed_, std::max(ends_.end, committed_), {}};
+    if (committed_ < out.end && newest_ != core::Timestamp{} && log_clock_.learned()) {
+        out.lag = std::max<core::Duration>(log_clock_.now() - newest_, core::Duration::zero());
+    }
+    return out;
+}
+
+}  // namespace beckon::fold

@@ -1,0 +1,110 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/lifetime.hpp"
+#include "core/log_clock.hpp"
+#include "fold/fold.hpp"
+#include "fold/marker.hpp"
+#include "log/event_log.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+namespace beckon::fold {
+
+/// Who waits until the fold has passed an offset of its own. Answers may destroy the owner.
+class Waiters {
+public:
+    /// The id, for cut_off().
+    std::uint64_t add(core::Offset offset, Answer answer);
+    /// Answers who waits for an offset below `next`.
+    void passed(core::Offset next);
+    /// Answers one with `why`, if it still waits.
+    void cut_off(std::uint64_t id, const core::Error& why);
+    void refuse_all(const core::Error& why);
+
+private:
+    struct Waiter {
+        std::uint64_t id;
+        Answer answer;
+    };
+    std::multimap<core::Offset, Waiter> waiters_;
+    std::uint64_t next_id_ = 0;
+};
+
+/// One partition that is folded: where its reader stands, what the log's time is there, and who
+/// waits for it. Knows the log, not the state.
+class Input {
+public:
+    /// Records between two looks at the clock.
+    static constexpr std::size_t kChunk = 64;
+    /// Records of others since the last report of our own: how long the log's time may go on
+    /// without one.
+    static constexpr core::Duration kReportEvery = std::chrono::seconds{10};
+
+    Input(log::TopicPartition where, const core::Clock& clock)
+        : where_(where), clock_(clock), log_clock_(clock) {}
+
+    const log::TopicPartition& where() const { return where_; }
+    core::LogClock& log_clock() { return log_clock_; }
+    const core::LogClock& log_clock() const { return log_clock_; }
+
+    // --- opening
+    void heard_ends(const log::Ends& ends);
+    const log::Ends& ends() const { return ends_; }
+    /// The first mark of this life, published before anything was asked or read.
+    void first_mark(core::Offset at) { first_mark_ = at; }
+    /// Everything below `next` was folded before; `caught_up`: when that was the end, if known.
+    void begin_at(const core::Checkpoint& checkpoint, std::unique_ptr<Marker> marker);
+    void read_with(std::unique_ptr<log::PartitionReader> reader);
+    bool reading() const { return reader_ != nullptr; }
+    void stop_reading();
+
+    // --- a turn
+    /// Hands over one chunk. Errors: as PartitionReader::take().
+    core::Result<log::Taken> take(std::size_t max, const log::RecordSink& sink);
+    bool drained() const { return drained_; }
+    /// The last chunk was not the last.
+    bool has_more() const { return has_more_; }
+    core::Offset replayed() const { return replayed_; }
+    core::Offset committed() const { return committed_; }
+    /// Whether the state should be told where we are, and if that is the log's end.
+    bool moved() const { return moved_; }
+    bool at_end() const;
+    bool end_is_old_news() const;
+    void told(bool at_end);
+    /// What was replayed is committed.
+    void commit() { committed_ = replayed_; }
+    bool passed_first_mark() const { return committed_ > first_mark_; }
+
+    /// Records came in, and nothing of our own has asked the log what time it is for too long.
+    bool wants_report() const;
+
+    Marker& marker() { return *marker_; }
+    bool has_marker() const { return marker_ != nullptr; }
+    Waiters& waiters() { return waiters_; }
+    InputProgress progress() const;
+
+private:
+    const log::TopicPartition where_;
+    const core::Clock& clock_;
+    core::LogClock log_clock_;
+    std::unique_ptr<Marker> marker_;
+    std::unique_ptr<log::PartitionReader> reader_;
+    Waiters waiters_;
+
+    log::Ends ends_;
+    core::MonoTime ends_heard_{};
+    core::Offset first_mark_ = 0;
+    core::Offset replayed_ = 0;
+    core::Offset committed_ = 0;
+    core::Timestamp newest_{};  ///< append time of what was replayed last
+    bool drained_ = false;      ///< the reader's last word
+    bool has_more_ = false;
+    bool moved_ = false;             ///< since the state was told
+    core::MonoTime others_wrote_{};  ///< when a record that is not a control record was read last
+    core::MonoTime told_end_{};      ///< when the state was last told that this is the end
+};
+
+}  // namespace beckon::fold

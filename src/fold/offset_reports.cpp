@@ -1,0 +1,24 @@
+#include "fold/offset_reports.hpp"
+
+#include <utility>
+
+namespace beckon::fold {
+
+void OffsetReports::look(const std::vector<log::GroupOffset>& offsets) {
+    if (group_.empty() || !wanted_ || under_way_) return;
+    const auto now = clock_.mono();
+    const bool tried = tried_at_ != core::MonoTime{};
+    if (tried && now - tried_at_ < kEvery) return;
+    if (offsets == reported_ && now - reported_at_ < kRenewEvery) return;
+    under_way_ = true;
+    tried_at_ = now;
+    log_.commit(group_, offsets, executor_,
+                lifetime_.guard([this, offsets](const core::Result<void>& done) {
+                    under_way_ = false;
+                    if (!done) return;  // the next look tries again
+                    reported_ = offsets;
+                    reported_at_ = clock_.mono();
+                }));
+}
+
+}  // namespace beckon::fold

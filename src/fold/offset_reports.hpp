@@ -1,0 +1,48 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/lifetime.hpp"
+#include "log/event_log.hpp"
+
+#include <string>
+#include <vector>
+
+namespace beckon::fold {
+
+/// Tells the log how far a group has come, for lag tools only: the state has its own positions. At
+/// most every few seconds, and once a day where nothing moves, since Kafka forgets offsets that are
+/// never renewed.
+class OffsetReports {
+public:
+    static constexpr core::Duration kEvery = std::chrono::seconds{5};
+    static constexpr core::Duration kRenewEvery = std::chrono::hours{24};
+
+    /// An empty group: reports nothing.
+    OffsetReports(std::string group, log::EventLog& log, core::Executor& executor,
+                  const core::Clock& clock)
+        : group_(std::move(group)),
+          log_(log),
+          executor_(executor),
+          clock_(clock),
+          lifetime_(executor) {}
+
+    void want(bool wanted) { wanted_ = wanted; }
+    /// Call it regularly with where the group is.
+    void look(const std::vector<log::GroupOffset>& offsets);
+
+private:
+    const std::string group_;
+    log::EventLog& log_;
+    core::Executor& executor_;
+    const core::Clock& clock_;
+
+    bool wanted_ = true;
+    bool under_way_ = false;
+    std::vector<log::GroupOffset> reported_;
+    core::MonoTime tried_at_{};
+    core::MonoTime reported_at_{};
+
+    core::Lifetime lifetime_;
+};
+
+}  // namespace beckon::fold

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "fold/fold.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace beckon::fold {
+
+/// What a fold needs of others, and what can fail of it.
+enum class Need : std::uint8_t { log_time, ends, read, mark, clear, commit };
+std::string_view to_string(Need need);
+
+/// What fails at present, since when and why. A need that has failed for Fold::kStuckAfter makes
+/// the fold stuck: one error line when it begins, one line when it is over.
+class Troubles {
+public:
+    Troubles(std::string_view folder, std::string name, const core::Clock& clock)
+        : folder_(folder), name_(std::move(name)), clock_(clock) {}
+
+    /// Notes a failure; only the first of a row counts for "since when". One that no retry helps
+    /// (`corrupt`, `not_found`, `invalid`) makes the fold stuck at once.
+    void failed(Need need, InputIndex input, const core::Error& why);
+    void worked(Need need, InputIndex input);
+    /// Begins anew: what failed is not tried any more.
+    void forget();
+
+    /// Call it regularly: true if being stuck has begun or ended since the last call.
+    bool look();
+    const std::optional<Stuck>& stuck() const { return stuck_; }
+
+private:
+    struct Trouble {
+        core::MonoTime since{};
+        core::Timestamp since_wall{};
+        core::Error why;
+    };
+    bool lasts(const Trouble& trouble) const;
+
+    const std::string_view folder_;
+    const std::string name_;  ///< in log lines: the first input
+    const core::Clock& clock_;
+    std::map<std::pair<Need, InputIndex>, Trouble> troubles_;
+    std::optional<Stuck> stuck_;
+};
+
+}  // namespace beckon::fold

@@ -1,0 +1,152 @@
+#include "core/log_clock.hpp"
+
+#include "support/manual_clock.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using namespace std::chrono_literals;
+using core::Timestamp;
+
+namespace {
+
+/// A host, and a log whose clock is its own: it differs from the host's, steps and drifts.
+struct World {
+    test::ManualClock host;
+    core::LogClock log_clock{host};
+    std::chrono::milliseconds ahead{100'000'000'000};
+    core::Offset next = 0;
+
+    Timestamp log_now() const {
+        return Timestamp{std::chrono::duration_cast<std::chrono::milliseconds>(
+                   host.mono().time_since_epoch())} +
+               ahead;
+    }
+    /// A record of ours: what it takes to the log, and back.
+    void report(std::chrono::milliseconds there, std::chrono::milliseconds back) {
+        const auto sent = host.mono();
+        host.advance(there);
+        const auto stamped = log_now();
+        host.advance(back);
+        log_clock.reported(stamped, next++, sent);
+    }
+    /// A record of somebody else, which is read after `lag`.
+    void read(std::chrono::milliseconds lag) {
+        const auto stamped = log_now();
+        host.advance(lag);
+        log_clock.read(stamped, next++);
+    }
+    /// By how much the clock stays behind the log's; negative would be a guess.
+    std::chrono::milliseconds behind() const { return log_now() - log_clock.now(); }
+};
+
+}  // namespace
+
+TEST_CASE("before a report the log's time is the host's, and says that it is not learned",
+          "[clock]") {
+    World world;
+    CHECK_FALSE(world.log_clock.learned());
+    CHECK(world.log_clock.now() == world.host.wall());
+    world.read(5ms);  // what is read alone says nothing about now
+    CHECK_FALSE(world.log_clock.learned());
+}
+
+TEST_CASE("the log's clock decides, whatever the host's wall clock says", "[clock]") {
+    World world;
+    world.report(2ms, 0ms);
+    CHECK(world.log_clock.learned());
+    CHECK(world.behind() == 0ms);
+    world.host.advance(10s);
+    CHECK(world.behind() <= 10ms);  // a clock may drift by a thousandth
+    world.host.step_wall(-24h);
+    CHECK(world.behind() <= 10ms);
+}
+
+TEST_CASE("the clock is never ahead of the log's, however a report travelled", "[clock]") {
+    const auto there = GENERATE(0ms, 1ms, 40ms, 800ms);
+    const auto back = GENERATE(0ms, 1ms, 40ms, 800ms);
+    World world;
+    world.report(there, back);
+    CHECK(world.behind() >= 0ms);
+    CHECK(world.behind() <= back + 1ms);
+}
+
+TEST_CASE("every report narrows what is known, a slow one spoils nothing", "[clock]") {
+    World world;
+    world.report(800ms, 800ms);
+    CHECK(world.behind() == 800ms);
+    world.report(5ms, 2ms);
+    CHECK(world.behind() == 2ms);
+    world.report(800ms, 800ms);
+    CHECK(world.behind() <= 4ms);
+}
+
+TEST_CASE("a record that was read is a lower bound", "[clock]") {
+    World world;
+    world.report(0ms, 800ms);
+    world.read(1ms);
+    CHECK(world.behind() == 1ms);
+    world.read(2s);  // read late: it says nothing new
+    CHECK(world.behind() <= 4ms);
+}
+
+TEST_CASE("a log that steps back is followed with the next record, in either way", "[clock]") {
+    const bool by_report = GENERATE(true, false);
+    World world;
+    world.report(1ms, 1ms);
+    world.host.advance(10s);
+    world.ahead -= 1h;
+    if (by_report) {
+        world.report(1ms, 1ms);
+    } else {
+        world.read(1ms);
+    }
+    CHECK(world.behind() >= 0ms);
+    CHECK(world.behind() <= 2ms);
+}
+
+TEST_CASE("a log that steps forward is followed with the next record, in either way", "[clock]") {
+    const bool by_report = GENERATE(true, false);
+    World world;
+    world.report(1ms, 1ms);
+    world.host.advance(10s);
+    world.ahead += 1h;
+    if (by_report) {
+        world.report(1ms, 1ms);
+    } else {
+        world.read(1ms);
+    }
+    CHECK(world.behind() >= 0ms);
+    CHECK(world.behind() <= 2ms);
+}
+
+TEST_CASE("old records do not bring an old step back", "[clock]") {
+    World world;
+    world.report(1ms, 1ms);
+    const auto wrong = world.log_now() + 24h;  // its clock was wrong when these were appended
+    const auto first = world.next;
+    world.next += 10;
+    world.report(1ms, 1ms);
+    for (core::Offset offset = first; offset < first + 10; ++offset) {
+        world.log_clock.read(wrong, offset);
+    }
+    CHECK(world.behind() <= 2ms);
+}
+
+TEST_CASE("a drifting log is never overtaken, however seldom it is heard from", "[clock]") {
+    const int parts_in_a_million = GENERATE(-500, -50, 50, 500);
+    const auto pause = GENERATE(1s, 60s, 3600s);
+    World world;
+    world.report(1ms, 1ms);
+    std::chrono::nanoseconds drifted{};
+    const auto start = world.ahead;
+    for (int i = 0; i < 50; ++i) {
+        world.host.advance(pause);
+        drifted += std::chrono::nanoseconds{pause} * parts_in_a_million / 1'000'000;
+        world.ahead = start + std::chrono::duration_cast<std::chrono::milliseconds>(drifted);
+        REQUIRE(world.behind() >= 0ms);
+        world.report(1ms, 1ms);
+        REQUIRE(world.behind() >= 0ms);
+        REQUIRE(world.behind() <= 3ms + pause / 500);
+    }
+}

@@ -1,0 +1,536 @@
+#include "fold/fold.hpp"
+
+#include "fold/fold_world.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using beckon::test::FoldWorld;
+using core::Fault;
+using fold::Phase;
+using Strings = std::vector<std::string>;
+
+namespace {
+
+constexpr auto kFirst = FoldWorld::kFirst;
+constexpr auto kSecond = FoldWorld::kSecond;
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------- folding
+
+TEST_CASE("what was written before the start and after it is folded once, in order", "[fold]") {
+    FoldWorld world;
+    world.publish(kFirst, "a");
+    world.publish(kSecond, "x");
+    world.start_and_follow();
+    CHECK(world.following());
+    world.publish(kFirst, "b");
+    world.publish(kSecond, "y");
+    world.run_for(1s);
+    CHECK(world.state.disk.keys[0] == Strings{"a", "b"});
+    CHECK(world.state.disk.keys[1] == Strings{"x", "y"});
+    CHECK(world.state.calls == Strings{"cleared", "caught_up"});
+}
+
+TEST_CASE("a start on an empty log costs one mark for each input", "[fold]") {
+    FoldWorld world;
+    world.start_and_follow();
+    CHECK(world.following());
+    CHECK(world.marks_in(kFirst) == 1);
+    CHECK(world.marks_in(kSecond) == 1);
+    CHECK(world.state.calls == Strings{"cleared", "caught_up"});  // the mark stands in it by then
+}
+
+TEST_CASE("one turn takes no more than its budget from an input", "[fold]") {
+    FoldWorld world;
+    world.options.turn_records = 100;
+    world.publish_many(kFirst, 1000);
+    world.publish_many(kSecond, 1000);
+    world.run_for(1s);
+    world.start_and_follow();
+    CHECK(world.state.disk.keys[0].size() == 1000);
+    CHECK(world.state.disk.keys[1].size() == 1000);
+    CHECK(world.state.most_in_a_commit <= 200);
+    CHECK(world.state.commits >= 10);
+}
+
+TEST_CASE("a decision is committed soon, and its effects leave only then", "[fold]") {
+    FoldWorld world;
+    world.start_and_follow();
+    world.state.seen_committed.clear();
+    world.state.decide("serve");
+    world.fold->request_turn();
+    CHECK(world.state.seen_committed.empty());  // never from within
+    world.executor.run();
+    REQUIRE_FALSE(world.state.seen_committed.empty());
+    CHECK(world.state.seen_committed.front().decisions == Strings{"serve"});
+}
+
+TEST_CASE("what is decided when effects leave waits for a commit of its own", "[fold]") {
+    FoldWorld world;
+    world.start_and_follow();
+    world.state.seen_committed.clear();
+    world.state.at_committed = [&] {
+        if (world.state.seen_committed.size() == 1) world.state.decide("second");
+    };
+    world.state.decide("first");
+    world.fold->request_turn();
+    world.executor.run();
+    REQUIRE(world.state.seen_committed.size() >= 2);
+    CHECK(world.state.seen_committed[0].decisions == Strings{"first"});
+    CHECK(world.state.seen_committed[1].decisions == Strings{"first", "second"});
+}
+
+// ------------------------------------------------------------------------------------- checkpoints
+
+TEST_CASE("a trusted checkpoint is gone on from", "[fold]") {
+    FoldWorld world;
+    world.publish_many(kFirst, 10);
+    world.start_and_follow();
+    world.publish(kFirst, "late");
+    world.fold.reset();
+    world.run_for(1h);
+    world.crash_and_start();
+    world.run_for(1s);
+    CHECK(world.following());
+    CHECK(world.state.calls == Strings{"caught_up"});
+    CHECK(world.state.replayed <= 3);  // the late one and two marks
+    CHECK(world.state.disk.keys[0].size() == 11);
+}
+
+TEST_CASE("a checkpoint that cannot be trusted is dropped, and all is folded anew", "[fold]") {
+    FoldWorld world;
+    world.publish_many(kFirst, 10);
+    world.start_and_follow();
+    world.fold.reset();
+    SECTION("it is older than half of what tombstones are kept") {
+        world.publish(kFirst, "late");
+        world.run_for(world.options.delete_retention / 2 + 1min);
+    }
+    SECTION("it lies below the log's start") {
+        world.publish_many(kFirst, 5);
+        world.run_for(1s);
+        world.memory->truncate_before(kFirst, 14);
+    }
+    SECTION("it lies above the log's end") { world.state.disk.checkpoints[0].next = 1000; }
+    SECTION("one of two inputs has none") { world.state.disk.checkpoints.erase(1); }
+    world.crash_and_start();
+    world.run_for(1s);
+    CHECK(world.following());
+    CHECK(world.state.calls == Strings{"cleared", "caught_up"});
+    std::size_t in_log = 0;
+    for (const auto& stored : world.memory->records(kFirst)) {
+        in_log += core::is_control_key(stored.record.key) ? 0 : 1;
+    }
+    CHECK(world.state.disk.keys[0].size() == in_log);
+}
+
+TEST_CASE("a state in memory is folded from the log's start each time", "[fold]") {
+    FoldWorld world;
+    world.state.keeps_nothing = true;
+    world.publish_many(kFirst, 10);
+    world.start_and_follow();
+    world.crash_and_start();
+    world.run_for(1s);
+    CHECK(world.following());
+    CHECK(world.state.disk.keys[0].size() == 10);
+}
+
+TEST_CASE("a checkpoint is renewed while nothing happens, but not while the log is away",
+          "[fold]") {
+    FoldWorld world;
+    world.start_and_follow();
+    const auto renewed = [&] { return world.state.disk.checkpoints[0].caught_up; };
+    const auto before = renewed();
+    world.run_for(10min);
+    const auto connected = renewed();
+    CHECK(connected - before >= 8min);
+    world.memory->set_away(true);
+    world.run_for(10min);
+    CHECK(renewed() - connected <= 2min);
+}
+
+TEST_CASE("a restore that takes longer than tombstones are kept begins again", "[fold]") {
+    FoldWorld world;
+    world.publish_many(kFirst, 10);
+    world.run_for(1s);
+    world.memory->hold_readers(kFirst, true);
+    world.log.every_take = Fault::unavailable;
+    world.start();
+    world.run_for(world.options.delete_retention / 2 + 1min);
+    world.log.every_take.reset();
+    world.memory->hold_readers(kFirst, false);
+    world.run_for(3s);
+    CHECK(world.state.calls == Strings{"cleared", "cleared", "restarted", "cleared", "caught_up"});
+    CHECK(world.state.disk.keys[0].size() == 10);
+}
+
+// ------------------------------------------------------------------------------------- the log
+// fails
+
+TEST_CASE("a log that does not answer at the start is asked again", "[fold]") {
+    FoldWorld world;
+    world.publish(kFirst, "a");
+    world.run_for(1s);
+    SECTION("its ends") { world.log.ends_to_fail = 3; }
+    SECTION("the first mark") { world.memory->fail_next_publishes(3); }
+    SECTION("the report of the first mark") { world.memory->lose_next_answers(3); }
+    SECTION("everything") {
+        world.memory->set_away(true);
+        world.start();
+        world.run_for(20s);
+        CHECK(world.fold->phase() == Phase::opening);
+        world.memory->set_away(false);
+        world.run_for(10s);
+        CHECK(world.following());
+        return;
+    }
+    world.start();
+    world.run_for(10s);
+    CHECK(world.following());
+    CHECK(world.state.disk.keys[0] == Strings{"a"});
+}
+
+TEST_CASE("a fold whose log is away says so, and goes on when it is back", "[fold]") {
+    FoldWorld world;
+    world.start_and_follow();
+    world.memory->set_away(true);
+    const auto gone = world.clock.wall();
+    world.run_for(20s);
+    const auto stuck = world.fold->progress().stuck;
+    REQUIRE(stuck);
+    CHECK(stuck->since >= gone);
+    CHECK(stuck->since <= gone + 11s);
+    CHECK(stuck->why.find("the log is away") != std::string::npos);
+    const auto progressed = world.state.times_progressed();
+    world.memory->set_away(false);
+    world.run_for(5s);
+    CHECK_FALSE(world.fold->progress().stuck);
+    CHECK(world.state.times_progressed() == progressed + 1);
+    CHECK(world.state.calls == Strings{"cleared", "caught_up"});
+}
+
+TEST_CASE("a record that does not decode stops the fold, which says so at once", "[fold]") {
+    FoldWorld world;
+    world.start_and_follow();
+    const auto opened = world.log.readers_opened;
+    world.log.every_take = Fault::corrupt;
+    world.publish(kFirst, "a");
+    world.run_for(2s);
+    REQUIRE(world.fold->progress().stuck);
+    CHECK(world.fold->progress().stuck->why == "reading the log fails: corrupt: made up");
+    world.run_for(60s);
+    CHECK(world.log.readers_opened > opened);       // it tries with other readers,
+    CHECK(world.log.readers_opened < opened + 60);  // but not all the time
+    world.fold->confirm(world.note());
+    world.run_for(3s);
+    CHECK(world.answers == Strings{"timed_out"});
+    world.log.every_take.reset();
+    world.run_for(10s);
+    CHECK_FALSE(world.fold->progress().stuck);
+    CHECK(world.state.disk.keys[0] == Strings{"a"});
+    CHECK(world.state.calls == Strings{"cleared", "caught_up"});  // nothing was thrown away
+}
+
+TEST_CASE("a position above the log's end clears the state and folds anew", "[fold]") {
+    FoldWorld world;
+    world.publish_many(kFirst, 10);
+    world.start_and_follow();
+    world.log.next_take = Fault::out_of_range;
+    world.run_for(5s);
+    CHECK(world.following());
+    CHECK(world.state.calls ==
+          Strings{"cleared", "caught_up", "cleared", "restarted", "cleared", "caught_up"});
+    CHECK(world.state.disk.keys[0].size() == 10);
+}
+
+// ------------------------------------------------------------------------------------- the state
+// fails
+
+TEST_CASE("while the state cannot be committed nothing leaves and nothing is taken", "[fold]") {
+    FoldWorld world;
+    world.start_and_follow();
+    world.state.commits_to_fail = 1'000'000;
+    world.state.seen_committed.clear();
+    world.publish(kFirst, "a");
+    world.run_for(1s);
+    const auto replayed = world.state.replayed;
+    world.publish_many(kFirst, 10);
+    world.fold->confirm(world.note());
+    world.run_for(10s);
+    CHECK(world.state.seen_committed.empty());
+    CHECK(world.state.replayed == replayed);
+    CHECK(world.answers == Strings{"timed_out"});
+    REQUIRE(world.fold->progress().stuck);
+    CHECK(world.fold->progress().stuck->why == "committing the state fails: full: made up");
+
+    world.state.commits_to_fail = 0;
+    world.run_for(2s);
+    CHECK_FALSE(world.fold->progress().stuck);
+    CHECK(world.state.disk.keys[0].size() == 11);
+    CHECK(world.state.calls == Strings{"cleared", "caught_up"});
+}
+
+TEST_CASE("a state that had to drop what it gathered is folded again from its checkpoint",
+          "[fold]") {
+    FoldWorld world;
+    world.publish_many(kFirst, 10);
+    world.start_and_follow();
+    world.state.commit_fault = Fault::unavailable;
+    world.state.drops_what_fails = true;
+    world.state.commits_to_fail = 3;
+    world.publish(kFirst, "a");
+    world.run_for(10s);
+    CHECK(world.following());
+    CHECK(world.state.disk.keys[0].size() == 11);
+    CHECK(std::count(world.state.calls.begin(), world.state.calls.end(), "cleared") == 1);
+    CHECK(std::count(world.state.calls.begin(), world.state.calls.end(), "restarted") == 3);
+}
+
+TEST_CASE("a corrupt state is cleared and restored from the log", "[fold]") {
+    FoldWorld world;
+    world.publish_many(kFirst, 10);
+    world.start_and_follow();
+    world.state.commit_fault = Fault::corrupt;
+    world.state.commits_to_fail = 1;
+    world.publish(kFirst, "a");
+    SECTION("at once") {}
+    SECTION("as soon as it can be cleared") {
+        world.state.clears_to_fail = 3;
+        world.state.commits_to_fail = 4;
+    }
+    world.run_for(5s);
+    CHECK(world.following());
+    CHECK(world.state.disk.keys[0].size() == 11);
+    CHECK(world.state.calls ==
+          Strings{"cleared", "caught_up", "cleared", "restarted", "cleared", "caught_up"});
+}
+
+TEST_CASE("a state that cannot be cleared at the start is cleared later", "[fold]") {
+    FoldWorld world;
+    world.publish_many(kFirst, 10);
+    world.state.clears_to_fail = 3;
+    world.start();
+    world.run_for(10s);
+    CHECK(world.following());
+    CHECK(world.state.disk.keys[0].size() == 10);
+}
+
+// ------------------------------------------------------------------------------------- questions
+
+TEST_CASE("a question is answered when all that stood in the log before it is committed",
+          "[fold]") {
+    FoldWorld world;
+    world.start_and_follow();
+    world.publish_many(kFirst, 5);
+    world.publish_many(kSecond, 5);
+    std::size_t on_disk = 0;
+    world.fold->confirm([&](const auto& result) {
+        REQUIRE(result);
+        on_disk = world.state.disk.keys[0].size() + world.state.disk.keys[1].size();
+    });
+    CHECK(on_disk == 0);
+    world.run_for(1s);
+    CHECK(on_disk == 10);
+}
+
+TEST_CASE("a question about one input does not wait for the other", "[fold]") {
+    FoldWorld world;
+    world.start_and_follow();
+    world.memory->hold_readers(kFirst, true);
+    world.fold->confirm(1, world.note());
+    world.fold->confirm(world.note());
+    world.run_for(1s);
+    CHECK(world.answers == Strings{"ok"});
+    world.run_for(2s);
+    CHECK(world.answers == Strings{"ok", "timed_out"});
+}
+
+TEST_CASE("nothing is confirmed before the fold has caught up", "[fold]") {
+    FoldWorld world;
+    world.start();
+    world.fold->confirm(world.note());
+    CHECK(world.answers.empty());
+    world.executor.run();
+    CHECK(world.answers == Strings{"unavailable"});
+}
+
+TEST_CASE("a writer hears when its own record is committed", "[fold]") {
+    FoldWorld world;
+    world.start_and_follow();
+    world.publish(kSecond, "mine");
+    world.run_for(20ms);
+    const auto mine = world.memory->records(kSecond).back().offset;
+    SECTION("before or after it asks") {
+        world.fold->when_folded(1, mine, world.note());
+        world.run_for(1s);
+        CHECK(world.answers == Strings{"ok"});
+    }
+    SECTION("or that it takes too long") {
+        world.fold->when_folded(1, mine + 100, world.note());
+        world.run_for(1999ms);
+        CHECK(world.answers.empty());
+        world.run_for(2ms);
+        CHECK(world.answers == Strings{"timed_out"});
+    }
+    SECTION("or that too many wait") {
+        for (std::size_t i = 0; i <= world.options.questions_max; ++i) {
+            world.fold->when_folded(1, mine + 100, world.note());
+        }
+        world.run_for(10ms);
+        CHECK(world.answers == Strings{"full"});
+    }
+}
+
+TEST_CASE("no question is lost in a restart", "[fold]") {
+    FoldWorld world;
+    world.start_and_follow();
+    world.memory->hold_readers(kFirst, true);
+    world.fold->confirm(world.note());
+    world.fold->confirm(world.note());  // collects for the next mark
+    world.fold->when_folded(0, 1'000'000, world.note());
+    world.run_for(500ms);
+    world.log.next_take = Fault::out_of_range;
+    world.publish(kSecond, "wakes a reader");
+    world.run_for(100ms);
+    CHECK(world.answers == Strings{"unavailable", "unavailable", "unavailable"});
+    world.memory->hold_readers(kFirst, false);
+    world.run_for(5s);
+    CHECK(world.following());
+    world.fold->confirm(world.note());
+    world.run_for(1s);
+    CHECK(world.answers.back() == "ok");
+}
+
+TEST_CASE("an answer and a turn may destroy the fold", "[fold]") {
+    FoldWorld world;
+    world.start_and_follow();
+    const auto destroy = [&] {
+        world.state.at_committed = {};
+        world.fold.reset();
+    };
+    SECTION("an answer") {
+        world.fold->confirm([&](const auto&) { destroy(); });
+        world.fold->confirm(world.note());
+    }
+    SECTION("a writer's answer") {
+        world.publish(kFirst, "a");
+        world.run_for(20ms);
+        world.fold->when_folded(0, 0, [&](const auto&) { destroy(); });
+    }
+    SECTION("what follows a commit") {
+        world.state.at_committed = destroy;
+        world.publish(kFirst, "a");
+    }
+    world.run_for(10s);
+    CHECK_FALSE(world.fold);
+    CHECK(world.answers.empty());
+}
+
+// ------------------------------------------------------------------------------------- time
+
+TEST_CASE("a loop that stood still trusts nothing before a new mark", "[fold]") {
+    FoldWorld world;
+    world.start_and_follow();
+    world.run_for(10s);
+    CHECK_FALSE(world.fold->suspect());
+    world.memory->hold_readers(kFirst, true);
+    world.clock.advance(world.options.standstill + 2s);  // nothing ran
+    CHECK(world.fold->suspect());
+    world.run_for(500ms);
+    CHECK(world.fold->suspect());
+    world.memory->hold_readers(kFirst, false);
+    world.run_for(4s);
+    CHECK_FALSE(world.fold->suspect());
+}
+
+TEST_CASE("each partition has a clock of its own, which every report teaches", "[fold]") {
+    FoldWorld world;
+    world.start_and_follow();
+    REQUIRE(world.fold->log_clock(0).learned());
+    REQUIRE(world.fold->log_clock(1).learned());
+    const auto before = world.fold->log_clock(0).reported_at();
+    world.run_for(5s);
+    world.fold->publisher().publish(kFirst, core::Record{"k", "x", {}}, [](const auto&) {});
+    world.run_for(1s);
+    CHECK(world.fold->log_clock(0).reported_at() >= before + 5s);
+    CHECK(world.fold->log_clock(1).reported_at() < before + 5s);
+}
+
+TEST_CASE("while others write, the log is asked what time it is; while nobody does it is not",
+          "[fold]") {
+    FoldWorld world;
+    world.start_and_follow();
+    const auto marks = world.marks_in(kFirst);
+    world.run_for(1h);
+    CHECK(world.marks_in(kFirst) == marks);
+    for (int i = 0; i < 60; ++i) {
+        world.publish(kFirst, "k");
+        world.run_for(1s);
+    }
+    CHECK(world.marks_in(kFirst) >= marks + 4);
+    CHECK(world.marks_in(kFirst) <= marks + 7);
+    CHECK(world.marks_in(kSecond) == marks);
+}
+
+// ------------------------------------------------------------------------------------- progress
+
+TEST_CASE("progress says how far the fold has come, in records and in seconds", "[fold]") {
+    FoldWorld world;
+    world.start();
+    CHECK(world.fold->progress().phase == Phase::opening);
+    world.run_for(1s);
+    world.publish(kFirst, "a");
+    world.run_for(1s);
+    auto progress = world.fold->progress();
+    CHECK(progress.phase == Phase::following);
+    REQUIRE(progress.inputs.size() == 2);
+    CHECK(progress.inputs[0].where == kFirst);
+    CHECK(progress.inputs[0].position == 2);
+    CHECK(progress.inputs[0].lag_records() == 0);
+    CHECK(progress.inputs[0].lag == 0s);
+
+    world.memory->hold_readers(kFirst, true);
+    world.publish_many(kFirst, 100);
+    world.run_for(60s);
+    progress = world.fold->progress();
+    CHECK(progress.inputs[0].lag_records() >= 100);
+    CHECK(progress.inputs[0].lag_records() <= 101);  // and a mark, which asks for the time
+    CHECK(progress.inputs[0].lag >= 59s);
+    CHECK(progress.inputs[0].lag <= 63s);
+    CHECK(progress.inputs[1].lag_records() == 0);
+}
+
+TEST_CASE("committed positions are reported for lag tools, not too often, and renewed daily",
+          "[fold]") {
+    FoldWorld world;
+    world.start_and_follow();
+    for (int i = 0; i < 20; ++i) {
+        world.publish(kFirst, "k");
+        world.run_for(1s);
+    }
+    world.run_for(10s);
+    CHECK(world.log.offsets_committed >= 3);
+    CHECK(world.log.offsets_committed <= 8);
+    core::Offset reported = -1;
+    world.memory->committed("testers", {kFirst}, world.executor, [&](const auto& found) {
+        REQUIRE(found);
+        REQUIRE(found->size() == 1);
+        reported = found->front().offset;
+    });
+    world.executor.run();
+    CHECK(reported == world.fold->progress().inputs[0].position);
+
+    const auto before = world.log.offsets_committed;
+    world.run_for(23h);
+    CHECK(world.log.offsets_committed == before);
+    world.run_for(2h);
+    CHECK(world.log.offsets_committed == before + 1);
+
+    world.fold->report_offsets(false);
+    world.publish(kFirst, "k");
+    world.run_for(1min);
+    CHECK(world.log.offsets_committed == before + 1);
+}

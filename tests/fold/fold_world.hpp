@@ -1,0 +1,230 @@
+#pragma once
+
+#include "core/codec.hpp"
+#include "fold/fold.hpp"
+#include "support/manual_clock.hpp"
+#include "support/memory_log.hpp"
+#include "support/test_executor.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace beckon::test {
+
+/// The memory log with faults that it has no knobs for.
+class FaultyLog final : public log::EventLog {
+public:
+    explicit FaultyLog(log::MemoryLog& inner) : inner_(inner) {}
+
+    int ends_to_fail = 0;
+    /// What the next take() of any reader says, once; and what every take() says until it is reset.
+    std::optional<core::Fault> next_take;
+    std::optional<core::Fault> every_take;
+    std::size_t readers_opened = 0;
+    std::size_t offsets_committed = 0;
+
+    std::unique_ptr<log::Publisher> open_publisher(core::Executor& executor) override {
+        return inner_.open_publisher(executor);
+    }
+    std::unique_ptr<log::PartitionReader> open_reader(log::TopicPartition where, core::Offset from,
+                                                      core::Executor& executor,
+                                                      std::function<void()> ready) override {
+        ++readers_opened;
+        return std::make_unique<Reader>(
+            *this, inner_.open_reader(where, from, executor, std::move(ready)));
+    }
+    void ends(log::TopicPartition where, core::Executor& executor,
+              std::function<void(core::Result<log::Ends>)> done) override {
+        if (ends_to_fail == 0) return inner_.ends(where, executor, std::move(done));
+        --ends_to_fail;
+        executor.post([done] { done(core::fail(core::Fault::unavailable, "no ends")); });
+    }
+    void commit(std::string group, std::vector<log::GroupOffset> offsets, core::Executor& executor,
+                std::function<void(core::Result<void>)> done) override {
+        ++offsets_committed;
+        inner_.commit(std::move(group), std::move(offsets), executor, std::move(done));
+    }
+    void committed(std::string group, std::vector<log::TopicPartition> partitions,
+                   core::Executor& executor,
+                   std::function<void(core::Result<std::vector<log::GroupOffset>>)> done) override {
+        inner_.committed(std::move(group), std::move(partitions), executor, std::move(done));
+    }
+    std::unique_ptr<log::Member> join(log::MemberOptions options, core::Executor& executor,
+                                      std::function<void(const log::Members&)> changed) override {
+        return inner_.join(std::move(options), executor, std::move(changed));
+    }
+
+private:
+    class Reader final : public log::PartitionReader {
+    public:
+        Reader(FaultyLog& log, std::unique_ptr<log::PartitionReader> inner)
+            : log_(log), inner_(std::move(inner)) {}
+        core::Result<log::Taken> take(std::size_t max, const log::RecordSink& sink) override {
+            const auto fault =
+                log_.every_take ? log_.every_take : std::exchange(log_.next_take, std::nullopt);
+            if (fault) return core::fail(*fault, "made up");
+            return inner_->take(max, sink);
+        }
+        core::Offset position() const override { return inner_->position(); }
+        void pause() override { inner_->pause(); }
+        void resume() override { inner_->resume(); }
+
+    private:
+        FaultyLog& log_;
+        std::unique_ptr<log::PartitionReader> inner_;
+    };
+
+    log::MemoryLog& inner_;
+};
+
+/// A state that is a list of keys for each input, with a "disk" and faults.
+class ListState final : public fold::State {
+public:
+    struct Contents {
+        std::map<fold::InputIndex, std::vector<std::string>> keys;
+        std::map<fold::InputIndex, core::Checkpoint> checkpoints;
+        std::vector<std::string> decisions;
+        bool operator==(const Contents&) const = default;
+    };
+
+    // --- knobs
+    int commits_to_fail = 0;
+    core::Fault commit_fault = core::Fault::full;
+    bool drops_what_fails = false;  ///< a commit that fails goes back to what is on disk
+    int clears_to_fail = 0;
+    bool keeps_nothing = false;  ///< in memory only
+    std::function<void()> at_committed;
+
+    // --- what happened
+    Contents disk;
+    Contents gathered;               ///< the disk, and what is not committed
+    std::vector<std::string> calls;  ///< caught_up, restarted, cleared
+    std::size_t commits = 0;
+    std::size_t most_in_a_commit = 0;
+    std::size_t replayed = 0;
+    std::vector<Contents> seen_committed;  ///< the disk at each committed()
+
+    void decide(std::string what) { gathered.decisions.push_back(std::move(what)); }
+
+    std::optional<core::Checkpoint> checkpoint(fold::InputIndex input) const override {
+        const auto known = gathered.checkpoints.find(input);
+        if (keeps_nothing || known == gathered.checkpoints.end()) return std::nullopt;
+        return known->second;
+    }
+    void replay(fold::InputIndex input, const core::RecordView& record) override {
+        ++replayed;
+        ++in_this_commit_;
+        if (!core::is_control_key(record.key)) gathered.keys[input].emplace_back(record.key);
+    }
+    void advance(fold::InputIndex input, core::Offset next,
+                 std::optional<core::Timestamp> caught_up) override {
+        auto& at = gathered.checkpoints[input];
+        at.next = next;
+        if (caught_up) at.caught_up = *caught_up;
+    }
+    bool dirty() const override { return !(gathered == disk); }
+    core::Result<void> commit() override {
+        if (commits_to_fail > 0) {
+            --commits_to_fail;
+            if (drops_what_fails) gathered = disk;
+            return core::fail(commit_fault, "made up");
+        }
+        ++commits;
+        most_in_a_commit = std::max(most_in_a_commit, std::exchange(in_this_commit_, 0));
+        disk = gathered;
+        return {};
+    }
+    core::Result<void> clear() override {
+        if (clears_to_fail > 0) {
+            --clears_to_fail;
+            return core::fail(core::Fault::unavailable, "made up");
+        }
+        calls.emplace_back("cleared");
+        disk = gathered = {};
+        return {};
+    }
+    void committed() override {
+        seen_committed.push_back(disk);
+        if (at_committed) at_committed();
+    }
+    void caught_up() override { calls.emplace_back("caught_up"); }
+    void restarted(std::string_view) override {
+        calls.emplace_back("restarted");
+        gathered = disk;
+    }
+    void progressed() override { ++progressed_; }
+    std::size_t times_progressed() const { return progressed_; }
+
+private:
+    std::size_t in_this_commit_ = 0;
+    std::size_t progressed_ = 0;
+};
+
+/// A fold of two partitions over the memory log.
+struct FoldWorld {
+    explicit FoldWorld(core::Duration append_delay_max = std::chrono::milliseconds{10})
+        : memory(log::make_memory_log(
+              {.seed = 1, .partitions = 4, .clock = &clock, .append_delay_max = append_delay_max})),
+          publisher(memory->open_publisher(executor)) {}
+
+    static constexpr log::TopicPartition kFirst{log::Topic::kNotifications, 1};
+    static constexpr log::TopicPartition kSecond{log::Topic::kSubscriptions, 1};
+
+    ManualClock clock;
+    SimExecutor executor{clock};
+    std::unique_ptr<log::MemoryLog> memory;
+    std::unique_ptr<log::Publisher> publisher;
+    FaultyLog log{*memory};
+    ListState state;
+    fold::Options options{.folder = "test",
+                          .inputs = {kFirst, kSecond},
+                          .node = {"0123456789abcdef"},
+                          .group = "testers"};
+    std::unique_ptr<fold::Fold> fold;
+    std::vector<std::string> answers;  ///< "ok" or the fault, in order
+
+    void start() {
+        fold = std::make_unique<fold::Fold>(
+            options, fold::Fold::Ports{log, *publisher, executor, clock}, state);
+        fold->start();
+    }
+    /// Started, and what that takes is over.
+    void start_and_follow() {
+        start();
+        executor.run_for(std::chrono::seconds{1});
+    }
+    /// A new process on the same disk.
+    void crash_and_start() {
+        fold.reset();
+        state.gathered = state.disk;
+        state.calls.clear();
+        state.replayed = 0;
+        start();
+    }
+    void publish(log::TopicPartition where, const std::string& key) {
+        publisher->publish(where, core::Record{key, "x", {}}, [](const auto&) {});
+    }
+    void publish_many(log::TopicPartition where, int count) {
+        for (int i = 0; i < count; ++i) publish(where, "k" + std::to_string(i));
+    }
+    fold::Answer note() {
+        return [this](const core::Result<void>& result) {
+            answers.push_back(result ? "ok" : std::string{core::to_string(result.error().fault)});
+        };
+    }
+    void run_for(core::Duration span) { executor.run_for(span); }
+    bool following() const { return fold->phase() == fold::Phase::following; }
+    std::size_t marks_in(log::TopicPartition where) const {
+        std::size_t count = 0;
+        for (const auto& stored : memory->records(where)) {
+            if (core::is_control_key(stored.record.key)) ++count;
+        }
+        return count;
+    }
+};
+
+}  // namespace beckon::test
