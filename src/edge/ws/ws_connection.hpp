@@ -15,13 +15,21 @@ namespace beckon::edge {
 
 /// What waits to be written to one client. Idle it owns no memory, and one frame at a time costs
 /// no allocation of its own.
-class Outbox {
+class SendQueue {
 public:
+    /// The memory that a waiting frame takes, which for a small one is much more than its bytes.
+    static std::size_t cost(const std::string& frame) {
+        constexpr std::size_t kInPlace = 15;  // bytes that a std::string keeps in itself
+        const std::size_t heap = frame.size() > kInPlace ? frame.capacity() + 16 : 0;
+        return sizeof(std::string) + heap;
+    }
+
     bool empty() const { return bytes_ == 0; }
+    /// Memory of all frames that wait.
     std::size_t bytes() const { return bytes_; }
     /// Frames are never empty.
     void push(std::string frame) {
-        bytes_ += frame.size();
+        bytes_ += cost(frame);
         if (first_.empty()) {
             first_ = std::move(frame);
             return;
@@ -30,9 +38,9 @@ public:
         more_->push_back(std::move(frame));
     }
     std::string pop() {
+        bytes_ -= cost(first_);
         std::string frame = std::move(first_);
         first_ = {};
-        bytes_ -= frame.size();
         if (more_) {
             first_ = std::move(more_->front());
             more_->pop_front();
@@ -40,12 +48,21 @@ public:
         }
         return frame;
     }
-    void clear() { *this = Outbox{}; }
+    void clear() { *this = SendQueue{}; }
 
 private:
     std::string first_;
     std::unique_ptr<std::deque<std::string>> more_;  ///< never empty
     std::size_t bytes_ = 0;
+};
+
+struct Connection;
+
+/// The pieces of a message that is not complete, and when it must be.
+struct HalfFrame : WheelTimer {
+    HalfFrame(Connection& c, Fire fire) : WheelTimer(fire), connection(c) {}
+    Connection& connection;
+    std::string text;
 };
 
 /// One socket from accept to its end. Owned by its lws connection: made before it is adopted,
@@ -73,8 +90,8 @@ struct Connection final : Client, WheelTimer {
     bool established = false;
     bool half_close_due = false;
     std::string close_reason;
-    std::string rx;  ///< pieces of a message that is not complete
-    Outbox out;
+    std::unique_ptr<HalfFrame> half;  ///< a message of which more pieces come
+    SendQueue out;
 };
 
 }  // namespace beckon::edge

@@ -81,6 +81,7 @@ void WsServer::Impl::create() {
     info.retry_and_idle_policy = &no_pings;
     info.max_http_header_data = kHttpHeadMax;
     info.count_threads = 1;
+    info.fd_limit_per_thread = options.sockets_max;
     info.vhost_name = "clients";
     info.alpn = "http/1.1";
     std::string certificate;
@@ -137,10 +138,7 @@ void WsServer::Impl::accept(int fd, const sockaddr_storage& peer) {
     info.fd.sockfd = fd;
     info.opaque = adopting;
     lws_adopt_descriptor_vhost_via_info(&info);
-    if (adopting) {  // no wsi came into being, so nobody has closed the descriptor
-        ::close(fd);
-        destroyed(adopting);
-    }
+    if (adopting) destroyed(adopting);  // lws takes no more, and has closed the descriptor
 }
 
 int WsServer::Impl::created(lws* wsi) {
@@ -156,6 +154,7 @@ int WsServer::Impl::destroyed(Connection* c) {
     if (!c) return 0;
     if (c == adopting) adopting = nullptr;
     if (c->established) closed(*c);
+    drop_pieces(*c);
     if (c->client_counted) admission.client_gone(c->peer);
     admission.socket_gone(c->peer);
     --sockets;
@@ -200,7 +199,7 @@ void WsServer::send(Client& client, std::string text) {
         if (!impl_->write(c, text, LWS_WRITE_TEXT)) impl_->drop(c, ClosedBy::lost);
         return;
     }
-    if (c.out.bytes() + text.size() > impl_->options.outbox_bytes_max) {
+    if (c.out.bytes() + SendQueue::cost(text) > impl_->options.outbox_bytes_max) {
         impl_->drop(c, ClosedBy::slow);
         return;
     }

@@ -24,7 +24,14 @@ namespace beckon::edge {
 
 struct WsServerOptions {
     std::size_t frame_bytes_max = 65'536;
-    std::size_t outbox_bytes_max = 1U << 20;  ///< of one client; more and it is dropped as slow
+    /// Memory of the frames that wait for one client; more and it is dropped as slow.
+    std::size_t outbox_bytes_max = 1U << 20;
+    /// A message that comes in pieces is complete after so long, or the client is closed.
+    core::Duration frame_timeout = std::chrono::seconds{15};
+    /// Pieces of such messages, of all clients of the shard; above it whoever sends one is closed.
+    std::size_t half_frames_bytes_max = 32U << 20;
+    /// Sockets that lws takes at one time; 0: as many as the process may open.
+    unsigned sockets_max = 0;
     /// From accept to the end of the upgrade: TLS, a dripping head, a silent connection.
     core::Duration handshake_timeout = std::chrono::seconds{5};
     std::optional<TlsFiles> tls;

@@ -48,6 +48,8 @@ struct WsServer::Impl {
     // --- WebSocket
     int opened(Connection& c);
     int received(Connection& c, std::string_view piece);
+    int keep_piece(Connection& c, std::string_view piece);
+    void drop_pieces(Connection& c);
     int writeable(Connection& c);
     int peer_closes(Connection& c);
     int drops(Connection& c);
@@ -82,6 +84,7 @@ struct WsServer::Impl {
     Connection* adopting = nullptr;  ///< lws has not told its wsi yet
     int callbacks = 0;               ///< how deep we are inside callbacks of lws
     std::size_t sockets = 0;
+    std::size_t half_frames_bytes = 0;   ///< of all connections
     std::vector<unsigned char> scratch;  ///< frame under way, behind room for its header
 };
 

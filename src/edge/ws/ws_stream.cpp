@@ -45,7 +45,8 @@ int WsServer::Impl::received(Connection& c, std::string_view piece) {
         return 0;
     }
     const std::size_t remaining = lws_remaining_packet_payload(c.wsi);
-    if (c.rx.size() + piece.size() + remaining > options.frame_bytes_max) {
+    const std::size_t before = c.half ? c.half->text.size() : 0;
+    if (before + piece.size() + remaining > options.frame_bytes_max) {
         close(c, closing::kTooBig, ClosedBy::too_big);
         return 0;
     }
@@ -54,15 +55,36 @@ int WsServer::Impl::received(Connection& c, std::string_view piece) {
         close(c, closing::kUnsupported, ClosedBy::unsupported);
         return 0;
     }
-    if (!last) {
-        c.rx.append(piece);
-        return 0;
-    }
-    std::string whole = std::move(c.rx);
-    c.rx = {};
+    if (!last) return keep_piece(c, piece);
+    std::string whole = c.half ? c.half->text : std::string{};
+    drop_pieces(c);
     whole.append(piece);
     front->text(c, std::move(whole));
     return 0;
+}
+
+int WsServer::Impl::keep_piece(Connection& c, std::string_view piece) {
+    if (half_frames_bytes + piece.size() > options.half_frames_bytes_max) {
+        close(c, closing::kOverloaded, ClosedBy::unfinished);
+        return 0;
+    }
+    if (!c.half) {
+        c.half = std::make_unique<HalfFrame>(c, [](WheelTimer& timer) {
+            auto& late = static_cast<HalfFrame&>(timer).connection;
+            static_cast<Impl*>(late.server)
+                ->close(late, closing::kUnfinished, ClosedBy::unfinished);
+        });
+        loop.schedule(*c.half, options.frame_timeout);
+    }
+    c.half->text.append(piece);
+    half_frames_bytes += piece.size();
+    return 0;
+}
+
+void WsServer::Impl::drop_pieces(Connection& c) {
+    if (!c.half) return;
+    half_frames_bytes -= c.half->text.size();
+    c.half.reset();
 }
 
 int WsServer::Impl::writeable(Connection& c) {
@@ -162,7 +184,7 @@ void WsServer::Impl::close(Connection& c, Closing closing, ClosedBy why) {
     c.why = why;
     c.close_code = closing.code;
     c.close_reason = closing.reason.substr(0, kCloseReasonMax);
-    c.rx = {};
+    drop_pieces(c);
     c.mode = Mode::closing;
     front->gone(c);
     loop.schedule(c, kCloseFlush);

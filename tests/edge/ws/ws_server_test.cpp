@@ -1,10 +1,18 @@
 #include "edge/ws/ws_server.hpp"
 
 #include "edge/admission.hpp"
+#include "edge/ws/ws_connection.hpp"
 #include "support/front_world.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 using namespace beckon;
@@ -23,12 +31,30 @@ edge::FrontsOptions with(const std::function<void(edge::FrontsOptions&)>& change
     return options;
 }
 
+/// Of a text frame with a mask of zeros.
+std::string head_of(std::size_t payload_bytes) {
+    std::string head = "\x81\xfe";
+    head.push_back(static_cast<char>(payload_bytes >> 8));
+    head.push_back(static_cast<char>(payload_bytes & 0xff));
+    return head + std::string(4, '\0');
+}
+
+/// Calls of close() with a descriptor that was closed already, by anybody in this process.
+std::atomic<int> closes_of_nothing{0};
+
 void check_close(const WsClient::Event& event, unsigned code, std::string_view reason) {
     CHECK(event.code() == code);
     CHECK(event.reason() == reason);
 }
 
 }  // namespace
+
+/// Stands in front of the C library's, also for libwebsockets.
+extern "C" int close(int fd) {
+    const int result = static_cast<int>(syscall(SYS_close, fd));
+    if (result != 0 && errno == EBADF) ++closes_of_nothing;
+    return result;
+}
 
 TEST_CASE("every subprotocol offer is accepted", "[edge][ws_server]") {
     FrontWorld world;
@@ -205,6 +231,60 @@ TEST_CASE("a client that does not read is dropped as slow and loses nothing else
     other.text("fine");
     CHECK(other.next_message().payload.ends_with(":fine"));
     CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 1; }));
+}
+
+// Verified to fail when SendQueue counts the bytes of frames only.
+TEST_CASE("many small frames fill the queue of a client that does not read", "[edge][ws_server]") {
+    edge::SendQueue queue;
+    for (int i = 0; i < 1'000; ++i) queue.push("{}");
+    CHECK(queue.bytes() >= 1'000 * sizeof(std::string));
+    queue.push(std::string(1'000, 'x'));
+    while (!queue.empty()) queue.pop();
+    CHECK(queue.bytes() == 0);
+}
+
+TEST_CASE("a message that is begun and not ended in time closes its client", "[edge][ws_server]") {
+    FrontWorld world{with([](auto& o) { o.sockets.frame_timeout = 100ms; })};
+    auto client = world.client();
+    client.raw(head_of(4'096) + "the beginning");
+    check_close(client.until_closed(), 1011, "UnfinishedMessage");
+    CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::unfinished) == 1; }));
+    CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
+}
+
+TEST_CASE("pieces of messages are bounded in total, and forgotten with their client",
+          "[edge][ws_server]") {
+    FrontWorld world{with([](auto& o) {
+        o.shards = 1;
+        o.sockets.half_frames_bytes_max = 1'500;
+    })};
+    for (int round = 0; round < 3; ++round) {
+        auto greedy = world.client();
+        greedy.raw(head_of(4'096) + std::string(2'000, 'q'));
+        check_close(greedy.until_closed(), 1013, "Overloaded");
+        auto modest = world.client();
+        const std::string payload(1'400, 'm');
+        modest.raw(head_of(payload.size()) + payload);
+        CHECK(modest.next_message().payload.ends_with(":" + payload));
+    }
+}
+
+// Verified to fail when accept() closes the descriptor of a socket that lws did not take.
+TEST_CASE("a socket that lws has no room for is closed once", "[edge][ws_server]") {
+    FrontWorld world{with([](auto& o) {
+        o.shards = 1;
+        o.sockets.sockets_max = 4;
+    })};
+    closes_of_nothing = 0;
+    for (int i = 0; i < 20; ++i) {
+        std::vector<std::unique_ptr<WsClient>> clients;
+        for (int n = 0; n < 8; ++n) {
+            clients.push_back(std::make_unique<WsClient>(world.fronts.port()));
+            clients.back()->upgrade();
+        }
+    }
+    CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
+    CHECK(closes_of_nothing == 0);
 }
 
 TEST_CASE("a client that reads late gets the stream whole", "[edge][ws_server]") {
