@@ -35,9 +35,8 @@ std::string_view to_string(Home::State state) {
         case Home::State::standby: return "standby";
         case Home::State::claiming: return "claiming";
         case Home::State::serving: return "serving";
-        case Home::State::stopped: return "stopped";
     }
-    return "stopped";
+    return "standby";
 }
 
 std::size_t clients_max(std::size_t wanted) {
@@ -199,6 +198,8 @@ void Edge::Impl::open_homes(std::size_t shard) {
     options.node = node;
     options.endpoint_url = config.endpoint_url;
     options.delivery_window = config.delivery_window;
+    // Half of what a socket holds back, so that answers and TTL-0 messages fit beside it.
+    options.delivery_window_bytes = config.outbox_bytes_max / 2;
     options.delete_retention = config.delete_retention;
     options.session_timeout = config.session_timeout;
     auto& loop = fronts.loop(shard);

@@ -16,6 +16,11 @@ namespace beckon::edge {
 /// The fixed text in place of an endpoint when `key` does not decode.
 inline constexpr std::string_view kEndpointRefused = "Failed to generate endpoint";
 
+/// The `status` of an answer to register or unregister.
+inline constexpr int kStatusOk = 200;
+inline constexpr int kStatusBadKey = 400;
+inline constexpr int kStatusFailed = 500;
+
 std::string hello_frame(const core::Uaid& uaid);
 std::string register_frame(const core::ChannelId& channel, int status, std::string_view endpoint);
 std::string unregister_frame(const core::ChannelId& channel, int status);

@@ -10,8 +10,8 @@ namespace beckon::store {
 
 namespace {
 
-/// Nobody takes new debts while a partition is restored or stands by; beyond this many the next
-/// take_new() gives all.
+/// Nobody takes new debts while a partition is restored or stands by; beyond this many they are no
+/// longer remembered as new.
 constexpr std::size_t kNewMax = 10'000;
 
 void sort_by_offset(std::vector<Debt>& debts) {
@@ -31,7 +31,9 @@ core::Result<void> DebtTable::load() {
         scan_partition(database_.db(), *family_, partition_, [&](auto key, auto value) {
             const auto debt = parse_debt(key, value);
             decoded &= debt.has_value();
-            if (debt) debts_.insert_or_assign(debt->key, Entry{*debt, true});
+            if (!debt) return;
+            debts_.insert_or_assign(debt->key, Entry{*debt, true});
+            in_order_.emplace(debt->put_offset, debt->key);
         });
     if (read && decoded) return {};
     return core::fail(undecodable("owed", database_.directory().string()));
@@ -43,7 +45,10 @@ const Debt* DebtTable::find(const core::MessageKey& key) const {
 }
 
 void DebtTable::add(const Debt& debt) {
-    debts_[debt.key].debt = debt;
+    auto& entry = debts_[debt.key];
+    in_order_.erase({entry.debt.put_offset, debt.key});
+    entry.debt = debt;
+    in_order_.emplace(debt.put_offset, debt.key);
     unwritten_.insert(debt.key);
     if (too_many_new_) return;
     new_.push_back(debt.key);
@@ -56,30 +61,27 @@ bool DebtTable::pay(const core::MessageKey& key) {
     const auto it = debts_.find(key);
     if (it == debts_.end()) return false;
     if (it->second.in_table) erased_.emplace_back(it->second.debt.uaid, key);
+    in_order_.erase({it->second.debt.put_offset, key});
     debts_.erase(it);
     unwritten_.erase(key);
     return true;
 }
 
-std::vector<Debt> DebtTable::all() {
+std::vector<Debt> DebtTable::after(const std::optional<Debt>& after, std::size_t max) const {
     std::vector<Debt> found;
-    found.reserve(debts_.size());
-    for (const auto& [key, entry] : debts_) found.push_back(entry.debt);
-    sort_by_offset(found);
-    new_.clear();
-    too_many_new_ = false;
+    auto it = after ? in_order_.upper_bound({after->put_offset, after->key}) : in_order_.begin();
+    for (; it != in_order_.end() && found.size() < max; ++it) {
+        found.push_back(debts_.at(it->second).debt);
+    }
     return found;
 }
 
-std::vector<Debt> DebtTable::take_new() {
-    if (too_many_new_) return all();
-    std::vector<Debt> found;
-    found.reserve(new_.size());
-    for (const auto& key : new_) {
-        if (const Debt* debt = find(key)) found.push_back(*debt);
+NewDebts DebtTable::take_new() {
+    NewDebts found{.debts = {}, .left_out = std::exchange(too_many_new_, false)};
+    for (const auto& key : std::exchange(new_, {})) {
+        if (const Debt* debt = find(key)) found.debts.push_back(*debt);
     }
-    new_.clear();
-    sort_by_offset(found);
+    sort_by_offset(found.debts);
     return found;
 }
 
@@ -109,6 +111,7 @@ void DebtTable::suspect() {
 
 void DebtTable::reset() {
     debts_.clear();
+    in_order_.clear();
     new_.clear();
     too_many_new_ = false;
     unwritten_.clear();

@@ -7,6 +7,8 @@
 #include "store/edge_store.hpp"
 
 #include <cstddef>
+#include <optional>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -32,10 +34,11 @@ public:
     /// Its tombstone was read. False if nothing was owed.
     bool pay(const core::MessageKey& key);
 
-    /// All, ascending by put_offset; none of them is new any more.
-    std::vector<Debt> all();
-    /// Those unpaid that were added since the last call of this or of all().
-    std::vector<Debt> take_new();
+    /// Up to `max` behind `after`, ascending by put_offset.
+    std::vector<Debt> after(const std::optional<Debt>& after, std::size_t max) const;
+    /// Those unpaid that were added since the last call.
+    NewDebts take_new();
+    std::size_t size() const { return debts_.size(); }
 
     void write_to(rocksdb::WriteBatch& batch) const;
     std::size_t changed_rows() const { return unwritten_.size() + erased_.size(); }
@@ -53,8 +56,9 @@ private:
     const core::Partition partition_;
     const Family family_;
     std::unordered_map<core::MessageKey, Entry> debts_;
+    std::set<std::pair<core::Offset, core::MessageKey>> in_order_;  ///< the same, by put
     std::vector<core::MessageKey> new_;               ///< since take_new(), paid ones included
-    bool too_many_new_ = false;                       ///< new_ was dropped: take_new() gives all
+    bool too_many_new_ = false;                       ///< new_ was dropped
     std::unordered_set<core::MessageKey> unwritten_;  ///< since the last commit, unpaid
     std::vector<std::pair<core::Uaid, core::MessageKey>> erased_;  ///< in the table, paid by now
 };

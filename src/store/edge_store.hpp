@@ -76,6 +76,12 @@ struct Debt {
     core::Offset put_offset = 0;  ///< publish in this order: replaced ones before their replacement
 };
 
+/// What take_new_debts() gives.
+struct NewDebts {
+    std::vector<Debt> debts;
+    bool left_out = false;  ///< there were more than it remembers: read them with debts_after()
+};
+
 /// Where a drain stands: Topic messages first, then the others, each by offset
 /// (docs/design.md#delivery). A drain ends below `until`, so that nothing that is folded meanwhile
 /// is sent twice: set it to the checkpoint of `notifications` when the drain begins.
@@ -166,11 +172,17 @@ public:
                                      const std::function<void(const MessageView&)>& sink) = 0;
     static constexpr std::size_t kSkipMax = 1000;
 
-    /// All debts, ascending by put_offset (at a take-over; afterwards the home keeps its own list).
-    virtual std::vector<Debt> debts() = 0;
-    /// Debts that arose in folds, reads and decisions since the last call of this or of debts(),
-    /// without those whose tombstone was read meanwhile; ascending by put_offset.
-    virtual std::vector<Debt> take_new_debts() = 0;
+    /// Up to `max` debts behind `after` (from the first one: nullopt), ascending by put_offset.
+    virtual std::vector<Debt> debts_after(const std::optional<Debt>& after, std::size_t max) = 0;
+    std::vector<Debt> debts() { return debts_after(std::nullopt, static_cast<std::size_t>(-1)); }
+    /// Debts that arose in folds, reads and decisions since the last call, without those whose
+    /// tombstone was read meanwhile; ascending by put_offset.
+    virtual NewDebts take_new_debts() = 0;
+    virtual std::size_t debt_count() const = 0;
+
+    /// True after a read failed: what reads said since may be wrong, so nothing negative follows
+    /// from them. The next commit() fails.
+    virtual bool broken() const = 0;
 
     /// A digest of what the fold determines (for `replay` and tests): two stores that folded the
     /// same log agree, however they got there. Covers living clients and channels, messages that

@@ -45,6 +45,7 @@ public:
                              const std::function<void(const MessageView&)>& sink);
     std::size_t pending_count(const core::Uaid& uaid, std::size_t at_most);
     DebtTable& debts() { return debts_; }
+    const DebtTable& debts() const { return debts_; }
 
     /// The greatest append time folded; the log time that decisions are remembered at.
     core::Timestamp latest() const { return latest_; }

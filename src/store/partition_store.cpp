@@ -98,8 +98,12 @@ public:
                              const std::function<void(const MessageView&)>& sink) override {
         return notifications_.read_pending(uaid, cursor, max, now, sink);
     }
-    std::vector<Debt> debts() override { return notifications_.debts().all(); }
-    std::vector<Debt> take_new_debts() override { return notifications_.debts().take_new(); }
+    std::vector<Debt> debts_after(const std::optional<Debt>& after, std::size_t max) override {
+        return notifications_.debts().after(after, max);
+    }
+    NewDebts take_new_debts() override { return notifications_.debts().take_new(); }
+    std::size_t debt_count() const override { return notifications_.debts().size(); }
+    bool broken() const override { return error().has_value(); }
     std::string digest(core::Timestamp now) override;
     std::size_t pending_count(const core::Uaid& uaid, std::size_t at_most) override {
         return notifications_.pending_count(uaid, at_most);
@@ -116,7 +120,7 @@ private:
     }
     Progress& progress_of(Source source) { return progress_[static_cast<std::size_t>(source)]; }
     bool advanced() const { return progress_[0].advanced || progress_[1].advanced; }
-    std::optional<core::Error> broken() const {
+    std::optional<core::Error> error() const {
         return notifications_.broken() ? notifications_.broken() : subscriptions_.broken();
     }
     std::size_t changed_rows() const {
@@ -163,7 +167,7 @@ void PartitionStoreImpl::advance(Source source, core::Offset next,
 }
 
 core::Result<void> PartitionStoreImpl::commit() {
-    if (const auto error = broken()) return core::fail(*error);
+    if (const auto why = error()) return core::fail(*why);
     if (!dirty()) return {};
     rocksdb::WriteBatch batch;
     if (auto added = notifications_.write_to(batch); !added) return added;

@@ -20,7 +20,6 @@ SimProcess::SimProcess(const Surroundings& around, core::NodeId id)
     : around_(around),
       id_(std::move(id)),
       executor_(around.executor),
-      log_clock_(around.clock),
       publisher_(around.log.open_publisher(executor_)),
       store_(open_store(around.directory)) {
     for (core::Partition p = 0; p < around_.partitions; ++p) {
@@ -32,8 +31,8 @@ SimProcess::SimProcess(const Surroundings& around, core::NodeId id)
         options.delivery_window = around_.delivery_window;
         homes_.push_back(std::make_unique<edge::Home>(
             options,
-            edge::Home::Ports{around_.log, *publisher_, *this, executor_, around_.clock, log_clock_,
-                              around_.tokens},
+            edge::Home::Ports{around_.log, *publisher_, *this, executor_, around_.clock,
+                              around_.tokens, tombstones_},
             store_->open_partition(p)));
         homes_.back()->start();
     }

@@ -3,9 +3,9 @@
 #include "cluster/cluster.hpp"
 #include "core/tokens.hpp"
 #include "edge/home/home.hpp"
-#include "support/memory_log.hpp"
 #include "store/edge_store.hpp"
 #include "support/manual_clock.hpp"
+#include "support/memory_log.hpp"
 #include "support/test_executor.hpp"
 
 #include <filesystem>
@@ -70,7 +70,7 @@ private:
     const core::NodeId id_;
     ProcessExecutor executor_;
     bool hangs_ = false;
-    core::LogClock log_clock_;
+    edge::TombstonesInFlight tombstones_;
     std::unique_ptr<log::Publisher> publisher_;
     std::unique_ptr<store::EdgeStore> store_;
     std::vector<std::unique_ptr<edge::Home>> homes_;

@@ -131,7 +131,7 @@ public:
     }
     /// "m1:acked m2:replaced"
     std::string owed() { return text_of(part_->debts()); }
-    std::string new_debts() { return text_of(part_->take_new_debts()); }
+    std::string new_debts() { return text_of(part_->take_new_debts().debts); }
 
     core::Uaid uaid = uaid_of("client-1");
 

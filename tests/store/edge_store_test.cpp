@@ -371,7 +371,25 @@ TEST_CASE("new debts are told once, without those that are paid, in the order of
     CHECK(f.new_debts() == "e:expired");
     f.put(6, "f", {.ttl_s = 0});
     CHECK(f.owed() == "old:replaced b:acked new:acked e:expired f:expired");
-    CHECK(f.new_debts().empty());  // all of them were told just now
+    CHECK(f.new_debts() == "f:expired");
+}
+
+TEST_CASE("debts are read in portions, in the order of their puts", "[store]") {
+    EdgeFixture f;
+    for (int i = 1; i <= 5; ++i) f.put(i, "m" + std::to_string(i), {.ttl_s = 0});
+    f.finish("m2");
+    if (GENERATE(false, true)) {
+        f.commit();
+        f.reopen();
+    }
+    const auto first = f.part().debts_after(std::nullopt, 2);
+    REQUIRE(first.size() == 2);
+    CHECK(first[0].put_offset == 1);
+    CHECK(first[1].put_offset == 3);
+    const auto rest = f.part().debts_after(first[1], 10);
+    REQUIRE(rest.size() == 2);
+    CHECK(rest[0].put_offset == 4);
+    CHECK(f.part().debt_count() == 4);
 }
 
 TEST_CASE("debts outlive a restart and end with their tombstones", "[store]") {
@@ -393,7 +411,10 @@ TEST_CASE("a standby that never takes its new debts holds few of them", "[store]
     EdgeFixture f;
     for (int i = 1; i <= 20'000; ++i) f.put(i, "z" + std::to_string(i), {.ttl_s = 0});
     for (int i = 1; i <= 19'990; ++i) f.finish("z" + std::to_string(i));
-    const auto debts = f.part().take_new_debts();
+    const auto fresh = f.part().take_new_debts();
+    CHECK(fresh.left_out);
+    CHECK(fresh.debts.empty());
+    const auto debts = f.part().debts();
     REQUIRE(debts.size() == 10);
     CHECK(debts.front().put_offset == 19'991);
     CHECK(debts.back().put_offset == 20'000);

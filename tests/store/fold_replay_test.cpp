@@ -190,7 +190,7 @@ private:
             part().advance(Source::subscriptions, e.offset + 1, at(time_s_));
             any = true;
         }
-        for (const auto& debt : part().take_new_debts()) owed_.emplace(debt.key, debt);
+        for (const auto& debt : part().take_new_debts().debts) owed_.emplace(debt.key, debt);
         return any;
     }
 
@@ -227,7 +227,7 @@ private:
         for (const auto& key : got) {
             if (roll(3) != 0) CHECK(part().owe(uaid, key, core::FinishReason::acked));
         }
-        for (const auto& debt : part().take_new_debts()) owed_.emplace(debt.key, debt);
+        for (const auto& debt : part().take_new_debts().debts) owed_.emplace(debt.key, debt);
     }
 
     /// In the order of their puts, so that a replaced message never stands alone.

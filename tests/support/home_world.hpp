@@ -6,9 +6,10 @@
 #include "core/key_ring.hpp"
 #include "core/tokens.hpp"
 #include "edge/home/home.hpp"
-#include "support/memory_log.hpp"
 #include "store/edge_store.hpp"
+#include "support/faulty_store.hpp"
 #include "support/manual_clock.hpp"
+#include "support/memory_log.hpp"
 #include "support/temp_dir.hpp"
 #include "support/test_executor.hpp"
 
@@ -40,6 +41,7 @@ public:
         core::Duration append_delay_max{};
         core::Duration read_delay_max{};
         std::size_t delivery_window = 10;
+        std::size_t delivery_window_bytes = 512U << 10;
         std::size_t write_buffer_bytes = 1U << 20;
     };
 
@@ -58,17 +60,17 @@ public:
     void start_home(const std::string& node = "home") {
         open_store();
         publisher_ = log->open_publisher(executor);
-        log_clock_.emplace(clock);
         edge::HomeOptions options;
         options.partition = kPartition;
         options.partitions = 1;
         options.node = {node};
         options.endpoint_url = "https://push.example.org";
         options.delivery_window = options_.delivery_window;
+        options.delivery_window_bytes = options_.delivery_window_bytes;
         home = std::make_unique<edge::Home>(
             options,
-            edge::Home::Ports{*log, *publisher_, *this, executor, clock, *log_clock_, tokens},
-            store->open_partition(kPartition));
+            edge::Home::Ports{*log, *publisher_, *this, executor, clock, tokens, tombstones},
+            std::make_unique<FaultyStore>(store->open_partition(kPartition), faults));
         home->start();
     }
     /// Starts a home and lets it serve.
@@ -117,11 +119,14 @@ public:
         home->receive(edge::Attach{session(number), uaid, offered, hello});
         return number;
     }
-    /// A client that offers a UAID, or none.
+    /// A client that offers a UAID, or none; its hello is on its way.
+    std::uint64_t hello(std::optional<core::Uaid> uaid = std::nullopt) {
+        return attach(uaid.value_or(core::Uaid{core::random_uuid4()}), uaid.has_value(),
+                      R"({"messageType":"hello","use_webpush":true})");
+    }
+    /// The same, and the home had time to answer.
     std::uint64_t connect(std::optional<core::Uaid> uaid = std::nullopt) {
-        const auto number =
-            attach(uaid.value_or(core::Uaid{core::random_uuid4()}), uaid.has_value(),
-                   R"({"messageType":"hello","use_webpush":true})");
+        const auto number = hello(uaid);
         run();
         return number;
     }
@@ -153,9 +158,10 @@ public:
     /// What the session heard since the last call.
     Heard take(std::uint64_t number) { return std::exchange(heard.at(number), {}); }
     /// The versions of the notifications among that.
-    std::vector<std::string> take_versions(std::uint64_t number) {
+    std::vector<std::string> take_versions(std::uint64_t number) { return versions(take(number)); }
+    static std::vector<std::string> versions(const Heard& frames) {
         std::vector<std::string> out;
-        for (const auto& frame : take(number)) {
+        for (const auto& frame : frames) {
             constexpr std::string_view kName = R"("version":")";
             const auto at = frame.find(kName);
             if (at == std::string::npos) continue;
@@ -191,6 +197,14 @@ public:
     }
     std::string push(const core::Uaid& uaid, const core::ChannelId& channel) {
         return push(uaid, channel, Push{});
+    }
+    /// Somebody else ends a message.
+    void finish(const core::Uaid& uaid, const std::string& version, core::FinishReason why) {
+        publish(log::Topic::kNotifications,
+                core::encode(core::NotificationFinished{.uaid = uaid,
+                                                        .key = tokens.open_message(version)->key,
+                                                        .reason = why,
+                                                        .source = {}}));
     }
     void publish(log::Topic topic, core::Record record) {
         sender_->publish({topic, topic == log::Topic::kOwnership ? 0 : kPartition},
@@ -264,12 +278,13 @@ public:
     std::unique_ptr<log::MemoryLog> log;
     core::Tokens tokens{std::make_shared<core::KeyRing>(core::KeyRing::generate())};
     std::unique_ptr<store::EdgeStore> store;
+    StoreFaults faults;
+    edge::TombstonesInFlight tombstones;
     std::map<std::uint64_t, Heard> heard;
 
 private:
     std::unique_ptr<log::Publisher> sender_;
     std::unique_ptr<log::Publisher> publisher_;
-    std::optional<core::LogClock> log_clock_;
     std::map<std::uint64_t, core::Uaid> uaids_;
     std::uint64_t sessions_ = 0;
 

@@ -2,9 +2,8 @@
 
 #include "core/codec.hpp"
 
-#include <set>
-#include <unordered_map>
-#include <utility>
+#include <algorithm>
+#include <optional>
 
 namespace beckon::edge {
 
@@ -12,146 +11,166 @@ namespace {
 
 constexpr core::Duration kRetryFirst = std::chrono::milliseconds{200};
 constexpr core::Duration kRetryMax = std::chrono::seconds{5};
+/// When the other homes of the shard use all that may be in flight.
+constexpr core::Duration kWaitForOthers = std::chrono::milliseconds{20};
+constexpr std::size_t kReadBatch = 1'024;
 
 }  // namespace
 
-struct Debts::Impl : std::enable_shared_from_this<Impl> {
-    enum class Stage { waiting, in_flight, durable };
-    struct Owed {
-        store::Debt debt;
-        Stage stage = Stage::waiting;
-    };
+Debts::Debts(core::Partition partition, Ports ports)
+    : partition_(partition),
+      ports_(std::move(ports)),
+      retry_after_(kRetryFirst),
+      lifetime_(ports_.executor) {}
 
-    Impl(core::Partition p, core::NodeId n, log::Publisher& pub, core::Executor& e,
-         std::function<void(const store::Debt&)> d)
-        : partition(p), node(std::move(n)), publisher(pub), executor(e), durable(std::move(d)) {}
+Debts::~Debts() { stop(); }
 
-    const core::Partition partition;
-    const core::NodeId node;
-    log::Publisher& publisher;
-    core::Executor& executor;
-    const std::function<void(const store::Debt&)> durable;
-
-    std::unordered_map<core::MessageKey, Owed> owed;
-    std::set<std::pair<core::Offset, core::MessageKey>> waiting;  ///< in the order of the puts
-    /// Of each client: puts of replaced messages whose tombstone the log does not have yet.
-    std::unordered_map<core::Uaid, std::set<core::Offset>> replaced;
-    std::size_t in_flight = 0;
-    core::Duration retry_after = kRetryFirst;
-    bool backing_off = false;
-
-    void pump();
-    bool must_wait(const store::Debt& debt) const;
-    void publish(Owed& entry);
-    void answered(const core::MessageKey& key, bool ok);
-    void settle_replaced(const store::Debt& debt);
-    void back_off();
-};
-
-bool Debts::Impl::must_wait(const store::Debt& debt) const {
-    if (replaced.empty() || debt.reason == core::FinishReason::replaced) return false;
-    const auto older = replaced.find(debt.uaid);
-    return older != replaced.end() && *older->second.begin() < debt.put_offset;
+void Debts::begin() {
+    paying_ = true;
+    more_in_store_ = true;
+    committed();
 }
 
-void Debts::Impl::pump() {
-    if (backing_off) return;
-    for (auto it = waiting.begin(); it != waiting.end() && in_flight < kInFlightMax;) {
-        auto& entry = owed.at(it->second);
+/// What is in flight may reach the log or not; whoever serves next finds the debt in its store.
+void Debts::stop() {
+    lifetime_.renew();
+    ports_.in_flight.count -= std::exchange(mine_in_flight_, 0);
+    paying_ = false;
+    held_.clear();
+    waiting_.clear();
+    replaced_.clear();
+    pump_later_ = false;
+    retry_after_ = kRetryFirst;
+}
+
+void Debts::committed() {
+    if (!paying_) return;
+    const auto fresh = ports_.store.take_new_debts();
+    more_in_store_ |= fresh.left_out || held_.size() + fresh.debts.size() > kHeldMax;
+    if (more_in_store_) {
+        read_more();
+    } else {
+        for (const auto& debt : fresh.debts) add(debt);
+    }
+    pump();
+}
+
+/// In the order of the puts from the start, so that of what one client is owed nothing newer is
+/// held while something older is not.
+void Debts::read_more() {
+    if (!more_in_store_ || held_.size() > kHeldMax / 2) return;
+    std::optional<store::Debt> last;
+    while (held_.size() < kHeldMax) {
+        const auto read = ports_.store.debts_after(last, kReadBatch);
+        for (const auto& debt : read) add(debt);
+        if (read.size() < kReadBatch) {
+            more_in_store_ = false;
+            return;
+        }
+        last = read.back();
+    }
+}
+
+void Debts::add(const store::Debt& debt) {
+    if (!held_.emplace(debt.key, Owed{debt}).second) return;
+    waiting_.emplace(debt.put_offset, debt.key);
+    if (debt.reason == core::FinishReason::replaced) {
+        replaced_[debt.uaid].insert(debt.put_offset);
+    }
+}
+
+bool Debts::must_wait(const store::Debt& debt) const {
+    if (replaced_.empty() || debt.reason == core::FinishReason::replaced) return false;
+    const auto older = replaced_.find(debt.uaid);
+    return older != replaced_.end() && *older->second.begin() < debt.put_offset;
+}
+
+void Debts::pump() {
+    if (pump_later_) return;
+    for (auto it = waiting_.begin(); it != waiting_.end();) {
+        if (ports_.in_flight.count >= TombstonesInFlight::kMax) {
+            if (mine_in_flight_ == 0) pump_after(kWaitForOthers);
+            return;
+        }
+        auto& entry = held_.at(it->second);
         if (must_wait(entry.debt)) {
             ++it;
             continue;
         }
-        it = waiting.erase(it);
+        it = waiting_.erase(it);
         publish(entry);
     }
 }
 
-void Debts::Impl::publish(Owed& entry) {
+void Debts::publish(Owed& entry) {
     entry.stage = Stage::in_flight;
-    ++in_flight;
+    ++ports_.in_flight.count;
+    ++mine_in_flight_;
     const auto& debt = entry.debt;
-    publisher.publish({log::Topic::kNotifications, partition},
-                      core::encode(core::NotificationFinished{
-                          .uaid = debt.uaid, .key = debt.key, .reason = debt.reason, .source = {}}),
-                      [weak = weak_from_this(), key = debt.key](const auto& result) {
-                          if (const auto self = weak.lock()) {
-                              self->answered(key, result.has_value());
-                          }
-                      });
+    ports_.publisher.publish(
+        {log::Topic::kNotifications, partition_},
+        core::encode(core::NotificationFinished{
+            .uaid = debt.uaid, .key = debt.key, .reason = debt.reason, .source = {}}),
+        lifetime_.guard([this, key = debt.key](const core::Result<log::Appended>& result) {
+            answered(key, result.has_value());
+        }));
 }
 
-void Debts::Impl::answered(const core::MessageKey& key, bool ok) {
-    --in_flight;
-    const auto it = owed.find(key);
+void Debts::answered(const core::MessageKey& key, bool ok) {
+    --ports_.in_flight.count;
+    --mine_in_flight_;
+    const auto it = held_.find(key);
     // Paid already if it is gone: what is read back needs no report.
-    if (it != owed.end() && it->second.stage == Stage::in_flight) {
+    if (it != held_.end() && it->second.stage == Stage::in_flight) {
         if (ok) {
             it->second.stage = Stage::durable;
-            settle_replaced(it->second.debt);
-            durable(it->second.debt);
+            settle(it->second.debt);
         } else {
             it->second.stage = Stage::waiting;
-            waiting.emplace(it->second.debt.put_offset, key);
+            waiting_.emplace(it->second.debt.put_offset, key);
         }
     }
     if (ok) {
-        retry_after = kRetryFirst;
+        retry_after_ = kRetryFirst;
         pump();
     } else {
         back_off();
     }
 }
 
-void Debts::Impl::settle_replaced(const store::Debt& debt) {
-    if (debt.reason != core::FinishReason::replaced) return;
-    const auto of_client = replaced.find(debt.uaid);
-    if (of_client == replaced.end()) return;
-    of_client->second.erase(debt.put_offset);
-    if (of_client->second.empty()) replaced.erase(of_client);
-}
-
-void Debts::Impl::back_off() {
-    if (std::exchange(backing_off, true)) return;
-    executor.post_after(retry_after, [weak = weak_from_this()] {
-        const auto self = weak.lock();
-        if (!self) return;
-        self->backing_off = false;
-        self->pump();
-    });
-    retry_after = std::min(retry_after * 2, kRetryMax);
-}
-
-Debts::Debts(core::Partition partition, core::NodeId node, log::Publisher& publisher,
-             core::Executor& executor, std::function<void(const store::Debt&)> durable)
-    : impl_(std::make_shared<Impl>(partition, std::move(node), publisher, executor,
-                                   std::move(durable))) {}
-
-Debts::~Debts() = default;
-
-void Debts::add(const std::vector<store::Debt>& debts) {
-    for (const auto& debt : debts) {
-        if (!impl_->owed.emplace(debt.key, Impl::Owed{debt}).second) continue;
-        impl_->waiting.emplace(debt.put_offset, debt.key);
-        if (debt.reason == core::FinishReason::replaced) {
-            impl_->replaced[debt.uaid].insert(debt.put_offset);
-        }
+/// The log has its tombstone.
+void Debts::settle(const store::Debt& debt) {
+    const auto of_client =
+        debt.reason == core::FinishReason::replaced ? replaced_.find(debt.uaid) : replaced_.end();
+    if (of_client != replaced_.end()) {
+        of_client->second.erase(debt.put_offset);
+        if (of_client->second.empty()) replaced_.erase(of_client);
     }
-    impl_->pump();
+    ports_.durable(debt);
+}
+
+void Debts::back_off() {
+    if (pump_later_) return;
+    pump_after(retry_after_);
+    retry_after_ = std::min(retry_after_ * 2, kRetryMax);
+}
+
+void Debts::pump_after(core::Duration delay) {
+    pump_later_ = true;
+    ports_.executor.post_after(delay, lifetime_.guard([this] {
+        pump_later_ = false;
+        pump();
+    }));
 }
 
 void Debts::read_back(const core::MessageKey& key) {
-    const auto it = impl_->owed.find(key);
-    if (it == impl_->owed.end()) return;
+    const auto it = held_.find(key);
+    if (it == held_.end()) return;
     const auto paid = it->second;
-    impl_->owed.erase(it);
-    if (paid.stage == Impl::Stage::durable) return;
-    impl_->waiting.erase({paid.debt.put_offset, key});
-    impl_->settle_replaced(paid.debt);
-    impl_->durable(paid.debt);
-    impl_->pump();  // others may have waited for it
+    held_.erase(it);
+    if (paid.stage == Stage::durable) return;
+    waiting_.erase({paid.debt.put_offset, key});
+    settle(paid.debt);
 }
-
-std::size_t Debts::size() const { return impl_->owed.size(); }
 
 }  // namespace beckon::edge

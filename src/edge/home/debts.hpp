@@ -1,46 +1,88 @@
 #pragma once
 
+#include "core/events.hpp"
 #include "core/executor.hpp"
 #include "core/ids.hpp"
+#include "core/lifetime.hpp"
+#include "core/partition.hpp"
 #include "log/event_log.hpp"
 #include "store/edge_store.hpp"
 
 #include <cstddef>
 #include <functional>
-#include <memory>
-#include <vector>
+#include <set>
+#include <unordered_map>
+#include <utility>
 
 namespace beckon::edge {
 
-/// Publishes what a serving home owes (DESIGN §3 "Debts"): a tombstone for each finished message,
-/// in the order of their puts, until it is *read back*. An unknown outcome is published again;
-/// tombstones may repeat. The tombstone of a message goes out only after the log has those of the
-/// older messages of its client that were replaced, so that no restore can find an old one alone.
+/// How many tombstones the homes of one shard may have published without an answer. They share a
+/// publisher with marks, leases and registers, which must not find it full.
+struct TombstonesInFlight {
+    static constexpr std::size_t kMax = 1'000;
+    std::size_t count = 0;
+};
+
+/// Publishes what a serving home owes: a tombstone for each finished message, in the order of their
+/// puts, until it is *read back*. An unknown outcome is published again; tombstones may repeat. The
+/// tombstone of a message goes out only after the log has those of the older messages of its client
+/// that were replaced, so that no restore can find an old one alone.
 ///
-/// On the home's thread. Only a serving home has one of these running.
+/// The store owns the debts. Here are those that are being paid, a bounded number, with the lowest
+/// puts; the rest is read from the store when there is room. On the home's thread.
 class Debts {
 public:
-    /// Published and not answered yet.
-    static constexpr std::size_t kInFlightMax = 1'000;
+    /// Debts that are held in memory.
+    static constexpr std::size_t kHeldMax = 4'096;
 
-    /// `durable`: the log has the tombstone of this debt (told once per debt).
-    Debts(core::Partition partition, core::NodeId node, log::Publisher& publisher,
-          core::Executor& executor, std::function<void(const store::Debt&)> durable);
+    struct Ports {
+        store::PartitionStore& store;
+        log::Publisher& publisher;
+        core::Executor& executor;
+        TombstonesInFlight& in_flight;
+        /// The log has the tombstone of this debt (told once per debt).
+        std::function<void(const store::Debt&)> durable;
+    };
+    Debts(core::Partition partition, Ports ports);
     ~Debts();
-    Debts(const Debts&) = delete;
-    Debts& operator=(const Debts&) = delete;
 
-    /// New debts; those known already are ignored.
-    void add(const std::vector<store::Debt>& debts);
+    /// From now on, until stop(), the debts of this store are paid from here.
+    void begin();
+    void stop();
+    /// After a commit: new debts are published.
+    void committed();
     /// The tombstone was read: the debt is paid.
     void read_back(const core::MessageKey& key);
 
-    /// Debts that are not read back.
-    std::size_t size() const;
-
 private:
-    struct Impl;
-    std::shared_ptr<Impl> impl_;
+    enum class Stage { waiting, in_flight, durable };
+    struct Owed {
+        store::Debt debt;
+        Stage stage = Stage::waiting;
+    };
+
+    void add(const store::Debt& debt);
+    void read_more();
+    void pump();
+    bool must_wait(const store::Debt& debt) const;
+    void publish(Owed& entry);
+    void answered(const core::MessageKey& key, bool ok);
+    void settle(const store::Debt& debt);
+    void back_off();
+    void pump_after(core::Duration delay);
+
+    const core::Partition partition_;
+    Ports ports_;
+    bool paying_ = false;
+    std::unordered_map<core::MessageKey, Owed> held_;
+    std::set<std::pair<core::Offset, core::MessageKey>> waiting_;  ///< in the order of the puts
+    /// Of each client: puts of replaced messages whose tombstone the log does not have yet.
+    std::unordered_map<core::Uaid, std::set<core::Offset>> replaced_;
+    bool more_in_store_ = false;  ///< not all of them are held
+    std::size_t mine_in_flight_ = 0;
+    core::Duration retry_after_;
+    bool pump_later_ = false;
+    core::Lifetime lifetime_;  ///< renewed by stop(): answers and timers are stale then
 };
 
 }  // namespace beckon::edge

@@ -1,317 +1,421 @@
 #include "edge/home/home.hpp"
 
 #include "core/assert.hpp"
-#include "edge/home/home_impl.hpp"
-#include "fold/trust.hpp"
+#include "core/codec.hpp"
+#include "core/logger.hpp"
+#include "edge/frames.hpp"
+#include "edge/home/delivery.hpp"
+#include "edge/home/hellos.hpp"
+#include "edge/home/outbox.hpp"
+#include "edge/home/purges.hpp"
+#include "edge/home/registrations.hpp"
+#include "edge/home/sessions.hpp"
+#include "edge/home/tenure.hpp"
+
+#include <utility>
 
 namespace beckon::edge {
 
-using core::Fault;
+namespace {
+
+constexpr core::Duration kTick = std::chrono::seconds{1};
+/// Frames that wait for a commit that does not come; above it clients are sent away.
+constexpr std::size_t kOutboxBytesMax = 64U << 20;
+
+/// In the order of Options::inputs.
+constexpr fold::InputIndex kNotificationsInput = 0;
+constexpr fold::InputIndex kSubscriptionsInput = 1;
+
+fold::Options fold_options(const HomeOptions& options) {
+    return {.folder = "edge",
+            .inputs = {{log::Topic::kNotifications, options.partition},
+                       {log::Topic::kSubscriptions, options.partition}},
+            .node = options.node,
+            .group = "edge",
+            .delete_retention = options.delete_retention,
+            .standstill = options.session_timeout / 2};
+}
+
+store::Source source_of(fold::InputIndex input) {
+    return input == kNotificationsInput ? store::Source::notifications
+                                        : store::Source::subscriptions;
+}
+
+}  // namespace
+
+/// Puts the parts together: records go to the part that they concern, and what follows from a
+/// client's frame is applied in one place.
+struct Home::Impl final : fold::State {
+    Impl(HomeOptions o, Ports p, std::unique_ptr<store::PartitionStore> s);
+
+    // --- fold::State
+    std::optional<core::Checkpoint> checkpoint(fold::InputIndex input) const override {
+        return store->checkpoint(source_of(input));
+    }
+    void replay(fold::InputIndex input, const core::RecordView& record) override;
+    void advance(fold::InputIndex input, core::Offset next,
+                 std::optional<core::Timestamp> caught_up) override {
+        store->advance(source_of(input), next, caught_up);
+    }
+    bool dirty() const override { return store->dirty(); }
+    core::Result<void> commit() override { return store->commit(); }
+    core::Result<void> clear() override { return store->clear(); }
+    void committed() override;
+    void caught_up() override;
+    void restarted(std::string_view) override { tenure.restarted(); }
+
+    // --- records
+    void replay_notification(const core::RecordView& record);
+    void replay_subscription(const core::RecordView& record);
+    template <class Event>
+    void overrule_if_late(bool folded, const Event& event);
+    void unknown(log::Topic topic, core::Offset offset, const core::Unknown& record);
+
+    // --- clients
+    void attach(const Attach& message);
+    void hear(const FromClient& message);
+    void detach(const Detach& message);
+    void identify(const SessionId& id, const Hellos::Offer& offer, const core::Uaid& uaid,
+                  bool known);
+    void apply(Session& session, Effects effects);
+    void end(Session& session, Closing closing);
+    void forget(const Session& session);
+
+    // --- serving
+    void began();
+    void ended(Closing closing);
+    void tick();
+    void settle();
+
+    core::Timestamp log_now() const { return fold.log_clock(kNotificationsInput).now(); }
+    core::Offset position() const { return fold.position(kNotificationsInput); }
+
+    const HomeOptions options;
+    Ports ports;
+    const std::unique_ptr<store::PartitionStore> store;
+    FrameParser parser;
+    core::DecodeScratch scratch;
+    Status counters;
+
+    fold::Fold fold;
+    Outbox outbox;
+    Sessions sessions;
+    Delivery delivery;
+    Debts debts;
+    Purges purges;
+    Registrations registrations;
+    Hellos hellos;
+    Tenure tenure;
+    core::Lifetime lifetime;
+};
 
 Home::Impl::Impl(HomeOptions o, Ports p, std::unique_ptr<store::PartitionStore> s)
     : options(std::move(o)),
-      limits{.window = options.delivery_window, .unacked_max = 10 * options.delivery_window},
       ports(p),
-      publisher(ports.publisher, ports.executor, ports.clock),
       store(std::move(s)),
-      random(static_cast<unsigned>(std::hash<std::string>{}(options.node.text) +
-                                   static_cast<std::size_t>(options.partition))) {
-    for (const auto* input : {&notifications, &subscriptions}) {
-        publisher.teach({input->topic, options.partition}, ports.log_clock);
-    }
+      fold(fold_options(options), {ports.log, ports.publisher, ports.executor, ports.clock}, *this),
+      sessions({.messages = options.delivery_window,
+                .bytes = options.delivery_window_bytes,
+                .unacked = 10 * options.delivery_window}),
+      delivery({.store = *store,
+                .sessions = sessions,
+                .outbox = outbox,
+                .clock = ports.clock,
+                .log_now = [this] { return log_now(); },
+                .position = [this] { return position(); }}),
+      debts(options.partition, {.store = *store,
+                                .publisher = fold.publisher(),
+                                .executor = ports.executor,
+                                .in_flight = ports.tombstones,
+                                .durable =
+                                    [this](const store::Debt& debt) {
+                                        auto* session = sessions.of(debt.uaid);
+                                        if (!session) return;
+                                        session->durable(debt.key);
+                                        if (delivery.made_room(*session)) fold.request_turn();
+                                    }}),
+      purges(*store, delivery),
+      registrations({log::Topic::kSubscriptions, options.partition}, options.endpoint_url,
+                    {.store = *store,
+                     .fold = fold,
+                     .executor = ports.executor,
+                     .clock = ports.clock,
+                     .tokens = ports.tokens,
+                     .sessions = sessions,
+                     .outbox = outbox,
+                     .purges = purges,
+                     .log_now = [this] { return log_now(); },
+                     .settle = [this] { settle(); }}),
+      hellos(options.partition, options.partitions,
+             {.store = *store,
+              .fold = fold,
+              .executor = ports.executor,
+              .outbox = outbox,
+              .settled = [this](const auto& id, const auto& offer, const auto& uaid,
+                                bool known) { identify(id, offer, uaid, known); },
+              .settle = [this] { settle(); }}),
+      tenure(options.partition, options.node, fold.publisher(), ports.executor, fold,
+             {.began = [this] { began(); }, .ended = [this](Closing closing) { ended(closing); }}),
+      lifetime(ports.executor) {
     BECKON_ASSERT(options.partition >= 0 && options.partition < options.partitions,
                   "a partition is below their number");
 }
 
-void Home::Impl::start() {
-    lease = std::make_unique<cluster::PartitionLease>(
-        options.partition, options.node, "edge", ports.publisher,
-        cluster::PartitionLease::Events{.serving = [this](core::Epoch) { begin_serving = true; },
-                                        .lost = [this](const core::Error& why) { lost(why); }});
-    last_tick = ports.clock.mono();
-    learn_time();
-    tick();
+// --- records
+
+void Home::Impl::replay(fold::InputIndex input, const core::RecordView& record) {
+    input == kNotificationsInput ? replay_notification(record) : replay_subscription(record);
 }
 
-void Home::Impl::later(core::Duration delay, void (Impl::*task)()) {
-    ports.executor.post_after(delay, guarded([task](Impl& self) { (self.*task)(); }));
+void Home::Impl::replay_notification(const core::RecordView& record) {
+    std::visit(core::Overloaded{[&](const core::NotificationAccepted& message) {
+                                    delivery.fold(record, message);
+                                },
+                                [&](const core::NotificationFinished& done) {
+                                    store->finish(done.uaid, done.key, record.time);
+                                    debts.read_back(done.key);
+                                    delivery.finished(done.uaid, done.key, done.reason);
+                                },
+                                [](const core::Mark&) {},
+                                [&](const core::Lease& seen) {
+                                    tenure.read(log::Topic::kNotifications, record.offset, seen);
+                                },
+                                [&](const core::Unknown& what) {
+                                    unknown(log::Topic::kNotifications, record.offset, what);
+                                }},
+               core::decode_notification(record, scratch));
 }
 
-/// Trust in a checkpoint is a matter of log time, so a first record asks the log what time it is.
-void Home::Impl::learn_time() {
-    publisher.publish({log::Topic::kNotifications, options.partition},
-                      core::encode(core::Mark{options.node.text}),
-                      guarded([](Impl& self, const core::Result<log::Appended>& at) {
-                          if (!at) {
-                              self.later(kRetryAfter, &Impl::learn_time);
-                              return;
-                          }
-                          self.ask_ends();
-                      }));
-}
-
-void Home::Impl::ask_ends() {
-    auto& executor = ports.executor;
-    ports.log.ends({log::Topic::kNotifications, options.partition}, executor,
-                   guarded([&executor](Impl& self, core::Result<log::Ends> n) {
-                       if (!n) {
-                           self.later(kRetryAfter, &Impl::ask_ends);
-                           return;
-                       }
-                       self.ports.log.ends(
-                           {log::Topic::kSubscriptions, self.options.partition}, executor,
-                           self.guarded([n = *n](Impl& again, core::Result<log::Ends> s) {
-                               if (!s) {
-                                   again.later(kRetryAfter, &Impl::ask_ends);
-                                   return;
-                               }
-                               again.begin_folding(n, *s);
-                           }));
-                   }));
-}
-
-bool Home::Impl::trusts_checkpoints(const log::Ends& n, const log::Ends& s) const {
-    const auto trusted = [this](store::Source source, const log::Ends& ends) {
-        return fold::is_trusted(store->checkpoint(source).value_or(core::Checkpoint{}), ends.start,
-                                ends.end, ports.log_clock.now(), options.delete_retention);
-    };
-    return trusted(store::Source::notifications, n) && trusted(store::Source::subscriptions, s);
-}
-
-void Home::Impl::begin_folding(const log::Ends& of_notifications,
-                               const log::Ends& of_subscriptions) {
-    restoring_since.reset();
-    if (!trusts_checkpoints(of_notifications, of_subscriptions)) {
-        if (const auto cleared = store->clear(); !cleared) {
-            core::log_warn("edge", "store_not_cleared",
-                           {{"partition", options.partition}, {"why", cleared.error().message}});
-            later(kRetryAfter, &Impl::ask_ends);
-            return;
-        }
-        restoring_since = ports.log_clock.now();
-    }
-    core::log_info("edge", "folding",
-                   {{"partition", options.partition},
-                    {"from", restoring_since ? "the log's start" : "checkpoint"}});
-    state = State::restoring;
-    open(notifications);
-    open(subscriptions);
-}
-
-void Home::Impl::open(Input& input) {
-    const log::TopicPartition where{input.topic, options.partition};
-    input.next = store->checkpoint(input.source).value_or(core::Checkpoint{}).next;
-    input.drained = false;
-    input.caught_up = {};
-    input.marker = std::make_unique<fold::Marker>(where, options.node, publisher, ports.executor);
-    input.reader = ports.log.open_reader(where, input.next, ports.executor,
-                                         guarded([](Impl& self) { self.schedule_turn(); }));
-}
-
-void Home::Impl::close_inputs() {
-    for (auto* input : {&notifications, &subscriptions}) {
-        input->reader.reset();
-        input->marker.reset();
+/// A record that lost was written by a former home. Own records never lose: they come in order.
+template <class Event>
+void Home::Impl::overrule_if_late(bool folded, const Event& event) {
+    if (folded || !tenure.serving() || !event.stamp || event.stamp->epoch >= tenure.epoch()) return;
+    if constexpr (requires { event.channel; }) {
+        registrations.overrule(event.uaid, event.channel);
+    } else {
+        registrations.overrule(event.uaid);
     }
 }
 
-/// The state cannot be gone on with: it is rebuilt from the log (promise 4).
-void Home::Impl::restart(std::string_view why) {
-    core::log_warn("edge", "restoring_anew", {{"partition", options.partition}, {"why", why}});
-    lease->release();
-    stop_serving("restoring");
-    state = State::starting;
-    ++life;
-    marks_asked = false;
-    commit_failed = false;
-    turn_posted = false;
-    close_inputs();
-    later(core::Duration::zero(), &Impl::ask_ends);
-    tick();
+void Home::Impl::replay_subscription(const core::RecordView& record) {
+    std::visit(
+        core::Overloaded{
+            [&](const core::ClientRecorded& e) { overrule_if_late(store->put_client(e), e); },
+            [&](const core::ClientRemoved& e) {
+                overrule_if_late(store->remove_client(e, record.time), e);
+            },
+            [&](const core::ChannelRecorded& e) { overrule_if_late(store->put_channel(e), e); },
+            [&](const core::ChannelRemoved& e) {
+                overrule_if_late(store->remove_channel(e, record.time), e);
+            },
+            [](const core::Mark&) {},
+            [&](const core::Lease& seen) {
+                tenure.read(log::Topic::kSubscriptions, record.offset, seen);
+            },
+            [&](const core::Unknown& what) {
+                unknown(log::Topic::kSubscriptions, record.offset, what);
+            }},
+        core::decode_subscription(record, scratch));
 }
 
-void Home::Impl::ask_marks(std::function<void(const core::Result<void>&)> done) {
-    notifications.marker->ask(
-        guarded([done = std::move(done)](Impl& self, const core::Result<void>& first) {
-            if (!first) {
-                done(first);
-                return;
-            }
-            self.subscriptions.marker->ask(
-                self.guarded([done](Impl&, const core::Result<void>& second) { done(second); }));
-        }));
+void Home::Impl::unknown(log::Topic topic, core::Offset offset, const core::Unknown& record) {
+    ++counters.unknown_records;
+    core::log_warn("edge", "unknown_record",
+                   {{"topic", topic.name()},
+                    {"partition", options.partition},
+                    {"offset", offset},
+                    {"why", record.why}});
 }
 
-/// Both readers say that nothing more was there; marks prove it.
+// --- turns
+
+/// Everything that was folded and decided is in the store: what follows from it leaves now. Work
+/// that is left over has a budget, and what it decides waits for the next turn's commit.
+void Home::Impl::committed() {
+    tenure.committed();
+    outbox.flush(ports.fronts);
+    if (!tenure.serving()) return;
+    debts.committed();
+    bool more = hellos.turn();
+    more |= purges.turn(log_now(), position());
+    more |= delivery.turn();
+    settle();
+    if (more) fold.request_turn();
+}
+
+/// The one place where decisions made outside of a turn take their way: out at once if they follow
+/// from nothing that is not committed.
+void Home::Impl::settle() {
+    if (store->dirty()) {
+        fold.request_turn();
+    } else {
+        outbox.flush(ports.fronts);
+    }
+}
+
 void Home::Impl::caught_up() {
-    if (std::exchange(marks_asked, true)) return;
-    ask_marks([this](const core::Result<void>& marked) {
-        if (state != State::restoring) return;
-        if (!marked) {
-            marks_asked = false;
-            later(kRetryAfter, &Impl::schedule_turn);
-            return;
-        }
-        // Tombstones may have gone while it read: what it has is no better than an old checkpoint.
-        if (restoring_since &&
-            ports.log_clock.now() - *restoring_since > options.delete_retention / 2) {
-            if (const auto cleared = store->clear(); cleared) {
-                restart("the restore took longer than tombstones are kept");
-            } else {
-                marks_asked = false;
-                later(kRetryAfter, &Impl::schedule_turn);
-            }
-            return;
-        }
-        state = State::standby;
-        core::log_info("edge", "caught_up", {{"partition", options.partition}});
-        if (wanted) claim();
-    });
+    core::log_info("edge", "caught_up", {{"partition", options.partition}});
+    if (!tenure.wanted()) hellos.refuse_all(closing::kNotServing);
+    tenure.caught_up();
 }
 
-void Home::Impl::take(core::Epoch at_least) {
-    wanted = true;
-    floor = std::max(floor, at_least);
-    if (state == State::standby) claim();
+void Home::Impl::began() {
+    registrations.begin(tenure.epoch());
+    delivery.serve();
+    debts.begin();
+    fold.report_offsets(true);
 }
 
-void Home::Impl::claim() {
-    state = State::claiming;
-    ask_marks([this](const core::Result<void>& marked) {
-        if (state != State::claiming ||
-            lease->state() != cluster::PartitionLease::State::following) {
-            return;
-        }
-        if (!marked) {
-            state = State::standby;
-            reclaim_later();
-            return;
-        }
-        lease->claim(floor);
-    });
-}
-
-void Home::Impl::reclaim_later() {
-    const auto jitter = kReclaimAfter * static_cast<int>(random() % 1000) / 1000;
-    ports.executor.post_after(kReclaimAfter + jitter, guarded([](Impl& self) {
-                                  if (self.wanted && self.state == State::standby) self.claim();
-                              }));
-}
-
-void Home::Impl::give_up() {
-    wanted = false;
-    lease->release();
-    if (state == State::claiming || state == State::serving) state = State::standby;
-    stop_serving("moved");
-}
-
-void Home::Impl::lost(const core::Error& why) {
-    core::log_warn("edge", "lease_lost",
-                   {{"partition", options.partition},
-                    {"fault", core::to_string(why.fault)},
-                    {"why", why.message}});
-    if (state == State::claiming || state == State::serving) state = State::standby;
-    stop_serving("lease lost");
-    if (wanted) reclaim_later();
-}
-
-/// From here on nothing is decided, published or answered: another home may do so.
-void Home::Impl::stop_serving(std::string_view why) {
-    begin_serving = false;
-    debts.reset();
-    changes.clear();
-    changes_by_offset.clear();
-    outbox.clear();
-    const Closing closing{CloseCode::try_again, why};
-    for (const auto& [id, session] : awaiting) close(id, closing);
-    for (const auto& [uaid, session] : sessions) close(session.id, closing);
-    awaiting.clear();
+void Home::Impl::ended(Closing closing) {
+    debts.stop();
+    registrations.stop();
+    purges.clear();
+    delivery.stop();
+    outbox.drop_frames();
+    hellos.refuse_all(closing);
+    for (const auto& [uaid, session] : sessions) outbox.close(session.id, closing);
     sessions.clear();
-    renamed.clear();
-    refill_soon.clear();
-    blocked.clear();
-    seen_due.clear();
-}
-
-void Home::Impl::start_serving() {
-    begin_serving = false;
-    state = State::serving;
-    serving_since = ports.clock.mono();
-    suspect = false;
-    seq = 0;
-    debts =
-        std::make_unique<Debts>(options.partition, options.node, ports.publisher, ports.executor,
-                                [this](const store::Debt& debt) { durable(debt); });
-    debts->add(store->debts());
-    core::log_info("edge", "serving",
-                   {{"partition", options.partition}, {"epoch", lease->epoch()}});
-    for (auto& [id, session] : std::exchange(awaiting, {})) answer_hello(std::move(session));
-}
-
-void Home::Impl::notice_standstill() {
-    if (ports.clock.mono() - last_tick > kTick + options.session_timeout / 2) suspect = true;
+    outbox.flush(ports.fronts);  // these follow from no record
+    fold.report_offsets(false);
 }
 
 void Home::Impl::tick() {
-    notice_standstill();
-    const auto now = ports.clock.mono();
-    last_tick = now;
-    if (suspect && state == State::serving) {
-        ask_marks([this](const core::Result<void>& marked) {
-            if (marked) suspect = false;
-        });
+    if (tenure.serving()) {
+        registrations.tick();
+        delivery.tick();
+        fold.request_turn();
     }
-    if (state == State::serving && now - serving_since > kTakeoverGrace) held.clear();
-    while (!held.empty() && ports.log_clock.now() - held.front().appended > kTakeoverGrace) {
-        held.pop_front();
-    }
-    refill_soon.insert(blocked.begin(), blocked.end());
-    while (state == State::serving && !seen_due.empty() && seen_due.begin()->first <= now) {
-        const auto due = sessions.find(seen_due.begin()->second);
-        seen_due.erase(seen_due.begin());
-        if (due != sessions.end()) see(due->second);
-    }
-    if (notifications.reader) schedule_turn();
-    later(kTick, &Impl::tick);
+    ports.executor.post_after(kTick, lifetime.guard([this] { tick(); }));
 }
+
+// --- clients
+
+void Home::Impl::attach(const Attach& message) {
+    const auto frame = parser.parse(message.hello);
+    if (!frame || !std::holds_alternative<Hello>(*frame)) {
+        ++counters.refused_frames;
+        outbox.close(message.session, frame ? closing::kOutOfPlace : closing_for(frame.error()));
+        return;
+    }
+    ++counters.commands[frame->index()];
+    const Hellos::Offer offer{.uaid = message.uaid, .by_client = message.offered};
+    if (tenure.serving()) return hellos.answer(message.session, offer);
+    const bool soon = tenure.wanted() || fold.phase() != fold::Phase::following;
+    if (!soon) return outbox.close(message.session, closing::kNotServing);
+    hellos.keep(message.session, offer);
+}
+
+void Home::Impl::identify(const SessionId& id, const Hellos::Offer& offer, const core::Uaid& uaid,
+                          bool known) {
+    if (auto* older = sessions.of(uaid)) end(*older, closing::kReplaced);  // the later one wins
+    auto& session = sessions.open(id, uaid, offer.uaid);
+    registrations.attached(session);
+    outbox.attached(id, uaid);
+    outbox.frame(id, hello_frame(uaid));
+    if (!known) return;
+    delivery.attached(session);
+    fold.request_turn();
+}
+
+void Home::Impl::hear(const FromClient& message) {
+    if (auto* session = sessions.find(message.session, message.uaid)) {
+        apply(*session, session->on(message.text, parser, ports.tokens));
+        return;
+    }
+    const bool early = hellos.forget(message.session);
+    outbox.close(message.session, early ? closing::kOutOfPlace : closing::kNotAttached);
+}
+
+void Home::Impl::detach(const Detach& message) {
+    hellos.forget(message.session);
+    if (auto* session = sessions.find(message.session, message.uaid)) forget(*session);
+}
+
+/// Decisions go into the store's next batch; what the client hears of them leaves with it.
+void Home::Impl::apply(Session& session, Effects effects) {
+    if (effects.command) ++counters.commands[*effects.command];
+    for (auto& frame : effects.frames) outbox.frame(session.id, std::move(frame.text));
+    for (const auto& message : effects.acked) {
+        if (!store->owe(session.uaid, message, core::FinishReason::acked)) continue;
+        session.owed(message);
+        ++counters.acked;
+    }
+    for (const auto& change : effects.changes) registrations.change(session, change);
+    if (effects.close) {
+        ++counters.refused_frames;
+        return end(session, *effects.close);
+    }
+    if (outbox.bytes() > kOutboxBytesMax) return end(session, closing::kOverloaded);
+    if (delivery.made_room(session)) fold.request_turn();
+}
+
+void Home::Impl::end(Session& session, Closing closing) {
+    outbox.close(session.id, closing);
+    forget(session);
+}
+
+void Home::Impl::forget(const Session& session) {
+    registrations.detached(session);
+    sessions.erase(core::Uaid{session.uaid});  // the session goes, its uaid with it
+}
+
+// --- Home
 
 Home::Home(HomeOptions options, Ports ports, std::unique_ptr<store::PartitionStore> store)
-    : impl_(std::make_shared<Impl>(std::move(options), ports, std::move(store))) {}
+    : impl_(std::make_unique<Impl>(std::move(options), ports, std::move(store))) {}
 
-Home::~Home() {
-    impl_->state = State::stopped;
-    ++impl_->life;
-    impl_->close_inputs();
-    impl_->lease.reset();
-    impl_->debts.reset();
-    // What the store has not committed is folded again at the next start.
+/// What the store has not committed is folded again at the next start.
+Home::~Home() = default;
+
+void Home::start() {
+    impl_->fold.start();
+    impl_->tick();
 }
 
-void Home::start() { impl_->start(); }
+void Home::take(core::Epoch floor) { impl_->tenure.take(floor); }
 
-void Home::take(core::Epoch floor) { impl_->take(floor); }
-
-void Home::give_up() { impl_->give_up(); }
+void Home::give_up() { impl_->tenure.give_up(); }
 
 void Home::receive(ToHome message) {
-    const auto impl = impl_;
-    std::visit(core::Overloaded{[&](Attach& attach) { impl->attach(std::move(attach)); },
-                                [&](FromClient& frame) { impl->hear(std::move(frame)); },
-                                [&](Detach& gone) { impl->detach(gone); }},
+    std::visit(core::Overloaded{[&](const Attach& attach) { impl_->attach(attach); },
+                                [&](const FromClient& frame) { impl_->hear(frame); },
+                                [&](const Detach& gone) { impl_->detach(gone); }},
                message);
+    impl_->settle();
 }
 
-Home::State Home::state() const { return impl_->state; }
+Home::State Home::state() const {
+    switch (impl_->fold.phase()) {
+        case fold::Phase::opening: return State::starting;
+        case fold::Phase::restoring: return State::restoring;
+        case fold::Phase::following: break;
+    }
+    switch (impl_->tenure.state()) {
+        case Tenure::State::standby: return State::standby;
+        case Tenure::State::claiming: return State::claiming;
+        case Tenure::State::serving: return State::serving;
+    }
+    return State::standby;
+}
 
 Home::Status Home::status() const {
     auto out = impl_->counters;
-    out.state = impl_->state;
-    out.epoch = impl_->lease ? impl_->lease->epoch() : 0;
-    out.notifications_next = impl_->notifications.next;
-    out.subscriptions_next = impl_->subscriptions.next;
+    out.state = state();
+    out.epoch = impl_->tenure.epoch();
+    out.notifications_next = impl_->fold.position(kNotificationsInput);
+    out.subscriptions_next = impl_->fold.position(kSubscriptionsInput);
     out.sessions = impl_->sessions.size();
-    out.owed = impl_->debts ? impl_->debts->size() : 0;
+    out.owed = impl_->tenure.serving() ? impl_->store->debt_count() : 0;
+    out.delivered = impl_->delivery.delivered();
     return out;
+}
+
+fold::Progress Home::progress() const { return impl_->fold.progress(); }
+
+std::optional<core::Timestamp> Home::log_now() const {
+    const auto& clock = impl_->fold.log_clock(kNotificationsInput);
+    if (!clock.learned()) return std::nullopt;
+    return clock.now();
 }
 
 }  // namespace beckon::edge

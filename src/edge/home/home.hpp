@@ -6,14 +6,15 @@
 #include "core/log_clock.hpp"
 #include "core/partition.hpp"
 #include "core/tokens.hpp"
+#include "edge/home/debts.hpp"
 #include "edge/messages.hpp"
 #include "edge/protocol.hpp"
+#include "fold/fold.hpp"
 #include "log/event_log.hpp"
 #include "store/edge_store.hpp"
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -26,16 +27,20 @@ struct HomeOptions {
     std::string
         endpoint_url;  ///< origin, e.g. "https://push.example.org"; URLs are <origin>/wpush/<token>
     std::size_t delivery_window = 10;
+    /// Frame bytes under way to one client, so that its socket's outbox takes what is sent.
+    std::size_t delivery_window_bytes = 512U << 10;
     core::Duration delete_retention = std::chrono::hours{24 * 7};
-    /// A loop that stood still for half of this trusts nothing before a new mark (DESIGN §5).
+    /// A loop that stood still for half of this trusts nothing before a new mark.
     core::Duration session_timeout = std::chrono::seconds{6};
 };
 
-/// The owner of one partition (DESIGN §5 "Life of a notification at home"): restores or trusts its
-/// checkpoint, takes the lease, folds, and while it serves holds the protocol state of every
-/// attached client, decides, publishes and replies.
+/// The owner of one partition: folds its log topics into the store, and while it holds the lease
+/// also decides, publishes and answers for every attached client.
 ///
 /// Knows no sockets and no loop: it lives on its shard's executor and speaks in edge/messages.hpp.
+/// Its parts: fold (the runtime), tenure (does it serve?), hellos, sessions (the protocol),
+/// delivery, registrations, purges, debts, outbox. What any of them decides leaves in one place,
+/// after the commit.
 class Home {
 public:
     /// What a home borrows; all of it outlives the home and belongs to the same thread.
@@ -45,8 +50,8 @@ public:
         FrontPort& fronts;
         core::Executor& executor;
         const core::Clock& clock;
-        core::LogClock& log_clock;
         core::Tokens& tokens;
+        TombstonesInFlight& tombstones;  ///< of all homes that share `publisher`
     };
 
     Home(HomeOptions options, Ports ports, std::unique_ptr<store::PartitionStore> store);
@@ -68,7 +73,8 @@ public:
     /// 1013.
     void receive(ToHome message);
 
-    enum class State { starting, restoring, standby, claiming, serving, stopped };
+    enum class State { starting, restoring, standby, claiming, serving };
+    static constexpr std::size_t kStates = 5;
     State state() const;
 
     /// What a test or the console wants to know.
@@ -87,10 +93,14 @@ public:
         std::array<std::uint64_t, kCommands.size()> commands{};  ///< well-formed ones, by kind
     };
     Status status() const;
+    /// How far the fold has come, and whether it is stuck.
+    fold::Progress progress() const;
+    /// The log's time in this partition, once it is known.
+    std::optional<core::Timestamp> log_now() const;
 
 private:
     struct Impl;
-    std::shared_ptr<Impl> impl_;
+    std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace beckon::edge

@@ -17,9 +17,8 @@ std::string_view to_string(Home::State state) {
         case Home::State::standby: return "standby";
         case Home::State::claiming: return "claiming";
         case Home::State::serving: return "serving";
-        case Home::State::stopped: return "stopped";
     }
-    return "stopped";
+    return "standby";
 }
 
 double difference(std::size_t now, std::size_t before) {
@@ -58,7 +57,7 @@ HomeMetrics::HomeMetrics(ops::Metrics& metrics)
         commands_[i] = &metrics.counter(metric::kEdgeCommands, "What clients said, by command.",
                                         {{"command", std::string{kCommands[i]}}});
     }
-    for (std::size_t i = 0; i < HomeTotals::kStates; ++i) {
+    for (std::size_t i = 0; i < Home::kStates; ++i) {
         states_[i] =
             &metrics.gauge(metric::kEdgePartitions, "Partitions by what their home is doing.",
                            {{"state", std::string{to_string(static_cast<Home::State>(i))}}});
@@ -66,7 +65,7 @@ HomeMetrics::HomeMetrics(ops::Metrics& metrics)
 }
 
 void HomeMetrics::report(const HomeTotals& now, const HomeTotals& before) const {
-    for (std::size_t i = 0; i < HomeTotals::kStates; ++i) {
+    for (std::size_t i = 0; i < Home::kStates; ++i) {
         states_[i]->Increment(difference(now.in_state[i], before.in_state[i]));
     }
     sessions_.Increment(difference(now.sessions, before.sessions));

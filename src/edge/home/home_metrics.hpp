@@ -11,9 +11,7 @@ namespace beckon::edge {
 
 /// The homes of one shard, added up.
 struct HomeTotals {
-    static constexpr std::size_t kStates = 6;
-
-    std::array<std::size_t, kStates> in_state{};
+    std::array<std::size_t, Home::kStates> in_state{};
     std::size_t sessions = 0;
     std::size_t owed = 0;
     std::uint64_t delivered = 0;
@@ -35,7 +33,7 @@ public:
     void report(const HomeTotals& now, const HomeTotals& before) const;
 
 private:
-    std::array<prometheus::Gauge*, HomeTotals::kStates> states_{};
+    std::array<prometheus::Gauge*, Home::kStates> states_{};
     prometheus::Gauge& sessions_;
     prometheus::Gauge& owed_;
     prometheus::Counter& delivered_;

@@ -22,7 +22,6 @@ HomeShard::HomeShard(HomeOptions options, Ports ports)
       ports_(std::move(ports)),
       publisher_(ports_.log.open_publisher(ports_.loop)),
       tokens_(ports_.keys),
-      log_clock_(ports_.clock),
       watch_(std::make_shared<Watch>(Watch{.shard = this})) {
     ports_.loop.at_turn_end([watch = watch_] {
         if (!watch->shard || watch->shard->look() || watch->again) return false;
@@ -63,8 +62,8 @@ HomeShard::Held& HomeShard::hold(core::Partition partition) {
                                                    .fronts = ports_.fronts,
                                                    .executor = ports_.loop,
                                                    .clock = ports_.clock,
-                                                   .log_clock = log_clock_,
-                                                   .tokens = tokens_},
+                                                   .tokens = tokens_,
+                                                   .tombstones = tombstones_},
                                        ports_.store.open_partition(partition));
     ports_.board.connect_home(
         partition, [home = held.home.get()](ToHome message) { home->receive(std::move(message)); });
@@ -122,8 +121,12 @@ std::map<core::Partition, Home::State> HomeShard::states() const {
 }
 
 std::optional<core::Timestamp> HomeShard::log_now() const {
-    if (!log_clock_.learned()) return std::nullopt;
-    return log_clock_.now();
+    std::optional<core::Timestamp> earliest;
+    for (const auto& [partition, held] : homes_) {
+        const auto now = held.home->log_now();
+        if (now && (!earliest || *now < *earliest)) earliest = now;
+    }
+    return earliest;
 }
 
 }  // namespace beckon::edge

@@ -16,7 +16,8 @@ namespace beckon::edge {
 /// What a partition is to this process, as the controller placed it.
 enum class Duty : std::uint8_t { none, standby, home };
 
-/// The homes of one shard, and what they share: publisher, tokens, log clock. Everything happens on
+/// The homes of one shard, and what they share: publisher, tokens, and how much
+/// may be under way. Everything happens on
 /// the shard's thread, construction and destruction too.
 class HomeShard {
 public:
@@ -43,7 +44,7 @@ public:
     void place(core::Partition partition, Duty duty, core::Epoch floor);
 
     std::map<core::Partition, Home::State> states() const;
-    /// Log time, once it is known.
+    /// Log time, once it is known: the earliest of the partitions, since old months go by it.
     std::optional<core::Timestamp> log_now() const;
 
 private:
@@ -62,7 +63,7 @@ private:
     Ports ports_;
     std::unique_ptr<log::Publisher> publisher_;
     core::Tokens tokens_;
-    core::LogClock log_clock_;
+    TombstonesInFlight tombstones_;
     std::map<core::Partition, Held> homes_;
     HomeTotals reported_;
     HomeTotals forgotten_;  ///< what homes counted that are no more

@@ -1,54 +1,145 @@
 #include "edge/home/session.hpp"
 
-#include <algorithm>
+#include "core/base64url.hpp"
+#include "edge/frames.hpp"
+
 #include <utility>
 
 namespace beckon::edge {
 
-std::size_t Identified::room(const WindowLimits& limits, core::MonoTime now) {
-    if (acked_not_durable >= limits.acked_not_durable_max) return 0;
-    std::size_t counted = 0;
-    for (auto& message : sent_) {
-        if (message.counts && now - message.at >= limits.patience) message.counts = false;
-        if (message.counts) ++counted;
+Effects Session::on(std::string_view text, FrameParser& parser, core::Tokens& tokens) {
+    Effects effects;
+    const auto frame = parser.parse(text);
+    if (!frame) {
+        effects.close = closing_for(frame.error());
+        return effects;
     }
-    if (counted >= limits.window || sent_.size() >= limits.unacked_max) return 0;
-    return std::min(limits.window - counted, limits.unacked_max - sent_.size());
+    effects.command = frame->index();
+    std::visit(core::Overloaded{
+                   [&](const Hello&) { effects.close = closing::kOutOfPlace; },
+                   [&](const Register& wish) { command(effects, wish); },
+                   [&](const Unregister& wish) { command(effects, wish); },
+                   [](const BroadcastSubscribe&) {},  // nothing is ever broadcast yet
+                   [&](const Ack& said) { command(effects, said, tokens); },
+                   [&](const Nack& said) { window_.nacked(said.version); },
+                   [&](const Ping&) {
+                       effects.frames.push_back({ping_frame(), std::nullopt});
+                   },
+               },
+               *frame);
+    return effects;
 }
 
-void Identified::sent(core::MessageKey key, std::string_view version, core::MonoTime now) {
-    sent_.push_back(Sent{key, std::string{version}, now, true});
-}
-
-bool Identified::was_sent(const core::MessageKey& key) const {
-    return std::any_of(sent_.begin(), sent_.end(),
-                       [&](const Sent& message) { return message.key == key; });
-}
-
-std::optional<core::MessageKey> Identified::acked(std::string_view version) {
-    for (auto it = sent_.begin(); it != sent_.end(); ++it) {
-        if (it->version != version) continue;
-        const auto key = it->key;
-        sent_.erase(it);
-        return key;
+/// False: too many are under way, and the client is told so.
+bool Session::may_change(Effects& effects, std::string refusal) {
+    if (changes_in_flight_ >= kChangesInFlightMax) {
+        effects.frames.push_back({std::move(refusal), std::nullopt});
+        return false;
     }
-    return std::nullopt;
-}
-
-void Identified::nacked(std::string_view version) {
-    for (auto& message : sent_) {
-        if (message.version == version) message.counts = false;
-    }
-}
-
-bool Identified::forget(const core::MessageKey& key) {
-    return std::erase_if(sent_, [&](const Sent& message) { return message.key == key; }) > 0;
-}
-
-bool AwaitingHello::keep(std::string text) {
-    if (early_.size() >= kEarlyFramesMax) return false;
-    early_.push_back(std::move(text));
+    ++changes_in_flight_;
     return true;
+}
+
+/// Neither the length of the key nor its curve is checked: autopush does not either.
+void Session::command(Effects& effects, const Register& frame) {
+    std::optional<core::Sha256> vapid;
+    if (frame.key) {
+        const auto key = core::parse_base64url(*frame.key);
+        if (!key) {
+            effects.frames.push_back(
+                {register_frame(frame.channel, kStatusBadKey, kEndpointRefused), std::nullopt});
+            return;
+        }
+        vapid = core::sha256(*key);
+    }
+    if (!may_change(effects, register_frame(frame.channel, kStatusFailed, ""))) return;
+    effects.changes.push_back({ChannelChange::Kind::add, frame.channel, vapid});
+}
+
+void Session::command(Effects& effects, const Unregister& frame) {
+    if (!may_change(effects, unregister_frame(frame.channel, kStatusFailed))) return;
+    effects.changes.push_back({ChannelChange::Kind::remove, frame.channel, std::nullopt});
+}
+
+/// A version that is not under way here may still be pending: it was sent on an earlier connection.
+/// A version says whose message it names, so that no client can finish another one's.
+void Session::command(Effects& effects, const Ack& frame, core::Tokens& tokens) {
+    for (const auto& update : frame.updates) {
+        auto key = window_.acked(update.version);
+        if (!key) {
+            const auto named = tokens.open_message(update.version);
+            if (!named || named->uaid != uaid) continue;
+            key = named->key;
+        }
+        effects.acked.push_back(*key);
+    }
+}
+
+Effects Session::on(const core::NotificationAccepted& message, core::MonoTime now) {
+    Effects effects;
+    if (message.ttl_s == 0) {
+        effects.frames.push_back({notification_frame(message), message.key});
+        return effects;
+    }
+    if (!live() || window_.room(now) == 0) {
+        behind_ = true;
+        return effects;
+    }
+    auto text = notification_frame(message);
+    if (!window_.has_bytes_for(text.size())) {
+        behind_ = true;
+        return effects;
+    }
+    window_.sent(message.key, message.message_id, text.size(), now);
+    effects.frames.push_back({std::move(text), message.key});
+    return effects;
+}
+
+void Session::finished(const core::MessageKey& message) {
+    window_.forget(message);
+    window_.durable(message);
+}
+
+void Session::durable(const core::MessageKey& message) { window_.durable(message); }
+
+bool Session::wants_read(core::MonoTime now) {
+    if (live()) return false;
+    const auto room = window_.room(now);
+    return room * 2 >= limits_.messages || (room > 0 && window_.unacked() == 0);
+}
+
+/// A reading that came to its end while more was folded begins again and skips what is under way.
+store::DrainCursor& Session::cursor(core::Offset until) {
+    if (!draining_) {
+        draining_ = true;
+        behind_ = false;
+        cursor_ = {.topics = true, .after = -1, .until = until};
+    }
+    return cursor_;
+}
+
+Effects Session::on(const store::MessageView& message, core::MonoTime now) {
+    Effects effects;
+    if (before_unfit_ || window_.contains(message.key)) return effects;
+    auto text = notification_frame(message);
+    if (!window_.has_bytes_for(text.size())) {
+        before_unfit_ = {.topics = message.topic && !message.topic->empty(),
+                         .after = message.offset - 1,
+                         .until = cursor_.until};
+        return effects;
+    }
+    window_.sent(message.key, message.message_id, text.size(), now);
+    effects.frames.push_back({std::move(text), message.key});
+    return effects;
+}
+
+bool Session::read_over(bool done) {
+    if (before_unfit_) {
+        cursor_ = *std::exchange(before_unfit_, std::nullopt);
+        return true;
+    }
+    if (done) draining_ = false;
+    return false;
 }
 
 }  // namespace beckon::edge

@@ -1,103 +1,116 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/events.hpp"
 #include "core/ids.hpp"
+#include "core/tokens.hpp"
+#include "edge/closings.hpp"
+#include "edge/home/window.hpp"
 #include "edge/messages.hpp"
+#include "edge/protocol.hpp"
 #include "store/edge_store.hpp"
 
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-/// What a home holds of one attached client. Two types: a session is AwaitingHello until its UAID
-/// is settled, then Identified; what is not allowed before has no function to call.
 namespace beckon::edge {
 
-/// How many messages may be under way to one client.
-struct WindowLimits {
-    std::size_t window = 10;        ///< `delivery_window`
-    std::size_t unacked_max = 100;  ///< hard cap, those included that count no more
-    /// Acknowledged, but the log does not have the tombstone yet.
-    std::size_t acked_not_durable_max = 1'000;
-    /// A message unacknowledged for so long gives its place free.
-    core::Duration patience = std::chrono::minutes{1};
+/// A register or unregister that a client asks for.
+struct ChannelChange {
+    enum class Kind { add, remove };
+    Kind kind = Kind::add;
+    core::ChannelId channel;
+    std::optional<core::Sha256> vapid;  ///< of the key that the subscription is bound to
+    bool operator==(const ChannelChange&) const = default;
 };
 
-/// One message that was sent on this session and is not acknowledged.
-struct Sent {
-    core::MessageKey key;
-    std::string version;
-    core::MonoTime at{};
-    bool counts = true;  ///< takes a place in the window
+/// What follows from one input to a session. Nothing of it has happened when a session returns it:
+/// its home applies it in one place, and frames leave after the commit.
+struct Effects {
+    struct Frame {
+        std::string text;
+        std::optional<core::MessageKey> message;  ///< that the frame carries
+        bool operator==(const Frame&) const = default;
+    };
+    std::vector<Frame> frames;            ///< to the client, in this order
+    std::vector<core::MessageKey> acked;  ///< their tombstones are owed
+    std::vector<ChannelChange> changes;
+    std::optional<std::size_t> command;  ///< a well-formed frame came: its place in kCommands
+    std::optional<Closing> close;        ///< the session is over
+    bool operator==(const Effects&) const = default;
 };
 
-/// A client with its UAID.
-class Identified {
+/// The protocol with one client that has its UAID: a machine without I/O. Frames, messages and the
+/// passing of time go in, effects come out.
+class Session {
 public:
-    Identified(SessionId session, core::Uaid client) : id(std::move(session)), uaid(client) {}
+    /// Registers and unregisters without an answer.
+    static constexpr std::size_t kChangesInFlightMax = 256;
+
+    /// `limits` outlives the session.
+    Session(SessionId session, const core::Uaid& client, const WindowLimits& limits)
+        : id(std::move(session)), uaid(client), limits_(limits), window_(limits) {}
 
     const SessionId id;
     const core::Uaid uaid;
-
-    /// Registers and unregisters without an answer.
-    std::size_t changes_in_flight = 0;
-    /// When `last_seen` is to be written next.
+    /// When `last_seen` is to be written next; kept by LastSeen.
     core::MonoTime seen_due{};
 
-    // --- delivery
-    /// Where the drain stands; only while `draining`.
-    store::DrainCursor cursor;
-    bool draining = false;
-    /// Something was folded for this client after the drain's `until` and was not sent.
-    bool behind = false;
-    std::size_t acked_not_durable = 0;
+    /// A text frame of the client.
+    Effects on(std::string_view text, FrameParser& parser, core::Tokens& tokens);
+    /// A message was folded for this client, and has not expired. It is sent if nothing older waits
+    /// in the store and there is room; else it waits there. With TTL 0 it is sent in any case,
+    /// takes no place in the window, and an ack for it is ignored.
+    Effects on(const core::NotificationAccepted& message, core::MonoTime now);
 
-    /// Nothing waits in the store: what is folded next may be sent at once.
-    bool live() const { return !draining && !behind; }
-    /// How many messages may be sent now. Gives up counting those sent too long ago.
-    std::size_t room(const WindowLimits& limits, core::MonoTime now);
+    /// The message is finished, whoever did it.
+    void finished(const core::MessageKey& message);
+    /// The log has the tombstone of an acknowledged message.
+    void durable(const core::MessageKey& message);
+    /// `message` is acknowledged here, and its tombstone is owed.
+    void owed(const core::MessageKey& message) { window_.owed(message); }
+    /// A register or unregister has its answer.
+    void change_answered() { --changes_in_flight_; }
+    std::size_t changes_in_flight() const { return changes_in_flight_; }
 
-    void sent(core::MessageKey key, std::string_view version, core::MonoTime now);
-    bool was_sent(const core::MessageKey& key) const;
-    /// The message of that version, if it is under way; it is no longer afterwards.
-    std::optional<core::MessageKey> acked(std::string_view version);
-    /// Gives its place free, but it is not sent again on this session.
-    void nacked(std::string_view version);
-    /// It is finished elsewhere (deleted, replaced, expired). True if it was under way.
-    bool forget(const core::MessageKey& key);
-    std::size_t unacked() const { return sent_.size(); }
+    // --- what waits in the store
+    /// Nothing waits there: what is folded next may be sent at once.
+    bool live() const { return !draining_ && !behind_; }
+    /// Something may wait there.
+    void look_into_store() { behind_ = true; }
+    /// How many messages may be read now.
+    std::size_t room(core::MonoTime now) { return window_.room(now); }
+    /// Whether there is enough room that a read is worth its cost.
+    bool wants_read(core::MonoTime now);
+    /// From where to read. A reading ends below `until`, the position of the fold when it began, so
+    /// that nothing which is folded meanwhile is sent twice.
+    store::DrainCursor& cursor(core::Offset until);
+    /// The next message that was read there.
+    Effects on(const store::MessageView& message, core::MonoTime now);
+    /// The read is over; `done`: nothing was left below `until`. True if the last message that was
+    /// read did not fit, so that an ack must come first.
+    bool read_over(bool done);
 
-private:
-    std::vector<Sent> sent_;  ///< at most WindowLimits::unacked_max
-};
-
-/// A client whose hello has no answer yet: its home does not serve yet, or a mark is under way to
-/// prove that its offered UAID is unknown (DESIGN §3).
-class AwaitingHello {
-public:
-    /// A client has no reason to say more before it has its answer.
-    static constexpr std::size_t kEarlyFramesMax = 16;
-
-    /// The client's UAID, or what its front proposes for a client that has none.
-    struct Wish {
-        core::Uaid uaid;
-        bool offered = false;
-    };
-
-    AwaitingHello(SessionId session, Wish w) : id(std::move(session)), wish(w) {}
-
-    const SessionId id;
-    const Wish wish;
-
-    /// Keeps a frame for later; false: too many.
-    bool keep(std::string text);
-    std::vector<std::string> take_early() && { return std::move(early_); }
+    std::size_t unacked() const { return window_.unacked(); }
 
 private:
-    std::vector<std::string> early_;
+    void command(Effects& effects, const Register& frame);
+    void command(Effects& effects, const Unregister& frame);
+    void command(Effects& effects, const Ack& frame, core::Tokens& tokens);
+    bool may_change(Effects& effects, std::string refusal);
+
+    const WindowLimits& limits_;
+    Window window_;
+    std::size_t changes_in_flight_ = 0;
+    store::DrainCursor cursor_;  ///< only while draining_
+    /// Of the first message that was read and did not fit.
+    std::optional<store::DrainCursor> before_unfit_;
+    bool draining_ = false;
+    /// Something was folded for this client after the reading's `until` and was not sent.
+    bool behind_ = false;
 };
 
 }  // namespace beckon::edge

@@ -4,6 +4,8 @@
 #include "edge/frames.hpp"
 #include "support/home_world.hpp"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 using namespace std::chrono_literals;
@@ -76,7 +78,7 @@ TEST_CASE("a home that lags never says that it does not know a uaid", "[home][ho
     const auto first = world.connect(uaid);
     CHECK(world.take(first).empty());
     world.run(3s);
-    CHECK(world.take(first) == Heard{"closed 1013 cannot tell"});  // no answer is no harm
+    CHECK(world.take(first) == Heard{"closed 1013 Unproven"});  // no answer is no harm
 
     const auto second = world.connect(uaid);
     world.log->hold_readers(kSubscriptions, false);
@@ -89,7 +91,7 @@ TEST_CASE("a mark that cannot be published closes the unknown client without an 
     world.serve();
     world.log->fail_next_publishes(1);
     const auto client = world.connect(core::Uaid{core::random_uuid4()});
-    CHECK(world.take(client) == Heard{"closed 1013 cannot tell"});
+    CHECK(world.take(client) == Heard{"closed 1013 Unproven"});
 }
 
 TEST_CASE("a home whose loop stood still trusts nothing before a mark", "[home][hole]") {
@@ -122,12 +124,60 @@ TEST_CASE("of two connections with one uaid the later one wins", "[home]") {
 TEST_CASE("a hello before the home serves waits for it", "[home]") {
     HomeWorld world;
     world.start_home();
-    const auto client = world.connect();
+    const auto client = world.hello();
+    world.home->take(world.floor());
     CHECK(world.take(client).empty());
-    world.say(client, "{}");  // it may be impatient
+    world.run();
+    CHECK(world.take(client) == Heard{edge::hello_frame(world.uaid(client))});
+}
+
+// Verified to fail when caught_up() refuses nobody: the client waits until its front gives up.
+TEST_CASE("a hello at a home that turns out not to serve is refused", "[home]") {
+    HomeWorld world;
+    world.start_home();
+    const auto client = world.hello();
+    world.run();
+    CHECK(world.take(client) == Heard{"closed 1013 NotServing"});
+}
+
+TEST_CASE("a client that says more before its hello is answered is closed", "[home]") {
+    HomeWorld world;
+    world.start_home();
+    const auto client = world.hello();
+    world.say(client, "{}");  // its front would have kept it
+    CHECK(world.take(client) == Heard{"closed 1011 SM"});
     world.home->take(world.floor());
     world.run();
-    CHECK(world.take(client) == Heard{edge::hello_frame(world.uaid(client)), "{}"});
+    CHECK(world.take(client).empty());
+    CHECK(world.home->status().sessions == 0);
+}
+
+// Verified to fail when confirmed() does not ask whether the store is broken.
+TEST_CASE("a failed read never tells a client that it is unknown", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    world.faults.fail_reads = true;
+    const auto client = world.connect(uaid);
+    CHECK(world.uaid(client) == uaid);
+    CHECK(world.take(client) == Heard{"closed 1013 Unproven"});
+}
+
+// Verified to fail when a client of any router type may attach.
+TEST_CASE("the UAID of a bridged client is as good as an unknown one", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const core::Uaid bridged{core::random_uuid4()};
+    world.publish(Topic::kSubscriptions,
+                  core::encode(core::ClientRecorded{.uaid = bridged,
+                                                    .router_type = core::RouterType::fcm,
+                                                    .router_data = R"({"token":"t"})"}));
+    world.run();
+    const auto before = world.records_in(Topic::kSubscriptions, core::to_hex(bridged));
+    const auto client = world.connect(bridged);
+    CHECK(world.uaid(client) != bridged);
+    CHECK(world.take(client) == Heard{edge::hello_frame(world.uaid(client))});
+    CHECK(world.records_in(Topic::kSubscriptions, core::to_hex(bridged)) == before);
 }
 
 TEST_CASE("a home that is not to serve refuses, and one that gives up says try again", "[home]") {
@@ -136,9 +186,9 @@ TEST_CASE("a home that is not to serve refuses, and one that gives up says try a
     const auto attached = world.connect();
     world.take(attached);
     world.home->give_up();
-    CHECK(world.take(attached) == Heard{"closed 1013 moved"});
+    CHECK(world.take(attached) == Heard{"closed 1013 Moved"});
     const auto late = world.connect();
-    CHECK(world.take(late) == Heard{"closed 1013 not serving"});
+    CHECK(world.take(late) == Heard{"closed 1013 NotServing"});
     world.home->take(world.floor());
     world.run();
     CHECK(world.home->state() == Home::State::serving);
@@ -319,6 +369,40 @@ TEST_CASE("unregister finishes what waits of that channel and of no other", "[ho
     CHECK(world.take_versions(world.connect(uaid)) == Versions{stays});
 }
 
+// Verified to fail when a whole purge runs at once, and when each channel has its own.
+TEST_CASE("unregisters of a client with much that waits cost a bounded piece in each turn",
+          "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto client = world.connect();
+    std::vector<core::ChannelId> channels;
+    for (int i = 0; i < 50; ++i) {
+        channels.push_back(new_channel());
+        world.register_channel(client, channels.back());
+    }
+    const auto uaid = world.uaid(client);
+    world.hang_up(client);
+    constexpr std::size_t kWaiting = 5'000;
+    for (std::size_t i = 0; i < kWaiting; ++i) world.push(uaid, channels[i % channels.size()]);
+    world.run(5s);
+    const auto again = world.connect(uaid);
+    world.take(again);
+    world.faults = {};
+    for (const auto& channel : channels) {
+        world.say(again, R"({"messageType":"unregister","channelID":")" + core::to_dashed(channel) +
+                             R"("})");
+    }
+    world.run(20s);
+    // Until its turn comes, what waits may still be sent.
+    const auto heard = world.take(again);
+    CHECK(std::count_if(heard.begin(), heard.end(), [](const std::string& frame) {
+              return frame.find("\"unregister\"") != std::string::npos;
+          }) == static_cast<std::ptrdiff_t>(channels.size()));
+    CHECK(world.unfinished_in_log() == 0);
+    CHECK(world.faults.messages_read <= 3 * kWaiting);
+    CHECK(world.faults.most_read_between_commits <= 2'048);
+}
+
 // Hole. Verified to fail when read_lease() ignores what it reads (the register is answered 200).
 TEST_CASE("a home that loses its lease while it answers says nothing", "[home][hole]") {
     HomeWorld world;
@@ -332,7 +416,7 @@ TEST_CASE("a home that loses its lease while it answers says nothing", "[home][h
     world.register_channel(client, new_channel());
     world.log->hold_readers(kSubscriptions, false);
     world.run(10ms);
-    CHECK(world.take(client) == Heard{"closed 1013 lease lost"});
+    CHECK(world.take(client) == Heard{"closed 1013 LeaseLost"});
     CHECK(world.home->state() == Home::State::standby);
     world.run(5s);  // it is still placed here, so it claims again, above the rival
     CHECK(world.home->status().epoch == 10);

@@ -1,0 +1,143 @@
+#include "edge/home/delivery.hpp"
+
+#include "edge/frames.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace beckon::edge {
+
+void Delivery::fold(const core::RecordView& record, const core::NotificationAccepted& message) {
+    std::optional<core::MessageKey> replaced;
+    const auto outcome = ports_.store.put(record.offset, record.time, message, &replaced);
+    if (replaced) finished(message.uaid, *replaced, core::FinishReason::replaced);
+    const bool ttl_zero = outcome == store::PutOutcome::ttl_zero;
+    if (outcome != store::PutOutcome::pending && !ttl_zero) return;
+    auto* session = ports_.sessions.of(message.uaid);
+    if (!session) {
+        if (ttl_zero) hold(record, message);
+        return;
+    }
+    if (!ttl_zero && expired(record.time + std::chrono::seconds{message.ttl_s})) {
+        ports_.store.owe(message.uaid, message.key, core::FinishReason::expired);
+        return;
+    }
+    send(*session, session->on(message, ports_.clock.mono()));
+    if (!session->live()) blocked_.insert(message.uaid);
+}
+
+void Delivery::send(const Session& session, Effects effects) {
+    for (auto& frame : effects.frames) {
+        ports_.outbox.frame(session.id, std::move(frame.text), frame.message);
+        ++delivered_;
+    }
+}
+
+void Delivery::finished(const core::Uaid& client, const core::MessageKey& message,
+                        core::FinishReason why) {
+    ports_.outbox.withdraw(message);
+    if (why != core::FinishReason::expired) {
+        std::erase_if(held_, [&](const Held& held) { return held.message == message; });
+    }
+    auto* session = ports_.sessions.of(client);
+    if (!session) return;
+    session->finished(message);
+    made_room(*session);
+}
+
+/// A client that was attached when the partition changed hands is on its way back.
+void Delivery::hold(const core::RecordView& record, const core::NotificationAccepted& message) {
+    const auto now = ports_.clock.mono();
+    if (serving_since_ && now - *serving_since_ > kTakeoverGrace) return;
+    if (outlived_grace(record.time)) return;
+    if (held_.size() >= kHeldMax) held_.pop_front();
+    held_.push_back({message.uaid, message.key, record.time, notification_frame(message)});
+}
+
+void Delivery::expire_held() {
+    const bool over = serving_since_ && ports_.clock.mono() - *serving_since_ > kTakeoverGrace;
+    if (over) held_.clear();
+    while (!held_.empty() && outlived_grace(held_.front().appended)) held_.pop_front();
+}
+
+void Delivery::send_held(const Session& session) {
+    expire_held();
+    for (auto& held : held_) {
+        if (held.client != session.uaid) continue;
+        ports_.outbox.frame(session.id, std::move(held.text), held.message);
+        ++delivered_;
+    }
+    std::erase_if(held_, [&](const Held& held) { return held.client == session.uaid; });
+}
+
+void Delivery::attached(Session& session) {
+    send_held(session);
+    session.look_into_store();
+    due_.insert(session.uaid);
+}
+
+bool Delivery::made_room(Session& session) {
+    const bool worth_it = session.wants_read(ports_.clock.mono());
+    if (worth_it) due_.insert(session.uaid);
+    return worth_it;
+}
+
+void Delivery::stop() {
+    serving_since_.reset();
+    due_.clear();
+    blocked_.clear();
+}
+
+bool Delivery::turn() {
+    std::size_t budget = kReadBudget;
+    while (!due_.empty() && budget > 0) {
+        const auto client = due_.extract(due_.begin()).value();
+        blocked_.erase(client);
+        auto* session = ports_.sessions.of(client);
+        if (session) budget -= std::min(budget, read(*session, budget));
+    }
+    return !due_.empty();
+}
+
+/// Sends what waits for one client as far as there is room; the messages that were looked at.
+std::size_t Delivery::read(Session& session, std::size_t budget) {
+    std::size_t used = 0;
+    while (!session.live()) {
+        const auto room = session.room(ports_.clock.mono());
+        if (room == 0) {
+            blocked_.insert(session.uaid);  // an ack, or time, makes room
+            return used;
+        }
+        if (used >= budget) {
+            due_.insert(session.uaid);
+            return used;
+        }
+        const auto read = read_once(session, std::min(room, budget - used));
+        if (read == 0) return used;
+        used += read;
+    }
+    return used;
+}
+
+/// 0: what comes next does not fit.
+std::size_t Delivery::read_once(Session& session, std::size_t at_most) {
+    const auto now = ports_.clock.mono();
+    auto& cursor = session.cursor(ports_.position());
+    const auto read = ports_.store.read_pending(
+        session.uaid, cursor, at_most, ports_.log_now(),
+        [&](const store::MessageView& message) { send(session, session.on(message, now)); });
+    if (session.read_over(read.done)) {
+        blocked_.insert(session.uaid);
+        return 0;
+    }
+    // Expired messages that are skipped, a limited number in one read, cost too.
+    const bool skipped = !read.done && read.messages < at_most;
+    return read.messages + (skipped ? store::PartitionStore::kSkipMax : 1);
+}
+
+void Delivery::tick() {
+    expire_held();
+    due_.insert(blocked_.begin(), blocked_.end());
+}
+
+}  // namespace beckon::edge

@@ -1,0 +1,215 @@
+#include "edge/home/registrations.hpp"
+
+#include "core/base64url.hpp"
+#include "core/codec.hpp"
+#include "edge/frames.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace beckon::edge {
+
+namespace {
+
+/// A client is not looked at again sooner, whatever its record says.
+constexpr core::Duration kSeenAgain = std::chrono::seconds{1};
+constexpr fold::InputIndex kSubscriptionsInput = 1;
+
+}  // namespace
+
+Registrations::Registrations(log::TopicPartition where, std::string endpoint_url, Ports ports)
+    : where_(where),
+      endpoint_url_(std::move(endpoint_url)),
+      ports_(std::move(ports)),
+      lifetime_(ports_.executor) {}
+
+void Registrations::begin(core::Epoch epoch) {
+    epoch_ = epoch;
+    sequence_ = 0;
+}
+
+void Registrations::stop() {
+    lifetime_.renew();
+    seen_due_.clear();
+}
+
+void Registrations::change(Session& session, const ChannelChange& wish) {
+    const auto change = std::make_shared<Change>();
+    change->wish = wish;
+    change->session = session.id;
+    change->client = session.uaid;
+    switch (wish.kind) {
+        case ChannelChange::Kind::add: add(change, session.uaid); break;
+        case ChannelChange::Kind::remove: remove(change, session); break;
+    }
+}
+
+void Registrations::add(const ChangePtr& change, const core::Uaid& client) {
+    const auto now = ports_.log_now();
+    const auto& [kind, channel, vapid] = change->wish;
+    change->endpoint =
+        endpoint_url_ + "/wpush/" + ports_.tokens.seal_endpoint(client, channel, vapid);
+    const bool is_new = !ports_.store.client(client);
+    change->reports_missing = is_new ? 2 : 1;
+    if (is_new) {
+        // Before its first channel. A second register that comes before this one is folded writes
+        // it again, so that each stands and falls alone.
+        store::StoredClient fresh;
+        fresh.created = now;
+        publish(change, client_record(client, fresh, now));
+    }
+    std::string digest;
+    if (vapid) {
+        digest = core::hex({reinterpret_cast<const char*>(vapid->data()), vapid->size()});
+    }
+    publish(change,
+            core::encode(core::ChannelRecorded{
+                .uaid = client,
+                .channel = channel,
+                .created = now,
+                .vapid_sha256 = vapid ? std::optional<std::string_view>{digest} : std::nullopt,
+                .stamp = stamp()}));
+}
+
+void Registrations::remove(const ChangePtr& change, Session& session) {
+    const bool only_one = session.changes_in_flight() == 1;
+    if (only_one && !ports_.store.channel(session.uaid, change->wish.channel)) {
+        change->failed = ports_.store.broken();
+        answer(*change);  // it was not there, which is what the client wants
+        return;
+    }
+    change->reports_missing = 1;
+    publish(change, core::encode(core::ChannelRemoved{
+                        .uaid = session.uaid, .channel = change->wish.channel, .stamp = stamp()}));
+}
+
+void Registrations::publish(const ChangePtr& change, core::Record record) {
+    ports_.fold.publisher().publish(
+        where_, std::move(record),
+        lifetime_.guard([this, change](const core::Result<log::Appended>& result) {
+            reported(change, result);
+        }));
+}
+
+/// A failure leaves what stands in the log, until the next record of that key.
+void Registrations::publish(core::Record record) {
+    ports_.fold.publisher().publish(where_, std::move(record), [](const auto&) {});
+}
+
+void Registrations::reported(const ChangePtr& change, const core::Result<log::Appended>& result) {
+    if (result) {
+        change->last = std::max(change->last, result->offset);
+    } else {
+        change->failed = true;  // certainly or possibly not in the log
+    }
+    if (--change->reports_missing > 0) return;
+    if (change->failed) {
+        answer(*change);
+        ports_.settle();
+        return;
+    }
+    ports_.fold.when_folded(kSubscriptionsInput, change->last,
+                            lifetime_.guard([this, change](const core::Result<void>& is_folded) {
+                                change->failed = !is_folded;
+                                folded(change);
+                            }));
+}
+
+void Registrations::folded(const ChangePtr& change) {
+    const bool removed = change->wish.kind == ChannelChange::Kind::remove && !change->failed;
+    if (removed) {
+        ports_.purges.begin(change->client, change->wish.channel,
+                            lifetime_.guard([this, change] { answer(*change); }));
+        ports_.fold.request_turn();
+        return;
+    }
+    answer(*change);
+    ports_.settle();
+}
+
+void Registrations::answer(const Change& change) {
+    if (auto* session = ports_.sessions.find(change.session, change.client)) {
+        session->change_answered();
+    }
+    const int status = change.failed ? kStatusFailed : kStatusOk;
+    const auto& channel = change.wish.channel;
+    switch (change.wish.kind) {
+        case ChannelChange::Kind::add:
+            ports_.outbox.frame(
+                change.session,
+                register_frame(channel, status, change.failed ? "" : change.endpoint));
+            break;
+        case ChannelChange::Kind::remove:
+            ports_.outbox.frame(change.session, unregister_frame(channel, status));
+            break;
+    }
+}
+
+core::Record Registrations::client_record(const core::Uaid& client,
+                                          const store::StoredClient& stored,
+                                          core::Timestamp last_seen) {
+    const bool bridged = !stored.router_data.empty();
+    return core::encode(core::ClientRecorded{
+        .uaid = client,
+        .router_type = stored.router_type,
+        .router_data = bridged ? std::optional<std::string_view>{stored.router_data} : std::nullopt,
+        .created = stored.created,
+        .last_seen = last_seen,
+        .stamp = stamp()});
+}
+
+void Registrations::attached(Session& session) { see(session); }
+
+void Registrations::detached(const Session& session) {
+    seen_due_.erase({session.seen_due, session.uaid});
+}
+
+void Registrations::see(Session& session) {
+    const auto now = ports_.log_now();
+    auto again = kSeenEvery;
+    if (const auto client = ports_.store.client(session.uaid)) {
+        if (now - client->last_seen < kSeenEvery) {
+            again = std::max<core::Duration>(kSeenEvery - (now - client->last_seen), kSeenAgain);
+        } else {
+            publish(client_record(session.uaid, *client, now));
+        }
+    }
+    session.seen_due = ports_.clock.mono() + again;
+    seen_due_.emplace(session.seen_due, session.uaid);
+}
+
+void Registrations::tick() {
+    const auto now = ports_.clock.mono();
+    for (std::size_t budget = kSeenBudget; budget > 0; --budget) {
+        if (seen_due_.empty() || seen_due_.begin()->first > now) return;
+        const auto client = seen_due_.begin()->second;
+        seen_due_.erase(seen_due_.begin());
+        if (auto* session = ports_.sessions.of(client)) see(*session);
+    }
+}
+
+void Registrations::overrule(const core::Uaid& client) {
+    if (const auto stored = ports_.store.client(client)) {
+        publish(client_record(client, *stored, stored->last_seen));
+    } else {
+        publish(core::encode(core::ClientRemoved{.uaid = client, .stamp = stamp()}));
+    }
+}
+
+void Registrations::overrule(const core::Uaid& client, const core::ChannelId& channel) {
+    const auto stored = ports_.store.channel(client, channel);
+    if (!stored) {
+        publish(core::encode(
+            core::ChannelRemoved{.uaid = client, .channel = channel, .stamp = stamp()}));
+        return;
+    }
+    const auto& vapid = stored->vapid_sha256;
+    publish(core::encode(core::ChannelRecorded{
+        .uaid = client,
+        .channel = channel,
+        .created = stored->created,
+        .vapid_sha256 = vapid.empty() ? std::nullopt : std::optional<std::string_view>{vapid},
+        .stamp = stamp()}));
+}
+
+}  // namespace beckon::edge

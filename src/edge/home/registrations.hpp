@@ -1,0 +1,100 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/events.hpp"
+#include "core/ids.hpp"
+#include "core/lifetime.hpp"
+#include "core/tokens.hpp"
+#include "edge/home/outbox.hpp"
+#include "edge/home/purges.hpp"
+#include "edge/home/sessions.hpp"
+#include "fold/fold.hpp"
+#include "store/edge_store.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace beckon::edge {
+
+/// What a serving home writes to `subscriptions`: registers, unregisters, when clients were last
+/// seen, and the truth in place of what a former home wrote too late. A client's answer follows the
+/// fold: what it is told, this home has read back from the log.
+class Registrations {
+public:
+    /// `last_seen` is written when it is so old.
+    static constexpr core::Duration kSeenEvery = std::chrono::hours{24};
+    /// `last_seen` records written in one tick.
+    static constexpr std::size_t kSeenBudget = 1'000;
+
+    struct Ports {
+        store::PartitionStore& store;
+        fold::Fold& fold;
+        core::Executor& executor;
+        const core::Clock& clock;
+        core::Tokens& tokens;
+        Sessions& sessions;
+        Outbox& outbox;
+        Purges& purges;
+        std::function<core::Timestamp()> log_now;
+        /// Something was put into the outbox outside of a turn.
+        std::function<void()> settle;
+    };
+    Registrations(log::TopicPartition where, std::string endpoint_url, Ports ports);
+
+    /// Serving begins, with a lease of that epoch.
+    void begin(core::Epoch epoch);
+    void stop();
+
+    /// A register or unregister, which `session` counts as under way.
+    void change(Session& session, const ChannelChange& wish);
+    /// The client is there: writes `last_seen` if it is a day old, and again every day while it
+    /// stays. A failure is no harm: the next connect writes it.
+    void attached(Session& session);
+    /// The session ends.
+    void detached(const Session& session);
+    void tick();
+
+    /// A write of a former home lost by its epoch; whoever serves writes the truth again, so that
+    /// compaction keeps that.
+    void overrule(const core::Uaid& client);
+    void overrule(const core::Uaid& client, const core::ChannelId& channel);
+
+private:
+    /// A register or unregister under way.
+    struct Change {
+        ChannelChange wish;
+        SessionId session;
+        core::Uaid client;
+        std::string endpoint;
+        int reports_missing = 0;
+        bool failed = false;
+        core::Offset last = -1;  ///< the highest offset of its records
+    };
+    using ChangePtr = std::shared_ptr<Change>;
+
+    core::WriteStamp stamp() { return {epoch_, ++sequence_}; }
+    core::Record client_record(const core::Uaid& client, const store::StoredClient& stored,
+                               core::Timestamp last_seen);
+    void add(const ChangePtr& change, const core::Uaid& client);
+    void remove(const ChangePtr& change, Session& session);
+    void publish(const ChangePtr& change, core::Record record);
+    void publish(core::Record record);
+    void reported(const ChangePtr& change, const core::Result<log::Appended>& result);
+    void folded(const ChangePtr& change);
+    void answer(const Change& change);
+    void see(Session& session);
+
+    const log::TopicPartition where_;
+    const std::string endpoint_url_;
+    Ports ports_;
+    core::Epoch epoch_ = 0;
+    std::uint64_t sequence_ = 0;
+    std::set<std::pair<core::MonoTime, core::Uaid>> seen_due_;
+    core::Lifetime lifetime_;  ///< renewed by stop(): answers are stale then
+};
+
+}  // namespace beckon::edge

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "edge/home/session.hpp"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+namespace beckon::edge {
+
+/// The sessions of one partition: at most one for each UAID.
+class Sessions {
+public:
+    explicit Sessions(const WindowLimits& limits) : limits_(limits) {}
+
+    /// Begins a session of a UAID that has none. `said`: the UAID that the front knows the client
+    /// by, and routes with until it hears of another one.
+    Session& open(const SessionId& id, const core::Uaid& uaid, const core::Uaid& said);
+    /// By what a front says; nullptr: no such session.
+    Session* find(const SessionId& id, const core::Uaid& said);
+    /// nullptr: the client is not attached.
+    Session* of(const core::Uaid& uaid);
+    void erase(const core::Uaid& uaid);
+    void clear();
+
+    std::size_t size() const { return by_uaid_.size(); }
+    auto begin() const { return by_uaid_.begin(); }
+    auto end() const { return by_uaid_.end(); }
+
+private:
+    const WindowLimits limits_;
+    std::unordered_map<core::Uaid, Session> by_uaid_;
+    /// Sessions that got another UAID than they offered: their front may not know yet.
+    std::map<SessionId, core::Uaid> renamed_;
+};
+
+}  // namespace beckon::edge

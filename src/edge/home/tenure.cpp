@@ -1,0 +1,103 @@
+#include "edge/home/tenure.hpp"
+
+#include "core/logger.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace beckon::edge {
+
+namespace {
+
+/// After a lease was lost, at least; as much again at random.
+constexpr core::Duration kReclaimAfter = std::chrono::seconds{1};
+
+}  // namespace
+
+Tenure::Tenure(core::Partition partition, const core::NodeId& node, log::Publisher& publisher,
+               core::Executor& executor, fold::Fold& fold, Events events)
+    : partition_(partition),
+      executor_(executor),
+      fold_(fold),
+      events_(std::move(events)),
+      random_(static_cast<unsigned>(std::hash<std::string>{}(node.text) +
+                                    static_cast<std::size_t>(partition))),
+      lifetime_(executor),
+      lease_(
+          partition, node, "edge", publisher,
+          cluster::PartitionLease::Events{.serving = [this](core::Epoch) { won_ = true; },
+                                          .lost = [this](const core::Error& why) { lost(why); }}) {}
+
+void Tenure::take(core::Epoch floor) {
+    wanted_ = true;
+    floor_ = std::max(floor_, floor);
+    claim();
+}
+
+void Tenure::give_up() {
+    wanted_ = false;
+    lease_.release();
+    end(closing::kMoved);
+}
+
+void Tenure::caught_up() {
+    caught_up_ = true;
+    if (wanted_) claim();
+}
+
+void Tenure::restarted() {
+    caught_up_ = false;
+    lease_.release();
+    end(closing::kRestoring);
+}
+
+/// A claim follows marks: whoever serves has seen all that the home before it wrote.
+void Tenure::claim() {
+    if (state_ != State::standby || !caught_up_) return;
+    state_ = State::claiming;
+    fold_.confirm(lifetime_.guard([this](const core::Result<void>& confirmed) {
+        if (state_ != State::claiming) return;
+        if (!confirmed) {
+            state_ = State::standby;
+            claim_later();
+            return;
+        }
+        lease_.claim(floor_);
+    }));
+}
+
+void Tenure::claim_later() {
+    const auto jitter = kReclaimAfter * static_cast<int>(random_() % 1000) / 1000;
+    executor_.post_after(kReclaimAfter + jitter, lifetime_.guard([this] {
+        if (wanted_) claim();
+    }));
+}
+
+void Tenure::read(log::Topic topic, core::Offset offset, const core::Lease& seen) {
+    lease_.read(topic, offset, seen);
+}
+
+void Tenure::committed() {
+    if (!std::exchange(won_, false)) return;
+    state_ = State::serving;
+    core::log_info("edge", "serving", {{"partition", partition_}, {"epoch", lease_.epoch()}});
+    events_.began();
+}
+
+void Tenure::lost(const core::Error& why) {
+    core::log_warn(
+        "edge", "lease_lost",
+        {{"partition", partition_}, {"fault", core::to_string(why.fault)}, {"why", why.message}});
+    end(closing::kLeaseLost);
+    if (wanted_) claim_later();
+}
+
+void Tenure::end(Closing closing) {
+    lifetime_.renew();
+    won_ = false;
+    state_ = State::standby;
+    events_.ended(closing);
+}
+
+}  // namespace beckon::edge

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/ids.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+namespace beckon::edge {
+
+/// How many messages may be under way to one client.
+struct WindowLimits {
+    std::size_t messages = 10;  ///< `delivery_window`
+    /// Frame bytes of those, so that what is sent fits into the socket's outbox. A message that is
+    /// larger by itself is sent alone.
+    std::size_t bytes = 512U << 10;
+    /// Unacknowledged messages, those included that have given their place free.
+    std::size_t unacked = 100;
+    /// Acknowledged messages whose tombstones the log does not have yet.
+    std::size_t acked_not_durable = 1'000;
+    /// A message that is unacknowledged for so long gives its place free.
+    core::Duration patience = std::chrono::minutes{1};
+};
+
+/// The messages that were sent on one session and are not acknowledged, and the acknowledged ones
+/// that the log does not know yet.
+class Window {
+public:
+    /// `limits` outlives the window.
+    explicit Window(const WindowLimits& limits) : limits_(limits) {}
+
+    /// How many messages may be sent now. Gives the places free of those sent too long ago.
+    std::size_t room(core::MonoTime now);
+    /// Whether a frame of that size may be sent now, as far as bytes are concerned.
+    bool has_bytes_for(std::size_t frame_bytes) const;
+
+    void sent(const core::MessageKey& key, std::string_view version, std::size_t frame_bytes,
+              core::MonoTime now);
+    bool contains(const core::MessageKey& key) const;
+    /// The message of that version, if it is under way; it is no longer afterwards.
+    std::optional<core::MessageKey> acked(std::string_view version);
+    /// Gives its place free, but it is not sent again on this session.
+    void nacked(std::string_view version);
+    /// It is finished (deleted, replaced, expired). True if it was under way.
+    bool forget(const core::MessageKey& key);
+    std::size_t unacked() const { return sent_.size(); }
+
+    /// An acknowledged message whose tombstone is owed.
+    void owed(const core::MessageKey& key) { not_durable_.insert(key); }
+    /// The log has its tombstone. True if that makes room.
+    bool durable(const core::MessageKey& key);
+
+private:
+    /// One message that was sent on this session and is not acknowledged.
+    struct Sent {
+        core::MessageKey key;
+        std::string version;
+        std::size_t bytes = 0;
+        core::MonoTime at{};
+        bool counts = true;  ///< takes a place in the window
+    };
+    void free_place(Sent& message);
+
+    const WindowLimits& limits_;
+    std::vector<Sent> sent_;   ///< at most WindowLimits::unacked
+    std::size_t counted_ = 0;  ///< of sent_
+    std::size_t bytes_ = 0;    ///< of those counted
+    std::unordered_set<core::MessageKey> not_durable_;
+};
+
+}  // namespace beckon::edge

@@ -1,0 +1,171 @@
+#include "edge/home/session.hpp"
+
+#include "edge/frames.hpp"
+#include "edge/home/sessions.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using edge::ChannelChange;
+using edge::Effects;
+using edge::Session;
+using edge::Sessions;
+
+namespace {
+
+/// One client's session, and what it says and gets as text.
+struct Client {
+    explicit Client(edge::WindowLimits l = {}) : limits(l), session(id, uaid, limits) {}
+
+    Effects say(std::string_view text) { return session.on(text, parser, tokens); }
+    Effects ack(const std::string& version) {
+        return say(R"({"messageType":"ack","updates":[{"channelID":")" + core::to_dashed(channel) +
+                   R"(","version":")" + version + R"("}]})");
+    }
+    std::string version_of(const core::MessageKey& key) { return tokens.seal_message({uaid, key}); }
+    /// A message is folded; true if it was sent.
+    bool gets(const core::MessageKey& key, std::uint32_t ttl_s = 60) {
+        const auto version = version_of(key);
+        core::NotificationAccepted message;
+        message.uaid = uaid;
+        message.key = key;
+        message.message_id = version;
+        message.channel = channel;
+        message.ttl_s = ttl_s;
+        return !session.on(message, now).frames.empty();
+    }
+    /// The same message is read from the store.
+    bool reads(const core::MessageKey& key, core::Offset offset) {
+        const auto version = version_of(key);
+        store::MessageView message;
+        message.offset = offset;
+        message.key = key;
+        message.channel = channel;
+        message.message_id = version;
+        return !session.on(message, now).frames.empty();
+    }
+
+    const edge::SessionId id{{"front"}, 0, 1};
+    const core::Uaid uaid{core::random_uuid4()};
+    const core::ChannelId channel{core::random_uuid4()};
+    const edge::WindowLimits limits;
+    core::Tokens tokens{std::make_shared<core::KeyRing>(core::KeyRing::generate())};
+    edge::FrameParser parser;
+    core::MonoTime now{};
+    Session session;
+};
+
+core::MessageKey new_key() { return core::new_message_key(core::Timestamp{}); }
+
+}  // namespace
+
+TEST_CASE("what a client says, and what follows", "[session]") {
+    Client client;
+    CHECK(client.say("{}").frames == std::vector<Effects::Frame>{{"{}", std::nullopt}});
+    CHECK(client.say("no JSON").close == edge::closing::kMalformed);
+    CHECK(client.say(R"({"messageType":"hello"})").close == edge::closing::kOutOfPlace);
+    CHECK(client.say(R"({"messageType":"register","channelID":"X"})").close ==
+          edge::closing::kOutOfPlace);
+    CHECK(client.say(R"({"messageType":"broadcast_subscribe","broadcasts":{}})").frames.empty());
+}
+
+TEST_CASE("registers and unregisters are wishes, answered later and bounded", "[session]") {
+    Client client;
+    const auto add =
+        R"({"messageType":"register","channelID":")" + core::to_dashed(client.channel) + R"("})";
+    for (std::size_t i = 0; i < Session::kChangesInFlightMax; ++i) {
+        const auto effects = client.say(add);
+        CHECK(effects.changes ==
+              std::vector<ChannelChange>{{ChannelChange::Kind::add, client.channel, std::nullopt}});
+        CHECK(effects.frames.empty());
+    }
+    const auto refused = client.say(add);
+    CHECK(refused.changes.empty());
+    REQUIRE(refused.frames.size() == 1);
+    CHECK(refused.frames[0].text == edge::register_frame(client.channel, 500, ""));
+    client.session.change_answered();
+    CHECK(client.say(add).changes.size() == 1);
+}
+
+// Verified to fail when command() does not compare whose message a version names.
+TEST_CASE("an ack that names another client's message does nothing", "[session]") {
+    Client client;
+    const auto key = new_key();
+    CHECK(client.ack(client.tokens.seal_message({core::Uaid{core::random_uuid4()}, key}))
+              .acked.empty());
+    CHECK(client.ack("nonsense").acked.empty());
+    CHECK(client.ack(client.version_of(key)).acked == std::vector{key});  // of an earlier session
+}
+
+TEST_CASE("a window's places are taken by what is sent and freed by what ends it", "[session]") {
+    Client client{{.messages = 1, .unacked = 2}};
+    const auto first = new_key();
+    const auto second = new_key();
+    REQUIRE(client.gets(first));
+    CHECK_FALSE(client.gets(second));  // it waits in the store
+    CHECK_FALSE(client.session.wants_read(client.now));
+    SECTION("an ack") { CHECK(client.ack(client.version_of(first)).acked == std::vector{first}); }
+    SECTION("its end elsewhere") { client.session.finished(first); }
+    SECTION("a nack") {
+        client.say(R"({"messageType":"nack","version":")" + client.version_of(first) + R"("})");
+    }
+    SECTION("a minute") { client.now += 60s; }
+    CHECK(client.session.wants_read(client.now));
+    client.session.cursor(100);
+    CHECK(client.reads(second, 7));
+    CHECK_FALSE(client.session.read_over(true));
+    CHECK(client.session.live());
+}
+
+TEST_CASE("a TTL-0 message takes no place and needs none", "[session]") {
+    Client client{{.messages = 1}};
+    REQUIRE(client.gets(new_key()));
+    CHECK(client.gets(new_key(), 0));
+    CHECK(client.session.live());
+    CHECK(client.session.unacked() == 1);
+}
+
+TEST_CASE("a message that does not fit is read again once there is room", "[session]") {
+    Client client{{.messages = 10, .bytes = 300}};
+    const auto first = new_key();
+    const auto second = new_key();
+    REQUIRE(client.gets(first));
+    client.session.look_into_store();
+    client.session.cursor(100);
+    CHECK_FALSE(client.reads(first, 5));  // under way
+    CHECK_FALSE(client.reads(second, 7));
+    CHECK(client.session.read_over(true));
+    CHECK_FALSE(client.session.live());
+    CHECK(client.session.cursor(200).after == 6);
+    client.ack(client.version_of(first));
+    CHECK(client.reads(second, 7));
+    CHECK_FALSE(client.session.read_over(true));
+    CHECK(client.session.live());
+}
+
+TEST_CASE("too many acknowledged messages that the log does not know stop the flow", "[session]") {
+    Client client{{.messages = 10, .acked_not_durable = 2}};
+    const auto first = new_key();
+    client.session.owed(first);
+    client.session.owed(new_key());
+    CHECK_FALSE(client.gets(new_key()));
+    // Its tombstone was written, or read: both may be heard.
+    client.session.durable(first);
+    client.session.finished(first);
+    CHECK(client.session.wants_read(client.now));
+}
+
+TEST_CASE("a session is found by its id, under both of its UAIDs", "[session]") {
+    Sessions sessions{{}};
+    const edge::SessionId id{{"front"}, 0, 1};
+    const core::Uaid uaid{core::random_uuid4()};
+    const core::Uaid said{core::random_uuid4()};
+    auto& session = sessions.open(id, uaid, said);
+    CHECK(sessions.find(id, uaid) == &session);
+    CHECK(sessions.find(id, said) == &session);
+    CHECK(sessions.find({{"front"}, 0, 2}, uaid) == nullptr);
+    sessions.erase(uaid);
+    CHECK(sessions.find(id, said) == nullptr);
+    CHECK(sessions.size() == 0);
+}
