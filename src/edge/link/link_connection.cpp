@@ -1,0 +1,92 @@
+#include "edge/link/link_connection.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace beckon::edge::link {
+
+using core::fail;
+using core::Fault;
+
+LinkConnection::LinkConnection(Options options, core::MonoTime now)
+    : options_(std::move(options)),
+      reader_(Ends{.self = options_.self.node, .peer = {}}),
+      opened_(now),
+      heard_(now),
+      pinged_(now) {}
+
+std::string LinkConnection::greeting() const {
+    std::string out;
+    static_cast<void>(append_frame(out, Frame{options_.self}));  // it is far below the limit
+    return out;
+}
+
+core::Result<void> LinkConnection::receive(std::string_view bytes, core::MonoTime now,
+                                           std::string& reply, Arrivals& arrivals) {
+    heard_ = now;
+    reader_.append(bytes);
+    for (;;) {
+        auto frame = reader_.next();
+        if (!frame) return fail(frame.error());
+        if (!*frame) return {};
+        if (auto taken = take(std::move(**frame), now, reply, arrivals); !taken) return taken;
+    }
+}
+
+core::Result<void> LinkConnection::take(Frame frame, core::MonoTime now, std::string& reply,
+                                        Arrivals& arrivals) {
+    if (auto* hello = std::get_if<Greeting>(&frame)) return greeted(*hello);
+    if (!peer_) return fail(Fault::invalid, "the peer's first frame is not a greeting");
+    if (auto* message = std::get_if<ToHome>(&frame)) {
+        arrivals.to_homes.push_back(std::move(*message));
+    } else if (auto* answer = std::get_if<ToFront>(&frame)) {
+        arrivals.to_fronts.push_back(std::move(*answer));
+    } else if (const auto* ping = std::get_if<Ping>(&frame)) {
+        return append_frame(reply, Frame{Pong{ping->number}});
+    } else if (const auto* pong = std::get_if<Pong>(&frame); pong && pong->number == pings_) {
+        round_trip_ = now - pinged_;
+    }
+    return {};
+}
+
+core::Result<void> LinkConnection::greeted(const Greeting& peer) {
+    if (peer_) return fail(Fault::invalid, "the peer greets twice");
+    if (peer.log_id != options_.self.log_id) {
+        return fail(Fault::unauthorized, "the peer serves the log '" + peer.log_id +
+                                             "', this node serves '" + options_.self.log_id + "'");
+    }
+    if (options_.expected && peer.node != *options_.expected) {
+        return fail(Fault::unauthorized, "node " + peer.node.text + " answered where node " +
+                                             options_.expected->text + " was expected");
+    }
+    if (peer.node == options_.self.node) {
+        return fail(Fault::unauthorized, "this node was connected to itself");
+    }
+    if (std::max(peer.version_lowest, options_.self.version_lowest) >
+        std::min(peer.version_highest, options_.self.version_highest)) {
+        return fail(Fault::conflict, "the peer speaks link versions " +
+                                         std::to_string(peer.version_lowest) + " to " +
+                                         std::to_string(peer.version_highest) + ", this node " +
+                                         std::to_string(options_.self.version_lowest) + " to " +
+                                         std::to_string(options_.self.version_highest));
+    }
+    peer_ = peer.node;
+    reader_.set_peer(peer.node);
+    return {};
+}
+
+core::Result<void> LinkConnection::tick(core::MonoTime now, std::string& out) {
+    if (!peer_ && now - opened_ >= options_.greeting_timeout) {
+        return fail(Fault::timed_out, "the peer did not greet in time");
+    }
+    if (now - heard_ >= options_.lost_after) {
+        return fail(Fault::timed_out, "the peer has been silent for too long");
+    }
+    if (peer_ && now - heard_ >= options_.ping_after && now - pinged_ >= options_.ping_after) {
+        pinged_ = now;
+        return append_frame(out, Frame{Ping{++pings_}});
+    }
+    return {};
+}
+
+}  // namespace beckon::edge::link

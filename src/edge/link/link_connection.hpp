@@ -1,0 +1,71 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "edge/link/link_frame.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace beckon::edge::link {
+
+/// What arrived on a link in one turn, in order.
+struct Arrivals {
+    std::vector<ToHome> to_homes;
+    std::vector<ToFront> to_fronts;
+    bool empty() const { return to_homes.empty() && to_fronts.empty(); }
+};
+
+/// The protocol of one link connection, without a socket: bytes and time in, bytes and messages
+/// out (docs/formats/link.md). Each side greets first; then messages flow both ways, and pings show
+/// whether the peer is still there. One thread.
+class LinkConnection {
+public:
+    struct Options {
+        Greeting self;
+        /// Whom we called; nullopt on the end that was called, which learns it by the greeting.
+        std::optional<core::NodeId> expected;
+        core::Duration greeting_timeout = std::chrono::seconds{3};
+        core::Duration ping_after = std::chrono::seconds{1};  ///< of silence
+        core::Duration lost_after = std::chrono::seconds{4};  ///< of silence
+    };
+
+    LinkConnection(Options options, core::MonoTime now);
+
+    /// Our greeting, to be sent first.
+    std::string greeting() const;
+
+    /// What came from the peer. Appends replies to `reply` and messages to `arrivals`.
+    /// Errors end the connection: invalid (what the peer sends breaks the format), unauthorized (it
+    /// is another node than expected, or of another log), conflict (no common version), too_large.
+    core::Result<void> receive(std::string_view bytes, core::MonoTime now, std::string& reply,
+                               Arrivals& arrivals);
+
+    /// To be called about every half second. Appends a ping if the peer has been silent.
+    /// Errors: timed_out (no greeting in time, or silence for too long).
+    core::Result<void> tick(core::MonoTime now, std::string& out);
+
+    /// Known once the peer's greeting was read; messages flow from then on.
+    const std::optional<core::NodeId>& peer() const { return peer_; }
+    /// Of the last answered ping.
+    std::optional<core::Duration> round_trip() const { return round_trip_; }
+
+private:
+    core::Result<void> greeted(const Greeting& peer);
+    core::Result<void> take(Frame frame, core::MonoTime now, std::string& reply,
+                            Arrivals& arrivals);
+
+    const Options options_;
+    FrameReader reader_;
+    std::optional<core::NodeId> peer_;
+    core::MonoTime opened_;
+    core::MonoTime heard_;
+    std::uint64_t pings_ = 0;
+    core::MonoTime pinged_{};
+    std::optional<core::Duration> round_trip_;
+};
+
+}  // namespace beckon::edge::link

@@ -1,0 +1,84 @@
+#pragma once
+
+#include "edge/link/link_frame.hpp"
+#include "edge/messages.hpp"
+
+#include <cstddef>
+#include <mutex>
+#include <string>
+
+namespace beckon::edge::link {
+
+/// Frames that wait to be sent to one peer: shards append, the link's thread takes. Frames keep the
+/// order in which each shard appended them. Any thread.
+class LinkOutbox {
+public:
+    /// `bytes_max`: what may wait here and, taken but not sent, at the socket.
+    explicit LinkOutbox(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+
+    enum class Append {
+        first,   ///< accepted, and nothing waited before: wake the link's thread
+        joined,  ///< accepted; the thread has been woken already
+        full,    ///< refused: the peer takes too slowly, or is away
+        closed,  ///< refused: there is no link to that peer
+    };
+
+    /// `must_go`: for what is bounded by the number of sessions (detach, attached, close), which is
+    /// accepted above the bound as well.
+    struct Options {
+        bool must_go = false;
+    };
+    template <class Message>
+    Append append(const Message& message, Options options) {
+        const std::scoped_lock lock{mutex_};
+        if (!open_) return Append::closed;
+        if (!options.must_go && waiting_.size() + unsent_ >= bytes_max_) return Append::full;
+        const bool first = waiting_.empty();
+        if (!append_frame(waiting_, message)) return Append::full;
+        return first ? Append::first : Append::joined;
+    }
+
+    /// Moves what waits behind `out`, whose size the bound goes on counting until sent() is told.
+    void take(std::string& out) {
+        const std::scoped_lock lock{mutex_};
+        if (out.empty()) {
+            std::swap(out, waiting_);
+        } else {
+            out += waiting_;
+        }
+        waiting_.clear();
+        unsent_ = out.size();
+    }
+    /// `left` bytes of what was taken are not sent yet.
+    void sent(std::size_t left) {
+        const std::scoped_lock lock{mutex_};
+        unsent_ = left;
+    }
+
+    /// Accepts messages from now on.
+    void open() {
+        const std::scoped_lock lock{mutex_};
+        open_ = true;
+    }
+    /// Drops what waits and refuses messages until open().
+    void close() {
+        const std::scoped_lock lock{mutex_};
+        open_ = false;
+        waiting_ = {};
+        unsent_ = 0;
+    }
+
+    std::size_t waiting_bytes() const {
+        const std::scoped_lock lock{mutex_};
+        return waiting_.size() + unsent_;
+    }
+
+private:
+    const std::size_t bytes_max_;
+    mutable std::mutex mutex_;
+    std::string waiting_;
+    std::size_t unsent_ = 0;
+    bool open_ = false;
+};
+
+}  // namespace beckon::edge::link

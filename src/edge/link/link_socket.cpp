@@ -1,0 +1,221 @@
+#include "edge/link/link_socket.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <ev.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace beckon::edge::link {
+
+using core::fail;
+using core::Fault;
+
+namespace {
+
+constexpr std::size_t kReadBytes = 64 * 1024;
+/// Reads in one turn, so that a peer who sends without end does not hold up the others.
+constexpr int kReadsPerTurn = 16;
+
+void set_no_delay(int fd) {
+    const int on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+std::string openssl_reason() {
+    const auto code = ERR_get_error();
+    ERR_clear_error();
+    const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
+    return reason ? reason : "the connection was closed";
+}
+
+}  // namespace
+
+struct LinkSocket::Impl : std::enable_shared_from_this<Impl> {
+    Impl(struct ev_loop* l, int f, SslHandle s, Events e)
+        : loop(l), fd(f), ssl(std::move(s)), events(std::move(e)) {
+        set_no_delay(fd);
+        SSL_set_fd(ssl.get(), fd);
+        ev_io_init(&readable, on_io, fd, EV_READ);
+        ev_io_init(&writable, on_io, fd, EV_WRITE);
+        readable.data = writable.data = this;
+    }
+
+    ~Impl() { release(); }
+
+    void start() {
+        ev_io_start(loop, &readable);
+        ev_io_start(loop, &writable);
+    }
+
+    void release() {
+        if (fd < 0) return;
+        ev_io_stop(loop, &readable);
+        ev_io_stop(loop, &writable);
+        SSL_shutdown(ssl.get());
+        ERR_clear_error();
+        close(std::exchange(fd, -1));
+    }
+
+    void end(Fault fault, std::string why) {
+        if (fd < 0) return;
+        release();
+        const auto closed = std::exchange(events, {}).closed;
+        if (closed) closed(core::Error{fault, std::move(why)});
+    }
+
+    static void on_io(struct ev_loop*, ev_io* watcher, int flags) noexcept {
+        const auto self = static_cast<Impl*>(watcher->data)->shared_from_this();
+        if (!self->established) return self->handshake();
+        if (flags & EV_WRITE) self->write_again();
+        if (self->fd >= 0 && (flags & EV_READ)) self->read();
+    }
+
+    void handshake() {
+        ERR_clear_error();
+        const int done = SSL_do_handshake(ssl.get());
+        if (done == 1) {
+            established = true;
+            ev_io_stop(loop, &writable);
+            const auto open = events.open;
+            open();
+            // What came in the same segment as the handshake's end wakes no watcher any more.
+            if (fd >= 0 && reading) read();
+            return;
+        }
+        switch (SSL_get_error(ssl.get(), done)) {
+            case SSL_ERROR_WANT_READ: ev_io_stop(loop, &writable); return;
+            case SSL_ERROR_WANT_WRITE: ev_io_start(loop, &writable); return;
+            case SSL_ERROR_SSL:
+                return end(Fault::unauthorized,
+                           "the peer holds another key ring or is no Beckon node (OpenSSL: " +
+                               openssl_reason() + ")");
+            default: return end(Fault::unavailable, connect_error());
+        }
+    }
+
+    /// Why a connection never came about.
+    std::string connect_error() const {
+        int error = 0;
+        socklen_t size = sizeof error;
+        getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+        if (error == 0) error = errno;
+        return error == 0 ? "the peer closed the connection" : std::strerror(error);
+    }
+
+    void read() {
+        std::array<char, kReadBytes> buffer;
+        for (int i = 0; i < kReadsPerTurn && reading; ++i) {
+            ERR_clear_error();
+            const int got = SSL_read(ssl.get(), buffer.data(), static_cast<int>(buffer.size()));
+            if (got <= 0) return read_failed(SSL_get_error(ssl.get(), got));
+            const auto received = events.received;
+            received({buffer.data(), static_cast<std::size_t>(got)});
+            if (fd < 0) return;
+        }
+        // OpenSSL may hold decrypted bytes for which the descriptor does not become readable.
+        if (reading && SSL_pending(ssl.get()) > 0) ev_feed_event(loop, &readable, EV_READ);
+    }
+
+    void read_failed(int error) {
+        switch (error) {
+            case SSL_ERROR_WANT_READ: return;
+            case SSL_ERROR_WANT_WRITE: ev_io_start(loop, &writable); return;
+            case SSL_ERROR_ZERO_RETURN:
+                return end(Fault::unavailable, "the peer closed the connection");
+            case SSL_ERROR_SSL: return end(Fault::unavailable, openssl_reason());
+            default:
+                return end(Fault::unavailable,
+                           errno == 0 ? "the connection was closed" : std::strerror(errno));
+        }
+    }
+
+    void write(std::string& bytes) {
+        std::size_t sent = 0;
+        while (sent < bytes.size()) {
+            ERR_clear_error();
+            std::size_t now = 0;
+            const int done =
+                SSL_write_ex(ssl.get(), bytes.data() + sent, bytes.size() - sent, &now);
+            if (done == 1) {
+                sent += now;
+                continue;
+            }
+            if (const int error = SSL_get_error(ssl.get(), done);
+                error == SSL_ERROR_WANT_WRITE || error == SSL_ERROR_WANT_READ) {
+                ev_io_start(loop, &writable);
+            }
+            // Any other error shows at the next read, which ends the connection.
+            break;
+        }
+        bytes.erase(0, sent);
+    }
+
+    void write_again() {
+        ev_io_stop(loop, &writable);
+        const auto ready = events.writable;
+        ready();
+    }
+
+    struct ev_loop* const loop;
+    int fd;
+    const SslHandle ssl;
+    Events events;
+    ev_io readable{};
+    ev_io writable{};
+    bool established = false;
+    bool reading = true;
+};
+
+LinkSocket::LinkSocket(struct ev_loop* loop, int fd, SslHandle ssl, Events events)
+    : impl_(std::make_shared<Impl>(loop, fd, std::move(ssl), std::move(events))) {
+    impl_->start();
+}
+
+LinkSocket::~LinkSocket() {
+    impl_->events = {};
+    impl_->release();
+}
+
+void LinkSocket::write(std::string& bytes) {
+    if (impl_->fd >= 0) impl_->write(bytes);
+}
+
+void LinkSocket::set_reading(bool on) {
+    if (impl_->fd < 0 || impl_->reading == on) return;
+    impl_->reading = on;
+    if (!on) {
+        ev_io_stop(impl_->loop, &impl_->readable);
+        return;
+    }
+    ev_io_start(impl_->loop, &impl_->readable);
+    if (SSL_pending(impl_->ssl.get()) > 0) ev_feed_event(impl_->loop, &impl_->readable, EV_READ);
+}
+
+core::Result<int> start_connect(const std::string& host, std::uint16_t port) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    if (const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+        error != 0) {
+        return fail(Fault::unavailable, "cannot resolve '" + host + "': " + gai_strerror(error));
+    }
+    const core::Handle<addrinfo, freeaddrinfo> owner{found};
+    const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) return fail(Fault::unavailable, std::strerror(errno));
+    if (connect(fd, found->ai_addr, found->ai_addrlen) != 0 && errno != EINPROGRESS) {
+        const std::string why = std::strerror(errno);
+        close(fd);
+        return fail(Fault::unavailable, why);
+    }
+    return fd;
+}
+
+}  // namespace beckon::edge::link

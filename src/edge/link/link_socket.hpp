@@ -1,0 +1,55 @@
+#pragma once
+
+#include "core/result.hpp"
+#include "edge/link/link_tls.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+struct ev_loop;
+
+namespace beckon::edge::link {
+
+/// One TCP connection with TLS between two nodes: bytes in, bytes out. It knows nothing of frames.
+/// Everything happens on the thread of its loop. Destroying it closes the connection at once and
+/// calls nothing any more; an event handler may destroy the socket that called it.
+class LinkSocket {
+public:
+    struct Events {
+        /// The TLS handshake is done: the peer holds the same key ring.
+        std::function<void()> open;
+        std::function<void(std::string_view)> received;
+        /// There is room to send again, after write() left something.
+        std::function<void()> writable;
+        /// The end, told once. `unauthorized`: the handshake failed, so the peer has another key
+        /// ring or is no Beckon node. `unavailable`: the connection was refused, lost or closed.
+        std::function<void(const core::Error&)> closed;
+    };
+
+    /// Takes over `fd`, a non-blocking TCP socket that may still be connecting.
+    LinkSocket(struct ev_loop* loop, int fd, SslHandle ssl, Events events);
+    ~LinkSocket();
+    LinkSocket(const LinkSocket&) = delete;
+    LinkSocket& operator=(const LinkSocket&) = delete;
+
+    /// Sends from the front of `bytes` and removes what was sent. Only after `open`. What is left
+    /// waits for `writable`.
+    void write(std::string& bytes);
+
+    /// Stops and starts reading: back-pressure on the peer by TCP's own means.
+    void set_reading(bool on);
+
+private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+/// Starts connecting to host:port and returns the non-blocking socket. `address` must be numeric or
+/// a name that the resolver knows; resolving may block, so call it off the loop if it is a name.
+/// Errors: invalid (no host:port), unavailable (the name is unknown, or no route).
+core::Result<int> start_connect(const std::string& host, std::uint16_t port);
+
+}  // namespace beckon::edge::link

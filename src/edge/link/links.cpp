@@ -1,0 +1,413 @@
+#include "edge/link/links.hpp"
+
+#include "core/logger.hpp"
+#include "edge/acceptor.hpp"
+#include "edge/link/link_outbox.hpp"
+#include "edge/link/link_socket.hpp"
+#include "edge/link/link_tls.hpp"
+#include "edge/link/resolver.hpp"
+#include "edge/shard_loop.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <random>
+#include <shared_mutex>
+#include <unordered_map>
+#include <utility>
+
+#include <unistd.h>
+
+namespace beckon::edge::link {
+
+using core::Fault;
+
+namespace {
+
+/// Connections that were accepted and have not greeted yet.
+constexpr std::size_t kUnnamedMax = 64;
+constexpr core::Duration kTick = std::chrono::milliseconds{500};
+/// How soon a link that stopped reading looks again whether this node can take more.
+constexpr core::Duration kCongestedFor = std::chrono::milliseconds{2};
+constexpr core::Duration kRefusedLogEvery = std::chrono::seconds{5};
+
+/// One other node.
+struct Peer {
+    Peer(core::NodeId n, std::size_t bytes_max) : node(std::move(n)), outbox(bytes_max) {}
+
+    const core::NodeId node;
+    LinkOutbox outbox;  ///< any thread
+
+    // of the links' thread
+    std::string address;           ///< empty: it calls us, and `ownership` has not named it yet
+    std::uint64_t connection = 0;  ///< 0: none
+    bool dialing = false;
+    std::size_t key_index = 0;  ///< counted from the newest key
+    core::Duration retry_after{};
+    std::string why_down = "not connected yet";
+    std::uint64_t reconnects = 0;
+};
+
+struct Connection {
+    Connection(std::uint64_t i, LinkConnection p) : id(i), protocol(std::move(p)) {}
+
+    const std::uint64_t id;
+    LinkConnection protocol;
+    std::unique_ptr<LinkSocket> socket;
+    std::shared_ptr<Peer> called;  ///< whom we called; null: it called us
+    std::shared_ptr<Peer> peer;    ///< once greeted
+    std::string unsent;
+};
+
+bool must_go(const ToHome& message) { return std::holds_alternative<Detach>(message); }
+bool must_go(const ToFront& message) { return !std::holds_alternative<ToClient>(message); }
+
+}  // namespace
+
+struct Links::Impl {
+    Impl(LinksOptions o, std::shared_ptr<const core::KeyRing> keys, const core::Clock& c, Events e)
+        : options(std::move(o)),
+          clock(c),
+          events(std::move(e)),
+          tls(std::move(keys)),
+          loop("edge-link", c),
+          random(static_cast<unsigned>(std::hash<std::string>{}(options.self.text))) {
+        auto listeners = listen_shared(options.host, options.port, 1);
+        port = port_of(listeners.front());
+        acceptor = std::make_unique<Acceptor>(
+            loop, std::move(listeners.front()),
+            [this](int fd, const sockaddr_storage&) { accepted(fd); }, [] {});
+        loop.post([this] { tick(); });
+        loop.start();
+    }
+
+    ~Impl() {
+        resolver.reset();
+        loop.stop([this] {
+            acceptor.reset();
+            connections.clear();
+        });
+    }
+
+    // --- peers
+    std::shared_ptr<Peer> find(const core::NodeId& node) const;
+    std::shared_ptr<Peer> find_or_add(const core::NodeId& node);
+    void set_peers(const std::map<core::NodeId, std::string>& addresses);
+    template <class Message>
+    bool send(const core::NodeId& to, const Message& message);
+
+    // --- calling
+    bool calls(const Peer& peer) const { return options.self < peer.node && !peer.address.empty(); }
+    void dial(const std::shared_ptr<Peer>& peer);
+    void connecting(const std::shared_ptr<Peer>& peer, core::Result<int> fd);
+    void dial_later(const std::shared_ptr<Peer>& peer);
+    void not_connected(const std::shared_ptr<Peer>& peer, const core::Error& why);
+
+    // --- connections
+    void accepted(int fd);
+    void open(int fd, SslHandle ssl, std::shared_ptr<Peer> called);
+    void received(Connection& connection, std::string_view bytes);
+    void greeted(Connection& connection);
+    void flush(Connection& connection);
+    void flush(const std::shared_ptr<Peer>& peer);
+    void pause_if_congested(Connection& connection);
+    void close(std::uint64_t id, const core::Error& why);
+    void refused(const core::Error& why);
+    void tick();
+
+    /// Runs `f` with the connection of that number, if it is still there.
+    template <class F>
+    void with(std::uint64_t id, F f) {
+        const auto at = connections.find(id);
+        if (at == connections.end()) return;
+        const auto connection = at->second;  // `f` may close it
+        f(*connection);
+    }
+
+    const LinksOptions options;
+    const core::Clock& clock;
+    const Events events;
+    const LinkTls tls;
+    std::uint16_t port = 0;
+    ShardLoop loop;
+    std::unique_ptr<Resolver> resolver = std::make_unique<Resolver>();
+
+    mutable std::shared_mutex mutex;  ///< guards the map, not the peers
+    std::map<core::NodeId, std::shared_ptr<Peer>> peers;
+
+    // of the links' thread
+    std::unique_ptr<Acceptor> acceptor;
+    std::unordered_map<std::uint64_t, std::shared_ptr<Connection>> connections;
+    std::uint64_t last_connection = 0;
+    std::optional<core::MonoTime> refused_logged;
+    std::minstd_rand random;  ///< jitter only
+};
+
+std::shared_ptr<Peer> Links::Impl::find(const core::NodeId& node) const {
+    const std::shared_lock lock{mutex};
+    const auto at = peers.find(node);
+    return at == peers.end() ? nullptr : at->second;
+}
+
+std::shared_ptr<Peer> Links::Impl::find_or_add(const core::NodeId& node) {
+    const std::scoped_lock lock{mutex};
+    auto& peer = peers[node];
+    if (!peer) peer = std::make_shared<Peer>(node, options.outbox_bytes_max);
+    return peer;
+}
+
+void Links::Impl::set_peers(const std::map<core::NodeId, std::string>& addresses) {
+    std::vector<std::shared_ptr<Peer>> gone;
+    {
+        const std::scoped_lock lock{mutex};
+        std::erase_if(peers, [&](const auto& entry) {
+            if (addresses.contains(entry.first)) return false;
+            // One that called before `ownership` has named it stays while it is connected.
+            const bool named = !entry.second->address.empty();
+            if (!named && entry.second->connection != 0) return false;
+            gone.push_back(entry.second);
+            return true;
+        });
+    }
+    for (const auto& peer : gone) {
+        peer->address.clear();
+        close(peer->connection, {Fault::unavailable, "the node has left the cluster"});
+    }
+    for (const auto& [node, address] : addresses) {
+        if (node == options.self) continue;
+        const auto peer = find_or_add(node);
+        if (peer->address == address) continue;
+        peer->address = address;
+        peer->retry_after = options.retry_first;
+        if (peer->connection == 0) dial(peer);
+    }
+}
+
+template <class Message>
+bool Links::Impl::send(const core::NodeId& to, const Message& message) {
+    auto peer = find(to);
+    if (!peer) return false;
+    switch (peer->outbox.append(message, {.must_go = must_go(message)})) {
+        case LinkOutbox::Append::first:
+            loop.post([this, peer = std::move(peer)] { flush(peer); });
+            return true;
+        case LinkOutbox::Append::joined: return true;
+        case LinkOutbox::Append::full:
+        case LinkOutbox::Append::closed: return false;
+    }
+    return false;
+}
+
+void Links::Impl::dial(const std::shared_ptr<Peer>& peer) {
+    if (!calls(*peer) || peer->dialing || peer->connection != 0) return;
+    const auto address = parse_address(peer->address);
+    if (!address) return not_connected(peer, address.error());
+    peer->dialing = true;
+    resolver->connect(*address, loop,
+                      [this, peer](core::Result<int> fd) { connecting(peer, std::move(fd)); });
+}
+
+void Links::Impl::connecting(const std::shared_ptr<Peer>& peer, core::Result<int> fd) {
+    peer->dialing = false;
+    if (!fd) {
+        not_connected(peer, fd.error());
+        return dial_later(peer);
+    }
+    const auto& keys = tls.keys().keys();
+    const auto& key = keys[keys.size() - 1 - peer->key_index % keys.size()];
+    open(*fd, tls.dialing(key.id), peer);
+}
+
+void Links::Impl::dial_later(const std::shared_ptr<Peer>& peer) {
+    if (!calls(*peer) || find(peer->node) != peer) return;
+    const auto jitter = peer->retry_after * static_cast<int>(random() % 1000) / 2000;
+    loop.post_after(peer->retry_after + jitter, [this, peer] { dial(peer); });
+    peer->retry_after = std::min(peer->retry_after * 2, options.retry_max);
+}
+
+/// One line for each new reason, not for each attempt.
+void Links::Impl::not_connected(const std::shared_ptr<Peer>& peer, const core::Error& why) {
+    if (peer->why_down == why.message) return;
+    peer->why_down = why.message;
+    core::log_warn("edge", "link_down",
+                   {{"peer", peer->node.text},
+                    {"address", peer->address},
+                    {"fault", core::to_string(why.fault)},
+                    {"why", why.message}});
+}
+
+void Links::Impl::accepted(int fd) {
+    const auto unnamed = std::count_if(connections.begin(), connections.end(),
+                                       [](const auto& c) { return !c.second->peer; });
+    if (static_cast<std::size_t>(unnamed) >= kUnnamedMax) {
+        ::close(fd);
+        return;
+    }
+    open(fd, tls.accepting(), nullptr);
+}
+
+void Links::Impl::open(int fd, SslHandle ssl, std::shared_ptr<Peer> called) {
+    LinkConnection::Options protocol{
+        .self = {.node = options.self, .log_id = options.log_id},
+        .expected = called ? std::optional{called->node} : std::nullopt,
+        .ping_after = options.ping_after,
+        .lost_after = options.lost_after};
+    const auto id = ++last_connection;
+    auto connection =
+        std::make_shared<Connection>(id, LinkConnection{std::move(protocol), clock.mono()});
+    connection->called = std::move(called);
+    if (connection->called) connection->called->connection = id;
+    connections.emplace(id, connection);
+    if (!ssl) {
+        ::close(fd);
+        return close(id, {Fault::unavailable, "OpenSSL has no memory for a connection"});
+    }
+    connection->socket = std::make_unique<LinkSocket>(
+        loop.native(), fd, std::move(ssl),
+        LinkSocket::Events{
+            .open =
+                [this, id] {
+                    with(id, [this](Connection& c) {
+                        c.unsent = c.protocol.greeting();
+                        flush(c);
+                    });
+                },
+            .received =
+                [this, id](std::string_view bytes) {
+                    with(id, [&](Connection& c) { received(c, bytes); });
+                },
+            .writable = [this, id] { with(id, [this](Connection& c) { flush(c); }); },
+            .closed = [this, id](const core::Error& why) { close(id, why); }});
+}
+
+void Links::Impl::received(Connection& connection, std::string_view bytes) {
+    Arrivals arrivals;
+    const auto taken =
+        connection.protocol.receive(bytes, clock.mono(), connection.unsent, arrivals);
+    if (!connection.peer && connection.protocol.peer()) greeted(connection);
+    if (!arrivals.empty()) events.arrived(connection.peer->node, std::move(arrivals));
+    if (!taken) return close(connection.id, taken.error());
+    flush(connection);
+    pause_if_congested(connection);
+}
+
+/// From here on the link is up. A peer that calls again has lost the connection that we still have.
+void Links::Impl::greeted(Connection& connection) {
+    const auto peer = find_or_add(*connection.protocol.peer());
+    if (peer->connection != 0 && peer->connection != connection.id) {
+        close(peer->connection, {Fault::unavailable, "the peer has connected again"});
+    }
+    connection.peer = peer;
+    peer->connection = connection.id;
+    peer->retry_after = options.retry_first;
+    peer->why_down.clear();
+    peer->outbox.open();
+    core::log_info("edge", "link_up", {{"peer", peer->node.text}, {"address", peer->address}});
+    events.up(peer->node);
+}
+
+void Links::Impl::flush(const std::shared_ptr<Peer>& peer) {
+    with(peer->connection, [this](Connection& c) { flush(c); });
+}
+
+void Links::Impl::flush(Connection& connection) {
+    const bool up = connection.peer != nullptr;
+    if (up) connection.peer->outbox.take(connection.unsent);
+    if (!connection.unsent.empty()) connection.socket->write(connection.unsent);
+    if (up) connection.peer->outbox.sent(connection.unsent.size());
+}
+
+void Links::Impl::pause_if_congested(Connection& connection) {
+    if (!events.congested()) return connection.socket->set_reading(true);
+    connection.socket->set_reading(false);
+    loop.post_after(kCongestedFor, [this, id = connection.id] {
+        with(id, [this](Connection& c) { pause_if_congested(c); });
+    });
+}
+
+void Links::Impl::close(std::uint64_t id, const core::Error& why) {
+    const auto at = connections.find(id);
+    if (at == connections.end()) return;
+    const auto connection = std::move(at->second);
+    connections.erase(at);
+    connection->socket.reset();
+    const bool was_up = connection->peer != nullptr;
+    const auto peer = was_up ? connection->peer : connection->called;
+    if (!peer) return refused(why);
+    if (peer->connection == id) peer->connection = 0;
+    if (was_up) {
+        peer->outbox.close();
+        ++peer->reconnects;
+    } else if (why.fault == Fault::unauthorized) {
+        ++peer->key_index;  // the peer may hold an older ring than this node
+    }
+    not_connected(peer, why);
+    if (was_up) events.down(peer->node, why);
+    dial_later(peer);
+}
+
+/// Anybody who reaches the port can cause such a line, so there are few.
+void Links::Impl::refused(const core::Error& why) {
+    const auto now = clock.mono();
+    if (refused_logged && now - *refused_logged < kRefusedLogEvery) return;
+    refused_logged = now;
+    core::log_warn("edge", "link_refused",
+                   {{"fault", core::to_string(why.fault)}, {"why", why.message}});
+}
+
+void Links::Impl::tick() {
+    std::vector<std::uint64_t> ids;
+    for (const auto& [id, connection] : connections) ids.push_back(id);
+    for (const auto id : ids) {
+        with(id, [this](Connection& c) {
+            const auto alive = c.protocol.tick(clock.mono(), c.unsent);
+            if (!alive) return close(c.id, alive.error());
+            if (c.peer) flush(c);
+        });
+    }
+    loop.post_after(kTick, [this] { tick(); });
+}
+
+Links::Links(LinksOptions options, std::shared_ptr<const core::KeyRing> keys,
+             const core::Clock& clock, Events events)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(keys), clock, std::move(events))) {
+}
+
+Links::~Links() = default;
+
+std::uint16_t Links::port() const { return impl_->port; }
+
+void Links::set_peers(std::map<core::NodeId, std::string> addresses) {
+    impl_->loop.post(
+        [impl = impl_.get(), addresses = std::move(addresses)] { impl->set_peers(addresses); });
+}
+
+bool Links::send(const core::NodeId& to, const ToHome& message) { return impl_->send(to, message); }
+
+bool Links::send(const core::NodeId& to, const ToFront& message) {
+    return impl_->send(to, message);
+}
+
+std::vector<LinkStatus> Links::status() const {
+    std::vector<LinkStatus> out;
+    impl_->loop.run_and_wait([&] {
+        const std::shared_lock lock{impl_->mutex};
+        for (const auto& [node, peer] : impl_->peers) {
+            LinkStatus status{.peer = node,
+                              .address = peer->address,
+                              .up = false,
+                              .why_down = peer->why_down,
+                              .round_trip = std::nullopt,
+                              .waiting_bytes = peer->outbox.waiting_bytes(),
+                              .reconnects = peer->reconnects};
+            if (const auto at = impl_->connections.find(peer->connection);
+                at != impl_->connections.end() && at->second->peer) {
+                status.up = true;
+                status.round_trip = at->second->protocol.round_trip();
+            }
+            out.push_back(std::move(status));
+        }
+    });
+    return out;
+}
+
+}  // namespace beckon::edge::link

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/key_ring.hpp"
+#include "edge/link/link_connection.hpp"
+#include "edge/messages.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace beckon::edge::link {
+
+struct LinksOptions {
+    core::NodeId self{};
+    std::string log_id{};
+    std::string host = "127.0.0.1";
+    std::uint16_t port = 0;  ///< 0: any free one
+    /// What may wait for one peer before messages to it are refused.
+    std::size_t outbox_bytes_max = 8U << 20;
+    core::Duration retry_first = std::chrono::milliseconds{50};
+    core::Duration retry_max = std::chrono::seconds{2};
+    core::Duration ping_after = std::chrono::seconds{1};
+    core::Duration lost_after = std::chrono::seconds{4};
+};
+
+/// What an operator wants to know of one link.
+struct LinkStatus {
+    core::NodeId peer;
+    std::string address;
+    bool up = false;
+    std::string why_down;  ///< the last reason; empty while it is up
+    std::optional<core::Duration> round_trip;
+    std::size_t waiting_bytes = 0;
+    std::uint64_t reconnects = 0;
+};
+
+/// The links of an edge node: one connection with every other node, TLS by the key ring, kept up
+/// with back-off. Of two nodes the one with the smaller id calls, so that each pair has one.
+///
+/// A thread of its own (`edge-link`) does all the network's work. Messages to one peer keep the
+/// order in which a thread sent them; when a link is lost, what waited for it is dropped, and
+/// `down` says so to those who must send it again or give their sessions up.
+class Links {
+public:
+    /// On the thread of the links, except congested().
+    struct Events {
+        std::function<void(const core::NodeId& from, Arrivals)> arrived;
+        std::function<void(const core::NodeId&)> up;
+        std::function<void(const core::NodeId&, const core::Error&)> down;
+        /// True while this node cannot take more: then the links stop reading.
+        std::function<bool()> congested;
+    };
+
+    /// Listens. Throws std::runtime_error naming host, port and cause.
+    Links(LinksOptions options, std::shared_ptr<const core::KeyRing> keys, const core::Clock& clock,
+          Events events);
+    /// Closes all links and joins the thread.
+    ~Links();
+    Links(const Links&) = delete;
+    Links& operator=(const Links&) = delete;
+
+    std::uint16_t port() const;
+
+    /// The other nodes and where each listens, "host:port" ("[::1]:8081" for IPv6); those who are
+    /// not named any more are let go. Any thread.
+    void set_peers(std::map<core::NodeId, std::string> addresses);
+
+    /// False: there is no link to that node, or too much waits for it. Any thread.
+    bool send(const core::NodeId& to, const ToHome& message);
+    bool send(const core::NodeId& to, const ToFront& message);
+
+    /// Any thread but the links' own.
+    std::vector<LinkStatus> status() const;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::edge::link

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "core/executor.hpp"
+#include "core/result.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace beckon::edge::link {
+
+/// "host:port" or "[v6]:port" in its parts. Errors: invalid.
+struct Address {
+    std::string host;
+    std::uint16_t port = 0;
+};
+core::Result<Address> parse_address(const std::string& text);
+
+/// Starts TCP connections for loops that must not wait: looking a name up may take seconds, so a
+/// thread of its own (`link-resolve`) does it, one name after the other.
+class Resolver {
+public:
+    /// A non-blocking socket that is connecting; the receiver owns it. Errors: unavailable.
+    using Connecting = std::function<void(core::Result<int>)>;
+
+    Resolver();
+    /// Waits for a look-up under way; answers nothing any more. What still waits is dropped.
+    ~Resolver();
+    Resolver(const Resolver&) = delete;
+    Resolver& operator=(const Resolver&) = delete;
+
+    /// Answers on `executor`. Any thread. One request for each peer is under way at a time, so the
+    /// number of nodes bounds the queue.
+    void connect(Address to, core::Executor& executor, Connecting done);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::edge::link

@@ -1,0 +1,143 @@
+#include "edge/link/link_connection.hpp"
+
+#include "support/manual_clock.hpp"
+
+#include <string>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using namespace edge::link;
+using namespace std::chrono_literals;
+using core::Fault;
+
+namespace {
+
+const core::NodeId kA{"000000000000000a"};
+const core::NodeId kB{"000000000000000b"};
+
+LinkConnection::Options options(const core::NodeId& self,
+                                std::optional<core::NodeId> expected = std::nullopt) {
+    return {.self = {.node = self, .log_id = "log"}, .expected = std::move(expected)};
+}
+
+/// Two ends that have their words handed over by the test.
+struct Pair {
+    test::ManualClock clock;
+    LinkConnection a{options(kA, kB), clock.mono()};
+    LinkConnection b{options(kB), clock.mono()};
+    Arrivals at_a;
+    Arrivals at_b;
+
+    core::Result<void> to_b(const std::string& bytes, std::string& reply) {
+        return b.receive(bytes, clock.mono(), reply, at_b);
+    }
+    core::Result<void> to_a(const std::string& bytes, std::string& reply) {
+        return a.receive(bytes, clock.mono(), reply, at_a);
+    }
+    void greet() {
+        std::string reply;
+        REQUIRE(to_b(a.greeting(), reply));
+        REQUIRE(to_a(b.greeting(), reply));
+        REQUIRE(reply.empty());
+    }
+};
+
+std::string bytes_of(const Frame& frame) {
+    std::string out;
+    REQUIRE(append_frame(out, frame));
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("two ends know each other once both have greeted", "[edge][link]") {
+    Pair p;
+    CHECK(!p.a.peer());
+    p.greet();
+    CHECK(p.a.peer() == kB);
+    CHECK(p.b.peer() == kA);
+}
+
+TEST_CASE("a message carries the session of the front that sent it", "[edge][link]") {
+    Pair p;
+    p.greet();
+    std::string reply;
+    const edge::SessionId session{.front = kA, .shard = 1, .number = 9};
+    REQUIRE(p.to_b(bytes_of(edge::ToHome{edge::Detach{session, {}}}), reply));
+    REQUIRE(p.at_b.to_homes.size() == 1);
+    CHECK(std::get<edge::Detach>(p.at_b.to_homes[0]).session == session);
+    REQUIRE(p.to_a(bytes_of(edge::ToFront{edge::ToClient{session, "hi"}}), reply));
+    REQUIRE(p.at_a.to_fronts.size() == 1);
+    CHECK(std::get<edge::ToClient>(p.at_a.to_fronts[0]).session == session);
+}
+
+TEST_CASE("a link refuses a peer that is not who it should be", "[edge][link]") {
+    Pair p;
+    std::string reply;
+    const auto refused = [&](Greeting greeting) {
+        const auto result = p.to_a(bytes_of(greeting), reply);
+        REQUIRE(!result);
+        return result.error().fault;
+    };
+    CHECK(refused({.node = kB, .log_id = "another"}) == Fault::unauthorized);
+    CHECK(refused({.node = core::NodeId{"000000000000000c"}, .log_id = "log"}) ==
+          Fault::unauthorized);
+    CHECK(refused({.version_lowest = 2, .version_highest = 3, .node = kB, .log_id = "log"}) ==
+          Fault::conflict);
+    CHECK(!p.a.peer());
+    CHECK(p.to_b(bytes_of(Greeting{.node = kB, .log_id = "log"}), reply).error().fault ==
+          Fault::unauthorized);
+}
+
+TEST_CASE("nothing is taken from a peer before its greeting", "[edge][link]") {
+    Pair p;
+    std::string reply;
+    const auto early = p.to_b(bytes_of(Ping{1}), reply);
+    REQUIRE(!early);
+    CHECK(early.error().fault == Fault::invalid);
+    CHECK(reply.empty());
+}
+
+TEST_CASE("a peer that greets twice breaks the format", "[edge][link]") {
+    Pair p;
+    p.greet();
+    std::string reply;
+    CHECK(p.to_b(p.a.greeting(), reply).error().fault == Fault::invalid);
+}
+
+TEST_CASE("a silent peer is asked and then given up", "[edge][link]") {
+    Pair p;
+    p.greet();
+    std::string out;
+    p.clock.advance(500ms);
+    REQUIRE(p.a.tick(p.clock.mono(), out));
+    CHECK(out.empty());
+    p.clock.advance(500ms);
+    REQUIRE(p.a.tick(p.clock.mono(), out));
+    CHECK(out == bytes_of(Ping{1}));
+
+    SECTION("an answer shows the round trip") {
+        p.clock.advance(3ms);
+        std::string reply;
+        REQUIRE(p.to_b(out, reply));
+        REQUIRE(p.to_a(reply, out));
+        CHECK(p.a.round_trip() == core::Duration{3ms});
+    }
+    SECTION("silence ends the link") {
+        p.clock.advance(2999ms);
+        REQUIRE(p.a.tick(p.clock.mono(), out));
+        p.clock.advance(1ms);
+        CHECK(p.a.tick(p.clock.mono(), out).error().fault == Fault::timed_out);
+    }
+}
+
+TEST_CASE("a peer that never greets is given up", "[edge][link]") {
+    Pair p;
+    std::string out;
+    p.clock.advance(2999ms);
+    REQUIRE(p.a.tick(p.clock.mono(), out));
+    p.clock.advance(1ms);
+    CHECK(p.a.tick(p.clock.mono(), out).error().fault == Fault::timed_out);
+    CHECK(out.empty());
+}

@@ -1,0 +1,291 @@
+#include "edge/link/links.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <catch2/catch.hpp>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+using namespace beckon;
+using namespace edge::link;
+using namespace std::chrono_literals;
+
+namespace {
+
+const core::NodeId kA{"000000000000000a"};
+const core::NodeId kB{"000000000000000b"};
+const core::NodeId kC{"000000000000000c"};
+constexpr auto kSoon = 20s;
+
+std::shared_ptr<const core::KeyRing> ring() {
+    return std::make_shared<const core::KeyRing>(core::KeyRing::generate());
+}
+
+/// One node's links with what happened to them, in words.
+struct Node {
+    Node(core::NodeId self, std::shared_ptr<const core::KeyRing> keys, LinksOptions options = {})
+        : id(self), links(with(std::move(options), self), std::move(keys), clock, events()) {}
+
+    static LinksOptions with(LinksOptions options, const core::NodeId& self) {
+        options.self = self;
+        if (options.log_id.empty()) options.log_id = "log";
+        return options;
+    }
+
+    Links::Events events() {
+        return {.arrived =
+                    [this](const core::NodeId& from, Arrivals arrivals) {
+                        for (const auto& m : arrivals.to_homes) {
+                            if (const auto* text = std::get_if<edge::FromClient>(&m)) {
+                                note(from.text.substr(15) + " says " + text->text);
+                            }
+                        }
+                        for (const auto& m : arrivals.to_fronts) {
+                            if (const auto* text = std::get_if<edge::ToClient>(&m)) {
+                                note(from.text.substr(15) + " answers " + text->text);
+                            }
+                        }
+                    },
+                .up = [this](const core::NodeId& n) { note("up " + n.text.substr(15)); },
+                .down = [this](const core::NodeId& n,
+                               const core::Error&) { note("down " + n.text.substr(15)); },
+                .congested = [this] { return congested.load(); }};
+    }
+
+    void note(std::string what) {
+        const std::scoped_lock lock{mutex};
+        heard.push_back(std::move(what));
+        changed.notify_all();
+    }
+    /// True once `what` has been heard `times` times.
+    bool hears(const std::string& what, std::ptrdiff_t times = 1) {
+        std::unique_lock lock{mutex};
+        return changed.wait_for(
+            lock, kSoon, [&] { return std::count(heard.begin(), heard.end(), what) >= times; });
+    }
+    std::vector<std::string> all() {
+        const std::scoped_lock lock{mutex};
+        return heard;
+    }
+    std::string address() const { return "127.0.0.1:" + std::to_string(links.port()); }
+    bool says(const core::NodeId& to, const std::string& text) {
+        return links.send(to, edge::FromClient{{.front = id, .shard = 0, .number = 1}, {}, text});
+    }
+    bool answers(const core::NodeId& to, const std::string& text) {
+        return links.send(to, edge::ToClient{{.front = to, .shard = 0, .number = 1}, text});
+    }
+    std::string why_down(const core::NodeId& peer) {
+        for (const auto& status : links.status()) {
+            if (status.peer == peer) return status.why_down;
+        }
+        return "unknown";
+    }
+
+    const core::NodeId id;
+    const core::SystemClock clock;
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::vector<std::string> heard;
+    std::atomic<bool> congested{false};
+    Links links;  ///< last: its thread calls into the others
+};
+
+void introduce(Node& one, Node& other) {
+    one.links.set_peers({{one.id, one.address()}, {other.id, other.address()}});
+    other.links.set_peers({{one.id, one.address()}, {other.id, other.address()}});
+}
+
+template <class Condition>
+bool eventually(Condition condition) {
+    const auto end = std::chrono::steady_clock::now() + kSoon;
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > end) return false;
+        std::this_thread::yield();
+    }
+    return true;
+}
+
+/// A TCP connection to a node that speaks as the test says.
+int connect_to(std::uint16_t port) {
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(port);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    REQUIRE(connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0);
+    return fd;
+}
+
+}  // namespace
+
+TEST_CASE("two nodes with one key ring talk both ways over one link", "[edge][link]") {
+    const auto keys = ring();
+    Node a{kA, keys};
+    Node b{kB, keys};
+    introduce(a, b);
+    REQUIRE(a.hears("up b"));
+    REQUIRE(b.hears("up a"));
+    REQUIRE(a.says(kB, "hello"));
+    REQUIRE(b.hears("a says hello"));
+    REQUIRE(b.answers(kA, "hi"));
+    REQUIRE(a.hears("b answers hi"));
+    REQUIRE(b.says(kA, "and back"));
+    REQUIRE(a.hears("b says and back"));
+}
+
+TEST_CASE("messages keep their order on a link", "[edge][link]") {
+    const auto keys = ring();
+    Node a{kA, keys};
+    Node b{kB, keys};
+    introduce(a, b);
+    REQUIRE(a.hears("up b"));
+    std::vector<std::string> expected;
+    for (int i = 0; i < 2'000; ++i) {
+        REQUIRE(a.says(kB, std::to_string(i)));
+        expected.push_back("a says " + std::to_string(i));
+    }
+    REQUIRE(b.hears(expected.back()));
+    auto heard = b.all();
+    std::erase(heard, "up a");
+    CHECK(heard == expected);
+}
+
+TEST_CASE("a node with another key ring is refused and named", "[edge][link]") {
+    Node a{kA, ring()};
+    Node b{kB, ring()};
+    introduce(a, b);
+    REQUIRE(eventually([&] { return a.why_down(kB) != "not connected yet"; }));
+    CHECK(!a.says(kB, "hello"));
+    CHECK(b.all().empty());
+}
+
+TEST_CASE("a node that serves another log is refused", "[edge][link]") {
+    const auto keys = ring();
+    Node a{kA, keys};
+    Node b{kB, keys, {.log_id = "another"}};
+    introduce(a, b);
+    REQUIRE(eventually([&] {
+        return a.why_down(kB) == "the peer serves the log 'another', this node serves 'log'" ||
+               a.why_down(kB) == "the peer closed the connection";
+    }));
+    CHECK(a.all().empty());
+    CHECK(b.all().empty());
+}
+
+TEST_CASE("nodes talk while one of them has a rotated ring", "[edge][link]") {
+    const auto old = ring();
+    const auto rotated = std::make_shared<const core::KeyRing>(old->rotated().value());
+    const bool caller_is_new = GENERATE(true, false);
+    CAPTURE(caller_is_new);
+    Node a{kA, caller_is_new ? rotated : old};
+    Node b{kB, caller_is_new ? old : rotated};
+    introduce(a, b);
+    REQUIRE(a.hears("up b"));
+    REQUIRE(b.hears("up a"));
+}
+
+TEST_CASE("a link that is lost is reported and made again", "[edge][link]") {
+    const auto keys = ring();
+    Node a{kA, keys};
+    std::uint16_t port = 0;
+    {
+        Node b{kB, keys};
+        port = b.links.port();
+        introduce(a, b);
+        REQUIRE(a.hears("up b"));
+    }
+    REQUIRE(a.hears("down b"));
+    CHECK(!a.says(kB, "nobody"));
+    Node again{kB, keys, {.port = port}};
+    REQUIRE(a.hears("up b", 2));
+    REQUIRE(a.says(kB, "back"));
+    REQUIRE(again.hears("a says back"));
+}
+
+TEST_CASE("a node that has left is let go", "[edge][link]") {
+    const auto keys = ring();
+    Node a{kA, keys};
+    Node b{kB, keys};
+    introduce(a, b);
+    REQUIRE(a.hears("up b"));
+    a.links.set_peers({});
+    REQUIRE(a.hears("down b"));
+    CHECK(a.links.status().empty());
+}
+
+TEST_CASE("three nodes have one link for each pair", "[edge][link]") {
+    const auto keys = ring();
+    Node a{kA, keys};
+    Node b{kB, keys};
+    Node c{kC, keys};
+    for (auto* node : {&a, &b, &c}) {
+        node->links.set_peers({{kA, a.address()}, {kB, b.address()}, {kC, c.address()}});
+    }
+    REQUIRE(a.hears("up b"));
+    REQUIRE(a.hears("up c"));
+    REQUIRE(b.hears("up c"));
+    REQUIRE(c.hears("up a"));
+    REQUIRE(c.says(kA, "from c"));
+    REQUIRE(a.hears("c says from c"));
+}
+
+TEST_CASE("a peer that does not take is refused more, and nothing of it is lost", "[edge][link]") {
+    const auto keys = ring();
+    Node a{kA, keys, {.outbox_bytes_max = 64 * 1024}};
+    Node b{kB, keys};
+    introduce(a, b);
+    REQUIRE(a.hears("up b"));
+    b.congested = true;
+    const std::string text(8'000, 'x');
+    std::ptrdiff_t sent = 0;
+    REQUIRE(eventually([&] {
+        if (!a.says(kB, text)) return true;
+        ++sent;
+        return false;
+    }));
+    // What ends a session goes all the same.
+    CHECK(a.links.send(kB, edge::Detach{{.front = kA, .shard = 0, .number = 1}, {}}));
+    b.congested = false;
+    REQUIRE(b.hears("a says " + text, sent));
+    REQUIRE(eventually([&] { return a.says(kB, "room again"); }));
+    REQUIRE(b.hears("a says room again"));
+}
+
+TEST_CASE("whoever is no node is closed and disturbs nobody", "[edge][link]") {
+    const auto keys = ring();
+    Node a{kA, keys};
+    Node b{kB, keys};
+    introduce(a, b);
+    REQUIRE(a.hears("up b"));
+    const std::string words =
+        GENERATE(std::string{"GET / HTTP/1.1\r\n\r\n"}, std::string(70'000, 'a'),
+                 std::string{"\x16\x03\x01\x00\x05hello", 10});
+    const int fd = connect_to(a.links.port());
+    send(fd, words.data(), words.size(), MSG_NOSIGNAL);
+    char byte = 0;
+    while (recv(fd, &byte, 1, 0) > 0) {  // an alert may come before the end
+    }
+    close(fd);
+    REQUIRE(a.says(kB, "still here"));
+    REQUIRE(b.hears("a says still here"));
+}
+
+TEST_CASE("the address of a link is host and port", "[edge][link]") {
+    const auto keys = ring();
+    const auto bad = GENERATE(std::string{"host"}, std::string{":1"}, std::string{"host:0"},
+                              std::string{"host:70000"}, std::string{"::1:80"},
+                              std::string{"[]:80"}, std::string{"host:80x"});
+    CAPTURE(bad);
+    Node a{kA, keys};
+    a.links.set_peers({{kB, bad}});
+    REQUIRE(eventually([&] { return a.why_down(kB).starts_with("'" + bad + "' is no address"); }));
+}
