@@ -42,6 +42,7 @@ LAYERS = {
     "edge": ({"core", "rocks", "log", "fold", "cluster", "store", "ops", "net"}, {"ev", "simdjson", "openssl", "prometheus"}),
     "edge/front": ({"core"}, {"prometheus"}),
     "edge/home": ({"core", "log", "fold", "cluster", "store", "ops"}, {"prometheus"}),
+    "edge/link": ({"core"}, {"ev", "openssl"}),
     "edge/ws": ({"core", "net"}, {"lws", "ev", "openssl", "prometheus"}),
     "client": ({"core"}, {"boost", "openssl", "json", "curl"}),
     "cli": ({"core", "rocks", "log", "fold", "cluster", "store", "ops", "reliability", "net", "ingest", "edge", "client"}, ALL),
@@ -54,6 +55,7 @@ EDGE_BASE = {f"edge/{name}.hpp" for name in (
 ROOMS = {
     "edge/front": EDGE_BASE,
     "edge/home": EDGE_BASE,
+    "edge/link": EDGE_BASE,
     "edge/ws": EDGE_BASE,
     "ingest/api": set(),
     "ingest/vapid": {"ingest/api/"},
