@@ -152,7 +152,7 @@ core::Error undecodable(std::string_view family, std::string_view path) {
 
 Database::Database(const DatabaseOptions& options)
     : options_(options),
-      fold_times_(std::make_shared<FoldTimes>()),
+      fold_times_(std::make_shared<FoldTimes>(host_clock_)),
       filter_(make_expiry_filter(fold_times_)) {
     if (!options_.memory) options_.memory = std::make_shared<rocks::Memory>(64U << 20, 16U << 20);
 }

@@ -90,6 +90,7 @@ private:
     Family own(rocksdb::ColumnFamilyHandle* handle) const;
 
     DatabaseOptions options_;
+    core::SystemClock host_clock_;
     std::shared_ptr<FoldTimes> fold_times_;
     std::shared_ptr<rocksdb::CompactionFilterFactory> filter_;
     std::unique_ptr<rocksdb::DB> db_;

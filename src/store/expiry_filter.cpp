@@ -1,5 +1,6 @@
 #include "store/expiry_filter.hpp"
 
+#include "core/time_guard.hpp"
 #include "store/schema.hpp"
 
 #include <chrono>
@@ -11,7 +12,6 @@ namespace beckon::store {
 namespace {
 
 constexpr std::size_t kPartitions = 1U << 16;
-constexpr std::chrono::hours kClockStep{1};
 
 class ExpiryFilter final : public rocksdb::CompactionFilter {
 public:
@@ -22,7 +22,7 @@ public:
                 bool*) const override {
         if (key.size() < kPrefixBytes) return false;
         const auto due = drop_time({value.data(), value.size()});
-        return due && *due + kClockStep <= times_->at(partition_of_row({key.data(), key.size()}));
+        return due && *due <= times_->certainly_past(partition_of_row({key.data(), key.size()}));
     }
 
 private:
@@ -51,23 +51,22 @@ private:
 
 }  // namespace
 
-FoldTimes::FoldTimes() : ms_(std::make_unique<std::atomic<std::int64_t>[]>(kPartitions)) {}
+FoldTimes::FoldTimes(const core::Clock& host)
+    : host_(host), ms_(std::make_unique<std::atomic<std::int64_t>[]>(kPartitions)) {}
 
-void FoldTimes::raise(core::Partition partition, core::Timestamp time) {
-    auto& ms = ms_[static_cast<std::size_t>(partition)];
-    const std::int64_t wanted = time.time_since_epoch().count();
-    std::int64_t seen = ms.load(std::memory_order_relaxed);
-    while (seen < wanted && !ms.compare_exchange_weak(seen, wanted, std::memory_order_relaxed)) {
-    }
+void FoldTimes::set(core::Partition partition, core::Timestamp time) {
+    ms_[static_cast<std::size_t>(partition)].store(time.time_since_epoch().count(),
+                                                   std::memory_order_relaxed);
 }
 
 void FoldTimes::forget(core::Partition partition) {
     ms_[static_cast<std::size_t>(partition)].store(0, std::memory_order_relaxed);
 }
 
-core::Timestamp FoldTimes::at(core::Partition partition) const {
-    return core::Timestamp{std::chrono::milliseconds{
+core::Timestamp FoldTimes::certainly_past(core::Partition partition) const {
+    const core::Timestamp fold{std::chrono::milliseconds{
         ms_[static_cast<std::size_t>(partition)].load(std::memory_order_relaxed)}};
+    return core::certainly_past(fold, host_.wall());
 }
 
 std::shared_ptr<rocksdb::CompactionFilterFactory> make_expiry_filter(

@@ -16,19 +16,24 @@ namespace beckon::store {
 /// nothing that its fold still has to meet. Thread-safe.
 class FoldTimes {
 public:
-    FoldTimes();
-    void raise(core::Partition partition, core::Timestamp time);
+    /// `host`: the other clock that must agree before a row goes; outlives this.
+    explicit FoldTimes(const core::Clock& host);
+    /// The newest log time that the partition's fold has met; lower than before if the log's clock
+    /// has stepped back.
+    void set(core::Partition partition, core::Timestamp time);
     /// The partition is folded from the log's start again.
     void forget(core::Partition partition);
-    core::Timestamp at(core::Partition partition) const;
+    /// What is over for certain in this partition.
+    core::Timestamp certainly_past(core::Partition partition) const;
 
 private:
+    const core::Clock& host_;
     std::unique_ptr<std::atomic<std::int64_t>[]> ms_;  ///< by partition
 };
 
-/// Removes rows whose drop time lies an hour behind their partition's fold time: expired messages
-/// with their `keys` and `replacements`, finished keys and removed clients that need not be
-/// remembered any longer. An hour, because a broker's clock may step back.
+/// Removes rows whose drop time is over for certain, by their partition's fold time and by the
+/// host's clock: expired messages with their `keys` and `replacements`, finished keys and removed
+/// clients that need not be remembered any longer.
 std::shared_ptr<rocksdb::CompactionFilterFactory> make_expiry_filter(
     std::shared_ptr<const FoldTimes> times);
 

@@ -1,6 +1,7 @@
 #include "store/months.hpp"
 
 #include "core/logger.hpp"
+#include "core/time_guard.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -12,8 +13,6 @@ namespace beckon::store {
 namespace {
 
 constexpr std::string_view kOldestRow = "oldest_month";
-/// How far both clocks must be past the end of a month (docs/design.md#what-may-destroy).
-constexpr std::chrono::hours kDropMargin{1};
 
 }  // namespace
 
@@ -65,7 +64,7 @@ std::vector<std::string> Months::drop_past(core::Timestamp log_now, core::Timest
     if (rotation_ == Rotation::off) return {};
     const std::scoped_lock lock{change_mutex_};
     std::erase_if(dropped_, [](const Family& family) { return family.use_count() == 1; });
-    const Month oldest = month_of(std::min(log_now, host_now) - kDropMargin);
+    const Month oldest = month_of(core::certainly_past(log_now, host_now));
     if (oldest > oldest_live()) {
         if (auto noted = database_.put_meta(kOldestRow, std::to_string(oldest)); !noted) {
             core::log_warn("store", "month_not_dropped", {{"why", noted.error().message}});

@@ -313,7 +313,7 @@ void NotificationFold::reset() {
     committed();
     debts_.reset();
     finished_.clear();
-    latest_ = {};
+    latest_ = newest_ = {};
     broken_.reset();
 }
 

@@ -49,7 +49,12 @@ public:
 
     /// The greatest append time folded; the log time that decisions are remembered at.
     core::Timestamp latest() const { return latest_; }
-    void raise_latest(core::Timestamp time) { latest_ = std::max(latest_, time); }
+    void raise_latest(core::Timestamp time) {
+        latest_ = std::max(latest_, time);
+        newest_ = time;
+    }
+    /// The append time folded last; lower than latest() after the log's clock stepped back.
+    core::Timestamp newest() const { return newest_; }
 
     /// Adds all changes to a batch. Errors as Months::require().
     core::Result<void> write_to(rocksdb::WriteBatch& batch);
@@ -106,6 +111,7 @@ private:
 
     bool handing_over_ = false;  ///< a sink runs
     core::Timestamp latest_{};
+    core::Timestamp newest_{};
     std::optional<core::Error> broken_;
 };
 

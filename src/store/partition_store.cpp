@@ -138,6 +138,7 @@ private:
     const SubscriptionTables& subscription_tables_;
 
     std::array<Progress, 2> progress_;
+    core::Timestamp fold_time_{};  ///< log time that the fold has come to
     NotificationFold notifications_;
     SubscriptionFold subscriptions_;
 };
@@ -162,6 +163,7 @@ void PartitionStoreImpl::advance(Source source, core::Offset next,
     core::Checkpoint checkpoint = progress.checkpoint.value_or(core::Checkpoint{});
     checkpoint.next = next;
     if (caught_up) checkpoint.caught_up = *caught_up;
+    fold_time_ = caught_up.value_or(notifications_.newest());
     progress.checkpoint = checkpoint;
     progress.advanced = true;
 }
@@ -193,12 +195,8 @@ void PartitionStoreImpl::write_checkpoints_to(rocksdb::WriteBatch& batch) const 
 }
 
 void PartitionStoreImpl::committed() {
-    auto log_time = notifications_.latest();
-    for (auto& progress : progress_) {
-        progress.advanced = false;
-        if (progress.checkpoint) log_time = std::max(log_time, progress.checkpoint->caught_up);
-    }
-    database_.fold_times().raise(partition_, log_time);
+    for (auto& progress : progress_) progress.advanced = false;
+    database_.fold_times().set(partition_, fold_time_);
     notifications_.committed();
     subscriptions_.committed();
 }
@@ -218,6 +216,7 @@ core::Result<void> PartitionStoreImpl::clear() {
     if (auto written = database_.write(batch); !written) return written;
     database_.fold_times().forget(partition_);
     progress_ = {};
+    fold_time_ = {};
     notifications_.reset();
     subscriptions_.reset();
     return {};

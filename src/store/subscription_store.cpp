@@ -62,7 +62,7 @@ private:
     // Owned by the folding thread.
     SubscriptionFold fold_;
     std::map<core::Partition, core::Checkpoint> advanced_;  ///< in this batch
-    std::map<core::Partition, core::Timestamp> latest_;     ///< in this batch
+    std::map<core::Partition, core::Timestamp> newest_;     ///< in this batch
 
     mutable std::atomic<bool> unreadable_ = false;
 };
@@ -81,8 +81,7 @@ std::optional<core::Checkpoint> SubscriptionStoreImpl::checkpoint(core::Partitio
 
 bool SubscriptionStoreImpl::fold(core::Partition partition, const core::SubscriptionsEvent& event,
                                  core::Timestamp time) {
-    auto& latest = latest_[partition];
-    latest = std::max(latest, time);
+    newest_[partition] = time;
     return std::visit(
         core::Overloaded{
             [&](const core::ClientRecorded& e) { return fold_.put_client(partition, e); },
@@ -100,7 +99,10 @@ void SubscriptionStoreImpl::advance(core::Partition partition, core::Offset next
                                     std::optional<core::Timestamp> caught_up) {
     core::Checkpoint moved = checkpoint(partition).value_or(core::Checkpoint{});
     moved.next = next;
-    if (caught_up) moved.caught_up = *caught_up;
+    if (caught_up) {
+        moved.caught_up = *caught_up;
+        newest_[partition] = *caught_up;
+    }
     advanced_.insert_or_assign(partition, moved);
 }
 
@@ -121,13 +123,10 @@ core::Result<void> SubscriptionStoreImpl::commit() {
     if (batch.Count() > 0) {
         if (auto written = database_->write(batch); !written) return written;
     }
-    for (const auto& [partition, time] : latest_) database_->fold_times().raise(partition, time);
-    for (const auto& [partition, checkpoint] : advanced_) {
-        database_->fold_times().raise(partition, checkpoint.caught_up);
-    }
+    for (const auto& [partition, time] : newest_) database_->fold_times().set(partition, time);
     fold_.committed();
     advanced_.clear();
-    latest_.clear();
+    newest_.clear();
     return {};
 }
 
@@ -136,7 +135,7 @@ core::Result<void> SubscriptionStoreImpl::clear(core::Partition partition) {
         // The batch is worthless, for all partitions: what it held is folded again.
         fold_.reset();
         advanced_.clear();
-        latest_.clear();
+        newest_.clear();
     } else if (auto committed = commit(); !committed) {
         return committed;
     }

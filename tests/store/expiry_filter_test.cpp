@@ -1,10 +1,13 @@
 #include "store/expiry_filter.hpp"
 
+#include "core/time_guard.hpp"
 #include "store/database.hpp"
 #include "store/edge_fixture.hpp"
 #include "store/schema.hpp"
+#include "support/manual_clock.hpp"
 
 #include <map>
+#include <memory>
 #include <string>
 
 #include <catch2/catch.hpp>
@@ -70,20 +73,48 @@ TEST_CASE("compaction takes rows whose time is over by an hour of their partitio
     r.put(2, "behind", pending, 100);
     r.compact();
     CHECK(r.names() == "expired later tombstone behind");  // no fold time is known yet
-    r.database->fold_times().raise(1, at(100 + 3600));
-    r.database->fold_times().raise(2, at(99 + 3600));
+    r.database->fold_times().set(1, at(100 + 3600));
+    r.database->fold_times().set(2, at(99 + 3600));
     r.compact();
     CHECK(r.names() == "later behind");
 }
 
-TEST_CASE("fold times only rise, until the partition is folded anew", "[store]") {
-    FoldTimes times;
-    times.raise(3, at(10));
-    times.raise(3, at(5));
-    CHECK(times.at(3) == at(10));
-    CHECK(times.at(4) == core::Timestamp{});
+TEST_CASE("fold times follow the log, also back, and begin anew with their partition", "[store]") {
+    const core::SystemClock host;
+    FoldTimes times{host};
+    constexpr std::chrono::hours kMargin = core::kDestructionMargin;
+    times.set(3, at(10'000));
+    CHECK(times.certainly_past(3) == at(10'000) - kMargin);
+    times.set(3, at(5'000));  // one broker's clock was ahead for a moment
+    CHECK(times.certainly_past(3) == at(5'000) - kMargin);
+    CHECK(times.certainly_past(4) == core::Timestamp{} - kMargin);
     times.forget(3);
-    CHECK(times.at(3) == core::Timestamp{});
+    CHECK(times.certainly_past(3) == core::Timestamp{} - kMargin);
+}
+
+TEST_CASE("compaction takes nothing that the host's clock does not know to be over", "[store]") {
+    beckon::test::ManualClock host;
+    const auto times = std::make_shared<FoldTimes>(host);
+    const auto filter =
+        make_expiry_filter(times)->CreateCompactionFilter(rocksdb::CompactionFilter::Context{});
+    const auto expiry = host.wall() + std::chrono::hours{2};
+    std::string value;
+    append_key_row(value,
+                   {.state = KeyRow::State::pending, .offset = 1, .until = expiry, .slot = {}});
+    const auto key = key_row_key(1, uaid_of("u"), key_of("k"));
+    const auto taken = [&] {
+        bool changed = false;
+        std::string replacement;
+        return filter->Filter(0, slice(key.view()), slice(value), &replacement, &changed);
+    };
+    times->set(1, expiry + std::chrono::hours{24 * 365});  // a broker's clock has stepped forward
+    CHECK_FALSE(taken());
+    host.advance(std::chrono::hours{3} - std::chrono::seconds{1});
+    CHECK_FALSE(taken());
+    host.advance(std::chrono::seconds{1});
+    CHECK(taken());
+    times->set(1, expiry);  // and the other way round
+    CHECK_FALSE(taken());
 }
 
 TEST_CASE("a debt, a living client and a checkpoint are never taken by compaction", "[store]") {
@@ -98,7 +129,7 @@ TEST_CASE("a debt, a living client and a checkpoint are never taken by compactio
                   slice(value));
         REQUIRE(r.database->write(batch));
     }
-    r.database->fold_times().raise(1, at(1'000'000'000));
+    r.database->fold_times().set(1, at(1'000'000'000));
     r.compact();
     CHECK(r.names() == "checkpoint client debt");
 }

@@ -1,6 +1,7 @@
 #include "cli/roles/installation.hpp"
 
 #include "core/ids.hpp"
+#include "core/time_guard.hpp"
 
 namespace beckon::cli {
 
@@ -19,6 +20,7 @@ Installation::Installation(Config& config) {
     directory_ = std::make_unique<DataDirectory>(config.data);
     config.embedded.directory = config.data / "log";
     config.embedded.clock = &clock_;
+    config.embedded.clock_is_disciplined = core::host_clock_is_disciplined;
     config.embedded.partitions = config.layout.partitions;
     log_ = log::open_embedded_log(config.embedded);
 }

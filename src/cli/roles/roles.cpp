@@ -3,6 +3,7 @@
 #include "cli/roles/banner.hpp"
 #include "core/clock.hpp"
 #include "core/logger.hpp"
+#include "core/time_guard.hpp"
 #include "edge/edge.hpp"
 #include "ingest/endpoint.hpp"
 #include "log/control.hpp"
@@ -210,6 +211,7 @@ int run_standalone(Config config, const Signals& signals, bool demo) {
     config.embedded.history_window = config.layout.history_window;
     config.embedded.waiting_max = config.kafka.waiting_max;
     config.embedded.clock = &process.clock;
+    config.embedded.clock_is_disciplined = core::host_clock_is_disciplined;
     const auto log = log::open_embedded_log(config.embedded);
 
     auto control = log::read_control(*log, kControlTimeout);

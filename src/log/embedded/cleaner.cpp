@@ -1,6 +1,7 @@
 #include "log/embedded/cleaner.hpp"
 
 #include "core/logger.hpp"
+#include "core/time_guard.hpp"
 #include "log/embedded/meta_keys.hpp"
 #include "log/topics_admin.hpp"
 
@@ -27,9 +28,6 @@ constexpr std::size_t kStepRecords = 2'000;
 constexpr int kPausePerStep = 4;
 constexpr Duration kPauseBetweenRounds = std::chrono::seconds{10};
 constexpr Duration kPauseAfterFailure = std::chrono::seconds{5};
-/// How far the host's wall clock may run ahead of its monotonic one before the cleaner believes the
-/// latter: what is erased by a wrong clock does not come back.
-constexpr Duration kClockStepMax = std::chrono::minutes{1};
 
 std::string latest_key(TopicPartition where, const std::string& key) {
     return partition_key(where) + key;
@@ -63,13 +61,13 @@ std::vector<CleanPolicy> clean_policies(const EmbeddedConfig& config) {
     return policies;
 }
 
-Cleaner::Cleaner(const EmbeddedConfig& config, Storage& storage, Partitions& partitions)
+Cleaner::Cleaner(const EmbeddedConfig& config, Storage& storage, Partitions& partitions,
+                 LogTime& time)
     : config_(config),
       storage_(storage),
       partitions_(partitions),
       policies_(clean_policies(config)),
-      wall_at_start_(config.clock->wall()),
-      mono_at_start_(config.clock->mono()) {
+      time_(time) {
     const std::string all(1, meta::kCleaner);
     const auto read = storage_.scan(
         Family::meta, all, meta::after(all), [this](std::string_view key, std::string_view value) {
@@ -296,11 +294,9 @@ void Cleaner::save(Batch& batch, TopicPartition where, const Walks& walks) {
               meta::number(walks.indexed) + meta::number(walks.dropped));
 }
 
+/// What is erased by a wrong clock does not come back.
 core::Timestamp Cleaner::now() const {
-    const auto elapsed = config_.clock->mono() - mono_at_start_;
-    const auto latest_credible =
-        wall_at_start_ + std::chrono::duration_cast<milliseconds>(elapsed + kClockStepMax);
-    return std::min(config_.clock->wall(), latest_credible);
+    return core::certainly_past(time_.now(), config_.clock->wall());
 }
 
 }  // namespace beckon::log::embedded

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "log/embedded/log_time.hpp"
 #include "log/embedded/partitions.hpp"
 #include "log/embedded/storage.hpp"
 
@@ -31,7 +32,7 @@ std::vector<CleanPolicy> clean_policies(const EmbeddedConfig& config);
 /// walk's new position, so a kill at any point repeats nothing.
 class Cleaner {
 public:
-    Cleaner(const EmbeddedConfig& config, Storage& storage, Partitions& partitions);
+    Cleaner(const EmbeddedConfig& config, Storage& storage, Partitions& partitions, LogTime& time);
     ~Cleaner();
     Cleaner(const Cleaner&) = delete;
     Cleaner& operator=(const Cleaner&) = delete;
@@ -76,8 +77,7 @@ private:
     Storage& storage_;
     Partitions& partitions_;
     const std::vector<CleanPolicy> policies_;
-    const core::Timestamp wall_at_start_;
-    const core::MonoTime mono_at_start_;
+    LogTime& time_;
 
     std::mutex mutex_;  ///< one step at a time, of the thread or of clean_now()
     Batch batch_;

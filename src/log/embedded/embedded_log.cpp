@@ -4,13 +4,16 @@
 #include "core/logger.hpp"
 #include "log/embedded/cleaner.hpp"
 #include "log/embedded/group_offsets.hpp"
+#include "log/embedded/log_time.hpp"
 #include "log/embedded/meta_keys.hpp"
 #include "log/embedded/publisher.hpp"
 #include "log/embedded/reader.hpp"
 #include "log/embedded/writer.hpp"
 #include "log/local/membership.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -69,7 +72,8 @@ public:
     Restorer(const EmbeddedConfig& config, Storage& storage, Partitions& partitions)
         : config_(config), storage_(storage), partitions_(partitions) {}
 
-    void run() {
+    /// Where the log's time stood.
+    std::optional<TimeMark> run() {
         const auto layout = storage_.get(Family::meta, meta::kLayout);
         if (!layout && layout.error().fault != Fault::not_found) {
             must(config_, Result<std::string>{layout});
@@ -83,6 +87,7 @@ public:
                     "directory)");
         }
         begin_unclean();
+        return time_left();
     }
 
 private:
@@ -115,6 +120,7 @@ private:
                                             damaged(config_, "a record is too short");
                                         }
                                         partition->newest = decode_time(value);
+                                        newest_ = std::max(newest_, partition->newest);
                                         return false;
                                     }));
         partition->restore({number(meta::kStart, *where).value_or(0), partition->next_offset});
@@ -141,9 +147,20 @@ private:
         must(config_, storage_.flush());
     }
 
+    /// A log of an older build has no mark: its records were stamped with the host's time.
+    std::optional<TimeMark> time_left() const {
+        if (newest_ == core::Timestamp{}) return std::nullopt;
+        const auto bytes = storage_.get(Family::meta, meta::kTime);
+        const auto mark = bytes ? parse_time_mark(*bytes) : std::nullopt;
+        auto left = mark.value_or(TimeMark{newest_, newest_, true});
+        left.log = std::max(left.log, newest_);
+        return left;
+    }
+
     const EmbeddedConfig& config_;
     Storage& storage_;
     Partitions& partitions_;
+    core::Timestamp newest_{};  ///< of all records that are there
 };
 
 class EmbeddedLogImpl final : public EmbeddedLog {
@@ -153,10 +170,11 @@ public:
           storage_(config_),
           partitions_(config_.partitions),
           membership_(*config_.clock) {
-        Restorer{config_, storage_, partitions_}.run();
-        writer_ = std::make_unique<Writer>(config_, storage_, partitions_);
+        const auto left = Restorer{config_, storage_, partitions_}.run();
+        time_ = std::make_unique<LogTime>(*config_.clock, config_.clock_is_disciplined, left);
+        writer_ = std::make_unique<Writer>(config_, storage_, partitions_, *time_);
         groups_ = std::make_unique<GroupOffsets>(storage_, *writer_);
-        cleaner_ = std::make_unique<Cleaner>(config_, storage_, partitions_);
+        cleaner_ = std::make_unique<Cleaner>(config_, storage_, partitions_, *time_);
     }
     ~EmbeddedLogImpl() override {
         cleaner_.reset();
@@ -208,6 +226,7 @@ private:
     Storage storage_;
     Partitions partitions_;
     LocalMembership membership_;
+    std::unique_ptr<LogTime> time_;
     std::unique_ptr<Writer> writer_;
     std::unique_ptr<GroupOffsets> groups_;
     std::unique_ptr<Cleaner> cleaner_;

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 
 namespace beckon::log {
@@ -28,6 +29,8 @@ struct EmbeddedConfig {
     std::size_t cache_bytes = 16U << 20;         ///< RocksDB's block cache
     std::size_t write_buffer_bytes = 64U << 20;  ///< RocksDB's memtables together
     const core::Clock* clock = nullptr;          ///< not null; outlives the log
+    /// Whether the kernel vouches for that clock's wall time; any thread.
+    std::function<bool()> clock_is_disciplined = [] { return true; };
 };
 
 /// The log in RocksDB: one process, one directory.

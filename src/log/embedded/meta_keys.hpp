@@ -9,6 +9,7 @@
 ///
 ///   layout              "<format> <partitions>", as text
 ///   clean               there only after a clean stop
+///   time                the time mark of the newest records: log and host time, disciplined or not
 ///   b ‖ partition       the end of the block of offsets that is reserved
 ///   e ‖ partition       the exact end; means something only while `clean` is there
 ///   s ‖ partition       the log's start
@@ -18,6 +19,7 @@ namespace beckon::log::embedded::meta {
 
 inline constexpr std::string_view kLayout = "layout";
 inline constexpr std::string_view kClean = "clean";
+inline constexpr std::string_view kTime = "time";
 inline constexpr char kBlock = 'b';
 inline constexpr char kEnd = 'e';
 inline constexpr char kStart = 's';

@@ -25,8 +25,9 @@ constexpr core::Duration kRetryAfter = std::chrono::milliseconds{200};
 
 }  // namespace
 
-Writer::Writer(const EmbeddedConfig& config, Storage& storage, Partitions& partitions)
-    : config_(config), storage_(storage), partitions_(partitions) {
+Writer::Writer(const EmbeddedConfig& config, Storage& storage, Partitions& partitions,
+               LogTime& time)
+    : config_(config), storage_(storage), partitions_(partitions), time_(time) {
     if (config_.sync == Sync::interval) {
         sync_thread_ = std::jthread{[this](const std::stop_token& stop) { sync_regularly(stop); }};
         pthread_setname_np(sync_thread_.native_handle(), "log-sync");
@@ -147,8 +148,11 @@ void Writer::fill(Batch& batch, std::span<const Publish> publishes,
             batch.erase(Family::records, record_key(gone.partition->where(), offset));
         }
     }
-    const auto now = config_.clock->wall();
-    for (const auto& publish : publishes) place(batch, publish, now);
+    if (!publishes.empty()) {
+        const auto now = time_.mark();
+        for (const auto& publish : publishes) place(batch, publish, now.log);
+        batch.put(Family::meta, meta::kTime, to_bytes(now));
+    }
     // Partition by partition: neighbours on disk are cheap to insert one after the other.
     for (const auto* partition : touched_) {
         for (const auto i : partition->batch) {

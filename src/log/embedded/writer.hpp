@@ -1,6 +1,7 @@
 #pragma once
 
 #include "log/embedded/inbox.hpp"
+#include "log/embedded/log_time.hpp"
 #include "log/embedded/partitions.hpp"
 #include "log/embedded/storage.hpp"
 
@@ -23,7 +24,7 @@ inline constexpr core::Offset kBlock = 65'536;
 /// records to readers. With `interval` a second thread ("log-sync") syncs behind it.
 class Writer {
 public:
-    Writer(const EmbeddedConfig& config, Storage& storage, Partitions& partitions);
+    Writer(const EmbeddedConfig& config, Storage& storage, Partitions& partitions, LogTime& time);
     /// Writes what is queued, then stops.
     ~Writer();
     Writer(const Writer&) = delete;
@@ -81,6 +82,7 @@ private:
     const EmbeddedConfig config_;
     Storage& storage_;
     Partitions& partitions_;
+    LogTime& time_;
 
     std::mutex mutex_;
     std::condition_variable wake_;

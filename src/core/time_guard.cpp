@@ -1,0 +1,13 @@
+#include "core/time_guard.hpp"
+
+#include <sys/timex.h>
+
+namespace beckon::core {
+
+bool host_clock_is_disciplined() {
+    timex question{};  // modes 0: asks, and sets nothing
+    const int state = adjtimex(&question);
+    return state >= 0 && state != TIME_ERROR && (question.status & STA_UNSYNC) == 0;
+}
+
+}  // namespace beckon::core

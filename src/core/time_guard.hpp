@@ -1,0 +1,24 @@
+#pragma once
+
+#include "core/clock.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+/// What destroys asks here, and nowhere else, whether something is over.
+namespace beckon::core {
+
+/// By how much both clocks must be past the end of what is destroyed.
+inline constexpr std::chrono::hours kDestructionMargin{1};
+
+/// The latest moment that is past for certain: an hour ago by the log's clock *and* by the host's.
+/// Each of them may have stepped; what is destroyed by a wrong one does not come back.
+inline Timestamp certainly_past(Timestamp log_now, Timestamp host_now) {
+    return std::min(log_now, host_now) - kDestructionMargin;
+}
+
+/// Whether the kernel vouches for the host's wall clock: a time service disciplines it
+/// (adjtimex(2)). Any thread.
+bool host_clock_is_disciplined();
+
+}  // namespace beckon::core

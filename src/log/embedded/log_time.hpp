@@ -1,0 +1,66 @@
+#pragma once
+
+#include "core/clock.hpp"
+
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace beckon::log::embedded {
+
+/// What is remembered of the log's time beside the records that were stamped with it.
+struct TimeMark {
+    core::Timestamp log{};     ///< the log's time
+    core::Timestamp wall{};    ///< the host's, at the same moment
+    bool disciplined = false;  ///< whether the kernel vouched for the host's clock then
+    bool operator==(const TimeMark&) const = default;
+};
+
+/// 17 bytes; parse_time_mark() answers nullopt for anything else.
+std::string to_bytes(const TimeMark& mark);
+std::optional<TimeMark> parse_time_mark(std::string_view bytes);
+
+/// The embedded log's time: a scale of its own, so that a message lives as long as its sender asked
+/// for, whatever the host's wall clock does. It goes on at the pace of the monotonic clock, never
+/// back, and is steered towards the wall clock by a thousandth at most: a step in either direction
+/// changes nothing about how long a message lives.
+///
+/// The time that passed while the process was down is known from the wall clock only, which may be
+/// wrong at boot. It counts if the kernel says that the host's clock is disciplined (adjtimex(2)),
+/// and said so when the last record was stamped. Otherwise the scale goes on where it stood, and
+/// what was pending lives longer: late delivery is the cheaper mistake. A clock that the kernel
+/// does not vouch for steers the scale only after it was steady for an hour.
+///
+/// Thread-safe.
+class LogTime {
+public:
+    static constexpr core::Duration kSteadyFor = std::chrono::hours{1};
+    /// The wall clock may come closer to the monotonic one by so much at once and still be steady.
+    static constexpr core::Duration kStepMax = std::chrono::seconds{1};
+    static constexpr int kSteerDivisor = 1000;
+
+    /// `left`: the mark of the last record, if there is one.
+    LogTime(const core::Clock& clock, std::function<bool()> disciplined,
+            const std::optional<TimeMark>& left);
+
+    core::Timestamp now();
+    /// To be remembered with records that are stamped at `now()`.
+    TimeMark mark();
+
+private:
+    void advance();
+    bool may_steer() const;
+
+    const core::Clock& clock_;
+    const std::function<bool()> disciplined_;
+
+    std::mutex mutex_;
+    core::Duration log_{};           ///< since the epoch, at mono_
+    core::MonoTime mono_{};          ///< of the last advance()
+    core::Duration wall_offset_{};   ///< wall minus monotonic time, at mono_
+    core::MonoTime steady_since_{};  ///< when the wall clock last stepped
+};
+
+}  // namespace beckon::log::embedded

@@ -1,0 +1,16 @@
+#include "core/time_guard.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using namespace std::chrono_literals;
+using core::certainly_past;
+
+TEST_CASE("something is over for certain only an hour after both clocks say so", "[time]") {
+    const core::Timestamp end{1'790'000'000'000ms};
+    CHECK(certainly_past(end + 1h, end + 1h) >= end);
+    CHECK(certainly_past(end + 1h, end + 1h - 1ms) < end);
+    CHECK(certainly_past(end + 1h - 1ms, end + 1h) < end);
+    CHECK(certainly_past(end + 24h * 365, end) < end);
+    CHECK(certainly_past(end, end + 24h * 365) < end);
+}

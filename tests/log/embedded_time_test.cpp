@@ -1,0 +1,265 @@
+#include "log/contract_support.hpp"
+#include "log/embedded/log_time.hpp"
+#include "log/embedded_under_test.hpp"
+#include "support/shared_clock.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using namespace beckon::test;
+using namespace std::chrono_literals;
+using log::embedded::LogTime;
+using log::embedded::TimeMark;
+using std::chrono::milliseconds;
+
+namespace {
+
+/// A host whose wall clock does what it likes, a log in it, and true time, which only the test
+/// knows.
+struct Host {
+    SharedClock clock;
+    bool disciplined = true;
+    milliseconds true_now{0};
+    std::optional<TimeMark> left;
+    std::optional<LogTime> log;
+
+    void start() {
+        log.emplace(
+            clock, [this] { return disciplined; }, left);
+    }
+    void stop() {
+        left = log->mark();
+        log.reset();
+    }
+    void pass(milliseconds by) {
+        true_now += by;
+        clock.advance(by);
+    }
+};
+
+constexpr milliseconds kHour = std::chrono::hours{1};
+
+}  // namespace
+
+TEST_CASE("a new log begins at the host's time and follows it", "[embedded]") {
+    Host host;
+    host.start();
+    const auto begin = host.clock.wall();
+    CHECK(host.log->now() == begin);
+    host.pass(10 * kHour);
+    CHECK(host.log->now() == host.clock.wall());
+}
+
+TEST_CASE("a step of the host's clock does not move the log's time", "[embedded]") {
+    const auto step = GENERATE(-365 * 24 * kHour, -kHour, kHour, 365 * 24 * kHour);
+    Host host;
+    host.start();
+    const auto begin = host.log->now();
+    host.clock.step_wall(step);
+    CHECK(host.log->now() == begin);
+    for (int i = 0; i < 24; ++i) {
+        host.pass(kHour);
+        static_cast<void>(host.log->now());
+    }
+    const auto off = host.log->now() - (begin + 24 * kHour);
+    CHECK(off <= 24 * kHour / 1000);  // it is steered that way, slowly
+    CHECK(off >= -24 * kHour / 1000);
+    CHECK((step > 0ms ? off > 0ms : off < 0ms));
+}
+
+TEST_CASE("the log's time never goes back", "[embedded]") {
+    Host host;
+    host.start();
+    auto before = host.log->now();
+    for (const auto step : {-kHour, 3 * kHour, -24 * kHour, 24 * kHour}) {
+        host.clock.step_wall(step);
+        for (int i = 0; i < 100; ++i) {
+            host.pass(1s);
+            const auto now = host.log->now();
+            REQUIRE(now >= before);
+            before = now;
+        }
+    }
+}
+
+TEST_CASE("what passed while the log was closed counts if the host's clock is believed",
+          "[embedded]") {
+    Host host;
+    host.start();
+    host.pass(kHour);
+    const auto closed_at = host.log->now();
+    SECTION("at both ends") {
+        host.stop();
+        host.pass(5 * kHour);
+        host.start();
+        CHECK(host.log->now() == closed_at + 5 * kHour);
+    }
+    SECTION("not when it is wrong at boot, whichever way") {
+        const auto wrong = GENERATE(-365 * 24 * kHour, 365 * 24 * kHour);
+        host.stop();
+        host.pass(5 * kHour);
+        host.disciplined = false;
+        host.clock.step_wall(wrong);
+        host.start();
+        CHECK(host.log->now() == closed_at);
+        // The time service corrects it: nothing jumps then either.
+        host.pass(1min);
+        host.clock.step_wall(-wrong);
+        host.disciplined = true;
+        CHECK(host.log->now() == closed_at + 1min);
+    }
+    SECTION("not when it had been wrong before") {
+        host.disciplined = false;
+        host.clock.step_wall(-24 * kHour);
+        host.pass(1min);
+        static_cast<void>(host.log->now());
+        host.stop();
+        host.disciplined = true;
+        host.clock.step_wall(24 * kHour);
+        host.start();
+        CHECK(host.log->now() < closed_at + 1h);
+    }
+    SECTION("not when it went back") {
+        host.stop();
+        host.clock.step_wall(-24 * kHour);
+        host.start();
+        CHECK(host.log->now() == closed_at);
+    }
+}
+
+TEST_CASE("a host without a time service steers the log once its clock was steady for an hour",
+          "[embedded]") {
+    Host host;
+    host.disciplined = false;
+    host.start();
+    host.clock.step_wall(kHour);  // corrected by hand, say
+    const auto corrected = host.log->now();
+    host.pass(59min);
+    CHECK(host.log->now() == corrected + 59min);
+    host.pass(2min);
+    const auto steady = host.log->now();
+    host.pass(kHour);
+    CHECK(host.log->now() > steady + kHour);    // steered from here on
+    CHECK_FALSE(host.log->mark().disciplined);  // which proves nothing about a time when it is down
+}
+
+TEST_CASE("whatever the host's clock does, no message expires before its time", "[embedded]") {
+    // A checker that knows true time: what is stamped at t with a TTL may be over by the log's time
+    // only when t + TTL has truly passed, but for the thousandth by which the log is steered.
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        CAPTURE(seed);
+        std::mt19937_64 random{seed};
+        const auto below = [&](std::uint64_t n) { return random() % n; };
+        Host host;
+        const auto begin = host.clock.wall();
+        host.disciplined = below(2) == 0;
+        host.start();
+        host.left = host.log->mark();
+        struct Message {
+            milliseconds sent;
+            core::Timestamp stamp;
+            milliseconds ttl;
+        };
+        std::vector<Message> messages;
+        for (int step = 0; step < 300; ++step) {
+            switch (below(10)) {
+                case 0: {
+                    const auto by =
+                        milliseconds{static_cast<std::int64_t>(below(60 * 24)) * 60'000};
+                    const auto signed_by = below(2) == 0 ? by : -by;
+                    // Only a clock that nobody vouches for steps; the kernel notices.
+                    host.disciplined = false;
+                    host.clock.step_wall(signed_by);
+                    break;
+                }
+                case 1:  // the time service sets it right
+                    host.clock.step_wall(begin + host.true_now - host.clock.wall());
+                    host.disciplined = true;
+                    break;
+                case 2: {  // a restart; while it is down the clock may be lost, or be set
+                    host.log.reset();
+                    host.pass(milliseconds{static_cast<std::int64_t>(below(3'600'000))});
+                    if (below(2) == 0) {
+                        host.disciplined = below(2) == 0;
+                        const auto right = begin + host.true_now - host.clock.wall();
+                        host.clock.step_wall(host.disciplined ? right : right + 24 * kHour);
+                    }
+                    host.start();
+                    break;
+                }
+                default: {
+                    host.pass(milliseconds{static_cast<std::int64_t>(below(1'800'000))});
+                    messages.push_back(
+                        {host.true_now, host.log->now(),
+                         milliseconds{static_cast<std::int64_t>(1'000 * (1 + below(86'400)))}});
+                    host.left = host.log->mark();
+                }
+            }
+            const auto now = host.log->now();
+            for (const auto& message : messages) {
+                if (now < message.stamp + message.ttl) continue;
+                REQUIRE(host.true_now - message.sent >= message.ttl - message.ttl / 500 - 2ms);
+            }
+        }
+    }
+}
+
+TEST_CASE("a time mark is read back as it was written, and nothing else is", "[embedded]") {
+    const TimeMark mark{core::Timestamp{1'790'000'000'123ms}, core::Timestamp{-5ms}, true};
+    CHECK(log::embedded::parse_time_mark(to_bytes(mark)) == mark);
+    CHECK_FALSE(log::embedded::parse_time_mark(""));
+    CHECK_FALSE(log::embedded::parse_time_mark(to_bytes(mark) + "x"));
+}
+
+namespace {
+
+struct WithClock {
+    SharedClock shared_clock;
+    bool disciplined = true;
+};
+
+struct TimedLog : WithClock, EmbeddedUnderTest {
+    TimedLog()
+        : EmbeddedUnderTest([this](log::EmbeddedConfig& c) {
+              c.clock = &shared_clock;
+              c.clock_is_disciplined = [this] { return disciplined; };
+          }) {}
+    core::Timestamp stamp() {
+        static constexpr log::TopicPartition kWhere{log::Topic::kNotifications, 1};
+        append(*this, kWhere, {record("k")});
+        return read_all(*this, kWhere).back().time;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("standalone that starts an hour behind and is corrected keeps what it accepted",
+          "[embedded]") {
+    TimedLog log;
+    log.disciplined = false;
+    log.shared_clock.step_wall(-kHour);
+    log.close();
+    log.open();
+    const auto accepted = log.stamp();
+    log.close();
+    log.shared_clock.advance(5s);
+    log.shared_clock.step_wall(kHour);
+    log.disciplined = true;
+    log.open();
+    CHECK(log.stamp() < accepted + 10min);  // a TTL of 600 s is not over
+}
+
+TEST_CASE("records of a log that was closed for a while are stamped with the time it is then",
+          "[embedded]") {
+    TimedLog log;
+    const auto before = log.stamp();
+    log.close();
+    log.shared_clock.advance(3 * kHour);
+    log.open();
+    CHECK(log.stamp() >= before + 3 * kHour);
+}
