@@ -120,6 +120,8 @@ private:
     void check_messages(const std::set<std::string>& pending);
     void check_clients(const std::vector<store::PartitionStore*>& stores);
     void check_rebuilt(core::Partition p, store::PartitionStore& live);
+    bool is_quiet(core::Partition p);
+    void wait_until_quiet();
 
     std::mt19937_64 random_;
     test::TempDir dir_{test::TempDir::in_memory()};
