@@ -51,9 +51,6 @@ struct Cluster::Impl final : fold::State {
     void committed() override;
     void caught_up() override;
     void restarted(std::string_view why) override;
-    void progressed() override {
-        if (events.progressed) events.progressed();
-    }
 
     // --- what follows from it
     void join(log::EventLog& log);

@@ -35,8 +35,6 @@ public:
         /// The placement of a partition is known or has changed; all partitions are reported once
         /// after the start, as soon as there is a controller.
         std::function<void(core::Partition, const Placement&)> placed;
-        /// progress() has changed in its phase, or in being stuck. May be empty.
-        std::function<void()> progressed = {};
     };
 
     Cluster(ClusterOptions options, log::EventLog& log, core::Executor& executor,

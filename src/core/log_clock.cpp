@@ -22,10 +22,19 @@ LogClock::Bounds LogClock::bounds() const {
 void LogClock::take(const Bounds& evidence) {
     const Bounds known = bounds();
     const bool stepped = !learned_ || evidence.low > known.high || evidence.high < known.low;
+    if (stepped && learned_) {
+        held_back_ = std::max(held_back() + (evidence.low - known.low), Duration::zero());
+    } else {
+        held_back_ = held_back();
+    }
     bounds_ = stepped
                   ? evidence
                   : Bounds{std::max(known.low, evidence.low), std::min(known.high, evidence.high)};
     taken_ = clock_.mono();
+}
+
+Duration LogClock::held_back() const {
+    return std::max(held_back_ - (clock_.mono() - taken_) / kDriftDivisor, Duration::zero());
 }
 
 void LogClock::reported(Timestamp append_time, Offset offset, MonoTime sent) {
@@ -48,7 +57,7 @@ void LogClock::read(Timestamp append_time, Offset offset) {
 Timestamp LogClock::now() const {
     if (!learned_) return clock_.wall();
     return Timestamp{std::chrono::duration_cast<std::chrono::milliseconds>(
-        clock_.mono().time_since_epoch() + bounds().low)};
+        clock_.mono().time_since_epoch() + bounds().low - held_back())};
 }
 
 }  // namespace beckon::core

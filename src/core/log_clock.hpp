@@ -11,6 +11,10 @@ namespace beckon::core {
 /// Two pieces of evidence that contradict each other mean that the log's clock stepped: then the
 /// newer one counts alone. Newer is what stands higher in the log.
 ///
+/// After a step forward now() does not jump: what was stamped before the step would be over before
+/// its time. It is held back by the length of the step, which wears off by a thousandth of the time
+/// that passes, or with a step back.
+///
 /// One thread teaches and reads.
 class LogClock {
 public:
@@ -41,13 +45,15 @@ private:
     };
     Bounds bounds() const;
     void take(const Bounds& evidence);
+    Duration held_back() const;
 
     const Clock& clock_;
     bool learned_ = false;
-    Bounds bounds_;       ///< as of taken_
-    MonoTime taken_{};    ///< when evidence was last taken
-    Offset newest_ = -1;  ///< of the newest report
-    MonoTime sent_{};     ///< when the record of the newest report was sent
+    Bounds bounds_;         ///< as of taken_
+    Duration held_back_{};  ///< of now(), as of taken_
+    MonoTime taken_{};      ///< when evidence was last taken
+    Offset newest_ = -1;    ///< of the newest report
+    MonoTime sent_{};       ///< when the record of the newest report was sent
     MonoTime reported_at_{};
 };
 

@@ -278,6 +278,9 @@ void Edge::Impl::judge() {
         }
     }
     cluster->set_ready(ready);
+    if (const auto stuck = cluster->progress().stuck) {
+        return set_unready("the fold of ownership is stuck: " + stuck->why);
+    }
     if (duties.size() < static_cast<std::size_t>(config.partitions) ||
         (!any && !cluster->settled())) {
         return set_unready("waiting for the placement of partitions");
