@@ -342,7 +342,7 @@ bool Fold::Impl::take(InputIndex i, std::size_t& budget) {
 
 void Fold::Impl::tell(InputIndex i) {
     auto& input = *inputs[i];
-    if (!input.reading() || (!input.moved() && !input.end_is_old_news())) return;
+    if (!input.moved() && !input.end_is_old_news()) return;
     const bool at_end = input.at_end();
     state.advance(i, input.replayed(),
                   at_end ? std::optional{input.log_clock().now()} : std::nullopt);
@@ -368,9 +368,9 @@ bool Fold::Impl::commit() {
             not_committed(committed.error());
             return false;
         }
-        troubles.worked(Need::commit, 0);
         state_retry.worked();
     }
+    troubles.worked(Need::commit, 0);
     commit_failed = false;
     return true;
 }
