@@ -74,6 +74,49 @@ TEST_CASE("a mark that fails is a 503, never a 410", "[view]") {
     CHECK(world.ask(IngestWorld::post_data(target.path)).status == 410);
 }
 
+TEST_CASE("a view whose log is away says so in its readiness, with the reason, and comes back",
+          "[view]") {
+    IngestWorld world;
+    const auto known = world.subscribed();
+    world.log_->set_away(true);
+    world.settle(std::chrono::seconds{20});
+    CHECK_FALSE(world.view_->ready());
+    const auto report = world.health_.report();
+    CHECK_FALSE(report.ready);
+    CHECK(report.faults.at("endpoint").find("is stuck") != std::string::npos);
+    CHECK(report.faults.at("endpoint").find("the log is away") != std::string::npos);
+    CHECK(world.ask(IngestWorld::post_data(world.new_target().path)).status == 503);
+    world.log_->set_away(false);
+    world.settle(std::chrono::seconds{10});
+    CHECK(world.health_.report().ready);
+    CHECK(world.ask(IngestWorld::post_data(known.path)).status == 201);
+    CHECK(world.ask(IngestWorld::post_data(world.new_target().path)).status == 410);
+}
+
+TEST_CASE("progress reaches metrics and the group of lag tools", "[view]") {
+    IngestWorld world{{.partitions = 1}};
+    const auto target = world.subscribed();
+    const auto where = world.subscriptions_of(target.uaid);
+    world.log_->hold_readers(where, true);
+    for (int i = 0; i < 5; ++i)
+        world.subscribe(core::Uaid{world.new_target().uaid}, target.channel);
+    world.settle(std::chrono::seconds{30});
+    CHECK(world.metrics_.view_lag_records.Value() >= 5);
+    CHECK(world.metrics_.view_lag_seconds.Value() >= 9);
+    CHECK(world.metrics_.view_stuck.Value() == 0);
+    world.log_->hold_readers(where, false);
+    world.settle(std::chrono::seconds{30});
+    CHECK(world.metrics_.view_lag_records.Value() == 0);
+    CHECK(world.metrics_.view_lag_seconds.Value() == 0);
+    core::Offset reported = 0;
+    world.log_->committed("endpoint", {where}, world.executor_, [&](const auto& found) {
+        REQUIRE(found);
+        if (!found->empty()) reported = found->front().offset;
+    });
+    world.settle();
+    CHECK(reported == world.view_->progress().front().inputs.front().position);
+}
+
 TEST_CASE("nothing negative is answered before every partition has passed its first mark",
           "[view]") {
     IngestWorld world{{.start_view = false}};
