@@ -151,7 +151,8 @@ struct Edge::Impl {
 
     // --- the control thread
     void placed(core::Partition partition, const cluster::Placement& placement);
-    void seen(std::size_t shard, std::map<core::Partition, Home::State> states);
+    void seen(std::size_t shard, std::map<core::Partition, Home::State> now,
+              std::map<core::Partition, std::string> stuck_now);
     void tick();
     void drop_months();
     void judge();
@@ -190,6 +191,7 @@ struct Edge::Impl {
     std::unique_ptr<cluster::Cluster> cluster;
     std::map<core::Partition, Duty> duties;
     std::map<core::Partition, Home::State> states;
+    std::map<core::Partition, std::string> stuck;  ///< why
 };
 
 void Edge::Impl::open_homes(std::size_t shard) {
@@ -214,9 +216,9 @@ void Edge::Impl::open_homes(std::size_t shard) {
                                       .clock = clock,
                                       .metrics = counters.homes,
                                       .changed = [this, shard] {
-                                          control.post([this, shard,
-                                                        now = homes[shard]->states()]() mutable {
-                                              seen(shard, std::move(now));
+                                          control.post([this, shard, now = homes[shard]->states(),
+                                                        why = homes[shard]->stuck()]() mutable {
+                                              seen(shard, std::move(now), std::move(why));
                                           });
                                       }});
     });
@@ -252,11 +254,15 @@ void Edge::Impl::placed(core::Partition partition, const cluster::Placement& pla
 }
 
 /// What the homes of a shard are doing now.
-void Edge::Impl::seen(std::size_t shard, std::map<core::Partition, Home::State> now) {
-    std::erase_if(states, [&](const auto& entry) {
+void Edge::Impl::seen(std::size_t shard, std::map<core::Partition, Home::State> now,
+                      std::map<core::Partition, std::string> stuck_now) {
+    const auto of_shard = [&](const auto& entry) {
         return fronts.switchboard().shard_of(entry.first) == shard;
-    });
+    };
+    std::erase_if(states, of_shard);
+    std::erase_if(stuck, of_shard);
     states.merge(now);
+    stuck.merge(stuck_now);
     judge();
 }
 
@@ -278,8 +284,12 @@ void Edge::Impl::judge() {
         }
     }
     cluster->set_ready(ready);
-    if (const auto stuck = cluster->progress().stuck) {
-        return set_unready("the fold of ownership is stuck: " + stuck->why);
+    if (const auto ownership = cluster->progress().stuck) {
+        return set_unready("the fold of ownership is stuck: " + ownership->why);
+    }
+    if (!stuck.empty()) {
+        const auto& [partition, why] = *stuck.begin();
+        return set_unready("partition " + std::to_string(partition) + " is stuck: " + why);
     }
     if (duties.size() < static_cast<std::size_t>(config.partitions) ||
         (!any && !cluster->settled())) {

@@ -634,6 +634,8 @@ Progress Fold::progress() const {
 
 Phase Fold::phase() const { return impl_->phase; }
 
+const std::optional<Stuck>& Fold::stuck() const { return impl_->troubles.stuck(); }
+
 core::Offset Fold::position(InputIndex input) const { return impl_->inputs[input]->replayed(); }
 
 const core::LogClock& Fold::log_clock(InputIndex input) const {

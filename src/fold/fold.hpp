@@ -171,6 +171,8 @@ public:
 
     Progress progress() const;
     Phase phase() const;
+    /// As in progress().
+    const std::optional<Stuck>& stuck() const;
     /// Everything of the input below this is replayed (and committed, when committed() is called).
     core::Offset position(InputIndex input) const;
 

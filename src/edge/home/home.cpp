@@ -412,6 +412,8 @@ Home::Status Home::status() const {
 
 fold::Progress Home::progress() const { return impl_->fold.progress(); }
 
+const std::optional<fold::Stuck>& Home::stuck() const { return impl_->fold.stuck(); }
+
 std::optional<core::Timestamp> Home::log_now() const {
     const auto& clock = impl_->fold.log_clock(kNotificationsInput);
     if (!clock.learned()) return std::nullopt;

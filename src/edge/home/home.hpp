@@ -95,6 +95,7 @@ public:
     Status status() const;
     /// How far the fold has come, and whether it is stuck.
     fold::Progress progress() const;
+    const std::optional<fold::Stuck>& stuck() const;
     /// The log's time in this partition, once it is known.
     std::optional<core::Timestamp> log_now() const;
 

@@ -2,6 +2,8 @@
 
 #include "core/logger.hpp"
 
+#include <utility>
+
 namespace beckon::edge {
 
 namespace {
@@ -97,6 +99,8 @@ bool HomeShard::look() {
     report();
     bool changed = false;
     for (auto& [partition, held] : homes_) {
+        const bool stuck = held.home->stuck().has_value();
+        changed |= std::exchange(held.stuck, stuck) != stuck;
         const auto state = held.home->state();
         if (state == held.state) continue;
         held.state = state;
@@ -118,6 +122,14 @@ std::map<core::Partition, Home::State> HomeShard::states() const {
     std::map<core::Partition, Home::State> states;
     for (const auto& [partition, held] : homes_) states[partition] = held.home->state();
     return states;
+}
+
+std::map<core::Partition, std::string> HomeShard::stuck() const {
+    std::map<core::Partition, std::string> out;
+    for (const auto& [partition, held] : homes_) {
+        if (const auto& stuck = held.home->stuck()) out.emplace(partition, stuck->why);
+    }
+    return out;
 }
 
 std::optional<core::Timestamp> HomeShard::log_now() const {

@@ -10,6 +10,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 
 namespace beckon::edge {
 
@@ -30,7 +32,7 @@ public:
         std::shared_ptr<const core::KeyRing> keys;
         const core::Clock& clock;
         const HomeMetrics& metrics;
-        /// Some home's state has changed. On the shard's thread.
+        /// Some home's state has changed, or that it is stuck. On the shard's thread.
         std::function<void()> changed;
     };
 
@@ -44,6 +46,8 @@ public:
     void place(core::Partition partition, Duty duty, core::Epoch floor);
 
     std::map<core::Partition, Home::State> states() const;
+    /// The partitions whose fold cannot go on, and why.
+    std::map<core::Partition, std::string> stuck() const;
     /// Log time, once it is known: the earliest of the partitions, since old months go by it.
     std::optional<core::Timestamp> log_now() const;
 
@@ -51,6 +55,7 @@ private:
     struct Held {
         std::unique_ptr<Home> home;
         Home::State state = Home::State::starting;  ///< as the switchboard knows it
+        bool stuck = false;                         ///< as was reported
     };
     struct Watch;
 

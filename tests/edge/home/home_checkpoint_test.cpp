@@ -109,3 +109,16 @@ TEST_CASE("a home starts while the log is away, and serves when it is back", "[h
     world.run(20s);
     CHECK(world.home->state() == Home::State::serving);
 }
+
+TEST_CASE("a home whose log is away is stuck and says why, until the log is back", "[home]") {
+    HomeWorld world;
+    world.serve();
+    CHECK_FALSE(world.home->stuck());
+    world.log->set_away(true);
+    world.executor.run_for(std::chrono::seconds{20});
+    REQUIRE(world.home->stuck());
+    CHECK(world.home->stuck()->why.find("the log is away") != std::string::npos);
+    world.log->set_away(false);
+    world.executor.run_for(std::chrono::seconds{10});
+    CHECK_FALSE(world.home->stuck());
+}
