@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ingest/api/http_message.hpp"
+#include "ingest/api/http.hpp"
 #include "ops/health.hpp"
 
 #include <string>

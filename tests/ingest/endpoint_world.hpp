@@ -5,7 +5,7 @@
 #include "core/logger.hpp"
 #include "core/tokens.hpp"
 #include "ingest/endpoint.hpp"
-#include "ingest/test_socket.hpp"
+#include "support/test_socket.hpp"
 #include "support/locked_log.hpp"
 #include "support/temp_dir.hpp"
 #include "support/test_executor.hpp"

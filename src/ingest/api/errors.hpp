@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/result.hpp"
-#include "ingest/api/http_message.hpp"
+#include "ingest/api/http.hpp"
 
 #include <string_view>
 
@@ -58,8 +58,11 @@ struct Failure {
 template <class T>
 using Checked = tl::expected<T, Failure>;
 
-inline tl::unexpected<Failure> refuse(Problem problem, std::string_view detail = {}) {
-    return tl::unexpected<Failure>(Failure{problem, detail, 0});
+inline tl::unexpected<Failure> fail(const Failure& failure) {
+    return tl::unexpected<Failure>(failure);
+}
+inline tl::unexpected<Failure> fail(Problem problem, std::string_view detail = {}) {
+    return fail(Failure{problem, detail, 0});
 }
 
 HttpReply error_reply(const Failure& failure);

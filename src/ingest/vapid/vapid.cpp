@@ -13,7 +13,7 @@ namespace beckon::ingest {
 namespace {
 
 tl::unexpected<Failure> unauthorized(std::string_view detail) {
-    return refuse(Problem::unauthorized, detail);
+    return fail(Problem::unauthorized, detail);
 }
 
 bool equals_ignoring_case(std::string_view text, std::string_view lower_case) {
@@ -42,18 +42,18 @@ Checked<VapidCredentials> parse_generation_1(std::string_view token,
                                              const RequestHeaders& headers) {
     const auto header = headers.get(HeaderName::crypto_key);
     if (!header) {
-        return refuse(Problem::bad_encryption,
-                      "Crypto-Key with p256ecdsa is required with this "
-                      "Authorization.");
+        return fail(Problem::bad_encryption,
+                    "Crypto-Key with p256ecdsa is required with this "
+                    "Authorization.");
     }
     const auto key = find_parameter(*header, "p256ecdsa");
     if (!key.parsable) {
-        return refuse(Problem::bad_encryption, "Crypto-Key is not a list of name=value items.");
+        return fail(Problem::bad_encryption, "Crypto-Key is not a list of name=value items.");
     }
     if (!key.value) {
-        return refuse(Problem::bad_encryption,
-                      "Crypto-Key must have a p256ecdsa with this "
-                      "Authorization.");
+        return fail(Problem::bad_encryption,
+                    "Crypto-Key must have a p256ecdsa with this "
+                    "Authorization.");
     }
     return VapidCredentials{token, *key.value};
 }
@@ -172,14 +172,14 @@ Checked<VapidSender> VapidVerifier::verify(const VapidCredentials& credentials, 
         if (const auto timely = check_time(known->exp_s, now_s); !timely) {
             cache_.erase(digest);
             last_ = VapidOutcome::refused;
-            return tl::unexpected<Failure>(timely.error());
+            return fail(timely.error());
         }
         last_ = VapidOutcome::hit;
         return VapidSender{known->key_sha256};
     }
     if (const auto allowed = may_verify(); !allowed) {
         last_ = VapidOutcome::limited;
-        return tl::unexpected<Failure>(allowed.error());
+        return fail(allowed.error());
     }
     auto sender = verify_now(credentials, digest, now_s);
     last_ = sender ? VapidOutcome::verified : VapidOutcome::refused;
@@ -191,9 +191,9 @@ Checked<VapidSender> VapidVerifier::verify_now(const VapidCredentials& credentia
     const auto point = core::parse_base64_any(credentials.key);
     if (!point) return unauthorized("The VAPID public key is not base64.");
     const auto jwt = parse_jwt(credentials.token);
-    if (!jwt) return tl::unexpected<Failure>(jwt.error());
+    if (!jwt) return fail(jwt.error());
     if (const auto timely = check_time(jwt->exp_s, now_s); !timely) {
-        return tl::unexpected<Failure>(timely.error());
+        return fail(timely.error());
     }
     if (std::find(audiences_.begin(), audiences_.end(), jwt->aud) == audiences_.end()) {
         return unauthorized("The VAPID token's aud is not the origin of this endpoint.");

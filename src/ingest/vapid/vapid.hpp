@@ -2,7 +2,7 @@
 
 #include "core/clock.hpp"
 #include "ingest/api/errors.hpp"
-#include "ingest/api/http_message.hpp"
+#include "ingest/api/http.hpp"
 #include "ingest/vapid/es256.hpp"
 #include "ingest/vapid/vapid_cache.hpp"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 /// HTTP messages as plain values, so that everything behind the sockets is tested without them.
-namespace beckon::ingest {
+namespace beckon::net {
 
 enum class Method : std::uint8_t { get, head, post, put, del, options, other };
 std::string_view to_string(Method method);
@@ -40,9 +40,9 @@ inline constexpr std::size_t kHeaderNames = 15;
 /// Any case; nullopt for a header that nobody here reads.
 std::optional<HeaderName> parse_header_name(std::string_view name);
 
-/// The known headers of one request (docs/protocol/http-api.md#conventions): the first occurrence
-/// counts; a value with anything but printable ASCII and TAB makes the header absent. Of
-/// `Forwarded` and `X-Forwarded-For` the last occurrence counts, since that is the nearest proxy's.
+/// The known headers of one request: the first occurrence counts; a value with
+/// anything but printable ASCII and TAB makes the header absent. Of `Forwarded` and
+/// `X-Forwarded-For` the last occurrence counts, since that is the nearest proxy's.
 class RequestHeaders {
 public:
     void clear() { *this = {}; }
@@ -72,11 +72,11 @@ struct HttpRequest {
     std::string_view target;  ///< as in the request line
     RequestHeaders headers;
     std::string_view body;  ///< as far as it was read
-    /// The body exceeds the limit; it was not read to its end. Checks that come before the body
-    /// (docs/protocol/http-api.md#order-of-checks) still decide first.
+    /// The body exceeds the limit; it was not read to its end. Whoever checks other things first
+    /// still can.
     bool body_too_large = false;
     bool body_length_given = false;  ///< there was a Content-Length
-    net::PeerAddress peer;           ///< of the socket
+    PeerAddress peer;                ///< of the socket
 };
 
 struct ReplyHeader {
@@ -96,10 +96,6 @@ struct HttpReply {
     std::optional<std::string_view> header(std::string_view name) const;
     bool operator==(const HttpReply&) const = default;
 };
-
-/// `Vary` of every reply (docs/protocol/http-api.md#browsers).
-inline constexpr std::string_view kVary =
-    "Origin, Access-Control-Request-Method, Access-Control-Request-Headers";
 
 /// "Created", "I'm a teapot", …
 std::string_view reason_phrase(int status);
@@ -123,4 +119,4 @@ public:
 };
 using ExchangePtr = std::shared_ptr<Exchange>;
 
-}  // namespace beckon::ingest
+}  // namespace beckon::net

@@ -1,9 +1,9 @@
-#include "ingest/api/http_message.hpp"
+#include "net/http/http_message.hpp"
 
 #include <algorithm>
 #include <charconv>
 
-namespace beckon::ingest {
+namespace beckon::net {
 
 namespace {
 
@@ -139,4 +139,4 @@ void append_reply(std::string& out, const HttpReply& reply, const ReplyForm& for
     if (!form.head) out += reply.body;
 }
 
-}  // namespace beckon::ingest
+}  // namespace beckon::net

@@ -1,18 +1,14 @@
 #pragma once
 
-#include "ingest/api/http_message.hpp"
+#include "net/http/http_message.hpp"
+#include "net/http/http_server.hpp"
 
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
 
-namespace beckon::ingest {
-
-struct RequestLimits {
-    std::size_t header_bytes_max = 16'384;
-    std::size_t body_bytes_max = 5'630;
-};
+namespace beckon::net {
 
 /// Turns the bytes of one request after the other into HttpRequests (Beast's parser inside).
 /// Stores only what somebody reads: the target, the known headers, the body up to its limit.
@@ -26,6 +22,7 @@ public:
         /// connection was not read.
         body_too_large,
         header_too_large,
+        bad_host,  ///< no Host header in an HTTP/1.1 request, or several
         bad_request,
     };
 
@@ -53,4 +50,4 @@ private:
     HttpRequest request_;
 };
 
-}  // namespace beckon::ingest
+}  // namespace beckon::net

@@ -1,13 +1,16 @@
-#include "ingest/transport.hpp"
+#include "net/http/transport.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
+#include <utility>
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
-namespace beckon::ingest {
+namespace beckon::net {
 
 namespace {
 
@@ -15,12 +18,12 @@ constexpr std::size_t kTlsRecord = 16'384;
 
 }  // namespace
 
-Transport::Transport(boost::asio::ip::tcp::socket socket,
-                     std::shared_ptr<const net::TlsContext> tls)
-    : socket_(std::move(socket)), tls_(std::move(tls)) {
+Transport::Transport(int socket, std::shared_ptr<const TlsContext> tls)
+    : socket_(socket), tls_(std::move(tls)) {
     if (!tls_) return;
     ssl_ = SSL_new(tls_->get());
-    SSL_set_fd(ssl_, socket_.native_handle());
+    if (!ssl_) throw std::bad_alloc{};
+    SSL_set_fd(ssl_, socket_);
     SSL_set_accept_state(ssl_);
 }
 
@@ -52,7 +55,7 @@ Transport::Outcome Transport::read(std::span<char> into) {
         const int n = SSL_read(ssl_, into.data(), static_cast<int>(room));
         return n > 0 ? Outcome{Io::done, static_cast<std::size_t>(n)} : outcome_of(n);
     }
-    const auto n = ::recv(socket_.native_handle(), into.data(), into.size(), 0);
+    const auto n = ::recv(socket_, into.data(), into.size(), 0);
     if (n > 0) return {Io::done, static_cast<std::size_t>(n)};
     if (n == 0) return {Io::ended, 0};
     if (errno == EAGAIN || errno == EINTR) return {Io::want_read, 0};
@@ -66,7 +69,7 @@ Transport::Outcome Transport::write(std::span<const char> from) {
         const int n = SSL_write(ssl_, from.data(), static_cast<int>(room));
         return n > 0 ? Outcome{Io::done, static_cast<std::size_t>(n)} : outcome_of(n);
     }
-    const auto n = ::send(socket_.native_handle(), from.data(), from.size(), MSG_NOSIGNAL);
+    const auto n = ::send(socket_, from.data(), from.size(), MSG_NOSIGNAL);
     if (n >= 0) return {Io::done, static_cast<std::size_t>(n)};
     if (errno == EAGAIN || errno == EINTR) return {Io::want_write, 0};
     return {Io::broken, 0};
@@ -74,9 +77,9 @@ Transport::Outcome Transport::write(std::span<const char> from) {
 
 bool Transport::has_buffered() const { return ssl_ && SSL_has_pending(ssl_) == 1; }
 
-bool Transport::has_input() {
-    boost::system::error_code ignored;
-    return has_buffered() || socket_.available(ignored) > 0;
+bool Transport::has_input() const {
+    int waiting = 0;
+    return has_buffered() || (::ioctl(socket_, FIONREAD, &waiting) == 0 && waiting > 0);
 }
 
 void Transport::end_output() {
@@ -84,13 +87,7 @@ void Transport::end_output() {
         SSL_shutdown(ssl_);
         ERR_clear_error();
     }
-    boost::system::error_code ignored;
-    socket_.shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
+    ::shutdown(socket_, SHUT_WR);
 }
 
-void Transport::close() {
-    boost::system::error_code ignored;
-    socket_.close(ignored);
-}
-
-}  // namespace beckon::ingest
+}  // namespace beckon::net

@@ -3,18 +3,16 @@
 #include "net/tls.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
-#include <utility>
-
-#include <boost/asio/ip/tcp.hpp>
 
 struct ssl_st;
 
-namespace beckon::ingest {
+namespace beckon::net {
 
-/// A non-blocking socket, with or without TLS on it. Reading and writing never wait: they say
-/// what to wait for. One thread.
+/// Bytes of a non-blocking socket, with or without TLS on it. Reading and writing never wait: they
+/// say what to wait for. Does not own the socket. One thread.
 class Transport {
 public:
     enum class Io : std::uint8_t { done, want_read, want_write, ended, broken };
@@ -24,7 +22,7 @@ public:
     };
 
     /// `tls` null: plain.
-    Transport(boost::asio::ip::tcp::socket socket, std::shared_ptr<const net::TlsContext> tls);
+    Transport(int socket, std::shared_ptr<const TlsContext> tls);
     ~Transport();
     Transport(const Transport&) = delete;
     Transport& operator=(const Transport&) = delete;
@@ -37,20 +35,16 @@ public:
     /// There may be input that no readiness of the socket will announce.
     bool has_buffered() const;
     /// Bytes wait in the socket.
-    bool has_input();
+    bool has_input() const;
     /// Says that nothing more will be sent; reading goes on.
     void end_output();
-    void close();
-
-    boost::asio::ip::tcp::socket& socket() { return socket_; }
 
 private:
     Outcome outcome_of(int result);
 
-    boost::asio::ip::tcp::socket socket_;
-    const std::shared_ptr<const net::TlsContext>
-        tls_;  ///< keeps the certificate of this connection
+    const int socket_;
+    const std::shared_ptr<const TlsContext> tls_;  ///< keeps the certificate of this connection
     ssl_st* ssl_ = nullptr;
 };
 
-}  // namespace beckon::ingest
+}  // namespace beckon::net

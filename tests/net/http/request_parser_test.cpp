@@ -1,10 +1,10 @@
-#include "ingest/request_parser.hpp"
+#include "net/http/request_parser.hpp"
 
 #include <ostream>
 
 #include <catch2/catch.hpp>
 
-using namespace beckon::ingest;
+using namespace beckon::net;
 using Status = RequestParser::Status;
 
 namespace {
@@ -52,7 +52,7 @@ TEST_CASE("a request is the same however its bytes are cut", "[parser]") {
 }
 
 TEST_CASE("an empty chunked body may end byte by byte", "[parser]") {
-    const std::string head = "POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const std::string head = "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (const std::string end :
          {"0\r\n\r\n", "00\r\n\r\n", "0;x=1\r\n\r\n", "0\r\nA: b\r\n\r\n"}) {
         for (std::size_t piece = 1; piece <= end.size(); ++piece) {
@@ -68,7 +68,8 @@ TEST_CASE("an empty chunked body may end byte by byte", "[parser]") {
 TEST_CASE("a parser is used again for the next request", "[parser]") {
     RequestParser parser{kLimits};
     const std::string bytes =
-        "POST /a HTTP/1.1\r\nTTL: 1\r\nContent-Length: 3\r\n\r\nabcGET /b HTTP/1.0\r\n\r\n";
+        "POST /a HTTP/1.1\r\nHost: x\r\nTTL: 1\r\nContent-Length: 3\r\n\r\nabcGET /b "
+        "HTTP/1.0\r\n\r\n";
     std::size_t used = 0;
     REQUIRE(parser.put(bytes, used) == Status::complete);
     CHECK(parser.request().body == "abc");
@@ -84,21 +85,21 @@ TEST_CASE("a parser is used again for the next request", "[parser]") {
 
 TEST_CASE("limits of header and body", "[parser]") {
     const auto with_length = [](std::size_t n) {
-        return "POST / HTTP/1.1\r\nContent-Length: " + std::to_string(n) + "\r\n\r\n" +
+        return "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(n) + "\r\n\r\n" +
                std::string(n, 'x');
     };
     CHECK(parse(with_length(16)) == Status::complete);
     CHECK(parse(with_length(17)) == Status::body_too_large);
-    CHECK(parse("POST / HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n") ==
+    CHECK(parse("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n") ==
           Status::body_too_large);
-    const std::string chunked = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const std::string chunked = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
     CHECK(parse(chunked + "10\r\n" + std::string(16, 'x') + "\r\n0\r\n\r\n") == Status::complete);
     CHECK(parse(chunked + "8\r\n" + std::string(8, 'x') + "\r\n9\r\n" + std::string(9, 'x')) ==
           Status::body_too_large);
-    CHECK(parse("GET / HTTP/1.1\r\nX: " + std::string(600, 'x') + "\r\n\r\n") ==
+    CHECK(parse("GET / HTTP/1.1\r\nHost: x\r\nX: " + std::string(600, 'x') + "\r\n\r\n") ==
           Status::header_too_large);
-    std::string many = "GET / HTTP/1.1\r\n";
-    for (int i = 0; i < 100; ++i) many += "a: b\r\n";
+    std::string many = "GET / HTTP/1.1\r\nHost: x\r\n";
+    for (int i = 0; i < 200; ++i) many += "a: b\r\n";
     for (const std::size_t piece : {std::size_t{1}, std::size_t{100}, many.size()}) {
         RequestParser parser{kLimits};
         CHECK(parse(parser, many, piece) == Status::header_too_large);
@@ -106,21 +107,22 @@ TEST_CASE("limits of header and body", "[parser]") {
 }
 
 TEST_CASE("what is not HTTP, or could be read in two ways, is refused", "[parser]") {
-    for (const std::string bytes : {
-             "hello\r\n\r\n",
-             "GET / HTTP/2.0\r\n\r\n",
-             "GET  / HTTP/1.1\r\n\r\n",
-             "GET / HTTP/1.1\r\nno colon\r\n\r\n",
-             "GET / HTTP/1.1\r\na : b\r\n\r\n",
-             "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
-             "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-             "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
-             "POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
-             "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n",
-             "POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n",
-             "POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
-             "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
-         }) {
+    for (
+        const std::string bytes : {
+            "hello\r\n\r\n",
+            "GET / HTTP/2.0\r\n\r\n",
+            "GET  / HTTP/1.1\r\nHost: x\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\na : b\r\n\r\n",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n",
+            "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n",
+            "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+            "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+        }) {
         CAPTURE(bytes);
         CHECK(parse(bytes) == Status::bad_request);
     }
@@ -128,7 +130,8 @@ TEST_CASE("what is not HTTP, or could be read in two ways, is refused", "[parser
 
 TEST_CASE("100-continue is wanted only while the body is awaited", "[parser]") {
     RequestParser parser{kLimits};
-    const std::string head = "POST / HTTP/1.1\r\nExpect: 100-Continue\r\nContent-Length: 3\r\n\r\n";
+    const std::string head =
+        "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-Continue\r\nContent-Length: 3\r\n\r\n";
     CHECK(parse(parser, head.substr(0, 20), 20) == Status::need_more);
     CHECK_FALSE(parser.wants_continue());
     parser.reset();
@@ -136,6 +139,18 @@ TEST_CASE("100-continue is wanted only while the body is awaited", "[parser]") {
     CHECK(parser.wants_continue());
     CHECK(parse(parser, "abc", 3) == Status::complete);
     CHECK_FALSE(parser.wants_continue());
-    CHECK(parse("POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 17\r\n\r\n") ==
-          Status::body_too_large);
+    CHECK(
+        parse("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 17\r\n\r\n") ==
+        Status::body_too_large);
+}
+
+TEST_CASE("a request names its host exactly once", "[parser]") {
+    CHECK(parse("GET / HTTP/1.1\r\nHost: x\r\n\r\n") == Status::complete);
+    CHECK(parse("GET / HTTP/1.1\r\n\r\n") == Status::bad_host);
+    CHECK(parse("GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n") == Status::bad_host);
+    CHECK(parse("GET / HTTP/1.1\r\nHost: x\r\nhost: x\r\n\r\n") == Status::bad_host);
+    CHECK(parse("GET / HTTP/1.0\r\n\r\n") == Status::complete);
+    CHECK(parse("GET / HTTP/1.0\r\nHost: x\r\nHost: x\r\n\r\n") == Status::bad_host);
+    // Before the body is read.
+    CHECK(parse("POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n") == Status::bad_host);
 }

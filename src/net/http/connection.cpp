@@ -1,15 +1,13 @@
-#include "ingest/connection.hpp"
+#include "net/http/connection.hpp"
 
-#include <algorithm>
+#include "core/logger.hpp"
+
+#include <exception>
 #include <utility>
 
-#include <boost/asio/post.hpp>
-
-namespace beckon::ingest {
+namespace beckon::net {
 
 namespace {
-
-using Socket = boost::asio::ip::tcp::socket;
 
 /// Steps of one run before other connections get their turn (pipelined requests).
 constexpr int kStepsMax = 64;
@@ -17,32 +15,57 @@ constexpr int kStepsMax = 64;
 constexpr std::size_t kLingerBytesMax = 1U << 20;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
+CloseReason close_reason_of(Rejection why) {
+    switch (why) {
+        case Rejection::bad_request:
+        case Rejection::bad_host: return CloseReason::bad_request;
+        case Rejection::header_too_large: return CloseReason::header_too_large;
+        case Rejection::too_slow: return CloseReason::deadline;
+        case Rejection::too_many_connections: return CloseReason::connections;
+        case Rejection::stopping: return CloseReason::stopping;
+    }
+    return CloseReason::bad_request;
+}
+
 }  // namespace
 
-Connection::Connection(Socket socket, std::shared_ptr<const net::TlsContext> tls, const Peer& peer,
+Connection::Connection(Descriptor socket, std::shared_ptr<const TlsContext> tls, const Peer& peer,
                        ConnectionSet& set)
-    : set_(set), peer_(peer), transport_(std::move(socket), std::move(tls)) {
+    : set_(set),
+      peer_(peer),
+      socket_(set.loop(), std::move(socket)),
+      transport_(socket_.descriptor(), std::move(tls)) {
     if (transport_.secure()) state_ = State::handshaking;
 }
 
 void Connection::start() {
-    place_ = set_.add(shared_from_this());
+    entry_ = set_.add(shared_from_this());
     run();
 }
 
 /// The only driver. A handler that replies at once comes back here through reply(): the loop that
-/// runs already goes on then, so a thousand pipelined requests are no recursion.
+/// runs already goes on then, so a thousand pipelined requests are no recursion. What throws (no
+/// memory for a request, a handler's mistake) ends this connection alone.
 void Connection::run() {
     if (running_) return;
     running_ = true;
     const auto self = shared_from_this();
+    try {
+        run_steps();
+    } catch (const std::exception& thrown) {
+        core::log_error("net", "request_threw", {{"error", thrown.what()}});
+        close(CloseReason::broken);
+    }
+    running_ = false;
+}
+
+void Connection::run_steps() {
     int steps = 0;
     while (step()) {
         if (++steps < kStepsMax) continue;
-        boost::asio::post(transport_.socket().get_executor(), [self] { self->run(); });
-        break;
+        set_.loop().post([self = shared_from_this()] { self->run(); });
+        return;
     }
-    running_ = false;
 }
 
 /// One step; false if there is nothing to do until something happens.
@@ -63,10 +86,10 @@ bool Connection::handshake_step() {
         case Transport::Io::done:
             state_ = State::reading;
             readable_ = true;
-            if (draining_) set_.set_deadline(place_, ConnectionSet::Deadline::farewell);
+            if (draining_) set_.set_deadline(entry_, ConnectionSet::Deadline::last_request);
             return true;
-        case Transport::Io::want_read: return wait(Wait::read);
-        case Transport::Io::want_write: return wait(Wait::write);
+        case Transport::Io::want_read: return wait(Watch::Event::readable);
+        case Transport::Io::want_write: return wait(Watch::Event::writable);
         case Transport::Io::ended:
         case Transport::Io::broken: break;
     }
@@ -76,16 +99,16 @@ bool Connection::handshake_step() {
 
 bool Connection::read_step() {
     if (!starved_ && rest_at_ < rest_.size()) {
-        return take_input(std::string_view{rest_}.substr(rest_at_), true);
+        return parse(std::string_view{rest_}.substr(rest_at_), true);
     }
-    if (!readable_ && !transport_.has_buffered()) return wait(Wait::read);
+    if (!readable_ && !transport_.has_buffered()) return wait(Watch::Event::readable);
     readable_ = false;
     auto& scratch = set_.scratch();
     const auto outcome = transport_.read(scratch);
     switch (outcome.io) {
         case Transport::Io::done: break;
-        case Transport::Io::want_read: return wait(Wait::read);
-        case Transport::Io::want_write: return wait(Wait::write);
+        case Transport::Io::want_read: return wait(Watch::Event::readable);
+        case Transport::Io::want_write: return wait(Watch::Event::writable);
         case Transport::Io::ended: close(CloseReason::by_peer); return false;
         case Transport::Io::broken:
             close(transport_.secure() ? CloseReason::tls : CloseReason::broken);
@@ -94,32 +117,38 @@ bool Connection::read_step() {
     readable_ = transport_.secure();  // a record may hold more than one read took
     starved_ = false;
     const std::string_view input{scratch.data(), outcome.bytes};
-    if (rest_at_ == rest_.size()) return take_input(input, false);
+    if (rest_at_ == rest_.size()) return parse(input, false);
     rest_.erase(0, rest_at_);
     rest_at_ = 0;
     rest_ += input;
-    return take_input(rest_, true);
+    return parse(rest_, true);
 }
 
-bool Connection::take_input(std::string_view input, bool from_rest) {
-    if (!active_) {
-        active_ = set_.take_request();
-        continued_ = false;
-        set_.set_deadline(
-            place_, draining_ ? ConnectionSet::Deadline::linger : ConnectionSet::Deadline::request);
-    }
+void Connection::begin_request() {
+    active_ = set_.borrow_request();
+    continued_ = false;
+    set_.set_deadline(
+        entry_, draining_ ? ConnectionSet::Deadline::linger : ConnectionSet::Deadline::request);
+}
+
+bool Connection::parse(std::string_view input, bool from_rest) {
+    if (!active_) begin_request();
     std::size_t used = 0;
     const auto status = active_->parser.put(input, used);
     if (from_rest) {
         rest_at_ += used;
-        if (rest_at_ == rest_.size()) {
-            rest_.clear();
-            rest_at_ = 0;
-        }
     } else {
         rest_.assign(input.substr(used));
         rest_at_ = 0;
     }
+    if (rest_at_ == rest_.size()) {
+        rest_.clear();
+        rest_at_ = 0;
+    }
+    return parsed(status);
+}
+
+bool Connection::parsed(RequestParser::Status status) {
     switch (status) {
         case RequestParser::Status::complete:
             if (!active_->parser.keep_alive()) close_after_ = true;
@@ -128,15 +157,18 @@ bool Connection::take_input(std::string_view input, bool from_rest) {
             close_after_ = true;
             reason_ = CloseReason::body_too_large;
             return handle();
-        case RequestParser::Status::header_too_large:
-            return refuse(Problem::header_too_large, CloseReason::header_too_large);
-        case RequestParser::Status::bad_request:
-            return refuse(Problem::bad_request, CloseReason::bad_request);
-        case RequestParser::Status::need_more: break;
+        case RequestParser::Status::header_too_large: return reject(Rejection::header_too_large);
+        case RequestParser::Status::bad_host: return reject(Rejection::bad_host);
+        case RequestParser::Status::bad_request: return reject(Rejection::bad_request);
+        case RequestParser::Status::need_more: return want_more_input();
     }
+    return false;
+}
+
+bool Connection::want_more_input() {
     starved_ = true;
     if (rest_.size() - rest_at_ > set_.limits().header_bytes_max) {
-        return refuse(Problem::header_too_large, CloseReason::header_too_large);
+        return reject(Rejection::header_too_large);
     }
     if (active_->parser.wants_continue() && !continued_) {
         continued_ = true;
@@ -150,8 +182,8 @@ bool Connection::take_input(std::string_view input, bool from_rest) {
 bool Connection::handle() {
     active_->parser.request().peer = peer_.address;
     state_ = State::handling;
-    if (draining_) set_.set_deadline(place_, ConnectionSet::Deadline::request);
-    set_.handler()(shared_from_this());
+    if (draining_) set_.set_deadline(entry_, ConnectionSet::Deadline::request);
+    set_.handler().handle(shared_from_this());
     return true;
 }
 
@@ -177,8 +209,8 @@ bool Connection::write_step() {
         case Transport::Io::done:
             written_ += outcome.bytes;
             return written_ < out.size() || written();
-        case Transport::Io::want_read: return wait(Wait::read);
-        case Transport::Io::want_write: return wait(Wait::write);
+        case Transport::Io::want_read: return wait(Watch::Event::readable);
+        case Transport::Io::want_write: return wait(Watch::Event::writable);
         case Transport::Io::ended:
         case Transport::Io::broken: break;
     }
@@ -195,7 +227,7 @@ bool Connection::written() {
         return true;
     }
     starved_ = false;
-    set_.set_deadline(place_, draining_ ? ConnectionSet::Deadline::farewell
+    set_.set_deadline(entry_, draining_ ? ConnectionSet::Deadline::last_request
                                         : ConnectionSet::Deadline::keep_alive);
     if (rest_.empty() && rest_.capacity() > 4096) rest_.shrink_to_fit();
     return true;
@@ -207,71 +239,62 @@ bool Connection::written() {
 void Connection::linger() {
     transport_.end_output();
     state_ = State::lingering;
-    set_.set_deadline(place_, ConnectionSet::Deadline::linger);
+    set_.set_deadline(entry_, ConnectionSet::Deadline::linger);
 }
 
 bool Connection::linger_step() {
     const auto outcome = transport_.read(set_.scratch());
     discarded_ += outcome.bytes;
     if (outcome.io == Transport::Io::done && discarded_ <= kLingerBytesMax) return true;
-    if (outcome.io == Transport::Io::want_read) return wait(Wait::read);
-    if (outcome.io == Transport::Io::want_write) return wait(Wait::write);
+    if (outcome.io == Transport::Io::want_read) return wait(Watch::Event::readable);
+    if (outcome.io == Transport::Io::want_write) return wait(Watch::Event::writable);
     close(reason_);
     return false;
 }
 
-bool Connection::wait(Wait what) {
+bool Connection::wait(Watch::Event event) {
     if (waiting_) return false;
     waiting_ = true;
-    const auto kind = what == Wait::read ? Socket::wait_read : Socket::wait_write;
-    transport_.socket().async_wait(
-        kind, [self = shared_from_this()](const boost::system::error_code& error) {
-            self->waiting_ = false;
-            if (error || self->state_ == State::closed) return;
-            self->readable_ = true;
-            self->run();
-        });
+    socket_.wait(event, [self = shared_from_this()] {
+        self->waiting_ = false;
+        if (self->state_ == State::closed) return;
+        self->readable_ = true;
+        self->run();
+    });
     return false;
 }
 
-/// For requests that no handler sees.
-bool Connection::refuse(Problem problem, CloseReason reason) {
-    set_.metrics().refused(problem);
-    reason_ = reason;
+/// For requests that no handler sees, or that wait for one for too long.
+bool Connection::reject(Rejection why) {
+    reason_ = close_reason_of(why);
     close_after_ = true;
     rest_.clear();
     rest_at_ = 0;
     interim_ = false;
     active_->out.clear();
-    auto reply = error_reply({problem, {}, 0});
-    reply.add("Vary", std::string{kVary});
-    append_reply(active_->out, reply, {.close = true});
+    append_reply(active_->out, set_.handler().rejection(why), {.close = true});
     begin_writing();
     return true;
 }
 
 void Connection::expire() {
-    const auto at = place_.kind;
+    const auto at = entry_.kind;
     if (half_request()) {
-        set_.set_deadline(place_, ConnectionSet::Deadline::linger);
-        if (draining_) {
-            refuse(Problem::busy, CloseReason::stopping);
-        } else {
-            refuse(Problem::request_too_slow, CloseReason::deadline);
-        }
+        set_.set_deadline(entry_, ConnectionSet::Deadline::linger);
+        reject(draining_ ? Rejection::stopping : Rejection::too_slow);
         run();
         return;
     }
     switch (at) {
         case ConnectionSet::Deadline::request: return close(CloseReason::deadline);
-        case ConnectionSet::Deadline::keep_alive: return say_goodbye(CloseReason::keep_alive);
+        case ConnectionSet::Deadline::keep_alive: return end_idle(CloseReason::keep_alive);
         case ConnectionSet::Deadline::linger: return close(reason_);
-        case ConnectionSet::Deadline::farewell: return say_goodbye(CloseReason::stopping);
+        case ConnectionSet::Deadline::last_request: return end_idle(CloseReason::stopping);
     }
 }
 
 /// To an idle peer.
-void Connection::say_goodbye(CloseReason reason) {
+void Connection::end_idle(CloseReason reason) {
     reason_ = reason;
     linger();
     run();
@@ -280,19 +303,23 @@ void Connection::say_goodbye(CloseReason reason) {
 void Connection::drain() {
     draining_ = true;
     if (reason_ == CloseReason::finished) reason_ = CloseReason::stopping;
-    if (idle()) set_.set_deadline(place_, ConnectionSet::Deadline::farewell);
+    if (idle()) set_.set_deadline(entry_, ConnectionSet::Deadline::last_request);
     if (half_request() || state_ == State::handshaking) {
-        set_.set_deadline(place_, ConnectionSet::Deadline::linger);
+        set_.set_deadline(entry_, ConnectionSet::Deadline::linger);
     }
 }
 
 void Connection::give_up() {
     close_after_ = true;
-    if (idle()) return say_goodbye(CloseReason::stopping);
+    if (idle()) return end_idle(CloseReason::stopping);
     if (state_ != State::handling && !half_request()) return;  // nothing is owed, or it is written
-    if (state_ == State::handling) abandoned_ = std::exchange(active_, set_.take_request());
-    refuse(Problem::busy, CloseReason::stopping);
+    if (state_ == State::handling) abandoned_ = std::exchange(active_, set_.borrow_request());
+    reject(Rejection::stopping);
     run();
+}
+
+bool Connection::waits_for_peer() const {
+    return state_ == State::reading || state_ == State::lingering || state_ == State::handshaking;
 }
 
 void Connection::abort(CloseReason reason) {
@@ -304,11 +331,9 @@ void Connection::close(CloseReason reason) {
     const auto self = shared_from_this();  // the set lets go of us
     const bool handling = state_ == State::handling;
     state_ = State::closed;
-    transport_.close();
+    socket_.close();
     if (active_ && !handling) set_.give_back(std::move(active_));
-    set_.metrics().closed(reason);
-    set_.on_closed(peer_.address, peer_.exempt);
-    set_.remove(place_);
+    set_.remove(entry_, peer_, reason);
 }
 
-}  // namespace beckon::ingest
+}  // namespace beckon::net

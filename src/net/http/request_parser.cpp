@@ -1,4 +1,4 @@
-#include "ingest/request_parser.hpp"
+#include "net/http/request_parser.hpp"
 
 #include <limits>
 #include <optional>
@@ -7,7 +7,7 @@
 
 #include <boost/beast/http/basic_parser.hpp>
 
-namespace beckon::ingest {
+namespace beckon::net {
 
 namespace http = boost::beast::http;
 using BeastError = boost::system::error_code;
@@ -22,7 +22,7 @@ std::string_view view(BeastView text) { return {text.data(), text.size()}; }
 
 /// Beast knows the grammar; this keeps what it hears. The header may come in many pieces, so
 /// texts are kept as positions until the whole is there.
-class Listener final : public http::basic_parser<true> {
+class HeaderCollector final : public http::basic_parser<true> {
 public:
     struct Text {
         std::size_t at = 0;
@@ -33,8 +33,8 @@ public:
         Text value;
     };
 
-    Listener(const RequestLimits& limits, std::string& head, std::string& body,
-             std::vector<Field>& fields)
+    HeaderCollector(const RequestLimits& limits, std::string& head, std::string& body,
+                    std::vector<Field>& fields)
         : limits_(limits), head_(head), body_(body), fields_(fields) {
         head_.clear();
         body_.clear();
@@ -51,6 +51,9 @@ public:
     bool expects_continue = false;
     bool body_too_large = false;
 
+    /// RFC 9112 §3.2: an HTTP/1.1 request names its host exactly once.
+    bool host_is_good() const { return hosts_ == 1 || (hosts_ == 0 && version_ < 11); }
+
 private:
     Text keep(std::string_view text) {
         const Text kept{head_.size(), text.size()};
@@ -66,10 +69,11 @@ private:
         return false;
     }
 
-    void on_request_impl(http::verb, BeastView method_text, BeastView target_text, int,
+    void on_request_impl(http::verb, BeastView method_text, BeastView target_text, int version,
                          BeastError& error) override {
         if (!count(method_text.size() + target_text.size() + 12, error)) return;
-        method = ingest::parse_method(view(method_text));
+        version_ = version;
+        method = net::parse_method(view(method_text));
         target = keep(view(target_text));
     }
 
@@ -83,6 +87,7 @@ private:
             error = http::error::bad_transfer_encoding;  // we could not tell where it ends
             return;
         }
+        if (name == http::field::host) ++hosts_;
         if (name == http::field::expect) {
             expects_continue = boost::beast::iequals(value, "100-continue");
         }
@@ -99,18 +104,20 @@ private:
         }
     }
 
-    std::size_t take(std::string_view bytes) {
+    std::size_t keep_body(std::string_view bytes) {
         if (body_.size() + bytes.size() > limits_.body_bytes_max) body_too_large = true;
         if (!body_too_large) body_ += bytes;
         return bytes.size();
     }
 
-    std::size_t on_body_impl(BeastView bytes, BeastError&) override { return take(view(bytes)); }
+    std::size_t on_body_impl(BeastView bytes, BeastError&) override {
+        return keep_body(view(bytes));
+    }
 
     void on_chunk_header_impl(std::uint64_t, BeastView, BeastError&) override {}
 
     std::size_t on_chunk_body_impl(std::uint64_t, BeastView bytes, BeastError&) override {
-        return take(view(bytes));
+        return keep_body(view(bytes));
     }
 
     void on_finish_impl(BeastError&) override {}
@@ -120,6 +127,8 @@ private:
     std::string& body_;
     std::vector<Field>& fields_;
     std::size_t header_bytes_ = 0;
+    int version_ = 11;
+    int hosts_ = 0;
 };
 
 }  // namespace
@@ -127,10 +136,10 @@ private:
 struct RequestParser::Impl {
     std::string head;
     std::string body;
-    std::vector<Listener::Field> fields;
-    std::optional<Listener> listener;
+    std::vector<HeaderCollector::Field> fields;
+    std::optional<HeaderCollector> collector;
 
-    std::string_view text(Listener::Text where) const {
+    std::string_view text(HeaderCollector::Text where) const {
         return std::string_view{head}.substr(where.at, where.length);
     }
 };
@@ -143,49 +152,50 @@ RequestParser::RequestParser(const RequestLimits& limits)
 RequestParser::~RequestParser() = default;
 
 void RequestParser::reset() {
-    impl_->listener.emplace(limits_, impl_->head, impl_->body, impl_->fields);
+    impl_->collector.emplace(limits_, impl_->head, impl_->body, impl_->fields);
     request_ = {};
 }
 
 RequestParser::Status RequestParser::put(std::string_view bytes, std::size_t& used) {
-    auto& listener = *impl_->listener;
+    auto& collector = *impl_->collector;
     used = 0;
-    if (!listener.got_some()) {  // RFC 9112 §2.2: empty lines before a request do not count
+    if (!collector.got_some()) {  // RFC 9112 §2.2: empty lines before a request do not count
         while (used < bytes.size() && (bytes[used] == '\r' || bytes[used] == '\n')) ++used;
         if (used == bytes.size()) return Status::need_more;
     }
     // Beast 1.74 asserts that the end of a chunked body, once begun, is looked at again with its
     // five bytes (boostorg/beast#2861); a client that sends "0\r\n" and then one more ended the
     // process.
-    const bool in_chunks = listener.is_header_done() && listener.chunked();
+    const bool in_chunks = collector.is_header_done() && collector.chunked();
     if (in_chunks && bytes.size() - used < kLastChunk.size()) return Status::need_more;
     BeastError error;
-    used += listener.put({bytes.data() + used, bytes.size() - used}, error);
-    const auto length = listener.is_header_done() ? listener.content_length() : boost::none;
-    if (length && *length > limits_.body_bytes_max) listener.body_too_large = true;
-    const bool unfinished = error == http::error::need_more || (!error && !listener.is_done());
+    used += collector.put({bytes.data() + used, bytes.size() - used}, error);
+    const auto length = collector.is_header_done() ? collector.content_length() : boost::none;
+    if (length && *length > limits_.body_bytes_max) collector.body_too_large = true;
+    const bool unfinished = error == http::error::need_more || (!error && !collector.is_done());
     if (error == http::error::header_limit) return Status::header_too_large;
     if (error && !unfinished) return Status::bad_request;
-    if (unfinished && !listener.body_too_large) return Status::need_more;
+    if (collector.is_header_done() && !collector.host_is_good()) return Status::bad_host;
+    if (unfinished && !collector.body_too_large) return Status::need_more;
 
-    request_.method = listener.method;
-    request_.target = impl_->text(listener.target);
+    request_.method = collector.method;
+    request_.target = impl_->text(collector.target);
     for (const auto& field : impl_->fields) {
         request_.headers.add(field.name, impl_->text(field.value));
     }
     request_.body_length_given = length.has_value();
-    request_.body_too_large = listener.body_too_large;
-    if (listener.body_too_large) return Status::body_too_large;
+    request_.body_too_large = collector.body_too_large;
+    if (collector.body_too_large) return Status::body_too_large;
     request_.body = impl_->body;
     return Status::complete;
 }
 
 bool RequestParser::wants_continue() const {
-    const auto& listener = *impl_->listener;
-    return listener.is_header_done() && !listener.is_done() && listener.expects_continue &&
+    const auto& collector = *impl_->collector;
+    return collector.is_header_done() && !collector.is_done() && collector.expects_continue &&
            impl_->body.empty();
 }
 
-bool RequestParser::keep_alive() const { return impl_->listener->keep_alive(); }
+bool RequestParser::keep_alive() const { return impl_->collector->keep_alive(); }
 
-}  // namespace beckon::ingest
+}  // namespace beckon::net

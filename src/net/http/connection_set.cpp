@@ -1,10 +1,11 @@
-#include "ingest/connection_set.hpp"
+#include "net/http/connection_set.hpp"
 
-#include "ingest/connection.hpp"
+#include "net/http/connection.hpp"
 
 #include <algorithm>
+#include <utility>
 
-namespace beckon::ingest {
+namespace beckon::net {
 
 namespace {
 
@@ -19,43 +20,43 @@ std::chrono::milliseconds length_of(ConnectionSet::Deadline kind, const Connecti
         case ConnectionSet::Deadline::request: return times.request;
         case ConnectionSet::Deadline::keep_alive: return times.keep_alive;
         case ConnectionSet::Deadline::linger: return times.linger;
-        case ConnectionSet::Deadline::farewell: return times.farewell;
+        case ConnectionSet::Deadline::last_request: return times.last_request;
     }
     return times.request;
 }
 
+std::chrono::milliseconds tick_of(const ConnectionTimes& times) {
+    const auto shortest =
+        std::min({times.request, times.keep_alive, times.linger, times.last_request});
+    return std::clamp(shortest / 8, std::chrono::milliseconds{5}, std::chrono::milliseconds{250});
+}
+
 }  // namespace
 
-ConnectionSet::ConnectionSet(boost::asio::io_context& context, const RequestLimits& limits,
-                             const ConnectionTimes& times, IngestMetrics& metrics, Handler handler)
-    : limits_(limits),
-      times_(times),
-      metrics_(metrics),
-      handler_(std::move(handler)),
-      timer_(context) {
-    const auto shortest = std::min({times.request, times.keep_alive, times.linger, times.farewell});
-    tick_ = std::clamp(shortest / 8, std::chrono::milliseconds{5}, std::chrono::milliseconds{250});
+ConnectionSet::ConnectionSet(IoLoop& loop, const Shared& shared)
+    : loop_(loop), shared_(shared), tick_(tick_of(shared.times)) {
     tick();
 }
 
-ConnectionSet::Place ConnectionSet::add(std::shared_ptr<Connection> connection) {
+ConnectionSet::Entry ConnectionSet::add(std::shared_ptr<Connection> connection) {
     auto& list = by_deadline_[static_cast<std::size_t>(Deadline::request)];
     const auto node = list.insert(list.end(), std::move(connection));
-    metrics_.connections.Increment();
-    return {node, Deadline::request, SteadyClock::now() + times_.request};
+    shared_.observer.opened();
+    return {node, Deadline::request, SteadyClock::now() + shared_.times.request};
 }
 
-void ConnectionSet::set_deadline(Place& place, Deadline kind) {
-    auto& from = by_deadline_[static_cast<std::size_t>(place.kind)];
+void ConnectionSet::set_deadline(Entry& entry, Deadline kind) {
+    auto& from = by_deadline_[static_cast<std::size_t>(entry.kind)];
     auto& to = by_deadline_[static_cast<std::size_t>(kind)];
-    to.splice(to.end(), from, place.node);
-    place.kind = kind;
-    place.at = SteadyClock::now() + length_of(kind, times_);
+    to.splice(to.end(), from, entry.node);
+    entry.kind = kind;
+    entry.at = SteadyClock::now() + length_of(kind, shared_.times);
 }
 
-void ConnectionSet::remove(Place& place) {
-    by_deadline_[static_cast<std::size_t>(place.kind)].erase(place.node);
-    metrics_.connections.Decrement();
+void ConnectionSet::remove(Entry& entry, const Peer& peer, CloseReason reason) {
+    shared_.observer.closed(reason);
+    shared_.connections.gone(peer);
+    by_deadline_[static_cast<std::size_t>(entry.kind)].erase(entry.node);
     if (emptied_ && size() == 0) std::exchange(emptied_, {})();
 }
 
@@ -76,8 +77,20 @@ void ConnectionSet::when_empty(std::function<void()> emptied) {
     emptied_ = std::move(emptied);
 }
 
-std::unique_ptr<ActiveRequest> ConnectionSet::take_request() {
-    if (spare_.empty()) return std::make_unique<ActiveRequest>(limits_);
+bool ConnectionSet::close_oldest() {
+    for (const auto kind : {Deadline::keep_alive, Deadline::linger, Deadline::request}) {
+        for (const auto& connection : by_deadline_[static_cast<std::size_t>(kind)]) {
+            if (!connection->waits_for_peer()) continue;
+            const auto oldest = connection;  // the list lets go of it
+            oldest->abort(CloseReason::connections);
+            return true;
+        }
+    }
+    return false;
+}
+
+std::unique_ptr<ActiveRequest> ConnectionSet::borrow_request() {
+    if (spare_.empty()) return std::make_unique<ActiveRequest>(shared_.limits);
     auto request = std::move(spare_.back());
     spare_.pop_back();
     return request;
@@ -90,8 +103,13 @@ void ConnectionSet::give_back(std::unique_ptr<ActiveRequest> request) {
     spare_.push_back(std::move(request));
 }
 
-/// Lists are in order of expiry, so only their heads need a look.
 void ConnectionSet::tick() {
+    loop_.post_after(tick_, [this] { tick(); });
+    expire_due();
+}
+
+/// Lists are in order of expiry, so only their heads need a look.
+void ConnectionSet::expire_due() {
     const auto now = SteadyClock::now();
     for (auto& list : by_deadline_) {
         while (!list.empty() && list.front()->deadline() <= now) {
@@ -99,10 +117,6 @@ void ConnectionSet::tick() {
             connection->expire();
         }
     }
-    timer_.expires_after(tick_);
-    timer_.async_wait([this](const boost::system::error_code& error) {
-        if (!error) tick();
-    });
 }
 
-}  // namespace beckon::ingest
+}  // namespace beckon::net

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "ingest/api/errors.hpp"
+#include "ingest/call/call.hpp"
+#include "ingest/call/shared.hpp"
+
+namespace beckon::ingest {
+
+/// Begins and finishes calls: adds what every reply has, counts and logs. One per service, on its
+/// thread.
+class Responder {
+public:
+    explicit Responder(ServiceShared& shared) : shared_(shared) {}
+
+    CallPtr begin(ExchangePtr exchange);
+    /// Exactly once for each call; so do the others.
+    void finish(const CallPtr& call, HttpReply reply);
+    void refuse(const CallPtr& call, const Failure& failure);
+    /// After a mark: nothing was found. 503 instead if the store could not be read.
+    void deny(const CallPtr& call, Problem problem);
+
+private:
+    void log_request(const Call& call, int status, double seconds) const;
+
+    ServiceShared& shared_;
+};
+
+}  // namespace beckon::ingest
