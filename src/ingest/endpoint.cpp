@@ -20,6 +20,7 @@ namespace beckon::ingest {
 namespace {
 
 constexpr std::string_view kPart = "endpoint";
+constexpr std::string_view kLogPart = "endpoint_log";
 
 std::shared_ptr<const net::TlsContext> load_tls_or_throw(const EndpointConfig& config) {
     if (!config.tls_certificate && !config.tls_key) return nullptr;
@@ -88,6 +89,10 @@ std::string listening_origin(const EndpointConfig& config, std::uint16_t port) {
 std::vector<std::string> audiences_of(const EndpointConfig& config, const std::string& origin,
                                       std::uint16_t port) {
     auto audiences = accepted_audiences(origin, config.extra_audiences);
+    for (const auto& former : config.former_origins) {
+        const auto good = accepted_audiences(former, {});
+        audiences.insert(audiences.end(), good.begin(), good.end());
+    }
     if (!config.public_url.empty()) return audiences;
     for (const char* host : {"localhost", "127.0.0.1", "[::1]"}) {  // names of one machine
         for (auto& audience :
@@ -96,6 +101,12 @@ std::vector<std::string> audiences_of(const EndpointConfig& config, const std::s
         }
     }
     return audiences;
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+    std::string all;
+    for (const auto& text : texts) all += (all.empty() ? "" : " ") + text;
+    return all;
 }
 
 std::vector<Es256::Digest> tracked_keys(const std::vector<std::string>& texts) {
@@ -119,6 +130,7 @@ struct Endpoint::Impl {
     ~Impl();
 
     void start_view();
+    std::unique_ptr<LogWatch> make_log_watch();
     void run_view(std::latch& opened);
     void reload_tls();
     void begin_stop();
@@ -137,6 +149,7 @@ struct Endpoint::Impl {
     // The view's loop outlives everybody who may post to it: joined first, destroyed last.
     net::IoLoop view_loop;
     std::unique_ptr<SubscriptionView> view;  ///< used on its thread, read from all
+    std::unique_ptr<LogWatch> log_watch;     ///< on the view's thread; hears from all
     std::unique_ptr<ServiceShared> shared;
     std::thread view_thread;
 };
@@ -173,9 +186,9 @@ Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
         .proxies = net::TrustedProxies{config.trusted_proxies},
         .requests = net::RateLimiter{{.limit = config.requests_per_address_per_second,
                                       .window = std::chrono::seconds{1}}},
-        .failed_vapid = net::RateLimiter{{.limit = config.failed_vapid_per_address_per_minute,
-                                          .window = std::chrono::minutes{1}}},
+        .failed_vapid = FailedChecks{config.failed_vapid_per_address_per_minute},
         .publish_budget = PublishBudget{config.publish_bytes_max, metrics},
+        .log_watch = log_watch.get(),
     });
     server.start(
         [this](core::Executor& loop) { return std::make_unique<Service>(*shared, log, loop); });
@@ -183,6 +196,7 @@ Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
                    {{"host", config.host},
                     {"port", server.port()},
                     {"origin", origin},
+                    {"former_origins", joined(config.former_origins)},
                     {"threads", threads_of(config)}});
 }
 
@@ -196,6 +210,7 @@ ServiceConfig Endpoint::Impl::service_config() const {
     service.vapid_cache_entries = std::max<std::size_t>(
         1, config.vapid_cache_entries / static_cast<std::size_t>(threads_of(config)));
     service.log_requests = config.log_requests;
+    service.bridged_delivery = config.bridged_delivery;
     service.fcm_app_ids = config.fcm_app_ids;
     service.apns_channels = config.apns_channels;
     service.tracked = tracked_keys(config.tracking_keys);
@@ -219,9 +234,34 @@ void Endpoint::Impl::run_view(std::latch& opened) {
         log, view_loop, clock, *store, metrics,
         [this](const ViewReadiness& now) { health.set_ready(kPart, now.ready, now.why); });
     view->start();
+    log_watch = make_log_watch();
+    log_watch->start();
     opened.count_down();
     view_loop.run("ingest-view");
+    log_watch.reset();
     view.reset();
+}
+
+/// Its mark goes through the first partition, as any other does.
+std::unique_ptr<LogWatch> Endpoint::Impl::make_log_watch() {
+    LogWatch::Questions questions;
+    questions.reach = [this](LogWatch::Answer answer) {
+        log.ends({log::Topic::kSubscriptions, 0}, view_loop, [answer](const auto& ends) {
+            answer(ends ? core::Result<void>{} : core::Result<void>{core::fail(ends.error())});
+        });
+    };
+    questions.write = [this](LogWatch::Answer answer) {
+        view->confirm(core::Uaid{}, view_loop, std::move(answer));
+    };
+    return std::make_unique<LogWatch>(
+        LogWatch::Options{
+            .grace = config.log_grace,
+            .interval = std::min<core::Duration>(std::chrono::seconds{1}, config.log_grace / 2)},
+        view_loop, clock, std::move(questions), [this](std::string_view why) {
+            health.set_ready(kLogPart, why.empty(), why);
+            if (why.empty()) return core::log_info("ingest", "log_works_again", {});
+            core::log_error("ingest", "log_does_not_work", {{"why", why}});
+        });
 }
 
 void Endpoint::Impl::begin_stop() {

@@ -90,6 +90,7 @@ HttpReply Service::monitor(RouteName route) const {
                                  .view_ready = shared_.view.ready(),
                                  .apns = !config.apns_channels.empty(),
                                  .fcm = !config.fcm_app_ids.empty(),
+                                 .bridged_delivery = config.bridged_delivery,
                                  .requests = shared_.requests_open.load()});
         case RouteName::send:
         case RouteName::message:

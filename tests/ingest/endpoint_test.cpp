@@ -341,11 +341,56 @@ TEST_CASE("without the log a POST is 503, and works again when it is back", "[en
     REQUIRE(socket.send(EndpointWorld::post(path, "data")));
     const auto reply = socket.read_reply();
     CHECK(reply.status == 503);
-    CHECK(reply.head.find("\r\nRetry-After: 120\r\n") != std::string::npos);
+    CHECK(reply.head.find("\r\nRetry-After: 10\r\n") != std::string::npos);
     CHECK(reply.body.find("\"errno\":201,") != std::string::npos);
     world.log_.with([](log::MemoryLog& log) { log.set_away(false); });
     REQUIRE(socket.send(EndpointWorld::post(path, "data")));
     CHECK(socket.read_reply().status == 201);
+}
+
+TEST_CASE("readiness knows the log", "[endpoint]") {
+    ingest::EndpointConfig config;
+    config.log_grace = milliseconds{50};
+    EndpointWorld world{config};
+    REQUIRE(world.wait_ready());
+    const auto away = [&](bool yes) {
+        world.log_.with([yes](log::MemoryLog& log) { log.set_away(yes); });
+        return world.executor_.wait_until([&] {
+            world.executor_.post_after(milliseconds{1}, [] {});
+            return world.health_.report().ready != yes;
+        });
+    };
+    CHECK(away(true));  // without anybody's POST
+    CHECK_FALSE(world.health_.report().faults.at("endpoint_log").empty());
+    CHECK(away(false));
+}
+
+TEST_CASE("origins of before are good audiences still", "[endpoint]") {
+    ingest::EndpointConfig config;
+    config.public_url = "https://push.example.org";
+    config.former_origins = {"http://old.example.org:8082"};
+    EndpointWorld world{config};
+    const auto path = world.subscribed();
+    make_known(world, path);
+    const auto key = client::P256Key::generate();
+    const auto ask = [&](const std::string& aud) {
+        const auto exp =
+            std::chrono::duration_cast<std::chrono::seconds>(world.clock_.wall().time_since_epoch())
+                .count() +
+            600;
+        const auto text =
+            core::base64url(R"({"typ":"JWT","alg":"ES256"})") + "." +
+            core::base64url(R"({"aud":")" + aud + R"(","exp":)" + std::to_string(exp) + "}");
+        const auto header = "Authorization: vapid t=" + text + "." +
+                            core::base64url(key.sign(text)) +
+                            ", k=" + core::base64url(key.public_point()) + "\r\n";
+        auto socket = world.connect();
+        REQUIRE(socket.send(EndpointWorld::post(path, "data", header)));
+        return socket.read_reply().status;
+    };
+    CHECK(ask("https://push.example.org") == 201);
+    CHECK(ask("http://old.example.org:8082") == 201);
+    CHECK(ask("http://older.example.org:8082") == 401);
 }
 
 TEST_CASE("a stop answers what has reached us and resets nobody", "[endpoint]") {
@@ -436,7 +481,7 @@ TEST_CASE("a stop has a time limit: what waits for the log then is answered 503"
     CHECK(world.clock_.mono() - began < std::chrono::seconds{10});
     const auto reply = socket.read_reply();
     CHECK(reply.status == 503);
-    CHECK(reply.head.find("\r\nRetry-After: 120\r\n") != std::string::npos);
+    CHECK(reply.head.find("\r\nRetry-After: 10\r\n") != std::string::npos);
     CHECK(socket.ends());
 }
 
@@ -521,7 +566,8 @@ TEST_CASE("without a public URL every local name of the machine is a good audien
     };
     CHECK(status_for("http://localhost:" + port) == 201);
     CHECK(status_for("http://127.0.0.1:" + port) == 201);
-    CHECK(status_for("http://[::1]") == 201);
+    CHECK(status_for("http://[::1]:" + port) == 201);
+    CHECK(status_for("http://[::1]") == 401);  // another port, another origin
     CHECK(status_for("https://localhost:" + port) == 401);
     CHECK(status_for("http://localhost:1") == 401);
 }

@@ -104,6 +104,7 @@ struct WorldOptions {
     std::vector<ingest::Es256::Digest> tracked = {};
     std::size_t vapid_cache_entries = 100;
     bool start_view = true;
+    bool bridged_delivery = false;
 };
 
 class IngestWorld {
@@ -142,6 +143,7 @@ public:
         config.node = node_;
         config.partitions = options.partitions;
         config.vapid_cache_entries = options.vapid_cache_entries;
+        config.bridged_delivery = options.bridged_delivery;
         config.fcm_app_ids = {"my-app"};
         config.apns_channels = {"release"};
         config.tracked = options.tracked;
@@ -157,8 +159,7 @@ public:
             .health = health_,
             .proxies = net::TrustedProxies{options.trusted_proxies},
             .requests = net::RateLimiter{{.limit = options.requests_per_second}},
-            .failed_vapid = net::RateLimiter{{.limit = options.failed_vapid_per_minute,
-                                              .window = std::chrono::minutes{1}}},
+            .failed_vapid = ingest::FailedChecks{options.failed_vapid_per_minute},
             .publish_budget = ingest::PublishBudget{options.publish_bytes_max, metrics_}});
         service_ = std::make_unique<ingest::Service>(*shared_, *log_, executor_);
         if (options.start_view) start_view();

@@ -38,6 +38,8 @@ enum class Problem : std::uint8_t {
     not_saved_for_good,    ///< 500/201: and repeating it is futile
     not_ready,             ///< 503: the view cannot tell at present
     busy,                  ///< 503: a bound is reached or the log is away
+    disk_full,             ///< 503/201: the log's disk has no room
+    not_bridged,           ///< 503: nobody delivers messages of bridged clients here
     internal,              ///< 500
     deliberate,            ///< 418/999
 };
@@ -51,7 +53,7 @@ std::string_view to_string(Problem problem);
 struct Failure {
     Problem problem = Problem::internal;
     std::string_view detail;  ///< empty: the problem's own text
-    int retry_after_s = 0;    ///< 0: the status' own
+    int retry_after_s = 0;    ///< 0: the problem's own
     bool operator==(const Failure&) const = default;
 };
 

@@ -16,6 +16,8 @@ struct Call {
     ExchangePtr exchange;
     Route route;
     net::PeerAddress peer;  ///< behind trusted proxies: the client's
+    /// Behind a proxy that endpoint.trusted_proxies does not name: the client, as it says.
+    std::optional<net::PeerAddress> claimed;
     core::MonoTime began{};
     std::optional<core::Uaid> client;  ///< for the request log, once it is known
 

@@ -61,9 +61,26 @@ CallPtr Responder::begin(ExchangePtr exchange) {
     const auto& headers = request.headers;
     call->peer = shared_.proxies.client_of(request.peer, headers.get(HeaderName::forwarded),
                                            headers.get(HeaderName::x_forwarded_for));
+    call->claimed = shared_.proxies.claimed_client(request.peer, headers.get(HeaderName::forwarded),
+                                                   headers.get(HeaderName::x_forwarded_for));
+    if (call->claimed) warn_of_unnamed_proxy(*call);
     call->route = route_of(request);
     shared_.requests_open.fetch_add(1, std::memory_order_relaxed);
     return call;
+}
+
+/// Once: who has no proxy can cause it with a header.
+void Responder::warn_of_unnamed_proxy(const Call& call) {
+    if (shared_.proxy_warned.exchange(true, std::memory_order_relaxed)) return;
+    core::log_warn("ingest", "proxy_not_named",
+                   {{"peer", to_string(call.peer)},
+                    {"effect", "limits per address count all clients behind it as one"},
+                    {"remedy", "name it in endpoint.trusted_proxies"}});
+}
+
+void Responder::published(const core::Result<log::Appended>& appended) {
+    if (!shared_.log_watch) return;
+    shared_.log_watch->published(appended ? std::nullopt : std::optional{appended.error()});
 }
 
 void Responder::finish(const CallPtr& call, HttpReply reply) {

@@ -3,6 +3,7 @@
 #include "ingest/api/errors.hpp"
 #include "ingest/call/call.hpp"
 #include "ingest/call/shared.hpp"
+#include "log/event_log.hpp"
 
 namespace beckon::ingest {
 
@@ -19,7 +20,11 @@ public:
     /// After a mark: nothing was found. 503 instead if the store could not be read.
     void deny(const CallPtr& call, Problem problem);
 
+    /// How a publish ended; for readiness.
+    void published(const core::Result<log::Appended>& appended);
+
 private:
+    void warn_of_unnamed_proxy(const Call& call);
     void log_request(const Call& call, int status, double seconds) const;
 
     ServiceShared& shared_;

@@ -16,6 +16,7 @@ std::string_view label(VapidOutcome outcome) {
         case VapidOutcome::hit: return "hit";
         case VapidOutcome::verified: return "verified";
         case VapidOutcome::refused: return "refused";
+        case VapidOutcome::forged: return "forged";
         case VapidOutcome::limited: return "limited";
     }
     return "refused";
@@ -61,7 +62,7 @@ IngestMetrics::IngestMetrics(ops::Metrics& metrics)
             &metrics.seconds(metric::kIngestRequestSeconds, "From a whole request to its reply.",
                              {{"route", std::string{route}}});
     }
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < kVapidOutcomes; ++i) {
         vapid_[static_cast<std::size_t>(i)] =
             &metrics.counter(metric::kIngestVapid, "VAPID checks by outcome.",
                              {{"outcome", std::string{label(static_cast<VapidOutcome>(i))}}});

@@ -51,7 +51,7 @@ private:
         answered_{};
     std::array<std::atomic<prometheus::Counter*>, kProblems> refused_{};
     std::array<prometheus::Histogram*, kRoutes> seconds_{};
-    std::array<prometheus::Counter*, 4> vapid_{};
+    std::array<prometheus::Counter*, kVapidOutcomes> vapid_{};
     std::array<prometheus::Counter*, net::kCloseReasons> closed_{};
     std::array<prometheus::Counter*, 2> marked_{};
 };

@@ -304,6 +304,7 @@ void Registration::write(const CallPtr& call, const core::Uaid& uaid,
     for (auto& record : records) {
         publisher_.publish(where, std::move(record),
                            [this, writes](const core::Result<log::Appended>& appended) {
+                               responder_.published(appended);
                                if (appended) {
                                    writes->last = std::max(writes->last, appended->offset);
                                } else {

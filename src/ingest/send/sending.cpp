@@ -20,8 +20,8 @@ Sending::~Sending() = default;
 
 // --- who sends to whom
 
-Checked<void> Sending::may_verify(const net::PeerAddress& peer) const {
-    const auto wait = shared_.failed_vapid.wait(peer, shared_.clock.mono());
+Checked<void> Sending::may_verify(const Call& call) const {
+    const auto wait = shared_.failed_vapid.wait({call.peer, call.claimed}, shared_.clock.mono());
     if (!wait) return {};
     return fail({Problem::too_many_requests,
                  "Too many requests with an invalid VAPID token from this address.",
@@ -33,12 +33,12 @@ Checked<Addressed> Sending::check_sender(const CallPtr& call) {
     auto addressed =
         check_address(call->route, call->request(), tokens_, vapid_, shared_.clock.wall(), [&] {
             asked_vapid = true;
-            return may_verify(call->peer);
+            return may_verify(*call);
         });
     if (!call->request().headers.get(HeaderName::authorization)) return addressed;
     if (asked_vapid || addressed) shared_.metrics.vapid(vapid_.last_outcome());
-    if (asked_vapid && vapid_.last_outcome() == VapidOutcome::refused) {
-        shared_.failed_vapid.spend(call->peer, shared_.clock.mono());
+    if (asked_vapid && vapid_.last_outcome() == VapidOutcome::forged) {
+        shared_.failed_vapid.add({call->peer, call->claimed}, shared_.clock.mono());
     }
     count_vapid();
     return addressed;
@@ -84,6 +84,9 @@ void Sending::check_and_publish(const CallPtr& call, const Addressed& to, Destin
     const auto& request = call->request();
     const auto parts = check_message(request, {.ttl_max_s = shared_.config.ttl_max_s});
     if (!parts) return responder_.refuse(call, parts.error());
+    if (destination == Destination::bridge && !shared_.config.bridged_delivery) {
+        return responder_.refuse(call, {Problem::not_bridged, {}, 0});
+    }
 
     core::NotificationAccepted event;
     event.uaid = to.uaid;
@@ -113,27 +116,30 @@ void Sending::check_and_publish(const CallPtr& call, const Addressed& to, Destin
         where.topic = log::Topic::retry(0);
         record.key = core::to_hex(event.uaid);
     }
-    publish(call, where, std::move(record), [this, call, message_id, ttl_s = parts->ttl_s] {
-        responder_.finish(call, created(message_id, ttl_s));
-    });
+    publish(call, where, std::move(record), publish_failure,
+            [this, call, message_id, ttl_s = parts->ttl_s] {
+                responder_.finish(call, created(message_id, ttl_s));
+            });
 }
 
 void Sending::publish(const CallPtr& call, log::TopicPartition where, core::Record record,
-                      std::function<void()> published) {
-    const auto bytes = call->request().body.size();
+                      FailureOf failure_of, std::function<void()> published) {
+    const auto bytes = log::size_of(record);
     if (!shared_.publish_budget.reserve(bytes)) {
-        return responder_.refuse(
-            call, {Problem::not_saved, "Too many bytes are waiting; try again later.", 0});
+        auto failure = failure_of({core::Fault::full, "publish_bytes_max"});
+        failure.detail = "Too many bytes are waiting; try again later.";
+        return responder_.refuse(call, failure);
     }
     const auto sent = shared_.clock.mono();
     publisher_.publish(where, std::move(record),
-                       [this, call, bytes, sent, published = std::move(published)](
+                       [this, call, bytes, sent, failure_of, published = std::move(published)](
                            const core::Result<log::Appended>& appended) {
                            shared_.publish_budget.release(bytes);
+                           responder_.published(appended);
                            shared_.metrics.publish_seconds.Observe(
                                std::chrono::duration<double>(shared_.clock.mono() - sent).count());
                            if (!appended)
-                               return responder_.refuse(call, publish_failure(appended.error()));
+                               return responder_.refuse(call, failure_of(appended.error()));
                            published();
                        });
 }
@@ -155,14 +161,12 @@ HttpReply Sending::created(std::string_view message_id, std::uint32_t ttl_s) con
 void Sending::delete_message(const CallPtr& call) {
     const auto message = tokens_.open_message(call->route.arguments[0]);
     if (!message) return responder_.refuse(call, {Problem::bad_message_id, {}, 0});
-    if (!shared_.publish_budget.reserve(0)) return responder_.refuse(call, {Problem::busy, {}, 0});
     const core::NotificationFinished event{message->uaid, message->key, core::FinishReason::deleted,
                                            shared_.config.node.text};
-    publisher_.publish(
+    publish(
+        call,
         {log::Topic::kNotifications, core::partition_of(message->uaid, shared_.config.partitions)},
-        core::encode(event), [this, call](const core::Result<log::Appended>& appended) {
-            shared_.publish_budget.release(0);
-            if (!appended) return responder_.refuse(call, log_failure(appended.error()));
+        core::encode(event), log_failure, [this, call] {
             HttpReply reply;
             reply.status = 204;
             responder_.finish(call, std::move(reply));

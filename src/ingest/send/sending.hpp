@@ -7,6 +7,7 @@
 #include "ingest/vapid/vapid.hpp"
 #include "log/event_log.hpp"
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -31,11 +32,12 @@ public:
 
 private:
     Checked<Addressed> check_sender(const CallPtr& call);
-    Checked<void> may_verify(const net::PeerAddress& peer) const;
+    Checked<void> may_verify(const Call& call) const;
     void count_vapid();
     void check_and_publish(const CallPtr& call, const Addressed& to, Destination destination);
+    using FailureOf = Failure (*)(const core::Error&);
     void publish(const CallPtr& call, log::TopicPartition where, core::Record record,
-                 std::function<void()> published);
+                 FailureOf failure_of, std::function<void()> published);
     HttpReply created(std::string_view message_id, std::uint32_t ttl_s) const;
     std::string reliability_id(const HttpRequest& request, const Addressed& to) const;
 

@@ -150,13 +150,13 @@ Checked<Jwt> parse_jwt(std::string_view token) {
 std::vector<std::string> accepted_audiences(std::string_view origin,
                                             const std::vector<std::string>& extra) {
     std::vector<std::string> audiences{std::string{origin}};
-    const auto host = origin.find("://");
-    const auto port =
-        origin.find(':', origin.find(']') == std::string_view::npos ? host + 3 : origin.find(']'));
-    if (port != std::string_view::npos) {
-        audiences.emplace_back(origin.substr(0, port));
-    } else {
-        audiences.push_back(std::string{origin} + (origin.starts_with("https") ? ":443" : ":80"));
+    const std::string_view own_port = origin.starts_with("https:") ? ":443" : ":80";
+    const auto bracket = origin.find(']');
+    const auto host = bracket == std::string_view::npos ? origin.find("://") + 3 : bracket;
+    if (origin.find(':', host) == std::string_view::npos) {
+        audiences.push_back(std::string{origin}.append(own_port));
+    } else if (origin.ends_with(own_port)) {
+        audiences.emplace_back(origin.substr(0, origin.size() - own_port.size()));
     }
     audiences.insert(audiences.end(), extra.begin(), extra.end());
     return audiences;
@@ -181,9 +181,8 @@ Checked<VapidSender> VapidVerifier::verify(const VapidCredentials& credentials, 
         last_ = VapidOutcome::limited;
         return fail(allowed.error());
     }
-    auto sender = verify_now(credentials, digest, now_s);
-    last_ = sender ? VapidOutcome::verified : VapidOutcome::refused;
-    return sender;
+    last_ = VapidOutcome::refused;
+    return verify_now(credentials, digest, now_s);
 }
 
 Checked<VapidSender> VapidVerifier::verify_now(const VapidCredentials& credentials,
@@ -201,10 +200,13 @@ Checked<VapidSender> VapidVerifier::verify_now(const VapidCredentials& credentia
     switch (es256_.verify(*point, jwt->signed_part, jwt->signature)) {
         case Es256::Verdict::good: break;
         case Es256::Verdict::bad_key:
+            last_ = VapidOutcome::forged;
             return unauthorized("The VAPID public key is not an uncompressed P-256 point.");
         case Es256::Verdict::bad_signature:
+            last_ = VapidOutcome::forged;
             return unauthorized("The VAPID token's signature does not fit its key.");
     }
+    last_ = VapidOutcome::verified;
     const VapidSender sender{es256_.sha256(*point)};
     cache_.put(digest, {jwt->exp_s, sender.key_sha256});
     return sender;
