@@ -9,8 +9,9 @@ option(BECKON_FUZZ "Build the libFuzzer targets of tests/fuzz (clang only)" OFF)
 if(NOT CMAKE_BUILD_TYPE)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
-# Release keeps line numbers: perf and core dumps must be readable on a production machine.
-set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
+# Release keeps line numbers: perf and core dumps must be readable on a production machine. NDEBUG is
+# for the assertions of Boost, which a client's bytes must not reach; ours (core/assert.hpp) stay on.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1 -D_GLIBCXX_ASSERTIONS")
 
 find_program(CCACHE_PROGRAM ccache)
@@ -22,6 +23,15 @@ if(MOLD_PROGRAM)
     add_link_options(-fuse-ld=mold)
 endif()
 
+# What makes a mistake in memory an end instead of a way in. The sanitizers bring their own checks.
+include(CheckPIESupported)
+check_pie_supported(LANGUAGES CXX)  # links what CMAKE_POSITION_INDEPENDENT_CODE has compiled as PIE
+if(NOT BECKON_SANITIZE)
+    add_compile_options($<$<CONFIG:Release>:-U_FORTIFY_SOURCE>
+                        $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=3>
+                        $<$<CONFIG:Release>:-fstack-protector-strong>)
+    add_link_options($<$<CONFIG:Release>:LINKER:-z,relro> $<$<CONFIG:Release>:LINKER:-z,now>)
+endif()
 if(BECKON_SANITIZE)
     add_compile_options(-fsanitize=${BECKON_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
     add_link_options(-fsanitize=${BECKON_SANITIZE})

@@ -3,10 +3,10 @@
 #include "cluster/cluster.hpp"
 #include "core/descriptors.hpp"
 #include "core/logger.hpp"
-#include "edge/admission.hpp"
 #include "edge/edge_metrics.hpp"
 #include "edge/fronts.hpp"
 #include "edge/home/home_shard.hpp"
+#include "net/admission.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -41,7 +41,7 @@ std::string_view to_string(Home::State state) {
 
 std::size_t clients_max(std::size_t wanted) {
     const auto descriptors = core::raise_descriptor_limit();
-    const auto possible = clients_possible(wanted, descriptors);
+    const auto possible = net::clients_possible(wanted, descriptors);
     if (possible < wanted) {
         core::log_warn("edge", "clients_limited",
                        {{"connections_max", wanted},
@@ -69,11 +69,11 @@ FrontsOptions fronts_options(const EdgeConfig& config, const core::NodeId& node)
     options.sockets.handshake_timeout = config.hello_timeout;
     if (config.tls_certificate && config.tls_key) {
         options.sockets.tls =
-            TlsFiles{.certificate = *config.tls_certificate, .key = *config.tls_key};
+            net::TlsFiles{.certificate = *config.tls_certificate, .key = *config.tls_key};
     } else if (config.tls_certificate || config.tls_key) {
         throw std::runtime_error("TLS on the edge needs both a certificate and a key");
     }
-    options.limits = {.clients_max = clients_max(config.connections_max),
+    options.limits = {.total_max = clients_max(config.connections_max),
                       .per_address_max = config.connections_per_address_max};
     options.version = config.version;
     return options;

@@ -2,6 +2,7 @@
 
 #include "core/logger.hpp"
 #include "edge/new_uaid.hpp"
+#include "net/listener.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +17,9 @@ namespace beckon::edge {
 using std::chrono::milliseconds;
 
 namespace {
+
+/// Of the kernel's memory for one client that does not read (by itself it gives 2.5 MB).
+constexpr int kSendBufferBytes = 65'536;
 
 constexpr core::Duration kDrainStep = milliseconds{20};
 /// For the last close frames to be answered, or not.
@@ -49,19 +53,19 @@ struct Fronts::Impl {
         return sum;
     }
 
-    void build(std::size_t index, Descriptor listener, const EdgeMetrics& metrics);
+    void build(std::size_t index, net::Descriptor listener, const EdgeMetrics& metrics);
     void drain_step(Shard& shard, Drain drain);
 
     FrontsOptions options;
     const core::Clock& clock;
     const std::function<std::string()> why_unready;
-    Admission admission;
+    net::Admission admission;
     std::vector<std::unique_ptr<Shard>> shards;
     std::unique_ptr<Switchboard> board;
     std::uint16_t port = 0;
 };
 
-void Fronts::Impl::build(std::size_t index, Descriptor listener, const EdgeMetrics& metrics) {
+void Fronts::Impl::build(std::size_t index, net::Descriptor listener, const EdgeMetrics& metrics) {
     Shard& shard = *shards[index];
     shard.sockets =
         std::make_unique<WsServer>(options.sockets, shard.loop, admission, metrics.sockets, [this] {
@@ -105,8 +109,11 @@ void Fronts::Impl::drain_step(Shard& shard, Drain drain) {
 Fronts::Fronts(FrontsOptions options, const core::Clock& clock, const EdgeMetrics& metrics,
                std::function<std::string()> why_unready)
     : impl_(std::make_unique<Impl>(std::move(options), clock, std::move(why_unready))) {
-    auto listeners = listen_shared(impl_->options.host, impl_->options.port, impl_->options.shards);
-    impl_->port = port_of(listeners.front());
+    auto listeners = net::listen_shared({.host = impl_->options.host,
+                                         .port = impl_->options.port,
+                                         .sockets = impl_->options.shards,
+                                         .send_buffer_bytes = kSendBufferBytes});
+    impl_->port = net::port_of(listeners.front());
     auto& keys = impl_->options.sockets.ticket_keys;
     if (RAND_bytes(keys.data(), static_cast<int>(keys.size())) != 1) {
         throw std::runtime_error("OpenSSL's random generator failed");
@@ -160,7 +167,7 @@ std::size_t Fronts::identified() const { return impl_->identified(); }
 
 void Fronts::reload_tls() {
     if (!impl_->options.sockets.tls) return;
-    if (const auto fits = check(*impl_->options.sockets.tls); !fits) {
+    if (const auto fits = net::check(*impl_->options.sockets.tls); !fits) {
         core::log_error("edge", "tls_not_reloaded", {{"why", fits.error().message}});
         return;
     }

@@ -5,6 +5,7 @@
 #include "edge/shard_loop.hpp"
 #include "edge/switchboard.hpp"
 #include "edge/ws/ws_server.hpp"
+#include "net/admission.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -21,7 +22,7 @@ struct FrontsOptions {
     std::size_t shards = 1;
     FrontOptions front;
     WsServerOptions sockets;
-    AdmissionLimits limits;
+    net::ConnectionLimits limits;
     std::string version;
 };
 

@@ -3,10 +3,10 @@
 #include "core/base64url.hpp"
 #include "core/descriptors.hpp"
 #include "core/logger.hpp"
-#include "ingest/http_worker.hpp"
-#include "ingest/io_loop.hpp"
 #include "ingest/service.hpp"
 #include "ingest/view/subscription_view.hpp"
+#include "net/http/http_server.hpp"
+#include "net/io_loop.hpp"
 #include "store/subscription_store.hpp"
 
 #include <algorithm>
@@ -15,29 +15,43 @@
 #include <stdexcept>
 #include <thread>
 
-#include <unistd.h>
-
 namespace beckon::ingest {
 
 namespace {
 
 constexpr std::string_view kPart = "endpoint";
-
-/// One io thread: its loop, and what lives on it while it runs.
-struct Io {
-    IoLoop loop;
-    HttpWorker* worker = nullptr;  ///< on the loop's thread
-    std::thread thread;
-};
+constexpr std::string_view kLogPart = "endpoint_log";
 
 std::shared_ptr<const net::TlsContext> load_tls_or_throw(const EndpointConfig& config) {
     if (!config.tls_certificate && !config.tls_key) return nullptr;
     if (!config.tls_certificate || !config.tls_key) {
         throw std::runtime_error("TLS needs both a certificate and a key");
     }
-    auto loaded = net::TlsContext::load(*config.tls_certificate, *config.tls_key);
+    auto loaded = net::TlsContext::load({*config.tls_certificate, *config.tls_key});
     if (!loaded) throw std::runtime_error(loaded.error().message);
     return std::move(*loaded);
+}
+
+int threads_of(const EndpointConfig& config) {
+    if (config.threads > 0) return config.threads;
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+net::HttpServerOptions server_options(const EndpointConfig& config) {
+    net::HttpServerOptions options;
+    options.name = "ingest";
+    options.host = config.host;
+    options.port = config.port;
+    options.threads = threads_of(config);
+    options.limits = {.header_bytes_max = config.header_bytes_max,
+                      .body_bytes_max = config.data_bytes_max};
+    options.times = {.request = config.request_deadline, .keep_alive = config.keep_alive};
+    options.connections = {.total_max = config.connections_max,
+                           .per_address_max = config.connections_per_address_max};
+    options.proxies = net::TrustedProxies{config.trusted_proxies};
+    options.tls = load_tls_or_throw(config);
+    options.drain = config.drain;
+    return options;
 }
 
 std::unique_ptr<store::SubscriptionStore> open_store_or_throw(const EndpointConfig& config) {
@@ -75,6 +89,10 @@ std::string listening_origin(const EndpointConfig& config, std::uint16_t port) {
 std::vector<std::string> audiences_of(const EndpointConfig& config, const std::string& origin,
                                       std::uint16_t port) {
     auto audiences = accepted_audiences(origin, config.extra_audiences);
+    for (const auto& former : config.former_origins) {
+        const auto good = accepted_audiences(former, {});
+        audiences.insert(audiences.end(), good.begin(), good.end());
+    }
     if (!config.public_url.empty()) return audiences;
     for (const char* host : {"localhost", "127.0.0.1", "[::1]"}) {  // names of one machine
         for (auto& audience :
@@ -83,6 +101,12 @@ std::vector<std::string> audiences_of(const EndpointConfig& config, const std::s
         }
     }
     return audiences;
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+    std::string all;
+    for (const auto& text : texts) all += (all.empty() ? "" : " ") + text;
+    return all;
 }
 
 std::vector<Es256::Digest> tracked_keys(const std::vector<std::string>& texts) {
@@ -105,8 +129,9 @@ struct Endpoint::Impl {
          const core::Clock& clock_in, ops::Metrics& metrics_in, ops::Health& health_in);
     ~Impl();
 
+    void start_view();
+    std::unique_ptr<LogWatch> make_log_watch();
     void run_view(std::latch& opened);
-    void run_io(Io& io, int number, std::latch& listening);
     void reload_tls();
     void begin_stop();
     ServiceConfig service_config() const;
@@ -116,18 +141,15 @@ struct Endpoint::Impl {
     const core::Clock& clock;
     ops::Health& health;
     IngestMetrics metrics;
-    const int threads;
-    std::shared_ptr<const net::TlsContext> tls;
     std::unique_ptr<store::SubscriptionStore> store;
-    net::ConnectionLimiter connections;
-    Listeners listeners;
+    net::HttpServer server;
     std::string origin;
     bool stopping = false;
 
-    // Loops outlive everybody who may post to them: joined first, destroyed last.
-    IoLoop view_loop;
-    std::vector<std::unique_ptr<Io>> ios;
+    // The view's loop outlives everybody who may post to it: joined first, destroyed last.
+    net::IoLoop view_loop;
     std::unique_ptr<SubscriptionView> view;  ///< used on its thread, read from all
+    std::unique_ptr<LogWatch> log_watch;     ///< on the view's thread; hears from all
     std::unique_ptr<ServiceShared> shared;
     std::thread view_thread;
 };
@@ -140,18 +162,12 @@ Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
       clock(clock_in),
       health(health_in),
       metrics(metrics_in),
-      threads(config.threads > 0
-                  ? config.threads
-                  : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
-      tls(load_tls_or_throw(config)),
       store(open_store_or_throw(config)),
-      connections(config.connections_max, config.connections_per_address_max) {
+      server(server_options(config), metrics) {
     health.set_ready(kPart, false, "the subscriptions are still being read");
-    net::TrustedProxies proxies{config.trusted_proxies};
-    const auto tracked = tracked_keys(config.tracking_keys);
-    listeners = listen_on(config.host, config.port, threads);
-    origin = config.public_url.empty() ? listening_origin(config, listeners.port)
+    origin = config.public_url.empty() ? listening_origin(config, server.port())
                                        : origin_of(config.public_url);
+    auto service = service_config();  // throws if it is wrong: before there are threads
     if (const auto limit = core::raise_descriptor_limit(); limit < config.connections_max) {
         core::log_warn("ingest", "file_descriptors_few",
                        {{"connections_max", config.connections_max}, {"limit", limit}});
@@ -159,13 +175,7 @@ Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
     if (keys->auth_keys().empty()) {
         core::log_warn("ingest", "no_auth_keys", {{"effect", "registrations are refused"}});
     }
-
-    std::latch opened{1};
-    view_thread = std::thread{[this, &opened] { run_view(opened); }};
-    opened.wait();
-
-    auto service = service_config();
-    service.tracked = tracked;
+    start_view();
     shared = std::unique_ptr<ServiceShared>(new ServiceShared{
         .config = std::move(service),
         .keys = std::move(keys),
@@ -173,43 +183,47 @@ Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
         .view = *view,
         .metrics = metrics,
         .health = health,
-        .proxies = std::move(proxies),
+        .proxies = net::TrustedProxies{config.trusted_proxies},
         .requests = net::RateLimiter{{.limit = config.requests_per_address_per_second,
                                       .window = std::chrono::seconds{1}}},
-        .failed_vapid = net::RateLimiter{{.limit = config.failed_vapid_per_address_per_minute,
-                                          .window = std::chrono::minutes{1}}},
+        .failed_vapid = FailedChecks{config.failed_vapid_per_address_per_minute},
+        .publish_budget = PublishBudget{config.publish_bytes_max, metrics},
+        .log_watch = log_watch.get(),
     });
-    std::latch listening{threads};
-    for (int i = 0; i < threads; ++i) {
-        ios.push_back(std::make_unique<Io>());
-        auto& io = *ios.back();
-        io.thread = std::thread{[this, &io, i, &listening] { run_io(io, i, listening); }};
-    }
-    listening.wait();
+    server.start(
+        [this](core::Executor& loop) { return std::make_unique<Service>(*shared, log, loop); });
     core::log_info("ingest", "listening",
                    {{"host", config.host},
-                    {"port", listeners.port},
+                    {"port", server.port()},
                     {"origin", origin},
-                    {"threads", threads}});
+                    {"former_origins", joined(config.former_origins)},
+                    {"threads", threads_of(config)}});
 }
 
 ServiceConfig Endpoint::Impl::service_config() const {
     ServiceConfig service;
     service.origin = origin;
-    service.audiences = audiences_of(config, origin, listeners.port);
+    service.audiences = audiences_of(config, origin, server.port());
     service.node = config.node;
     service.partitions = config.partitions;
-    service.message.ttl_max_s = config.ttl_max_s;
-    service.vapid_cache_entries =
-        std::max<std::size_t>(1, config.vapid_cache_entries / static_cast<std::size_t>(threads));
-    service.publish_bytes_max = config.publish_bytes_max;
+    service.ttl_max_s = config.ttl_max_s;
+    service.vapid_cache_entries = std::max<std::size_t>(
+        1, config.vapid_cache_entries / static_cast<std::size_t>(threads_of(config)));
     service.log_requests = config.log_requests;
+    service.bridged_delivery = config.bridged_delivery;
     service.fcm_app_ids = config.fcm_app_ids;
     service.apns_channels = config.apns_channels;
+    service.tracked = tracked_keys(config.tracking_keys);
     service.version = config.version;
     service.commit = config.commit;
     service.source = config.source;
     return service;
+}
+
+void Endpoint::Impl::start_view() {
+    std::latch opened{1};
+    view_thread = std::thread{[this, &opened] { run_view(opened); }};
+    opened.wait();
 }
 
 void Endpoint::Impl::run_view(std::latch& opened) {
@@ -220,58 +234,57 @@ void Endpoint::Impl::run_view(std::latch& opened) {
         log, view_loop, clock, *store, metrics,
         [this](const ViewReadiness& now) { health.set_ready(kPart, now.ready, now.why); });
     view->start();
+    log_watch = make_log_watch();
+    log_watch->start();
     opened.count_down();
     view_loop.run("ingest-view");
+    log_watch.reset();
     view.reset();
 }
 
-void Endpoint::Impl::run_io(Io& io, int number, std::latch& listening) {
-    Service service{*shared, log, io.loop};
-    HttpWorker worker{io.loop,
-                      listeners.sockets[static_cast<std::size_t>(number)],
-                      {config.header_bytes_max, config.data_bytes_max},
-                      {.request = config.request_deadline, .keep_alive = config.keep_alive},
-                      {connections, shared->proxies, metrics},
-                      [&service](ExchangePtr exchange) { service.handle(std::move(exchange)); },
-                      tls};
-    io.worker = &worker;
-    worker.start();
-    listening.count_down();
-    io.loop.run(("ingest-" + std::to_string(number)).c_str());
+/// Its mark goes through the first partition, as any other does.
+std::unique_ptr<LogWatch> Endpoint::Impl::make_log_watch() {
+    LogWatch::Questions questions;
+    questions.reach = [this](LogWatch::Answer answer) {
+        log.ends({log::Topic::kSubscriptions, 0}, view_loop, [answer](const auto& ends) {
+            answer(ends ? core::Result<void>{} : core::Result<void>{core::fail(ends.error())});
+        });
+    };
+    questions.write = [this](LogWatch::Answer answer) {
+        view->confirm(core::Uaid{}, view_loop, std::move(answer));
+    };
+    return std::make_unique<LogWatch>(
+        LogWatch::Options{
+            .grace = config.log_grace,
+            .interval = std::min<core::Duration>(std::chrono::seconds{1}, config.log_grace / 2)},
+        view_loop, clock, std::move(questions), [this](std::string_view why) {
+            health.set_ready(kLogPart, why.empty(), why);
+            if (why.empty()) return core::log_info("ingest", "log_works_again", {});
+            core::log_error("ingest", "log_does_not_work", {{"why", why}});
+        });
 }
 
 void Endpoint::Impl::begin_stop() {
     if (std::exchange(stopping, true)) return;
     health.set_ready(kPart, false, "stopping");
-    for (const auto& io : ios) {
-        io->loop.post([this, worker = io->worker, loop = &io->loop] {
-            // The time limit belongs to the loop, so that a log that hangs cannot hold us.
-            loop->post_after(config.drain, [this, worker, loop] {
-                worker->give_up();
-                loop->post_after(config.drain / 16, [loop] { loop->stop(); });
-            });
-            worker->drain([loop] { loop->stop(); });
-        });
-    }
+    server.begin_stop();
 }
 
 Endpoint::Impl::~Impl() {
     begin_stop();
-    for (const auto& io : ios) io->thread.join();
+    server.join();
     view_loop.stop();
     if (view_thread.joinable()) view_thread.join();
 }
 
 void Endpoint::Impl::reload_tls() {
-    if (!tls) return;
-    auto loaded = net::TlsContext::load(*config.tls_certificate, *config.tls_key);
+    if (!config.tls_certificate) return;
+    auto loaded = net::TlsContext::load({*config.tls_certificate, *config.tls_key});
     if (!loaded) {
         core::log_error("ingest", "tls_not_reloaded", {{"error", loaded.error().message}});
         return;
     }
-    for (const auto& io : ios) {
-        io->loop.post([worker = io->worker, fresh = *loaded] { worker->use_tls(fresh); });
-    }
+    server.use_tls(*loaded);
     core::log_info("ingest", "tls_reloaded", {});
 }
 
@@ -285,7 +298,7 @@ Endpoint::~Endpoint() = default;
 
 void Endpoint::begin_stop() { impl_->begin_stop(); }
 
-std::uint16_t Endpoint::port() const { return impl_->listeners.port; }
+std::uint16_t Endpoint::port() const { return impl_->server.port(); }
 
 const std::string& Endpoint::origin() const { return impl_->origin; }
 

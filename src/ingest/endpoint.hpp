@@ -25,6 +25,10 @@ struct EndpointConfig {
     /// addresses listen), and the machine's other local names are good audiences too.
     std::string public_url;
     std::vector<std::string> extra_audiences;
+    /// Origins that endpoint URLs of this installation began with before: good audiences still.
+    std::vector<std::string> former_origins;
+    /// A retry role delivers what is accepted for bridged clients; without one such sends are 503.
+    bool bridged_delivery = false;
     core::NodeId node;
     int threads = 0;                                       ///< 0: one per core
     std::optional<std::filesystem::path> tls_certificate;  ///< PEM chain; with tls_key
@@ -39,11 +43,11 @@ struct EndpointConfig {
     std::chrono::milliseconds request_deadline{30'000};
     std::chrono::milliseconds keep_alive{60'000};
     std::size_t connections_max = 15'000;
-    std::size_t connections_per_address_max = 0;      ///< 0: no limit
-    std::size_t requests_per_address_per_second = 0;  ///< 0: no limit
-    std::size_t failed_vapid_per_address_per_minute = 600;
+    std::size_t connections_per_address_max = 0;            ///< 0: no limit
+    std::size_t requests_per_address_per_second = 0;        ///< 0: no limit
+    std::size_t failed_vapid_per_address_per_minute = 600;  ///< 0: no limit
     std::size_t vapid_cache_entries = 100'000;
-    std::size_t publish_bytes_max = 64U << 20;  ///< bodies waiting for the log
+    std::size_t publish_bytes_max = 64U << 20;  ///< of records that wait for the log
     std::vector<std::string> trusted_proxies;   ///< addresses whose Forwarded header counts
     std::chrono::seconds delete_retention{std::chrono::hours{24 * 7}};
     /// The process's shared cache and write buffers; null: of its own.
@@ -55,6 +59,8 @@ struct EndpointConfig {
     std::vector<std::string> tracking_keys;  ///< VAPID public keys, base64 of the raw point
     /// For running requests at a stop; what is under way still is then answered 503.
     std::chrono::milliseconds drain{4'000};
+    /// Readiness is off when the log has failed for so long.
+    std::chrono::milliseconds log_grace{3'000};
     std::string version = "0";  ///< shown by /__version__ and /status
     std::string commit;
     std::string source;

@@ -28,14 +28,22 @@ HttpReply health_reply(const HealthFacts& facts) {
         causes.append(part).append(": ").append(why);
     }
     const bool view = facts.view_ready;
-    return json_reply({
+    nlohmann::json body{
         {"status", healthy && view ? "OK" : "ERROR"},
         {"version", facts.version},
         {"router_table", table(view, "the subscriptions are still being read")},
         {"message_table", table(healthy, causes)},
-        {"routers", {{"apns", facts.apns}, {"fcm", facts.fcm}}},
+        {"routers",
+         {{"apns", facts.apns && facts.bridged_delivery},
+          {"fcm", facts.fcm && facts.bridged_delivery}}},
         {"request_count", facts.requests},
-    });
+    };
+    if (facts.apns || facts.fcm) {
+        body["bridged_delivery"] =
+            table(facts.bridged_delivery,
+                  "messages of bridged clients get 503: no retry role delivers them");
+    }
+    return json_reply(body);
 }
 
 HttpReply status_reply(std::string_view version) {

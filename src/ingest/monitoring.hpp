@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ingest/api/http_message.hpp"
+#include "ingest/api/http.hpp"
 #include "ops/health.hpp"
 
 #include <string>
@@ -15,6 +15,7 @@ struct HealthFacts {
     bool view_ready = false;
     bool apns = false;
     bool fcm = false;
+    bool bridged_delivery = false;  ///< somebody delivers what is accepted for the two
     std::size_t requests = 0;
 };
 

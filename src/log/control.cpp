@@ -20,6 +20,8 @@ namespace {
 const TopicPartition kControl{Topic::kControl, 0};
 constexpr std::size_t kBatch = 100;
 constexpr const char* kHash = "murmur2";
+/// One key for each, so that processes that start at the same time do not overwrite each other's.
+constexpr std::string_view kOriginPrefix = "origin/";
 
 /// The newest value of each key; what has none is gone.
 using Entries = std::map<std::string, std::string>;
@@ -87,6 +89,11 @@ core::Result<Control> parse(const Entries& entries) {
         if (const auto keys = entries.find("keyring"); keys != entries.end()) {
             control.keyring_fingerprint = json::parse(keys->second).at("fingerprint");
         }
+        for (const auto& [key, value] : entries) {
+            if (key.starts_with(kOriginPrefix)) {
+                control.origins.push_back(key.substr(kOriginPrefix.size()));
+            }
+        }
     } catch (const json::exception& error) {
         return core::fail(Fault::corrupt, std::string{"the topic control: "} + error.what());
     }
@@ -96,19 +103,44 @@ core::Result<Control> parse(const Entries& entries) {
     return control;
 }
 
+using Entry = std::pair<std::string, std::string>;
+
+Entry entry_of_origin(const std::string& origin) {
+    return {std::string{kOriginPrefix} + origin, json{{"origin", origin}}.dump()};
+}
+
 /// In the order of writing: `log` comes last, so that an unfinished set is as good as none.
-std::vector<std::pair<std::string, std::string>> entries_of(const Control& control) {
-    std::vector<std::pair<std::string, std::string>> entries;
+std::vector<Entry> entries_of(const Control& control) {
+    std::vector<Entry> entries;
     json delays = json::array();
     for (const auto delay : control.tiers) delays.push_back(delay.count());
     entries.emplace_back("tiers", json{{"delays_s", delays}}.dump());
     if (control.keyring_fingerprint) {
         entries.emplace_back("keyring", json{{"fingerprint", *control.keyring_fingerprint}}.dump());
     }
+    for (const auto& origin : control.origins) entries.push_back(entry_of_origin(origin));
     entries.emplace_back("layout",
                          json{{"partitions", control.partitions}, {"hash", kHash}}.dump());
     entries.emplace_back("log", json{{"id", control.log_id}, {"created", control.created}}.dump());
     return entries;
+}
+
+/// One after the other, each when the one before is in the log.
+core::Result<void> write_entries(EventLog& log, const std::vector<Entry>& entries,
+                                 milliseconds timeout) {
+    BlockingExecutor executor;
+    const auto publisher = log.open_publisher(executor);
+    const auto until = core::SystemClock{}.mono() + timeout;
+    for (const auto& [key, value] : entries) {
+        std::optional<core::Result<Appended>> answer;
+        publisher->publish(kControl, {key, value, {}},
+                           [&](const auto& result) { answer = result; });
+        if (!executor.wait_until([&] { return answer.has_value(); }, until)) {
+            return core::fail(Fault::timed_out, "the topic control was not written in time");
+        }
+        if (!*answer) return core::fail(answer->error());
+    }
+    return {};
 }
 
 }  // namespace
@@ -125,20 +157,16 @@ core::Result<void> write_control(EventLog& log, const Control& control,
     if (previous) {
         for (auto& [key, value] : entries_of(*previous)) known.emplace(key, value);
     }
-    BlockingExecutor executor;
-    const auto publisher = log.open_publisher(executor);
-    const auto until = core::SystemClock{}.mono() + timeout;
-    for (auto& [key, value] : entries_of(control)) {
-        if (const auto old = known.find(key); old != known.end() && old->second == value) continue;
-        std::optional<core::Result<Appended>> answer;
-        publisher->publish(kControl, {key, value, {}},
-                           [&](const auto& result) { answer = result; });
-        if (!executor.wait_until([&] { return answer.has_value(); }, until)) {
-            return core::fail(Fault::timed_out, "the topic control was not written in time");
-        }
-        if (!*answer) return core::fail(answer->error());
-    }
-    return {};
+    auto entries = entries_of(control);
+    std::erase_if(entries, [&](const Entry& entry) {
+        const auto old = known.find(entry.first);
+        return old != known.end() && old->second == entry.second;
+    });
+    return write_entries(log, entries, timeout);
+}
+
+core::Result<void> write_origin(EventLog& log, const std::string& origin, milliseconds timeout) {
+    return write_entries(log, {entry_of_origin(origin)}, timeout);
 }
 
 }  // namespace beckon::log

@@ -18,6 +18,8 @@ struct Control {
     core::Partition partitions = 0;
     std::vector<std::chrono::seconds> tiers;
     std::optional<std::string> keyring_fingerprint;
+    /// Every origin that endpoint URLs have begun with: senders use the old ones for ever.
+    std::vector<std::string> origins{};
     bool operator==(const Control&) const = default;
 };
 
@@ -29,5 +31,9 @@ core::Result<Control> read_control(EventLog& log, std::chrono::milliseconds time
 core::Result<void> write_control(EventLog& log, const Control& control,
                                  const std::optional<Control>& previous,
                                  std::chrono::milliseconds timeout);
+
+/// Adds one to `Control::origins`; blocks.
+core::Result<void> write_origin(EventLog& log, const std::string& origin,
+                                std::chrono::milliseconds timeout);
 
 }  // namespace beckon::log

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <stdexcept>
 
 #include <arpa/inet.h>
+#include <netinet/in.h>
 
 namespace beckon::net {
 
@@ -79,6 +81,21 @@ std::string to_string(const PeerAddress& address) {
     return text.data();
 }
 
+PeerAddress address_of(const sockaddr_storage& socket_address) {
+    PeerAddress address;
+    if (socket_address.ss_family == AF_INET) {
+        sockaddr_in v4{};
+        std::memcpy(&v4, &socket_address, sizeof v4);
+        std::copy(kV4Prefix.begin(), kV4Prefix.end(), address.bytes.begin());
+        std::memcpy(address.bytes.data() + kV4Prefix.size(), &v4.sin_addr, 4);
+    } else if (socket_address.ss_family == AF_INET6) {
+        sockaddr_in6 v6{};
+        std::memcpy(&v6, &socket_address, sizeof v6);
+        std::memcpy(address.bytes.data(), &v6.sin6_addr, 16);
+    }
+    return address;
+}
+
 TrustedProxies::TrustedProxies(const std::vector<std::string>& blocks) {
     for (const auto& text : blocks) {
         const auto slash = text.find('/');
@@ -125,6 +142,16 @@ PeerAddress TrustedProxies::client_of(const PeerAddress& socket,
     const auto usual = last_untrusted(List::x_forwarded_for, x_forwarded_for.value_or(""), socket);
     if (!forwarded) return usual;
     return !x_forwarded_for || standard == usual ? standard : socket;
+}
+
+std::optional<PeerAddress> TrustedProxies::claimed_client(
+    const PeerAddress& socket, std::optional<std::string_view> forwarded,
+    std::optional<std::string_view> x_forwarded_for) const {
+    if ((!forwarded && !x_forwarded_for) || contains(socket)) return std::nullopt;
+    const auto list = forwarded.value_or(x_forwarded_for.value_or(""));
+    const auto element = trim(list.substr(list.rfind(',') + 1));  // npos + 1: all of it
+    const auto text = forwarded ? forwarded_for(element) : std::optional{element};
+    return text ? parse_address(*text) : std::nullopt;
 }
 
 PeerAddress TrustedProxies::last_untrusted(List form, std::string_view list,

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include <sys/socket.h>
+
 namespace beckon::net {
 
 /// An IP address as 16 bytes; IPv4 in its v4-mapped form.
@@ -26,6 +28,14 @@ struct PeerAddress {
 /// "192.0.2.1", "2001:db8::1", "[2001:db8::1]", each also with ":port" where that is unambiguous.
 std::optional<PeerAddress> parse_address(std::string_view text);
 std::string to_string(const PeerAddress& address);
+/// Of an accepted socket; all zero for what is no IP socket.
+PeerAddress address_of(const sockaddr_storage& socket_address);
+
+/// Whom a connection counts against.
+struct Peer {
+    PeerAddress address;
+    bool exempt = false;  ///< a trusted proxy: limits per address do not count it
+};
 
 /// Addresses from which `Forwarded` and `X-Forwarded-For` are believed.
 class TrustedProxies {
@@ -43,6 +53,13 @@ public:
     /// and nobody knows which: the socket's again.
     PeerAddress client_of(const PeerAddress& socket, std::optional<std::string_view> forwarded,
                           std::optional<std::string_view> x_forwarded_for) const;
+
+    /// Behind a proxy that nobody has named: the last address of the peer's forwarding header, as
+    /// that proxy wrote it (or as the peer has made it up). nullopt: the peer is a trusted proxy,
+    /// or there is no such header. Good for telling clients apart, never for trusting one.
+    std::optional<PeerAddress> claimed_client(
+        const PeerAddress& socket, std::optional<std::string_view> forwarded,
+        std::optional<std::string_view> x_forwarded_for) const;
 
 private:
     struct Block {

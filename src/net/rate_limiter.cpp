@@ -74,29 +74,4 @@ std::optional<std::chrono::seconds> RateLimiter::try_spend(const PeerAddress& pe
     return wait;
 }
 
-ConnectionLimiter::Admission ConnectionLimiter::admit(const PeerAddress& peer, bool exempt) {
-    const std::scoped_lock lock{mutex_};
-    if (total_ >= total_max_) return Admission::total_reached;
-    if (per_address_max_ > 0 && !exempt) {
-        auto& count = by_address_[peer.limit_key()];
-        if (count >= per_address_max_) return Admission::address_reached;
-        ++count;
-    }
-    ++total_;
-    return Admission::admitted;
-}
-
-void ConnectionLimiter::closed(const PeerAddress& peer, bool exempt) {
-    const std::scoped_lock lock{mutex_};
-    --total_;
-    if (per_address_max_ == 0 || exempt) return;
-    const auto found = by_address_.find(peer.limit_key());
-    if (found != by_address_.end() && --found->second == 0) by_address_.erase(found);
-}
-
-std::size_t ConnectionLimiter::total() const {
-    const std::scoped_lock lock{mutex_};
-    return total_;
-}
-
 }  // namespace beckon::net

@@ -48,24 +48,4 @@ private:
     core::MonoTime swept_{};                           ///< under mutex_
 };
 
-/// Open connections, in total and by peer address. Thread-safe.
-class ConnectionLimiter {
-public:
-    ConnectionLimiter(std::size_t total_max, std::size_t per_address_max)
-        : total_max_(total_max), per_address_max_(per_address_max) {}
-
-    enum class Admission : std::uint8_t { admitted, total_reached, address_reached };
-    /// `exempt`: a trusted proxy, which counts in the total only.
-    Admission admit(const PeerAddress& peer, bool exempt);
-    void closed(const PeerAddress& peer, bool exempt);
-    std::size_t total() const;
-
-private:
-    const std::size_t total_max_;
-    const std::size_t per_address_max_;  ///< 0: no limit
-    mutable std::mutex mutex_;
-    std::size_t total_ = 0;
-    std::unordered_map<PeerAddress, std::size_t> by_address_;  ///< under mutex_, only if limited
-};
-
 }  // namespace beckon::net

@@ -7,16 +7,33 @@
 
 struct ssl_ctx_st;
 
+/// TLS of every port: certificate and key from files, and what is negotiated.
 namespace beckon::net {
 
-/// A certificate with its key, ready for connections: TLS 1.2 and newer, forward secrecy and
-/// authenticated encryption only, ALPN http/1.1. Immutable; any thread.
+struct TlsFiles {
+    std::filesystem::path certificate;  ///< PEM chain
+    std::filesystem::path key;          ///< PEM
+};
+
+/// Reads both in a scratch context. Errors: invalid, naming the file and what is wrong with it, or
+/// that the two do not fit.
+core::Result<void> check(const TlsFiles& files);
+
+/// TLS 1.2 and newer, forward secrecy and authenticated encryption only, little memory for idle
+/// connections; once per context.
+void harden(ssl_ctx_st* context);
+
+/// Puts the pair into a context that may be in use; connections that are there keep the old one.
+/// Call check() first: a certificate that does not fit would drop the old key at once. Errors as
+/// check().
+core::Result<void> apply(ssl_ctx_st* context, const TlsFiles& files);
+
+/// A hardened context with its pair and ALPN http/1.1, for servers that make connections
+/// themselves. Immutable; any thread.
 class TlsContext {
 public:
-    /// PEM files; the certificate's chain in one. Errors: invalid, naming the file and what is
-    /// wrong with it, or that the two do not fit.
-    static core::Result<std::shared_ptr<const TlsContext>> load(
-        const std::filesystem::path& certificate, const std::filesystem::path& key);
+    /// Errors as check().
+    static core::Result<std::shared_ptr<const TlsContext>> load(const TlsFiles& files);
 
     explicit TlsContext(ssl_ctx_st* context) : context_(context) {}
     ~TlsContext();

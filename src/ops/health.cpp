@@ -16,6 +16,7 @@ Health::Report Health::report() const {
     const std::scoped_lock lock{mutex_};
     Report report;
     for (const auto& [part, why] : parts_) {
+        report.parts[part] = why;
         if (!why.empty()) report.faults[part] = why;
     }
     report.live = dead_.empty();

@@ -20,6 +20,7 @@ public:
         bool ready = false;
         bool live = true;
         std::map<std::string, std::string> faults;  ///< part → why
+        std::map<std::string, std::string> parts;  ///< all of them; part → why not ready, or empty
     };
     Report report() const;
 

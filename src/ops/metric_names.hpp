@@ -8,6 +8,9 @@ namespace beckon::ops::metric {
 // --- build
 inline constexpr std::string_view kBuildInfo = "beckon_build_info";
 
+// --- readiness; written by the ops port itself
+inline constexpr std::string_view kReady = "beckon_ready";
+
 // --- ingest
 inline constexpr std::string_view kIngestRequests = "beckon_ingest_requests_total";
 inline constexpr std::string_view kIngestRequestSeconds = "beckon_ingest_request_seconds";

@@ -1,79 +1,162 @@
 #include "ops/ops_server.hpp"
 
-#include <stdexcept>
-#include <thread>
+#include "net/http/http_server.hpp"
+#include "ops/metric_names.hpp"
 
-#include <httplib.h>
+#include <stdexcept>
+#include <string_view>
+
 #include <nlohmann/json.hpp>
-#include <sys/socket.h>
 
 namespace beckon::ops {
 
-struct OpsServer::Impl {
-    httplib::Server server;
-    std::jthread thread;
-    int port = 0;
-};
-
 namespace {
 
-std::string to_json(const Health::Report& report, const std::string& version) {
+using net::HttpReply;
+using net::Method;
+
+/// One loop serves all, and nothing on it waits: what other connections do delays nobody.
+constexpr int kThreads = 1;
+/// Above these the connection that has waited longest for its peer makes room.
+constexpr std::size_t kConnectionsMax = 64;
+constexpr net::RequestLimits kLimits{.header_bytes_max = 8'192, .body_bytes_max = 0};
+constexpr net::ConnectionTimes kTimes{.request = std::chrono::seconds{10},
+                                      .keep_alive = std::chrono::minutes{2},
+                                      .linger = std::chrono::milliseconds{200},
+                                      .last_request = std::chrono::milliseconds{50}};
+constexpr std::chrono::milliseconds kDrain{300};
+
+HttpReply text_reply(int status, std::string body) {
+    HttpReply reply;
+    reply.status = status;
+    reply.add("Content-Type", "text/plain; charset=utf-8");
+    reply.body = std::move(body);
+    return reply;
+}
+
+HttpReply json_reply(int status, const nlohmann::ordered_json& body) {
+    HttpReply reply;
+    reply.status = status;
+    reply.add("Content-Type", "application/json");
+    reply.body = body.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    return reply;
+}
+
+HttpReply report_reply(bool good, const Health::Report& report, const std::string& version) {
     nlohmann::ordered_json body;
     body["status"] = report.ready ? "OK" : "ERROR";
     body["version"] = version;
     if (!report.faults.empty()) body["faults"] = report.faults;
-    return body.dump();
+    return json_reply(good ? 200 : 503, body);
+}
+
+HttpReply metrics_reply(const Metrics& metrics, const Health& health) {
+    HttpReply reply;
+    reply.add("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
+    reply.body = metrics.text();
+    reply.body.append("# HELP ").append(metric::kReady);
+    reply.body.append(" 1 for each part of the process that is ready; why not is in /ready.\n");
+    reply.body.append("# TYPE ").append(metric::kReady).append(" gauge\n");
+    for (const auto& [part, why] : health.report().parts) {
+        reply.body.append(metric::kReady).append("{part=\"").append(part).append("\"} ");
+        reply.body.append(why.empty() ? "1\n" : "0\n");
+    }
+    return reply;
+}
+
+class Handler final : public net::HttpHandler {
+public:
+    Handler(std::string version, const Metrics& metrics, const Health& health)
+        : version_(std::move(version)), metrics_(metrics), health_(health) {}
+
+    void handle(net::ExchangePtr exchange) override {
+        exchange->reply(answer(exchange->request()));
+    }
+
+    HttpReply rejection(net::Rejection why) override {
+        switch (why) {
+            case net::Rejection::bad_request:
+            case net::Rejection::bad_host: return text_reply(400, "not a good HTTP/1.1 request\n");
+            case net::Rejection::header_too_large: return text_reply(431, "too large a header\n");
+            case net::Rejection::too_slow: return text_reply(408, "too slow\n");
+            case net::Rejection::too_many_connections:
+            case net::Rejection::stopping: break;
+        }
+        return text_reply(503, "not available\n");
+    }
+
+private:
+    HttpReply answer(const net::HttpRequest& request) const {
+        if (request.method != Method::get && request.method != Method::head) {
+            auto reply = text_reply(405, "only GET and HEAD\n");
+            reply.add("Allow", "GET, HEAD");
+            return reply;
+        }
+        if (request.body_too_large) return text_reply(413, "no body is read here\n");
+        return route(request.target.substr(0, request.target.find('?')));
+    }
+
+    HttpReply route(std::string_view path) const {
+        if (path == "/metrics") return metrics_reply(metrics_, health_);
+        if (path == "/__version__") return json_reply(200, {{"version", version_}});
+        const auto report = health_.report();
+        if (path == "/ready" || path == "/__heartbeat__") {
+            return report_reply(report.ready, report, version_);
+        }
+        if (path == "/live" || path == "/__lbheartbeat__") {
+            return report_reply(report.live, report, version_);
+        }
+        return text_reply(404, "there is nothing at this path\n");
+    }
+
+    const std::string version_;
+    const Metrics& metrics_;
+    const Health& health_;
+};
+
+class NobodyCounts final : public net::HttpObserver {
+    void opened() override {}
+    void closed(net::CloseReason) override {}
+    void turned_away(net::CloseReason) override {}
+    void accept_paused() override {}
+};
+
+net::HttpServerOptions options_of(const OpsConfig& config) {
+    net::HttpServerOptions options;
+    options.name = "ops";
+    options.host = config.host;
+    options.port = config.port;
+    options.threads = kThreads;
+    options.limits = kLimits;
+    options.times = kTimes;
+    options.connections = {.total_max = kConnectionsMax};
+    options.when_full = net::WhenFull::replace_oldest;
+    options.drain = kDrain;
+    return options;
 }
 
 }  // namespace
 
-OpsServer::OpsServer(const OpsConfig& config, const Metrics& metrics, const Health& health)
-    : impl_(std::make_unique<Impl>()) {
-    auto& server = impl_->server;
-    server.new_task_queue = [] { return new httplib::ThreadPool{4}; };
-    server.Get("/metrics", [&metrics](const httplib::Request&, httplib::Response& reply) {
-        reply.set_content(metrics.text(), "text/plain; version=0.0.4; charset=utf-8");
-    });
-    const auto readiness = [&health, version = config.version](const httplib::Request&,
-                                                               httplib::Response& reply) {
-        const auto report = health.report();
-        reply.status = report.ready ? 200 : 503;
-        reply.set_content(to_json(report, version), "application/json");
-    };
-    server.Get("/ready", readiness);
-    server.Get("/__heartbeat__", readiness);
-    const auto liveness = [&health, version = config.version](const httplib::Request&,
-                                                              httplib::Response& reply) {
-        const auto report = health.report();
-        reply.status = report.live ? 200 : 503;
-        reply.set_content(to_json(report, version), "application/json");
-    };
-    server.Get("/live", liveness);
-    server.Get("/__lbheartbeat__", liveness);
-    server.Get("/__version__",
-               [version = config.version](const httplib::Request&, httplib::Response& reply) {
-                   const nlohmann::ordered_json body{{"version", version}};
-                   reply.set_content(body.dump(), "application/json");
-               });
-    // Its default, SO_REUSEPORT, would let two processes share the port without a word.
-    server.set_socket_options([](int socket) {
-        const int on = 1;
-        ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    });
-    impl_->port = config.port == 0 ? server.bind_to_any_port(config.host.c_str())
-                  : server.bind_to_port(config.host.c_str(), config.port) ? config.port
-                                                                          : -1;
-    if (impl_->port <= 0) {
-        throw std::runtime_error("cannot listen on the ops port " + config.host + ":" +
-                                 std::to_string(config.port) + " (--ops-port): is it in use?");
+struct OpsServer::Impl {
+    explicit Impl(const OpsConfig& config) : server(options_of(config), observer) {}
+
+    NobodyCounts observer;
+    net::HttpServer server;
+};
+
+OpsServer::OpsServer(const OpsConfig& config, const Metrics& metrics, const Health& health) {
+    try {
+        impl_ = std::make_unique<Impl>(config);
+    } catch (const std::runtime_error& why) {
+        throw std::runtime_error("the ops port (--ops-port): " + std::string{why.what()});
     }
-    impl_->thread = std::jthread{[&server] { server.listen_after_bind(); }};
-    // stop() before the loop runs would be forgotten, and the destructor would wait for ever.
-    while (!server.is_running()) std::this_thread::yield();
+    impl_->server.start([&](core::Executor&) {
+        return std::make_unique<Handler>(config.version, metrics, health);
+    });
 }
 
-OpsServer::~OpsServer() { impl_->server.stop(); }
+OpsServer::~OpsServer() = default;
 
-std::uint16_t OpsServer::port() const { return static_cast<std::uint16_t>(impl_->port); }
+std::uint16_t OpsServer::port() const { return impl_->server.port(); }
 
 }  // namespace beckon::ops

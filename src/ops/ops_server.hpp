@@ -16,7 +16,8 @@ struct OpsConfig {
 };
 
 /// The ops port of a process: `/metrics`, `/ready`, `/live`, `/__heartbeat__`, `/__lbheartbeat__`,
-/// `/__version__`. Threads of its own (cpp-httplib); internal networks only.
+/// `/__version__`. GET and HEAD only; a body is never read. One thread of its own, on which nothing
+/// waits; internal networks only.
 class OpsServer {
 public:
     /// Throws std::runtime_error naming host and port if it cannot listen.

@@ -1,4 +1,5 @@
-#include "edge/tls_files.hpp"
+#include "net/tls.hpp"
+
 #include "support/certificate.hpp"
 #include "support/front_world.hpp"
 #include "support/temp_dir.hpp"
@@ -21,7 +22,7 @@ namespace {
 
 struct Certificates {
     test::TempDir directory;
-    edge::TlsFiles files{.certificate = directory / "cert.pem", .key = directory / "key.pem"};
+    net::TlsFiles files{.certificate = directory / "cert.pem", .key = directory / "key.pem"};
 
     explicit Certificates(const std::string& name) { renew(name); }
     void renew(const std::string& name) const {
@@ -93,22 +94,21 @@ TEST_CASE("a pair that does not fit changes nothing", "[edge][tls]") {
     const Certificates other{"other.test"};
     std::filesystem::copy_file(other.files.certificate, certificates.files.certificate,
                                std::filesystem::copy_options::overwrite_existing);
-    CHECK_FALSE(edge::check(certificates.files));
+    CHECK_FALSE(net::check(certificates.files));
     world.fronts.reload_tls();
     CHECK(world.client(Tls::yes).certificate_subject() == "/CN=one.test");
 }
 
 TEST_CASE("what is wrong with the files is said", "[edge][tls]") {
     const Certificates certificates{"one.test"};
-    CHECK(edge::check(certificates.files));
+    CHECK(net::check(certificates.files));
     SECTION("no certificate") {
         std::filesystem::remove(certificates.files.certificate);
-        CHECK(edge::check(certificates.files).error().message.find("cert.pem") !=
-              std::string::npos);
+        CHECK(net::check(certificates.files).error().message.find("cert.pem") != std::string::npos);
     }
     SECTION("garbage for a key") {
         std::ofstream{certificates.files.key} << "garbage";
-        CHECK(edge::check(certificates.files).error().message.find("key.pem") != std::string::npos);
+        CHECK(net::check(certificates.files).error().message.find("key.pem") != std::string::npos);
     }
 }
 

@@ -2,7 +2,7 @@
 // are cut, and routing takes any target. The first byte of the input says how they are cut.
 #include "fuzz/require.hpp"
 #include "ingest/api/router.hpp"
-#include "ingest/request_parser.hpp"
+#include "net/http/request_parser.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include <vector>
 
 using namespace beckon::ingest;
+using namespace beckon::net;
 using beckon::test::require;
 
 namespace {

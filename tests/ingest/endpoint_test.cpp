@@ -1,6 +1,6 @@
 #include "client/p256_key.hpp"
 #include "core/base64url.hpp"
-#include "ingest/api/http_message.hpp"
+#include "ingest/api/http.hpp"
 #include "ingest/endpoint_world.hpp"
 
 #include <array>
@@ -75,7 +75,7 @@ TEST_CASE("a POST over a socket is answered 201 when the log has it", "[endpoint
     // The connection goes on.
     REQUIRE(socket.send(EndpointWorld::post(path, "")));
     CHECK(socket.read_reply().status == 201);
-    REQUIRE(socket.send("GET /__lbheartbeat__ HTTP/1.1\r\nConnection: close\r\n\r\n"));
+    REQUIRE(socket.send("GET /__lbheartbeat__ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
     CHECK(socket.read_reply().status == 200);
     CHECK(socket.ends());
 }
@@ -94,14 +94,14 @@ TEST_CASE("pipelined requests are answered in order", "[endpoint]") {
                 expected.push_back(201);
                 break;
             case 1:
-                bytes += "GET /status HTTP/1.1\r\n\r\n";
+                bytes += "GET /status HTTP/1.1\r\nHost: x\r\n\r\n";
                 expected.push_back(200);
                 break;
             case 2:
                 bytes += EndpointWorld::post("/wpush/abc", "data");
                 expected.push_back(404);
                 break;
-            default: bytes += "DELETE /m/x HTTP/1.1\r\n\r\n"; expected.push_back(400);
+            default: bytes += "DELETE /m/x HTTP/1.1\r\nHost: x\r\n\r\n"; expected.push_back(400);
         }
     }
     REQUIRE(socket.send(bytes));
@@ -112,9 +112,9 @@ TEST_CASE("pipelined requests are answered in order", "[endpoint]") {
 TEST_CASE("the answer to HEAD is a header alone, and the connection goes on", "[endpoint]") {
     EndpointWorld world;
     auto socket = world.connect();
-    REQUIRE(
-        socket.send("HEAD /nowhere HTTP/1.1\r\n\r\nHEAD /status HTTP/1.1\r\n\r\n"
-                    "GET /status HTTP/1.1\r\nConnection: close\r\n\r\n"));
+    REQUIRE(socket.send(
+        "HEAD /nowhere HTTP/1.1\r\nHost: x\r\n\r\nHEAD /status HTTP/1.1\r\nHost: x\r\n\r\n"
+        "GET /status HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
     std::string bytes;
     while (const auto more = socket.receive()) {
         if (more->empty()) break;
@@ -148,7 +148,7 @@ TEST_CASE("bodies up to data_bytes_max pass, given and chunked", "[endpoint]") {
         REQUIRE(socket.send(EndpointWorld::post(path, std::string(bytes, '\xfe'))));
         CHECK(socket.read_reply().status == 201);
         std::string chunked = "POST " + path +
-                              " HTTP/1.1\r\nTTL: 5\r\nContent-Encoding: aes128gcm\r\n"
+                              " HTTP/1.1\r\nHost: x\r\nTTL: 5\r\nContent-Encoding: aes128gcm\r\n"
                               "Transfer-Encoding: chunked\r\n\r\n";
         for (std::size_t at = 0; at < bytes; at += 1000) {
             const auto piece = std::min<std::size_t>(1000, bytes - at);
@@ -166,7 +166,7 @@ TEST_CASE("an oversized body is 413 and ends the connection in order", "[endpoin
     EndpointWorld world;
     const auto path = world.subscribed();
     REQUIRE(world.wait_ready());
-    const std::string head = "POST " + path + " HTTP/1.1\r\nTTL: 5\r\n";
+    const std::string head = "POST " + path + " HTTP/1.1\r\nHost: x\r\nTTL: 5\r\n";
     SECTION("announced and sent") {
         auto socket = world.connect();
         REQUIRE(socket.send(EndpointWorld::post(path, std::string(5631, 'x'))));
@@ -210,7 +210,7 @@ TEST_CASE("100-continue is answered before the body", "[endpoint]") {
     REQUIRE(world.wait_ready());
     auto socket = world.connect();
     REQUIRE(socket.send("POST " + path +
-                        " HTTP/1.1\r\nTTL: 5\r\nContent-Encoding: aes128gcm\r\n"
+                        " HTTP/1.1\r\nHost: x\r\nTTL: 5\r\nContent-Encoding: aes128gcm\r\n"
                         "Expect: 100-continue\r\nContent-Length: 4\r\n\r\n"));
     CHECK(socket.read_reply().head == "HTTP/1.1 100 Continue\r\n\r\n");
     REQUIRE(socket.send("data"));
@@ -221,13 +221,13 @@ TEST_CASE("oversized and malformed heads are refused with a named reason", "[end
     EndpointWorld world;
     auto socket = world.connect();
     SECTION("one long field") {
-        socket.send("GET / HTTP/1.1\r\nX: " + std::string(20'000, 'x'));
+        socket.send("GET / HTTP/1.1\r\nHost: x\r\nX: " + std::string(20'000, 'x'));
         CHECK(socket.read_reply().status == 431);
         CHECK(socket.ends_or_is_reset());
         CHECK(closed_as(world, "header_too_large", "1"));
     }
     SECTION("100,000 fields") {
-        std::string fields = "GET / HTTP/1.1\r\n";
+        std::string fields = "GET / HTTP/1.1\r\nHost: x\r\n";
         for (int i = 0; i < 100'000; ++i) fields += "a: b\r\n";
         socket.send(fields);
         CHECK(socket.read_reply().status == 431);
@@ -255,7 +255,8 @@ TEST_CASE("drippers are closed by the deadline, whatever they drip", "[endpoint]
     auto in_head = world.connect();
     auto in_body = world.connect();
     REQUIRE(in_head.send("POST / HTT"));
-    REQUIRE(in_body.send("POST " + path + " HTTP/1.1\r\nContent-Length: 100\r\n\r\nabc"));
+    REQUIRE(
+        in_body.send("POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc"));
     CHECK(in_head.read_reply().status == 408);
     CHECK(in_head.ends());
     CHECK(in_body.read_reply().status == 408);
@@ -282,7 +283,7 @@ TEST_CASE("who pipelines and reads no reply is closed, and took no more than two
     ::setsockopt(socket.fd(), SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
     socket.connect(world.endpoint_->port());
     int asked = 0;
-    while (asked < 1'000'000 && socket.send("GET /status HTTP/1.1\r\n\r\n")) ++asked;
+    while (asked < 1'000'000 && socket.send("GET /status HTTP/1.1\r\nHost: x\r\n\r\n")) ++asked;
     CHECK(asked < 1'000'000);  // it was reset
     CHECK(closed_as(world, "deadline", "1"));
     // What was answered lay in the kernel, which by itself would hold 4 MB: 20,000 replies.
@@ -292,7 +293,7 @@ TEST_CASE("who pipelines and reads no reply is closed, and took no more than two
 TEST_CASE("an idle connection is closed after the keep-alive time", "[endpoint]") {
     EndpointWorld world{hasty()};
     auto socket = world.connect();
-    REQUIRE(socket.send("GET /status HTTP/1.1\r\n\r\n"));
+    REQUIRE(socket.send("GET /status HTTP/1.1\r\nHost: x\r\n\r\n"));
     CHECK(socket.read_reply().status == 200);
     CHECK(socket.ends());
     CHECK(closed_as(world, "keep_alive", "1"));
@@ -306,7 +307,7 @@ TEST_CASE("connections are limited in total and by address", "[endpoint]") {
         std::vector<TestSocket> open;
         for (int i = 0; i < 3; ++i) {
             open.push_back(world.connect());
-            open.back().send("GET /status HTTP/1.1\r\n\r\n");
+            open.back().send("GET /status HTTP/1.1\r\nHost: x\r\n\r\n");
             CHECK(open.back().read_reply().status == 200);
         }
         auto more = world.connect();
@@ -316,14 +317,14 @@ TEST_CASE("connections are limited in total and by address", "[endpoint]") {
         // The place is free as soon as the server has seen the close.
         CHECK(closed_as(world, "by_peer", "1"));
         auto again = world.connect();
-        again.send("GET /status HTTP/1.1\r\n\r\n");
+        again.send("GET /status HTTP/1.1\r\nHost: x\r\n\r\n");
         CHECK(again.read_reply().status == 200);
     }
     SECTION("by address") {
         config.connections_per_address_max = 1;
         EndpointWorld world{config};
         auto first = world.connect();
-        first.send("GET /status HTTP/1.1\r\n\r\n");
+        first.send("GET /status HTTP/1.1\r\nHost: x\r\n\r\n");
         CHECK(first.read_reply().status == 200);
         auto second = world.connect();
         CHECK(second.read_reply().status == 503);
@@ -340,11 +341,56 @@ TEST_CASE("without the log a POST is 503, and works again when it is back", "[en
     REQUIRE(socket.send(EndpointWorld::post(path, "data")));
     const auto reply = socket.read_reply();
     CHECK(reply.status == 503);
-    CHECK(reply.head.find("\r\nRetry-After: 120\r\n") != std::string::npos);
+    CHECK(reply.head.find("\r\nRetry-After: 10\r\n") != std::string::npos);
     CHECK(reply.body.find("\"errno\":201,") != std::string::npos);
     world.log_.with([](log::MemoryLog& log) { log.set_away(false); });
     REQUIRE(socket.send(EndpointWorld::post(path, "data")));
     CHECK(socket.read_reply().status == 201);
+}
+
+TEST_CASE("readiness knows the log", "[endpoint]") {
+    ingest::EndpointConfig config;
+    config.log_grace = milliseconds{50};
+    EndpointWorld world{config};
+    REQUIRE(world.wait_ready());
+    const auto away = [&](bool yes) {
+        world.log_.with([yes](log::MemoryLog& log) { log.set_away(yes); });
+        return world.executor_.wait_until([&] {
+            world.executor_.post_after(milliseconds{1}, [] {});
+            return world.health_.report().ready != yes;
+        });
+    };
+    CHECK(away(true));  // without anybody's POST
+    CHECK_FALSE(world.health_.report().faults.at("endpoint_log").empty());
+    CHECK(away(false));
+}
+
+TEST_CASE("origins of before are good audiences still", "[endpoint]") {
+    ingest::EndpointConfig config;
+    config.public_url = "https://push.example.org";
+    config.former_origins = {"http://old.example.org:8082"};
+    EndpointWorld world{config};
+    const auto path = world.subscribed();
+    make_known(world, path);
+    const auto key = client::P256Key::generate();
+    const auto ask = [&](const std::string& aud) {
+        const auto exp =
+            std::chrono::duration_cast<std::chrono::seconds>(world.clock_.wall().time_since_epoch())
+                .count() +
+            600;
+        const auto text =
+            core::base64url(R"({"typ":"JWT","alg":"ES256"})") + "." +
+            core::base64url(R"({"aud":")" + aud + R"(","exp":)" + std::to_string(exp) + "}");
+        const auto header = "Authorization: vapid t=" + text + "." +
+                            core::base64url(key.sign(text)) +
+                            ", k=" + core::base64url(key.public_point()) + "\r\n";
+        auto socket = world.connect();
+        REQUIRE(socket.send(EndpointWorld::post(path, "data", header)));
+        return socket.read_reply().status;
+    };
+    CHECK(ask("https://push.example.org") == 201);
+    CHECK(ask("http://old.example.org:8082") == 201);
+    CHECK(ask("http://older.example.org:8082") == 401);
 }
 
 TEST_CASE("a stop answers what has reached us and resets nobody", "[endpoint]") {
@@ -352,7 +398,7 @@ TEST_CASE("a stop answers what has reached us and resets nobody", "[endpoint]") 
     const auto path = world.subscribed();
     make_known(world, path);
     auto idle = world.connect();
-    idle.send("GET /status HTTP/1.1\r\n\r\n");
+    idle.send("GET /status HTTP/1.1\r\nHost: x\r\n\r\n");
     CHECK(idle.read_reply().status == 200);
     auto waiting = world.connect();
     world.log_.with([](log::MemoryLog& log) { log.set_away(true); });
@@ -364,7 +410,7 @@ TEST_CASE("a stop answers what has reached us and resets nobody", "[endpoint]") 
                std::string::npos;
     }));
     auto unaccepted = world.connect();
-    unaccepted.send("GET /status HTTP/1.1\r\n\r\n");
+    unaccepted.send("GET /status HTTP/1.1\r\nHost: x\r\n\r\n");
 
     std::thread stopping{[&] { world.endpoint_.reset(); }};
     CHECK(idle.ends());
@@ -435,7 +481,7 @@ TEST_CASE("a stop has a time limit: what waits for the log then is answered 503"
     CHECK(world.clock_.mono() - began < std::chrono::seconds{10});
     const auto reply = socket.read_reply();
     CHECK(reply.status == 503);
-    CHECK(reply.head.find("\r\nRetry-After: 120\r\n") != std::string::npos);
+    CHECK(reply.head.find("\r\nRetry-After: 10\r\n") != std::string::npos);
     CHECK(socket.ends());
 }
 
@@ -457,7 +503,7 @@ TEST_CASE("without descriptors accepting pauses and goes on later", "[endpoint]"
     config.threads = 1;
     EndpointWorld world{config};
     auto socket = world.connect();
-    socket.send("GET /status HTTP/1.1\r\n\r\n");
+    socket.send("GET /status HTTP/1.1\r\nHost: x\r\n\r\n");
     CHECK(socket.read_reply().status == 200);
     auto waiting = TestSocket::unconnected();
     rlimit before{};
@@ -466,7 +512,7 @@ TEST_CASE("without descriptors accepting pauses and goes on later", "[endpoint]"
     none.rlim_cur = static_cast<rlim_t>(waiting.fd()) + 1;
     ::setrlimit(RLIMIT_NOFILE, &none);
     waiting.connect(world.endpoint_->port());
-    waiting.send("GET /status HTTP/1.1\r\n\r\n");
+    waiting.send("GET /status HTTP/1.1\r\nHost: x\r\n\r\n");
     const bool paused = world.executor_.wait_until([&] {
         world.executor_.post_after(milliseconds{1}, [] {});
         return world.metrics_.text().find("beckon_ingest_accept_pauses_total 0") ==
@@ -484,14 +530,14 @@ TEST_CASE("a port that is taken is named", "[endpoint]") {
     config.view_directory = world.directory_ / "other";
     config.partitions = 2;
     config.node = core::NodeId::random();
-    CHECK_THROWS_WITH(
-        (ingest::Endpoint{config, world.log_, world.keys_, world.clock_, world.metrics_,
-                          world.health_}),
-        "cannot listen on 127.0.0.1:" + std::to_string(config.port) + ": Address already in use");
+    CHECK_THROWS_WITH((ingest::Endpoint{config, world.log_, world.keys_, world.clock_,
+                                        world.metrics_, world.health_}),
+                      "cannot listen on 127.0.0.1 port " + std::to_string(config.port) +
+                          ": the port is taken by another process");
     config.host = "no such host";
     CHECK_THROWS_WITH((ingest::Endpoint{config, world.log_, world.keys_, world.clock_,
                                         world.metrics_, world.health_}),
-                      Catch::Contains("cannot listen on no such host:"));
+                      Catch::Contains("cannot listen on no such host port"));
 }
 
 TEST_CASE("without a public URL every local name of the machine is a good audience", "[endpoint]") {
@@ -520,7 +566,8 @@ TEST_CASE("without a public URL every local name of the machine is a good audien
     };
     CHECK(status_for("http://localhost:" + port) == 201);
     CHECK(status_for("http://127.0.0.1:" + port) == 201);
-    CHECK(status_for("http://[::1]") == 201);
+    CHECK(status_for("http://[::1]:" + port) == 201);
+    CHECK(status_for("http://[::1]") == 401);  // another port, another origin
     CHECK(status_for("https://localhost:" + port) == 401);
     CHECK(status_for("http://localhost:1") == 401);
 }

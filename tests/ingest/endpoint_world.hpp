@@ -5,10 +5,10 @@
 #include "core/logger.hpp"
 #include "core/tokens.hpp"
 #include "ingest/endpoint.hpp"
-#include "ingest/test_socket.hpp"
 #include "support/locked_log.hpp"
 #include "support/temp_dir.hpp"
 #include "support/test_executor.hpp"
+#include "support/test_socket.hpp"
 
 #include <memory>
 #include <string>

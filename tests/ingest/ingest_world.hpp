@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace beckon::ingest {
+namespace beckon::net {
 
 inline std::ostream& operator<<(std::ostream& out, const HttpReply& reply) {
     std::string text;
@@ -29,7 +29,7 @@ inline std::ostream& operator<<(std::ostream& out, const HttpReply& reply) {
     return out << text;
 }
 
-}  // namespace beckon::ingest
+}  // namespace beckon::net
 
 /// The endpoint without sockets and threads: a Service and its view over the memory log, on one
 /// deterministic executor.
@@ -104,6 +104,7 @@ struct WorldOptions {
     std::vector<ingest::Es256::Digest> tracked = {};
     std::size_t vapid_cache_entries = 100;
     bool start_view = true;
+    bool bridged_delivery = false;
 };
 
 class IngestWorld {
@@ -142,7 +143,7 @@ public:
         config.node = node_;
         config.partitions = options.partitions;
         config.vapid_cache_entries = options.vapid_cache_entries;
-        config.publish_bytes_max = options.publish_bytes_max;
+        config.bridged_delivery = options.bridged_delivery;
         config.fcm_app_ids = {"my-app"};
         config.apns_channels = {"release"};
         config.tracked = options.tracked;
@@ -158,8 +159,8 @@ public:
             .health = health_,
             .proxies = net::TrustedProxies{options.trusted_proxies},
             .requests = net::RateLimiter{{.limit = options.requests_per_second}},
-            .failed_vapid = net::RateLimiter{
-                {.limit = options.failed_vapid_per_minute, .window = std::chrono::minutes{1}}}});
+            .failed_vapid = ingest::FailedChecks{options.failed_vapid_per_minute},
+            .publish_budget = ingest::PublishBudget{options.publish_bytes_max, metrics_}});
         service_ = std::make_unique<ingest::Service>(*shared_, *log_, executor_);
         if (options.start_view) start_view();
     }

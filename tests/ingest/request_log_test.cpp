@@ -1,5 +1,5 @@
 #include "ingest/ingest_world.hpp"
-#include "ingest/registration/registration.hpp"
+#include "ingest/registration/registration_secret.hpp"
 #include "support/captured_output.hpp"
 
 #include <catch2/catch.hpp>
@@ -47,7 +47,7 @@ TEST_CASE("a request's log line says what was asked and what became of it", "[lo
 }
 
 TEST_CASE("no log line of any route, good or refused, holds a secret", "[log]") {
-    IngestWorld world{{.failed_vapid_per_minute = 2}};
+    IngestWorld world{{.failed_vapid_per_minute = 2, .bridged_delivery = true}};
     world.shared_->config.log_requests = true;
     const auto target = world.subscribed();
     const auto bound = world.subscribed(true);
@@ -78,7 +78,9 @@ TEST_CASE("no log line of any route, good or refused, holds a secret", "[log]") 
     const auto lines = logged([&] {
         const auto good = IngestWorld::post_data(target.path);
         const auto vapid = world.vapid_header();
-        const auto wrong = world.vapid_header(world.jwt("{}"));
+        auto forged = world.jwt(world.claims());
+        forged[forged.size() - 40] = forged[forged.size() - 40] == 'A' ? 'B' : 'A';
+        const auto wrong = world.vapid_header(forged);
         const auto location = *ask(good.with("Authorization", vapid)).header("Location");
         const auto message = std::string{location.substr(IngestWorld::kOrigin.size())};
         secrets.push_back(message.substr(3));

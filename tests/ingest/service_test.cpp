@@ -107,12 +107,16 @@ TEST_CASE("the monitoring routes", "[monitoring]") {
     CHECK(body("/status") == json{{"status", "OK"}, {"version", "1.2.3"}});
     CHECK(body("/__version__") ==
           json{{"version", "1.2.3"}, {"commit", "abc"}, {"source", "here"}, {"build", ""}});
-    const json healthy{{"status", "OK"},
-                       {"version", "1.2.3"},
-                       {"router_table", {{"status", "OK"}}},
-                       {"message_table", {{"status", "OK"}}},
-                       {"routers", {{"apns", true}, {"fcm", true}}},
-                       {"request_count", 1}};
+    const json healthy{
+        {"status", "OK"},
+        {"version", "1.2.3"},
+        {"router_table", {{"status", "OK"}}},
+        {"message_table", {{"status", "OK"}}},
+        {"routers", {{"apns", false}, {"fcm", false}}},
+        {"bridged_delivery",
+         {{"status", "NOT OK"},
+          {"cause", "messages of bridged clients get 503: no retry role delivers them"}}},
+        {"request_count", 1}};
     CHECK(body("/health") == healthy);
     CHECK(body("/__heartbeat__") == healthy);
     world.health_.set_ready("log", false, "no broker");
@@ -231,8 +235,31 @@ TEST_CASE("what a failed publish means to a sender", "[errors]") {
     CHECK(of(Fault::full) == Problem::not_saved);
     CHECK(of(Fault::too_large) == Problem::body_too_large);
     CHECK(of(Fault::corrupt) == Problem::not_saved_for_good);
+    const core::Error disk{Fault::full, "the log's disk is full: no space left on device"};
+    CHECK(ingest::publish_failure(disk).problem == Problem::disk_full);
+    CHECK(ingest::log_failure(disk).problem == Problem::disk_full);
+    CHECK(ingest::log_failure({Fault::full, ""}).problem == Problem::busy);
     CHECK(ingest::log_failure({Fault::unavailable, ""}).problem == Problem::busy);
     CHECK(ingest::log_failure({Fault::corrupt, ""}).problem == Problem::internal);
+}
+
+TEST_CASE("Retry-After follows what is wrong", "[errors]") {
+    using ingest::Problem;
+    const auto of = [](Problem problem) {
+        return std::string{ingest::error_reply({problem, {}, 0}).header("Retry-After").value()};
+    };
+    CHECK(of(Problem::not_saved) == "10");
+    CHECK(of(Problem::not_ready) == "10");
+    CHECK(of(Problem::disk_full) == "600");
+    CHECK(of(Problem::not_bridged) == "3600");
+    CHECK(ingest::error_reply({Problem::busy, {}, 7}).header("Retry-After") == "7");
+}
+
+TEST_CASE("where messages of bridged clients are delivered /health says so", "[monitoring]") {
+    IngestWorld world{{.bridged_delivery = true}};
+    const auto health = json::parse(world.ask(ask_for("GET", "/health")).body);
+    CHECK(health["routers"] == json{{"apns", true}, {"fcm", true}});
+    CHECK(health["bridged_delivery"] == json{{"status", "OK"}});
 }
 
 TEST_CASE("every metric of the endpoint is explained to its operator", "[metrics]") {

@@ -126,7 +126,7 @@ TEST_CASE("a POST over TLS, with a certificate of our own making", "[tls]") {
     for (int i = 0; i < 20; ++i) {  // several in one record, and records with half of one
         requests += EndpointWorld::post(path, std::string(4096, 'x'));
     }
-    REQUIRE(client.send(requests + "GET /status HTTP/1.1\r\nConnection: close\r\n\r\n"));
+    REQUIRE(client.send(requests + "GET /status HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
     const auto replies = client.read_until("\"version\"");
     CHECK(world.messages() == 20);
     CHECK(replies.find("\"status\":\"OK\"") != std::string::npos);
@@ -173,7 +173,7 @@ TEST_CASE("certificate and key are read again without a restart", "[tls]") {
             world.executor_.post_after(std::chrono::milliseconds{1}, [] {});
             return TlsClient(port, files.certificate).connected();
         }));
-        CHECK(before.send("GET /status HTTP/1.1\r\n\r\n"));
+        CHECK(before.send("GET /status HTTP/1.1\r\nHost: x\r\n\r\n"));
         CHECK(before.read_until("OK").find("200 OK") != std::string::npos);
     }
 }
@@ -187,7 +187,7 @@ TEST_CASE("a handshake that stops half way is closed by the deadline", "[tls]") 
     auto half = world.connect();
     REQUIRE(half.send(std::string{"\x16\x03\x01\x02\x00\x01", 6}));
     auto plain = world.connect();
-    REQUIRE(plain.send("GET / HTTP/1.1\r\n\r\n"));
+    REQUIRE(plain.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
     CHECK(plain.ends_or_is_reset());
     CHECK(silent.ends_or_is_reset());
     CHECK(half.ends_or_is_reset());
@@ -198,14 +198,14 @@ TEST_CASE("bad TLS files are named", "[tls]") {
     const auto one = make_files(directory, "one.example");
     const auto two = make_files(directory, "two.example");
     const auto load = [](const auto& certificate, const auto& key) {
-        const auto loaded = net::TlsContext::load(certificate, key);
+        const auto loaded = net::TlsContext::load({certificate, key});
         return loaded ? std::string{"loaded"} : loaded.error().message;
     };
     CHECK(load(one.certificate, one.key) == "loaded");
     CHECK_THAT(load(directory / "none", one.key),
-               Catch::Contains("TLS certificate " + (directory / "none").string()));
+               Catch::Contains("the TLS certificate " + (directory / "none").string()));
     CHECK_THAT(load(one.certificate, directory / "none"),
-               Catch::Contains("TLS key " + (directory / "none").string()));
+               Catch::Contains("the TLS key " + (directory / "none").string()));
     CHECK_THAT(load(one.certificate, two.key), Catch::Contains((two.key).string()));
     std::ofstream{directory / "junk"} << "junk";
     CHECK_THAT(load(directory / "junk", one.key), Catch::Contains("junk"));

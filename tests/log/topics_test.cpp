@@ -1,7 +1,7 @@
 #include "log/control.hpp"
-#include "support/memory_log.hpp"
 #include "log/topics_admin.hpp"
 #include "support/fake_topics_admin.hpp"
+#include "support/memory_log.hpp"
 #include "support/test_executor.hpp"
 
 #include <set>
@@ -149,6 +149,19 @@ TEST_CASE("control is read as it was written, and only what changed is written a
     REQUIRE(log::write_control(*log, changed, control, kWait));
     CHECK(log->records({Topic::kControl, 0}).size() == before + 1);
     CHECK(log::read_control(*log, kWait) == changed);
+}
+
+TEST_CASE("control remembers every origin, whoever writes at the same time", "[control]") {
+    core::SystemClock clock;
+    const auto log = log::make_memory_log({.clock = &clock});
+    log::Control control{"id", "now", 8, {}, std::nullopt};
+    REQUIRE(log::write_control(*log, control, std::nullopt, kWait));
+    for (const std::string origin :
+         {"https://b.example", "http://a.example:8082", "https://b.example"}) {
+        REQUIRE(log::write_origin(*log, origin, kWait));
+    }
+    control.origins = {"http://a.example:8082", "https://b.example"};
+    CHECK(log::read_control(*log, kWait) == control);
 }
 
 TEST_CASE("a control that was written halfway is as good as none", "[control]") {

@@ -1,5 +1,6 @@
 #include "net/peer_address.hpp"
 
+#include "net/admission.hpp"
 #include "net/rate_limiter.hpp"
 
 #include <catch2/catch.hpp>
@@ -130,14 +131,27 @@ TEST_CASE("too many addresses share one bucket until old ones have refilled", "[
 
 TEST_CASE("connections are limited in total and by address", "[peer]") {
     using Admission = ConnectionLimiter::Admission;
-    ConnectionLimiter limiter{3, 2};
-    const auto a = at("192.0.2.1");
-    CHECK(limiter.admit(a, false) == Admission::admitted);
-    CHECK(limiter.admit(a, false) == Admission::admitted);
-    CHECK(limiter.admit(a, false) == Admission::address_reached);
-    CHECK(limiter.admit(a, true) == Admission::admitted);
-    CHECK(limiter.admit(at("192.0.2.2"), false) == Admission::total_reached);
-    limiter.closed(a, false);
-    CHECK(limiter.admit(a, false) == Admission::admitted);
+    ConnectionLimiter limiter{{.total_max = 3, .per_address_max = 2}};
+    const Peer a{at("192.0.2.1")};
+    const Peer proxy{at("192.0.2.1"), true};
+    CHECK(limiter.admit(a) == Admission::admitted);
+    CHECK(limiter.admit(a) == Admission::admitted);
+    CHECK(limiter.admit(a) == Admission::address_reached);
+    CHECK(limiter.admit(proxy) == Admission::admitted);
+    CHECK(limiter.admit({at("192.0.2.2")}) == Admission::total_reached);
+    limiter.gone(a);
+    CHECK(limiter.admit(a) == Admission::admitted);
     CHECK(limiter.total() == 3);
+}
+
+TEST_CASE("clients have a reserve of sockets beyond them", "[peer]") {
+    Admission admission{{.total_max = 1, .per_address_max = 1}};
+    const Peer a{at("192.0.2.1")};
+    CHECK(admission.admit_client(a));
+    CHECK_FALSE(admission.admit_client(a));
+    for (std::size_t i = 0; i < 1 + Admission::kReservePerAddress; ++i) {
+        CHECK(admission.admit_socket(a));
+    }
+    CHECK_FALSE(admission.admit_socket(a));
+    CHECK(admission.admit_socket({at("192.0.2.2")}));
 }

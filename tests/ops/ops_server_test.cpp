@@ -1,9 +1,14 @@
 #include "ops/ops_server.hpp"
 
+#include "support/test_socket.hpp"
+
+#include <vector>
+
 #include <catch2/catch.hpp>
 #include <httplib.h>
 
 using namespace beckon::ops;
+using beckon::test::TestSocket;
 
 namespace {
 
@@ -46,4 +51,48 @@ TEST_CASE("a port that is taken is named with its option", "[ops_server]") {
     CHECK_THROWS_WITH(
         OpsServer(same, running.metrics, running.health),
         Catch::Contains(std::to_string(running.server.port())) && Catch::Contains("--ops-port"));
+}
+
+TEST_CASE("the readiness of each part is a metric", "[ops_server]") {
+    Running running;
+    running.health.set_ready("edge", false, "no broker");
+    running.health.set_ready("endpoint", true);
+    const auto text = running.client.Get("/metrics")->body;
+    CHECK_THAT(text, Catch::Contains("# TYPE beckon_ready gauge\n"));
+    CHECK_THAT(text, Catch::Contains("beckon_ready{part=\"edge\"} 0\n"));
+    CHECK_THAT(text, Catch::Contains("beckon_ready{part=\"endpoint\"} 1\n"));
+}
+
+TEST_CASE("what is neither GET nor HEAD is refused before its body is read", "[ops_server]") {
+    Running running;
+    TestSocket given{running.server.port()};
+    REQUIRE(given.send("POST /live HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n"));
+    CHECK(given.read_reply().status == 405);
+    TestSocket chunked{running.server.port()};
+    REQUIRE(chunked.send(
+        "PUT /live HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc"));
+    CHECK(chunked.read_reply().status == 405);
+    TestSocket get{running.server.port()};
+    REQUIRE(get.send("GET /live HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n"));
+    CHECK(get.read_reply().status == 413);
+    CHECK(running.client.Head("/live")->status == 200);
+}
+
+TEST_CASE("/live answers whatever else waits", "[ops_server]") {
+    Running running;
+    std::vector<TestSocket> others;
+    for (int i = 0; i < 200; ++i) {
+        others.emplace_back(running.server.port());
+        REQUIRE(others.back().send(i % 2 == 0 ? "GET /metrics HTTP/1.1\r\nX: " : ""));
+    }
+    TestSocket probe{running.server.port()};
+    REQUIRE(probe.send("GET /live HTTP/1.1\r\nHost: x\r\n\r\n"));
+    CHECK(probe.read_reply().status == 200);
+}
+
+TEST_CASE("an endless header is refused", "[ops_server]") {
+    Running running;
+    TestSocket socket{running.server.port()};
+    socket.send("GET /live HTTP/1.1\r\nHost: x\r\nX: " + std::string(20'000, 'x'));
+    CHECK(socket.read_reply().status == 431);
 }

@@ -1,6 +1,7 @@
 #include "cli/roles/roles.hpp"
 
 #include "cli/roles/banner.hpp"
+#include "cli/roles/origins.hpp"
 #include "core/clock.hpp"
 #include "core/logger.hpp"
 #include "core/time_guard.hpp"
@@ -126,6 +127,7 @@ void adopt(Config& config, const log::Control& control, const Process& process) 
     config.endpoint.partitions = config.edge.partitions = control.partitions;
     config.endpoint.node = process.node;
     config.endpoint.drain = config.stop_timeout * 3 / 5;
+    config.endpoint.former_origins = control.origins;
     config.endpoint.view_directory = config.data / "endpoint";
     config.edge.store_directory = config.data / "edge";
     config.edge.version = version_text();
@@ -231,6 +233,7 @@ int run_standalone(Config config, const Signals& signals, bool demo) {
 
     ingest::Endpoint endpoint{config.endpoint, *log,          keys, process.clock,
                               process.metrics, process.health};
+    remember_origin(*log, config.endpoint, endpoint);
     config.edge.endpoint_url = origin_of(config.endpoint, endpoint.port());
     edge::Edge edge{config.edge, *log, keys, process.clock, process.metrics, process.health};
 
@@ -274,6 +277,7 @@ int run_endpoint(Config config, const Signals& signals) {
     ingest::Endpoint endpoint{config.endpoint, *log,          keys, process.clock,
                               process.metrics, process.health};
     process.health.set_ready("process", true);
+    remember_origin(*log, config.endpoint, endpoint);
     core::log_info("cli", "listening", {{"endpoint", origin_of(config.endpoint, endpoint.port())}});
     signals.wait([&] { endpoint.reload_tls(); });
     watchdog.emplace(config.stop_timeout);

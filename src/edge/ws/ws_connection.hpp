@@ -1,8 +1,8 @@
 #pragma once
 
-#include "edge/admission.hpp"
 #include "edge/sockets.hpp"
 #include "edge/timing_wheel.hpp"
+#include "net/peer_address.hpp"
 
 #include <cstddef>
 #include <deque>
@@ -77,11 +77,11 @@ struct Connection final : Client, WheelTimer {
         dropping,      ///< killed at the timer, which is due
     };
 
-    Connection(void* s, PeerKey p, Fire fire) : WheelTimer(fire), server(s), peer(p) {}
+    Connection(void* s, const net::Peer& p, Fire fire) : WheelTimer(fire), server(s), peer(p) {}
 
     void* server;  ///< WsServer::Impl
     struct lws* wsi = nullptr;
-    PeerKey peer;
+    net::Peer peer;
     Mode mode = Mode::handshake;
     ClosedBy why = ClosedBy::lost;
     CloseCode close_code = CloseCode::internal;

@@ -87,7 +87,7 @@ void WsServer::Impl::create() {
     std::string certificate;
     std::string key;
     if (options.tls) {
-        if (const auto fits = check(*options.tls); !fits) {
+        if (const auto fits = net::check(*options.tls); !fits) {
             throw std::runtime_error(fits.error().message);
         }
         certificate = options.tls->certificate;
@@ -110,14 +110,14 @@ void WsServer::Impl::create() {
         throw std::runtime_error("libwebsockets refused the port's settings");
     }
     if (ssl) {
-        harden(ssl);
+        net::harden(ssl);
         auto keys = options.ticket_keys;
         SSL_CTX_set_tlsext_ticket_keys(ssl, keys.data(), keys.size());
     }
 }
 
 void WsServer::Impl::accept(int fd, const sockaddr_storage& peer) {
-    const PeerKey key = peer_key(peer);
+    const net::Peer key{net::address_of(peer)};
     if (!admission.admit_socket(key)) {
         metrics.refused_full->Increment();
         if (!ssl) {
@@ -166,7 +166,7 @@ int WsServer::Impl::destroyed(Connection* c) {
 
 // --- the public door
 
-WsServer::WsServer(WsServerOptions options, ShardLoop& loop, Admission& admission,
+WsServer::WsServer(WsServerOptions options, ShardLoop& loop, net::Admission& admission,
                    WsServerMetrics metrics, std::function<MonitorStatus()> monitor)
     : impl_(std::make_unique<Impl>(std::move(options), loop, admission, metrics,
                                    std::move(monitor))) {
@@ -180,7 +180,7 @@ WsServer::~WsServer() {
     ev_run(impl_->loop.native(), EVRUN_NOWAIT);
 }
 
-void WsServer::serve(ClientEvents& front, Descriptor listener) {
+void WsServer::serve(ClientEvents& front, net::Descriptor listener) {
     impl_->front = &front;
     impl_->acceptor = std::make_unique<Acceptor>(
         impl_->loop, std::move(listener),
@@ -224,7 +224,7 @@ void WsServer::set_timer(Client& client, core::Duration after) {
 
 void WsServer::reload_tls() {
     if (!impl_->ssl) return;
-    const auto done = apply(impl_->ssl, *impl_->options.tls);
+    const auto done = net::apply(impl_->ssl, *impl_->options.tls);
     if (!done) core::log_error("edge", "tls_reload_failed", {{"why", done.error().message}});
 }
 

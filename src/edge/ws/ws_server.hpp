@@ -2,11 +2,12 @@
 
 #include "core/clock.hpp"
 #include "edge/acceptor.hpp"
-#include "edge/admission.hpp"
 #include "edge/shard_loop.hpp"
 #include "edge/sockets.hpp"
-#include "edge/tls_files.hpp"
 #include "edge/ws/monitor_routes.hpp"
+#include "net/admission.hpp"
+#include "net/descriptor.hpp"
+#include "net/tls.hpp"
 
 #include <array>
 #include <cstddef>
@@ -34,7 +35,7 @@ struct WsServerOptions {
     unsigned sockets_max = 0;
     /// From accept to the end of the upgrade: TLS, a dripping head, a silent connection.
     core::Duration handshake_timeout = std::chrono::seconds{5};
-    std::optional<TlsFiles> tls;
+    std::optional<net::TlsFiles> tls;
     /// Session tickets of one shard are good on the others if all have the same keys.
     std::array<unsigned char, 80> ticket_keys{};
 };
@@ -58,14 +59,14 @@ struct WsServerMetrics {
 class WsServer final : public Sockets {
 public:
     /// Throws std::runtime_error: TLS files that do not fit, or no lws event library.
-    WsServer(WsServerOptions options, ShardLoop& loop, Admission& admission,
+    WsServer(WsServerOptions options, ShardLoop& loop, net::Admission& admission,
              WsServerMetrics metrics, std::function<MonitorStatus()> monitor);
     ~WsServer() override;
     WsServer(const WsServer&) = delete;
     WsServer& operator=(const WsServer&) = delete;
 
     /// Before the loop runs; `front` outlives this.
-    void serve(ClientEvents& front, Descriptor listener);
+    void serve(ClientEvents& front, net::Descriptor listener);
 
     void send(Client& client, std::string text) override;
     void ping(Client& client) override;

@@ -24,7 +24,7 @@ inline constexpr std::size_t kSubprotocolNameMax = 63;  ///< lws: EOF without an
 /// The inside of a WsServer, over three files: ws_server.cpp (life, routing of lws's callbacks),
 /// ws_upgrade.cpp (HTTP until the upgrade), ws_stream.cpp (frames, closes, deadlines).
 struct WsServer::Impl {
-    Impl(WsServerOptions o, ShardLoop& l, Admission& a, WsServerMetrics m,
+    Impl(WsServerOptions o, ShardLoop& l, net::Admission& a, WsServerMetrics m,
          std::function<MonitorStatus()> mon)
         : options(std::move(o)),
           loop(l),
@@ -66,7 +66,7 @@ struct WsServer::Impl {
 
     const WsServerOptions options;
     ShardLoop& loop;
-    Admission& admission;
+    net::Admission& admission;
     const WsServerMetrics metrics;
     const std::function<MonitorStatus()> monitor;
     ClientEvents* front = nullptr;

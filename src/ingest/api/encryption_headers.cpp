@@ -35,7 +35,7 @@ bool is_base64url_value(std::string_view value) {
 }
 
 tl::unexpected<Failure> broken(std::string_view detail) {
-    return refuse(Problem::bad_encryption, detail);
+    return fail(Problem::bad_encryption, detail);
 }
 
 Checked<void> check_aesgcm(const EncryptionHeaders& headers) {
@@ -113,7 +113,7 @@ Checked<EncryptionHeaders> check_encryption(const RequestHeaders& headers) {
     if (const auto raw = headers.get(HeaderName::encryption)) found.encryption = normalized(*raw);
     if (const auto raw = headers.get(HeaderName::crypto_key)) found.crypto_key = normalized(*raw);
     const auto checked = *encoding == "aesgcm" ? check_aesgcm(found) : check_aes128gcm(found);
-    if (!checked) return tl::unexpected<Failure>(checked.error());
+    if (!checked) return fail(checked.error());
     return found;
 }
 

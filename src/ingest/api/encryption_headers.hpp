@@ -1,7 +1,7 @@
 #pragma once
 
 #include "ingest/api/errors.hpp"
-#include "ingest/api/http_message.hpp"
+#include "ingest/api/http.hpp"
 
 #include <optional>
 #include <string>

@@ -1,5 +1,7 @@
 #include "ingest/api/errors.hpp"
 
+#include "log/disk_full.hpp"
+
 #include <string>
 
 namespace beckon::ingest {
@@ -70,11 +72,27 @@ Wire wire(Problem problem) {
                     "Whether this exists cannot be told at present; try again later."};
         case Problem::busy:
             return {503, 0, "busy", "The service is not available at present; try again later."};
+        case Problem::disk_full:
+            return {503, 201, "disk_full",
+                    "The service's disk is full: nothing can be saved until there is room."};
+        case Problem::not_bridged:
+            return {503, 0, "not_bridged",
+                    "Messages of this client are not delivered at present: no bridge is running."};
         case Problem::internal: return {500, 0, "internal", "Something unforeseen happened."};
         case Problem::deliberate:
             return {418, 999, "deliberate", "An error on purpose, to test alerting."};
     }
     return {500, 0, "internal", "Something unforeseen happened."};
+}
+
+/// Short where waiting helps, long where a person must do something first.
+int standard_retry_after_s(Problem problem) {
+    switch (problem) {
+        case Problem::too_many_requests: return 60;
+        case Problem::disk_full: return 600;
+        case Problem::not_bridged: return 3'600;
+        default: return 10;  // the log is away for a moment, a queue is full, a role is starting
+    }
 }
 
 }  // namespace
@@ -87,9 +105,9 @@ HttpReply error_reply(const Failure& failure) {
     reply.status = facts.status;
     if (facts.status == 410) reply.add("Cache-Control", "max-age=86400");
     if (facts.status == 503 || facts.status == 429) {
-        const int standard = facts.status == 503 ? 120 : 60;
-        reply.add("Retry-After",
-                  std::to_string(failure.retry_after_s > 0 ? failure.retry_after_s : standard));
+        reply.add("Retry-After", std::to_string(failure.retry_after_s > 0
+                                                    ? failure.retry_after_s
+                                                    : standard_retry_after_s(failure.problem)));
     }
     if (failure.problem == Problem::unauthorized) reply.add("WWW-Authenticate", "vapid");
     if (failure.problem == Problem::wrong_secret) reply.add("WWW-Authenticate", "Bearer");
@@ -129,6 +147,7 @@ HttpReply error_page() {
 }
 
 Failure publish_failure(const core::Error& error) {
+    if (log::is_disk_full(error)) return {Problem::disk_full, {}};
     switch (error.fault) {
         case core::Fault::full:
             return {Problem::not_saved, "Too many messages are waiting; try again later."};
@@ -146,6 +165,7 @@ Failure publish_failure(const core::Error& error) {
 }
 
 Failure log_failure(const core::Error& error) {
+    if (log::is_disk_full(error)) return {Problem::disk_full, {}};
     return {error.retryable() ? Problem::busy : Problem::internal, {}};
 }
 

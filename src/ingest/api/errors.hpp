@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/result.hpp"
-#include "ingest/api/http_message.hpp"
+#include "ingest/api/http.hpp"
 
 #include <string_view>
 
@@ -38,6 +38,8 @@ enum class Problem : std::uint8_t {
     not_saved_for_good,    ///< 500/201: and repeating it is futile
     not_ready,             ///< 503: the view cannot tell at present
     busy,                  ///< 503: a bound is reached or the log is away
+    disk_full,             ///< 503/201: the log's disk has no room
+    not_bridged,           ///< 503: nobody delivers messages of bridged clients here
     internal,              ///< 500
     deliberate,            ///< 418/999
 };
@@ -51,15 +53,18 @@ std::string_view to_string(Problem problem);
 struct Failure {
     Problem problem = Problem::internal;
     std::string_view detail;  ///< empty: the problem's own text
-    int retry_after_s = 0;    ///< 0: the status' own
+    int retry_after_s = 0;    ///< 0: the problem's own
     bool operator==(const Failure&) const = default;
 };
 
 template <class T>
 using Checked = tl::expected<T, Failure>;
 
-inline tl::unexpected<Failure> refuse(Problem problem, std::string_view detail = {}) {
-    return tl::unexpected<Failure>(Failure{problem, detail, 0});
+inline tl::unexpected<Failure> fail(const Failure& failure) {
+    return tl::unexpected<Failure>(failure);
+}
+inline tl::unexpected<Failure> fail(Problem problem, std::string_view detail = {}) {
+    return fail(Failure{problem, detail, 0});
 }
 
 HttpReply error_reply(const Failure& failure);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/tokens.hpp"
-#include "ingest/api/http_message.hpp"
+#include "ingest/api/http.hpp"
 
 #include <array>
 #include <string_view>

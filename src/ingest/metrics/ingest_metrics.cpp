@@ -16,6 +16,7 @@ std::string_view label(VapidOutcome outcome) {
         case VapidOutcome::hit: return "hit";
         case VapidOutcome::verified: return "verified";
         case VapidOutcome::refused: return "refused";
+        case VapidOutcome::forged: return "forged";
         case VapidOutcome::limited: return "limited";
     }
     return "refused";
@@ -31,24 +32,6 @@ prometheus::Counter& made_once(std::atomic<prometheus::Counter*>& slot, Make mak
 }
 
 }  // namespace
-
-std::string_view to_string(CloseReason reason) {
-    switch (reason) {
-        case CloseReason::by_peer: return "by_peer";
-        case CloseReason::keep_alive: return "keep_alive";
-        case CloseReason::deadline: return "deadline";
-        case CloseReason::finished: return "finished";
-        case CloseReason::bad_request: return "bad_request";
-        case CloseReason::header_too_large: return "header_too_large";
-        case CloseReason::body_too_large: return "body_too_large";
-        case CloseReason::tls: return "tls";
-        case CloseReason::connections: return "connections";
-        case CloseReason::address: return "address";
-        case CloseReason::stopping: return "stopping";
-        case CloseReason::broken: return "broken";
-    }
-    return "broken";
-}
 
 IngestMetrics::IngestMetrics(ops::Metrics& metrics)
     : connections(metrics.gauge(metric::kIngestConnections, "Open connections.")),
@@ -79,15 +62,15 @@ IngestMetrics::IngestMetrics(ops::Metrics& metrics)
             &metrics.seconds(metric::kIngestRequestSeconds, "From a whole request to its reply.",
                              {{"route", std::string{route}}});
     }
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < kVapidOutcomes; ++i) {
         vapid_[static_cast<std::size_t>(i)] =
             &metrics.counter(metric::kIngestVapid, "VAPID checks by outcome.",
                              {{"outcome", std::string{label(static_cast<VapidOutcome>(i))}}});
     }
-    for (int i = 0; i < kCloseReasons; ++i) {
-        closed_[static_cast<std::size_t>(i)] =
-            &metrics.counter(metric::kIngestClosed, "Connections that ended, by reason.",
-                             {{"reason", std::string{to_string(static_cast<CloseReason>(i))}}});
+    for (int i = 0; i < net::kCloseReasons; ++i) {
+        closed_[static_cast<std::size_t>(i)] = &metrics.counter(
+            metric::kIngestClosed, "Connections that ended, by reason.",
+            {{"reason", std::string{to_string(static_cast<net::CloseReason>(i))}}});
     }
     const char* help = "Marks asked for before a negative answer.";
     marked_ = {&metrics.counter(metric::kIngestMarks, help, {{"outcome", "passed"}}),
@@ -118,7 +101,12 @@ void IngestMetrics::vapid(VapidOutcome outcome) {
     vapid_[static_cast<std::size_t>(outcome)]->Increment();
 }
 
-void IngestMetrics::closed(CloseReason reason) {
+void IngestMetrics::closed(net::CloseReason reason) {
+    connections.Decrement();
+    closed_[static_cast<std::size_t>(reason)]->Increment();
+}
+
+void IngestMetrics::turned_away(net::CloseReason reason) {
     closed_[static_cast<std::size_t>(reason)]->Increment();
 }
 

@@ -3,6 +3,7 @@
 #include "ingest/api/errors.hpp"
 #include "ingest/api/router.hpp"
 #include "ingest/vapid/vapid.hpp"
+#include "net/http/http_server.hpp"
 #include "ops/metrics.hpp"
 
 #include <array>
@@ -11,36 +12,22 @@
 
 namespace beckon::ingest {
 
-/// Why a connection ended or was turned away; the label of `beckon_ingest_closed_total`.
-enum class CloseReason : std::uint8_t {
-    by_peer,
-    keep_alive,  ///< idle for too long
-    deadline,    ///< a request was not done in time
-    finished,    ///< `Connection: close`, or after an error that ends it
-    bad_request,
-    header_too_large,
-    body_too_large,
-    tls,          ///< handshake or record failure
-    connections,  ///< too many in total
-    address,      ///< too many from one address
-    stopping,
-    broken,  ///< reset, or an I/O error
-};
-inline constexpr int kCloseReasons = static_cast<int>(CloseReason::broken) + 1;
-std::string_view to_string(CloseReason reason);
-
 enum class MarkOutcome : std::uint8_t { passed, failed };
 
-/// The metrics of ingest, looked up once. Thread-safe.
-class IngestMetrics {
+/// The metrics of ingest, looked up once; hears of connections from the HTTP server. Thread-safe.
+class IngestMetrics final : public net::HttpObserver {
 public:
     explicit IngestMetrics(ops::Metrics& metrics);
 
     void answered(RouteName route, int status, double seconds);
     void refused(Problem problem);
     void vapid(VapidOutcome outcome);
-    void closed(CloseReason reason);
     void marked(MarkOutcome outcome);
+
+    void opened() override { connections.Increment(); }
+    void closed(net::CloseReason reason) override;
+    void turned_away(net::CloseReason reason) override;
+    void accept_paused() override { accept_pauses.Increment(); }
 
     prometheus::Gauge& connections;
     prometheus::Gauge& publish_waiting;
@@ -64,8 +51,8 @@ private:
         answered_{};
     std::array<std::atomic<prometheus::Counter*>, kProblems> refused_{};
     std::array<prometheus::Histogram*, kRoutes> seconds_{};
-    std::array<prometheus::Counter*, 4> vapid_{};
-    std::array<prometheus::Counter*, kCloseReasons> closed_{};
+    std::array<prometheus::Counter*, kVapidOutcomes> vapid_{};
+    std::array<prometheus::Counter*, net::kCloseReasons> closed_{};
     std::array<prometheus::Counter*, 2> marked_{};
 };
 

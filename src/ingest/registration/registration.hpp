@@ -1,39 +1,47 @@
 #pragma once
 
-#include "ingest/service.hpp"
+#include "core/events.hpp"
+#include "core/executor.hpp"
+#include "core/tokens.hpp"
+#include "ingest/api/errors.hpp"
+#include "ingest/call/responder.hpp"
+#include "log/event_log.hpp"
+#include "store/subscription_store.hpp"
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace beckon::ingest {
 
-/// `lower-hex(HMAC-SHA256(auth key, uaid as 32 hex digits))`
-/// (docs/protocol/http-api.md#registration-secret).
-std::string registration_secret(std::string_view auth_key, const core::Uaid& uaid);
-/// Tries every key of the ring, in constant time each.
-bool is_registration_secret(const std::vector<std::string>& auth_keys, const core::Uaid& uaid,
-                            std::string_view secret);
+struct RegistrationBody;
 
 /// The registration REST calls for bridged clients (docs/protocol/http-api.md#registration).
 /// Everything is written to `subscriptions` and answered when the log has it and the own view has
 /// passed it, so that it is usable at once. Part of a Service, on its thread.
 class Registration {
 public:
-    explicit Registration(Service& service) : service_(service) {}
+    struct Uses {
+        ServiceShared& shared;
+        Responder& responder;
+        core::Tokens& tokens;
+        log::Publisher& publisher;
+        core::Executor& executor;
+    };
+    explicit Registration(const Uses& uses);
 
-    void handle(const Service::CallPtr& call);
+    void handle(const CallPtr& call);
 
 private:
-    struct Body;
     struct Writes;
-    using CallPtr = Service::CallPtr;
+    using WithClient = std::function<void(const store::StoredClient&)>;
 
     void create(const CallPtr& call);
-    void authorized(const CallPtr& call);
-    void with_client(const CallPtr& call, const core::Uaid& uaid,
-                     std::function<void(const store::StoredClient&)> then);
+    void handle_known(const CallPtr& call);
+    /// Goes on with a bridged client; "no such client" only after a mark.
+    void with_client(const CallPtr& call, const core::Uaid& uaid, WithClient then);
 
     void update(const CallPtr& call, const core::Uaid& uaid);
     void read(const CallPtr& call, const core::Uaid& uaid);
@@ -42,10 +50,10 @@ private:
     void add_channel(const CallPtr& call, const core::Uaid& uaid);
     void remove_channel(const CallPtr& call, const core::Uaid& uaid);
 
-    Checked<core::RouterType> router_type(const CallPtr& call) const;
-    /// Router data as JSON text, after the checks of the bridge.
-    Checked<std::string> router_data(core::RouterType type, std::string_view app_id,
-                                     const Body& body) const;
+    bool has_secret(const CallPtr& call, const core::Uaid& uaid) const;
+    /// Router data from the call's body, for its route's type and application.
+    Checked<std::string> router_data_of(const CallPtr& call, core::RouterType type,
+                                        const RegistrationBody& body) const;
     std::string endpoint_url(const core::Uaid& uaid, const core::ChannelId& channel,
                              const std::optional<std::string>& key);
 
@@ -54,7 +62,11 @@ private:
                HttpReply reply);
     void written(const std::shared_ptr<Writes>& writes);
 
-    Service& service_;
+    ServiceShared& shared_;
+    Responder& responder_;
+    core::Tokens& tokens_;
+    log::Publisher& publisher_;
+    core::Executor& executor_;
 };
 
 }  // namespace beckon::ingest

@@ -17,16 +17,16 @@ struct OpenedToken {
 
 /// Steps 1 and 2, and what step 5 will say.
 Checked<OpenedToken> open_token(const Route& route, Tokens& tokens, core::Timestamp now) {
-    if (!route.known_version) return refuse(Problem::bad_endpoint);
+    if (!route.known_version) return fail(Problem::bad_endpoint);
     if (auto token = tokens.open_endpoint(route.arguments[0], route.form, now)) {
         return OpenedToken{std::move(*token), true};
     }
-    if (route.form == Tokens::Form::any) return refuse(Problem::bad_endpoint);
+    if (route.form == Tokens::Form::any) return fail(Problem::bad_endpoint);
     // Does it open at all? Only then Authorization is judged before the length.
     if (auto token = tokens.open_endpoint(route.arguments[0], Tokens::Form::any, now)) {
         return OpenedToken{std::move(*token), false};
     }
-    return refuse(Problem::bad_endpoint);
+    return fail(Problem::bad_endpoint);
 }
 
 Checked<std::int64_t> parse_ttl(const RequestHeaders& headers) {
@@ -36,7 +36,7 @@ Checked<std::int64_t> parse_ttl(const RequestHeaders& headers) {
     const auto end = text.data() + text.size();
     const auto [at, error] = std::from_chars(text.data(), end, ttl);
     const bool digits = !text.empty() && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'));
-    if (!digits || error != std::errc{} || at != end) return refuse(Problem::bad_ttl);
+    if (!digits || error != std::errc{} || at != end) return fail(Problem::bad_ttl);
     return ttl;
 }
 
@@ -56,11 +56,11 @@ Checked<std::optional<core::Urgency>> parse_urgency(const RequestHeaders& header
     const auto text = headers.get(HeaderName::urgency);
     if (!text) return std::optional<core::Urgency>{};
     std::array<char, 8> lower{};
-    if (text->size() > lower.size()) return refuse(Problem::bad_urgency);
+    if (text->size() > lower.size()) return fail(Problem::bad_urgency);
     std::transform(text->begin(), text->end(), lower.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
     const auto urgency = core::parse_urgency({lower.data(), text->size()});
-    if (!urgency) return refuse(Problem::bad_urgency);
+    if (!urgency) return fail(Problem::bad_urgency);
     return std::optional{*urgency};
 }
 
@@ -81,26 +81,26 @@ Checked<Addressed> check_address(const Route& route, const HttpRequest& request,
                                  VapidVerifier& vapid, core::Timestamp now,
                                  const std::function<Checked<void>()>& may_verify) {
     const auto opened = open_token(route, tokens, now);
-    if (!opened) return tl::unexpected<Failure>(opened.error());
+    if (!opened) return fail(opened.error());
 
     Addressed addressed{opened->token.uaid, opened->token.channel, std::nullopt};
     if (const auto authorization = request.headers.get(HeaderName::authorization)) {
         std::string storage;
         const auto credentials = parse_authorization(*authorization, request.headers, storage);
-        if (!credentials) return tl::unexpected<Failure>(credentials.error());
+        if (!credentials) return fail(credentials.error());
         const auto sender = vapid.verify(*credentials, now, may_verify);
-        if (!sender) return tl::unexpected<Failure>(sender.error());
+        if (!sender) return fail(sender.error());
         addressed.sender = *sender;
     }
-    if (!opened->fits_version) return refuse(Problem::bad_endpoint);
+    if (!opened->fits_version) return fail(Problem::bad_endpoint);
 
     const bool bound = !opened->token.vapid_sha256.empty();
     if (bound && !addressed.sender) {
-        return refuse(Problem::unauthorized, "This endpoint requires VAPID authorization.");
+        return fail(Problem::unauthorized, "This endpoint requires VAPID authorization.");
     }
     if (bound && !opened->token.admits(addressed.sender->key_sha256)) {
-        return refuse(Problem::unauthorized,
-                      "The VAPID public key is not the one of this subscription.");
+        return fail(Problem::unauthorized,
+                    "The VAPID public key is not the one of this subscription.");
     }
     return addressed;
 }
@@ -120,22 +120,22 @@ std::optional<Destination> destination_of(
 }
 
 Checked<MessageParts> check_message(const HttpRequest& request, const MessageLimits& limits) {
-    if (request.body_too_large) return refuse(Problem::body_too_large);
+    if (request.body_too_large) return fail(Problem::body_too_large);
     const auto ttl = parse_ttl(request.headers);
-    if (!ttl) return tl::unexpected<Failure>(ttl.error());
+    if (!ttl) return fail(ttl.error());
 
     MessageParts parts;
     if (!request.body.empty()) {
         auto encryption = check_encryption(request.headers);
-        if (!encryption) return tl::unexpected<Failure>(encryption.error());
+        if (!encryption) return fail(encryption.error());
         parts.encryption = std::move(*encryption);
     }
-    if (*ttl < 0) return refuse(Problem::negative_ttl);
+    if (*ttl < 0) return fail(Problem::negative_ttl);
     parts.ttl_s = static_cast<std::uint32_t>(std::min<std::int64_t>(*ttl, limits.ttl_max_s));
     parts.topic = request.headers.get(HeaderName::topic);
-    if (parts.topic && !is_topic(*parts.topic)) return refuse(Problem::bad_topic);
+    if (parts.topic && !is_topic(*parts.topic)) return fail(Problem::bad_topic);
     const auto urgency = parse_urgency(request.headers);
-    if (!urgency) return tl::unexpected<Failure>(urgency.error());
+    if (!urgency) return fail(urgency.error());
     parts.urgency = *urgency;
     parts.traceparent = parse_traceparent(request.headers);
     return parts;

@@ -4,7 +4,7 @@
 #include "core/tokens.hpp"
 #include "ingest/api/encryption_headers.hpp"
 #include "ingest/api/errors.hpp"
-#include "ingest/api/http_message.hpp"
+#include "ingest/api/http.hpp"
 #include "ingest/api/router.hpp"
 #include "ingest/vapid/vapid.hpp"
 #include "store/subscription_store.hpp"

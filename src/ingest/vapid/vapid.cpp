@@ -13,7 +13,7 @@ namespace beckon::ingest {
 namespace {
 
 tl::unexpected<Failure> unauthorized(std::string_view detail) {
-    return refuse(Problem::unauthorized, detail);
+    return fail(Problem::unauthorized, detail);
 }
 
 bool equals_ignoring_case(std::string_view text, std::string_view lower_case) {
@@ -42,18 +42,18 @@ Checked<VapidCredentials> parse_generation_1(std::string_view token,
                                              const RequestHeaders& headers) {
     const auto header = headers.get(HeaderName::crypto_key);
     if (!header) {
-        return refuse(Problem::bad_encryption,
-                      "Crypto-Key with p256ecdsa is required with this "
-                      "Authorization.");
+        return fail(Problem::bad_encryption,
+                    "Crypto-Key with p256ecdsa is required with this "
+                    "Authorization.");
     }
     const auto key = find_parameter(*header, "p256ecdsa");
     if (!key.parsable) {
-        return refuse(Problem::bad_encryption, "Crypto-Key is not a list of name=value items.");
+        return fail(Problem::bad_encryption, "Crypto-Key is not a list of name=value items.");
     }
     if (!key.value) {
-        return refuse(Problem::bad_encryption,
-                      "Crypto-Key must have a p256ecdsa with this "
-                      "Authorization.");
+        return fail(Problem::bad_encryption,
+                    "Crypto-Key must have a p256ecdsa with this "
+                    "Authorization.");
     }
     return VapidCredentials{token, *key.value};
 }
@@ -150,13 +150,13 @@ Checked<Jwt> parse_jwt(std::string_view token) {
 std::vector<std::string> accepted_audiences(std::string_view origin,
                                             const std::vector<std::string>& extra) {
     std::vector<std::string> audiences{std::string{origin}};
-    const auto host = origin.find("://");
-    const auto port =
-        origin.find(':', origin.find(']') == std::string_view::npos ? host + 3 : origin.find(']'));
-    if (port != std::string_view::npos) {
-        audiences.emplace_back(origin.substr(0, port));
-    } else {
-        audiences.push_back(std::string{origin} + (origin.starts_with("https") ? ":443" : ":80"));
+    const std::string_view own_port = origin.starts_with("https:") ? ":443" : ":80";
+    const auto bracket = origin.find(']');
+    const auto host = bracket == std::string_view::npos ? origin.find("://") + 3 : bracket;
+    if (origin.find(':', host) == std::string_view::npos) {
+        audiences.push_back(std::string{origin}.append(own_port));
+    } else if (origin.ends_with(own_port)) {
+        audiences.emplace_back(origin.substr(0, origin.size() - own_port.size()));
     }
     audiences.insert(audiences.end(), extra.begin(), extra.end());
     return audiences;
@@ -172,18 +172,17 @@ Checked<VapidSender> VapidVerifier::verify(const VapidCredentials& credentials, 
         if (const auto timely = check_time(known->exp_s, now_s); !timely) {
             cache_.erase(digest);
             last_ = VapidOutcome::refused;
-            return tl::unexpected<Failure>(timely.error());
+            return fail(timely.error());
         }
         last_ = VapidOutcome::hit;
         return VapidSender{known->key_sha256};
     }
     if (const auto allowed = may_verify(); !allowed) {
         last_ = VapidOutcome::limited;
-        return tl::unexpected<Failure>(allowed.error());
+        return fail(allowed.error());
     }
-    auto sender = verify_now(credentials, digest, now_s);
-    last_ = sender ? VapidOutcome::verified : VapidOutcome::refused;
-    return sender;
+    last_ = VapidOutcome::refused;
+    return verify_now(credentials, digest, now_s);
 }
 
 Checked<VapidSender> VapidVerifier::verify_now(const VapidCredentials& credentials,
@@ -191,9 +190,9 @@ Checked<VapidSender> VapidVerifier::verify_now(const VapidCredentials& credentia
     const auto point = core::parse_base64_any(credentials.key);
     if (!point) return unauthorized("The VAPID public key is not base64.");
     const auto jwt = parse_jwt(credentials.token);
-    if (!jwt) return tl::unexpected<Failure>(jwt.error());
+    if (!jwt) return fail(jwt.error());
     if (const auto timely = check_time(jwt->exp_s, now_s); !timely) {
-        return tl::unexpected<Failure>(timely.error());
+        return fail(timely.error());
     }
     if (std::find(audiences_.begin(), audiences_.end(), jwt->aud) == audiences_.end()) {
         return unauthorized("The VAPID token's aud is not the origin of this endpoint.");
@@ -201,10 +200,13 @@ Checked<VapidSender> VapidVerifier::verify_now(const VapidCredentials& credentia
     switch (es256_.verify(*point, jwt->signed_part, jwt->signature)) {
         case Es256::Verdict::good: break;
         case Es256::Verdict::bad_key:
+            last_ = VapidOutcome::forged;
             return unauthorized("The VAPID public key is not an uncompressed P-256 point.");
         case Es256::Verdict::bad_signature:
+            last_ = VapidOutcome::forged;
             return unauthorized("The VAPID token's signature does not fit its key.");
     }
+    last_ = VapidOutcome::verified;
     const VapidSender sender{es256_.sha256(*point)};
     cache_.put(digest, {jwt->exp_s, sender.key_sha256});
     return sender;

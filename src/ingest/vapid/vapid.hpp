@@ -2,7 +2,7 @@
 
 #include "core/clock.hpp"
 #include "ingest/api/errors.hpp"
-#include "ingest/api/http_message.hpp"
+#include "ingest/api/http.hpp"
 #include "ingest/vapid/es256.hpp"
 #include "ingest/vapid/vapid_cache.hpp"
 
@@ -39,7 +39,9 @@ struct Jwt {
 /// and `sub`.
 Checked<Jwt> parse_jwt(std::string_view token);
 
-/// The origins that `aud` may name: the public origin with and without its port, and extra ones.
+/// The origins that `aud` may name: the public origin as it is, with and without the port where
+/// that is the scheme's own, and extra ones. An origin on another port is another origin (RFC 6454
+/// §4).
 std::vector<std::string> accepted_audiences(std::string_view origin,
                                             const std::vector<std::string>& extra);
 
@@ -48,7 +50,14 @@ struct VapidSender {
     Es256::Digest key_sha256{};
 };
 
-enum class VapidOutcome : std::uint8_t { hit, verified, refused, limited };
+enum class VapidOutcome : std::uint8_t {
+    hit,       ///< verified before
+    verified,  ///< now
+    refused,   ///< for what it says: form, time, audience
+    forged,    ///< the signature was checked and does not fit its key
+    limited,   ///< not checked: this peer has sent too many forged ones
+};
+inline constexpr int kVapidOutcomes = static_cast<int>(VapidOutcome::limited) + 1;
 
 /// Step 4 of the order of checks, with the cache (docs/design.md#vapid-cache). One instance per
 /// thread.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -9,8 +10,13 @@
 
 namespace beckon::ingest {
 
-/// Verified (token, key) pairs, by a SHA-256 over both. Bounded: the least recently used entry
-/// goes. The caller checks time on every use. One thread.
+/// Verified (token, key) pairs, by a SHA-256 over both. The caller checks time on every use. One
+/// thread.
+///
+/// Bounded, in two segments, each in order of its last use: a pair is new until it is found for the
+/// first time, and proven from then on. New pairs make room first. Anybody can make keys and sign
+/// tokens with them, so a flood of pairs that are used once pushes each other out and no pair of a
+/// sender that comes again.
 class VapidCache {
 public:
     using Digest = std::array<std::uint8_t, 32>;
@@ -20,7 +26,8 @@ public:
         Digest key_sha256{};
     };
 
-    explicit VapidCache(std::size_t entries_max) : entries_max_(entries_max) {}
+    explicit VapidCache(std::size_t entries_max)
+        : entries_max_(entries_max), proven_max_(entries_max - entries_max / 5) {}
 
     std::optional<Verified> find(const Digest& digest);
     void put(const Digest& digest, const Verified& verified);
@@ -36,22 +43,32 @@ private:
             return h;
         }
     };
+    enum Segment : std::uint8_t { kNew, kProven };
     struct Entry {
         Digest digest;
         Verified verified;
         std::uint32_t newer = kNone;
         std::uint32_t older = kNone;
+        Segment segment = kNew;
+    };
+    struct List {
+        std::uint32_t newest = kNone;
+        std::uint32_t oldest = kNone;
+        std::size_t size = 0;
     };
 
+    List& list_of(std::uint32_t at) { return lists_[entries_[at].segment]; }
     void unlink(std::uint32_t at);
-    void push_newest(std::uint32_t at);
+    void push_newest(std::uint32_t at, Segment segment);
+    void make_room();
+    std::uint32_t free_slot();
 
     const std::size_t entries_max_;
+    const std::size_t proven_max_;
     std::unordered_map<Digest, std::uint32_t, Hash> index_;
     std::vector<Entry> entries_;  ///< grows to entries_max_, slots are reused
     std::vector<std::uint32_t> free_;
-    std::uint32_t newest_ = kNone;
-    std::uint32_t oldest_ = kNone;
+    std::array<List, 2> lists_;
 };
 
 }  // namespace beckon::ingest

@@ -2,6 +2,7 @@
 
 #include "core/assert.hpp"
 #include "core/logger.hpp"
+#include "log/disk_full.hpp"
 #include "log/embedded/record_format.hpp"
 #include "rocks/logger.hpp"
 
@@ -42,7 +43,7 @@ Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 std::string_view view(const Slice& bytes) { return {bytes.data(), bytes.size()}; }
 
 core::Error to_error(const Status& status) {
-    if (status.IsNoSpace()) return {Fault::full, "the log's disk is full: " + status.ToString()};
+    if (status.IsNoSpace()) return {Fault::full, std::string{kDiskFull} + ": " + status.ToString()};
     if (status.IsCorruption()) return {Fault::corrupt, "the log is damaged: " + status.ToString()};
     if (status.IsNotFound()) return {Fault::not_found, status.ToString()};
     return {Fault::unavailable, "the log cannot use its disk: " + status.ToString()};

@@ -1,7 +1,7 @@
 #include "edge/ws/ws_server.hpp"
 
-#include "edge/admission.hpp"
 #include "edge/ws/ws_connection.hpp"
+#include "net/admission.hpp"
 #include "support/front_world.hpp"
 
 #include <atomic>
@@ -336,7 +336,7 @@ TEST_CASE("a connection that never becomes a WebSocket is dropped in time", "[ed
 
 TEST_CASE("above the limit of clients a 503 says when to come back", "[edge][ws_server]") {
     FrontWorld world{with([](auto& o) {
-        o.limits.clients_max = 2;
+        o.limits.total_max = 2;
         o.shards = 2;
     })};
     auto one = world.client();
@@ -356,11 +356,11 @@ TEST_CASE("above the limit of clients a 503 says when to come back", "[edge][ws_
 }
 
 TEST_CASE("no more clients than there are file descriptors for", "[edge][ws_server]") {
-    CHECK(edge::clients_possible(100'000, 1'048'576) == 100'000);
-    CHECK(edge::clients_possible(100'000, 20'000) == 17'000);
-    CHECK(edge::clients_possible(100'000, 1'024) == 512);
-    CHECK(edge::clients_possible(300, 1'024) == 300);
-    CHECK(edge::clients_possible(100'000, 0) == 100'000);
+    CHECK(net::clients_possible(100'000, 1'048'576) == 100'000);
+    CHECK(net::clients_possible(100'000, 20'000) == 17'000);
+    CHECK(net::clients_possible(100'000, 1'024) == 512);
+    CHECK(net::clients_possible(300, 1'024) == 300);
+    CHECK(net::clients_possible(100'000, 0) == 100'000);
 }
 
 TEST_CASE("one address may hold no more than its share", "[edge][ws_server]") {

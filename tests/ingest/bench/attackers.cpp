@@ -51,8 +51,9 @@ struct Dripper {
 void begin(Dripper& dripper, std::uint16_t port) {
     if (dripper.fd >= 0) ::close(dripper.fd);
     dripper.fd = connect_to(port);
-    send_all(dripper.fd, dripper.in_body ? "POST /wpush/x HTTP/1.1\r\nContent-Length: 5000\r\n\r\n"
-                                         : "POST /wpush/x HTTP/1.1\r\nX: ");
+    send_all(dripper.fd, dripper.in_body
+                             ? "POST /wpush/x HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n"
+                             : "POST /wpush/x HTTP/1.1\r\nHost: x\r\nX: ");
 }
 
 [[noreturn]] void attack(const AttackOptions& options, int ready) {
@@ -76,7 +77,8 @@ void begin(Dripper& dripper, std::uint16_t port) {
         for (auto& fd : floods) {
             if (fd < 0) {
                 fd = connect_to(options.port);
-                send_all(fd, "POST /wpush/x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n");
+                send_all(fd,
+                         "POST /wpush/x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
             }
             if (!send_all(fd, chunk) || has_ended(fd)) {
                 ::close(fd);

@@ -1,6 +1,5 @@
-#include "ingest/registration/registration.hpp"
-
 #include "ingest/ingest_world.hpp"
+#include "ingest/registration/registration_secret.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -84,7 +83,7 @@ TEST_CASE("the registration secret is the reference's", "[registration]") {
 }
 
 TEST_CASE("a registration answered 200 is durable and usable at once", "[registration]") {
-    IngestWorld world;
+    IngestWorld world{{.bridged_delivery = true}};
     const auto exchange = world.begin(registration(kToken));
     CHECK_FALSE(exchange->answer);
     world.settle();
@@ -112,7 +111,7 @@ TEST_CASE("a registration answered 200 is durable and usable at once", "[registr
 }
 
 TEST_CASE("a registration with a key is bound to it", "[registration]") {
-    IngestWorld world;
+    IngestWorld world{{.bridged_delivery = true}};
     const auto mine =
         registered(world, json{{"token", "0123456789"}, {"key", world.key_text()}}.dump());
     CHECK(mine.endpoint.size() == IngestWorld::kOrigin.size() + 7 + 87);
@@ -122,7 +121,7 @@ TEST_CASE("a registration with a key is bound to it", "[registration]") {
 }
 
 TEST_CASE("a channel id may be chosen, in any notation", "[registration]") {
-    IngestWorld world;
+    IngestWorld world{{.bridged_delivery = true}};
     const std::string dashed = "11112222-3333-4444-5555-666677778888";
     for (const std::string text :
          {"11112222333344445555666677778888", "11112222-3333-4444-5555-666677778888",
@@ -135,7 +134,7 @@ TEST_CASE("a channel id may be chosen, in any notation", "[registration]") {
 }
 
 TEST_CASE("an APNs registration keeps channel and aps", "[registration]") {
-    IngestWorld world;
+    IngestWorld world{{.bridged_delivery = true}};
     const auto reply = world.ask(registration(
         R"({"token":"0123456789","aps":"{\"alert\":{\"title\":\"x\"},\"mutable-content\":1}"})",
         "APNS/release"));
@@ -150,7 +149,7 @@ TEST_CASE("an APNs registration keeps channel and aps", "[registration]") {
 }
 
 TEST_CASE("each fault of a registration has its answer", "[registration]") {
-    IngestWorld world;
+    IngestWorld world{{.bridged_delivery = true}};
     struct Row {
         std::string what;
         TestRequest request;
@@ -211,7 +210,7 @@ TEST_CASE("each fault of a registration has its answer", "[registration]") {
 }
 
 TEST_CASE("calls of a registration need its secret, in this order of checks", "[registration]") {
-    IngestWorld world;
+    IngestWorld world{{.bridged_delivery = true}};
     const auto mine = registered(world);
     const auto other = registered(world);
     const auto no_client = gone("103", "No such client.");
@@ -243,7 +242,7 @@ TEST_CASE("calls of a registration need its secret, in this order of checks", "[
 }
 
 TEST_CASE("GET of a registration lists its channels and renews it once a day", "[registration]") {
-    IngestWorld world;
+    IngestWorld world{{.bridged_delivery = true}};
     const auto mine = registered(world);
     const auto count = [&] {
         const auto records = world.records(log::Topic::kSubscriptions.index());
@@ -264,7 +263,7 @@ TEST_CASE("GET of a registration lists its channels and renews it once a day", "
 
 TEST_CASE("GET of a registration misses no channel that another endpoint has made",
           "[registration]") {
-    IngestWorld world;
+    IngestWorld world{{.bridged_delivery = true}};
     const auto mine = registered(world);
     const core::Uaid uaid{*core::parse_uuid(mine.uaid)};
     const auto where = world.subscriptions_of(uaid);
@@ -291,7 +290,7 @@ TEST_CASE("GET of a registration misses no channel that another endpoint has mad
 }
 
 TEST_CASE("a body fault of PUT has the answer that it has in POST", "[registration]") {
-    IngestWorld world;
+    IngestWorld world{{.bridged_delivery = true}};
     const auto mine = registered(world);
     const auto good = mine.ask("PUT", "", kToken);
     const auto bad = [](const std::string& message) {
@@ -336,7 +335,7 @@ TEST_CASE("a body fault of PUT has the answer that it has in POST", "[registrati
 }
 
 TEST_CASE("the media type of a JSON body", "[registration]") {
-    IngestWorld world;
+    IngestWorld world{{.bridged_delivery = true}};
     const std::vector<std::pair<std::string, int>> rows{
         {"application/json", 200},
         {"Application/JSON", 200},
@@ -357,7 +356,7 @@ TEST_CASE("the media type of a JSON body", "[registration]") {
 }
 
 TEST_CASE("PUT of a registration replaces router type and data", "[registration]") {
-    IngestWorld world;
+    IngestWorld world{{.bridged_delivery = true}};
     const auto mine = registered(world);
     const auto path = "/v1/apns/release/registration/" + mine.uaid;
     CHECK(world.ask(mine.ask("PUT", "", R"({"token":"another one"})")) ==
@@ -371,7 +370,7 @@ TEST_CASE("PUT of a registration replaces router type and data", "[registration]
 }
 
 TEST_CASE("DELETE of a registration ends all its endpoints at once", "[registration]") {
-    IngestWorld world;
+    IngestWorld world{{.bridged_delivery = true}};
     const auto mine = registered(world);
     CHECK(world.ask(mine.ask("DELETE")) == empty_200());
     CHECK(world.ask(IngestWorld::post_data(mine.send_path())).status == 410);
@@ -379,7 +378,7 @@ TEST_CASE("DELETE of a registration ends all its endpoints at once", "[registrat
 }
 
 TEST_CASE("channels of a registration come and go", "[registration]") {
-    IngestWorld world;
+    IngestWorld world{{.bridged_delivery = true}};
     const auto mine = registered(world);
     const std::string chosen = "11112222-3333-4444-5555-666677778888";
     const auto list = [&] { return json::parse(world.ask(mine.ask("GET")).body)["channelIDs"]; };
@@ -445,7 +444,7 @@ TEST_CASE("channels of a registration come and go", "[registration]") {
 }
 
 TEST_CASE("clients of the WebSocket are not changed here", "[registration]") {
-    IngestWorld world;
+    IngestWorld world{{.bridged_delivery = true}};
     const auto target = world.subscribed();
     const auto secret = ingest::registration_secret("first auth key", target.uaid);
     const auto request = call("DELETE", "/v1/fcm/my-app/registration/" + core::to_hex(target.uaid))
@@ -459,7 +458,7 @@ TEST_CASE("a registration that is not durable, or not seen, is not answered 200"
           "[registration]") {
     IngestWorld world{{.partitions = 1}};
     HttpReply like;
-    like.add("Retry-After", "120");
+    like.add("Retry-After", "10");
     const auto busy = error(503, "null", "Service Unavailable",
                             "The service is not available at present; try again later.", like);
     SECTION("the log is away") { world.log_->set_away(true); }
@@ -469,7 +468,7 @@ TEST_CASE("a registration that is not durable, or not seen, is not answered 200"
 }
 
 TEST_CASE("without an auth key registrations are refused", "[registration]") {
-    IngestWorld world;
+    IngestWorld world{{.bridged_delivery = true}};
     world.shared_->keys = std::make_shared<core::KeyRing>(
         std::vector<core::KeyRing::Key>{{0, core::Secret32{1, 2, 3}, "2026-01-01T00:00:00Z"}},
         std::vector<std::string>{}, std::vector<std::string>{});

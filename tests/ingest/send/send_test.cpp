@@ -42,7 +42,7 @@ HttpReply unauthorized(const std::string& message) {
 
 HttpReply unavailable(const std::string& code, const std::string& message) {
     HttpReply like;
-    like.add("Retry-After", "120");
+    like.add("Retry-After", "10");
     return error(503, code, "Service Unavailable", message, like);
 }
 
@@ -308,7 +308,7 @@ TEST_CASE("a token of another key ring is no endpoint of ours", "[send]") {
 
 TEST_CASE("a bridged client's message goes to the first delay tier, channel not checked",
           "[send]") {
-    IngestWorld world;
+    IngestWorld world{{.bridged_delivery = true}};
     const auto target = world.new_target();
     const auto type =
         GENERATE(core::RouterType::fcm, core::RouterType::apns, core::RouterType::webhook);
@@ -328,6 +328,21 @@ TEST_CASE("a bridged client's message goes to the first delay tier, channel not 
     CHECK(tier[0].record.key == core::to_hex(target.uaid));
     CHECK(tier[0].record.value == "ciphertext");
     CHECK(header_of(tier[0], core::header::kSubject) == core::to_dashed(target.channel));
+}
+
+TEST_CASE("a bridged client's message is not accepted where nobody would deliver it", "[send]") {
+    IngestWorld world;
+    const auto target = world.new_target();
+    world.subscribe(target.uaid, target.channel, core::RouterType::fcm);
+    world.settle();
+    HttpReply like;
+    like.add("Retry-After", "3600");
+    CHECK(world.ask(IngestWorld::post_data(target.path)) ==
+          error(503, "null", "Service Unavailable",
+                "Messages of this client are not delivered at present: no bridge is running.",
+                like));
+    CHECK(world.records(log::Topic::retry(0).index()).empty());
+    CHECK(world.ask(IngestWorld::post_data(target.path).without("TTL")).status == 400);
 }
 
 TEST_CASE("without the log there is no 201 but a 503 that says when to come back", "[send]") {
@@ -350,7 +365,7 @@ TEST_CASE("a lost answer of the log is never a 201", "[send]") {
 
 TEST_CASE("messages and bytes that wait for the log are bounded", "[send]") {
     SECTION("bytes") {
-        IngestWorld world{{.publish_bytes_max = 25}};
+        IngestWorld world{{.publish_bytes_max = 700}};  // two small records, not three
         const auto target = world.subscribed();
         const auto first = world.begin(IngestWorld::post_data(target.path));
         const auto second = world.begin(IngestWorld::post_data(target.path));
@@ -360,6 +375,19 @@ TEST_CASE("messages and bytes that wait for the log are bounded", "[send]") {
         world.settle();
         CHECK(first->answer->status == 201);
         CHECK(second->answer->status == 201);
+        CHECK(world.ask(IngestWorld::post_data(target.path)).status == 201);
+    }
+    SECTION("bytes of headers") {
+        IngestWorld world{{.publish_bytes_max = 3'000}};
+        const auto target = world.subscribed();
+        const auto large =
+            IngestWorld::post(target.path)
+                .with("Content-Encoding", "aesgcm")
+                .with("Encryption", "salt=" + std::string(22, 'a'))
+                .with("Crypto-Key", "dh=" + std::string(87, 'a') + ";x=" + std::string(4'000, 'a'))
+                .saying("ciphertext");
+        CHECK(world.ask(large).status == 503);
+        CHECK(world.notifications().empty());
         CHECK(world.ask(IngestWorld::post_data(target.path)).status == 201);
     }
     SECTION("messages") {

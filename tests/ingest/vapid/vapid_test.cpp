@@ -104,6 +104,8 @@ TEST_CASE("each fault of Authorization has its answer", "[vapid]") {
          kWrongAud},
         {"aud with a slash",
          signed_with(claims_with(world, R"("https://push.example.com:8443/")", exp)), kWrongAud},
+        {"aud without the port",
+         signed_with(claims_with(world, R"("https://push.example.com")", exp)), kWrongAud},
         {"aud of another port",
          signed_with(claims_with(world, R"("https://push.example.com:443")", exp)), kWrongAud},
         {"aud of another scheme",
@@ -173,8 +175,6 @@ TEST_CASE("every form of Authorization that senders use is accepted", "[vapid]")
         {"exp at the leeway", signed_with(claims_with(world, aud, std::to_string(now - 60))), ""},
         {"exp at the limit", signed_with(claims_with(world, aud, std::to_string(now + 86'400))),
          ""},
-        {"aud without port", signed_with(claims_with(world, R"("https://push.example.com")", exp)),
-         ""},
         {"extra audience", signed_with(claims_with(world, R"("https://old.example.net")", exp)),
          ""},
     };
@@ -214,9 +214,13 @@ TEST_CASE("the audiences of an origin", "[vapid]") {
     CHECK(accepted_audiences("http://a.example", {}) ==
           List{"http://a.example", "http://a.example:80"});
     CHECK(accepted_audiences("https://a.example:8443", {"x"}) ==
-          List{"https://a.example:8443", "https://a.example", "x"});
-    CHECK(accepted_audiences("https://[::1]:8443", {}) ==
-          List{"https://[::1]:8443", "https://[::1]"});
+          List{"https://a.example:8443", "x"});  // another port is another origin
+    CHECK(accepted_audiences("https://a.example:443", {}) ==
+          List{"https://a.example:443", "https://a.example"});
+    CHECK(accepted_audiences("http://a.example:443", {}) == List{"http://a.example:443"});
+    CHECK(accepted_audiences("https://[::1]:8443", {}) == List{"https://[::1]:8443"});
+    CHECK(accepted_audiences("https://[::1]:443", {}) ==
+          List{"https://[::1]:443", "https://[::1]"});
     CHECK(accepted_audiences("https://[::1]", {}) == List{"https://[::1]", "https://[::1]:443"});
 }
 
@@ -269,17 +273,46 @@ TEST_CASE("the cache of verified tokens forgets the least recently used", "[vapi
     CHECK(none.size() == 0);
 }
 
-TEST_CASE("an address that sends many bad tokens is told to wait, and only it", "[vapid]") {
+TEST_CASE("a flood of made-up tokens pushes out none that is used again", "[vapid]") {
+    ingest::VapidCache cache{10};
+    const auto digest = [](std::uint8_t n) { return ingest::VapidCache::Digest{n}; };
+    for (std::uint8_t honest = 1; honest <= 5; ++honest) {
+        cache.put(digest(honest), {10, {}});
+        CHECK(cache.find(digest(honest)));
+    }
+    for (std::uint8_t made_up = 100; made_up < 200; ++made_up) cache.put(digest(made_up), {20, {}});
+    for (std::uint8_t honest = 1; honest <= 5; ++honest) CHECK(cache.find(digest(honest)));
+    CHECK(cache.size() == 10);
+    // More of them than there is room: the least recently used makes way.
+    for (std::uint8_t more = 200; more < 220; ++more) {
+        cache.put(digest(more), {30, {}});
+        CHECK(cache.find(digest(more)));
+    }
+    CHECK(cache.size() == 10);
+    CHECK_FALSE(cache.find(digest(1)));
+    CHECK(cache.find(digest(219)));
+}
+
+namespace {
+
+/// A token whose signature was altered.
+std::string forged_header(const IngestWorld& world, int n) {
+    auto token = world.jwt(world.claims(3600 + n));
+    auto& letter = token[token.size() - 40];
+    letter = letter == 'A' ? 'B' : 'A';
+    return world.vapid_header(token);
+}
+
+}  // namespace
+
+TEST_CASE("an address that sends many forged tokens is told to wait, and only it", "[vapid]") {
     IngestWorld world{{.failed_vapid_per_minute = 3}};
     const auto target = world.subscribed();
     const auto good = IngestWorld::post(target.path).with("Authorization", world.vapid_header());
     CHECK(world.ask(good).status == 201);
     int n = 0;
     const auto bad = [&] {
-        auto request = IngestWorld::post(target.path)
-                           .with("Authorization", world.vapid_header(world.jwt(claims_with(
-                                                      world, "\"x\"", std::to_string(++n)))));
-        return request;
+        return IngestWorld::post(target.path).with("Authorization", forged_header(world, ++n));
     };
     for (int i = 0; i < 3; ++i) CHECK(world.ask(bad()).status == 401);
     HttpReply like;
@@ -293,4 +326,47 @@ TEST_CASE("an address that sends many bad tokens is told to wait, and only it", 
     CHECK(world.ask(elsewhere).status == 401);
     world.settle(std::chrono::seconds{21});
     CHECK(world.ask(bad()).status == 401);
+}
+
+TEST_CASE("tokens that are refused without a look at their signature are not counted", "[vapid]") {
+    IngestWorld world{{.failed_vapid_per_minute = 1}};
+    const auto target = world.subscribed();
+    const auto expired = world.vapid_header(world.jwt(world.claims(-3600)));
+    for (int i = 0; i < 5; ++i) {
+        CHECK(world.ask(IngestWorld::post(target.path).with("Authorization", expired)).status ==
+              401);
+    }
+}
+
+TEST_CASE("without a limit forged tokens are refused for ever, never told to wait", "[vapid]") {
+    IngestWorld world{{.failed_vapid_per_minute = 0}};
+    const auto target = world.subscribed();
+    for (int i = 0; i < 20; ++i) {
+        CHECK(
+            world.ask(IngestWorld::post(target.path).with("Authorization", forged_header(world, i)))
+                .status == 401);
+    }
+}
+
+TEST_CASE("behind a proxy that nobody has named one client does not stop the others", "[vapid]") {
+    IngestWorld world{{.failed_vapid_per_minute = 2}};
+    const auto target = world.subscribed();
+    int n = 0;
+    const auto from = [&](const std::string& client) {
+        return IngestWorld::post(target.path)
+            .with("Authorization", forged_header(world, ++n))
+            .with("X-Forwarded-For", "10.1.1.1, " + client);
+    };
+    CHECK(world.ask(from("198.51.100.1")).status == 401);
+    CHECK(world.ask(from("198.51.100.1")).status == 401);
+    CHECK(world.ask(from("198.51.100.1")).status == 429);
+    CHECK(world.ask(from("198.51.100.2")).status == 401);
+    SECTION("who makes clients up is stopped all the same") {
+        int refused = 0;
+        for (int i = 0; i < 100; ++i) {
+            const auto made_up = "198.51.101." + std::to_string(i);
+            refused += world.ask(from(made_up)).status == 429 ? 1 : 0;
+        }
+        CHECK(refused > 50);
+    }
 }

@@ -57,7 +57,7 @@ TEST_CASE("a view that lags too long answers 503, never 410", "[view]") {
     world.log_->hold_readers(world.subscriptions_of(target.uaid), true);
     const auto reply = world.ask(IngestWorld::post_data(target.path));
     HttpReply like;
-    like.add("Retry-After", "120");
+    like.add("Retry-After", "10");
     CHECK(reply == error(503, "null", "Service Unavailable",
                          "Whether this exists cannot be told at present; try again later.", like));
 }

@@ -1,0 +1,122 @@
+#include "ingest/call/responder.hpp"
+
+#include "core/base64url.hpp"
+#include "core/logger.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <utility>
+
+namespace beckon::ingest {
+
+namespace {
+
+double seconds_between(core::MonoTime from, core::MonoTime to) {
+    return std::chrono::duration<double>(to - from).count();
+}
+
+bool is_token_character(unsigned char c) {
+    constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";
+    return std::isalnum(c) != 0 || kOthers.find(static_cast<char>(c)) != std::string_view::npos;
+}
+
+/// Has an Access-Control-Request-Method that is one (a token, RFC 9110 §9.1); any other OPTIONS is
+/// an ordinary request.
+bool is_preflight(const HttpRequest& request) {
+    if (request.method != Method::options) return false;
+    const auto wanted = request.headers.get(HeaderName::request_method);
+    return wanted && !wanted->empty() &&
+           std::all_of(wanted->begin(), wanted->end(), is_token_character);
+}
+
+Route route_of(const HttpRequest& request) {
+    if (!is_preflight(request)) return find_route(request.method, request.target);
+    Route route;
+    route.name = RouteName::preflight;
+    return route;
+}
+
+/// Stands for a client in logs: nobody can send with it, yet lines of one client can be told.
+std::string hashed(const core::Uaid& uaid) {
+    const auto digest =
+        core::sha256({reinterpret_cast<const char*>(uaid.bytes.data()), uaid.bytes.size()});
+    return core::hex({reinterpret_cast<const char*>(digest.data()), 8});
+}
+
+void add_cors(const HttpRequest& request, HttpReply& reply) {
+    if (const auto origin = request.headers.get(HeaderName::origin)) {
+        reply.add("Access-Control-Allow-Origin", std::string{*origin});
+    }
+    reply.add("Vary", std::string{kVary});
+}
+
+}  // namespace
+
+CallPtr Responder::begin(ExchangePtr exchange) {
+    auto call = std::make_shared<Call>();
+    call->exchange = std::move(exchange);
+    call->began = shared_.clock.mono();
+    const auto& request = call->request();
+    const auto& headers = request.headers;
+    call->peer = shared_.proxies.client_of(request.peer, headers.get(HeaderName::forwarded),
+                                           headers.get(HeaderName::x_forwarded_for));
+    call->claimed = shared_.proxies.claimed_client(request.peer, headers.get(HeaderName::forwarded),
+                                                   headers.get(HeaderName::x_forwarded_for));
+    if (call->claimed) warn_of_unnamed_proxy(*call);
+    call->route = route_of(request);
+    shared_.requests_open.fetch_add(1, std::memory_order_relaxed);
+    return call;
+}
+
+/// Once: who has no proxy can cause it with a header.
+void Responder::warn_of_unnamed_proxy(const Call& call) {
+    if (shared_.proxy_warned.exchange(true, std::memory_order_relaxed)) return;
+    core::log_warn("ingest", "proxy_not_named",
+                   {{"peer", to_string(call.peer)},
+                    {"effect", "limits per address count all clients behind it as one"},
+                    {"remedy", "name it in endpoint.trusted_proxies"}});
+}
+
+void Responder::published(const core::Result<log::Appended>& appended) {
+    if (!shared_.log_watch) return;
+    shared_.log_watch->published(appended ? std::nullopt : std::optional{appended.error()});
+}
+
+void Responder::finish(const CallPtr& call, HttpReply reply) {
+    add_cors(call->request(), reply);
+    const auto seconds = seconds_between(call->began, shared_.clock.mono());
+    shared_.requests_open.fetch_sub(1, std::memory_order_relaxed);
+    shared_.metrics.answered(call->route.name, reply.status, seconds);
+    log_request(*call, reply.status, seconds);
+    call->exchange->reply(std::move(reply));
+}
+
+void Responder::refuse(const CallPtr& call, const Failure& failure) {
+    shared_.metrics.refused(failure.problem);
+    auto reply = error_reply(failure);
+    if (failure.problem == Problem::method_not_allowed) {
+        reply.add("Allow", std::string{call->route.allow});
+    }
+    finish(call, std::move(reply));
+}
+
+void Responder::deny(const CallPtr& call, Problem problem) {
+    refuse(call, {shared_.view.can_deny() ? problem : Problem::not_ready, {}, 0});
+}
+
+/// Never the target or a header: whoever holds an endpoint URL or a token can send.
+void Responder::log_request(const Call& call, int status, double seconds) const {
+    const auto level = shared_.config.log_requests ? core::LogLevel::info : core::LogLevel::debug;
+    if (!core::log_enabled(level)) return;
+    core::log_line(level, "ingest", "request",
+                   {{"method", to_string(call.request().method)},
+                    {"route", to_string(call.route.name)},
+                    {"status", status},
+                    {"us", static_cast<std::int64_t>(seconds * 1e6)},
+                    {"body_bytes", call.request().body.size()},
+                    {"peer", to_string(call.peer)},
+                    {"client", call.client ? hashed(*call.client) : std::string{"-"}}});
+}
+
+}  // namespace beckon::ingest

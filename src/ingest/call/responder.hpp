@@ -1,0 +1,33 @@
+#pragma once
+
+#include "ingest/api/errors.hpp"
+#include "ingest/call/call.hpp"
+#include "ingest/call/shared.hpp"
+#include "log/event_log.hpp"
+
+namespace beckon::ingest {
+
+/// Begins and finishes calls: adds what every reply has, counts and logs. One per service, on its
+/// thread.
+class Responder {
+public:
+    explicit Responder(ServiceShared& shared) : shared_(shared) {}
+
+    CallPtr begin(ExchangePtr exchange);
+    /// Exactly once for each call; so do the others.
+    void finish(const CallPtr& call, HttpReply reply);
+    void refuse(const CallPtr& call, const Failure& failure);
+    /// After a mark: nothing was found. 503 instead if the store could not be read.
+    void deny(const CallPtr& call, Problem problem);
+
+    /// How a publish ended; for readiness.
+    void published(const core::Result<log::Appended>& appended);
+
+private:
+    void warn_of_unnamed_proxy(const Call& call);
+    void log_request(const Call& call, int status, double seconds) const;
+
+    ServiceShared& shared_;
+};
+
+}  // namespace beckon::ingest

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/ids.hpp"
+#include "core/key_ring.hpp"
+#include "core/partition.hpp"
+#include "ingest/call/log_watch.hpp"
+#include "ingest/call/publish_budget.hpp"
+#include "ingest/metrics/ingest_metrics.hpp"
+#include "ingest/vapid/es256.hpp"
+#include "ingest/vapid/failed_checks.hpp"
+#include "ingest/view/subscription_view.hpp"
+#include "net/peer_address.hpp"
+#include "net/rate_limiter.hpp"
+#include "ops/health.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace beckon::ingest {
+
+struct ServiceConfig {
+    std::string origin;  ///< public, without a trailing slash
+    std::vector<std::string> audiences;
+    core::NodeId node;
+    core::Partition partitions = 0;
+    std::uint32_t ttl_max_s = 2'592'000;
+    std::size_t vapid_cache_entries = 0;  ///< of each service
+    bool log_requests = false;            ///< at info instead of debug
+    /// A retry role takes the messages of bridged clients from the log and delivers them. Without
+    /// one they are not accepted: a 201 would be a promise that nobody keeps.
+    bool bridged_delivery = false;
+    std::vector<std::string> fcm_app_ids;
+    std::vector<std::string> apns_channels;
+    /// SHA-256 of the VAPID keys whose messages are tracked.
+    std::vector<Es256::Digest> tracked;
+    std::string version;
+    std::string commit;
+    std::string source;
+};
+
+/// What the services of all loops of an endpoint share. Constant, or thread-safe.
+struct ServiceShared {
+    ServiceConfig config;
+    std::shared_ptr<const core::KeyRing> keys;
+    const core::Clock& clock;
+    SubscriptionView& view;
+    IngestMetrics& metrics;
+    const ops::Health& health;
+    net::TrustedProxies proxies;
+    net::RateLimiter requests;
+    FailedChecks failed_vapid;
+    PublishBudget publish_budget;
+    LogWatch* log_watch = nullptr;  ///< hears how publishes end; null in tests that need none
+    std::atomic<bool> proxy_warned{false};
+    std::atomic<std::size_t> requests_open{0};
+};
+
+}  // namespace beckon::ingest

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "core/events.hpp"
+#include "core/ids.hpp"
+#include "ingest/api/errors.hpp"
+#include "ingest/api/http.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace beckon::ingest {
+
+/// What the JSON of a registration call says, once its form is checked.
+struct RegistrationBody {
+    std::string token;
+    std::optional<core::ChannelId> channel;
+    std::optional<std::string> key;  ///< decoded bytes
+    std::optional<std::string> aps;
+};
+
+/// Of POST and PUT of a registration. Failures: bad_json, json_too_large, body_too_large.
+Checked<RegistrationBody> parse_registration(const HttpRequest& request);
+/// Of POST of a subscription: a body that is no JSON object counts as {}.
+Checked<RegistrationBody> parse_subscription(const HttpRequest& request);
+
+/// The application ids and release channels that the bridges are configured for.
+struct BridgeNames {
+    const std::vector<std::string>& fcm_app_ids;
+    const std::vector<std::string>& apns_channels;
+};
+/// Router data as JSON text, after the checks of the bridge.
+Checked<std::string> router_data(core::RouterType type, std::string_view app_id,
+                                 const RegistrationBody& body, const BridgeNames& names);
+
+}  // namespace beckon::ingest

@@ -1,0 +1,176 @@
+#include "ingest/send/sending.hpp"
+
+#include "core/codec.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace beckon::ingest {
+
+Sending::Sending(const Uses& uses)
+    : shared_(uses.shared),
+      responder_(uses.responder),
+      tokens_(uses.tokens),
+      publisher_(uses.publisher),
+      executor_(uses.executor),
+      vapid_(shared_.config.audiences, shared_.config.vapid_cache_entries) {}
+
+Sending::~Sending() = default;
+
+// --- who sends to whom
+
+Checked<void> Sending::may_verify(const Call& call) const {
+    const auto wait = shared_.failed_vapid.wait({call.peer, call.claimed}, shared_.clock.mono());
+    if (!wait) return {};
+    return fail({Problem::too_many_requests,
+                 "Too many requests with an invalid VAPID token from this address.",
+                 static_cast<int>(wait->count())});
+}
+
+Checked<Addressed> Sending::check_sender(const CallPtr& call) {
+    bool asked_vapid = false;
+    auto addressed =
+        check_address(call->route, call->request(), tokens_, vapid_, shared_.clock.wall(), [&] {
+            asked_vapid = true;
+            return may_verify(*call);
+        });
+    if (!call->request().headers.get(HeaderName::authorization)) return addressed;
+    if (asked_vapid || addressed) shared_.metrics.vapid(vapid_.last_outcome());
+    if (asked_vapid && vapid_.last_outcome() == VapidOutcome::forged) {
+        shared_.failed_vapid.add({call->peer, call->claimed}, shared_.clock.mono());
+    }
+    count_vapid();
+    return addressed;
+}
+
+void Sending::count_vapid() {
+    if (vapid_.cached() == vapid_cached_) return;
+    shared_.metrics.vapid_cached.Increment(static_cast<double>(vapid_.cached()) -
+                                           static_cast<double>(vapid_cached_));
+    vapid_cached_ = vapid_.cached();
+}
+
+void Sending::send(const CallPtr& call) {
+    const auto addressed = check_sender(call);
+    if (!addressed) return responder_.refuse(call, addressed.error());
+    call->client = addressed->uaid;
+
+    const auto known = destination_of(shared_.view.find(addressed->uaid, addressed->channel));
+    if (known) return check_and_publish(call, *addressed, *known);
+    shared_.view.confirm(
+        addressed->uaid, executor_, [this, call, to = *addressed](const auto& confirmed) {
+            if (!confirmed) return responder_.refuse(call, {Problem::not_ready, {}, 0});
+            const auto now_known = destination_of(shared_.view.find(to.uaid, to.channel));
+            if (!now_known) return responder_.deny(call, Problem::no_such_subscription);
+            check_and_publish(call, to, *now_known);
+        });
+}
+
+// --- the message
+
+/// Empty: nobody tracks this sender's messages.
+std::string Sending::reliability_id(const HttpRequest& request, const Addressed& to) const {
+    const auto& tracked = shared_.config.tracked;
+    if (!to.sender ||
+        std::find(tracked.begin(), tracked.end(), to.sender->key_sha256) == tracked.end()) {
+        return {};
+    }
+    const auto given = request.headers.get(HeaderName::message_id).value_or("");
+    return given.empty() ? core::to_hex(core::random_uuid4()) : std::string{given};
+}
+
+void Sending::check_and_publish(const CallPtr& call, const Addressed& to, Destination destination) {
+    const auto& request = call->request();
+    const auto parts = check_message(request, {.ttl_max_s = shared_.config.ttl_max_s});
+    if (!parts) return responder_.refuse(call, parts.error());
+    if (destination == Destination::bridge && !shared_.config.bridged_delivery) {
+        return responder_.refuse(call, {Problem::not_bridged, {}, 0});
+    }
+
+    core::NotificationAccepted event;
+    event.uaid = to.uaid;
+    event.key = core::new_message_key(shared_.clock.wall());
+    const auto message_id = tokens_.seal_message({event.uaid, event.key});
+    event.message_id = message_id;
+    event.channel = to.channel;
+    event.ttl_s = parts->ttl_s;
+    event.topic = parts->topic;
+    event.urgency = parts->urgency;
+    if (parts->encryption) {
+        event.encoding = parts->encryption->encoding;
+        event.encryption = parts->encryption->encryption;
+        event.crypto_key = parts->encryption->crypto_key;
+    }
+    event.traceparent = parts->traceparent;
+    event.source = shared_.config.node.text;
+    event.body = request.body;
+    const auto tracked = reliability_id(request, to);
+    if (!tracked.empty()) event.reliability_id = tracked;
+
+    auto record = core::encode(event);
+    log::TopicPartition where{log::Topic::kNotifications,
+                              core::partition_of(event.uaid, shared_.config.partitions)};
+    if (destination == Destination::bridge) {
+        // A tier's key is the delivery subscription, so that one client's messages stay in order.
+        where.topic = log::Topic::retry(0);
+        record.key = core::to_hex(event.uaid);
+    }
+    publish(call, where, std::move(record), publish_failure,
+            [this, call, message_id, ttl_s = parts->ttl_s] {
+                responder_.finish(call, created(message_id, ttl_s));
+            });
+}
+
+void Sending::publish(const CallPtr& call, log::TopicPartition where, core::Record record,
+                      FailureOf failure_of, std::function<void()> published) {
+    const auto bytes = log::size_of(record);
+    if (!shared_.publish_budget.reserve(bytes)) {
+        auto failure = failure_of({core::Fault::full, "publish_bytes_max"});
+        failure.detail = "Too many bytes are waiting; try again later.";
+        return responder_.refuse(call, failure);
+    }
+    const auto sent = shared_.clock.mono();
+    publisher_.publish(where, std::move(record),
+                       [this, call, bytes, sent, failure_of, published = std::move(published)](
+                           const core::Result<log::Appended>& appended) {
+                           shared_.publish_budget.release(bytes);
+                           responder_.published(appended);
+                           shared_.metrics.publish_seconds.Observe(
+                               std::chrono::duration<double>(shared_.clock.mono() - sent).count());
+                           if (!appended)
+                               return responder_.refuse(call, failure_of(appended.error()));
+                           published();
+                       });
+}
+
+HttpReply Sending::created(std::string_view message_id, std::uint32_t ttl_s) const {
+    HttpReply reply;
+    reply.status = 201;
+    reply.headers.reserve(4);
+    std::string location;
+    location.reserve(shared_.config.origin.size() + 3 + message_id.size());
+    location += shared_.config.origin;
+    location += "/m/";
+    location += message_id;
+    reply.add("Location", std::move(location));
+    reply.add("TTL", std::to_string(ttl_s));
+    return reply;
+}
+
+void Sending::delete_message(const CallPtr& call) {
+    const auto message = tokens_.open_message(call->route.arguments[0]);
+    if (!message) return responder_.refuse(call, {Problem::bad_message_id, {}, 0});
+    const core::NotificationFinished event{message->uaid, message->key, core::FinishReason::deleted,
+                                           shared_.config.node.text};
+    publish(
+        call,
+        {log::Topic::kNotifications, core::partition_of(message->uaid, shared_.config.partitions)},
+        core::encode(event), log_failure, [this, call] {
+            HttpReply reply;
+            reply.status = 204;
+            responder_.finish(call, std::move(reply));
+        });
+}
+
+}  // namespace beckon::ingest

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "core/executor.hpp"
+#include "core/tokens.hpp"
+#include "ingest/call/responder.hpp"
+#include "ingest/send/send_message.hpp"
+#include "ingest/vapid/vapid.hpp"
+#include "log/event_log.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace beckon::ingest {
+
+/// Puts messages into the log, and takes them back: POST to an endpoint, DELETE of a message. A 201
+/// or 204 leaves when the log has reported. Part of a Service, on its thread.
+class Sending {
+public:
+    struct Uses {
+        ServiceShared& shared;
+        Responder& responder;
+        core::Tokens& tokens;
+        log::Publisher& publisher;
+        core::Executor& executor;
+    };
+    explicit Sending(const Uses& uses);
+    ~Sending();
+
+    void send(const CallPtr& call);
+    void delete_message(const CallPtr& call);
+
+private:
+    Checked<Addressed> check_sender(const CallPtr& call);
+    Checked<void> may_verify(const Call& call) const;
+    void count_vapid();
+    void check_and_publish(const CallPtr& call, const Addressed& to, Destination destination);
+    using FailureOf = Failure (*)(const core::Error&);
+    void publish(const CallPtr& call, log::TopicPartition where, core::Record record,
+                 FailureOf failure_of, std::function<void()> published);
+    HttpReply created(std::string_view message_id, std::uint32_t ttl_s) const;
+    std::string reliability_id(const HttpRequest& request, const Addressed& to) const;
+
+    ServiceShared& shared_;
+    Responder& responder_;
+    core::Tokens& tokens_;
+    log::Publisher& publisher_;
+    core::Executor& executor_;
+    VapidVerifier vapid_;
+    std::size_t vapid_cached_ = 0;  ///< as last told to the gauge
+};
+
+}  // namespace beckon::ingest

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "net/connection_limiter.hpp"
+
+#include <cstddef>
+
+namespace beckon::net {
+
+/// `wanted`, or fewer: as many clients as a process with so many file descriptors (0: unknown) can
+/// have beside its store, its log, handshakes and the endpoint in the same process. One that finds
+/// no descriptor waits in the kernel's queue without an answer; one that is refused hears when to
+/// come back.
+std::size_t clients_possible(std::size_t wanted, std::size_t descriptors);
+
+/// How many WebSocket clients a process takes, in total and from one address. Clients above the
+/// limit get a 503 with Retry-After; sockets that are no clients yet (handshakes, health probes,
+/// those that are about to get the 503) have a reserve beyond it, so that a full server can still
+/// say so. Thread-safe: all shards share one.
+class Admission {
+public:
+    /// Sockets beyond the clients: in total, and for one address.
+    static constexpr std::size_t kReserve = 1'024;
+    static constexpr std::size_t kReservePerAddress = 16;
+
+    explicit Admission(const ConnectionLimits& clients);
+
+    /// At accept; false: not even a handshake. Each true is followed by socket_gone().
+    bool admit_socket(const Peer& peer);
+    void socket_gone(const Peer& peer) { sockets_.gone(peer); }
+
+    /// At the upgrade; each true is followed by client_gone().
+    bool admit_client(const Peer& peer);
+    void client_gone(const Peer& peer) { clients_.gone(peer); }
+
+    std::size_t sockets() const { return sockets_.total(); }
+
+private:
+    ConnectionLimiter sockets_;
+    ConnectionLimiter clients_;
+};
+
+}  // namespace beckon::net

@@ -1,0 +1,339 @@
+#include "net/http/connection.hpp"
+
+#include "core/logger.hpp"
+
+#include <exception>
+#include <utility>
+
+namespace beckon::net {
+
+namespace {
+
+/// Steps of one run before other connections get their turn (pipelined requests).
+constexpr int kStepsMax = 64;
+/// Of input after our last reply; more and the peer gets a reset.
+constexpr std::size_t kLingerBytesMax = 1U << 20;
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+CloseReason close_reason_of(Rejection why) {
+    switch (why) {
+        case Rejection::bad_request:
+        case Rejection::bad_host: return CloseReason::bad_request;
+        case Rejection::header_too_large: return CloseReason::header_too_large;
+        case Rejection::too_slow: return CloseReason::deadline;
+        case Rejection::too_many_connections: return CloseReason::connections;
+        case Rejection::stopping: return CloseReason::stopping;
+    }
+    return CloseReason::bad_request;
+}
+
+}  // namespace
+
+Connection::Connection(Descriptor socket, std::shared_ptr<const TlsContext> tls, const Peer& peer,
+                       ConnectionSet& set)
+    : set_(set),
+      peer_(peer),
+      socket_(set.loop(), std::move(socket)),
+      transport_(socket_.descriptor(), std::move(tls)) {
+    if (transport_.secure()) state_ = State::handshaking;
+}
+
+void Connection::start() {
+    entry_ = set_.add(shared_from_this());
+    run();
+}
+
+/// The only driver. A handler that replies at once comes back here through reply(): the loop that
+/// runs already goes on then, so a thousand pipelined requests are no recursion. What throws (no
+/// memory for a request, a handler's mistake) ends this connection alone.
+void Connection::run() {
+    if (running_) return;
+    running_ = true;
+    const auto self = shared_from_this();
+    try {
+        run_steps();
+    } catch (const std::exception& thrown) {
+        core::log_error("net", "request_threw", {{"error", thrown.what()}});
+        close(CloseReason::broken);
+    }
+    running_ = false;
+}
+
+void Connection::run_steps() {
+    int steps = 0;
+    while (step()) {
+        if (++steps < kStepsMax) continue;
+        set_.loop().post([self = shared_from_this()] { self->run(); });
+        return;
+    }
+}
+
+/// One step; false if there is nothing to do until something happens.
+bool Connection::step() {
+    switch (state_) {
+        case State::handshaking: return handshake_step();
+        case State::reading: return read_step();
+        case State::handling: return false;
+        case State::writing: return write_step();
+        case State::lingering: return linger_step();
+        case State::closed: return false;
+    }
+    return false;
+}
+
+bool Connection::handshake_step() {
+    switch (transport_.handshake().io) {
+        case Transport::Io::done:
+            state_ = State::reading;
+            readable_ = true;
+            if (draining_) set_.set_deadline(entry_, ConnectionSet::Deadline::last_request);
+            return true;
+        case Transport::Io::want_read: return wait(Watch::Event::readable);
+        case Transport::Io::want_write: return wait(Watch::Event::writable);
+        case Transport::Io::ended:
+        case Transport::Io::broken: break;
+    }
+    close(CloseReason::tls);
+    return false;
+}
+
+bool Connection::read_step() {
+    if (!starved_ && rest_at_ < rest_.size()) {
+        return parse(std::string_view{rest_}.substr(rest_at_), true);
+    }
+    if (!readable_ && !transport_.has_buffered()) return wait(Watch::Event::readable);
+    readable_ = false;
+    auto& scratch = set_.scratch();
+    const auto outcome = transport_.read(scratch);
+    switch (outcome.io) {
+        case Transport::Io::done: break;
+        case Transport::Io::want_read: return wait(Watch::Event::readable);
+        case Transport::Io::want_write: return wait(Watch::Event::writable);
+        case Transport::Io::ended: close(CloseReason::by_peer); return false;
+        case Transport::Io::broken:
+            close(transport_.secure() ? CloseReason::tls : CloseReason::broken);
+            return false;
+    }
+    readable_ = transport_.secure();  // a record may hold more than one read took
+    starved_ = false;
+    const std::string_view input{scratch.data(), outcome.bytes};
+    if (rest_at_ == rest_.size()) return parse(input, false);
+    rest_.erase(0, rest_at_);
+    rest_at_ = 0;
+    rest_ += input;
+    return parse(rest_, true);
+}
+
+void Connection::begin_request() {
+    active_ = set_.borrow_request();
+    continued_ = false;
+    set_.set_deadline(
+        entry_, draining_ ? ConnectionSet::Deadline::linger : ConnectionSet::Deadline::request);
+}
+
+bool Connection::parse(std::string_view input, bool from_rest) {
+    if (!active_) begin_request();
+    std::size_t used = 0;
+    const auto status = active_->parser.put(input, used);
+    if (from_rest) {
+        rest_at_ += used;
+    } else {
+        rest_.assign(input.substr(used));
+        rest_at_ = 0;
+    }
+    if (rest_at_ == rest_.size()) {
+        rest_.clear();
+        rest_at_ = 0;
+    }
+    return parsed(status);
+}
+
+bool Connection::parsed(RequestParser::Status status) {
+    switch (status) {
+        case RequestParser::Status::complete:
+            if (!active_->parser.keep_alive()) close_after_ = true;
+            return handle();
+        case RequestParser::Status::body_too_large:
+            close_after_ = true;
+            reason_ = CloseReason::body_too_large;
+            return handle();
+        case RequestParser::Status::header_too_large: return reject(Rejection::header_too_large);
+        case RequestParser::Status::bad_host: return reject(Rejection::bad_host);
+        case RequestParser::Status::bad_request: return reject(Rejection::bad_request);
+        case RequestParser::Status::need_more: return want_more_input();
+    }
+    return false;
+}
+
+bool Connection::want_more_input() {
+    starved_ = true;
+    if (rest_.size() - rest_at_ > set_.limits().header_bytes_max) {
+        return reject(Rejection::header_too_large);
+    }
+    if (active_->parser.wants_continue() && !continued_) {
+        continued_ = true;
+        interim_ = true;
+        active_->out = kContinue;
+        begin_writing();
+    }
+    return true;
+}
+
+bool Connection::handle() {
+    active_->parser.request().peer = peer_.address;
+    state_ = State::handling;
+    if (draining_) set_.set_deadline(entry_, ConnectionSet::Deadline::request);
+    set_.handler().handle(shared_from_this());
+    return true;
+}
+
+void Connection::reply(HttpReply reply) {
+    if (state_ != State::handling) return;  // closed meanwhile: nobody waits for it
+    if (draining_ && !has_more()) close_after_ = true;
+    active_->out.clear();
+    const bool head = request().method == Method::head;
+    append_reply(active_->out, reply, {.close = close_after_, .head = head});
+    begin_writing();
+    run();
+}
+
+void Connection::begin_writing() {
+    written_ = 0;
+    state_ = State::writing;
+}
+
+bool Connection::write_step() {
+    const auto& out = active_->out;
+    const auto outcome = transport_.write({out.data() + written_, out.size() - written_});
+    switch (outcome.io) {
+        case Transport::Io::done:
+            written_ += outcome.bytes;
+            return written_ < out.size() || written();
+        case Transport::Io::want_read: return wait(Watch::Event::readable);
+        case Transport::Io::want_write: return wait(Watch::Event::writable);
+        case Transport::Io::ended:
+        case Transport::Io::broken: break;
+    }
+    close(CloseReason::broken);
+    return false;
+}
+
+bool Connection::written() {
+    state_ = State::reading;
+    if (std::exchange(interim_, false)) return true;
+    set_.give_back(std::move(active_));
+    if (close_after_) {
+        linger();
+        return true;
+    }
+    starved_ = false;
+    set_.set_deadline(entry_, draining_ ? ConnectionSet::Deadline::last_request
+                                        : ConnectionSet::Deadline::keep_alive);
+    if (rest_.empty() && rest_.capacity() > 4096) rest_.shrink_to_fit();
+    return true;
+}
+
+/// Our end of output; the peer's is awaited. Closing at once would reset the connection where input
+/// is unread or still on its way, and the peer might lose the reply, or a request that crosses our
+/// goodbye might look as if it had been taken.
+void Connection::linger() {
+    transport_.end_output();
+    state_ = State::lingering;
+    set_.set_deadline(entry_, ConnectionSet::Deadline::linger);
+}
+
+bool Connection::linger_step() {
+    const auto outcome = transport_.read(set_.scratch());
+    discarded_ += outcome.bytes;
+    if (outcome.io == Transport::Io::done && discarded_ <= kLingerBytesMax) return true;
+    if (outcome.io == Transport::Io::want_read) return wait(Watch::Event::readable);
+    if (outcome.io == Transport::Io::want_write) return wait(Watch::Event::writable);
+    close(reason_);
+    return false;
+}
+
+bool Connection::wait(Watch::Event event) {
+    if (waiting_) return false;
+    waiting_ = true;
+    socket_.wait(event, [self = shared_from_this()] {
+        self->waiting_ = false;
+        if (self->state_ == State::closed) return;
+        self->readable_ = true;
+        self->run();
+    });
+    return false;
+}
+
+/// For requests that no handler sees, or that wait for one for too long.
+bool Connection::reject(Rejection why) {
+    reason_ = close_reason_of(why);
+    close_after_ = true;
+    rest_.clear();
+    rest_at_ = 0;
+    interim_ = false;
+    active_->out.clear();
+    append_reply(active_->out, set_.handler().rejection(why), {.close = true});
+    begin_writing();
+    return true;
+}
+
+void Connection::expire() {
+    const auto at = entry_.kind;
+    if (half_request()) {
+        set_.set_deadline(entry_, ConnectionSet::Deadline::linger);
+        reject(draining_ ? Rejection::stopping : Rejection::too_slow);
+        run();
+        return;
+    }
+    switch (at) {
+        case ConnectionSet::Deadline::request: return close(CloseReason::deadline);
+        case ConnectionSet::Deadline::keep_alive: return end_idle(CloseReason::keep_alive);
+        case ConnectionSet::Deadline::linger: return close(reason_);
+        case ConnectionSet::Deadline::last_request: return end_idle(CloseReason::stopping);
+    }
+}
+
+/// To an idle peer.
+void Connection::end_idle(CloseReason reason) {
+    reason_ = reason;
+    linger();
+    run();
+}
+
+void Connection::drain() {
+    draining_ = true;
+    if (reason_ == CloseReason::finished) reason_ = CloseReason::stopping;
+    if (idle()) set_.set_deadline(entry_, ConnectionSet::Deadline::last_request);
+    if (half_request() || state_ == State::handshaking) {
+        set_.set_deadline(entry_, ConnectionSet::Deadline::linger);
+    }
+}
+
+void Connection::give_up() {
+    close_after_ = true;
+    if (idle()) return end_idle(CloseReason::stopping);
+    if (state_ != State::handling && !half_request()) return;  // nothing is owed, or it is written
+    if (state_ == State::handling) abandoned_ = std::exchange(active_, set_.borrow_request());
+    reject(Rejection::stopping);
+    run();
+}
+
+bool Connection::waits_for_peer() const {
+    return state_ == State::reading || state_ == State::lingering || state_ == State::handshaking;
+}
+
+void Connection::abort(CloseReason reason) {
+    if (state_ != State::closed) close(reason);
+}
+
+void Connection::close(CloseReason reason) {
+    if (state_ == State::closed) return;
+    const auto self = shared_from_this();  // the set lets go of us
+    const bool handling = state_ == State::handling;
+    state_ = State::closed;
+    socket_.close();
+    if (active_ && !handling) set_.give_back(std::move(active_));
+    set_.remove(entry_, peer_, reason);
+}
+
+}  // namespace beckon::net

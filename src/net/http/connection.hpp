@@ -1,0 +1,92 @@
+#pragma once
+
+#include "net/http/connection_set.hpp"
+#include "net/http/http_message.hpp"
+#include "net/http/transport.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace beckon::net {
+
+/// One client's socket: reads a request, hands it over, writes its reply, and so on in order. It
+/// reads nothing while a request is under way, so a client can make us hold one request and one
+/// socket buffer, no more.
+class Connection final : public Exchange, public std::enable_shared_from_this<Connection> {
+public:
+    Connection(Descriptor socket, std::shared_ptr<const TlsContext> tls, const Peer& peer,
+               ConnectionSet& set);
+
+    /// Enters the set and begins.
+    void start();
+
+    const HttpRequest& request() const override {
+        return (abandoned_ ? abandoned_ : active_)->parser.request();
+    }
+    void reply(HttpReply reply) override;
+
+    std::chrono::steady_clock::time_point deadline() const { return entry_.at; }
+    /// The deadline has passed.
+    void expire();
+    /// Ends in order: what has reached us or is on its way is answered, and the last reply says so.
+    void drain();
+    /// No more time for that: whatever is under way is answered with a rejection.
+    void give_up();
+    void abort(CloseReason reason);
+    /// Idle, or the rest of a request or of the peer's goodbye is awaited.
+    bool waits_for_peer() const;
+
+private:
+    enum class State : std::uint8_t { handshaking, reading, handling, writing, lingering, closed };
+
+    void run();
+    void run_steps();
+    bool step();
+    bool handshake_step();
+    bool read_step();
+    void begin_request();
+    bool parse(std::string_view input, bool from_rest);
+    bool parsed(RequestParser::Status status);
+    bool want_more_input();
+    bool handle();
+    bool write_step();
+    bool written();
+    bool linger_step();
+
+    bool wait(Watch::Event event);
+    bool reject(Rejection why);
+    void begin_writing();
+    bool idle() const { return state_ == State::reading && !active_; }
+    bool half_request() const { return state_ == State::reading && active_; }
+    /// Bytes of another request have come already.
+    bool has_more() { return rest_at_ < rest_.size() || transport_.has_input(); }
+    void end_idle(CloseReason reason);
+    void linger();
+    void close(CloseReason reason);
+
+    ConnectionSet& set_;  ///< not touched once closed: it may be gone then
+    const Peer peer_;
+    Watch socket_;
+    Transport transport_;
+    ConnectionSet::Entry entry_;
+    State state_ = State::reading;
+    CloseReason reason_ = CloseReason::finished;  ///< of the close that will follow the reply
+    bool close_after_ = false;  ///< the reply that is being made says so, or has said so
+    bool draining_ = false;
+    bool running_ = false;
+    bool waiting_ = false;
+    bool readable_ = false;   ///< worth a read before waiting
+    bool interim_ = false;    ///< what is being written is "100 Continue"
+    bool continued_ = false;  ///< it was written
+    bool starved_ = false;    ///< the parser wants more than rest_ holds
+    std::size_t written_ = 0;
+    std::size_t discarded_ = 0;
+    std::string rest_;  ///< read, not parsed yet
+    std::size_t rest_at_ = 0;
+    std::unique_ptr<ActiveRequest> active_;
+    std::unique_ptr<ActiveRequest> abandoned_;  ///< answered by give_up(), its handler still has it
+};
+
+}  // namespace beckon::net

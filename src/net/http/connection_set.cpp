@@ -1,0 +1,122 @@
+#include "net/http/connection_set.hpp"
+
+#include "net/http/connection.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace beckon::net {
+
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::size_t kSpareMax = 256;
+/// A request that took more than this gives its memory back.
+constexpr std::size_t kSpareOutMax = 65'536;
+
+std::chrono::milliseconds length_of(ConnectionSet::Deadline kind, const ConnectionTimes& times) {
+    switch (kind) {
+        case ConnectionSet::Deadline::request: return times.request;
+        case ConnectionSet::Deadline::keep_alive: return times.keep_alive;
+        case ConnectionSet::Deadline::linger: return times.linger;
+        case ConnectionSet::Deadline::last_request: return times.last_request;
+    }
+    return times.request;
+}
+
+std::chrono::milliseconds tick_of(const ConnectionTimes& times) {
+    const auto shortest =
+        std::min({times.request, times.keep_alive, times.linger, times.last_request});
+    return std::clamp(shortest / 8, std::chrono::milliseconds{5}, std::chrono::milliseconds{250});
+}
+
+}  // namespace
+
+ConnectionSet::ConnectionSet(IoLoop& loop, const Shared& shared)
+    : loop_(loop), shared_(shared), tick_(tick_of(shared.times)) {
+    tick();
+}
+
+ConnectionSet::Entry ConnectionSet::add(std::shared_ptr<Connection> connection) {
+    auto& list = by_deadline_[static_cast<std::size_t>(Deadline::request)];
+    const auto node = list.insert(list.end(), std::move(connection));
+    shared_.observer.opened();
+    return {node, Deadline::request, SteadyClock::now() + shared_.times.request};
+}
+
+void ConnectionSet::set_deadline(Entry& entry, Deadline kind) {
+    auto& from = by_deadline_[static_cast<std::size_t>(entry.kind)];
+    auto& to = by_deadline_[static_cast<std::size_t>(kind)];
+    to.splice(to.end(), from, entry.node);
+    entry.kind = kind;
+    entry.at = SteadyClock::now() + length_of(kind, shared_.times);
+}
+
+void ConnectionSet::remove(Entry& entry, const Peer& peer, CloseReason reason) {
+    shared_.observer.closed(reason);
+    shared_.connections.gone(peer);
+    by_deadline_[static_cast<std::size_t>(entry.kind)].erase(entry.node);
+    if (emptied_ && size() == 0) std::exchange(emptied_, {})();
+}
+
+std::size_t ConnectionSet::size() const {
+    std::size_t sum = 0;
+    for (const auto& list : by_deadline_) sum += list.size();
+    return sum;
+}
+
+void ConnectionSet::for_each(const std::function<void(Connection&)>& visit) {
+    std::vector<std::shared_ptr<Connection>> all;
+    for (const auto& list : by_deadline_) all.insert(all.end(), list.begin(), list.end());
+    for (const auto& connection : all) visit(*connection);
+}
+
+void ConnectionSet::when_empty(std::function<void()> emptied) {
+    if (size() == 0) return emptied();
+    emptied_ = std::move(emptied);
+}
+
+bool ConnectionSet::close_oldest() {
+    for (const auto kind : {Deadline::keep_alive, Deadline::linger, Deadline::request}) {
+        for (const auto& connection : by_deadline_[static_cast<std::size_t>(kind)]) {
+            if (!connection->waits_for_peer()) continue;
+            const auto oldest = connection;  // the list lets go of it
+            oldest->abort(CloseReason::connections);
+            return true;
+        }
+    }
+    return false;
+}
+
+std::unique_ptr<ActiveRequest> ConnectionSet::borrow_request() {
+    if (spare_.empty()) return std::make_unique<ActiveRequest>(shared_.limits);
+    auto request = std::move(spare_.back());
+    spare_.pop_back();
+    return request;
+}
+
+void ConnectionSet::give_back(std::unique_ptr<ActiveRequest> request) {
+    if (spare_.size() >= kSpareMax || request->out.capacity() > kSpareOutMax) return;
+    request->parser.reset();
+    request->out.clear();
+    spare_.push_back(std::move(request));
+}
+
+void ConnectionSet::tick() {
+    loop_.post_after(tick_, [this] { tick(); });
+    expire_due();
+}
+
+/// Lists are in order of expiry, so only their heads need a look.
+void ConnectionSet::expire_due() {
+    const auto now = SteadyClock::now();
+    for (auto& list : by_deadline_) {
+        while (!list.empty() && list.front()->deadline() <= now) {
+            const auto connection = list.front();
+            connection->expire();
+        }
+    }
+}
+
+}  // namespace beckon::net

@@ -1,0 +1,88 @@
+#pragma once
+
+#include "net/http/http_server.hpp"
+#include "net/http/request_parser.hpp"
+#include "net/io_loop.hpp"
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace beckon::net {
+
+class Connection;
+
+/// What a request needs while it is under way; reused by the next one on the thread, so that idle
+/// connections hold next to no memory.
+struct ActiveRequest {
+    explicit ActiveRequest(const RequestLimits& limits) : parser(limits) {}
+
+    RequestParser parser;
+    std::string out;  ///< the reply's bytes
+};
+
+/// The connections of one loop: their deadlines, and what they share. The loop's thread only; the
+/// loop has ended when the set is destroyed.
+///
+/// Deadlines of one kind all have the same length, so each kind is a list in order of expiry, and
+/// one timer serves all: setting a deadline moves a node to a list's end.
+class ConnectionSet {
+public:
+    enum class Deadline : std::uint8_t { request, keep_alive, linger, last_request };
+
+    struct Shared {
+        const RequestLimits& limits;
+        const ConnectionTimes& times;
+        ConnectionLimiter& connections;
+        HttpObserver& observer;
+        HttpHandler& handler;
+    };
+    ConnectionSet(IoLoop& loop, const Shared& shared);
+
+    /// A connection's node in the list of its deadline.
+    struct Entry {
+        std::list<std::shared_ptr<Connection>>::iterator node;
+        Deadline kind = Deadline::request;
+        std::chrono::steady_clock::time_point at{};
+    };
+    /// The set owns the connection until remove().
+    Entry add(std::shared_ptr<Connection> connection);
+    void set_deadline(Entry& entry, Deadline kind);
+    void remove(Entry& entry, const Peer& peer, CloseReason reason);
+
+    std::size_t size() const;
+    /// Calls `visit` with every connection; it may remove itself.
+    void for_each(const std::function<void(Connection&)>& visit);
+    /// Runs `emptied` when the last connection has gone (at once if there is none).
+    void when_empty(std::function<void()> emptied);
+    /// Closes the connection that has waited longest for its peer: an idle one if there is any,
+    /// else one whose request is not whole. False: there is neither.
+    bool close_oldest();
+
+    std::unique_ptr<ActiveRequest> borrow_request();
+    void give_back(std::unique_ptr<ActiveRequest> request);
+
+    IoLoop& loop() { return loop_; }
+    const RequestLimits& limits() const { return shared_.limits; }
+    HttpHandler& handler() { return shared_.handler; }
+    /// What one read takes at most, and so what pipelined input a connection can make us hold.
+    std::array<char, 8'192>& scratch() { return scratch_; }
+
+private:
+    void tick();
+    void expire_due();
+
+    IoLoop& loop_;
+    const Shared shared_;
+    std::array<std::list<std::shared_ptr<Connection>>, 4> by_deadline_;
+    std::vector<std::unique_ptr<ActiveRequest>> spare_;
+    std::chrono::milliseconds tick_;
+    std::function<void()> emptied_;
+    std::array<char, 8'192> scratch_;
+};
+
+}  // namespace beckon::net

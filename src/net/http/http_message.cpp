@@ -1,0 +1,142 @@
+#include "net/http/http_message.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace beckon::net {
+
+namespace {
+
+constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+
+bool equals_ignoring_case(std::string_view text, std::string_view lower_case) {
+    return text.size() == lower_case.size() &&
+           std::equal(text.begin(), text.end(), lower_case.begin(),
+                      [](char a, char b) { return lower(a) == b; });
+}
+
+struct NamedHeader {
+    std::string_view name;
+    HeaderName id;
+};
+
+constexpr std::array<NamedHeader, kHeaderNames> kNames{{
+    {"authorization", HeaderName::authorization},
+    {"crypto-key", HeaderName::crypto_key},
+    {"ttl", HeaderName::ttl},
+    {"topic", HeaderName::topic},
+    {"urgency", HeaderName::urgency},
+    {"content-encoding", HeaderName::content_encoding},
+    {"content-type", HeaderName::content_type},
+    {"encryption", HeaderName::encryption},
+    {"x-messageid", HeaderName::message_id},
+    {"traceparent", HeaderName::traceparent},
+    {"origin", HeaderName::origin},
+    {"access-control-request-method", HeaderName::request_method},
+    {"access-control-request-headers", HeaderName::request_headers},
+    {"forwarded", HeaderName::forwarded},
+    {"x-forwarded-for", HeaderName::x_forwarded_for},
+}};
+
+bool is_readable(std::string_view value) {
+    return std::all_of(value.begin(), value.end(), [](char c) {
+        const auto byte = static_cast<unsigned char>(c);
+        return c == '\t' || (byte >= 0x20 && byte < 0x7f);
+    });
+}
+
+void append_number(std::string& out, std::size_t number) {
+    std::array<char, 20> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    out.append(digits.data(), end);
+}
+
+}  // namespace
+
+std::string_view to_string(Method method) {
+    switch (method) {
+        case Method::get: return "GET";
+        case Method::head: return "HEAD";
+        case Method::post: return "POST";
+        case Method::put: return "PUT";
+        case Method::del: return "DELETE";
+        case Method::options: return "OPTIONS";
+        case Method::other: return "other";
+    }
+    return "other";
+}
+
+Method parse_method(std::string_view text) {
+    for (const auto method :
+         {Method::get, Method::head, Method::post, Method::put, Method::del, Method::options}) {
+        if (text == to_string(method)) return method;
+    }
+    return Method::other;
+}
+
+std::optional<HeaderName> parse_header_name(std::string_view name) {
+    for (const auto& known : kNames) {
+        if (equals_ignoring_case(name, known.name)) return known.id;
+    }
+    return std::nullopt;
+}
+
+void RequestHeaders::add(HeaderName name, std::string_view value) {
+    auto& slot = slots_[static_cast<std::size_t>(name)];
+    const bool last_counts = name == HeaderName::forwarded || name == HeaderName::x_forwarded_for;
+    if (slot.state != State::absent && !last_counts) return;
+    slot = {value, is_readable(value) ? State::present : State::unreadable};
+}
+
+std::optional<std::string_view> HttpReply::header(std::string_view name) const {
+    for (const auto& h : headers) {
+        if (h.name == name) return h.value;
+    }
+    return std::nullopt;
+}
+
+std::string_view reason_phrase(int status) {
+    switch (status) {
+        case 200: return "OK";
+        case 201: return "Created";
+        case 204: return "No Content";
+        case 400: return "Bad Request";
+        case 401: return "Unauthorized";
+        case 404: return "Not Found";
+        case 405: return "Method Not Allowed";
+        case 408: return "Request Timeout";
+        case 410: return "Gone";
+        case 413: return "Payload Too Large";
+        case 418: return "I'm a teapot";
+        case 429: return "Too Many Requests";
+        case 431: return "Request Header Fields Too Large";
+        case 500: return "Internal Server Error";
+        case 502: return "Bad Gateway";
+        case 503: return "Service Unavailable";
+    }
+    return "Unknown";
+}
+
+void append_reply(std::string& out, const HttpReply& reply, const ReplyForm& form) {
+    out += "HTTP/1.1 ";
+    append_number(out, static_cast<std::size_t>(reply.status));
+    out += ' ';
+    out += reason_phrase(reply.status);
+    out += "\r\n";
+    for (const auto& h : reply.headers) {
+        out += h.name;
+        out += ": ";
+        out += h.value;
+        out += "\r\n";
+    }
+    if (form.close) out += "Connection: close\r\n";
+    if (reply.status != 204) {  // RFC 9110 §8.6: none with 204
+        out += "Content-Length: ";
+        append_number(out, reply.body.size());
+        out += "\r\n";
+    }
+    out += "\r\n";
+    if (!form.head) out += reply.body;
+}
+
+}  // namespace beckon::net

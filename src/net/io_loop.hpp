@@ -1,0 +1,57 @@
+#pragma once
+
+#include "core/executor.hpp"
+#include "net/descriptor.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace beckon::net {
+
+/// One thread's event loop (Boost.Asio inside) as an Executor. Must outlive everybody who may still
+/// post to it.
+class IoLoop final : public core::Executor {
+public:
+    IoLoop();
+    ~IoLoop() override;
+
+    void post(Task task) override;
+    void post_after(core::Duration delay, Task task) override;
+
+    /// Names the calling thread (15 characters at most), blocks its signals (they are main's, and
+    /// a TLS write to a closed socket must not raise SIGPIPE) and works until stop(). A task that
+    /// throws (no memory) ends alone: the loop logs it and goes on.
+    void run(const char* name);
+    /// Any thread. Tasks that have not run by then never will.
+    void stop();
+
+private:
+    friend class Watch;
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Owns a descriptor and waits on a loop until it is readable or writable. On the loop's thread, or
+/// when the loop has ended.
+class Watch {
+public:
+    enum class Event : std::uint8_t { readable, writable };
+
+    Watch(IoLoop& loop, Descriptor descriptor);
+    ~Watch();
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+
+    int descriptor() const;
+    /// Runs `ready` once, in a later turn of the loop; never after close().
+    void wait(Event event, std::function<void()> ready);
+    /// Closes the descriptor. Idempotent.
+    void close();
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::net

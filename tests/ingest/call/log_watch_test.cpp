@@ -1,0 +1,114 @@
+#include "ingest/call/log_watch.hpp"
+
+#include "support/manual_clock.hpp"
+#include "support/test_executor.hpp"
+
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using namespace std::chrono_literals;
+using core::Fault;
+using ingest::LogWatch;
+
+namespace {
+
+const core::Error kDiskFull{Fault::full, "the log's disk is full"};
+const core::Error kNoBroker{Fault::unavailable, "no broker"};
+
+/// A log that answers as it is told, or not at all.
+struct World {
+    World() { watch.start(); }
+
+    void answer(const std::optional<core::Error>& error, const LogWatch::Answer& to) {
+        if (silent) return;
+        if (error) return to(core::fail(*error));
+        to({});
+    }
+
+    test::ManualClock clock;
+    test::SimExecutor executor{clock};
+    std::optional<core::Error> reaching;
+    std::optional<core::Error> writing;
+    bool silent = false;
+    int writes = 0;
+    std::vector<std::string> reports;
+    LogWatch watch{{.grace = 3s, .interval = 1s},
+                   executor,
+                   clock,
+                   {[this](const LogWatch::Answer& to) { answer(reaching, to); },
+                    [this](const LogWatch::Answer& to) {
+                        ++writes;
+                        answer(writing, to);
+                    }},
+                   [this](std::string_view why) { reports.emplace_back(why); }};
+};
+
+}  // namespace
+
+TEST_CASE("a log that works is not written to and not spoken of", "[log_watch]") {
+    World world;
+    world.executor.run_for(60s);
+    world.watch.published(std::nullopt);
+    CHECK(world.reports.empty());
+    CHECK(world.writes == 0);
+}
+
+TEST_CASE("a log that cannot be reached is reported after a grace, and its return at once",
+          "[log_watch]") {
+    World world;
+    world.reaching = kNoBroker;
+    world.executor.run_for(2s);
+    CHECK(world.reports.empty());
+    world.executor.run_for(4s);
+    CHECK(world.reports == std::vector<std::string>{"no broker"});
+    world.reaching.reset();
+    world.executor.run_for(2s);
+    CHECK(world.reports == std::vector<std::string>{"no broker", ""});
+}
+
+TEST_CASE("a blip is not reported", "[log_watch]") {
+    World world;
+    for (int i = 0; i < 10; ++i) {
+        world.watch.published(kNoBroker);
+        world.executor.run_for(500ms);
+        world.watch.published(std::nullopt);
+        world.executor.run_for(500ms);
+    }
+    CHECK(world.reports.empty());
+}
+
+TEST_CASE("a log that can be reached and takes nothing is reported with its reason",
+          "[log_watch]") {
+    World world;
+    world.writing = kDiskFull;
+    world.watch.published(kDiskFull);
+    world.executor.run_for(10s);
+    CHECK(world.reports == std::vector<std::string>{"the log's disk is full"});
+    CHECK(world.writes > 5);
+    world.writing.reset();  // it finds out by itself: nobody sends to what is not ready
+    world.executor.run_for(2s);
+    CHECK(world.reports == std::vector<std::string>{"the log's disk is full", ""});
+    const auto asked = world.writes;
+    world.executor.run_for(10s);
+    CHECK(world.writes == asked);
+}
+
+TEST_CASE("a log that does not answer is reported", "[log_watch]") {
+    World world;
+    world.silent = true;
+    world.executor.run_for(10s);
+    CHECK(world.reports == std::vector<std::string>{"the log does not answer"});
+}
+
+TEST_CASE("a record that the log refuses says nothing about the log", "[log_watch]") {
+    World world;
+    world.writing = kDiskFull;
+    for (int i = 0; i < 10; ++i) {
+        world.watch.published(core::Error{Fault::too_large, "too large"});
+        world.executor.run_for(1s);
+    }
+    CHECK(world.reports.empty());
+}

@@ -1,0 +1,164 @@
+#include "net/http/http_server.hpp"
+
+#include "core/logger.hpp"
+#include "net/io_loop.hpp"
+#include "support/test_socket.hpp"
+
+#include <atomic>
+#include <new>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using namespace beckon::net;
+using test::TestSocket;
+
+namespace {
+
+constexpr std::string_view kThrow = "GET /throw HTTP/1.1\r\nHost: x\r\n\r\n";
+constexpr std::string_view kNow = "GET /now HTTP/1.1\r\nHost: x\r\n\r\n";
+constexpr std::string_view kLater = "GET /later HTTP/1.1\r\nHost: x\r\n\r\n";
+constexpr std::string_view kNever = "GET /never HTTP/1.1\r\nHost: x\r\n\r\n";
+
+HttpReply reply_of(int status) {
+    HttpReply reply;
+    reply.status = status;
+    return reply;
+}
+
+class Handler final : public HttpHandler {
+public:
+    explicit Handler(core::Executor& loop) : loop_(loop) {}
+
+    void handle(ExchangePtr exchange) override {
+        const auto target = exchange->request().target;
+        if (target == "/throw") throw std::bad_alloc{};
+        if (target == "/now") return exchange->reply(reply_of(200));
+        if (target == "/never") return kept_.push_back(std::move(exchange));
+        loop_.post_after(std::chrono::milliseconds{1},
+                         [exchange] { exchange->reply(reply_of(201)); });
+    }
+    HttpReply rejection(Rejection why) override {
+        return reply_of(why == Rejection::bad_host ? 400 : 503);
+    }
+
+private:
+    core::Executor& loop_;
+    std::vector<ExchangePtr> kept_;
+};
+
+struct Counts final : HttpObserver {
+    void opened() override { ++open; }
+    void closed(CloseReason) override { --open; }
+    void turned_away(CloseReason) override { ++turned_away_; }
+    void accept_paused() override {}
+    std::atomic<int> open{0};
+    std::atomic<int> turned_away_{0};
+};
+
+struct Running {
+    explicit Running(HttpServerOptions options = {}) : server(std::move(options), counts) {
+        core::configure_logging(core::LogLevel::error, core::LogFormat::text);
+        server.start([](core::Executor& loop) { return std::make_unique<Handler>(loop); });
+    }
+    TestSocket connect() const { return TestSocket{server.port()}; }
+
+    Counts counts;
+    HttpServer server;
+};
+
+}  // namespace
+
+TEST_CASE("a handler replies at once or in a later turn", "[http_server]") {
+    Running running;
+    auto socket = running.connect();
+    REQUIRE(socket.send(std::string{kLater} + std::string{kNow} + std::string{kLater}));
+    CHECK(socket.read_reply().status == 201);
+    CHECK(socket.read_reply().status == 200);
+    CHECK(socket.read_reply().status == 201);
+}
+
+TEST_CASE("a request without memory ends its connection alone", "[http_server]") {
+    Running running;
+    auto other = running.connect();
+    REQUIRE(other.send(kNow));
+    CHECK(other.read_reply().status == 200);
+    for (int i = 0; i < 3; ++i) {
+        auto socket = running.connect();
+        REQUIRE(socket.send(kThrow));
+        CHECK(socket.ends_or_is_reset());
+    }
+    REQUIRE(other.send(kLater));
+    CHECK(other.read_reply().status == 201);
+}
+
+TEST_CASE("a request without a host is rejected", "[http_server]") {
+    Running running;
+    auto socket = running.connect();
+    REQUIRE(socket.send("GET /now HTTP/1.1\r\n\r\n"));
+    CHECK(socket.read_reply().status == 400);
+    CHECK(socket.ends());
+}
+
+TEST_CASE("a full server turns newcomers away, or replaces whoever waits longest",
+          "[http_server]") {
+    HttpServerOptions options;
+    options.connections = {.total_max = 2};
+    SECTION("turned away") {
+        Running running{options};
+        auto first = running.connect();
+        REQUIRE(first.send(kNow));
+        CHECK(first.read_reply().status == 200);
+        auto second = running.connect();
+        REQUIRE(second.send(kNow));
+        CHECK(second.read_reply().status == 200);
+        CHECK(running.connect().read_reply().status == 503);
+        CHECK(running.counts.turned_away_ == 1);
+        REQUIRE(first.send(kNow));
+        CHECK(first.read_reply().status == 200);
+    }
+    SECTION("replaced") {
+        options.when_full = WhenFull::replace_oldest;
+        Running running{options};
+        auto busy = running.connect();
+        REQUIRE(busy.send(kNever));  // the handler has it: its peer is not waited for
+        auto idle = running.connect();
+        REQUIRE(idle.send(kNow));
+        CHECK(idle.read_reply().status == 200);
+        auto newcomer = running.connect();
+        REQUIRE(newcomer.send(kNow));
+        CHECK(newcomer.read_reply().status == 200);
+        CHECK(idle.ends_or_is_reset());
+        CHECK(running.counts.open == 2);
+    }
+}
+
+TEST_CASE("a stop answers what no handler has answered in time", "[http_server]") {
+    HttpServerOptions options;
+    options.drain = std::chrono::milliseconds{50};
+    Running running{options};
+    auto socket = running.connect();
+    REQUIRE(socket.send(kNever));
+    auto answered = running.connect();
+    REQUIRE(answered.send(kNow));
+    CHECK(answered.read_reply().status == 200);
+    running.server.join();
+    CHECK(socket.read_reply().status == 503);
+    running.server.join();  // idempotent
+}
+
+TEST_CASE("a task that throws does not end its loop", "[http_server]") {
+    core::configure_logging(core::LogLevel::error, core::LogFormat::text);
+    IoLoop loop;
+    bool later = false;
+    loop.post([] { throw std::bad_alloc{}; });
+    loop.post([&] {
+        later = true;
+        loop.stop();
+    });
+    std::thread{[&] { loop.run("test"); }}.join();
+    CHECK(later);
+}
