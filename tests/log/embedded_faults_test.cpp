@@ -76,6 +76,17 @@ private:
     const std::filesystem::path at_;
 };
 
+/// Grows or cuts a file until its disk has so many bytes left.
+void leave_free(const std::filesystem::path& file, std::uintmax_t bytes) {
+    const auto free = std::filesystem::space(file).available;
+    const auto size = std::filesystem::file_size(file);
+    if (free < bytes) {
+        std::filesystem::resize_file(file, size - std::min(size, bytes - free));
+    } else if (free > bytes) {
+        std::ofstream{file, std::ios::app} << std::string(free - bytes, 'x');
+    }
+}
+
 }  // namespace
 
 TEST_CASE("a directory in use is refused by name", "[embedded]") {
@@ -223,9 +234,10 @@ TEST_CASE("a full disk refuses publishes, loses nothing acknowledged, and recove
     CHECK(read_all(log, kWhere) == written);
 
     // The little that is left is not room for a restart, which would end without readers' history.
-    REQUIRE(std::filesystem::space(ballast).available > 1U << 20);
+    // How much RocksDB has used and given back by now depends on how far its threads have come.
     for (int i = 0; i < 8; ++i) {
         log.wait_until([] { return false; }, std::chrono::milliseconds{200});
+        leave_free(ballast, 512U << 10);
         CHECK_FALSE(publish_all(log, *publisher, kWhere, {record("refused")})[0]);
         REQUIRE((read_all(log, kWhere) == written));
     }

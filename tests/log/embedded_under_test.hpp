@@ -22,7 +22,7 @@ public:
         config.sync = log::Sync::never;
         config.partitions = partitions;
         config.tail_bytes = 1U << 20;
-        config.write_buffer_bytes = 8U << 20;
+        config.memory = std::make_shared<rocks::Memory>(16U << 20, 8U << 20);
         config.clock = &clock_;
         if (change) change(config);
         open();

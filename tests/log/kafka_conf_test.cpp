@@ -1,5 +1,6 @@
 // What becomes of a user's options for librdkafka; no broker is asked.
 #include "log/kafka/client_conf.hpp"
+#include "log/kafka/reader_clients.hpp"
 
 #include <array>
 #include <stdexcept>
@@ -87,4 +88,20 @@ TEST_CASE("a log opens with options that are the user's", "[kafka]") {
     CHECK(why_not("queue.buffering.max.messages", "1000") == "it opened");
     CHECK(why_not("enable.idempotence", "true") == "it opened");
     CHECK(why_not("max.in.flight", "1") == "it opened");
+}
+
+TEST_CASE("what all partitions prefetch together does not grow with their number", "[kafka]") {
+    log::KafkaConfig config;
+    config.fetch_bytes = 64U << 20;
+    config.partitions_read = 64;
+    std::size_t bytes = 0;
+    std::size_t partitions = 0;
+    for (std::size_t client = 0; partitions < 4'000; ++client) {
+        const auto prefetch = log::kafka::prefetch_of(client, config);
+        CHECK(prefetch.bytes_each >= 1024);
+        partitions += prefetch.partitions;
+        bytes += prefetch.partitions * prefetch.bytes_each;
+        CHECK(bytes <= config.fetch_bytes);
+    }
+    CHECK(log::kafka::prefetch_of(0, config).bytes_each == 512U << 10);
 }

@@ -146,7 +146,14 @@ void KafkaBroker::restart() {
     await_answer();
 }
 
-void KafkaBroker::pause() { ::kill(-pid_, SIGSTOP); }
+void KafkaBroker::pause() {
+    ::kill(-pid_, SIGSTOP);
+    // The signal is on its way when kill() returns; the broker answers until its last thread
+    // stands.
+    int status = 0;
+    while (waitpid(pid_, &status, WUNTRACED) == pid_ && !WIFSTOPPED(status)) {
+    }
+}
 void KafkaBroker::resume() { ::kill(-pid_, SIGCONT); }
 
 std::string KafkaBroker::last_lines() const {

@@ -32,7 +32,8 @@ public:
     /// Blocks until the broker answers and has taken itself back into service.
     void await_answer(std::chrono::seconds limit = std::chrono::seconds{60});
 
-    /// Freezes all its threads (SIGSTOP): connections stand and nothing answers.
+    /// Freezes all its threads (SIGSTOP), and returns when they stand: connections stay and nothing
+    /// answers.
     void pause();
     void resume();
 

@@ -1,7 +1,7 @@
 #include "support/memory_log.hpp"
 
 #include "core/assert.hpp"
-#include "log/local/door.hpp"
+#include "core/lifetime.hpp"
 #include "log/local/layout.hpp"
 #include "log/local/membership.hpp"
 
@@ -34,25 +34,24 @@ Error no_such(const TopicPartition& where) {
     return {Fault::not_found, "no such partition: " + text_of(where)};
 }
 
-class MemoryReader;
-
-/// One partition at rest and who reads it.
-struct Shelf {
+/// One partition at rest and who reads it. `Reader` is MemoryLog's own.
+template <class Reader>
+struct PartitionOf {
     std::vector<MemoryLog::Stored> records;  ///< in order of their offsets, with gaps
     Offset start = 0;
     Offset end = 0;
     core::Timestamp newest{};
     std::optional<Offset> held_at;  ///< readers see nothing from here on
-    std::vector<MemoryReader*> readers;
+    std::vector<Reader*> readers;
 };
 
-class MemoryLogImpl;
+}  // namespace
 
 /// Tries to append what it was given in the order in which it came: each partition has a queue
 /// whose head waits for its delay and, while the log is away, for its return or its time-out.
-class MemoryPublisher final : public Publisher {
+class MemoryLog::MemoryPublisher final : public Publisher {
 public:
-    MemoryPublisher(MemoryLogImpl& log, core::Executor& executor);
+    MemoryPublisher(State& log, core::Executor& executor);
     ~MemoryPublisher() override;
     MemoryPublisher(const MemoryPublisher&) = delete;
     MemoryPublisher& operator=(const MemoryPublisher&) = delete;
@@ -76,7 +75,7 @@ private:
         AppendDone done;
         Result<Appended> result;
     };
-    struct Lane {
+    struct Queue {
         std::deque<Waiting> waiting;
         std::deque<Answer> answers;
         MonoTime append_due{};
@@ -89,15 +88,16 @@ private:
     Result<Appended> append(TopicPartition where, Waiting& head);
     void answer_later(TopicPartition where, AppendDone done, Result<Appended> result);
 
-    MemoryLogImpl& log_;
-    const std::shared_ptr<Door> door_;
-    std::map<TopicPartition, Lane> lanes_;
+    State& log_;
+    core::Lifetime lifetime_;
+    const core::Lifetime::Remote remote_;
+    std::map<TopicPartition, Queue> queues_;
     std::size_t unanswered_ = 0;
 };
 
-class MemoryReader final : public PartitionReader {
+class MemoryLog::MemoryReader final : public PartitionReader {
 public:
-    MemoryReader(MemoryLogImpl& log, TopicPartition where, Offset from, core::Executor& executor,
+    MemoryReader(State& log, TopicPartition where, Offset from, core::Executor& executor,
                  std::function<void()> ready);
     ~MemoryReader() override;
     MemoryReader(const MemoryReader&) = delete;
@@ -115,9 +115,10 @@ public:
 private:
     void announce();
 
-    MemoryLogImpl& log_;
+    State& log_;
     const TopicPartition where_;
-    const std::shared_ptr<Door> door_;
+    core::Lifetime lifetime_;
+    const core::Lifetime::Remote remote_;
     const std::function<void()> ready_;
     std::optional<Error> useless_;
     Offset position_;
@@ -127,63 +128,26 @@ private:
     bool waiting_ = false;  ///< take() said drained (or unavailable)
 };
 
-class MemoryLogImpl final : public MemoryLog {
-public:
-    explicit MemoryLogImpl(const Options& options)
-        : options_(options), random_(options.seed), membership_(*options.clock) {
+struct MemoryLog::State {
+    using Partition = PartitionOf<MemoryReader>;
+
+    explicit State(const Options& o) : options(o), random(o.seed), membership(*o.clock) {
         for (int i = 0; i < Topic::kCount; ++i) {
             const auto count = partitions_of(Topic::from_index(i), options.partitions);
-            topics_.emplace_back(static_cast<std::size_t>(count));
+            topics.emplace_back(static_cast<std::size_t>(count));
         }
     }
 
-    std::unique_ptr<Publisher> open_publisher(core::Executor& executor) override {
-        return std::make_unique<MemoryPublisher>(*this, executor);
-    }
-    std::unique_ptr<PartitionReader> open_reader(TopicPartition where, Offset from,
-                                                 core::Executor& executor,
-                                                 std::function<void()> ready) override {
-        return std::make_unique<MemoryReader>(*this, where, from, executor, std::move(ready));
-    }
-    void ends(TopicPartition where, core::Executor& executor,
-              std::function<void(Result<Ends>)> done) override;
-    void commit(std::string group, std::vector<GroupOffset> offsets, core::Executor& executor,
-                std::function<void(Result<void>)> done) override;
-    void committed(std::string group, std::vector<TopicPartition> partitions,
-                   core::Executor& executor,
-                   std::function<void(Result<std::vector<GroupOffset>>)> done) override;
-    std::unique_ptr<Member> join(MemberOptions options, core::Executor& executor,
-                                 std::function<void(const Members&)> changed) override {
-        return membership_.join(std::move(options), executor, std::move(changed));
-    }
-
-    void fail_next_publishes(int count) override { to_fail_ += count; }
-    void lose_next_answers(int count) override { to_lose_ += count; }
-    void set_away(bool away) override;
-    void hold_readers(TopicPartition where, bool hold) override;
-    void compact(TopicPartition where, Offset before, bool drop_tombstones) override;
-    void truncate_before(TopicPartition where, Offset start) override;
-    const std::vector<Stored>& records(TopicPartition where) const override {
+    bool has(const TopicPartition& where) const { return exists(where, options.partitions); }
+    Partition& partition(const TopicPartition& where) {
         BECKON_ASSERT(has(where), "the partition exists");
-        return topics_[static_cast<std::size_t>(where.topic.index())]
-                      [static_cast<std::size_t>(where.partition)]
-                          .records;
-    }
-
-private:
-    friend class MemoryPublisher;
-    friend class MemoryReader;
-
-    bool has(const TopicPartition& where) const { return exists(where, options_.partitions); }
-    Shelf& shelf(const TopicPartition& where) {
-        BECKON_ASSERT(has(where), "the partition exists");
-        return topics_[static_cast<std::size_t>(where.topic.index())]
-                      [static_cast<std::size_t>(where.partition)];
+        return topics[static_cast<std::size_t>(where.topic.index())]
+                     [static_cast<std::size_t>(where.partition)];
     }
     Duration random_delay(Duration max) {
         if (max <= Duration::zero()) return Duration::zero();
         return Duration{
-            static_cast<Duration::rep>(random_() % (static_cast<std::uint64_t>(max.count()) + 1))};
+            static_cast<Duration::rep>(random() % (static_cast<std::uint64_t>(max.count()) + 1))};
     }
     static bool use_up(int& count) {
         if (count == 0) return false;
@@ -192,84 +156,85 @@ private:
     }
     Appended append(TopicPartition where, core::Record record);
 
-    const Options options_;
-    std::mt19937_64 random_;
-    std::vector<std::vector<Shelf>> topics_;
-    std::vector<MemoryPublisher*> publishers_;
-    LocalMembership membership_;
-    std::map<std::string, std::map<TopicPartition, Offset>> groups_;
-    int to_fail_ = 0;
-    int to_lose_ = 0;
-    bool away_ = false;
+    const Options options;
+    std::mt19937_64 random;
+    std::vector<std::vector<Partition>> topics;
+    std::vector<MemoryPublisher*> publishers;
+    LocalMembership membership;
+    std::map<std::string, std::map<TopicPartition, Offset>> groups;
+    int to_fail = 0;
+    int to_lose = 0;
+    bool away = false;
 };
 
 // --- publisher
 
-MemoryPublisher::MemoryPublisher(MemoryLogImpl& log, core::Executor& executor)
-    : log_(log), door_(std::make_shared<Door>(executor)) {
-    log_.publishers_.push_back(this);
+MemoryLog::MemoryPublisher::MemoryPublisher(State& log, core::Executor& executor)
+    : log_(log), lifetime_(executor), remote_(lifetime_.remote()) {
+    log_.publishers.push_back(this);
 }
 
-MemoryPublisher::~MemoryPublisher() {
-    door_->shut();
-    std::erase(log_.publishers_, this);
+MemoryLog::MemoryPublisher::~MemoryPublisher() {
+    lifetime_.end();
+    std::erase(log_.publishers, this);
 }
 
-void MemoryPublisher::publish(TopicPartition where, core::Record record, AppendDone done) {
+void MemoryLog::MemoryPublisher::publish(TopicPartition where, core::Record record,
+                                         AppendDone done) {
     if (!log_.has(where)) return refuse(std::move(done), no_such(where));
     if (size_of(record) > kRecordBytesMax) {
         return refuse(std::move(done),
                       {Fault::too_large,
                        "a record has at most " + std::to_string(kRecordBytesMax) + " bytes"});
     }
-    if (unanswered_ >= log_.options_.waiting_max) {
+    if (unanswered_ >= log_.options.waiting_max) {
         return refuse(std::move(done), {Fault::full, "too many publishes wait for the log"});
     }
     auto fate = Fate::append;
-    if (MemoryLogImpl::use_up(log_.to_fail_)) {
+    if (State::use_up(log_.to_fail)) {
         fate = Fate::fail;
-    } else if (MemoryLogImpl::use_up(log_.to_lose_)) {
+    } else if (State::use_up(log_.to_lose)) {
         fate = Fate::lose_answer;
     }
     ++unanswered_;
-    auto& lane = lanes_[where];
-    const auto now = log_.options_.clock->mono();
+    auto& queue = queues_[where];
+    const auto now = log_.options.clock->mono();
     // Half of the delay lies before the append and half after it, so that a crash between them
     // leaves a record in the log whose answer nobody saw.
-    lane.append_due =
-        std::max(lane.append_due, now + log_.random_delay(log_.options_.append_delay_max / 2));
-    lane.waiting.push_back({std::move(record), std::move(done), lane.append_due,
-                            now + log_.options_.publish_timeout, fate});
-    door_->post_after(lane.append_due - now, [this, where] { pump(where); });
+    queue.append_due =
+        std::max(queue.append_due, now + log_.random_delay(log_.options.append_delay_max / 2));
+    queue.waiting.push_back({std::move(record), std::move(done), queue.append_due,
+                             now + log_.options.publish_timeout, fate});
+    remote_.post_after(queue.append_due - now, [this, where] { pump(where); });
 }
 
-void MemoryPublisher::refuse(AppendDone done, Error error) {
-    door_->post([done = std::move(done), error = std::move(error)] { done(core::fail(error)); });
+void MemoryLog::MemoryPublisher::refuse(AppendDone done, Error error) {
+    remote_.post([done = std::move(done), error = std::move(error)] { done(core::fail(error)); });
 }
 
-void MemoryPublisher::pump(TopicPartition where) {
-    auto& lane = lanes_[where];
-    while (!lane.waiting.empty()) {
-        auto& head = lane.waiting.front();
-        const auto now = log_.options_.clock->mono();
+void MemoryLog::MemoryPublisher::pump(TopicPartition where) {
+    auto& queue = queues_[where];
+    while (!queue.waiting.empty()) {
+        auto& head = queue.waiting.front();
+        const auto now = log_.options.clock->mono();
         if (now < head.due) return;  // its own task is still to come
-        if (log_.away_ && now < head.deadline) {
-            if (std::exchange(lane.watching_deadline, true)) return;
-            door_->post_after(head.deadline - now, [this, where] {
-                lanes_[where].watching_deadline = false;
+        if (log_.away && now < head.deadline) {
+            if (std::exchange(queue.watching_deadline, true)) return;
+            remote_.post_after(head.deadline - now, [this, where] {
+                queues_[where].watching_deadline = false;
                 pump(where);
             });
             return;
         }
         auto result = append(where, head);
         auto done = std::move(head.done);
-        lane.waiting.pop_front();
+        queue.waiting.pop_front();
         answer_later(where, std::move(done), std::move(result));
     }
 }
 
-Result<Appended> MemoryPublisher::append(TopicPartition where, Waiting& head) {
-    if (log_.away_) return core::fail(Fault::unavailable, kAway);
+Result<Appended> MemoryLog::MemoryPublisher::append(TopicPartition where, Waiting& head) {
+    if (log_.away) return core::fail(Fault::unavailable, kAway);
     if (head.fate == Fate::fail) return core::fail(Fault::unavailable, "the append failed");
     const auto appended = log_.append(where, std::move(head.record));
     if (head.fate == Fate::lose_answer)
@@ -277,14 +242,15 @@ Result<Appended> MemoryPublisher::append(TopicPartition where, Waiting& head) {
     return appended;
 }
 
-void MemoryPublisher::answer_later(TopicPartition where, AppendDone done, Result<Appended> result) {
-    auto& lane = lanes_[where];
-    const auto now = log_.options_.clock->mono();
-    lane.answer_due =
-        std::max(lane.answer_due, now + log_.random_delay(log_.options_.append_delay_max / 2));
-    lane.answers.push_back({std::move(done), std::move(result)});
-    door_->post_after(lane.answer_due - now, [this, where] {
-        auto& answers = lanes_[where].answers;
+void MemoryLog::MemoryPublisher::answer_later(TopicPartition where, AppendDone done,
+                                              Result<Appended> result) {
+    auto& queue = queues_[where];
+    const auto now = log_.options.clock->mono();
+    queue.answer_due =
+        std::max(queue.answer_due, now + log_.random_delay(log_.options.append_delay_max / 2));
+    queue.answers.push_back({std::move(done), std::move(result)});
+    remote_.post_after(queue.answer_due - now, [this, where] {
+        auto& answers = queues_[where].answers;
         auto answer = std::move(answers.front());
         answers.pop_front();
         --unanswered_;
@@ -292,64 +258,65 @@ void MemoryPublisher::answer_later(TopicPartition where, AppendDone done, Result
     });
 }
 
-void MemoryPublisher::retry_all() {
-    for (const auto& [where, lane] : lanes_) {
-        if (!lane.waiting.empty()) door_->post([this, where = where] { pump(where); });
+void MemoryLog::MemoryPublisher::retry_all() {
+    for (const auto& [where, queue] : queues_) {
+        if (!queue.waiting.empty()) remote_.post([this, where = where] { pump(where); });
     }
 }
 
 // --- reader
 
-MemoryReader::MemoryReader(MemoryLogImpl& log, TopicPartition where, Offset from,
-                           core::Executor& executor, std::function<void()> ready)
+MemoryLog::MemoryReader::MemoryReader(State& log, TopicPartition where, Offset from,
+                                      core::Executor& executor, std::function<void()> ready)
     : log_(log),
       where_(where),
-      door_(std::make_shared<Door>(executor)),
+      lifetime_(executor),
+      remote_(lifetime_.remote()),
       ready_(std::move(ready)),
       position_(from) {
     if (!log_.has(where)) {
         useless_ = no_such(where);
     } else {
-        auto& shelf = log_.shelf(where);
-        shelf.readers.push_back(this);
-        visible_ = shelf.end;
-        position_ = std::max(position_, shelf.start);
-        if (from > shelf.end) {
+        auto& partition = log_.partition(where);
+        partition.readers.push_back(this);
+        visible_ = partition.end;
+        position_ = std::max(position_, partition.start);
+        if (from > partition.end) {
             useless_ = Error{Fault::out_of_range, "offset " + std::to_string(from) + " of " +
                                                       text_of(where) + " is above the end " +
-                                                      std::to_string(shelf.end)};
+                                                      std::to_string(partition.end)};
         }
     }
     announce();
 }
 
-MemoryReader::~MemoryReader() {
-    door_->shut();
-    if (log_.has(where_)) std::erase(log_.shelf(where_).readers, this);
+MemoryLog::MemoryReader::~MemoryReader() {
+    lifetime_.end();
+    if (log_.has(where_)) std::erase(log_.partition(where_).readers, this);
 }
 
-Result<Taken> MemoryReader::take(std::size_t max, const RecordSink& sink) {
+Result<Taken> MemoryLog::MemoryReader::take(std::size_t max, const RecordSink& sink) {
     if (useless_) return core::fail(*useless_);
     if (paused_) return Taken{};
-    if (log_.away_) {
+    if (log_.away) {
         waiting_ = true;
         return core::fail(Fault::unavailable, kAway);
     }
-    auto& shelf = log_.shelf(where_);
-    const auto end = shelf.held_at ? std::min(*shelf.held_at, visible_) : visible_;
-    position_ = std::max(position_, shelf.start);
-    auto next = std::lower_bound(shelf.records.begin(), shelf.records.end(), position_,
+    auto& partition = log_.partition(where_);
+    const auto end = partition.held_at ? std::min(*partition.held_at, visible_) : visible_;
+    position_ = std::max(position_, partition.start);
+    auto next = std::lower_bound(partition.records.begin(), partition.records.end(), position_,
                                  [](const auto& stored, Offset at) { return stored.offset < at; });
     Taken taken;
     std::vector<core::HeaderView> headers;
-    for (; next != shelf.records.end() && next->offset < end && taken.records < max; ++next) {
+    for (; next != partition.records.end() && next->offset < end && taken.records < max; ++next) {
         headers.clear();
         for (const auto& h : next->record.headers) headers.push_back({h.name, h.value});
         position_ = next->offset + 1;
         ++taken.records;
         sink({next->offset, next->time, next->record.key, next->record.value, headers});
     }
-    taken.drained = next == shelf.records.end() || next->offset >= end;
+    taken.drained = next == partition.records.end() || next->offset >= end;
     if (taken.drained) {
         position_ = std::max(position_, end);
         waiting_ = true;
@@ -357,32 +324,32 @@ Result<Taken> MemoryReader::take(std::size_t max, const RecordSink& sink) {
     return taken;
 }
 
-void MemoryReader::resume() {
+void MemoryLog::MemoryReader::resume() {
     if (!std::exchange(paused_, false)) return;
     announce();
 }
 
-void MemoryReader::wake() {
+void MemoryLog::MemoryReader::wake() {
     if (std::exchange(waiting_, false)) announce();
 }
 
-void MemoryReader::announce() {
-    door_->post([this] {
+void MemoryLog::MemoryReader::announce() {
+    remote_.post([this] {
         const auto ready = ready_;  // it may destroy this reader
         ready();
     });
 }
 
-void MemoryReader::appended(Offset end) {
-    const auto delay = log_.random_delay(log_.options_.read_delay_max);
-    const auto now = log_.options_.clock->mono();
+void MemoryLog::MemoryReader::appended(Offset end) {
+    const auto delay = log_.random_delay(log_.options.read_delay_max);
+    const auto now = log_.options.clock->mono();
     read_due_ = std::max(read_due_, now + delay);
     if (read_due_ == now) {
         visible_ = end;
         wake();
         return;
     }
-    door_->post_after(read_due_ - now, [this, end] {
+    remote_.post_after(read_due_ - now, [this, end] {
         visible_ = std::max(visible_, end);
         wake();
     });
@@ -390,42 +357,67 @@ void MemoryReader::appended(Offset end) {
 
 // --- log
 
-Appended MemoryLogImpl::append(TopicPartition where, core::Record record) {
-    auto& s = shelf(where);
-    s.newest = std::max(s.newest, options_.clock->wall());
+Appended MemoryLog::State::append(TopicPartition where, core::Record record) {
+    auto& s = partition(where);
+    s.newest = std::max(s.newest, options.clock->wall());
     const Appended appended{s.end++, s.newest};
     s.records.push_back({appended.offset, appended.time, std::move(record)});
     for (auto* reader : s.readers) reader->appended(s.end);
     return appended;
 }
 
-void MemoryLogImpl::ends(TopicPartition where, core::Executor& executor,
-                         std::function<void(Result<Ends>)> done) {
+MemoryLog::MemoryLog(const Options& options) : state_(std::make_unique<State>(options)) {
+    BECKON_ASSERT(options.clock != nullptr, "a log needs a clock");
+    BECKON_ASSERT(options.partitions >= 1, "a log has at least one partition");
+}
+MemoryLog::~MemoryLog() = default;
+
+std::unique_ptr<Publisher> MemoryLog::open_publisher(core::Executor& executor) {
+    return std::make_unique<MemoryPublisher>(*state_, executor);
+}
+std::unique_ptr<PartitionReader> MemoryLog::open_reader(TopicPartition where, Offset from,
+                                                        core::Executor& executor,
+                                                        std::function<void()> ready) {
+    return std::make_unique<MemoryReader>(*state_, where, from, executor, std::move(ready));
+}
+std::unique_ptr<Member> MemoryLog::join(MemberOptions options, core::Executor& executor,
+                                        std::function<void(const Members&)> changed) {
+    return state_->membership.join(std::move(options), executor, std::move(changed));
+}
+
+void MemoryLog::fail_next_publishes(int count) { state_->to_fail += count; }
+void MemoryLog::lose_next_answers(int count) { state_->to_lose += count; }
+const std::vector<MemoryLog::Stored>& MemoryLog::records(TopicPartition where) const {
+    return state_->partition(where).records;
+}
+
+void MemoryLog::ends(TopicPartition where, core::Executor& executor,
+                     std::function<void(Result<Ends>)> done) {
     auto answer = [&]() -> Result<Ends> {
-        if (!has(where)) return core::fail(no_such(where));
-        if (away_) return core::fail(Fault::unavailable, kAway);
-        return Ends{shelf(where).start, shelf(where).end};
+        if (!state_->has(where)) return core::fail(no_such(where));
+        if (state_->away) return core::fail(Fault::unavailable, kAway);
+        return Ends{state_->partition(where).start, state_->partition(where).end};
     }();
     executor.post([done = std::move(done), answer = std::move(answer)] { done(answer); });
 }
 
-void MemoryLogImpl::commit(std::string group, std::vector<GroupOffset> offsets,
-                           core::Executor& executor, std::function<void(Result<void>)> done) {
-    if (away_) {
+void MemoryLog::commit(std::string group, std::vector<GroupOffset> offsets,
+                       core::Executor& executor, std::function<void(Result<void>)> done) {
+    if (state_->away) {
         executor.post([done = std::move(done)] { done(core::fail(Fault::unavailable, kAway)); });
         return;
     }
-    for (const auto& o : offsets) groups_[group][o.where] = o.offset;
+    for (const auto& o : offsets) state_->groups[group][o.where] = o.offset;
     executor.post([done = std::move(done)] { done({}); });
 }
 
-void MemoryLogImpl::committed(std::string group, std::vector<TopicPartition> partitions,
-                              core::Executor& executor,
-                              std::function<void(Result<std::vector<GroupOffset>>)> done) {
+void MemoryLog::committed(std::string group, std::vector<TopicPartition> partitions,
+                          core::Executor& executor,
+                          std::function<void(Result<std::vector<GroupOffset>>)> done) {
     auto answer = [&]() -> Result<std::vector<GroupOffset>> {
-        if (away_) return core::fail(Fault::unavailable, kAway);
+        if (state_->away) return core::fail(Fault::unavailable, kAway);
         std::vector<GroupOffset> found;
-        const auto& offsets = groups_[group];
+        const auto& offsets = state_->groups[group];
         for (const auto& where : partitions) {
             const auto at = offsets.find(where);
             if (at != offsets.end()) found.push_back({where, at->second});
@@ -435,20 +427,20 @@ void MemoryLogImpl::committed(std::string group, std::vector<TopicPartition> par
     executor.post([done = std::move(done), answer = std::move(answer)] { done(answer); });
 }
 
-void MemoryLogImpl::set_away(bool away) {
-    if (std::exchange(away_, away) == away) return;
-    membership_.suspend(away);
+void MemoryLog::set_away(bool away) {
+    if (std::exchange(state_->away, away) == away) return;
+    state_->membership.suspend(away);
     if (away) return;
-    for (auto* publisher : publishers_) publisher->retry_all();
-    for (auto& partitions : topics_) {
+    for (auto* publisher : state_->publishers) publisher->retry_all();
+    for (auto& partitions : state_->topics) {
         for (auto& s : partitions) {
             for (auto* reader : s.readers) reader->wake();
         }
     }
 }
 
-void MemoryLogImpl::hold_readers(TopicPartition where, bool hold) {
-    auto& s = shelf(where);
+void MemoryLog::hold_readers(TopicPartition where, bool hold) {
+    auto& s = state_->partition(where);
     if (hold) {
         if (!s.held_at) s.held_at = s.end;
         return;
@@ -457,8 +449,8 @@ void MemoryLogImpl::hold_readers(TopicPartition where, bool hold) {
     for (auto* reader : s.readers) reader->wake();
 }
 
-void MemoryLogImpl::compact(TopicPartition where, Offset before, bool drop_tombstones) {
-    auto& s = shelf(where);
+void MemoryLog::compact(TopicPartition where, Offset before, bool drop_tombstones) {
+    auto& s = state_->partition(where);
     std::unordered_map<std::string, Offset> newest;
     for (const auto& stored : s.records) {
         if (stored.offset < before) newest[stored.record.key] = stored.offset;
@@ -470,18 +462,14 @@ void MemoryLogImpl::compact(TopicPartition where, Offset before, bool drop_tombs
     });
 }
 
-void MemoryLogImpl::truncate_before(TopicPartition where, Offset start) {
-    auto& s = shelf(where);
+void MemoryLog::truncate_before(TopicPartition where, Offset start) {
+    auto& s = state_->partition(where);
     s.start = std::clamp(start, s.start, s.end);
     std::erase_if(s.records, [&](const Stored& stored) { return stored.offset < s.start; });
 }
 
-}  // namespace
-
 std::unique_ptr<MemoryLog> make_memory_log(const MemoryLog::Options& options) {
-    BECKON_ASSERT(options.clock != nullptr, "a log needs a clock");
-    BECKON_ASSERT(options.partitions >= 1, "a log has at least one partition");
-    return std::make_unique<MemoryLogImpl>(options);
+    return std::make_unique<MemoryLog>(options);
 }
 
 }  // namespace beckon::log

@@ -11,7 +11,7 @@ namespace beckon::log {
 
 /// In-memory log for simulations and tests: deterministic for a seed, with knobs for what goes
 /// wrong. Single-threaded: everything runs on the thread that uses it and its executors.
-class MemoryLog : public EventLog {
+class MemoryLog final : public EventLog {
 public:
     struct Options {
         std::uint64_t seed = 0;
@@ -31,21 +31,46 @@ public:
         core::Record record;
     };
 
+    explicit MemoryLog(const Options& options);
+    ~MemoryLog() override;
+    MemoryLog(const MemoryLog&) = delete;
+    MemoryLog& operator=(const MemoryLog&) = delete;
+
+    std::unique_ptr<Publisher> open_publisher(core::Executor& executor) override;
+    std::unique_ptr<PartitionReader> open_reader(TopicPartition where, core::Offset from,
+                                                 core::Executor& executor,
+                                                 std::function<void()> ready) override;
+    void ends(TopicPartition where, core::Executor& executor,
+              std::function<void(core::Result<Ends>)> done) override;
+    void commit(std::string group, std::vector<GroupOffset> offsets, core::Executor& executor,
+                std::function<void(core::Result<void>)> done) override;
+    void committed(std::string group, std::vector<TopicPartition> partitions,
+                   core::Executor& executor,
+                   std::function<void(core::Result<std::vector<GroupOffset>>)> done) override;
+    std::unique_ptr<Member> join(MemberOptions options, core::Executor& executor,
+                                 std::function<void(const Members&)> changed) override;
+
     // --- knobs
     /// The next `count` publishes fail without being appended.
-    virtual void fail_next_publishes(int count) = 0;
+    void fail_next_publishes(int count);
     /// The next `count` publishes are appended but answered with an error (a lost report).
-    virtual void lose_next_answers(int count) = 0;
+    void lose_next_answers(int count);
     /// While away: publishes fail after their time-out, readers get nothing, ends() fails.
-    virtual void set_away(bool away) = 0;
+    void set_away(bool away);
     /// Readers of this partition see nothing beyond what they have until released (a lagging fold).
-    virtual void hold_readers(TopicPartition where, bool hold) = 0;
+    void hold_readers(TopicPartition where, bool hold);
     /// Keeps the newest record of each key below `before`, drops tombstones too if asked.
-    virtual void compact(TopicPartition where, core::Offset before, bool drop_tombstones) = 0;
+    void compact(TopicPartition where, core::Offset before, bool drop_tombstones);
     /// Moves the log start.
-    virtual void truncate_before(TopicPartition where, core::Offset start) = 0;
+    void truncate_before(TopicPartition where, core::Offset start);
 
-    virtual const std::vector<Stored>& records(TopicPartition where) const = 0;
+    const std::vector<Stored>& records(TopicPartition where) const;
+
+private:
+    struct State;
+    class MemoryPublisher;
+    class MemoryReader;
+    const std::unique_ptr<State> state_;
 };
 
 std::unique_ptr<MemoryLog> make_memory_log(const MemoryLog::Options& options);

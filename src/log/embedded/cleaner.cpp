@@ -155,7 +155,9 @@ Result<bool> Cleaner::index_some(Partition& partition, const CleanPolicy& policy
     for (const auto& [key, offset] : newest) {
         const auto before = latest_of(where, std::string{key});
         if (!before) return core::fail(before.error());
-        if (*before) superseded.push_back(**before);
+        // The index may know this very record already: a write that reported an error and yet
+        // survived is walked over again.
+        if (*before && **before < offset) superseded.push_back(**before);
     }
     walks.indexed = step->end;
     const auto written = storage_.write(batch_, false, [&](Batch& batch) {

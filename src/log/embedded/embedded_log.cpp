@@ -184,8 +184,7 @@ public:
     EmbeddedLogImpl& operator=(const EmbeddedLogImpl&) = delete;
 
     std::unique_ptr<Publisher> open_publisher(core::Executor& executor) override {
-        return std::make_unique<EmbeddedPublisher>(*writer_, partitions_, config_.waiting_max,
-                                                   executor);
+        return std::make_unique<EmbeddedPublisher>(config_, *writer_, partitions_, executor);
     }
     std::unique_ptr<PartitionReader> open_reader(TopicPartition where, Offset from,
                                                  core::Executor& executor,
@@ -242,7 +241,12 @@ std::unique_ptr<EmbeddedLog> open_embedded_log(const EmbeddedConfig& config) {
         throw std::runtime_error("a log has 1 to 65,535 partitions, not " +
                                  std::to_string(config.partitions));
     }
-    return std::make_unique<embedded::EmbeddedLogImpl>(config);
+    auto complete = config;
+    if (!complete.memory) {
+        complete.memory = std::make_shared<rocks::Memory>(EmbeddedConfig::kMemoryBytes,
+                                                          EmbeddedConfig::kWriteBufferBytes);
+    }
+    return std::make_unique<embedded::EmbeddedLogImpl>(complete);
 }
 
 }  // namespace beckon::log

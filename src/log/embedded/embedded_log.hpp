@@ -1,11 +1,16 @@
 #pragma once
 
 #include "log/event_log.hpp"
+#include "rocks/memory.hpp"
 
 #include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
+
+namespace rocksdb {
+class Env;
+}  // namespace rocksdb
 
 namespace beckon::log {
 
@@ -24,13 +29,18 @@ struct EmbeddedConfig {
     std::chrono::seconds history_window{std::chrono::hours{24}};
     std::chrono::seconds delete_retention{std::chrono::hours{24 * 7}};
     std::chrono::seconds max_ttl{std::chrono::hours{24 * 30}};  ///< of a message
-    std::size_t waiting_max = 10'000;            ///< publishes of one publisher not yet answered
-    std::size_t tail_bytes = 32U << 20;          ///< newest records kept in memory for readers
-    std::size_t cache_bytes = 16U << 20;         ///< RocksDB's block cache
-    std::size_t write_buffer_bytes = 64U << 20;  ///< RocksDB's memtables together
-    const core::Clock* clock = nullptr;          ///< not null; outlives the log
+    std::chrono::milliseconds publish_timeout{5000};  ///< an answer comes by then, if only an error
+    std::size_t waiting_max = 10'000;    ///< publishes of one publisher not yet answered
+    std::size_t tail_bytes = 32U << 20;  ///< newest records kept in memory for readers
+    /// Shared with the stores of the process; null: kMemoryBytes of its own.
+    std::shared_ptr<rocks::Memory> memory{};
+    const core::Clock* clock = nullptr;  ///< not null; outlives the log
     /// Whether the kernel vouches for that clock's wall time; any thread.
     std::function<bool()> clock_is_disciplined = [] { return true; };
+    rocksdb::Env* env = nullptr;  ///< how RocksDB reaches its files; for tests with faults
+
+    static constexpr std::size_t kMemoryBytes = 80U << 20;
+    static constexpr std::size_t kWriteBufferBytes = 64U << 20;
 };
 
 /// The log in RocksDB: one process, one directory.

@@ -37,21 +37,15 @@ void Partition::remove_reader(const std::shared_ptr<Waiter>& waiter) {
     std::erase(readers_, waiter);
 }
 
-void Partition::arm(Waiter& waiter) {
-    const std::scoped_lock lock{mutex_};
-    waiter.armed = true;
-}
-
 void Partition::set_start(core::Offset start) {
     const std::scoped_lock lock{mutex_};
     start_ = std::clamp(start, start_, visible_end_);
 }
 
 void Partition::wake_readers() {
-    // Under the mutex, so that no reader leaves with its executor meanwhile.
     const std::scoped_lock lock{mutex_};
     for (const auto& waiter : readers_) {
-        if (std::exchange(waiter->armed, false)) waiter->door->post(waiter->ready);
+        if (std::exchange(waiter->armed, false)) waiter->reader.post(waiter->ready);
     }
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/lifetime.hpp"
 #include "log/embedded/tail_cache.hpp"
 #include "log/event_log.hpp"
-#include "log/local/door.hpp"
 
 #include <array>
 #include <atomic>
@@ -15,9 +15,9 @@ namespace beckon::log::embedded {
 
 /// How a partition tells a reader that there is something to take.
 struct Waiter {
-    std::shared_ptr<Door> door;
-    core::Executor::Task ready;  ///< captures the reader; runs behind the door
-    bool armed = false;          ///< under the partition's mutex: the reader said `drained`
+    core::Lifetime::Remote reader;  ///< runs `ready` while the reader lives
+    core::Executor::Task ready;
+    bool armed = false;  ///< under the partition's mutex: the reader said `drained`
 };
 
 /// What a partition is at run time. Offsets below `visible_end` are durable as `sync` promises;
@@ -46,7 +46,6 @@ public:
 
     void add_reader(const std::shared_ptr<Waiter>& waiter);
     void remove_reader(const std::shared_ptr<Waiter>& waiter);
-    void arm(Waiter& waiter);
 
     /// Moves the log's start up; records below it are about to go.
     void set_start(core::Offset start);

@@ -9,17 +9,15 @@ namespace beckon::log::embedded {
 
 using core::Fault;
 
-EmbeddedPublisher::EmbeddedPublisher(Writer& writer, Partitions& partitions,
-                                     std::size_t waiting_max, core::Executor& executor)
+EmbeddedPublisher::EmbeddedPublisher(const EmbeddedConfig& config, Writer& writer,
+                                     Partitions& partitions, core::Executor& executor)
     : writer_(writer),
       partitions_(partitions),
-      waiting_max_(waiting_max),
-      inbox_(std::make_shared<Inbox>(executor, [this] { collect(); })) {}
-
-EmbeddedPublisher::~EmbeddedPublisher() {
-    *alive_ = false;
-    inbox_->door().shut();
-}
+      clock_(*config.clock),
+      waiting_max_(config.waiting_max),
+      timeout_(config.publish_timeout),
+      lifetime_(executor),
+      queue_(std::make_shared<AnswerQueue>(lifetime_.remote(), [this] { collect(); })) {}
 
 void EmbeddedPublisher::publish(TopicPartition where, core::Record record, AppendDone done) {
     auto* const partition = partitions_.find(where);
@@ -33,33 +31,65 @@ void EmbeddedPublisher::publish(TopicPartition where, core::Record record, Appen
                       {Fault::too_large,
                        "a record has at most " + std::to_string(kRecordBytesMax) + " bytes"});
     }
-    if (waiting_.size() >= waiting_max_) {
+    if (waiting_.size() + given_up_ >= waiting_max_) {
         return refuse(std::move(done), {Fault::full, std::to_string(waiting_max_) +
                                                          " publishes wait for the log already"});
     }
-    waiting_.push_back(std::move(done));
-    writer_.submit({partition, encode_body(record), inbox_});
+    const auto deadline = clock_.mono() + timeout_;
+    waiting_.push_back({std::move(done), deadline});
+    writer_.submit({partition, encode_body(record), queue_, deadline});
+    watch_oldest();
 }
 
 void EmbeddedPublisher::refuse(AppendDone done, core::Error error) {
-    inbox_->door().post([done = std::move(done), error = std::move(error)] {
+    lifetime_.remote().post([done = std::move(done), error = std::move(error)] {
         const auto call = done;  // it may destroy this publisher, and with it nothing of ours
         call(core::fail(error));
     });
 }
 
+AppendDone EmbeddedPublisher::take_oldest() {
+    auto done = std::move(waiting_.front().done);
+    waiting_.pop_front();
+    return done;
+}
+
 void EmbeddedPublisher::collect() {
-    Inbox::Answers answers;
+    AnswerQueue::Answers answers;
     answers.swap(answers_);
-    inbox_->take(answers);
-    const auto alive = alive_;
+    queue_->take(answers);
+    const auto term = lifetime_.term();
     for (const auto& answer : answers) {
-        const auto done = std::move(waiting_.front());
-        waiting_.pop_front();
+        if (given_up_ > 0) {
+            --given_up_;
+            continue;
+        }
+        const auto done = take_oldest();
         done(answer);
-        if (!*alive) return;
+        if (term.over()) return;
     }
     answers_ = std::move(answers);  // its memory, for the next time
+}
+
+void EmbeddedPublisher::watch_oldest() {
+    if (waiting_.empty() || std::exchange(watching_, true)) return;
+    lifetime_.remote().post_after(waiting_.front().deadline - clock_.mono(), [this] {
+        watching_ = false;
+        give_up_overdue();
+    });
+}
+
+void EmbeddedPublisher::give_up_overdue() {
+    const auto term = lifetime_.term();
+    const auto now = clock_.mono();
+    while (!waiting_.empty() && waiting_.front().deadline <= now) {
+        ++given_up_;
+        const auto done = take_oldest();
+        done(
+            core::fail(Fault::unavailable, "the log's disk did not answer within publish_timeout"));
+        if (term.over()) return;
+    }
+    watch_oldest();
 }
 
 }  // namespace beckon::log::embedded

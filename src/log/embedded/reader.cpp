@@ -17,6 +17,8 @@ namespace {
 /// keep a loop waiting for.
 constexpr std::size_t kPieceRecords = 512;
 constexpr std::size_t kPieceBytes = 128U << 10;
+/// After a read that failed. Nothing else tells when the disk can be read again.
+constexpr core::Duration kReadAgain = std::chrono::milliseconds{200};
 
 }  // namespace
 
@@ -24,13 +26,15 @@ EmbeddedReader::EmbeddedReader(const Storage& storage, Partition* partition, Off
                                core::Executor& executor, std::function<void()> ready)
     : storage_(storage),
       partition_(partition),
-      waiter_(std::make_shared<Waiter>()),
+      lifetime_(executor),
+      waiter_(std::make_shared<Waiter>(Waiter{.reader = lifetime_.remote(),
+                                              .ready =
+                                                  [ready = std::move(ready)] {
+                                                      const auto call =
+                                                          ready;  // may destroy this reader
+                                                      call();
+                                                  }})),
       position_(std::max<Offset>(from, 0)) {
-    waiter_->door = std::make_shared<Door>(executor);
-    waiter_->ready = [ready = std::move(ready)] {
-        const auto call = ready;  // it may destroy this reader
-        call();
-    };
     if (!partition_) {
         useless_ = core::Error{Fault::not_found, "no such partition"};
     } else {
@@ -43,11 +47,11 @@ EmbeddedReader::EmbeddedReader(const Storage& storage, Partition* partition, Off
         }
         partition_->add_reader(waiter_);
     }
-    waiter_->door->post(waiter_->ready);
+    waiter_->reader.post(waiter_->ready);
 }
 
 EmbeddedReader::~EmbeddedReader() {
-    waiter_->door->shut();
+    lifetime_.end();
     if (partition_) partition_->remove_reader(waiter_);
 }
 
@@ -85,7 +89,7 @@ Result<void> EmbeddedReader::advance(bool& drained) {
         if (!chunk_) {
             auto piece = read_from_disk(next.disk_until);
             if (!piece) {
-                partition_->arm(*waiter_);
+                call_again_soon();
                 return core::fail(piece.error());
             }
             chunk_ = std::move(*piece);
@@ -117,6 +121,15 @@ Result<ChunkPtr> EmbeddedReader::read_from_disk(Offset until) const {
     return ChunkPtr{std::move(piece)};
 }
 
+void EmbeddedReader::call_again_soon() {
+    if (std::exchange(calls_soon_, true)) return;
+    waiter_->reader.post_after(kReadAgain, [this] {
+        calls_soon_ = false;
+        const auto call = waiter_->ready;  // may destroy this reader
+        call();
+    });
+}
+
 bool EmbeddedReader::hand_over(const RecordSink& sink) {
     const auto& entry = chunk_->entries[index_];
     core::RecordView view;
@@ -138,7 +151,7 @@ void EmbeddedReader::pause() {
 
 void EmbeddedReader::resume() {
     if (!std::exchange(paused_, false)) return;
-    waiter_->door->post(waiter_->ready);
+    waiter_->reader.post(waiter_->ready);
 }
 
 }  // namespace beckon::log::embedded

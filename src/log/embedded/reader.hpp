@@ -28,15 +28,18 @@ private:
     core::Result<void> advance(bool& drained);
     core::Result<ChunkPtr> read_from_disk(core::Offset until) const;
     bool hand_over(const RecordSink& sink);
+    void call_again_soon();
 
     const Storage& storage_;
     Partition* const partition_;
+    core::Lifetime lifetime_;
     const std::shared_ptr<Waiter> waiter_;
     std::optional<core::Error> useless_;
     core::Offset position_;
     ChunkPtr chunk_;  ///< null, or holds the next record at index_
     std::size_t index_ = 0;
     bool paused_ = false;
+    bool calls_soon_ = false;                ///< a timer runs after which `ready` is called
     std::vector<core::HeaderView> headers_;  ///< scratch
 };
 

@@ -4,8 +4,12 @@
 #include "core/logger.hpp"
 #include "log/disk_full.hpp"
 #include "log/embedded/record_format.hpp"
-#include "rocks/logger.hpp"
+#include "rocks/directory.hpp"
+#include "rocks/error.hpp"
+#include "rocks/options.hpp"
+#include "rocks/slice.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <stdexcept>
 #include <utility>
@@ -18,12 +22,15 @@
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/table_properties_collectors.h>
+#include <rocksdb/version.h>
 #include <unistd.h>
 
 namespace beckon::log::embedded {
 
 using core::Fault;
 using core::Result;
+using rocks::slice;
+using rocks::view;
 using rocksdb::Slice;
 using rocksdb::Status;
 
@@ -37,41 +44,34 @@ constexpr std::size_t kDeletionWindow = 32'768;
 constexpr std::size_t kDeletionTrigger = 16'384;
 /// What must fit on the disk before a failed log is opened again.
 constexpr std::size_t kProbeBytes = 1U << 20;
+constexpr const char* kNotOpen = "the log's database is not open";
 constexpr std::array<const char*, kFamilies> kFamilyNames = {"default", "records", "latest"};
 
-Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
-std::string_view view(const Slice& bytes) { return {bytes.data(), bytes.size()}; }
-
-core::Error to_error(const Status& status) {
-    if (status.IsNoSpace()) return {Fault::full, std::string{kDiskFull} + ": " + status.ToString()};
-    if (status.IsCorruption()) return {Fault::corrupt, "the log is damaged: " + status.ToString()};
-    if (status.IsNotFound()) return {Fault::not_found, status.ToString()};
-    return {Fault::unavailable, "the log cannot use its disk: " + status.ToString()};
+/// A full disk is named as such, since senders are told so (log/disk_full.hpp).
+core::Error error_of(const Status& status) {
+    return rocks::to_error(status, status.IsNoSpace() ? kDiskFull : "the log's database");
 }
 
 rocksdb::DBOptions db_options(const EmbeddedConfig& config) {
-    rocksdb::DBOptions options;
-    options.create_if_missing = true;
-    options.create_missing_column_families = true;
-    options.db_write_buffer_size = config.write_buffer_bytes;
+    auto options = rocks::db_options({.folder = "log",
+                                      .directory = config.directory,
+                                      .memory = config.memory,
+                                      .env = config.env});
     options.max_total_wal_size = kWalBytesMax;
-    options.max_background_jobs = 2;
-    options.bytes_per_sync = 1U << 20;
     // One thread writes, the cleaner seldom; and the insert hint of the records needs it.
     options.allow_concurrent_memtable_write = false;
     options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
     // A WAL file that went missing or lost its synced end must not pass for a short one.
     options.track_and_verify_wals_in_manifest = true;
-    options.info_log = rocks::make_logger();
-    options.stats_dump_period_sec = 0;
-    options.stats_persist_period_sec = 0;
     return options;
 }
 
 std::vector<rocksdb::ColumnFamilyDescriptor> families(const EmbeddedConfig& config) {
-    const auto cache = rocksdb::NewLRUCache(config.cache_bytes);
+    const auto write_buffer_bytes = config.memory->write_buffer_bytes;
     rocksdb::BlockBasedTableOptions table;
-    table.block_cache = cache;
+    table.block_cache = config.memory->cache;
+    table.cache_index_and_filter_blocks = true;  // they count against the shared memory too
+    table.cache_index_and_filter_blocks_with_high_priority = true;
     table.block_size = 16U << 10;
     table.format_version = 5;
 
@@ -80,7 +80,7 @@ std::vector<rocksdb::ColumnFamilyDescriptor> families(const EmbeddedConfig& conf
     meta.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
 
     rocksdb::ColumnFamilyOptions records;
-    records.write_buffer_size = config.write_buffer_bytes / 2;
+    records.write_buffer_size = write_buffer_bytes / 2;
     records.max_write_buffer_number = 3;
     // Offsets of a partition come in order: each insert begins where the last one ended. With this
     // hint no range may ever be deleted in the family: RocksDB 7.8 uses one hint for two lists.
@@ -94,13 +94,15 @@ std::vector<rocksdb::ColumnFamilyDescriptor> families(const EmbeddedConfig& conf
     records.level0_file_num_compaction_trigger = 8;
     records.compression_per_level = {rocksdb::kNoCompression, rocksdb::kNoCompression,
                                      rocksdb::kLZ4Compression};
+#if ROCKSDB_MAJOR < 9  // later ones have no such check to turn off
     records.check_flush_compaction_key_order = false;
+#endif
     records.table_properties_collector_factories.push_back(
         rocksdb::NewCompactOnDeletionCollectorFactory(kDeletionWindow, kDeletionTrigger));
     records.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
 
     rocksdb::ColumnFamilyOptions latest;
-    latest.write_buffer_size = config.write_buffer_bytes / 4;
+    latest.write_buffer_size = write_buffer_bytes / 4;
     latest.table_properties_collector_factories.push_back(
         rocksdb::NewCompactOnDeletionCollectorFactory(kDeletionWindow, kDeletionTrigger));
     // Most keys that the cleaner asks for are not there.
@@ -110,50 +112,26 @@ std::vector<rocksdb::ColumnFamilyDescriptor> families(const EmbeddedConfig& conf
     return {{kFamilyNames[0], meta}, {kFamilyNames[1], records}, {kFamilyNames[2], latest}};
 }
 
-/// The process that holds the lock, if the system tells (not for one's own).
-std::string holder_of(const std::filesystem::path& directory) {
-    const int file = ::open((directory / "LOCK").c_str(), O_RDWR | O_CLOEXEC);
-    if (file < 0) return "";
-    struct flock lock {};
-    lock.l_type = F_WRLCK;
-    lock.l_whence = SEEK_SET;
-    const bool told = fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-    ::close(file);
-    return told ? " (pid " + std::to_string(lock.l_pid) + ")" : "";
-}
-
 [[noreturn]] void refuse(const std::filesystem::path& directory, const Status& status) {
-    const auto text = status.ToString();
-    if (status.IsIOError() && text.find("lock ") != std::string::npos) {
+    if (rocks::is_in_use(status)) {
         throw std::runtime_error("the log directory " + directory.string() +
-                                 " is in use by another process" + holder_of(directory));
+                                 " is in use by another process" + rocks::lock_holder(directory));
     }
+    const auto text = status.ToString();
     if (status.IsCorruption()) {
         throw std::runtime_error("the log in " + directory.string() + " is damaged: " + text);
     }
     throw std::runtime_error("cannot open the log in " + directory.string() + ": " + text);
 }
 
-void make_directory(const std::filesystem::path& directory) {
-    namespace fs = std::filesystem;
-    std::error_code error;
-    if (fs::create_directories(directory, error)) {
-        fs::permissions(directory, fs::perms::owner_all, error);
-    }
-    if (!error && !fs::is_directory(directory)) {
-        error = std::make_error_code(std::errc::not_a_directory);
-    }
-    if (!error && access(directory.c_str(), R_OK | W_OK | X_OK) != 0) {
-        error = std::error_code(errno, std::generic_category());
-    }
-    if (error) {
-        throw std::runtime_error("cannot write to the log directory " + directory.string() + ": " +
-                                 error.message());
+void prepare(const std::filesystem::path& directory) {
+    if (const auto made = rocks::make_directory(directory); !made) {
+        throw std::runtime_error("the log: " + made.error().message);
     }
     // RocksDB would take a directory without CURRENT for a new one and begin from nothing.
     bool current = false;
     bool data = false;
-    for (const auto& entry : fs::directory_iterator(directory)) {
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
         const auto name = entry.path().filename().string();
         current |= name == "CURRENT";
         data |= name.starts_with("MANIFEST-") || name.ends_with(".sst");
@@ -196,7 +174,8 @@ void Batch::erase_range(Family family, std::string_view from, std::string_view t
 }
 
 Storage::Storage(const EmbeddedConfig& config) : config_(config) {
-    make_directory(config_.directory);
+    BECKON_ASSERT(config_.memory != nullptr, "open_embedded_log() gives it one");
+    prepare(config_.directory);
     new_ = !std::filesystem::exists(config_.directory / "CURRENT");
     write_ahead_lost_ = !new_ && !has_write_ahead_file(config_.directory);
     const auto status = open();
@@ -229,7 +208,7 @@ void Storage::close() {
 
 Result<void> Storage::write(Batch& batch, bool sync, const std::function<void(Batch&)>& fill) {
     const std::shared_lock lock{mutex_};
-    if (!db_) return core::fail(Fault::unavailable, "the log is not open");
+    if (!db_) return core::fail(Fault::unavailable, kNotOpen);
     batch.batch_.Clear();
     batch.handles_ = &handles_;
     batch.require_sync_ = false;
@@ -237,26 +216,26 @@ Result<void> Storage::write(Batch& batch, bool sync, const std::function<void(Ba
     rocksdb::WriteOptions options;
     options.sync = sync || batch.require_sync_;
     const auto status = db_->Write(options, &batch.batch_);
-    if (!status.ok()) return core::fail(to_error(status));
+    if (!status.ok()) return core::fail(error_of(status));
     resumed_ = false;
     return {};
 }
 
 Result<void> Storage::sync() {
     const std::shared_lock lock{mutex_};
-    if (!db_) return core::fail(Fault::unavailable, "the log is not open");
+    if (!db_) return core::fail(Fault::unavailable, kNotOpen);
     const auto status = db_->SyncWAL();
-    if (!status.ok()) return core::fail(to_error(status));
+    if (!status.ok()) return core::fail(error_of(status));
     return {};
 }
 
 Result<void> Storage::flush() {
     const std::shared_lock lock{mutex_};
-    if (!db_) return core::fail(Fault::unavailable, "the log is not open");
+    if (!db_) return core::fail(Fault::unavailable, kNotOpen);
     rocksdb::FlushOptions options;
     options.allow_write_stall = true;  // nobody writes at a start or a stop
     const auto status = db_->Flush(options, {handles_.begin(), handles_.end()});
-    if (!status.ok()) return core::fail(to_error(status));
+    if (!status.ok()) return core::fail(error_of(status));
     return {};
 }
 
@@ -277,11 +256,11 @@ bool Storage::recover() {
     return status.ok();
 }
 
+/// Opening writes out what the write-ahead files hold, and so does Resume().
 bool Storage::disk_takes_writes() const {
-    // Opening writes out what the write-ahead log holds.
     std::error_code error;
     const auto space = std::filesystem::space(config_.directory, error);
-    if (error || space.available < config_.write_buffer_bytes) return false;
+    if (error || space.available < write_ahead_bytes() + kProbeBytes) return false;
     const auto path = config_.directory / "probe";
     const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0) return false;
@@ -294,19 +273,31 @@ bool Storage::disk_takes_writes() const {
     return taken;
 }
 
+std::uintmax_t Storage::write_ahead_bytes() const {
+    std::uintmax_t bytes = 0;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(config_.directory, error)) {
+        if (entry.path().extension() != ".log") continue;
+        const auto size = entry.file_size(error);
+        if (!error) bytes += size;
+    }
+    // What is older than the memtables hold is in tables already.
+    return std::min<std::uintmax_t>(bytes, config_.memory->write_buffer_bytes);
+}
+
 Result<std::string> Storage::get(Family family, std::string_view key) const {
     const std::shared_lock lock{mutex_};
-    if (!db_) return core::fail(Fault::unavailable, "the log is not open");
+    if (!db_) return core::fail(Fault::unavailable, kNotOpen);
     std::string value;
     const auto status = db_->Get({}, handle(family), slice(key), &value);
-    if (!status.ok()) return core::fail(to_error(status));
+    if (!status.ok()) return core::fail(error_of(status));
     return value;
 }
 
 Result<void> Storage::scan(Family family, std::string_view from, std::string_view to,
                            const Pair& each) const {
     const std::shared_lock lock{mutex_};
-    if (!db_) return core::fail(Fault::unavailable, "the log is not open");
+    if (!db_) return core::fail(Fault::unavailable, kNotOpen);
     const Slice bound = slice(to);
     rocksdb::ReadOptions options;
     options.iterate_upper_bound = &bound;
@@ -315,21 +306,21 @@ Result<void> Storage::scan(Family family, std::string_view from, std::string_vie
     for (at->Seek(slice(from)); at->Valid(); at->Next()) {
         if (!each(view(at->key()), view(at->value()))) break;
     }
-    if (!at->status().ok()) return core::fail(to_error(at->status()));
+    if (!at->status().ok()) return core::fail(error_of(at->status()));
     return {};
 }
 
 Result<void> Storage::last(Family family, std::string_view from, std::string_view to,
                            const Pair& each) const {
     const std::shared_lock lock{mutex_};
-    if (!db_) return core::fail(Fault::unavailable, "the log is not open");
+    if (!db_) return core::fail(Fault::unavailable, kNotOpen);
     const Slice bound = slice(to);
     rocksdb::ReadOptions options;
     options.iterate_upper_bound = &bound;
     const std::unique_ptr<rocksdb::Iterator> at{db_->NewIterator(options, handle(family))};
     at->SeekToLast();
     if (at->Valid() && view(at->key()) >= from) each(view(at->key()), view(at->value()));
-    if (!at->status().ok()) return core::fail(to_error(at->status()));
+    if (!at->status().ok()) return core::fail(error_of(at->status()));
     return {};
 }
 

@@ -4,6 +4,8 @@
 #include "log/embedded/embedded_log.hpp"
 
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <shared_mutex>
@@ -84,6 +86,7 @@ private:
     rocksdb::Status open();
     void close();
     bool disk_takes_writes() const;
+    std::uintmax_t write_ahead_bytes() const;
     rocksdb::ColumnFamilyHandle* handle(Family family) const {
         return handles_[static_cast<std::size_t>(family)];
     }
@@ -94,7 +97,8 @@ private:
     mutable std::shared_mutex mutex_;  ///< exclusive while closing and opening
     std::unique_ptr<rocksdb::DB> db_;
     std::array<rocksdb::ColumnFamilyHandle*, kFamilies> handles_{};
-    bool resumed_ = false;  ///< RocksDB's own way was tried since the last write that worked
+    /// RocksDB's own way was tried since the last write that worked, of whichever thread.
+    std::atomic<bool> resumed_ = false;
 };
 
 }  // namespace beckon::log::embedded

@@ -100,6 +100,7 @@ void Writer::handle(Work& work) {
     std::span<const MetaWrite> meta{work.meta};
     std::size_t done = 0;
     do {
+        done += answer_overdue(publishes.subspan(done));
         // After a failure one record is enough to find out, and to erase if it fails as well.
         const auto count_max = failure_ ? 1 : kBatchRecordsMax;
         std::size_t count = 0;
@@ -118,6 +119,18 @@ void Writer::handle(Work& work) {
     } while (done < publishes.size());
 }
 
+/// Answers the first ones, as far as their time was over while they waited for a disk that hung.
+/// What nobody waits for any more is not worth a write.
+std::size_t Writer::answer_overdue(std::span<const Publish> publishes) {
+    const auto now = config_.clock->mono();
+    const auto in_time = std::find_if(publishes.begin(), publishes.end(),
+                                      [&](const Publish& p) { return p.deadline > now; });
+    const auto count = static_cast<std::size_t>(in_time - publishes.begin());
+    answer(publishes.first(count),
+           core::fail(Fault::unavailable, "the log's disk did not answer within publish_timeout"));
+    return count;
+}
+
 Result<void> Writer::write(std::span<Publish> publishes, std::span<const MetaWrite> meta) {
     if (auto ready = ready_to_write(); !ready) return ready;
     appended_.clear();
@@ -125,7 +138,7 @@ Result<void> Writer::write(std::span<Publish> publishes, std::span<const MetaWri
                                   [&](Batch& batch) { fill(batch, publishes, meta); });
     if (!written) {
         failed(written.error());
-        return written;
+        return core::fail(*failure_);
     }
     succeeded(publishes);
     return {};
@@ -240,15 +253,15 @@ void Writer::failed(const Error& error) {
 
 void Writer::answer(std::span<const Publish> publishes, const Result<void>& written) {
     for (std::size_t i = 0; i < publishes.size(); ++i) {
-        auto& inbox = *publishes[i].inbox;
-        if (inbox.staged.empty()) answered_.push_back(&inbox);
+        auto& answers = *publishes[i].answers;
+        if (answers.staged.empty()) answered_.push_back(&answers);
         if (written) {
-            inbox.staged.emplace_back(appended_[i]);
+            answers.staged.emplace_back(appended_[i]);
         } else {
-            inbox.staged.emplace_back(core::fail(*failure_));
+            answers.staged.emplace_back(core::fail(written.error()));
         }
     }
-    for (auto* inbox : answered_) inbox->send_staged();
+    for (auto* answers : answered_) answers->send_staged();
     answered_.clear();
 }
 

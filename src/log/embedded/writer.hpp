@@ -1,6 +1,6 @@
 #pragma once
 
-#include "log/embedded/inbox.hpp"
+#include "log/embedded/answer_queue.hpp"
 #include "log/embedded/log_time.hpp"
 #include "log/embedded/partitions.hpp"
 #include "log/embedded/storage.hpp"
@@ -33,7 +33,8 @@ public:
     struct Publish {
         Partition* where;
         std::string body;
-        std::shared_ptr<Inbox> inbox;
+        std::shared_ptr<AnswerQueue> answers;
+        core::MonoTime deadline;  ///< the publisher has given up by then: not written any more
     };
     /// Any thread. The queue is bounded by the publishers, each by its `waiting_max`.
     void submit(Publish publish);
@@ -67,6 +68,7 @@ private:
     void run();
     bool wait_for_work(Work& work);
     void handle(Work& work);
+    std::size_t answer_overdue(std::span<const Publish> publishes);
     core::Result<void> write(std::span<Publish> publishes, std::span<const MetaWrite> meta);
     core::Result<void> ready_to_write();
     void fill(Batch& batch, std::span<const Publish> publishes, std::span<const MetaWrite> meta);
@@ -94,7 +96,7 @@ private:
     std::vector<Appended> appended_;   ///< beside the publishes of the batch being written
     std::vector<Partition*> touched_;  ///< with records in the batch being written
     std::vector<Void> voids_;
-    std::vector<Inbox*> answered_;
+    std::vector<AnswerQueue*> answered_;
     std::deque<std::pair<Partition*, std::size_t>> tail_;  ///< chunks in memory, oldest first
     std::size_t tail_bytes_ = 0;
     std::optional<core::Error> failure_;  ///< of the last write; writing is tried again from

@@ -50,25 +50,21 @@ public:
                                                  core::Executor& executor,
                                                  std::function<void()> ready) override {
         return std::make_unique<kafka::KafkaReader>(
-            clients_,
-            std::make_shared<kafka::Reading>(where, config_.prefix + where.topic.name(), executor,
-                                             std::move(ready)),
-            from);
+            clients_, where, config_.prefix + where.topic.name(), from, executor, std::move(ready));
     }
 
     void ends(TopicPartition where, core::Executor& executor,
               std::function<void(core::Result<Ends>)> done) override {
-        ask(executor, std::move(done), [this, where] {
-            return kafka::query_ends(questions_.client(), config_.prefix + where.topic.name(),
-                                     where.partition);
+        ask(executor, std::move(done), [this, where](rd_kafka_t* client) {
+            return kafka::query_ends(client, config_.prefix + where.topic.name(), where.partition);
         });
     }
 
     void commit(std::string group, std::vector<GroupOffset> offsets, core::Executor& executor,
                 std::function<void(core::Result<void>)> done) override {
         ask(executor, std::move(done),
-            [this, group = std::move(group), offsets = std::move(offsets)] {
-                return kafka::commit_offsets(questions_.client(), config_.prefix, group, offsets);
+            [this, group = std::move(group), offsets = std::move(offsets)](rd_kafka_t* client) {
+                return kafka::commit_offsets(client, config_.prefix, group, offsets);
             });
     }
 
@@ -76,9 +72,9 @@ public:
                    core::Executor& executor,
                    std::function<void(core::Result<std::vector<GroupOffset>>)> done) override {
         ask(executor, std::move(done),
-            [this, group = std::move(group), partitions = std::move(partitions)] {
-                return kafka::committed_offsets(questions_.client(), config_.prefix, group,
-                                                partitions);
+            [this, group = std::move(group),
+             partitions = std::move(partitions)](rd_kafka_t* client) {
+                return kafka::committed_offsets(client, config_.prefix, group, partitions);
             });
     }
 
@@ -96,11 +92,14 @@ private:
     /// Runs `question` on log-queries and posts its answer.
     template <class Done, class Question>
     void ask(core::Executor& executor, Done done, Question question) {
-        using Answer = decltype(question());
+        using Answer = decltype(question(nullptr));
         const auto shared = std::make_shared<Done>(std::move(done));
-        const auto asked = questions_.post([&executor, shared, question = std::move(question)] {
-            executor.post([shared, answer = question()] { (*shared)(answer); });
-        });
+        const auto asked =
+            questions_.post([this, &executor, shared, question = std::move(question)] {
+                const auto client = questions_.client();
+                auto answer = client ? question(*client) : Answer{core::fail(client.error())};
+                executor.post([shared, answer = std::move(answer)] { (*shared)(answer); });
+            });
         if (asked) return;
         executor.post([shared] {
             (*shared)(Answer{core::fail(Fault::full, "too many questions wait for the log")});

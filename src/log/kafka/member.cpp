@@ -75,7 +75,8 @@ Membership::Membership(const KafkaConfig& config, KafkaEvents& events, MemberOpt
       events_(events),
       options_(std::move(options)),
       group_(config_.prefix + options_.group),
-      door_(std::make_shared<Door>(executor)),
+      lifetime_(executor),
+      remote_(lifetime_.remote()),
       changed_(std::move(changed)),
       last_alive_(steady_clock::now()),
       thread_([this] { run(); }) {}
@@ -86,7 +87,7 @@ Membership::~Membership() {
 }
 
 void Membership::leave() {
-    door_->shut();
+    lifetime_.end();
     stop_ = true;
 }
 
@@ -248,7 +249,7 @@ void Membership::lose_group() {
 void Membership::announce(Members now) {
     if (last_ == now) return;
     last_ = now;
-    door_->post([changed = changed_, now = std::move(now)] { changed(now); });
+    remote_.post([changed = changed_, now = std::move(now)] { changed(now); });
 }
 
 }  // namespace beckon::log::kafka

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "core/lifetime.hpp"
 #include "log/event_log.hpp"
 #include "log/kafka/client_conf.hpp"
-#include "log/local/door.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -56,7 +56,8 @@ private:
     KafkaEvents& events_;
     const MemberOptions options_;
     const std::string group_;  ///< with prefix
-    const std::shared_ptr<Door> door_;
+    core::Lifetime lifetime_;  ///< ends with leave(); the executor's thread only
+    const core::Lifetime::Remote remote_;
     const std::function<void(const Members&)> changed_;
 
     std::atomic<Time> last_alive_;

@@ -21,6 +21,8 @@ namespace {
 constexpr milliseconds kTimeoutScan{1000};
 /// How long log-acks sleeps when nothing is reported.
 constexpr int kIdleMs = 1000;
+/// The same while clients that were replaced still have reports to give.
+constexpr int kBusyMs = 20;
 /// Reports that one drain takes before they are posted.
 constexpr std::size_t kDrainMax = 2000;
 constexpr milliseconds kFinish{1000};
@@ -47,14 +49,13 @@ HeadersHandle headers_of(const core::Record& record) {
 class KafkaPublisher final : public Publisher {
 public:
     KafkaPublisher(Producer& producer, core::Executor& executor)
-        : producer_(producer), desk_(std::make_shared<AnswerDesk>(executor)) {}
-    ~KafkaPublisher() override {
-        desk_->closed = true;
-        desk_->door->shut();
-    }
+        : producer_(producer), route_(std::make_shared<AnswerRoute>(executor)) {}
+    ~KafkaPublisher() override { route_->lifetime.end(); }
+    KafkaPublisher(const KafkaPublisher&) = delete;
+    KafkaPublisher& operator=(const KafkaPublisher&) = delete;
 
     void publish(TopicPartition where, core::Record record, AppendDone done) override {
-        if (desk_->unanswered >= producer_.config().waiting_max) {
+        if (route_->unanswered >= producer_.config().waiting_max) {
             return refuse(std::move(done), {Fault::full, "too many publishes wait for the log"});
         }
         if (size_of(record) > kRecordBytesMax) {
@@ -63,24 +64,24 @@ public:
                 {Fault::too_large, "the record has " + std::to_string(size_of(record)) +
                                        " bytes, allowed are " + std::to_string(kRecordBytesMax)});
         }
-        auto unconfirmed = std::make_unique<Unconfirmed>(Unconfirmed{desk_, std::move(done)});
+        auto unconfirmed = std::make_unique<Unconfirmed>(Unconfirmed{route_, std::move(done)});
         const auto sent = producer_.send(where, record, unconfirmed.get());
         if (!sent) return refuse(std::move(unconfirmed->done), sent.error());
         static_cast<void>(unconfirmed.release());
-        ++desk_->unanswered;
+        ++route_->unanswered;
     }
 
-    std::size_t unanswered() const override { return desk_->unanswered; }
+    std::size_t unanswered() const override { return route_->unanswered; }
 
 private:
     void refuse(AppendDone done, core::Error error) {
-        desk_->door->post([done = std::move(done), error = std::move(error)] {
+        route_->publisher.post([done = std::move(done), error = std::move(error)] {
             done(core::Result<Appended>{core::fail(error)});
         });
     }
 
     Producer& producer_;
-    const std::shared_ptr<AnswerDesk> desk_;
+    const std::shared_ptr<AnswerRoute> route_;
 };
 
 }  // namespace
@@ -182,8 +183,9 @@ core::Result<void> Producer::send(TopicPartition where, const core::Record& reco
 void Producer::run(const std::stop_token& stop) {
     pthread_setname_np(pthread_self(), "log-acks");
     while (!stop.stop_requested()) {
-        serve(current_->queue.get(), kIdleMs);
+        serve(current_->queue.get(), replaced_.empty() ? kIdleMs : kBusyMs);
         if (fatal_) replace_client();
+        serve_replaced();
     }
     finish();
 }
@@ -217,8 +219,8 @@ void Producer::take_reports(rd_kafka_event_t* event) {
     while (const auto* message = rd_kafka_event_message_next(event)) {
         const std::unique_ptr<Unconfirmed> one{static_cast<Unconfirmed*>(message->_private)};
         auto batch = std::find_if(batches_.begin(), batches_.end(),
-                                  [&](const Batch& b) { return b.desk == one->desk; });
-        if (batch == batches_.end()) batch = batches_.insert(batch, Batch{one->desk, {}});
+                                  [&](const Batch& b) { return b.route == one->route; });
+        if (batch == batches_.end()) batch = batches_.insert(batch, Batch{one->route, {}});
         auto answer = answer_of({.error = message->err,
                                  .offset = message->offset,
                                  .time_ms = rd_kafka_message_timestamp(message, nullptr)});
@@ -236,12 +238,12 @@ void Producer::take_reports(rd_kafka_event_t* event) {
 
 void Producer::post_answers() {
     for (auto& batch : batches_) {
-        auto desk = batch.desk;
-        batch.desk->door->post([desk, answers = std::move(batch.answers)] {
+        batch.route->publisher.post([route = batch.route, answers = std::move(batch.answers)] {
+            const auto term = route->lifetime.term();
             for (const auto& answer : answers) {
-                if (desk->closed) return;  // by the answer before
-                --desk->unanswered;
+                --route->unanswered;
                 answer.done(answer.result);
+                if (term.over()) return;
             }
         });
     }
@@ -265,22 +267,33 @@ void Producer::replace_client() {
         std::this_thread::sleep_for(milliseconds{100});
         return;
     }
-    // Nobody publishes through the old client any more: its reports are complete after the purge.
+    // Nobody publishes through the old client any more. Each of its records gets a report, but when
+    // is librdkafka's matter: the client stays until the last one has come (serve_replaced()).
     rd_kafka_purge(old->handle.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
-    const auto until = steady_clock::now() + kPurge;
-    while (rd_kafka_outq_len(old->handle.get()) > 0 && steady_clock::now() < until) {
-        serve(old->queue.get(), 50);
+    replaced_.push_back(std::move(old));
+}
+
+void Producer::serve_replaced() {
+    const bool fatal = fatal_;
+    for (auto& client : replaced_) {
+        serve(client->queue.get(), 0);
+        if (rd_kafka_outq_len(client->handle.get()) > 0) continue;
+        // Elsewhere, since it waits for the client's threads.
+        retire_.post([old = std::shared_ptr<Client>{std::move(client)}]() mutable { old.reset(); });
     }
-    fatal_ = false;  // of the old one
-    // Elsewhere, since it waits for the client's threads.
-    retire_.post([client = std::shared_ptr<Client>{std::move(old)}]() mutable { client.reset(); });
+    std::erase(replaced_, nullptr);
+    fatal_ = fatal;  // the errors of a client that is replaced already say nothing new
 }
 
 void Producer::finish() {
     const auto serve_until_empty = [this](milliseconds limit) {
         const auto until = steady_clock::now() + limit;
-        while (rd_kafka_outq_len(current_->handle.get()) > 0 && steady_clock::now() < until) {
-            serve(current_->queue.get(), 20);
+        const auto open = [this] {
+            return rd_kafka_outq_len(current_->handle.get()) > 0 || !replaced_.empty();
+        };
+        while (open() && steady_clock::now() < until) {
+            serve(current_->queue.get(), kBusyMs);
+            serve_replaced();
         }
     };
     serve_until_empty(kFinish);

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "core/lifetime.hpp"
 #include "log/event_log.hpp"
 #include "log/kafka/client_conf.hpp"
 #include "log/kafka/questions.hpp"
-#include "log/local/door.hpp"
 
 #include <array>
 #include <atomic>
@@ -17,16 +17,17 @@
 namespace beckon::log::kafka {
 
 /// Where the answers of one publisher go.
-struct AnswerDesk {
-    explicit AnswerDesk(core::Executor& executor) : door(std::make_shared<Door>(executor)) {}
-    const std::shared_ptr<Door> door;
-    std::size_t unanswered = 0;  ///< executor's thread only, as the next
-    bool closed = false;         ///< the publisher is gone
+struct AnswerRoute {
+    explicit AnswerRoute(core::Executor& executor)
+        : lifetime(executor), publisher(lifetime.remote()) {}
+    core::Lifetime lifetime;  ///< the publisher's; executor's thread only, as the next
+    std::size_t unanswered = 0;
+    const core::Lifetime::Remote publisher;
 };
 
 /// A publish that librdkafka has: the opaque of its message. Freed by whoever answers.
 struct Unconfirmed {
-    std::shared_ptr<AnswerDesk> desk;
+    std::shared_ptr<AnswerRoute> route;
     AppendDone done;
 };
 
@@ -68,7 +69,7 @@ private:
         core::Result<Appended> result;
     };
     struct Batch {
-        std::shared_ptr<AnswerDesk> desk;
+        std::shared_ptr<AnswerRoute> route;
         std::vector<Answer> answers;
     };
 
@@ -79,6 +80,7 @@ private:
     void take_reports(rd_kafka_event_t* event);
     void post_answers();
     void replace_client();
+    void serve_replaced();
     void finish();
 
     const KafkaConfig config_;
@@ -87,6 +89,8 @@ private:
 
     std::shared_mutex current_mutex_;  ///< shared: publishing; alone: changing current_
     std::unique_ptr<Client> current_;  ///< changed by log-acks only
+    /// Clients that were replaced, until each has reported on all that it was given; log-acks only.
+    std::vector<std::unique_ptr<Client>> replaced_;
 
     std::vector<Batch> batches_;  ///< log-acks only
     bool fatal_ = false;          ///< log-acks only

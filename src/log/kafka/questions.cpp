@@ -1,5 +1,7 @@
 #include "log/kafka/questions.hpp"
 
+#include <stdexcept>
+
 namespace beckon::log::kafka {
 
 namespace {
@@ -10,9 +12,13 @@ constexpr std::size_t kQuestionsMax = 10'000;
 Questions::Questions(const KafkaConfig& config, KafkaEvents& events)
     : config_(config), events_(events), worker_("log-queries", kQuestionsMax) {}
 
-rd_kafka_t* Questions::client() {
-    if (!client_) client_ = make_client(RD_KAFKA_PRODUCER, make_conf(config_, events_, {}));
-    return client_.get();
+core::Result<rd_kafka_t*> Questions::client() {
+    try {
+        if (!client_) client_ = make_client(RD_KAFKA_PRODUCER, make_conf(config_, events_, {}));
+        return client_.get();
+    } catch (const std::runtime_error& error) {
+        return core::fail(core::Fault::unavailable, error.what());
+    }
 }
 
 }  // namespace beckon::log::kafka

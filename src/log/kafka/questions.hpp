@@ -20,8 +20,8 @@ public:
     }
     void stop() { worker_.stop(); }
 
-    /// Made at the first question. In jobs only.
-    rd_kafka_t* client();
+    /// Made at the first question. In jobs only. Errors: unavailable (out of threads, descriptors).
+    core::Result<rd_kafka_t*> client();
 
 private:
     const KafkaConfig config_;

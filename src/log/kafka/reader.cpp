@@ -38,14 +38,18 @@ void read_headers(const rd_kafka_message_t& message, std::vector<core::HeaderVie
 
 }  // namespace
 
-KafkaReader::KafkaReader(ReaderClients& clients, std::shared_ptr<Reading> reading,
-                         core::Offset from)
-    : clients_(clients), reading_(std::move(reading)), position_(std::max<core::Offset>(from, 0)) {
+KafkaReader::KafkaReader(ReaderClients& clients, TopicPartition where, std::string topic,
+                         core::Offset from, core::Executor& executor, std::function<void()> ready)
+    : clients_(clients),
+      lifetime_(executor),
+      reading_(
+          std::make_shared<Reading>(where, std::move(topic), lifetime_.remote(), std::move(ready))),
+      position_(std::max<core::Offset>(from, 0)) {
     start_at(position_);
 }
 
 KafkaReader::~KafkaReader() {
-    reading_->door->shut();
+    lifetime_.end();
     clients_.stop(reading_);
 }
 

@@ -11,7 +11,9 @@ namespace beckon::log::kafka {
 /// second) and together with batches skips offsets (docs/facts/librdkafka.md#readers).
 class KafkaReader final : public PartitionReader {
 public:
-    KafkaReader(ReaderClients& clients, std::shared_ptr<Reading> reading, core::Offset from);
+    /// `topic`: its name with the prefix.
+    KafkaReader(ReaderClients& clients, TopicPartition where, std::string topic, core::Offset from,
+                core::Executor& executor, std::function<void()> ready);
     ~KafkaReader() override;
 
     core::Result<Taken> take(std::size_t max, const RecordSink& sink) override;
@@ -26,6 +28,7 @@ private:
     bool at_end();
 
     ReaderClients& clients_;
+    core::Lifetime lifetime_;
     const std::shared_ptr<Reading> reading_;
     core::Offset position_;
     std::uint64_t asked_ = 0;  ///< number of the last start that was asked for

@@ -1,10 +1,13 @@
 #include "log/kafka/reader_clients.hpp"
 
+#include "core/assert.hpp"
 #include "core/logger.hpp"
 #include "log/kafka/ends.hpp"
 #include "log/kafka/report.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+#include <utility>
 
 namespace beckon::log::kafka {
 
@@ -12,18 +15,16 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Starts and stops of readers that may wait. Beyond it they are dropped: such a reader stands
-/// still.
+/// An open reader has one or two jobs here. So many mean that the control thread hangs for good.
 constexpr std::size_t kJobsMax = 1'000'000;
+/// How many more partitions the next client takes.
+constexpr std::size_t kGrowth = 8;
+constexpr std::size_t kBytesEachMin = 1024;
 constexpr milliseconds kAskAgain{500};
 constexpr milliseconds kStartAgain{100};
+/// After an assignment that librdkafka refused, or a client that could not be made.
+constexpr milliseconds kStartAfterFailure{1000};
 constexpr milliseconds kErrorsEvery{1000};
-
-/// librdkafka takes the bound for each partition: with separate queues it counts them apart.
-std::size_t share_kbytes(const KafkaConfig& config) {
-    const auto readers = static_cast<std::size_t>(std::max(config.partitions_read, 1));
-    return std::max<std::size_t>(config.fetch_bytes / readers / 1024, 1);
-}
 
 PartitionList list_of(const Reading& reading, core::Offset offset) {
     PartitionList list{rd_kafka_topic_partition_list_new(1)};
@@ -38,21 +39,35 @@ void drop_leftovers(const Reading& reading) {
     }
 }
 
-void log_error(const char* event, const Reading& reading, rd_kafka_error_t* error) {
-    core::log_error("log", event,
-                    {{"topic", reading.topic},
-                     {"partition", reading.where.partition},
-                     {"why", rd_kafka_error_string(error)}});
+void log_error(const char* event, const Reading& reading, std::string_view why) {
+    core::log_error(
+        "log", event,
+        {{"topic", reading.topic}, {"partition", reading.where.partition}, {"why", why}});
+}
+
+/// Under the queue's lock: when this returns, no thread of librdkafka is in the callback. A later
+/// reading of the same partition has the same queue, so this must not come after it listens.
+void stop_listening(Reading& reading) {
+    if (!std::exchange(reading.listening, false)) return;
+    rd_kafka_queue_cb_event_enable(reading.queue.get(), nullptr, nullptr);
 }
 
 }  // namespace
 
 thread_local Reading* Reading::taking = nullptr;
 
-Reading::~Reading() {
-    // Under the queue's lock: afterwards no thread of librdkafka is in the callback.
-    if (queue) rd_kafka_queue_cb_event_enable(queue.get(), nullptr, nullptr);
+Prefetch prefetch_of(std::size_t client, const KafkaConfig& config) {
+    auto partitions = static_cast<std::size_t>(std::max(config.partitions_read, 1));
+    auto bytes = config.fetch_bytes / 2;
+    for (std::size_t i = 0; i < client; ++i) {
+        partitions *= kGrowth;
+        bytes /= 2;
+    }
+    return {partitions, std::max(bytes / partitions, kBytesEachMin)};
 }
+
+/// Only where the log is closed before the control thread came to stop it.
+Reading::~Reading() { stop_listening(*this); }
 
 void Reading::started(std::uint64_t number) {
     assignment = number;
@@ -67,7 +82,7 @@ void Reading::call() {
         if (assignment == 0 || !early.exchange(false)) return;
     }
     if (called.exchange(true)) return;
-    door->post([weak = weak_from_this()] {
+    reader.post([weak = weak_from_this()] {
         const auto self = weak.lock();
         if (!self) return;
         self->called = false;
@@ -76,28 +91,30 @@ void Reading::call() {
 }
 
 ReaderClients::ReaderClients(const KafkaConfig& config, KafkaEvents& events, Questions& questions)
-    : config_(config),
-      events_(events),
-      questions_(questions),
-      first_{make_reader(), {}, {}},
-      control_("log-control", kJobsMax) {
+    : config_(config), events_(events), questions_(questions), control_("log-control", kJobsMax) {
+    clients_.push_back(make_reader(0));  // here it may throw: an option that librdkafka refuses
     control_.post_after(kErrorsEvery, [this] { serve_errors(); });
 }
 
-ClientHandle ReaderClients::make_reader() const {
-    const auto kbytes = share_kbytes(config_);
+std::unique_ptr<ReaderClient> ReaderClients::make_reader(std::size_t index) const {
+    const auto prefetch = prefetch_of(index, config_);
+    const auto all = std::to_string(
+        std::max<std::size_t>(prefetch.partitions * prefetch.bytes_each, 2 * kRecordBytesMax));
     auto conf = make_conf(
         config_, events_,
         {.defaults = {{"queued.min.messages", "100000"},
                       // A new partition waits for the fetch under way (docs/decisions/0010).
                       {"fetch.wait.max.ms", "100"},
-                      {"fetch.error.backoff.ms", "50"}},
+                      {"fetch.error.backoff.ms", "50"},
+                      // One answer of a broker holds no more than what may be prefetched.
+                      {"fetch.message.max.bytes", std::to_string(prefetch.bytes_each)},
+                      {"fetch.max.bytes", all}},
          .required = {{"group.id", config_.prefix + "readers"},  // never joined nor committed to
                       {"enable.auto.commit", "false"},
                       {"enable.auto.offset.store", "false"},
                       {"auto.offset.reset", "error"},
                       {"enable.partition.eof", "true"},
-                      {"queued.max.messages.kbytes", std::to_string(kbytes)}}});
+                      {"queued.max.messages.kbytes", std::to_string(prefetch.bytes_each / 1024)}}});
     rd_kafka_conf_set_error_cb(
         conf.get(), [](rd_kafka_t*, int code, const char* why, void* opaque) {
             const auto error = static_cast<rd_kafka_resp_err_t>(code);
@@ -107,92 +124,133 @@ ClientHandle ReaderClients::make_reader() const {
                 static_cast<KafkaEvents*>(opaque)->error(error, why);
             }
         });
-    return make_client(RD_KAFKA_CONSUMER, std::move(conf));
+    return std::make_unique<ReaderClient>(
+        ReaderClient{make_client(RD_KAFKA_CONSUMER, std::move(conf)), prefetch.partitions, {}, {}});
 }
 
 /// Errors that concern no partition wait in the clients' main queues.
 void ReaderClients::serve_errors() {
-    rd_kafka_poll(first_.handle.get(), 0);
-    for (const auto& other : others_) rd_kafka_poll(other->handle.get(), 0);
+    for (const auto& client : clients_) rd_kafka_poll(client->handle.get(), 0);
     control_.post_after(kErrorsEvery, [this] { serve_errors(); });
 }
 
 void ReaderClients::start(std::shared_ptr<Reading> reading, core::Offset from,
                           std::uint64_t number) {
-    control_.post(
-        [this, reading = std::move(reading), from, number] { do_start(*reading, from, number); });
+    const bool posted = control_.post([this, reading = std::move(reading), from, number] {
+        reading->wanted = number;
+        do_start(reading, from, number);
+    });
+    BECKON_ASSERT(posted, "the control thread of the log's readers hangs");
 }
 
 void ReaderClients::stop(std::shared_ptr<Reading> reading) {
-    control_.post([this, reading = std::move(reading)] { do_stop(*reading); });
-}
-
-ReaderClient& ReaderClients::client_for(TopicPartition where) {
-    if (!first_.reads.contains(where)) return first_;
-    for (auto& other : others_) {
-        if (!other->reads.contains(where)) return *other;
-    }
-    return *others_.emplace_back(
-        std::make_unique<ReaderClient>(ReaderClient{make_reader(), {}, {}}));
-}
-
-void ReaderClients::do_start(Reading& reading, core::Offset from, std::uint64_t number) {
-    if (reading.client && reading.client->reads.contains(reading.where)) do_stop(reading);
-    if (!reading.client) {
-        reading.client = &client_for(reading.where);
-        // Asks where the topic is at once; otherwise librdkafka looks for it once a second.
-        auto& topic = reading.client->topics[reading.where.topic];
-        if (!topic) {
-            topic.reset(
-                rd_kafka_topic_new(reading.client->handle.get(), reading.topic.c_str(), nullptr));
-        }
-        reading.queue.reset(rd_kafka_queue_get_partition(
-            reading.client->handle.get(), reading.topic.c_str(), reading.where.partition));
-        // Both before the assignment, or the first records go to the client's main queue.
-        rd_kafka_queue_forward(reading.queue.get(), nullptr);
-        rd_kafka_queue_cb_event_enable(
-            reading.queue.get(),
-            [](rd_kafka_t*, void* opaque) { static_cast<Reading*>(opaque)->call(); }, &reading);
-    }
-    drop_leftovers(reading);
-    const auto list = list_of(reading, from);
-    const ErrorHandle error{rd_kafka_incremental_assign(reading.client->handle.get(), list.get())};
-    if (error) return log_error("assign_failed", reading, error.get());
-    reading.client->reads.insert(reading.where);
-    reading.started(number);
-}
-
-void ReaderClients::do_stop(Reading& reading) {
-    if (!reading.client || reading.client->reads.erase(reading.where) == 0) return;
-    const auto list = list_of(reading, RD_KAFKA_OFFSET_INVALID);
-    const ErrorHandle error{
-        rd_kafka_incremental_unassign(reading.client->handle.get(), list.get())};
-    if (error) log_error("unassign_failed", reading, error.get());
+    const bool posted = control_.post([this, reading = std::move(reading)] {
+        reading->wanted = 0;
+        do_stop(*reading);
+    });
+    BECKON_ASSERT(posted, "the control thread of the log's readers hangs");
 }
 
 void ReaderClients::resolve(std::shared_ptr<Reading> reading, core::Offset position,
                             std::uint64_t number) {
-    questions_.post([this, reading = std::move(reading), position, number] {
+    const bool posted = control_.post([this, reading = std::move(reading), position, number] {
+        reading->wanted = number;
         ask_ends(reading, position, number);
     });
+    BECKON_ASSERT(posted, "the control thread of the log's readers hangs");
 }
 
-void ReaderClients::ask_ends(const std::shared_ptr<Reading>& reading, core::Offset position,
-                             std::uint64_t number) {
-    const auto ends = query_ends(questions_.client(), reading->topic, reading->where.partition);
-    if (!ends) {
-        questions_.post_after(
-            kAskAgain, [this, reading, position, number] { ask_ends(reading, position, number); });
-        return;
+ReaderClient& ReaderClients::client_for(TopicPartition where) {
+    for (auto& client : clients_) {
+        const bool room = client->reads.size() < client->partitions_max;
+        if (room && !client->reads.contains(where)) return *client;
     }
+    return *clients_.emplace_back(make_reader(clients_.size()));
+}
+
+/// Takes a client for the reading, and the partition's queue from it.
+void ReaderClients::open_queue(Reading& reading) {
+    reading.client = &client_for(reading.where);
+    // Asks where the topic is at once; otherwise librdkafka looks for it once a second.
+    auto& topic = reading.client->topics[reading.where.topic];
+    if (!topic) {
+        topic.reset(
+            rd_kafka_topic_new(reading.client->handle.get(), reading.topic.c_str(), nullptr));
+    }
+    reading.queue.reset(rd_kafka_queue_get_partition(
+        reading.client->handle.get(), reading.topic.c_str(), reading.where.partition));
+    // Both before the assignment, or the first records go to the client's main queue.
+    rd_kafka_queue_forward(reading.queue.get(), nullptr);
+    rd_kafka_queue_cb_event_enable(
+        reading.queue.get(),
+        [](rd_kafka_t*, void* opaque) { static_cast<Reading*>(opaque)->call(); }, &reading);
+    reading.listening = true;
+    drop_leftovers(reading);
+}
+
+void ReaderClients::do_start(Shared reading, core::Offset from, std::uint64_t number) {
+    if (reading->wanted != number) return;  // stopped or started anew meanwhile
+    do_stop(*reading);
+    try {
+        open_queue(*reading);
+    } catch (const std::runtime_error& error) {
+        log_error("reader_not_made", *reading, error.what());
+        return start_later(kStartAfterFailure, reading, from, number);
+    }
+    const auto list = list_of(*reading, from);
+    const ErrorHandle error{rd_kafka_incremental_assign(reading->client->handle.get(), list.get())};
+    if (error) {
+        log_error("assign_failed", *reading, rd_kafka_error_string(error.get()));
+        return start_later(kStartAfterFailure, reading, from, number);
+    }
+    reading->client->reads.insert(reading->where);
+    reading->started(number);
+}
+
+void ReaderClients::start_later(core::Duration delay, Shared reading, core::Offset from,
+                                std::uint64_t number) {
+    control_.post_after(delay, [this, reading, from, number] { do_start(reading, from, number); });
+}
+
+/// The queue stays until the next start: its owner may be about to look into it.
+void ReaderClients::do_stop(Reading& reading) {
+    stop_listening(reading);
+    auto* const client = std::exchange(reading.client, nullptr);
+    if (!client || client->reads.erase(reading.where) == 0) return;
+    const auto list = list_of(reading, RD_KAFKA_OFFSET_INVALID);
+    const ErrorHandle error{rd_kafka_incremental_unassign(client->handle.get(), list.get())};
+    if (error) log_error("unassign_failed", reading, rd_kafka_error_string(error.get()));
+}
+
+void ReaderClients::ask_ends(Shared reading, core::Offset position, std::uint64_t number) {
+    if (reading->wanted != number) return;
+    const bool asked = questions_.post([this, reading, position, number] {
+        const auto client = questions_.client();
+        const auto ends = client ? query_ends(*client, reading->topic, reading->where.partition)
+                                 : core::Result<Ends>{core::fail(client.error())};
+        control_.post([this, reading, position, number, ends] {
+            take_ends(reading, position, number, ends);
+        });
+    });
+    if (!asked) ask_ends_later(reading, position, number);
+}
+
+void ReaderClients::ask_ends_later(Shared reading, core::Offset position, std::uint64_t number) {
+    control_.post_after(kAskAgain,
+                        [this, reading, position, number] { ask_ends(reading, position, number); });
+}
+
+void ReaderClients::take_ends(Shared reading, core::Offset position, std::uint64_t number,
+                              const core::Result<Ends>& ends) {
+    if (reading->wanted != number) return;
+    if (!ends) return ask_ends_later(reading, position, number);
     if (position > ends->end) {
         reading->above_end = true;
         reading->call();
         return;
     }
-    if (position < ends->start) return start(reading, ends->start, number);
-    control_.post_after(
-        kStartAgain, [this, reading, position, number] { do_start(*reading, position, number); });
+    if (position < ends->start) return do_start(reading, ends->start, number);
+    start_later(kStartAgain, reading, position, number);
 }
 
 }  // namespace beckon::log::kafka

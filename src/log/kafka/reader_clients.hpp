@@ -1,10 +1,10 @@
 #pragma once
 
+#include "core/lifetime.hpp"
 #include "log/event_log.hpp"
 #include "log/kafka/client_conf.hpp"
 #include "log/kafka/questions.hpp"
 #include "log/kafka/worker.hpp"
-#include "log/local/door.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -16,10 +16,21 @@
 
 namespace beckon::log::kafka {
 
+/// What one reading client may prefetch: so much for each of so many partitions.
+struct Prefetch {
+    std::size_t partitions = 0;
+    std::size_t bytes_each = 0;
+};
+/// librdkafka counts what it prefetched for each partition apart, and only when a client is made.
+/// So that all partitions together stay within fetch_bytes, however many there are, each further
+/// client takes eight times as many partitions as the one before and half of its bytes.
+Prefetch prefetch_of(std::size_t client, const KafkaConfig& config);
+
 /// A consumer that never subscribes. It gives each partition a queue of its own, and can read a
 /// partition only once.
 struct ReaderClient {
     ClientHandle handle;
+    std::size_t partitions_max = 0;
     // --- control thread only
     std::set<TopicPartition> reads;
     std::map<Topic, TopicHandle> topics;
@@ -28,12 +39,9 @@ struct ReaderClient {
 /// One opened partition, shared by its reader (owner's thread), the control thread that makes
 /// librdkafka fetch it, and librdkafka's threads that say when something has come.
 struct Reading : std::enable_shared_from_this<Reading> {
-    Reading(TopicPartition w, std::string name, core::Executor& executor,
+    Reading(TopicPartition w, std::string name, core::Lifetime::Remote r,
             std::function<void()> on_ready)
-        : where(w),
-          topic(std::move(name)),
-          door(std::make_shared<Door>(executor)),
-          ready(std::move(on_ready)) {}
+        : where(w), topic(std::move(name)), reader(std::move(r)), ready(std::move(on_ready)) {}
     ~Reading();
     Reading(const Reading&) = delete;
     Reading& operator=(const Reading&) = delete;
@@ -46,12 +54,15 @@ struct Reading : std::enable_shared_from_this<Reading> {
 
     const TopicPartition where;
     const std::string topic;  ///< with prefix
-    const std::shared_ptr<Door> door;
+    const core::Lifetime::Remote reader;
     const std::function<void()> ready;
 
-    // --- set once by the control thread, before `assignment` leaves 0
+    // --- of the control thread; the owner uses client and queue while `assignment` is what it
+    // asked for last, and meanwhile they stay
     ReaderClient* client = nullptr;
     QueueHandle queue;
+    std::uint64_t wanted = 0;  ///< the number of the last start; 0: stopped
+    bool listening = false;    ///< librdkafka calls call()
 
     /// The number of the start() that is in force; 0: none yet.
     std::atomic<std::uint64_t> assignment = 0;
@@ -70,8 +81,8 @@ struct Reading : std::enable_shared_from_this<Reading> {
 };
 
 /// The reading clients of the process, and the thread `log-control` that tells them what to fetch:
-/// those calls may wait, and must come in order. A second client is made when a partition is opened
-/// that the first one reads already.
+/// those calls may wait, and must come in order. Another client is made when a partition is opened
+/// that the others read already, or when they have as many as they may.
 class ReaderClients {
 public:
     /// `questions` is stopped before this is destroyed.
@@ -92,20 +103,26 @@ public:
     KafkaEvents& events() const { return events_; }
 
 private:
-    ClientHandle make_reader() const;
+    using Shared = const std::shared_ptr<Reading>&;
+
+    // --- control thread only
     void serve_errors();
+    std::unique_ptr<ReaderClient> make_reader(std::size_t index) const;
     ReaderClient& client_for(TopicPartition where);
-    void do_start(Reading& reading, core::Offset from, std::uint64_t number);
+    void open_queue(Reading& reading);
+    void do_start(Shared reading, core::Offset from, std::uint64_t number);
+    void start_later(core::Duration delay, Shared reading, core::Offset from, std::uint64_t number);
     void do_stop(Reading& reading);
-    void ask_ends(const std::shared_ptr<Reading>& reading, core::Offset position,
-                  std::uint64_t number);
+    void ask_ends(Shared reading, core::Offset position, std::uint64_t number);
+    void ask_ends_later(Shared reading, core::Offset position, std::uint64_t number);
+    void take_ends(Shared reading, core::Offset position, std::uint64_t number,
+                   const core::Result<Ends>& ends);
 
     const KafkaConfig config_;
     KafkaEvents& events_;
     Questions& questions_;
-    ReaderClient first_;
-    std::vector<std::unique_ptr<ReaderClient>> others_;  ///< control thread only
-    Worker control_;                                     ///< last: its jobs use the others
+    std::vector<std::unique_ptr<ReaderClient>> clients_;  ///< control thread only
+    Worker control_;                                      ///< last: its jobs use the others
 };
 
 }  // namespace beckon::log::kafka

@@ -1,7 +1,5 @@
 #include "log/local/membership.hpp"
 
-#include "log/local/door.hpp"
-
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -15,12 +13,12 @@ constexpr int kChecksPerSession = 4;
 
 }  // namespace
 
-struct LocalMembership::Seat {
-    Seat(MemberOptions o, core::Executor& executor, std::function<void(const Members&)> c)
-        : options(std::move(o)), door(std::make_shared<Door>(executor)), changed(std::move(c)) {}
+struct LocalMembership::Entry {
+    Entry(MemberOptions o, core::Lifetime::Remote m, std::function<void(const Members&)> c)
+        : options(std::move(o)), member(std::move(m)), changed(std::move(c)) {}
 
     const MemberOptions options;
-    const std::shared_ptr<Door> door;
+    const core::Lifetime::Remote member;
     const std::function<void(const Members&)> changed;
 
     // Under the table's mutex.
@@ -34,18 +32,22 @@ struct LocalMembership::Seat {
 
 class LocalMembership::LocalMember final : public Member {
 public:
-    LocalMember(LocalMembership& table, std::shared_ptr<Seat> seat)
-        : table_(table), seat_(std::move(seat)) {
-        sit();
-        arm();
+    LocalMember(LocalMembership& table, MemberOptions options, core::Executor& executor,
+                std::function<void(const Members&)> changed)
+        : table_(table),
+          lifetime_(executor),
+          entry_(
+              std::make_shared<Entry>(std::move(options), lifetime_.remote(), std::move(changed))) {
+        join();
+        look_for_dead_ones_later();
     }
     ~LocalMember() override {
-        seat_->door->shut();
+        lifetime_.end();
         const std::scoped_lock lock{table_.mutex_};
-        auto& seats = table_.groups_[seat_->options.group];
-        std::erase(seats, seat_);
-        seat_->alive = false;
-        table_.announce(seats);
+        auto& entries = table_.groups_[entry_->options.group];
+        std::erase(entries, entry_);
+        entry_->alive = false;
+        table_.announce(entries);
     }
     LocalMember(const LocalMember&) = delete;
     LocalMember& operator=(const LocalMember&) = delete;
@@ -53,48 +55,49 @@ public:
     void still_alive() override {
         {
             const std::scoped_lock lock{table_.mutex_};
-            seat_->heard = table_.clock_.mono();
-            if (seat_->alive) return;
+            entry_->heard = table_.clock_.mono();
+            if (entry_->alive) return;
         }
-        sit();
+        join();
     }
 
 private:
-    void sit() {
+    void join() {
         const std::scoped_lock lock{table_.mutex_};
-        auto& seats = table_.groups_[seat_->options.group];
-        if (std::find(seats.begin(), seats.end(), seat_) == seats.end()) seats.push_back(seat_);
-        seat_->alive = true;
-        seat_->joined = ++table_.joined_;
-        seat_->heard = table_.clock_.mono();
-        table_.announce(seats);
+        auto& entries = table_.groups_[entry_->options.group];
+        if (std::find(entries.begin(), entries.end(), entry_) == entries.end())
+            entries.push_back(entry_);
+        entry_->alive = true;
+        entry_->joined = ++table_.joined_;
+        entry_->heard = table_.clock_.mono();
+        table_.announce(entries);
     }
 
     /// The member's own timer drives the search for dead ones: as long as anybody's thread turns,
     /// the others' deaths are noticed.
-    void arm() {
-        const auto pause = seat_->options.session_timeout / kChecksPerSession;
-        seat_->door->post_after(pause, [this] {
-            table_.check(seat_->options.group);
-            arm();
+    void look_for_dead_ones_later() {
+        const auto pause = entry_->options.session_timeout / kChecksPerSession;
+        entry_->member.post_after(pause, [this] {
+            table_.check(entry_->options.group);
+            look_for_dead_ones_later();
         });
     }
 
     LocalMembership& table_;
-    const std::shared_ptr<Seat> seat_;
+    core::Lifetime lifetime_;
+    const std::shared_ptr<Entry> entry_;
 };
 
 std::unique_ptr<Member> LocalMembership::join(MemberOptions options, core::Executor& executor,
                                               std::function<void(const Members&)> changed) {
-    auto seat = std::make_shared<Seat>(std::move(options), executor, std::move(changed));
-    return std::make_unique<LocalMember>(*this, std::move(seat));
+    return std::make_unique<LocalMember>(*this, std::move(options), executor, std::move(changed));
 }
 
 void LocalMembership::suspend(bool suspended) {
     const std::scoped_lock lock{mutex_};
     suspended_ = suspended;
-    for (auto& [name, seats] : groups_) {
-        for (const auto& seat : seats) seat->heard = clock_.mono();
+    for (auto& [name, entries] : groups_) {
+        for (const auto& entry : entries) entry->heard = clock_.mono();
     }
 }
 
@@ -103,33 +106,33 @@ void LocalMembership::check(const std::string& group) {
     if (suspended_) return;
     const auto now = clock_.mono();
     bool somebody_died = false;
-    const auto& seats = groups_[group];
-    for (const auto& seat : seats) {
-        if (!seat->alive || now - seat->heard < seat->options.session_timeout) continue;
-        seat->alive = false;
+    const auto& entries = groups_[group];
+    for (const auto& entry : entries) {
+        if (!entry->alive || now - entry->heard < entry->options.session_timeout) continue;
+        entry->alive = false;
         somebody_died = true;
     }
-    if (somebody_died) announce(seats);
+    if (somebody_died) announce(entries);
 }
 
 /// Under the mutex. What each is told is looked up when its task runs, so that a burst of changes
 /// ends in one call with the newest state.
-void LocalMembership::announce(const std::vector<std::shared_ptr<Seat>>& seats) const {
-    for (const auto& seat : seats) {
-        seat->door->post([this, seat] {
-            auto members = view_of(*seat);
-            if (seat->told == members) return;
-            seat->told = members;
-            seat->changed(members);
+void LocalMembership::announce(const std::vector<std::shared_ptr<Entry>>& entries) const {
+    for (const auto& entry : entries) {
+        entry->member.post([this, entry] {
+            auto members = view_of(*entry);
+            if (entry->told == members) return;
+            entry->told = members;
+            entry->changed(members);
         });
     }
 }
 
-Members LocalMembership::view_of(const Seat& seat) const {
+Members LocalMembership::view_of(const Entry& entry) const {
     const std::scoped_lock lock{mutex_};
     Members members;
     auto eldest = std::uint64_t{0};
-    const auto group = groups_.find(seat.options.group);
+    const auto group = groups_.find(entry.options.group);
     if (group == groups_.end()) return members;
     for (const auto& other : group->second) {
         if (!other->alive) continue;
@@ -137,7 +140,7 @@ Members LocalMembership::view_of(const Seat& seat) const {
         if (eldest == 0 || other->joined < eldest) eldest = other->joined;
     }
     std::sort(members.alive.begin(), members.alive.end());
-    members.first = seat.alive && seat.joined == eldest;
+    members.first = entry.alive && entry.joined == eldest;
     return members;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/lifetime.hpp"
 #include "log/event_log.hpp"
 
 #include <map>
@@ -28,18 +29,18 @@ public:
     void suspend(bool suspended);
 
 private:
-    struct Seat;
+    struct Entry;
     class LocalMember;
 
     void check(const std::string& group);
-    void announce(const std::vector<std::shared_ptr<Seat>>& seats) const;
-    Members view_of(const Seat& seat) const;
+    void announce(const std::vector<std::shared_ptr<Entry>>& entries) const;
+    Members view_of(const Entry& seat) const;
 
     const core::Clock& clock_;
     mutable std::mutex mutex_;
     bool suspended_ = false;
     std::uint64_t joined_ = 0;  ///< numbers the joins, for `first`
-    std::map<std::string, std::vector<std::shared_ptr<Seat>>> groups_;
+    std::map<std::string, std::vector<std::shared_ptr<Entry>>> groups_;
 };
 
 }  // namespace beckon::log

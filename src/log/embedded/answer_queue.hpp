@@ -1,9 +1,10 @@
 #pragma once
 
+#include "core/lifetime.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
-#include "log/local/door.hpp"
 
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -13,15 +14,13 @@ namespace beckon::log::embedded {
 
 /// Where the writer leaves the answers for one publisher, in the order of its publishes. However
 /// many gather before the publisher's thread comes, they cost it one task.
-class Inbox {
+class AnswerQueue {
 public:
     using Answers = std::vector<core::Result<Appended>>;
 
-    /// `collect` runs on the executor while the door is open.
-    Inbox(core::Executor& executor, core::Executor::Task collect)
-        : door_(std::make_shared<Door>(executor)), collect_(std::move(collect)) {}
-
-    Door& door() { return *door_; }
+    /// `collect` runs on the publisher's executor while the publisher lives.
+    AnswerQueue(core::Lifetime::Remote publisher, core::Executor::Task collect)
+        : publisher_(std::move(publisher)), collect_(std::move(collect)) {}
 
     /// The writer's thread gathers the answers of one batch here, then sends them together.
     Answers staged;
@@ -38,7 +37,7 @@ public:
             }
         }
         staged.clear();
-        if (first) door_->post(collect_);
+        if (first) publisher_.post(collect_);
     }
 
     /// The publisher's thread takes what came.
@@ -49,9 +48,9 @@ public:
     }
 
 private:
-    const std::shared_ptr<Door> door_;
+    const core::Lifetime::Remote publisher_;
     const core::Executor::Task collect_;
-    std::mutex mutex_;
+    std::mutex mutex_;  ///< guards answers_
     Answers answers_;
 };
 

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "core/result.hpp"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace beckon::rocks {
+
+/// Makes the directory, with those above it, for its owner alone (0700) unless it is there. Errors,
+/// with the path: full, unavailable (it cannot be made, or not be written to).
+core::Result<void> make_directory(const std::filesystem::path& directory);
+
+/// Renames the directory to `<directory>.set-aside-<n>` and says so, with the reason, in one line
+/// of the log. Errors: unavailable.
+core::Result<void> set_aside(const std::filesystem::path& directory, std::string_view why);
+
+/// " (pid 123)": the process that holds the database's lock, if the system tells (it does not for
+/// this process itself); otherwise "".
+std::string lock_holder(const std::filesystem::path& directory);
+
+}  // namespace beckon::rocks

@@ -1,0 +1,28 @@
+#include "rocks/error.hpp"
+
+#include <string>
+#include <utility>
+
+namespace beckon::rocks {
+
+using core::Fault;
+
+bool is_in_use(const rocksdb::Status& status) {
+    // RocksDB has no code of its own for a LOCK file that somebody holds.
+    const std::string text = status.ToString();
+    return status.IsIOError() && text.find("LOCK") != std::string::npos &&
+           (text.find("lock hold by current process") != std::string::npos ||
+            text.find("Resource temporarily unavailable") != std::string::npos);
+}
+
+core::Error to_error(const rocksdb::Status& status, std::string_view what) {
+    std::string message{what};
+    if (is_in_use(status)) return {Fault::conflict, message + ": in use by another process"};
+    message += ": " + status.ToString();
+    if (status.IsNoSpace()) return {Fault::full, std::move(message)};
+    if (status.IsCorruption()) return {Fault::corrupt, std::move(message)};
+    if (status.IsNotFound()) return {Fault::not_found, std::move(message)};
+    return {Fault::unavailable, std::move(message)};
+}
+
+}  // namespace beckon::rocks

@@ -1,0 +1,72 @@
+#include "rocks/options.hpp"
+
+#include "core/assert.hpp"
+#include "core/logger.hpp"
+
+#include <array>
+#include <cstdarg>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include <rocksdb/env.h>
+#include <rocksdb/listener.h>
+#include <rocksdb/write_buffer_manager.h>
+
+namespace beckon::rocks {
+
+namespace {
+
+class Logger final : public rocksdb::Logger {
+public:
+    // Its warnings tell of every wait of a writer and of failures that a write returns as well.
+    Logger(std::string_view folder, std::string path)
+        : rocksdb::Logger(rocksdb::InfoLogLevel::ERROR_LEVEL),
+          folder_(folder),
+          path_(std::move(path)) {}
+    ~Logger() override { closed_ = true; }
+
+    using rocksdb::Logger::Logv;
+
+    void Logv(const char* format, va_list arguments) override {
+        Logv(rocksdb::InfoLogLevel::ERROR_LEVEL, format, arguments);
+    }
+    void Logv(const rocksdb::InfoLogLevel level, const char* format, va_list arguments) override {
+        if (level < GetInfoLogLevel() || level == rocksdb::InfoLogLevel::HEADER_LEVEL) return;
+        std::array<char, 1024> text{};
+        std::vsnprintf(text.data(), text.size(), format, arguments);
+        core::log_error(folder_, "rocksdb", {{"path", path_}, {"message", text.data()}});
+    }
+
+private:
+    const std::string folder_;
+    const std::string path_;
+};
+
+class NoRecoveryByItself final : public rocksdb::EventListener {
+public:
+    void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status,
+                              bool* auto_recovery) override {
+        *auto_recovery = false;
+    }
+};
+
+}  // namespace
+
+rocksdb::DBOptions db_options(const Setup& setup) {
+    BECKON_ASSERT(setup.memory != nullptr, "every database counts against the shared memory");
+    rocksdb::DBOptions options;
+    options.create_if_missing = true;
+    options.create_missing_column_families = true;
+    options.write_buffer_manager = setup.memory->write_buffers;
+    options.max_background_jobs = 2;
+    options.bytes_per_sync = 1U << 20;
+    options.listeners = {std::make_shared<NoRecoveryByItself>()};
+    options.info_log = std::make_shared<Logger>(setup.folder, setup.directory.string());
+    options.stats_dump_period_sec = 0;
+    options.stats_persist_period_sec = 0;
+    if (setup.env) options.env = setup.env;
+    return options;
+}
+
+}  // namespace beckon::rocks

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "rocks/memory.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <string_view>
+
+#include <rocksdb/options.h>
+
+namespace beckon::rocks {
+
+/// What the settings of one database follow from.
+struct Setup {
+    std::string_view folder;  ///< who logs its lines: "store", "log"
+    std::filesystem::path directory;
+    std::shared_ptr<Memory> memory;  ///< not null
+    /// How it reaches its files; null: as RocksDB does by default. Tests put faults here.
+    rocksdb::Env* env = nullptr;
+};
+
+/// The settings that all our databases share.
+///
+/// * Blocks and write buffers count against `memory`.
+/// * RocksDB's errors become lines of our own log. Its own logger writes a file in the directory,
+///   and Debian's build keeps assertions on: once the disk is full and one of its lines was lost,
+///   the next one aborts the process.
+/// * After an error of the disk RocksDB does not recover on a thread of its own, which would refuse
+///   Resume() meanwhile: whoever writes next asks for it.
+rocksdb::DBOptions db_options(const Setup& setup);
+
+}  // namespace beckon::rocks
