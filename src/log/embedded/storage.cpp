@@ -17,6 +17,7 @@
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/table_properties_collectors.h>
+#include <rocksdb/version.h>
 #include <unistd.h>
 
 namespace beckon::log::embedded {
@@ -93,7 +94,9 @@ std::vector<rocksdb::ColumnFamilyDescriptor> families(const EmbeddedConfig& conf
     records.level0_file_num_compaction_trigger = 8;
     records.compression_per_level = {rocksdb::kNoCompression, rocksdb::kNoCompression,
                                      rocksdb::kLZ4Compression};
+#if ROCKSDB_MAJOR < 9  // later ones have no such check to turn off
     records.check_flush_compaction_key_order = false;
+#endif
     records.table_properties_collector_factories.push_back(
         rocksdb::NewCompactOnDeletionCollectorFactory(kDeletionWindow, kDeletionTrigger));
     records.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
