@@ -8,7 +8,7 @@ find_package(RocksDB REQUIRED)
 find_package(prometheus-cpp REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(tomlplusplus REQUIRED)
-find_package(Catch2 2 REQUIRED)
+find_package(Catch2 REQUIRED)  # 2 on Debian 12, 3 on Debian 13
 find_package(Boost 1.74 REQUIRED)
 find_package(CURL REQUIRED)
 find_package(PkgConfig REQUIRED)

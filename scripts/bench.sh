@@ -147,7 +147,8 @@ bench_kafka() {
     "$BINARY" topics create "${common[@]}" >"$RUN/topics.log" 2>&1 ||
         { cat "$RUN/topics.log" >&2; die "topics create failed"; }
     start endpoint "$BINARY" endpoint "${common[@]}" --data "$RUN/endpoint" \
-        --endpoint-port $((base + 2)) --ops-port $((base + 3))
+        --endpoint-url "http://127.0.0.1:$((base + 2))" --endpoint-port $((base + 2)) \
+        --ops-port $((base + 3))
     endpoint=$started
     start edge "$BINARY" edge "${common[@]}" --data "$RUN/edge" --edge-port $((base + 4)) \
         --endpoint-url "http://127.0.0.1:$((base + 2))" --ops-port $((base + 5))

@@ -128,6 +128,15 @@ Result<P256Key> P256Key::from_pem(std::string_view pem) {
     return from_private(scalar_of(key.get()));
 }
 
+std::string P256Key::private_pem() const {
+    const Bio bio{BIO_new(BIO_s_mem())};
+    must(PEM_write_bio_PKCS8PrivateKey(bio.get(), handle_->key.get(), nullptr, nullptr, 0, nullptr,
+                                       nullptr) == 1);
+    char* data = nullptr;
+    const auto size = BIO_get_mem_data(bio.get(), &data);
+    return {data, static_cast<std::size_t>(size)};
+}
+
 Result<std::string> P256Key::agree(std::string_view peer_point) const {
     const Key peer = public_key(peer_point);
     if (!peer) return core::fail(core::Fault::invalid, "not an uncompressed P-256 point");

@@ -29,6 +29,9 @@ public:
     /// 32 bytes. Secret.
     const std::string& private_scalar() const { return private_scalar_; }
 
+    /// PKCS#8, as pywebpush and openssl read it. Secret.
+    std::string private_pem() const;
+
     /// ECDH: the shared 32 bytes with the owner of `peer_point`; `invalid` if that is not a point
     /// of the curve.
     Result<std::string> agree(std::string_view peer_point) const;

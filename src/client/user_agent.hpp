@@ -37,6 +37,9 @@ struct UserAgentState {
 /// `invalid` says what is wrong with the file; a file that does not exist is an empty state.
 Result<UserAgentState> load_state(const std::filesystem::path& file);
 Result<void> save_state(const std::filesystem::path& file, const UserAgentState& state);
+/// The subscription of the first channel of a state, from the text of its file; nullopt if the text
+/// is no state.
+std::optional<Result<Subscription>> subscription_in_state(std::string_view text);
 
 /// Codes of an ack (docs/protocol/client-protocol.md#ack-and-nack) and of a nack.
 enum class AckCode { delivered = 100, decryption_error = 101, not_delivered = 102 };

@@ -67,6 +67,25 @@ Result<UserAgentState> load_state(const std::filesystem::path& file) {
     }
 }
 
+std::optional<Result<Subscription>> subscription_in_state(std::string_view text) {
+    const json object = json::parse(text, nullptr, false);
+    if (!object.is_object() || !object.contains("channels") || !object.contains("uaid")) {
+        return std::nullopt;
+    }
+    try {
+        const auto state = parse_state(object);
+        if (!state) return core::fail(state.error());
+        if (state->channels.empty()) {
+            return core::fail(Fault::not_found,
+                              "this state of `listen` has no subscription yet: let `listen` "
+                              "connect with it first");
+        }
+        return state->channels.begin()->second.subscription();
+    } catch (const json::exception& error) {
+        return core::fail(Fault::invalid, std::string{"not a state of `listen`: "} + error.what());
+    }
+}
+
 Result<void> save_state(const std::filesystem::path& file, const UserAgentState& state) {
     json channels = json::array();
     for (const auto& [id, channel] : state.channels) channels.push_back(to_json(channel));

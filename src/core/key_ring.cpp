@@ -96,15 +96,18 @@ tl::unexpected<Error> file_fault(int code, std::string_view doing,
                                           .append(std::strerror(code)));
 }
 
-Result<void> check_file(const struct stat& info, const std::filesystem::path& file) {
+Result<void> check_file(const struct stat& info, const std::filesystem::path& file,
+                        KeyRing::Access access) {
     if (!S_ISREG(info.st_mode)) {
         return fail(Fault::corrupt, "key ring " + file.string() + " is not a regular file");
     }
-    if ((info.st_mode & 077) != 0) {
+    const bool group = access == KeyRing::Access::group;
+    if ((info.st_mode & (group ? 037U : 077U)) != 0) {
         std::array<char, 8> mode{};
         std::snprintf(mode.data(), mode.size(), "%04o", info.st_mode & 07777U);
         return fail(Fault::unauthorized, "key ring " + file.string() + " has mode " + mode.data() +
-                                             ": others may use it; allowed is 0600 (chmod 600)");
+                                             ": others may use it; allowed is " +
+                                             (group ? "0640 (chmod 640)" : "0600 (chmod 600)"));
     }
     if (static_cast<std::uintmax_t>(info.st_size) > KeyRing::kFileBytesMax) {
         return fail(Fault::too_large, "key ring " + file.string() + " is larger than 1 MiB");
@@ -112,13 +115,13 @@ Result<void> check_file(const struct stat& info, const std::filesystem::path& fi
     return {};
 }
 
-Result<std::string> read_file(const std::filesystem::path& file) {
+Result<std::string> read_file(const std::filesystem::path& file, KeyRing::Access access) {
     // Not blocking on a FIFO that somebody put in its place.
     const FileDescriptor fd{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     if (!fd.open()) return file_fault(errno, "read key ring", file);
     struct stat info {};
     if (::fstat(fd.get(), &info) != 0) return file_fault(errno, "read key ring", file);
-    if (auto ok = check_file(info, file); !ok) return fail(ok.error());
+    if (auto ok = check_file(info, file, access); !ok) return fail(ok.error());
     std::string text(static_cast<std::size_t>(info.st_size), '\0');
     std::size_t have = 0;
     while (have < text.size()) {
@@ -149,10 +152,30 @@ Result<void> sync_directory(const std::filesystem::path& directory) {
     return {};
 }
 
-Result<void> write_file(const std::filesystem::path& file, std::string_view text) {
+/// The file that a chain of symbolic links ends at.
+std::filesystem::path target_of(const std::filesystem::path& file) {
+    std::error_code error;
+    const auto target = std::filesystem::canonical(file, error);
+    return error ? file : target;
+}
+
+/// Gives the new file what the old one has. Only root may give a file away: whoever else rewrites
+/// it becomes its owner.
+void keep_mode_and_owner(int fd, const std::filesystem::path& old) {
+    struct stat info {};
+    if (::stat(old.c_str(), &info) != 0) return;
+    if (::fchown(fd, info.st_uid, info.st_gid) != 0 && ::fchown(fd, uid_t(-1), info.st_gid) != 0) {
+        return;  // then its mode stays 0600: another group must not read it
+    }
+    static_cast<void>(::fchmod(fd, info.st_mode & 0777U));
+}
+
+Result<void> write_file(const std::filesystem::path& named, std::string_view text) {
+    const auto file = target_of(named);
     std::string temporary = file.string() + ".XXXXXX";
     const FileDescriptor fd{::mkostemp(temporary.data(), O_CLOEXEC)};  // mode 0600
     if (!fd.open()) return file_fault(errno, "write key ring", file);
+    keep_mode_and_owner(fd.get(), file);
     if (!write_all(fd.get(), text) || ::fsync(fd.get()) != 0 ||
         ::rename(temporary.c_str(), file.c_str()) != 0) {
         const int code = errno;
@@ -324,8 +347,8 @@ KeyRing KeyRing::generate() {
                    {base64url(as_text(random_secret()))}};
 }
 
-Result<KeyRing> KeyRing::load(const std::filesystem::path& file) {
-    const auto text = read_file(file);
+Result<KeyRing> KeyRing::load(const std::filesystem::path& file, Access access) {
+    const auto text = read_file(file, access);
     if (!text) return fail(text.error());
     const Place place{file};
     try {

@@ -26,14 +26,19 @@ public:
         std::string created;  ///< RFC 3339
     };
 
+    /// Who may read the file beside its owner: nobody, or its group (a secret that an orchestrator
+    /// mounts often has another owner). Nobody else may, and nobody else may write.
+    enum class Access { owner, group };
+
     /// One fresh key with id 0 and one fresh auth key.
     static KeyRing generate();
     /// Errors: not_found, unauthorized (we may not read it, or others may), too_large, unavailable
     /// (disk), corrupt (what is wrong and where). No message quotes the file: it holds secrets.
-    static Result<KeyRing> load(const std::filesystem::path& file);
+    static Result<KeyRing> load(const std::filesystem::path& file, Access access = Access::owner);
     /// Replaces the file as a whole or not at all: writes a temporary file of mode 0600, syncs,
-    /// renames, syncs the directory. Errors: not_found (no such directory), unauthorized, full,
-    /// unavailable.
+    /// renames, syncs the directory. A symbolic link is followed, and what exists keeps its mode
+    /// and, where we may set it, its owner and group. Errors: not_found (no such directory),
+    /// unauthorized, full, unavailable.
     Result<void> save(const std::filesystem::path& file) const;
 
     /// Adds a key with the next id, which encrypts from now on; the others go on being read.

@@ -2,6 +2,7 @@
 
 #include "cli/keys/keys_tool.hpp"
 #include "cli/roles/installation.hpp"
+#include "core/clock.hpp"
 #include "core/key_ring.hpp"
 #include "core/partition.hpp"
 #include "log/blocking_executor.hpp"
@@ -33,9 +34,12 @@ struct NewInstallation {
     NewInstallation() {
         config.data = dir.path();
         config.layout.partitions = 4;
-        cli::keys_generate(config);
-        cli::Installation installation{config};
-        const auto written = log::write_control(installation.log(),
+        cli::keys_generate(config, false);
+        config.embedded.directory = config.data / "log";
+        config.embedded.clock = &clock;
+        config.embedded.partitions = 4;
+        const auto log = log::open_embedded_log(config.embedded);
+        const auto written = log::write_control(*log,
                                                 {.log_id = "a",
                                                  .created = "b",
                                                  .partitions = 4,
@@ -72,6 +76,7 @@ struct NewInstallation {
     }
 
     TempDir dir;
+    core::SystemClock clock;
     cli::Config config;
     Quiet quiet;
 };

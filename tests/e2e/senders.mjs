@@ -193,7 +193,7 @@ describe('an installation that moved here with its crypto_keys', () => {
         // Padded, as Fernet keys are; it is the older of two.
         ring.crypto_keys = [crypto.randomBytes(32), oldKey].map((key) => `${key.toString('base64url')}=`);
         writeFileSync(file, JSON.stringify(ring), { mode: 0o600 });
-        cluster.endpointOptions.push('--key-ring', file);
+        cluster.endpointOptions.push('--key-ring', file, '--new-log');
         await installation.start();
         const channel = crypto.randomUUID();
         await installation.receiver.agent.register(channel);

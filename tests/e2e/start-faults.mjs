@@ -24,7 +24,7 @@ function run(args, env = {}) {
 }
 
 async function ports() {
-    return ['--edge-port', '0', '--endpoint-port', '0', '--ops-port', '0'];
+    return ['--edge-port', '0', '--endpoint-port', '0', '--ops-port', '0', '--endpoint-url', 'http://127.0.0.1:8082'];
 }
 
 test('all faults of a configuration are reported together, with the nearest known name', () => {
@@ -123,6 +123,51 @@ test('another partition count than the log was made with is refused with both', 
     assert.match(text, /8/);
 });
 
+test('an empty log beside a key ring, and a log without its ring, are refused', async () => {
+    const data = fresh();
+    const ring = join(data, 'keys.json');
+    mkdirSync(data);
+    assert.equal(run(['keys', 'generate', '--key-ring', ring]).code, 0);
+    let result = run(['standalone', '--data', data, ...(await ports())]);
+    assert.equal(result.code, 1);
+    assert.match(result.text, /but no log in .*Is the right volume mounted.*--new-log/s);
+
+    const ops = await freePort();
+    const first = spawn(BECKON, ['standalone', '--data', data, '--new-log', '--edge-port', '0', '--endpoint-port', '0', '--ops-port', String(ops)], { stdio: 'ignore' });
+    await until('the first one', async () => (await fetch(`http://127.0.0.1:${ops}/ready`)).status === 200);
+    first.kill('SIGTERM');
+    await new Promise((resolve) => first.once('exit', resolve));
+    rmSync(ring);
+    result = run(['standalone', '--data', data, ...(await ports())]);
+    assert.equal(result.code, 1);
+    assert.match(result.text, /there is no key ring at .*holds the log of an installation/s);
+    assert.throws(() => readFileSync(ring));
+});
+
+test('a wrong command is named with the nearest one, also with --help', () => {
+    for (const args of [['stanalone'], ['stanalone', '--help']]) {
+        const { code, text } = run(args);
+        assert.equal(code, 2);
+        assert.match(text, /unknown command 'stanalone'; did you mean 'standalone'\?/);
+    }
+    const { code, text } = run(['keys', 'rotat', '--help']);
+    assert.equal(code, 2);
+    assert.match(text, /unknown command 'keys rotat'; did you mean 'rotate'\?/);
+    assert.match(run(['config', 'print', '--edge-prot', '1']).text, /`beckon config print --help` lists the options/);
+});
+
+test('a flag needs no true, and one without effect is named', async () => {
+    assert.match(run(['config', 'print', '--endpoint-self-signed']).text, /self_signed = true/);
+    const { text } = run(['standalone', '--data', join(directory, 'a-file', 'below'), '--kafka-servers', 'k:1', ...(await ports())]);
+    assert.match(text, /kafka\.servers has no effect for `beckon standalone`: it uses the embedded log/);
+});
+
+test('a role that others reach must be given its public URL', () => {
+    const { code, text } = run(['standalone', '--data', fresh(), '--endpoint-host', '0.0.0.0']);
+    assert.equal(code, 2);
+    assert.match(text, /endpoint\.url: must be given/);
+});
+
 test('no broker at the start: it says so while it tries, then exits with 1', async () => {
     const ring = join(directory, 'cluster-keys.json');
     run(['keys', 'generate', '--key-ring', ring]);
@@ -142,7 +187,7 @@ test('a start that waits for a broker ends at SIGTERM', async () => {
     const exited = new Promise((resolve) => child.once('exit', resolve));
     await until('that it waits', () => text.includes('waiting_for_broker'));
     child.kill('SIGTERM');
-    assert.equal(await exited, 1);
+    assert.equal(await exited, 143);
     assert.match(text, /stopped while waiting for a broker/);
 });
 

@@ -15,7 +15,7 @@
 
 using namespace beckon;
 using namespace beckon::test;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using log::Sync;
 using log::Topic;
 using log::TopicPartition;

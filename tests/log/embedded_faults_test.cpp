@@ -10,7 +10,7 @@
 
 using namespace beckon;
 using namespace beckon::test;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using log::EmbeddedConfig;
 using log::Topic;
 using log::TopicPartition;

@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 
 using namespace beckon;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using log::KafkaConfig;
 using log::kafka::ClientSettings;
 

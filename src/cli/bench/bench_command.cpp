@@ -1,18 +1,21 @@
 #include "cli/bench/bench_command.hpp"
 
 #include "cli/bench/bench.hpp"
+#include "cli/command_line.hpp"
 
 #include <CLI/CLI.hpp>
 
 namespace beckon::cli {
 
-void add_bench_command(CLI::App& app, std::function<int()>& chosen) {
+void add_bench_command(CommandLine& line) {
     static BenchOptions o;  // CLI11 keeps references to what it fills
 
-    auto& command = *app.add_subcommand("bench", "Measure any server that speaks the protocol");
+    auto& command = line.add(line.top(), "bench",
+                             "Measure a server: latency, throughput, memory of idle clients",
+                             [] { return run_bench(o); });
     command.add_option("URL", o.url, "WebSocket URL of an edge, ws or wss")->capture_default_str();
     command.add_option("--endpoint", o.endpoint,
-                       "host:port that POSTs go to, whatever the endpoint URLs say");
+                       "Send POSTs to this host:port instead of the one that endpoint URLs name");
     command.add_option("--profiles", o.profiles, "latency, saturation, idle, drain")
         ->delimiter(',')
         ->check(CLI::IsMember({"latency", "saturation", "idle", "drain"}));
@@ -23,7 +26,9 @@ void add_bench_command(CLI::App& app, std::function<int()>& chosen) {
     command
         .add_option("--duration", o.duration_s, "Seconds of the latency and saturation profiles")
         ->capture_default_str();
-    command.add_option("--warm-up", o.warm_up_s, "Seconds before each, not counted")
+    command
+        .add_option("--warm-up", o.warm_up_s,
+                    "Seconds of traffic before each of them that are not counted")
         ->capture_default_str();
     command.add_option("--body", o.body_bytes, "Bytes of the encrypted body")
         ->capture_default_str();
@@ -36,14 +41,16 @@ void add_bench_command(CLI::App& app, std::function<int()>& chosen) {
         ->check(CLI::IsMember({"none", "sign", "restrict"}));
     command.add_option("--idle-connections", o.idle_connections, "Clients of the idle profile")
         ->capture_default_str();
-    command.add_flag("--idle-register", o.idle_register, "They also register a channel each");
+    command.add_flag("--idle-register", o.idle_register,
+                     "Let each client of the idle profile register a channel");
     command.add_option("--drain-messages", o.drain_messages, "Messages of the drain profile")
         ->capture_default_str();
-    command.add_option("--pid", o.pids, "A process to account for, name=pid; may be repeated");
-    command.add_option("--label", o.label, "Goes into the JSON");
-    command.add_option("--json-file", o.json_file, "Where the JSON goes");
+    command.add_option(
+        "--pid", o.pids,
+        "Also measure the CPU and memory of this process, name=pid; may be repeated");
+    command.add_option("--label", o.label, "Name of this run in the JSON");
+    command.add_option("--json-file", o.json_file, "Write the JSON to this file");
     command.add_flag("--json", o.json, "JSON on standard output instead of the table");
-    command.callback([&chosen] { chosen = [] { return run_bench(o); }; });
 }
 
 }  // namespace beckon::cli

@@ -16,10 +16,43 @@ using std::chrono::seconds;
 
 namespace {
 
+constexpr std::string_view kMask = "********";
 constexpr std::string_view kPassThrough = "kafka.librdkafka.";
 constexpr Range kPort{0, 65'535};
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kDefaultPorts{
     {{"https://", ":443"}, {"http://", ":80"}}};
+
+constexpr unsigned bit(Reader reader) { return 1U << static_cast<unsigned>(reader); }
+constexpr unsigned kRoles = bit(Reader::standalone) | bit(Reader::endpoint) | bit(Reader::edge);
+constexpr unsigned kTools = bit(Reader::topics) | bit(Reader::keys) | bit(Reader::subscriptions);
+constexpr unsigned kOnKafka = bit(Reader::endpoint) | bit(Reader::edge);
+
+struct Effect {
+    std::string_view prefix;  ///< of the setting's name
+    unsigned readers;
+};
+/// Who reads what; the longest prefix that fits decides.
+constexpr std::array<Effect, 19> kEffects{{
+    {"", kRoles | kTools},
+    {"startup_timeout", kOnKafka},
+    {"stop_timeout", kRoles},
+    {"cache_bytes", kRoles},
+    {"write_buffer_bytes", kRoles},
+    {"certificate_names", kRoles},
+    {"kafka.", kOnKafka | kTools},
+    {"publish_timeout", kOnKafka},
+    {"publish_waiting_max", kRoles},
+    {"partitions", bit(Reader::standalone) | kTools},
+    {"replication_factor", kOnKafka | bit(Reader::topics)},
+    {"tiers", bit(Reader::standalone) | bit(Reader::topics)},
+    {"history_window", bit(Reader::standalone) | bit(Reader::topics)},
+    {"embedded.", bit(Reader::standalone)},
+    {"endpoint.", bit(Reader::standalone) | bit(Reader::endpoint)},
+    {"endpoint.url", kRoles},
+    {"edge.", bit(Reader::standalone) | bit(Reader::edge)},
+    {"ops.", kRoles},
+    {"config", kRoles | kTools},
+}};
 
 std::vector<std::string> names_of(const std::vector<Setting>& settings) {
     std::vector<std::string> names;
@@ -71,6 +104,15 @@ bool is_origin(std::string_view url) {
     return false;
 }
 
+/// The host of an origin, without brackets and port.
+std::string_view host_of(std::string_view origin) {
+    origin.remove_prefix(origin.find("://") + 3);
+    if (origin.starts_with('[')) return origin.substr(1, origin.find(']') - 1);
+    return origin.substr(0, origin.find(':'));
+}
+
+bool is_any_address(std::string_view host) { return host == "0.0.0.0" || host == "::"; }
+
 Setting origin_setting(std::string name, std::string& target, std::string help) {
     auto setting = text_setting(std::move(name), target, std::move(help),
                                 "scheme://host[:port] without a path");
@@ -80,6 +122,10 @@ Setting origin_setting(std::string name, std::string& target, std::string help) 
             return core::fail(core::Fault::invalid,
                               "not an origin such as https://push.example.org (no path)");
         }
+        if (!text.empty() && is_any_address(host_of(text))) {
+            return core::fail(core::Fault::invalid,
+                              "is an address to listen on, not one that anybody can connect to");
+        }
         for (const auto& [scheme, port] : kDefaultPorts) {  // an origin does not name its own
             if (text.starts_with(scheme) && text.ends_with(port)) text.remove_suffix(port.size());
         }
@@ -87,6 +133,31 @@ Setting origin_setting(std::string name, std::string& target, std::string help) 
         return {};
     };
     return setting;
+}
+
+bool is_loopback(std::string_view host) {
+    return host == "::1" || host == "localhost" || host.starts_with("127.");
+}
+
+/// Endpoint URLs go to other hosts, so they need a name that works there.
+void check_public_url(const Config& config, Reader reader, std::vector<ConfigFault>& faults) {
+    if (!config.endpoint.public_url.empty()) return;
+    const std::string wanted =
+        "must be given (the public origin of the HTTP API, e.g. https://push.example.org)";
+    if (reader == Reader::endpoint || reader == Reader::edge) {
+        faults.push_back({"endpoint.url", wanted +
+                                              ": endpoints and edges on Kafka hand out the same "
+                                              "endpoint URLs"});
+    }
+    if (reader != Reader::standalone) return;
+    for (const auto& [name, host] : {std::pair{"endpoint.host", config.endpoint.host},
+                                     std::pair{"edge.host", config.edge.host}}) {
+        if (is_loopback(host)) continue;
+        faults.push_back({"endpoint.url", wanted + ": " + name + " is " + host +
+                                              ", and other hosts could not use an endpoint URL "
+                                              "that names this one as localhost"});
+        return;
+    }
 }
 
 /// What no single option can see.
@@ -115,17 +186,63 @@ void check_together(const Config& config, std::vector<ConfigFault>& faults) {
 
 }  // namespace
 
+Config defaults_of(Reader reader) {
+    Config config;
+    config.endpoint.drain = seconds{3};  // shorter than stop_timeout, with room for the log's end
+    if (reader == Reader::endpoint) {
+        config.data = "beckon-data-endpoint";
+        config.ops.port = 9091;
+    }
+    if (reader == Reader::edge) {
+        config.data = "beckon-data-edge";
+        config.ops.port = 9092;
+    }
+    return config;
+}
+
+bool has_effect(std::string_view name, Reader reader) {
+    if (reader == Reader::any) return true;
+    const Effect* best = &kEffects[0];
+    for (const auto& effect : kEffects) {
+        if (name.starts_with(effect.prefix) && effect.prefix.size() >= best->prefix.size()) {
+            best = &effect;
+        }
+    }
+    return (best->readers & bit(reader)) != 0;
+}
+
+std::string why_without_effect(std::string_view name, Reader reader) {
+    if (name.starts_with("kafka.") && reader == Reader::standalone) {
+        return ": it uses the embedded log; `beckon endpoint` and `beckon edge` use Kafka";
+    }
+    if (name == "partitions" || name == "tiers" || name == "history_window") {
+        return ": the log topics have what `beckon topics create` made them with";
+    }
+    return "";
+}
+
 std::filesystem::path Config::key_ring_file() const {
     return key_ring.value_or(data / "keys.json");
+}
+
+core::Result<core::KeyRing> Config::load_key_ring() const {
+    using Access = core::KeyRing::Access;
+    return core::KeyRing::load(key_ring_file(),
+                               key_ring_group_readable ? Access::group : Access::owner);
 }
 
 std::vector<Setting> settings_of(Config& c) {
     return {
         // --- the process
         path_setting("data", c.data,
-                     "Directory of everything this process keeps; made with mode 0700."),
+                     "Directory of everything this process keeps; made with mode 0700. By default "
+                     "beckon-data (standalone), beckon-data-endpoint or beckon-data-edge in the "
+                     "current directory."),
         optional_path_setting("key_ring", c.key_ring,
                               "Key ring file, shared by all roles; <data>/keys.json if not given."),
+        bool_setting("key_ring_group_readable", c.key_ring_group_readable,
+                     "Accept a key ring that its group may read (0640 or 0440), as mounted secrets "
+                     "are; else only 0600 and 0400."),
         choice_setting("log_level", c.log_level, {"debug", "info", "warn", "error"},
                        "The least level that is written."),
         choice_setting("log_format", c.log_format, {"auto", "json", "text"},
@@ -148,7 +265,8 @@ std::vector<Setting> settings_of(Config& c) {
         number_setting("partitions", c.layout.partitions, {1, 65'535},
                        "Partitions of the log topics; fixed when they are made."),
         number_setting("replication_factor", c.layout.replication_factor, {1, 32},
-                       "Copies of each partition; 1 only for a try on one broker."),
+                       "Copies of each partition. 1 is for a try on one broker, and says to the "
+                       "roles that you know it."),
         durations_setting("tiers", c.layout.tiers, "Maturity delays of retry.0, retry.1, …"),
         duration_setting("history_window", c.layout.history_window, seconds{60},
                          seconds{hours{24 * 30}},
@@ -169,7 +287,8 @@ std::vector<Setting> settings_of(Config& c) {
         number_setting("endpoint.port", c.endpoint.port, kPort, "Its port; 0 takes any free one."),
         origin_setting("endpoint.url", c.endpoint.public_url,
                        "Public origin of the API: what endpoint URLs begin with and VAPID tokens "
-                       "name as audience. Without it: what it listens on."),
+                       "name as audience. Must be given on Kafka, and where the process listens on "
+                       "more than loopback; else what the API listens on."),
         list_setting("endpoint.extra_audiences", c.endpoint.extra_audiences,
                      "Further origins that a VAPID token may name."),
         optional_path_setting("endpoint.tls_certificate", c.endpoint.tls_certificate,
@@ -188,8 +307,8 @@ std::vector<Setting> settings_of(Config& c) {
                        "Longest TTL in seconds; longer ones are lowered to it."),
         duration_setting("endpoint.request_deadline", c.endpoint.request_deadline,
                          milliseconds{100}, milliseconds{600'000},
-                         "From the first byte of a request until its reply is written; then it "
-                         "is closed."),
+                         "From the first byte of a request until its reply is written; then the "
+                         "connection is closed."),
         duration_setting("endpoint.keep_alive", c.endpoint.keep_alive, milliseconds{100},
                          milliseconds{3'600'000}, "Idle connections are closed after this."),
         number_setting("endpoint.connections_max", c.endpoint.connections_max, {1, 10'000'000},
@@ -251,11 +370,17 @@ std::vector<Setting> settings_of(Config& c) {
         // --- operations
         text_setting("ops.host", c.ops.host, "Address of health, readiness and metrics.",
                      "an IP address"),
-        number_setting("ops.port", c.ops.port, kPort, "Its port; 0 takes any free one."),
+        number_setting("ops.port", c.ops.port, kPort,
+                       "Its port; 0 takes any free one. By default 9090 (standalone), 9091 "
+                       "(endpoint) or 9092 (edge)."),
     };
 }
 
 core::Result<std::vector<RawValue>> read_config_file(const std::filesystem::path& file) {
+    if (std::filesystem::is_directory(file)) {
+        return core::fail(core::Fault::invalid,
+                          "the config file " + file.string() + " is a directory");
+    }
     std::ifstream in{file};
     if (!in) {
         return core::fail(core::Fault::not_found, "cannot read the config file " + file.string());
@@ -274,35 +399,121 @@ core::Result<std::vector<RawValue>> read_config_file(const std::filesystem::path
     }
 }
 
-std::vector<RawValue> read_environment(const char* const* environment,
-                                       const std::vector<Setting>& settings) {
-    std::vector<RawValue> out;
+namespace {
+
+constexpr std::string_view kVariablePrefix = "BECKON_";
+constexpr std::string_view kPassThroughVariable = "BECKON_KAFKA_LIBRDKAFKA_";
+constexpr std::string_view kFromKubernetes =
+    "Kubernetes sets it for a service of that name; ignored (rename the service, or set "
+    "enableServiceLinks: false)";
+
+/// BECKON_EDGE_SERVICE_HOST, BECKON_EDGE_PORT_8080_TCP_ADDR and the like.
+bool is_service_variable(std::string_view variable) {
+    return variable.find("_SERVICE_HOST") != std::string_view::npos ||
+           variable.find("_SERVICE_PORT") != std::string_view::npos ||
+           variable.find("_TCP") != std::string_view::npos ||
+           variable.find("_UDP") != std::string_view::npos;
+}
+
+/// "SASL_PASSWORD" is sasl.password: no option of librdkafka that takes text has an underscore.
+std::string librdkafka_name(std::string_view variable) {
+    std::string name;
+    for (const char c : variable) {
+        name.push_back(c == '_' ? '.' : static_cast<char>(std::tolower(c)));
+    }
+    return name;
+}
+
+void read_variable(const std::string& variable, const std::string& value,
+                   const std::vector<Setting>& settings, Environment& out) {
+    if (variable == "BECKON_CONFIG") {
+        out.config_file = value;
+        return;
+    }
+    if (variable.starts_with(kPassThroughVariable)) {
+        const auto name = librdkafka_name(variable.substr(kPassThroughVariable.size()));
+        out.values.push_back({std::string{kPassThrough} + name, value, variable});
+        return;
+    }
+    const auto known = std::find_if(settings.begin(), settings.end(), [&](const auto& setting) {
+        return variable_of(setting) == variable;
+    });
+    if (known != settings.end() && !value.starts_with("tcp://")) {
+        out.values.push_back({known->name, value, variable});
+        return;
+    }
+    if (known != settings.end() || is_service_variable(variable)) {
+        out.ignored.push_back({variable, std::string{kFromKubernetes}});
+        return;
+    }
+    std::vector<std::string> names;
+    for (const auto& setting : settings) names.push_back(variable_of(setting));
+    out.ignored.push_back({variable, unknown_name(variable, names) + " (ignored)"});
+}
+
+}  // namespace
+
+Environment read_environment(const char* const* environment, const std::vector<Setting>& settings) {
+    Environment out;
     for (; *environment; ++environment) {
         const std::string_view entry{*environment};
-        if (!entry.starts_with("BECKON_")) continue;
+        if (!entry.starts_with(kVariablePrefix)) continue;
         const auto equals = entry.find('=');
-        const std::string variable{entry.substr(0, equals)};
-        const auto known = std::find_if(settings.begin(), settings.end(), [&](const auto& setting) {
-            return variable_of(setting) == variable;
-        });
-        std::string name = variable;  // unknown ones keep their spelling, for the error
-        if (known != settings.end()) name = known->name;
-        out.push_back({name, std::string{entry.substr(equals + 1)}, variable});
+        read_variable(std::string{entry.substr(0, equals)}, std::string{entry.substr(equals + 1)},
+                      settings, out);
     }
     return out;
 }
 
+namespace {
+
+constexpr std::string_view kFileSuffix = ".file";
+
+/// A secret need not stand in a file that is shared, nor in the list of processes.
+core::Result<std::string> read_secret(const std::string& file) {
+    std::ifstream in{file};
+    if (std::filesystem::is_directory(file) || !in) {
+        return core::fail(core::Fault::not_found, "cannot read " + file);
+    }
+    std::string text{std::istreambuf_iterator<char>{in}, {}};
+    while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
+    return text;
+}
+
+void pass_through(const RawValue& value, Config& config, Sources& sources,
+                  std::vector<ConfigFault>& faults) {
+    auto name = value.name.substr(kPassThrough.size());
+    auto text = value.value;
+    if (name.ends_with(kFileSuffix)) {
+        name.resize(name.size() - kFileSuffix.size());
+        const auto read = read_secret(value.value);
+        if (!read) {
+            faults.push_back({value.where, value.name + ": " + read.error().message});
+            return;
+        }
+        text = *read;
+    }
+    config.kafka.librdkafka[name] = text;
+    sources[std::string{kPassThrough} + name] = value.where;
+}
+
+}  // namespace
+
+std::vector<ConfigFault> faults_of(const Config& config, Reader reader) {
+    std::vector<ConfigFault> faults;
+    check_together(config, faults);
+    check_public_url(config, reader, faults);
+    return faults;
+}
+
 std::vector<ConfigFault> apply(const std::vector<RawValue>& values, Config& config,
-                               Sources& sources) {
+                               Sources& sources, Reader reader) {
     const auto settings = settings_of(config);
-    auto known = names_of(settings);
-    known.reserve(2 * settings.size());
-    for (const auto& setting : settings) known.push_back(variable_of(setting));
+    const auto known = names_of(settings);
     std::vector<ConfigFault> faults;
     for (const auto& value : values) {
         if (value.name.starts_with(kPassThrough)) {
-            config.kafka.librdkafka[value.name.substr(kPassThrough.size())] = value.value;
-            sources[value.name] = value.where;
+            pass_through(value, config, sources, faults);
             continue;
         }
         const auto setting = std::find_if(settings.begin(), settings.end(),
@@ -319,25 +530,81 @@ std::vector<ConfigFault> apply(const std::vector<RawValue>& values, Config& conf
         }
         sources[setting->name] = value.where;
     }
-    check_together(config, faults);
+    const auto more = faults_of(config, reader);
+    faults.insert(faults.end(), more.begin(), more.end());
     return faults;
 }
 
-std::string print_config(Config& config, const Sources& sources) {
-    std::ostringstream out;
-    for (const auto& setting : settings_of(config)) {
-        const auto source = sources.find(setting.name);
-        const auto value = setting.get();
-        out << setting.name << " = " << (setting.secret && !value.empty() ? "********" : value)
-            << "    # " << (source == sources.end() ? "default" : source->second) << "\n";
+namespace {
+
+std::string quoted(std::string_view text) {
+    std::string out{'"'};
+    for (const char c : text) {
+        if (c == '"' || c == '\\') out.push_back('\\');
+        out.push_back(c);
     }
+    return out + '"';
+}
+
+std::string toml_list(std::string_view items) {
+    std::string out{"["};
+    while (!items.empty()) {
+        const auto comma = std::min(items.find(','), items.size());
+        out += (out.size() > 1 ? ", " : "") + quoted(items.substr(0, comma));
+        items.remove_prefix(std::min(comma + 1, items.size()));
+    }
+    return out + "]";
+}
+
+std::string toml_value(const Setting& setting) {
+    const auto text = setting.get();
+    switch (setting.kind) {
+        case Setting::Kind::text: return quoted(setting.secret && !text.empty() ? kMask : text);
+        case Setting::Kind::number:
+        case Setting::Kind::boolean: return text;
+        case Setting::Kind::list: return toml_list(text);
+    }
+    return {};
+}
+
+/// Whether an option of librdkafka holds what nobody else should read.
+bool is_secret(std::string_view name) {
+    for (const std::string_view part : {"password", "secret", "key.pem", "oauthbearer.config"}) {
+        if (name.find(part) != std::string_view::npos) return true;
+    }
+    return false;
+}
+
+std::string table_of(std::string_view name) {
+    const auto dot = name.find('.');
+    return std::string{dot == std::string_view::npos ? "" : name.substr(0, dot)};
+}
+
+}  // namespace
+
+std::string print_config(Config& config, const Sources& sources) {
+    const auto from = [&sources](const std::string& name) {
+        const auto source = sources.find(name);
+        return "  # " + (source == sources.end() ? "default" : source->second) + "\n";
+    };
+    auto settings = settings_of(config);
+    // TOML wants what belongs to no table first, and each table once.
+    std::stable_sort(settings.begin(), settings.end(), [](const auto& a, const auto& b) {
+        return table_of(a.name) < table_of(b.name);
+    });
+    std::ostringstream out;
+    std::string table;
+    for (const auto& setting : settings) {
+        const auto own = table_of(setting.name);
+        if (own != table) out << "\n[" << own << "]\n";
+        table = own;
+        const auto key = own.empty() ? setting.name : setting.name.substr(own.size() + 1);
+        out << key << " = " << toml_value(setting) << from(setting.name);
+    }
+    if (!config.kafka.librdkafka.empty()) out << "\n[kafka.librdkafka]\n";
     for (const auto& [name, value] : config.kafka.librdkafka) {
-        const bool secret = name.find("password") != std::string::npos ||
-                            name.find("secret") != std::string::npos ||
-                            name.find(".key.pem") != std::string::npos;
-        const auto source = sources.find(std::string{kPassThrough} + name);
-        out << kPassThrough << name << " = " << (secret ? "********" : value) << "    # "
-            << (source == sources.end() ? "default" : source->second) << "\n";
+        out << quoted(name) << " = " << quoted(is_secret(name) ? kMask : value)
+            << from(std::string{kPassThrough} + name);
     }
     if (config.sync != "always") {
         out << "# note: embedded.sync = " << config.sync
@@ -347,7 +614,7 @@ std::string print_config(Config& config, const Sources& sources) {
 }
 
 std::string config_reference() {
-    Config defaults;
+    Config defaults = defaults_of(Reader::any);
     std::ostringstream out;
     out << "# Configuration\n\n"
            "Generated by `beckon config reference`; do not edit.\n\n"
@@ -355,10 +622,19 @@ std::string config_reference() {
            "`BECKON_CONFIG`), that over the default. The option `edge.port` is `port` in the "
            "table\n"
            "`[edge]` of the file, `--edge-port` as a flag, `BECKON_EDGE_PORT` in the environment.\n"
-           "Unknown names are errors. `beckon config print` shows what is in force, and from "
-           "where.\n"
-           "`kafka.librdkafka.<name>` passes an option to librdkafka (file or flag\n"
-           "`--kafka-librdkafka name=value`).\n\n"
+           "Unknown names in a file or on the command line are errors, unknown variables are named "
+           "and ignored.\n"
+           "A flag of a setting that is true or false needs no value. `beckon config print` shows "
+           "what is in\n"
+           "force and from where, as TOML.\n\n"
+           "An option for librdkafka is passed by its own name, which a promise of Beckon may "
+           "forbid:\n"
+           "`\"sasl.password\" = …` in the table `[kafka.librdkafka]`, `--kafka-librdkafka "
+           "sasl.password=…`, or\n"
+           "`BECKON_KAFKA_LIBRDKAFKA_SASL_PASSWORD`. With `.file` (`_FILE`) after the name, the "
+           "value is what the\n"
+           "named file holds, so that a secret stands in no shared file and in no list of "
+           "processes.\n\n"
            "| option | default | allowed | what it does |\n|---|---|---|---|\n";
     for (const auto& setting : settings_of(defaults)) {
         auto allowed = setting.allowed;

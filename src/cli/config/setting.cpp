@@ -139,6 +139,7 @@ Setting number_setting(std::string name, Range range, std::function<void(std::in
     return {.name = std::move(name),
             .help = std::move(help),
             .allowed = std::to_string(range.least) + " to " + std::to_string(range.most),
+            .kind = Setting::Kind::number,
             .set = [range, set = std::move(set)](std::string_view text) -> core::Result<void> {
                 const auto value = parse_number(text, range);
                 if (!value) return fail(value.error());
@@ -206,6 +207,7 @@ Setting bool_setting(std::string name, bool& target, std::string help) {
     return {.name = std::move(name),
             .help = std::move(help),
             .allowed = "true or false",
+            .kind = Setting::Kind::boolean,
             .set = [&target](std::string_view text) -> core::Result<void> {
                 if (text != "true" && text != "false") {
                     return fail(Fault::invalid, "neither true nor false");
@@ -237,6 +239,7 @@ Setting list_setting(std::string name, std::vector<std::string>& target, std::st
     return {.name = std::move(name),
             .help = std::move(help),
             .allowed = "a comma-separated list",
+            .kind = Setting::Kind::list,
             .set = [&target](std::string_view text) -> core::Result<void> {
                 target = split(text);
                 return {};
@@ -263,6 +266,7 @@ Setting durations_setting(std::string name, std::vector<std::chrono::seconds>& t
     return {.name = std::move(name),
             .help = std::move(help),
             .allowed = "comma-separated rising durations, the first 0s, at most 32",
+            .kind = Setting::Kind::list,
             .set = [&target](std::string_view text) -> core::Result<void> {
                 std::vector<std::chrono::seconds> values;
                 for (const auto& item : split(text)) {

@@ -17,10 +17,13 @@
 namespace beckon::cli {
 
 struct Setting {
+    enum class Kind { text, number, boolean, list };
+
     std::string name;
     std::string help;
-    std::string allowed;  ///< what a value looks like, for errors and the reference
-    bool secret = false;  ///< masked by `config print`
+    std::string allowed;     ///< what a value looks like, for errors and the reference
+    bool secret = false;     ///< masked by `config print`
+    Kind kind = Kind::text;  ///< how TOML writes the value
     /// Takes the text of a value; an error says what is wrong with it.
     std::function<core::Result<void>(std::string_view)> set;
     /// The value in force, as text that `set` takes.

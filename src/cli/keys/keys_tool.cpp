@@ -1,7 +1,10 @@
 #include "cli/keys/keys_tool.hpp"
 
 #include "cli/roles/installation.hpp"
+#include "cli/roles/key_ring_guard.hpp"
 #include "cli/roles/process.hpp"
+#include "client/private_file.hpp"
+#include "client/vapid.hpp"
 #include "core/base64url.hpp"
 #include "core/handle.hpp"
 #include "core/key_ring.hpp"
@@ -26,19 +29,35 @@ using KeyHandle = core::Handle<EVP_PKEY, EVP_PKEY_free>;
 using ContextHandle = core::Handle<EVP_PKEY_CTX, EVP_PKEY_CTX_free>;
 using BioHandle = core::Handle<BIO, BIO_free_all>;
 
+constexpr const char* kWhatDies =
+    "every endpoint URL that was made with another ring: senders are told that those "
+    "subscriptions are gone, and pages must subscribe again";
+
 core::KeyRing load(const Config& config) {
-    auto ring = core::KeyRing::load(config.key_ring_file());
+    auto ring = config.load_key_ring();
     if (!ring) throw StartupError(ring.error().message);
     return std::move(*ring);
 }
 
-int publish_fingerprint(Config& config, const core::KeyRing& ring) {
-    Installation installation{config};
+void save(const core::KeyRing& ring, const std::filesystem::path& file) {
+    if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
+    if (const auto saved = ring.save(file); !saved) throw StartupError(saved.error().message);
+}
+
+bool on_kafka(const Config& config) { return !config.kafka.bootstrap_servers.empty(); }
+
+void refuse_beside_log(const Config& config, const char* instead) {
+    if (on_kafka(config) || !has_embedded_log(config)) return;
+    throw StartupError((config.data / "log").string() +
+                       " holds the log of an installation, and its own key ring is not at " +
+                       config.key_ring_file().string() + ": put that back instead. " + instead);
+}
+
+void publish(Installation& installation, const core::KeyRing& ring) {
     auto changed = installation.control();
     changed.keyring_fingerprint = ring.fingerprint();
     installation.write(changed);
     std::cout << "published the fingerprint " << ring.fingerprint() << "\n";
-    return 0;
 }
 
 std::string raw_point(EVP_PKEY* key) {
@@ -91,7 +110,7 @@ int pem_to_point(const std::string& pem, const std::string& file) {
 
 }  // namespace
 
-int keys_generate(const Config& config) {
+int keys_generate(const Config& config, bool force) {
     const auto file = config.key_ring_file();
     if (std::filesystem::exists(file)) {
         throw StartupError(
@@ -99,9 +118,11 @@ int keys_generate(const Config& config) {
             " exists already; its endpoints would die with it. Use `beckon keys rotate`, "
             "or name another file with --key-ring");
     }
-    if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
+    if (!force) {
+        refuse_beside_log(config, "If it is lost for good, --force makes a new one");
+    }
     const auto ring = core::KeyRing::generate();
-    if (const auto saved = ring.save(file); !saved) throw StartupError(saved.error().message);
+    save(ring, file);
     std::cout << "wrote " << file.string() << " (mode 0600), fingerprint " << ring.fingerprint()
               << "\ngive every endpoint and edge the same file; who loses it loses all endpoints\n";
     return 0;
@@ -119,15 +140,70 @@ int keys_list(const Config& config) {
     return 0;
 }
 
-int keys_rotate(Config config) {
-    const auto rotated = load(config).rotated();
-    if (!rotated) throw StartupError(rotated.error().message);
-    if (const auto saved = rotated->save(config.key_ring_file()); !saved) {
-        throw StartupError(saved.error().message);
-    }
-    std::cout << "key " << int{rotated->newest().id}
+namespace {
+
+/// Where a rotation keeps the new ring until the log knows it.
+std::filesystem::path next_of(const std::filesystem::path& file) { return file.string() + ".next"; }
+
+void say_rotated(const core::KeyRing& ring) {
+    std::cout << "key " << int{ring.newest().id}
               << " encrypts from the next start on; copy the file to every node\n";
-    return publish_fingerprint(config, *rotated);
+}
+
+void rename_into_place(const std::filesystem::path& next, const std::filesystem::path& file) {
+    std::error_code error;
+    const auto target = std::filesystem::canonical(file, error);
+    std::filesystem::rename(next, error ? file : target, error);
+    if (error) {
+        throw StartupError("the log knows the new ring, but " + next.string() +
+                           " could not be renamed to " + file.string() + ": " + error.message() +
+                           "; run `beckon keys rotate` again");
+    }
+}
+
+/// What a crash between log and file has left.
+bool finish_interrupted(const Config& config, const std::string& fingerprint) {
+    const auto next = next_of(config.key_ring_file());
+    const auto ring = core::KeyRing::load(next, core::KeyRing::Access::group);
+    if (!ring || ring->fingerprint() != fingerprint) return false;
+    rename_into_place(next, config.key_ring_file());
+    std::cout << "finished the rotation that was interrupted\n";
+    say_rotated(*ring);
+    return true;
+}
+
+core::KeyRing rotated(const Config& config) {
+    auto ring = load(config).rotated();
+    if (!ring) throw StartupError(ring.error().message);
+    return std::move(*ring);
+}
+
+}  // namespace
+
+int keys_rotate(Config config) {
+    if (!on_kafka(config) && (DataDirectory::in_use(config.data) || !has_embedded_log(config))) {
+        const auto ring = rotated(config);
+        save(ring, config.key_ring_file());
+        say_rotated(ring);
+        return 0;
+    }
+    Installation installation{config};
+    const auto published = installation.control().keyring_fingerprint;
+    if (published && load(config).fingerprint() != *published) {
+        if (finish_interrupted(config, *published)) return 0;
+        throw StartupError("the key ring " + config.key_ring_file().string() +
+                           " has the fingerprint " + load(config).fingerprint() + ", the log has " +
+                           *published +
+                           ": rotate the ring that the roles use (`beckon keys publish` tells the "
+                           "log about keys that were added)");
+    }
+    const auto ring = rotated(config);
+    const auto next = next_of(config.key_ring_file());
+    save(ring, next);
+    publish(installation, ring);
+    rename_into_place(next, config.key_ring_file());
+    say_rotated(ring);
+    return 0;
 }
 
 int keys_import(const Config& config, const KeyLists& lists) {
@@ -140,12 +216,13 @@ int keys_import(const Config& config, const KeyLists& lists) {
         if (!keys) throw StartupError(std::string{option} + ": " + keys.error().message);
         return std::move(*keys);
     };
-    const auto ring =
-        load(config).imported(parsed("--crypto-keys", lists.crypto_keys, core::parse_crypto_keys),
-                              parsed("--auth-keys", lists.auth_keys, core::parse_key_list));
-    if (const auto saved = ring.save(config.key_ring_file()); !saved) {
-        throw StartupError(saved.error().message);
-    }
+    const auto crypto = parsed("--crypto-keys", lists.crypto_keys, core::parse_crypto_keys);
+    const auto auth = parsed("--auth-keys", lists.auth_keys, core::parse_key_list);
+    const bool made = !std::filesystem::exists(config.key_ring_file());
+    if (made) refuse_beside_log(config, "`beckon keys generate --force` makes a new one");
+    const auto ring = (made ? core::KeyRing::generate() : load(config)).imported(crypto, auth);
+    save(ring, config.key_ring_file());
+    if (made) std::cout << "made " << config.key_ring_file().string() << " (mode 0600)\n";
     std::cout << "the ring has " << ring.crypto_keys().size() << " Fernet keys (crypto_keys) and "
               << ring.auth_keys().size() << " auth keys now, fingerprint " << ring.fingerprint()
               << "\nif the log exists already, tell it with `beckon keys publish`; "
@@ -153,9 +230,43 @@ int keys_import(const Config& config, const KeyLists& lists) {
     return 0;
 }
 
-int keys_publish(Config config) {
+int keys_publish(Config config, bool force) {
     const auto ring = load(config);
-    return publish_fingerprint(config, ring);
+    Installation installation{config};
+    const auto published = installation.control().keyring_fingerprint;
+    if (published && match(ring, *published) == RingMatch::other) {
+        if (!force) {
+            throw StartupError("the key ring " + config.key_ring_file().string() +
+                               " has the fingerprint " + ring.fingerprint() +
+                               " and lacks keys of "
+                               "the published one, " +
+                               *published +
+                               ". --force publishes it all "
+                               "the same and kills " +
+                               kWhatDies);
+        }
+        std::cout << "this kills " << kWhatDies << "\n";
+    }
+    publish(installation, ring);
+    return 0;
+}
+
+int keys_vapid(const std::filesystem::path& file, const std::filesystem::path& pem) {
+    const bool made = !std::filesystem::exists(file);
+    const auto key = client::load_vapid_key(file, client::IfMissing::create);
+    if (!key) throw StartupError(key.error().message);
+    if (!pem.empty()) {
+        const auto written = client::write_private_file(pem, key->private_pem());
+        if (!written) throw StartupError(written.error().message);
+    }
+    std::cout
+        << (made ? "made " : "read ") << file.string()
+        << " (JSON with publicKey and privateKey, as npm web-push has them; keep it secret)\n";
+    if (!pem.empty()) {
+        std::cout << "wrote " << pem.string() << " (PEM, as pywebpush and py-vapid read it)\n";
+    }
+    std::cout << "applicationServerKey for pages: " << core::base64url(key->public_point()) << "\n";
+    return 0;
 }
 
 int keys_convert(const std::string& input) {

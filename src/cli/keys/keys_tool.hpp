@@ -9,12 +9,15 @@
 /// prints for a person; no secret is ever printed.
 namespace beckon::cli {
 
-/// Makes the key ring file; refuses to overwrite one.
-int keys_generate(const Config& config);
+/// Makes the key ring file. Refuses to overwrite one, and to make one beside an existing log,
+/// unless `force` says that the log's own ring is lost for good.
+int keys_generate(const Config& config, bool force);
 /// Ids, ages and the fingerprint.
 int keys_list(const Config& config);
-/// Adds a key, which encrypts from the next start of the roles on, and publishes the new
-/// fingerprint. Old endpoints stay alive, since old keys go on being read.
+/// Adds a key, which encrypts from the next start of the roles on. Old endpoints stay alive, since
+/// old keys go on being read. The log is asked first and told before the file changes, so that a
+/// failure leaves both as they were; what a crash interrupts, the next call finishes. Beside a
+/// running standalone only the file changes: its next start tells the log.
 int keys_rotate(Config config);
 /// Key lists in the notation of the installation that moves here: `[key1,key2]`; empty: none.
 struct KeyLists {
@@ -22,13 +25,18 @@ struct KeyLists {
     std::string auth_keys{};
 };
 /// Puts them in front of the ring's own, so that endpoints and registration secrets made elsewhere
-/// go on working. The log learns the new fingerprint by keys_publish().
+/// go on working; makes the ring if there is none. The log learns the new fingerprint by
+/// keys_publish().
 int keys_import(const Config& config, const KeyLists& lists);
 /// Writes the ring's fingerprint to `control`, so that roles with this ring may start: on Kafka if
-/// kafka.servers is set, else in the embedded log of the data directory (standalone stopped).
-int keys_publish(Config config);
+/// kafka.servers is set, else in the embedded log of the data directory (standalone stopped). A
+/// ring that is not the published one with keys added needs `force`: endpoint URLs die with it.
+int keys_publish(Config config, bool force);
 /// A P-256 public key: a PEM file becomes the raw point in base64url (as VAPID and tracking keys
 /// are written), a raw point becomes PEM.
 int keys_convert(const std::string& input);
+/// The key pair of an application server: reads `file` or makes it, and prints the public key as
+/// pages and senders take it. `pem`, if not empty: a file to write the private key to as PEM.
+int keys_vapid(const std::filesystem::path& file, const std::filesystem::path& pem);
 
 }  // namespace beckon::cli

@@ -193,12 +193,12 @@ int Demo::run() {
     agent_.close();
     if (options_.json) {
         json report{{"ok", done.has_value()}, {"url", options_.url}, {"steps", steps_}};
-        if (!done) report["problem"] = done.error().message;
+        if (!done) report["problem"] = with_remedy(done.error());
         print_line(report.dump());
     } else if (done) {
         print_line("\nEverything arrived as it was sent.");
     } else {
-        print_error("\nThe demo failed: " + done.error().message);
+        print_error("\nThe demo failed: " + with_remedy(done.error()));
     }
     return done ? kDone : kFailed;
 }

@@ -11,7 +11,10 @@
 #include <mutex>
 #include <random>
 
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <sys/file.h>
+#include <unistd.h>
 
 namespace beckon::cli {
 
@@ -45,6 +48,27 @@ Result<std::optional<std::string>> vapid_point(const std::string& option) {
     }
     return std::optional{key->public_point()};
 }
+
+/// Keeps a state file to one `listen` as long as it lives. The lock is on a file beside it, since
+/// the state itself is replaced at every change.
+class StateLock {
+public:
+    explicit StateLock(const std::filesystem::path& state)
+        : file_(::open((state.string() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+        held_ = file_ < 0 || ::flock(file_, LOCK_EX | LOCK_NB) == 0;
+    }
+    ~StateLock() {
+        if (file_ >= 0) ::close(file_);
+    }
+    StateLock(const StateLock&) = delete;
+    StateLock& operator=(const StateLock&) = delete;
+    /// Also where no lock file can be made: saving the state says what is wrong.
+    bool held() const { return held_; }
+
+private:
+    int file_;
+    bool held_;
+};
 
 /// The parts of one `listen`: everything but the waiting signal handler.
 class Listener {
@@ -211,7 +235,7 @@ int Listener::leave() {
         }
     }
     agent_.close();
-    return finished() || (stopping() && options_.count == 0) ? kDone : kFailed;
+    return finished() ? kDone : kFailed;
 }
 
 int Listener::run() {
@@ -219,7 +243,8 @@ int Listener::run() {
         auto done = come_back();
         if (done) done = listen();
         if (done || stopping()) return leave();
-        say(done.error().message, {{"event", "disconnected"}, {"reason", done.error().message}});
+        const auto why = with_remedy(done.error());
+        say(why, {{"event", "disconnected"}, {"reason", why}});
         if (!options_.reconnect || !wait_before_retry()) return leave();
     }
 }
@@ -239,7 +264,16 @@ int run_listen(const ListenOptions& options) {
         return kWrongOptions;
     }
     client::UserAgentState state;
+    std::optional<StateLock> lock;
     if (options.state_file) {
+        lock.emplace(*options.state_file);
+        if (!lock->held()) {
+            print_error(options.state_file->string() +
+                        " is in use by another `listen`: the server closes the older connection "
+                        "of a client, so two would displace each other for ever. Use another "
+                        "file");
+            return kWrongOptions;
+        }
         auto loaded = client::load_state(*options.state_file);
         if (loaded && !loaded->url.empty() && loaded->url != url->text()) {
             loaded = core::fail(Fault::conflict, options.state_file->string() +
@@ -258,7 +292,8 @@ int run_listen(const ListenOptions& options) {
     agent_options.state_file = options.state_file;
     Listener listener{options, std::move(agent_options), std::move(state), std::move(*vapid)};
     const StopSignals signals{[&] { listener.stop(); }};
-    return listener.run();
+    const int code = listener.run();
+    return code == kFailed && signals.exit_code() != 0 ? signals.exit_code() : code;
 }
 
 }  // namespace beckon::cli

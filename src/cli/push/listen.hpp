@@ -28,7 +28,8 @@ struct ListenOptions {
     bool json = false;         ///< JSON lines on standard output instead of text
 };
 
-/// 0 after `count` messages or a signal, 1 if that was not reached, 2 for wrong options.
+/// 0 after `count` messages, 128 + its number after a signal, 1 if the count was not reached, 2 for
+/// wrong options or a state file that another `listen` uses.
 int run_listen(const ListenOptions& options);
 
 }  // namespace beckon::cli

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/result.hpp"
+
 #include <atomic>
 #include <functional>
 #include <stop_token>
@@ -14,8 +16,11 @@ void print_line(std::string_view line);
 /// The same on standard error.
 void print_error(std::string_view line);
 
+/// The error's text, with the options that mend it where the server's certificate is not trusted.
+std::string with_remedy(const core::Error& error);
+
 /// SIGINT and SIGTERM become a call of `on_stop` (on a thread of its own) as long as this lives.
-/// A second signal ends the process.
+/// A second signal ends the process at once.
 class StopSignals {
 public:
     explicit StopSignals(std::function<void()> on_stop);
@@ -23,10 +28,11 @@ public:
     StopSignals(const StopSignals&) = delete;
     StopSignals& operator=(const StopSignals&) = delete;
 
-    bool requested() const { return requested_; }
+    /// What a shell expects of a process that a signal has ended, 128 + its number; 0 without one.
+    int exit_code() const { return signal_ == 0 ? 0 : 128 + signal_; }
 
 private:
-    std::atomic<bool> requested_ = false;
+    std::atomic<int> signal_ = 0;
     std::jthread thread_;
 };
 

@@ -3,6 +3,7 @@
 #include "cli/push/output.hpp"
 #include "client/application_server.hpp"
 #include "client/private_file.hpp"
+#include "client/user_agent.hpp"
 
 #include <array>
 #include <cstdio>
@@ -49,7 +50,8 @@ Result<Target> read_target(const std::string& option) {
         }
         text = std::move(*file);
     }
-    auto subscription = client::parse_subscription(text);
+    auto state = client::subscription_in_state(text);
+    auto subscription = state ? std::move(*state) : client::parse_subscription(text);
     if (!subscription) return core::fail(subscription.error());
     return Target{std::move(*subscription)};
 }
@@ -145,7 +147,7 @@ int wrong(const core::Error& error) {
 int report(const PushOptions& options, const std::string& endpoint,
            const Result<client::PushReply>& reply) {
     if (!reply) {
-        print_error(reply.error().message);
+        print_error(with_remedy(reply.error()));
         const auto fault = reply.error().fault;
         return fault == Fault::invalid || fault == Fault::too_large ? kWrongOptions : kNotAccepted;
     }

@@ -23,6 +23,13 @@ bool wait_until_ready(const ops::Health& health, const std::stop_token& stop) {
 
 }  // namespace
 
+std::string authority(const std::string& host, std::uint16_t port) {
+    const bool any = host == "0.0.0.0" || host == "::";
+    const bool v6 = host.find(':') != std::string::npos;
+    const auto name = any ? "localhost" : v6 ? "[" + host + "]" : host;
+    return name + ":" + std::to_string(port);
+}
+
 std::string what_to_try(const Addresses& at) {
     const std::string insecure = at.self_signed ? " --insecure" : "";
     std::ostringstream out;
@@ -46,6 +53,14 @@ void show_first_push(const Addresses& addresses, const ops::Health& health,
     const DemoOptions options{.url = addresses.websocket, .insecure = addresses.self_signed};
     run_demo(options);
     std::cout << what_to_try(addresses) << std::flush;
+}
+
+int show_demo(const Addresses& addresses, DemoOptions demo, const ops::Health& health,
+              const std::stop_token& stop) {
+    if (!wait_until_ready(health, stop)) return 1;
+    demo.url = addresses.websocket;
+    demo.insecure = addresses.self_signed;
+    return run_demo(demo);
 }
 
 }  // namespace beckon::cli

@@ -1,5 +1,6 @@
 #include "cli/roles/installation.hpp"
 
+#include "cli/roles/key_ring_guard.hpp"
 #include "core/ids.hpp"
 #include "core/time_guard.hpp"
 
@@ -16,6 +17,11 @@ Installation::Installation(Config& config) {
         config.kafka.client_id = core::NodeId::random().text;
         log_ = log::open_kafka_log(config.kafka);
         return;
+    }
+    if (!has_embedded_log(config)) {
+        throw StartupError("there is no log in " + (config.data / "log").string() +
+                           ": `beckon standalone` makes it at its first start (--data names "
+                           "another directory, --kafka-servers the brokers)");
     }
     directory_ = std::make_unique<DataDirectory>(config.data);
     config.embedded.directory = config.data / "log";

@@ -14,7 +14,7 @@ namespace beckon::cli {
 /// data directory, which is locked meanwhile (standalone stopped). One thread.
 class Installation {
 public:
-    /// Throws StartupError: directory in use, a log that cannot be opened.
+    /// Throws StartupError: no log there, directory in use, a log that cannot be opened.
     explicit Installation(Config& config);
 
     log::EventLog& log() { return *log_; }

@@ -2,6 +2,7 @@
 
 #include "core/logger.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -30,7 +31,7 @@ sigset_t handled_signals() {
     return set;
 }
 
-extern "C" void leave_now(int) { _exit(130); }
+extern "C" void leave_now(int signal) { _exit(128 + signal); }
 
 }  // namespace
 
@@ -66,6 +67,14 @@ DataDirectory::DataDirectory(const std::filesystem::path& path) {
     }
 }
 
+bool DataDirectory::in_use(const std::filesystem::path& path) {
+    const int file = ::open((path / "lock").c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    const bool held = ::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    ::close(file);
+    return held;
+}
+
 DataDirectory::~DataDirectory() { ::close(lock_); }
 
 Signals::Signals() {
@@ -94,12 +103,12 @@ void Signals::wait(const std::function<void()>& reload) const {
     pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
 }
 
-bool Signals::stop_within(std::chrono::milliseconds wait) const {
+int Signals::stop_within(std::chrono::milliseconds wait) const {
     sigset_t stop = handled_signals();
     sigdelset(&stop, SIGHUP);
     const auto whole = std::chrono::duration_cast<std::chrono::seconds>(wait);
     const timespec limit{whole.count(), std::chrono::nanoseconds{wait - whole}.count()};
-    return sigtimedwait(&stop, nullptr, &limit) > 0;
+    return std::max(sigtimedwait(&stop, nullptr, &limit), 0);
 }
 
 void Signals::request_stop() { ::kill(::getpid(), SIGTERM); }

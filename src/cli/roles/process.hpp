@@ -9,13 +9,16 @@
 
 namespace beckon::cli {
 
-/// Ends a start-up: main prints the line and exits with 1.
+/// Ends a start-up: main prints the line and exits with the code.
 struct StartupError : std::exception {
-    explicit StartupError(std::string why) : why_(std::move(why)) {}
+    explicit StartupError(std::string why, int exit_code = 1)
+        : why_(std::move(why)), exit_code_(exit_code) {}
     const char* what() const noexcept override { return why_.c_str(); }
+    int exit_code() const { return exit_code_; }
 
 private:
     std::string why_;
+    int exit_code_;
 };
 
 /// Makes the directory with mode 0700 if it is not there and locks it for this process as long as
@@ -26,6 +29,9 @@ public:
     ~DataDirectory();
     DataDirectory(const DataDirectory&) = delete;
     DataDirectory& operator=(const DataDirectory&) = delete;
+
+    /// Whether another process holds the directory. Changes nothing.
+    static bool in_use(const std::filesystem::path& path);
 
 private:
     int lock_ = -1;
@@ -39,8 +45,8 @@ public:
     /// Waits for a request to stop, calling `reload` at each SIGHUP. Afterwards a second signal
     /// ends the process at once.
     void wait(const std::function<void()>& reload) const;
-    /// During a start: true as soon as a stop was asked for, false after `wait`.
-    bool stop_within(std::chrono::milliseconds wait) const;
+    /// During a start: the number of the signal as soon as one asked for a stop, 0 after `wait`.
+    int stop_within(std::chrono::milliseconds wait) const;
     /// The same as a signal, from another thread.
     static void request_stop();
 };

@@ -1,6 +1,7 @@
 #include "cli/roles/roles.hpp"
 
 #include "cli/roles/banner.hpp"
+#include "cli/roles/key_ring_guard.hpp"
 #include "cli/roles/origins.hpp"
 #include "core/clock.hpp"
 #include "core/logger.hpp"
@@ -14,7 +15,6 @@
 #include "ops/ops_server.hpp"
 #include "rocks/memory.hpp"
 
-#include <ctime>
 #include <optional>
 #include <thread>
 
@@ -30,44 +30,6 @@ namespace {
 constexpr milliseconds kControlTimeout{5'000};
 constexpr milliseconds kAskAgain{200};
 constexpr seconds kLineInterval{5};
-
-std::string today() {
-    const std::time_t now = std::time(nullptr);
-    std::tm utc{};
-    gmtime_r(&now, &utc);
-    char text[32];
-    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    return text;
-}
-
-/// Standalone makes the key ring at its first start; the other roles never do
-/// (docs/formats/key-ring.md).
-std::shared_ptr<const core::KeyRing> load_key_ring(const std::filesystem::path& file, bool make) {
-    auto ring = core::KeyRing::load(file);
-    if (!ring && ring.error().fault == core::Fault::not_found && make) {
-        auto fresh = core::KeyRing::generate();
-        if (const auto saved = fresh.save(file); !saved) throw StartupError(saved.error().message);
-        core::log_info("cli", "key_ring_made", {{"file", file.string()}});
-        return std::make_shared<const core::KeyRing>(std::move(fresh));
-    }
-    if (!ring && ring.error().fault == core::Fault::not_found) {
-        throw StartupError("there is no key ring at " + file.string() +
-                           ": make one with `beckon keys generate --key-ring " + file.string() +
-                           "` and give all roles the same file");
-    }
-    if (!ring) throw StartupError(ring.error().message);
-    return std::make_shared<const core::KeyRing>(std::move(*ring));
-}
-
-/// A ring that the others do not share would turn every endpoint into a 404.
-void check_fingerprint(const log::Control& control, const core::KeyRing& keys,
-                       const std::filesystem::path& file) {
-    if (!control.keyring_fingerprint || *control.keyring_fingerprint == keys.fingerprint()) return;
-    throw StartupError(
-        "the key ring " + file.string() + " has the fingerprint " + keys.fingerprint() +
-        ", but this log was made with " + *control.keyring_fingerprint +
-        ": use the installation's own keys.json (after a rotation: `beckon keys publish`)");
-}
 
 /// What every role has, in the order in which it must live.
 struct Process {
@@ -116,9 +78,7 @@ void use_self_signed(Config& config) {
 
 std::string origin_of(const ingest::EndpointConfig& endpoint, std::uint16_t port) {
     if (!endpoint.public_url.empty()) return endpoint.public_url;
-    const bool any = endpoint.host == "0.0.0.0" || endpoint.host == "::";
-    const std::string host = any ? "localhost" : endpoint.host;
-    return (endpoint.tls_certificate ? "https://" : "http://") + host + ":" + std::to_string(port);
+    return (endpoint.tls_certificate ? "https://" : "http://") + authority(endpoint.host, port);
 }
 
 /// The settings that a role takes from the installation instead of its own configuration.
@@ -126,7 +86,6 @@ void adopt(Config& config, const log::Control& control, const Process& process) 
     config.endpoint.log_id = config.edge.log_id = control.log_id;
     config.endpoint.partitions = config.edge.partitions = control.partitions;
     config.endpoint.node = process.node;
-    config.endpoint.drain = config.stop_timeout * 3 / 5;
     config.endpoint.former_origins = control.origins;
     config.endpoint.view_directory = config.data / "endpoint";
     config.edge.store_directory = config.data / "edge";
@@ -160,9 +119,10 @@ log::Control await_control(log::EventLog& log, const Config& config, const Signa
                 "cli", "waiting_for_broker",
                 {{"servers", config.kafka.bootstrap_servers}, {"why", control.error().message}});
         }
-        if (signals.stop_within(kAskAgain)) {
-            throw StartupError("stopped while waiting for a broker at " +
-                               config.kafka.bootstrap_servers);
+        if (const int signal = signals.stop_within(kAskAgain)) {
+            throw StartupError(
+                "stopped while waiting for a broker at " + config.kafka.bootstrap_servers,
+                128 + signal);
         }
     }
 }
@@ -185,8 +145,8 @@ std::unique_ptr<log::EventLog> open_cluster_log(Config& config, const Process& p
     }
     config.kafka.client_id = process.node.text;
     auto log = log::open_kafka_log(config.kafka);
-    const auto control = await_control(*log, config, signals);
-    check_fingerprint(control, keys, config.key_ring_file());
+    auto control = await_control(*log, config, signals);
+    hold_to_cluster_log(*log, control, keys, config);
     if (const auto checked = check_log_topics(config, control); !checked) {
         throw StartupError(checked.error().message);
     }
@@ -198,10 +158,10 @@ std::unique_ptr<log::EventLog> open_cluster_log(Config& config, const Process& p
 
 std::string version_text() { return BECKON_VERSION " (" BECKON_COMMIT ")"; }
 
-int run_standalone(Config config, const Signals& signals, bool demo) {
+int run_standalone(Config config, const Signals& signals, const StandaloneOptions& options) {
     std::optional<StopWatchdog> watchdog;  // outlives everything whose end it watches
     const DataDirectory directory{config.data};
-    const auto keys = load_key_ring(config.key_ring_file(), true);
+    const auto keys = load_or_make_key_ring(config, options.new_log);
     use_self_signed(config);
     Process process{config};
 
@@ -219,7 +179,7 @@ int run_standalone(Config config, const Signals& signals, bool demo) {
     auto control = log::read_control(*log, kControlTimeout);
     if (!control && control.error().fault == core::Fault::not_found) {
         const log::Control fresh{.log_id = core::to_hex(core::random_uuid4()),
-                                 .created = today(),
+                                 .created = now_text(),
                                  .partitions = config.layout.partitions,
                                  .tiers = config.layout.tiers,
                                  .keyring_fingerprint = keys->fingerprint()};
@@ -228,7 +188,7 @@ int run_standalone(Config config, const Signals& signals, bool demo) {
         control = fresh;
     }
     if (!control) throw StartupError("cannot read the log: " + control.error().message);
-    check_fingerprint(*control, *keys, config.key_ring_file());
+    hold_to_embedded_log(*log, *control, *keys, config);
     adopt(config, *control, process);
 
     ingest::Endpoint endpoint{config.endpoint, *log,          keys, process.clock,
@@ -237,23 +197,28 @@ int run_standalone(Config config, const Signals& signals, bool demo) {
     config.edge.endpoint_url = origin_of(config.endpoint, endpoint.port());
     edge::Edge edge{config.edge, *log, keys, process.clock, process.metrics, process.health};
 
-    const Addresses addresses{
-        .endpoint = config.edge.endpoint_url,
-        .websocket = (config.edge.tls_certificate ? "wss://" : "ws://") +
-                     (config.edge.host == "0.0.0.0" ? std::string{"localhost"} : config.edge.host) +
-                     ":" + std::to_string(edge.port()) + "/",
-        .ops = "http://" + config.ops.host + ":" + std::to_string(process.ops->port()),
-        .self_signed = config.endpoint_self_signed || config.edge_self_signed,
-        .data = config.data};
+    const Addresses addresses{.endpoint = config.edge.endpoint_url,
+                              .websocket = (config.edge.tls_certificate ? "wss://" : "ws://") +
+                                           authority(config.edge.host, edge.port()) + "/",
+                              .ops = "http://" + authority(config.ops.host, process.ops->port()),
+                              .self_signed = config.endpoint_self_signed || config.edge_self_signed,
+                              .data = config.data};
     process.health.set_ready("process", true);
     core::log_info("cli", "listening",
                    {{"endpoint", addresses.endpoint},
                     {"websocket", addresses.websocket},
                     {"ops", addresses.ops}});
     std::jthread show;
-    if (demo) {
+    if (options.demo) {
         show = std::jthread{[&process, addresses](const std::stop_token& stop) {
             show_first_push(addresses, process.health, stop);
+        }};
+    }
+    int exit_code = 0;
+    if (options.only_demo) {
+        show = std::jthread{[&](const std::stop_token& stop) {
+            exit_code = show_demo(addresses, *options.only_demo, process.health, stop);
+            Signals::request_stop();
         }};
     }
     signals.wait([&] {
@@ -264,13 +229,13 @@ int run_standalone(Config config, const Signals& signals, bool demo) {
     process.health.set_ready("process", false, "stopping");
     endpoint.begin_stop();  // while the edge takes leave of its clients
     show = {};
-    return 0;
+    return exit_code;
 }
 
 int run_endpoint(Config config, const Signals& signals) {
     std::optional<StopWatchdog> watchdog;
     const DataDirectory directory{config.data};
-    const auto keys = load_key_ring(config.key_ring_file(), false);
+    const auto keys = load_key_ring(config);
     use_self_signed(config);
     Process process{config};
     const auto log = open_cluster_log(config, process, *keys, signals);
@@ -288,7 +253,7 @@ int run_endpoint(Config config, const Signals& signals) {
 int run_edge(Config config, const Signals& signals) {
     std::optional<StopWatchdog> watchdog;
     const DataDirectory directory{config.data};
-    const auto keys = load_key_ring(config.key_ring_file(), false);
+    const auto keys = load_key_ring(config);
     use_self_signed(config);
     Process process{config};
     const auto log = open_cluster_log(config, process, *keys, signals);

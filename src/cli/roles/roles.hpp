@@ -1,14 +1,24 @@
 #pragma once
 
 #include "cli/config/config.hpp"
+#include "cli/push/demo.hpp"
 #include "cli/roles/process.hpp"
+
+#include <optional>
 
 /// Composition of the roles: builds the adapters, hands them to the services, waits for a stop, and
 /// takes everything down in order. Throw StartupError (or std::runtime_error of a part).
 namespace beckon::cli {
 
-/// Everything in one process on the embedded log. `demo`: once ready, show one push travelling.
-int run_standalone(Config config, const Signals& signals, bool demo);
+struct StandaloneOptions {
+    bool demo = false;  ///< once ready, show one push travelling
+    /// Once ready, run this demo, wherever its URL points, and stop with its exit code.
+    std::optional<DemoOptions> only_demo = std::nullopt;
+    bool new_log = false;  ///< the operator says that an empty log beside a key ring is no slip
+};
+
+/// Everything in one process on the embedded log.
+int run_standalone(Config config, const Signals& signals, const StandaloneOptions& options);
 int run_endpoint(Config config, const Signals& signals);
 int run_edge(Config config, const Signals& signals);
 

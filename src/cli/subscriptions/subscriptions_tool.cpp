@@ -26,6 +26,8 @@ constexpr std::size_t kUnansweredMax = 1'000;
 constexpr std::chrono::seconds kAnswerTimeout{60};
 /// Below every lease's epoch: whatever a home has written since is newer.
 constexpr core::WriteStamp kImported{.epoch = 0, .seq = 1};
+/// The year 2106; a time in milliseconds is above it from 50 days after 1970 on.
+constexpr std::uint64_t kLastSeenMax = 4'294'967'295;
 constexpr std::array<std::string_view, 5> kMembers{"uaid", "channelIDs", "router_type",
                                                    "router_data", "last_seen"};
 
@@ -87,7 +89,12 @@ core::Result<ImportedClient> parse_client(const std::string& line) {
     }
     if (const auto seen = object.find("last_seen"); seen != object.end()) {
         if (!seen->is_number_unsigned()) return invalid("last_seen must be seconds since 1970");
-        client.last_seen = core::Timestamp{std::chrono::seconds{seen->get<std::uint32_t>()}};
+        const auto seconds = seen->get<std::uint64_t>();
+        if (seconds > kLastSeenMax) {
+            return invalid("last_seen must be seconds since 1970; " + std::to_string(seconds) +
+                           " looks like milliseconds");
+        }
+        client.last_seen = core::Timestamp{std::chrono::seconds{seconds}};
     }
     if (const auto read = read_router(object, client); !read) return core::fail(read.error());
     return client;

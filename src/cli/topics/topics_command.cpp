@@ -1,10 +1,14 @@
 #include "cli/topics/topics_command.hpp"
 
+#include "cli/command_line.hpp"
+#include "cli/roles/key_ring_guard.hpp"
 #include "cli/roles/process.hpp"
 #include "cli/topics/topics_tool.hpp"
 #include "core/key_ring.hpp"
 
 #include <iostream>
+
+#include <CLI/CLI.hpp>
 
 namespace beckon::cli {
 
@@ -35,16 +39,27 @@ int exit_code(const core::Result<void>& done) {
     return 1;
 }
 
-}  // namespace
+struct CreateOptions {
+    bool dry_run = false;
+    bool new_log = false;
+};
 
-int topics_create(Config config, bool dry_run) {
+int topics_create(Config config, const CreateOptions& create) {
     // Without a ring there is nothing that the roles could be held to: topics can be made first.
-    const auto ring = core::KeyRing::load(config.key_ring_file());
+    const auto ring = config.load_key_ring();
     if (!ring && ring.error().fault != core::Fault::not_found) {
         throw StartupError(ring.error().message);
     }
-    Topics topics{std::move(config), dry_run};
+    const auto file = config.key_ring_file().string();
+    Topics topics{std::move(config), create.dry_run};
     if (ring) topics.options.keyring_fingerprint = ring->fingerprint();
+    if (ring && !create.new_log && is_older_than_log(*ring, now_text())) {
+        topics.options.no_new_log =
+            "there are no log topics with this prefix, but the key ring " + file +
+            " is older than a new log would be: with an empty log every sender would be told that "
+            "its subscription is gone. Is this the right cluster and --kafka-prefix? If this is a "
+            "new installation, say so once with --new-log";
+    }
     return exit_code(create_topics(*topics.admin, *topics.log, topics.options, std::cout));
 }
 
@@ -56,6 +71,37 @@ int topics_describe(Config config) {
 int topics_destroy(Config config, bool dry_run) {
     Topics topics{std::move(config), dry_run};
     return exit_code(destroy_topics(*topics.admin, topics.options, std::cout));
+}
+
+void add_create(CommandLine& line, CLI::App& topics) {
+    static CreateOptions options;
+    auto& command = line.add_configured(
+        topics, "create", "Create what is missing; a second time changes nothing", Reader::topics,
+        [](Config config, const Sources&) { return topics_create(std::move(config), options); });
+    command.add_flag("--dry-run", options.dry_run, "Only show what would be done");
+    command.add_flag("--new-log", options.new_log,
+                     "Make a new log for a key ring that was in use before");
+}
+
+void add_destroy(CommandLine& line, CLI::App& topics) {
+    static bool dry_run = false;
+    line.add_configured(topics, "destroy", "Delete all topics of a prefix that begins with 'test'",
+                        Reader::topics,
+                        [](Config config, const Sources&) {
+                            return topics_destroy(std::move(config), dry_run);
+                        })
+        .add_flag("--dry-run", dry_run, "Only show what would be done");
+}
+
+}  // namespace
+
+void add_topics_command(CommandLine& line) {
+    auto& topics = line.add_group("topics", "Create, describe or destroy the log topics on Kafka");
+    add_create(line, topics);
+    line.add_configured(
+        topics, "describe", "Show topics, settings and differences", Reader::topics,
+        [](Config config, const Sources&) { return topics_describe(std::move(config)); });
+    add_destroy(line, topics);
 }
 
 }  // namespace beckon::cli

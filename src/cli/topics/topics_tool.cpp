@@ -101,6 +101,7 @@ core::Result<void> create_topics(TopicsAdmin& admin, EventLog& log,
                               "the log topics were made otherwise, nothing is changed: " + text);
         }
     }
+    if (!*previous && options.no_new_log) return core::fail(Fault::invalid, *options.no_new_log);
     const auto planned = log::plan(log::topic_table(options.layout), *existing);
     out << to_string(planned, options.prefix);
     if (const auto text = essential_differences(planned, options.prefix); !text.empty()) {

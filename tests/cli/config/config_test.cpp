@@ -39,9 +39,8 @@ TEST_CASE("later sources win over earlier ones, and each value knows where it ca
     CHECK(config.edge.port == 3000);
     CHECK(sources.at("edge.port") == "--edge-port");
     CHECK(sources.at("ops.port") == "beckon.toml:5");
-    CHECK_THAT(print_config(config, sources), Catch::Contains("edge.port = 3000    # --edge-port"));
-    CHECK_THAT(print_config(config, sources),
-               Catch::Contains("edge.host = 127.0.0.1    # default"));
+    CHECK_THAT(print_config(config, sources), Catch::Contains("\nport = 3000  # --edge-port"));
+    CHECK_THAT(print_config(config, sources), Catch::Contains("\nhost = \"127.0.0.1\"  # default"));
 }
 
 TEST_CASE("an unknown option names the nearest known one", "[config]") {
@@ -147,14 +146,116 @@ TEST_CASE("a file that is missing or not TOML is named", "[config]") {
 TEST_CASE("the environment is read by the names of the settings", "[config]") {
     Config config;
     const char* const environment[] = {"PATH=/bin", "BECKON_EDGE_HELLO_TIMEOUT=7s",
-                                       "BECKON_EGDE_PORT=1", nullptr};
-    const auto values = read_environment(environment, settings_of(config));
-    REQUIRE(values.size() == 2);
+                                       "BECKON_CONFIG=beckon.toml", nullptr};
+    const auto read = read_environment(environment, settings_of(config));
+    CHECK(read.config_file == "beckon.toml");
+    CHECK(read.ignored.empty());
     Sources sources;
-    const auto faults = apply(values, config, sources);
+    CHECK(apply(read.values, config, sources).empty());
     CHECK(config.edge.hello_timeout == 7s);
-    REQUIRE(faults.size() == 1);
-    CHECK(faults[0].what == "unknown option 'BECKON_EGDE_PORT'; did you mean 'BECKON_EDGE_PORT'?");
+}
+
+TEST_CASE("a variable that is no setting is named and ignored", "[config]") {
+    Config config;
+    const char* const environment[] = {"BECKON_EGDE_PORT=1", nullptr};
+    const auto read = read_environment(environment, settings_of(config));
+    CHECK(read.values.empty());
+    REQUIRE(read.ignored.size() == 1);
+    CHECK_THAT(read.ignored[0].what, Catch::Contains("did you mean 'BECKON_EDGE_PORT'?"));
+}
+
+TEST_CASE("what Kubernetes sets for a service of that name does not stop a start", "[config]") {
+    Config config;
+    const char* const environment[] = {"BECKON_EDGE_PORT=tcp://10.0.0.1:8080",
+                                       "BECKON_EDGE_SERVICE_HOST=10.0.0.1",
+                                       "BECKON_EDGE_PORT_8080_TCP_ADDR=10.0.0.1", nullptr};
+    const auto read = read_environment(environment, settings_of(config));
+    CHECK(read.values.empty());
+    REQUIRE(read.ignored.size() == 3);
+    for (const auto& ignored : read.ignored) {
+        CAPTURE(ignored.where);
+        CHECK_THAT(ignored.what, Catch::Contains("Kubernetes"));
+    }
+}
+
+TEST_CASE("a secret for librdkafka comes from a variable or a file", "[config]") {
+    const beckon::test::TempDir directory;
+    std::ofstream{directory / "password"} << "hunter2\n";
+    const std::string file =
+        "BECKON_KAFKA_LIBRDKAFKA_SSL_KEY_PASSWORD_FILE=" + (directory / "password").string();
+    const char* const environment[] = {"BECKON_KAFKA_LIBRDKAFKA_SASL_PASSWORD=hunter3",
+                                       file.c_str(), nullptr};
+    Config config;
+    Sources sources;
+    const auto read = read_environment(environment, settings_of(config));
+    CHECK(apply(read.values, config, sources).empty());
+    CHECK(config.kafka.librdkafka.at("sasl.password") == "hunter3");
+    CHECK(config.kafka.librdkafka.at("ssl.key.password") == "hunter2");
+    CHECK_THAT(print_config(config, sources), !Catch::Contains("hunter"));
+    CHECK_THAT(fault_of({{"kafka.librdkafka.sasl.password.file", "/does/not/exist", "x"}}),
+               Catch::Contains("cannot read /does/not/exist"));
+}
+
+TEST_CASE("what config print shows is TOML that gives the same configuration", "[config]") {
+    const beckon::test::TempDir directory;
+    Config config;
+    Sources sources;
+    REQUIRE(apply({{"edge.port", "3000", "x"},
+                   {"endpoint.extra_audiences", "https://a,https://b", "x"},
+                   {"kafka.librdkafka.client.rack", "a \"b\"", "x"},
+                   {"kafka.servers", "k:9092", "x"}},
+                  config, sources)
+                .empty());
+    std::ofstream{directory / "printed.toml"} << print_config(config, sources);
+    const auto values = read_config_file(directory / "printed.toml");
+    REQUIRE(values.has_value());
+    Config again;
+    Sources from;
+    CHECK(apply(*values, again, from).empty());
+    CHECK(print_config(again, sources) == print_config(config, sources));
+}
+
+TEST_CASE("a directory is no config file", "[config]") {
+    const beckon::test::TempDir directory;
+    const auto read = read_config_file(directory.path());
+    REQUIRE_FALSE(read.has_value());
+    CHECK_THAT(read.error().message, Catch::Contains("is a directory"));
+}
+
+TEST_CASE("a public URL must be given wherever others could not use the address", "[config]") {
+    const auto fault = [](const std::vector<RawValue>& values, Reader reader) {
+        Config config = defaults_of(reader);
+        Sources sources;
+        const auto faults = apply(values, config, sources, reader);
+        return faults.empty() ? std::string{} : faults[0].where + ": " + faults[0].what;
+    };
+    CHECK(fault({}, Reader::standalone).empty());
+    CHECK_THAT(fault({{"endpoint.host", "0.0.0.0", "x"}}, Reader::standalone),
+               Catch::Contains("endpoint.url: must be given"));
+    CHECK_THAT(fault({{"edge.host", "::", "x"}}, Reader::standalone),
+               Catch::Contains("endpoint.url: must be given"));
+    CHECK_THAT(fault({}, Reader::edge), Catch::Contains("endpoint.url: must be given"));
+    CHECK(fault({{"endpoint.url", "https://push.example.org", "x"}}, Reader::edge).empty());
+    for (const char* any : {"http://0.0.0.0:8082", "http://[::]:8082"}) {
+        CHECK_THAT(fault({{"endpoint.url", any, "x"}}, Reader::edge),
+                   Catch::Contains("an address to listen on"));
+    }
+}
+
+TEST_CASE("two roles on one host collide in nothing by default", "[config]") {
+    const auto endpoint = defaults_of(Reader::endpoint);
+    const auto edge = defaults_of(Reader::edge);
+    CHECK(endpoint.data != edge.data);
+    CHECK(endpoint.ops.port != edge.ops.port);
+}
+
+TEST_CASE("a setting has an effect where something reads it", "[config]") {
+    CHECK_FALSE(has_effect("kafka.servers", Reader::standalone));
+    CHECK_FALSE(has_effect("partitions", Reader::edge));
+    CHECK(has_effect("partitions", Reader::topics));
+    CHECK_FALSE(has_effect("edge.port", Reader::endpoint));
+    CHECK(has_effect("endpoint.url", Reader::edge));
+    CHECK(has_effect("kafka.librdkafka.sasl.password", Reader::keys));
 }
 
 TEST_CASE("secrets are masked, and what gives up a promise is said", "[config]") {

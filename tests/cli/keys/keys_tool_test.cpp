@@ -1,5 +1,9 @@
 #include "cli/new_installation.hpp"
+#include "cli/roles/key_ring_guard.hpp"
+#include "client/vapid.hpp"
+#include "core/base64url.hpp"
 #include "core/tokens.hpp"
+#include "support/memory_log.hpp"
 
 #include <fstream>
 #include <memory>
@@ -45,7 +49,7 @@ TEST_CASE("a key ring is made once, for its owner alone", "[keys]") {
     REQUIRE(::stat(home.config.key_ring_file().c_str(), &info) == 0);
     CHECK((info.st_mode & 0777) == 0600);
     const auto before = home.ring().fingerprint();
-    CHECK_THROWS_WITH(keys_generate(home.config), Contains("exists already"));
+    CHECK_THROWS_WITH(keys_generate(home.config, false), Contains("exists already"));
     CHECK(home.ring().fingerprint() == before);
     CHECK_THAT(home.quiet.said(), Contains(before));
 }
@@ -103,4 +107,152 @@ TEST_CASE("what is no P-256 key is refused", "[keys]") {
     CHECK_THROWS_WITH(keys_convert("nonsense"), Contains("neither a PEM file nor a P-256 point"));
     // The right length, not on the curve.
     CHECK_THROWS_WITH(keys_convert("BA" + std::string(85, 'A')), Contains("neither a PEM file"));
+}
+
+TEST_CASE("a ring is known again after keys were added, and another one is not", "[keys]") {
+    const auto ring = core::KeyRing::generate();
+    const auto print = ring.fingerprint();
+    CHECK(match(ring, print) == RingMatch::same);
+    const auto rotated = ring.rotated()->rotated();
+    REQUIRE(rotated);
+    CHECK(match(*rotated, print) == RingMatch::grown);
+    CHECK(match(rotated->imported({}, {"auth"}), print) == RingMatch::grown);
+    CHECK(match(core::KeyRing::generate(), print) == RingMatch::other);
+    CHECK(match(ring, rotated->fingerprint()) == RingMatch::other);  // a key is missing
+}
+
+TEST_CASE("no ring is made beside a log whose own ring is missing, unless it is said", "[keys]") {
+    NewInstallation home;
+    const auto lost = home.ring().fingerprint();
+    keys_publish(home.config, false);
+    std::filesystem::remove(home.config.key_ring_file());
+    CHECK_THROWS_WITH(load_or_make_key_ring(home.config, false),
+                      Contains("there is no key ring at") && Contains("keys publish --force"));
+    CHECK_THROWS_WITH(keys_generate(home.config, false), Contains("holds the log"));
+    CHECK_THROWS_WITH(keys_import(home.config, {.auth_keys = "[a]"}), Contains("holds the log"));
+    CHECK_FALSE(std::filesystem::exists(home.config.key_ring_file()));
+
+    CHECK(keys_generate(home.config, true) == 0);
+    CHECK_THROWS_WITH(keys_publish(home.config, false),
+                      Contains(lost) && Contains("--force") && Contains("every endpoint URL"));
+    CHECK(Installation{home.config}.control().keyring_fingerprint == lost);
+    CHECK(keys_publish(home.config, true) == 0);
+    CHECK_THAT(home.quiet.said(), Contains("this kills every endpoint URL"));
+    CHECK(Installation{home.config}.control().keyring_fingerprint == home.ring().fingerprint());
+}
+
+TEST_CASE("an empty log beside a key ring is taken for a missing volume, unless it is said",
+          "[keys]") {
+    const TempDir dir;
+    const Quiet quiet;
+    Config config;
+    config.data = dir.path();
+    const auto made = load_or_make_key_ring(config, false);  // a first start
+    CHECK_THROWS_WITH(load_or_make_key_ring(config, false),
+                      Contains("--new-log") && Contains("volume"));
+    CHECK(load_or_make_key_ring(config, true)->fingerprint() == made->fingerprint());
+}
+
+TEST_CASE("a rotation beside a running standalone is published by its next start", "[keys]") {
+    NewInstallation home;
+    keys_publish(home.config, false);
+    const auto before = home.ring().fingerprint();
+    {
+        const DataDirectory running{home.config.data};
+        CHECK(keys_rotate(home.config) == 0);
+    }
+    const auto ring = home.ring();
+    CHECK(ring.keys().size() == 2);
+    Installation installation{home.config};
+    auto control = installation.control();
+    CHECK(control.keyring_fingerprint == before);
+    hold_to_embedded_log(installation.log(), control, ring, home.config);
+    CHECK(control.keyring_fingerprint == ring.fingerprint());
+}
+
+TEST_CASE("a rotation that was interrupted between log and file is finished", "[keys]") {
+    NewInstallation home;
+    const auto rotated = home.ring().rotated();
+    REQUIRE(rotated);
+    REQUIRE(rotated->save(home.config.key_ring_file().string() + ".next"));
+    {
+        Installation installation{home.config};
+        auto control = installation.control();
+        control.keyring_fingerprint = rotated->fingerprint();
+        installation.write(control);
+    }
+    CHECK(keys_rotate(home.config) == 0);
+    CHECK(home.ring().fingerprint() == rotated->fingerprint());
+    CHECK_FALSE(std::filesystem::exists(home.config.key_ring_file().string() + ".next"));
+}
+
+TEST_CASE("keys rotate refuses a ring that is not the log's, and leaves it as it is", "[keys]") {
+    NewInstallation home;
+    keys_publish(home.config, false);
+    const auto other = core::KeyRing::generate();
+    REQUIRE(other.save(home.config.key_ring_file()));
+    CHECK_THROWS_WITH(keys_rotate(home.config), Contains(other.fingerprint()));
+    CHECK(home.ring().fingerprint() == other.fingerprint());
+}
+
+TEST_CASE("the first role publishes the fingerprint, and the next one is held to it", "[keys]") {
+    const core::SystemClock clock;
+    const auto log = log::make_memory_log({.partitions = 4, .clock = &clock});
+    log::Control control{.log_id = "a",
+                         .created = now_text(),
+                         .partitions = 4,
+                         .tiers = {},
+                         .keyring_fingerprint = {}};
+    REQUIRE(log::write_control(*log, control, std::nullopt, std::chrono::seconds{10}));
+    const auto first = core::KeyRing::generate();
+    hold_to_cluster_log(*log, control, first, {});
+    const auto read = log::read_control(*log, std::chrono::seconds{10});
+    REQUIRE(read);
+    CHECK(read->keyring_fingerprint == first.fingerprint());
+    CHECK_THROWS_WITH(hold_to_cluster_log(*log, control, core::KeyRing::generate(), {}),
+                      Contains("this log was made with " + first.fingerprint()));
+}
+
+TEST_CASE("a ring that is older than the topics is not published unasked", "[keys]") {
+    const core::SystemClock clock;
+    const auto log = log::make_memory_log({.partitions = 4, .clock = &clock});
+    log::Control control{.log_id = "a",
+                         .created = "2126-01-01T00:00:00Z",
+                         .partitions = 4,
+                         .tiers = {},
+                         .keyring_fingerprint = {}};
+    CHECK_THROWS_WITH(hold_to_cluster_log(*log, control, core::KeyRing::generate(), {}),
+                      Contains("later than the key ring") && Contains("beckon keys publish"));
+}
+
+TEST_CASE("a ring file is replaced behind its symbolic link and keeps its mode", "[keys]") {
+    const TempDir dir;
+    const auto real = dir / "real.json";
+    const auto link = dir / "keys.json";
+    REQUIRE(core::KeyRing::generate().save(real));
+    std::filesystem::create_symlink(real, link);
+    REQUIRE(::chmod(real.c_str(), 0640) == 0);
+    CHECK_FALSE(core::KeyRing::load(link));
+    const auto ring = core::KeyRing::load(link, core::KeyRing::Access::group);
+    REQUIRE(ring);
+    REQUIRE(ring->rotated()->save(link));
+    CHECK(std::filesystem::is_symlink(link));
+    struct stat info {};
+    REQUIRE(::stat(real.c_str(), &info) == 0);
+    CHECK((info.st_mode & 0777) == 0640);
+    CHECK(core::KeyRing::load(link, core::KeyRing::Access::group)->keys().size() == 2);
+}
+
+TEST_CASE("keys vapid makes a pair once, in the forms that pages and libraries want", "[keys]") {
+    const TempDir dir;
+    const Quiet quiet;
+    CHECK(keys_vapid(dir / "vapid.json", {}) == 0);
+    CHECK(keys_vapid(dir / "vapid.json", dir / "vapid.pem") == 0);
+    const auto json = client::load_vapid_key(dir / "vapid.json", client::IfMissing::fail);
+    const auto pem = client::load_vapid_key(dir / "vapid.pem", client::IfMissing::fail);
+    REQUIRE((json && pem));
+    CHECK(json->public_point() == pem->public_point());
+    CHECK_THAT(quiet.said(), Contains("applicationServerKey for pages: " +
+                                      core::base64url(json->public_point())));
+    CHECK_THAT(quiet.said(), !Contains(core::base64url(json->private_scalar())));
 }

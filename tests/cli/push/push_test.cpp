@@ -8,7 +8,9 @@
 #include "support/temp_dir.hpp"
 
 #include <fstream>
+#include <future>
 #include <sstream>
+#include <thread>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -116,6 +118,60 @@ TEST_CASE("listen prints the subscription, then what comes, and stops after coun
     CapturedOutput output;
     CHECK(cli::run_listen(options) == 0);
     CHECK(output.out() == first + "ahoy\n");
+}
+
+TEST_CASE("push reads the state that listen writes", "[push]") {
+    const test::TempDir dir;
+    FakePushServer server;
+    cli::ListenOptions listen;
+    listen.url = server.ws_url();
+    listen.state_file = dir / "me.json";
+    listen.timeout = 1ms;
+    {
+        const CapturedOutput quiet;
+        CHECK(cli::run_listen(listen) == 1);
+    }
+    cli::PushOptions push;
+    push.target = dir / "me.json";
+    push.message = "Hello";
+    CHECK(quietly(cli::run_push, push) == 0);
+    CHECK(server.unacknowledged() == 1);
+}
+
+TEST_CASE("a second listen with the same state says so and ends", "[listen]") {
+    const test::TempDir dir;
+    FakePushServer server;
+    cli::ListenOptions options;
+    options.url = server.ws_url();
+    options.state_file = dir / "me.json";
+    options.count = 1;
+    options.timeout = 10s;
+    const CapturedOutput quiet;
+    auto first = std::async(std::launch::async, [&] { return cli::run_listen(options); });
+    const auto until = std::chrono::steady_clock::now() + 10s;
+    const auto subscribed = [&] {
+        const auto state = client::load_state(*options.state_file);
+        return state && !state->channels.empty();
+    };
+    while (!subscribed()) {
+        REQUIRE(std::chrono::steady_clock::now() < until);
+        std::this_thread::yield();
+    }
+    CHECK(cli::run_listen(options) == 2);
+    cli::PushOptions push;
+    push.target = *options.state_file;
+    push.message = "enough";
+    CHECK(cli::run_push(push) == 0);
+    CHECK(first.get() == 0);
+}
+
+TEST_CASE("a certificate that is not trusted names the options that help", "[push]") {
+    const FakePushServer server{{.tls = true}};
+    CapturedOutput output;
+    auto demo = demo_at(server);
+    demo.insecure = false;
+    CHECK(cli::run_demo(demo) == 1);
+    CHECK_THAT(output.finish(), Catch::Contains("--ca-file") && Catch::Contains("--insecure"));
 }
 
 TEST_CASE("listen with JSON tells every event on a line", "[listen]") {

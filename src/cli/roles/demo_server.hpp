@@ -1,0 +1,12 @@
+#pragma once
+
+#include "cli/push/demo.hpp"
+
+namespace beckon::cli {
+
+/// `beckon demo` without a URL: against the server at the default address or, if nothing listens
+/// there, against one of its own, which keeps its data in a temporary directory and ends with the
+/// demo. Returns the demo's exit code.
+int run_demo_anywhere(const DemoOptions& options);
+
+}  // namespace beckon::cli

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "cli/config/config.hpp"
+#include "core/key_ring.hpp"
+#include "log/control.hpp"
+#include "log/event_log.hpp"
+
+#include <memory>
+#include <string>
+
+/// Which key ring may be used with which log. An endpoint URL can be read only with the ring that
+/// made it: with another ring, or with a log that has forgotten the subscriptions, every sender
+/// would be told that its subscription is gone for ever. So an operator's slip (a volume that is
+/// not mounted, a lost or mistaken keys.json) ends the start instead. All throw StartupError.
+namespace beckon::cli {
+
+/// How a ring relates to the fingerprint that the log holds.
+enum class RingMatch {
+    same,
+    grown,  ///< it is the ring of that fingerprint, with keys added by a rotation or an import
+    other,  ///< endpoint URLs of that fingerprint's ring may be unreadable with this one
+};
+RingMatch match(const core::KeyRing& ring, const std::string& fingerprint);
+
+/// Whether the data directory holds an embedded log.
+bool has_embedded_log(const Config& config);
+
+/// The ring of a role on Kafka, or of a tool: it must exist.
+std::shared_ptr<const core::KeyRing> load_key_ring(const Config& config);
+
+/// Standalone's ring. Only a first start makes it: if the ring is missing beside a log, or the log
+/// is missing beside a ring, this throws, unless the operator has said that the log is new.
+std::shared_ptr<const core::KeyRing> load_or_make_key_ring(const Config& config, bool new_log);
+
+/// Now, as Control::created has it.
+std::string now_text();
+
+/// A ring may be used with a log that is younger than it only after the operator has said so.
+/// `log_created` is Control::created.
+bool is_older_than_log(const core::KeyRing& ring, const std::string& log_created);
+
+/// Holds `ring` to the log of a role on Kafka. The first role publishes the fingerprint if nobody
+/// has; `control` then has it.
+void hold_to_cluster_log(log::EventLog& log, log::Control& control, const core::KeyRing& ring,
+                         const Config& config);
+
+/// Holds `ring` to standalone's log. Keys that were added while it was stopped (or by `keys rotate`
+/// beside it) are published.
+void hold_to_embedded_log(log::EventLog& log, log::Control& control, const core::KeyRing& ring,
+                          const Config& config);
+
+}  // namespace beckon::cli

@@ -1,0 +1,22 @@
+#include "cli/subscriptions/subscriptions_command.hpp"
+
+#include "cli/command_line.hpp"
+#include "cli/subscriptions/subscriptions_tool.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace beckon::cli {
+
+void add_subscriptions_command(CommandLine& line) {
+    static std::string file;
+    auto& group = line.add_group("subscriptions", "Clients and channels, as the log has them");
+    line.add_configured(group, "import", "Add the clients of an installation that moves here",
+                        Reader::subscriptions,
+                        [](Config config, const Sources&) {
+                            return subscriptions_import(std::move(config), file);
+                        })
+        .add_option("FILE", file, "JSON lines, one client each; - for standard input")
+        ->required();
+}
+
+}  // namespace beckon::cli

@@ -1,0 +1,59 @@
+// What `cmake --install` puts on a host: a stripped binary that runs, and a unit that systemd accepts and whose
+// command line and configuration Beckon accepts.
+//
+//   node packaging.mjs
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { BECKON } from './beckon.mjs';
+
+const prefix = mkdtempSync(join(tmpdir(), 'beckon-install-'));
+after(() => rmSync(prefix, { recursive: true, force: true }));
+const installed = join(prefix, 'bin', 'beckon');
+const unitFile = join(prefix, 'lib', 'systemd', 'system', 'beckon.service');
+
+function run(command, args) {
+    const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', timeout: 60000 });
+    return { status, text: `${stdout}${stderr}` };
+}
+
+before(() => {
+    const { status, text } = run('cmake', ['--install', dirname(BECKON), '--prefix', prefix, '--strip']);
+    assert.equal(status, 0, text);
+});
+
+test('the installed binary is stripped and runs', () => {
+    assert(statSync(installed).size < statSync(BECKON).size / 2);
+    const { status, text } = run(installed, ['--version']);
+    assert.equal(status, 0, text);
+    assert.match(text, /^beckon \d/);
+});
+
+test('the unit starts what Beckon accepts, with the configuration that is installed', () => {
+    const unit = readFileSync(unitFile, 'utf8');
+    const words = unit.match(/^ExecStart=(.*)$/m)[1].split(' ');
+    assert.equal(words.shift(), '/usr/local/bin/beckon');
+    assert.equal(words.shift(), 'standalone');
+    const config = join(prefix, 'share', 'doc', 'beckon', 'beckon.toml');
+    const args = words.map((word) => (word === '/etc/beckon/beckon.toml' ? config : word));
+    const { status, text } = run(installed, ['config', 'print', ...args]);
+    assert.equal(status, 0, text);
+    assert.match(text, /data = "\/var\/lib\/beckon" {2}# --data/);
+    assert.match(text, /url = "https:\/\/push\.example\.org" {2}# .*beckon\.toml:/);
+    assert.match(unit, /^LimitNOFILE=\d{6,}$/m);
+    assert.match(unit, /^Restart=on-failure$/m);
+});
+
+test('systemd finds no fault in the unit', (t) => {
+    if (run('systemd-analyze', ['--version']).status !== 0) return t.skip('no systemd-analyze here');
+    const copy = join(prefix, 'beckon.service');
+    // It must be there to be checked; the account is made by whoever installs.
+    const unit = readFileSync(unitFile, 'utf8').replace('/usr/local/bin/beckon', installed).replace(/^(User|Group)=.*$/gm, '');
+    writeFileSync(copy, unit);
+    const { status, text } = run('systemd-analyze', ['verify', '--man=no', copy]);
+    assert.equal(status, 0, text);
+    assert(!text.includes('beckon.service'), text);
+});
