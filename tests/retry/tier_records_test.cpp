@@ -76,7 +76,8 @@ TEST_CASE("a done record comes back", "[retry][records]") {
                           .delays = {0s, 5s},
                           .tiers = {{0, {{.low = 10, .above = {{12, 13}, {20, 40}}}, 9}},
                                     {1, {{.low = 0, .above = {}}, 4}}},
-                          .dead_scan = 2};
+                          .dead_scan = 2,
+                          .events_next = 5};
     const auto record = encode(done);
     CHECK(record.key == "done/3");
     CHECK(*retry::decode_done(*ReadBack{record}) == done);

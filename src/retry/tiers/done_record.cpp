@@ -47,7 +47,8 @@ DoneRecord from_json(core::Partition partition, const Json& value) {
                     .epoch = value.at("epoch").get<core::Epoch>(),
                     .delays = {},
                     .tiers = {},
-                    .dead_scan = value.at("dead_scan").get<Offset>()};
+                    .dead_scan = value.at("dead_scan").get<Offset>(),
+                    .events_next = value.at("events_next").get<Offset>()};
     for (const auto& delay : value.at("delays_s")) {
         done.delays.emplace_back(delay.get<std::int64_t>());
     }
@@ -65,7 +66,8 @@ core::Record encode(const DoneRecord& done) {
     Json value{{"epoch", done.epoch},
                {"delays_s", Json::array()},
                {"tiers", Json::object()},
-               {"dead_scan", done.dead_scan}};
+               {"dead_scan", done.dead_scan},
+               {"events_next", done.events_next}};
     for (const auto delay : done.delays) value["delays_s"].push_back(delay.count());
     for (const auto& [tier, state] : done.tiers) {
         value["tiers"][std::to_string(tier)] = {{"low", state.finished.low},

@@ -26,7 +26,8 @@ struct DoneRecord {
         bool operator==(const Tier&) const = default;
     };
     std::map<int, Tier> tiers;
-    core::Offset dead_scan = 0;  ///< the same for `retry.dead`
+    core::Offset dead_scan = 0;    ///< the same for `retry.dead`
+    core::Offset events_next = 0;  ///< events below have been spread to the webhooks
     bool operator==(const DoneRecord&) const = default;
 };
 

@@ -10,6 +10,7 @@ namespace beckon::retry {
 /// Where a delivery stands in the log while it is in the window.
 struct Ticket {
     core::Partition partition = 0;
+    core::Epoch epoch = 0;  ///< of the lease under which it was handed on
     int tier = 0;
     core::Offset offset = 0;
     auto operator<=>(const Ticket&) const = default;

@@ -67,6 +67,7 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
     bool stopping = false;
     bool recording = false;  ///< a DoneRecord is on its way
     bool unrecorded = true;  ///< none was written yet, or the last one failed
+    Offset events_next = options.from ? options.from->events_next : 0;
     std::uint64_t handed_over = 0;
     std::uint64_t buried = 0;
     std::uint64_t lost = 0;
@@ -201,8 +202,9 @@ void PartitionTiers::Impl::open_tier(int tier) {
         count_lost(tier, from, mark.start);
     }
     auto opened = std::make_unique<Tier>(
-        Tier::Options{options.partition, tier, options.table.delay(tier), std::move(from)}, log,
-        executor, clock,
+        Tier::Options{options.partition, options.epoch, tier, options.table.delay(tier),
+                      std::move(from)},
+        log, executor, clock,
         Tier::Events{.has_room = [this, tier] { return has_room(tier); },
                      .due = [this](Due one) { due(std::move(one)); },
                      .went_on = [this](const Delivery& d) { return went_on(d); },
@@ -293,7 +295,8 @@ DoneRecord PartitionTiers::Impl::done_record() const {
                     .epoch = options.epoch,
                     .delays = {},
                     .tiers = {},
-                    .dead_scan = scan_from.at(Topic::kRetryDead)};
+                    .dead_scan = scan_from.at(Topic::kRetryDead),
+                    .events_next = events_next};
     for (int step = 0; step < options.table.steps(); ++step) {
         done.delays.push_back(options.table.delay(step));
     }
@@ -366,6 +369,11 @@ void PartitionTiers::stop(std::function<void()> stopped) {
     impl_->stopping = true;
     if (impl_->tiers.empty()) return impl_->executor.post(std::move(stopped));
     impl_->record(std::move(stopped));
+}
+
+void PartitionTiers::spread_up_to(Offset next) {
+    impl_->unrecorded |= next != impl_->events_next;
+    impl_->events_next = next;
 }
 
 PartitionTiers::Counts PartitionTiers::counts() const {

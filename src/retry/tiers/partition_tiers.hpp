@@ -67,6 +67,9 @@ public:
     /// Writes it to `retry.dead`, then finishes the ticket. `delivery.last` says why.
     void bury(const Ticket& ticket, Delivery delivery);
 
+    /// Events of this partition below `next` need not be spread again; goes with the DoneRecord.
+    void spread_up_to(core::Offset next);
+
     /// Hands on nothing more, writes a last DoneRecord, and answers when the log has it or has
     /// failed. What is in the window stays for the next owner.
     void stop(std::function<void()> stopped);

@@ -123,7 +123,8 @@ void Tier::Impl::read(const core::RecordView& record) {
         return;
     }
     tracker.open(record.offset);
-    head = Due{{options.partition, options.tier, record.offset}, std::move(*delivery), due};
+    head = Due{
+        {options.partition, options.epoch, options.tier, record.offset}, std::move(*delivery), due};
 }
 
 void Tier::Impl::hand_on() {

@@ -27,6 +27,7 @@ public:
 
     struct Options {
         core::Partition partition = 0;
+        core::Epoch epoch = 0;
         int tier = 0;
         std::chrono::seconds delay{};
         Finished from;
