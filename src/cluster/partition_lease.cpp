@@ -18,23 +18,25 @@ using core::Fault;
 using log::Topic;
 
 struct PartitionLease::Impl : std::enable_shared_from_this<Impl> {
-    Impl(core::Partition p, core::NodeId n, std::string r, log::Publisher& pub, Events e)
+    Impl(core::Partition p, core::NodeId n, std::string r, log::Publisher& pub, Events e, Topics t)
         : partition(p),
           node(std::move(n)),
           role(std::move(r)),
           publisher(pub),
-          events(std::move(e)) {}
+          events(std::move(e)),
+          topics(t) {}
 
     const core::Partition partition;
     const core::NodeId node;
     const std::string role;
     log::Publisher& publisher;
     const Events events;
+    const Topics topics;
 
     State state = State::following;
     core::Epoch epoch = 0;    ///< of the last claim
     core::Epoch highest = 0;  ///< seen, by anybody
-    /// Who was first in `subscriptions`, by epoch; those below `highest` matter no more.
+    /// Who was first in the topic that decides, by epoch; those below `highest` matter no more.
     std::map<core::Epoch, std::string> winner;
     /// Leases that were read and not removed since: topic, epoch, node.
     std::set<std::tuple<Topic, core::Epoch, std::string>> standing;
@@ -43,7 +45,8 @@ struct PartitionLease::Impl : std::enable_shared_from_this<Impl> {
     void publish_lease(Topic topic);
     /// A report counts only for the claim that it was made for.
     void reported(core::Epoch of, const core::Result<log::Appended>& result, void (Impl::*next)());
-    void lease_in_subscriptions() { publish_lease(Topic::kSubscriptions); }
+    void publish_claim() { publish_lease(topics.claim); }
+    void won();
     void nothing_more() {}
     void lose(const core::Error& why);
     void remember(Topic topic, const core::Lease& lease);
@@ -55,7 +58,7 @@ void PartitionLease::Impl::announce() {
     publisher.publish({Topic::kOwnership, 0}, encode(EpochRecord{role, partition, epoch, node}),
                       [weak = weak_from_this(), of = epoch](const auto& result) {
                           if (const auto self = weak.lock()) {
-                              self->reported(of, result, &Impl::lease_in_subscriptions);
+                              self->reported(of, result, &Impl::publish_claim);
                           }
                       });
 }
@@ -79,6 +82,13 @@ void PartitionLease::Impl::reported(core::Epoch of, const core::Result<log::Appe
     } else {
         lose(result.error());
     }
+}
+
+/// All that had to be read back is.
+void PartitionLease::Impl::won() {
+    state = State::serving;
+    clear_lower();
+    events.serving(epoch);
 }
 
 void PartitionLease::Impl::lose(const core::Error& why) {
@@ -113,8 +123,13 @@ void PartitionLease::Impl::clear_lower() {
 
 PartitionLease::PartitionLease(core::Partition partition, core::NodeId node, std::string role,
                                log::Publisher& publisher, Events events)
+    : PartitionLease(partition, std::move(node), std::move(role), publisher, std::move(events),
+                     Topics{}) {}
+
+PartitionLease::PartitionLease(core::Partition partition, core::NodeId node, std::string role,
+                               log::Publisher& publisher, Events events, Topics topics)
     : impl_(std::make_shared<Impl>(partition, std::move(node), std::move(role), publisher,
-                                   std::move(events))) {}
+                                   std::move(events), topics)) {}
 
 PartitionLease::~PartitionLease() { impl_->state = State::following; }
 
@@ -131,7 +146,7 @@ void PartitionLease::read(Topic topic, core::Offset /*offset*/, const core::Leas
     impl->remember(topic, lease);
     if (lease.removed) return;
     impl->highest = std::max(impl->highest, lease.epoch);
-    if (topic == Topic::kSubscriptions) {
+    if (topic == impl->topics.claim) {
         impl->winner.try_emplace(lease.epoch, lease.node);
         impl->winner.erase(impl->winner.begin(), impl->winner.lower_bound(impl->highest));
     }
@@ -147,21 +162,20 @@ void PartitionLease::read(Topic topic, core::Offset /*offset*/, const core::Leas
             impl->remove(topic, lease.epoch, std::string{lease.node});
         return;
     }
-    if (topic == Topic::kSubscriptions && impl->state == State::claiming) {
+    if (topic == impl->topics.claim && impl->state == State::claiming) {
         if (impl->winner.at(lease.epoch) != impl->node.text) {
             impl->lose({Fault::conflict, "node " + std::string{lease.node} +
                                              " was first in epoch " + std::to_string(lease.epoch)});
             return;
         }
+        if (!impl->topics.confirm) return impl->won();
         impl->state = State::confirming;
-        impl->publish_lease(Topic::kNotifications);
+        impl->publish_lease(*impl->topics.confirm);
         return;
     }
-    if (topic == Topic::kNotifications && impl->state == State::confirming &&
+    if (topic == impl->topics.confirm && impl->state == State::confirming &&
         lease.node == impl->node.text) {
-        impl->state = State::serving;
-        impl->clear_lower();
-        impl->events.serving(impl->epoch);
+        impl->won();
     }
 }
 

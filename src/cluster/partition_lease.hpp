@@ -8,6 +8,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 
 namespace beckon::cluster {
 
@@ -34,8 +36,17 @@ public:
         std::function<void(const core::Error&)> lost;
     };
 
+    /// Where the role's leases stand: `claim` decides. With `confirm` the winner writes one there
+    /// too, and serves when that is read back.
+    struct Topics {
+        log::Topic claim = log::Topic::kSubscriptions;
+        std::optional<log::Topic> confirm = log::Topic::kNotifications;
+    };
+
     PartitionLease(core::Partition partition, core::NodeId node, std::string role,
                    log::Publisher& publisher, Events events);
+    PartitionLease(core::Partition partition, core::NodeId node, std::string role,
+                   log::Publisher& publisher, Events events, Topics topics);
     ~PartitionLease();
     PartitionLease(const PartitionLease&) = delete;
     PartitionLease& operator=(const PartitionLease&) = delete;

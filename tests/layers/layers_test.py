@@ -46,8 +46,9 @@ LAYERS = {
     "edge/home": ({"core", "log", "fold", "cluster", "store", "ops"}, {"prometheus"}),
     "edge/link": ({"core"}, {"ev", "openssl"}),
     "edge/ws": ({"core", "net"}, {"lws", "ev", "openssl", "prometheus"}),
+    "retry": ({"core", "log", "fold", "cluster", "store", "ops", "net"}, {"curl", "openssl", "json", "prometheus"}),
     "client": ({"core"}, {"boost", "openssl", "json", "curl"}),
-    "cli": ({"core", "rocks", "log", "fold", "cluster", "store", "ops", "reliability", "net", "ingest", "edge", "client"}, ALL),
+    "cli": ({"core", "rocks", "log", "fold", "cluster", "store", "ops", "reliability", "net", "ingest", "edge", "retry", "client"}, ALL),
 }
 # The rooms of a folder are held apart. Each may include its own headers and these of its folder (a
 # name that ends in "/" is a whole room); the folder itself puts its rooms together.

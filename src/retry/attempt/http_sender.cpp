@@ -1,0 +1,288 @@
+#include "retry/attempt/http_sender.hpp"
+
+#include "core/handle.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <map>
+#include <stdexcept>
+#include <string_view>
+
+#include <curl/curl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace beckon::retry {
+
+using core::Duration;
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+constexpr seconds kRetryAfterMax = std::chrono::hours{24 * 7};
+
+using Easy = core::Handle<CURL, curl_easy_cleanup>;
+using Multi = core::Handle<CURLM, curl_multi_cleanup>;
+using HeaderList = core::Handle<curl_slist, curl_slist_free_all>;
+
+struct Transfer {
+    HttpRequest request;
+    std::function<void(HttpAnswer)> done;
+    HttpAnswer answer;
+    HeaderList headers;
+    const AddressGuard* guard = nullptr;
+    std::string_view refused;  ///< why the guard refused an address
+    std::size_t body_bytes = 0;
+    std::size_t header_bytes = 0;
+    bool cut_off = false;
+    core::MonoTime started{};
+    Easy easy;  ///< the last to be made and the first to go
+};
+
+extern "C" {
+
+std::size_t on_body(char* data, std::size_t, std::size_t size, void* user) noexcept {
+    auto& transfer = *static_cast<Transfer*>(user);
+    auto& body = transfer.answer.body;
+    body.append(data, std::min(size, HttpSender::kBodyKept - body.size()));
+    transfer.body_bytes += size;
+    transfer.cut_off |= transfer.body_bytes > HttpSender::kAnswerBytesMax;
+    return transfer.cut_off ? 0 : size;
+}
+
+std::size_t on_header(char*, std::size_t, std::size_t size, void* user) noexcept {
+    auto& transfer = *static_cast<Transfer*>(user);
+    transfer.header_bytes += size;
+    transfer.cut_off |= transfer.header_bytes > HttpSender::kHeaderBytesMax;
+    return transfer.cut_off ? 0 : size;
+}
+
+/// The one place where a connection begins: the address that is vetted is the one that it goes to.
+curl_socket_t on_open_socket(void* user, curlsocktype, curl_sockaddr* address) noexcept {
+    auto& transfer = *static_cast<Transfer*>(user);
+    if (const auto why = transfer.guard->forbidden(address->addr); !why.empty()) {
+        transfer.refused = why;
+        return CURL_SOCKET_BAD;
+    }
+    return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+}  // extern "C"
+
+template <class T>
+void set(CURL* easy, CURLoption option, T value) {
+    if (curl_easy_setopt(easy, option, value) != CURLE_OK) {
+        throw std::runtime_error("libcurl refuses option " + std::to_string(option));
+    }
+}
+
+void global_start() {
+    static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
+    if (started != CURLE_OK) throw std::runtime_error("libcurl does not start");
+}
+
+HttpAnswer::End end_of(const Transfer& transfer, CURLcode code) {
+    if (transfer.cut_off) return HttpAnswer::End::too_large;
+    if (code == CURLE_OK) return HttpAnswer::End::answered;
+    if (code == CURLE_OPERATION_TIMEDOUT) return HttpAnswer::End::timed_out;
+    if (!transfer.refused.empty() && code == CURLE_COULDNT_CONNECT) {
+        return HttpAnswer::End::forbidden;
+    }
+    return HttpAnswer::End::unreachable;
+}
+
+}  // namespace
+
+struct HttpSender::Impl {
+    Impl(Options o, Loop& l) : options(std::move(o)), loop(l) {}
+
+    const Options options;
+    Loop& loop;
+    core::SystemClock clock;
+    std::uint64_t timer = 0;  ///< generation of libcurl's one timer
+    std::shared_ptr<int> alive = std::make_shared<int>(0);
+    Multi multi;
+    std::map<CURL*, std::unique_ptr<Transfer>> transfers;
+
+    void open();
+    void prepare(Transfer& transfer);
+    void act(curl_socket_t socket, int events);
+    void take_ended();
+    void end(CURL* easy, CURLcode code);
+    static int on_socket(CURL*, curl_socket_t socket, int what, void* user, void*) noexcept;
+    static int on_timer(CURLM*, long ms, void* user) noexcept;
+};
+
+void HttpSender::Impl::open() {
+    global_start();
+    multi.reset(curl_multi_init());
+    if (!multi) throw std::runtime_error("libcurl has no memory");
+    curl_multi_setopt(multi.get(), CURLMOPT_SOCKETFUNCTION, &Impl::on_socket);
+    curl_multi_setopt(multi.get(), CURLMOPT_SOCKETDATA, this);
+    curl_multi_setopt(multi.get(), CURLMOPT_TIMERFUNCTION, &Impl::on_timer);
+    curl_multi_setopt(multi.get(), CURLMOPT_TIMERDATA, this);
+    curl_multi_setopt(multi.get(), CURLMOPT_MAXCONNECTS,
+                      static_cast<long>(options.connections_max));
+}
+
+int HttpSender::Impl::on_socket(CURL*, curl_socket_t socket, int what, void* user, void*) noexcept {
+    auto& self = *static_cast<Impl*>(user);
+    if (what == CURL_POLL_REMOVE) {
+        self.loop.unwatch(socket);
+        return 0;
+    }
+    std::uint32_t events = 0;
+    if (what == CURL_POLL_IN || what == CURL_POLL_INOUT) events |= EPOLLIN;
+    if (what == CURL_POLL_OUT || what == CURL_POLL_INOUT) events |= EPOLLOUT;
+    self.loop.watch(socket, events, [&self, socket](std::uint32_t ready) {
+        int flags = 0;
+        if (ready & (EPOLLIN | EPOLLHUP)) flags |= CURL_CSELECT_IN;
+        if (ready & EPOLLOUT) flags |= CURL_CSELECT_OUT;
+        if (ready & EPOLLERR) flags |= CURL_CSELECT_ERR;
+        self.act(socket, flags);
+    });
+    return 0;
+}
+
+int HttpSender::Impl::on_timer(CURLM*, long ms, void* user) noexcept {
+    auto& self = *static_cast<Impl*>(user);
+    const auto of = ++self.timer;
+    if (ms < 0) return 0;
+    self.loop.post_after(milliseconds{ms}, [&self, of, alive = std::weak_ptr{self.alive}] {
+        if (!alive.expired() && self.timer == of) self.act(CURL_SOCKET_TIMEOUT, 0);
+    });
+    return 0;
+}
+
+void HttpSender::Impl::act(curl_socket_t socket, int events) {
+    int running = 0;
+    curl_multi_socket_action(multi.get(), socket, events, &running);
+    take_ended();
+}
+
+void HttpSender::Impl::take_ended() {
+    int left = 0;
+    std::vector<std::pair<CURL*, CURLcode>> ended;
+    while (const auto* message = curl_multi_info_read(multi.get(), &left)) {
+        if (message->msg == CURLMSG_DONE) {
+            ended.emplace_back(message->easy_handle, message->data.result);
+        }
+    }
+    const std::weak_ptr still{alive};
+    for (const auto& [easy, code] : ended) {
+        if (still.expired()) return;  // an answer has destroyed the sender
+        end(easy, code);
+    }
+}
+
+void HttpSender::Impl::end(CURL* easy, CURLcode code) {
+    const auto node = transfers.extract(easy);
+    if (node.empty()) return;
+    auto& transfer = *node.mapped();
+    curl_multi_remove_handle(multi.get(), easy);
+    auto answer = std::move(transfer.answer);
+    answer.end = end_of(transfer, code);
+    answer.took = clock.mono() - transfer.started;
+    if (answer.end == HttpAnswer::End::answered) {
+        long status = 0;
+        curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+        answer.status = static_cast<int>(status);
+        curl_header* header = nullptr;
+        if (curl_easy_header(easy, "Retry-After", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
+            answer.retry_after = parse_retry_after(header->value, clock.wall());
+        }
+    } else {
+        answer.why =
+            answer.end == HttpAnswer::End::forbidden
+                ? "leads to an address that is not allowed: " + std::string{transfer.refused}
+                : curl_easy_strerror(code);
+    }
+    transfer.done(std::move(answer));
+}
+
+void HttpSender::Impl::prepare(Transfer& transfer) {
+    const auto& request = transfer.request;
+    CURL* easy = transfer.easy.get();
+    curl_slist* headers = nullptr;
+    for (const auto& header : request.headers) headers = curl_slist_append(headers, header.c_str());
+    headers = curl_slist_append(headers, "Expect:");  // no round trip before the body
+    transfer.headers.reset(headers);
+
+    set(easy, CURLOPT_URL, request.url.c_str());
+    set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    set(easy, CURLOPT_PROXY, "");
+    set(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    set(easy, CURLOPT_NOSIGNAL, 1L);
+    set(easy, CURLOPT_POST, 1L);
+    if (request.method == Method::put) set(easy, CURLOPT_CUSTOMREQUEST, "PUT");
+    set(easy, CURLOPT_POSTFIELDS, request.body.data());
+    set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    set(easy, CURLOPT_HTTPHEADER, headers);
+    set(easy, CURLOPT_USERAGENT, options.user_agent.c_str());
+    set(easy, CURLOPT_TIMEOUT_MS,
+        static_cast<long>(
+            std::max<std::int64_t>(1, duration_cast<milliseconds>(request.timeout).count())));
+    set(easy, CURLOPT_WRITEFUNCTION, &on_body);
+    set(easy, CURLOPT_WRITEDATA, &transfer);
+    set(easy, CURLOPT_HEADERFUNCTION, &on_header);
+    set(easy, CURLOPT_HEADERDATA, &transfer);
+    set(easy, CURLOPT_OPENSOCKETFUNCTION, &on_open_socket);
+    set(easy, CURLOPT_OPENSOCKETDATA, &transfer);
+    set(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+    set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+    if (!options.ca_file.empty()) set(easy, CURLOPT_CAINFO, options.ca_file.c_str());
+}
+
+HttpSender::HttpSender(Options options, Loop& loop)
+    : impl_(std::make_unique<Impl>(std::move(options), loop)) {
+    impl_->open();
+}
+
+HttpSender::~HttpSender() {
+    impl_->alive.reset();
+    for (const auto& [easy, transfer] : impl_->transfers) {
+        curl_multi_remove_handle(impl_->multi.get(), easy);
+    }
+    impl_->transfers.clear();
+    impl_->multi.reset();  // closes its connections, which are unwatched with that
+}
+
+void HttpSender::send(HttpRequest request, std::function<void(HttpAnswer)> done) {
+    auto transfer = std::make_unique<Transfer>();
+    transfer->request = std::move(request);
+    transfer->done = std::move(done);
+    transfer->guard = &impl_->options.guard;
+    transfer->started = impl_->clock.mono();
+    transfer->easy.reset(curl_easy_init());
+    if (!transfer->easy) throw std::runtime_error("libcurl has no memory");
+    impl_->prepare(*transfer);
+    CURL* easy = transfer->easy.get();
+    impl_->transfers.emplace(easy, std::move(transfer));
+    curl_multi_add_handle(impl_->multi.get(), easy);  // asks for its timer, so nothing runs yet
+}
+
+std::size_t HttpSender::under_way() const { return impl_->transfers.size(); }
+
+std::optional<seconds> parse_retry_after(std::string_view text, core::Timestamp now) {
+    const auto blank = [](char c) { return c == ' ' || c == '\t'; };
+    while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+    while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+    std::int64_t count = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (fault == std::errc{} && end == text.data() + text.size() && count >= 0) {
+        return std::min(seconds{count}, kRetryAfterMax);
+    }
+    const std::time_t date = curl_getdate(std::string{text}.c_str(), nullptr);
+    if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front())) || date < 0) {
+        return std::nullopt;
+    }
+    const auto wait = seconds{date} - duration_cast<seconds>(now.time_since_epoch());
+    return std::clamp<seconds>(wait, seconds{0}, kRetryAfterMax);
+}
+
+}  // namespace beckon::retry

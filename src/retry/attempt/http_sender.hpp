@@ -1,0 +1,79 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "retry/attempt/address_guard.hpp"
+#include "retry/loop/loop.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace beckon::retry {
+
+enum class Method : std::uint8_t { post, put };
+
+/// One request. There are no redirects, no proxies and no other schemes than http and https.
+struct HttpRequest {
+    std::string url;
+    Method method = Method::post;
+    std::vector<std::string> headers;  ///< "Name: value"
+    std::string body;
+    core::Duration timeout = std::chrono::seconds{15};  ///< from start to the answer's last byte
+};
+
+/// How it went.
+struct HttpAnswer {
+    enum class End : std::uint8_t {
+        answered,     ///< `status` is set
+        timed_out,    ///< the deadline passed first
+        unreachable,  ///< no address, no connection, reset, TLS failed; `why` says which
+        forbidden,    ///< the guard allows none of the addresses
+        too_large,    ///< the answer was cut off
+    };
+    End end = End::unreachable;
+    int status = 0;
+    std::optional<std::chrono::seconds> retry_after{};
+    std::string why{};   ///< for people; neither URL nor body
+    std::string body{};  ///< its first bytes, for the attempt log
+    core::Duration took{};
+};
+
+/// Sends requests with libcurl on the loop's thread, many at a time, and keeps connections. Each
+/// connect is allowed or refused for the very address that it goes to.
+class HttpSender {
+public:
+    static constexpr std::size_t kAnswerBytesMax = 256 * 1024;
+    static constexpr std::size_t kHeaderBytesMax = 64 * 1024;
+    static constexpr std::size_t kBodyKept = 512;
+
+    struct Options {
+        AddressGuard guard{};
+        std::string ca_file{};              ///< PEM, besides the system's; empty: none
+        std::size_t connections_max = 256;  ///< that are kept
+        std::string user_agent = "Beckon";
+    };
+
+    /// Throws std::runtime_error if libcurl does not start.
+    HttpSender(Options options, Loop& loop);
+    /// What is under way is broken off, without an answer.
+    ~HttpSender();
+    HttpSender(const HttpSender&) = delete;
+    HttpSender& operator=(const HttpSender&) = delete;
+
+    /// Answers later, on the loop's thread, exactly once.
+    void send(HttpRequest request, std::function<void(HttpAnswer)> done);
+    std::size_t under_way() const;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Seconds or an HTTP date (RFC 9110 §10.2.3), at most a week; nullopt if it is neither.
+std::optional<std::chrono::seconds> parse_retry_after(std::string_view text, core::Timestamp now);
+
+}  // namespace beckon::retry

@@ -1,0 +1,114 @@
+#include "retry/attempt/signature.hpp"
+
+#include "core/base64url.hpp"
+#include "core/tokens.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <ctime>
+#include <stdexcept>
+
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+
+namespace beckon::retry {
+
+using core::Fault;
+
+namespace {
+
+constexpr std::string_view kSecretPrefix = "whsec_";
+constexpr std::size_t kRandomSecretBytes = 32;
+
+std::string base64(std::string_view bytes) {
+    std::string out(4 * ((bytes.size() + 2) / 3), '\0');
+    EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                    reinterpret_cast<const unsigned char*>(bytes.data()),
+                    static_cast<int>(bytes.size()));
+    return out;
+}
+
+std::string hmac_sha256(std::string_view key, std::string_view text) {
+    std::array<unsigned char, EVP_MAX_MD_SIZE> mac;
+    unsigned size = 0;
+    HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+         reinterpret_cast<const unsigned char*>(text.data()), text.size(), mac.data(), &size);
+    return {reinterpret_cast<const char*>(mac.data()), size};
+}
+
+std::string http_date(core::Timestamp now) {
+    const std::time_t seconds = std::chrono::system_clock::to_time_t(
+        std::chrono::time_point_cast<std::chrono::system_clock::duration>(now));
+    std::tm utc{};
+    gmtime_r(&seconds, &utc);
+    std::array<char, 40> text;
+    const auto size = std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &utc);
+    return {text.data(), size};
+}
+
+std::string lower(std::string_view text) {
+    std::string out{text};
+    std::transform(out.begin(), out.end(), out.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return out;
+}
+
+}  // namespace
+
+core::Result<std::string> parse_secret(std::string_view text) {
+    if (!text.starts_with(kSecretPrefix)) {
+        return core::fail(Fault::invalid, "a secret begins with whsec_");
+    }
+    auto bytes = core::parse_base64_any(text.substr(kSecretPrefix.size()));
+    if (!bytes) return core::fail(Fault::invalid, "a secret is whsec_ and base64");
+    if (bytes->size() < kSecretBytesMin || bytes->size() > kSecretBytesMax) {
+        return core::fail(Fault::invalid, "a secret has 24 to 64 bytes, this one has " +
+                                              std::to_string(bytes->size()));
+    }
+    return *bytes;
+}
+
+std::string random_secret() {
+    std::string secret(kRandomSecretBytes, '\0');
+    if (RAND_bytes(reinterpret_cast<unsigned char*>(secret.data()),
+                   static_cast<int>(secret.size())) != 1) {
+        throw std::runtime_error("OpenSSL has no random bytes");
+    }
+    return secret;
+}
+
+std::string secret_text(std::string_view secret) {
+    return std::string{kSecretPrefix} + base64(secret);
+}
+
+std::string webhook_signature(std::span<const std::string> secrets, std::string_view id,
+                              std::chrono::seconds timestamp, std::string_view body) {
+    std::string text{id};
+    text.append(".").append(std::to_string(timestamp.count())).append(".").append(body);
+    std::string signatures;
+    for (const auto& secret : secrets) {
+        if (!signatures.empty()) signatures += ' ';
+        signatures += "v1," + base64(hmac_sha256(secret, text));
+    }
+    return signatures;
+}
+
+std::vector<std::string> http_signature(const SharedKey& key, const SignedRequest& request,
+                                        core::Timestamp now) {
+    const auto date = http_date(now);
+    const auto hash = core::sha256(request.body);
+    const auto digest =
+        "SHA-256=" + base64({reinterpret_cast<const char*>(hash.data()), hash.size()});
+    const auto text = "(request-target): " + lower(request.method) + " " +
+                      std::string{request.target} + "\nhost: " + std::string{request.host} +
+                      "\ndate: " + date + "\ndigest: " + digest;
+    return {"Date: " + date, "Digest: " + digest,
+            "Authorization: Signature keyId=\"" + key.id +
+                "\",algorithm=\"hmac-sha256\",headers=\"(request-target) host date digest\","
+                "signature=\"" +
+                base64(hmac_sha256(key.secret, text)) + "\""};
+}
+
+}  // namespace beckon::retry

@@ -1,0 +1,323 @@
+#include "retry/dispatch/dispatcher.hpp"
+
+#include "core/logger.hpp"
+#include "retry/attempt/attempt_outcome.hpp"
+#include "retry/schedule/breaker.hpp"
+#include "retry/webhook/request_builder.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace beckon::retry {
+
+using core::Duration;
+using std::chrono::ceil;
+using std::chrono::seconds;
+
+struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
+    Impl(Options o, Ports p)
+        : options(std::move(o)), ports(std::move(p)), scheduler(options.schedule) {}
+
+    /// What is remembered of a webhook while it matters.
+    struct Receiver {
+        Breaker breaker;
+        std::optional<core::Timestamp> failing_since;
+        bool failing_told = false;  ///< the log knows, or will
+        std::deque<Attempt> attempts;
+        /// Of an ordered webhook: the deliveries that have failed or wait behind one that has, in
+        /// their order, and the tier in which the last of them waits.
+        std::deque<std::string> line;
+        int line_tier = 0;
+    };
+
+    const Options options;
+    const Ports ports;
+    Scheduler scheduler;
+    std::map<std::string, Receiver, std::less<>> receivers;
+    Counts counts;
+    bool pump_posted = false;
+    bool draining = false;
+    std::function<void()> drained;
+
+    bool put_aside(const Due& due, const WebhookDirectory::Entry* entry);
+    bool put_behind(const Due& due, const Webhook& webhook);
+    bool wait_for_breaker(const Due& due);
+    void wait(const Due& due, Duration how_long, std::uint64_t& count);
+    void bury(const Due& due, Outcome why);
+    void not_known(const Due& due);
+    bool too_late(const Webhook& webhook) const;
+
+    void pump();
+    void pump_soon();
+    void start(Job job, const WebhookDirectory::Entry& entry);
+    void give_back(const Job& job);
+    void ended(const Job& job, core::Timestamp at, HttpAnswer answer);
+    void remember(const Job& job, core::Timestamp at, const HttpAnswer& answer, Outcome outcome);
+    void follow(const Job& job, const Verdict& verdict);
+    void failed(const Job& job, const Verdict& verdict);
+    void judge_receiver(const Job& job, Outcome outcome);
+    void leave_line(Receiver& receiver, const std::string& delivery);
+    void join_line(Receiver& receiver, const std::string& delivery, int tier);
+};
+
+/// True if the delivery is not to be attempted, and its fate is written.
+bool Dispatcher::Impl::put_aside(const Due& due, const WebhookDirectory::Entry* entry) {
+    if (!entry) {
+        not_known(due);
+        return true;
+    }
+    if (!entry->state.enabled) {
+        bury(due, Outcome::undeliverable);
+        return true;
+    }
+    if (ports.clock.wall() - due.delivery.accepted > options.age_max) {
+        bury(due, Outcome::expired);
+        return true;
+    }
+    return wait_for_breaker(due);
+}
+
+void Dispatcher::Impl::not_known(const Due& due) {
+    if (ports.clock.wall() - due.delivery.accepted < kUnknownFor) {
+        return wait(due, kUnknownFor / 24, counts.unknown);
+    }
+    ++counts.unknown;
+    ports.fates.finish(due.ticket);
+}
+
+/// An ordered webhook: what comes behind a failed delivery waits where that waits.
+bool Dispatcher::Impl::put_behind(const Due& due, const Webhook& webhook) {
+    if (!webhook.ordered) return false;
+    auto& receiver = receivers[webhook.id];
+    if (receiver.line.empty() || receiver.line.front() == due.delivery.id) return false;
+    ++counts.followed;
+    join_line(receiver, due.delivery.id, receiver.line_tier);
+    ports.fates.hand_over(due.ticket, due.delivery, receiver.line_tier);
+    return true;
+}
+
+bool Dispatcher::Impl::wait_for_breaker(const Due& due) {
+    const auto found = receivers.find(due.delivery.webhook);
+    if (found == receivers.end()) return false;
+    const auto left = found->second.breaker.closed_in(ports.clock.mono());
+    if (left <= Duration::zero()) return false;
+    wait(due, left, counts.parked);
+    return true;
+}
+
+void Dispatcher::Impl::wait(const Due& due, Duration how_long, std::uint64_t& count) {
+    const auto tier = options.table.tier_for_wait(ceil<seconds>(how_long));
+    if (!tier) return bury(due, due.delivery.last.value_or(Outcome::undeliverable));
+    ++count;
+    const auto* entry = ports.webhooks.find(due.delivery.webhook);
+    if (entry && entry->webhook.ordered) {
+        join_line(receivers[due.delivery.webhook], due.delivery.id, *tier);
+    }
+    ports.fates.hand_over(due.ticket, due.delivery, *tier);
+}
+
+void Dispatcher::Impl::bury(const Due& due, Outcome why) {
+    auto dead = due.delivery;
+    dead.last = why;
+    leave_line(receivers[dead.webhook], dead.id);
+    ports.fates.bury(due.ticket, std::move(dead));
+}
+
+bool Dispatcher::Impl::too_late(const Webhook& webhook) const {
+    return options.stop_at && ports.clock.mono() + webhook.timeout + kOverhead > *options.stop_at;
+}
+
+void Dispatcher::Impl::pump_soon() {
+    if (std::exchange(pump_posted, true)) return;
+    ports.executor.post([weak = weak_from_this()] {
+        const auto self = weak.lock();
+        if (!self) return;
+        self->pump_posted = false;
+        self->pump();
+    });
+}
+
+void Dispatcher::Impl::pump() {
+    while (!draining) {
+        auto job = scheduler.next();
+        if (!job) return;
+        const auto* entry = ports.webhooks.find(job->due.delivery.webhook);
+        if (put_aside(job->due, entry) || put_behind(job->due, entry->webhook)) {
+            give_back(*job);
+        } else if (too_late(entry->webhook)) {
+            give_back(*job);  // its record stays unfinished, for the next run
+        } else {
+            start(std::move(*job), *entry);
+        }
+    }
+}
+
+/// The job takes no worker after all.
+void Dispatcher::Impl::give_back(const Job& job) {
+    scheduler.ended({.webhook = job.due.delivery.webhook,
+                     .host = job.host,
+                     .tier = job.due.ticket.tier,
+                     .took = Scheduler::kCostLeast,
+                     .overloaded = false});
+}
+
+void Dispatcher::Impl::start(Job job, const WebhookDirectory::Entry& entry) {
+    receivers[entry.webhook.id].breaker.start();
+    const auto at = ports.clock.wall();
+    auto request = build_request(entry.webhook, job.due.delivery, at);
+    ports.send(std::move(request),
+               [weak = weak_from_this(), job = std::move(job), at](HttpAnswer answer) {
+                   if (const auto self = weak.lock()) self->ended(job, at, std::move(answer));
+               });
+}
+
+void Dispatcher::Impl::ended(const Job& job, core::Timestamp at, HttpAnswer answer) {
+    const auto verdict = judge(answer);
+    ++counts.attempts[verdict.outcome];
+    scheduler.ended({.webhook = job.due.delivery.webhook,
+                     .host = job.host,
+                     .tier = job.due.ticket.tier,
+                     .took = answer.took,
+                     .overloaded = is_overload(verdict.outcome)});
+    remember(job, at, answer, verdict.outcome);
+    judge_receiver(job, verdict.outcome);
+    follow(job, verdict);
+    if (draining && scheduler.in_flight() == 0 && drained) {
+        return ports.executor.post(std::exchange(drained, {}));
+    }
+    pump_soon();
+}
+
+void Dispatcher::Impl::remember(const Job& job, core::Timestamp at, const HttpAnswer& answer,
+                                Outcome outcome) {
+    const auto& delivery = job.due.delivery;
+    auto& attempts = receivers[delivery.webhook].attempts;
+    attempts.push_front({.delivery = delivery.id,
+                         .number = delivery.attempts,
+                         .at = at,
+                         .took = answer.took,
+                         .outcome = outcome,
+                         .status = answer.status,
+                         .why = answer.why});
+    if (attempts.size() > kAttemptsKept) attempts.pop_back();
+    core::log_debug("retry", "attempt",
+                    {{"delivery", delivery.id},
+                     {"number", delivery.attempts},
+                     {"outcome", to_string(outcome)},
+                     {"status", answer.status}});
+}
+
+/// Breaker, and since when nothing was accepted.
+void Dispatcher::Impl::judge_receiver(const Job& job, Outcome outcome) {
+    const auto& id = job.due.delivery.webhook;
+    auto& receiver = receivers[id];
+    const auto* entry = ports.webhooks.find(id);
+    if (!entry || !entry->state.enabled) return;
+    const auto known_since = entry->state.failing_since;
+    if (outcome == Outcome::delivered) {
+        receiver.breaker.succeeded();
+        receiver.failing_since.reset();
+        const bool told = std::exchange(receiver.failing_told, false);
+        if (known_since || told) ports.change_state(id, WebhookState{});
+        return;
+    }
+    receiver.breaker.failed(ports.clock.mono());
+    if (outcome == Outcome::gone) {
+        return ports.change_state(
+            id, {.enabled = false, .reason = "gone", .failing_since = known_since});
+    }
+    const auto now = ports.clock.wall();
+    if (!receiver.failing_since) receiver.failing_since = known_since.value_or(now);
+    const bool for_good = now - *receiver.failing_since > options.failing_max;
+    // One failure among others is not worth a record.
+    if (!for_good && (known_since || receiver.failing_told || !receiver.breaker.open())) return;
+    receiver.failing_told = true;
+    ports.change_state(id, {.enabled = !for_good,
+                            .reason = for_good ? "failing" : "",
+                            .failing_since = receiver.failing_since});
+}
+
+void Dispatcher::Impl::follow(const Job& job, const Verdict& verdict) {
+    const auto& due = job.due;
+    switch (verdict.outcome) {
+        case Outcome::delivered:
+            leave_line(receivers[due.delivery.webhook], due.delivery.id);
+            return ports.fates.finish(due.ticket);
+        case Outcome::gone: {
+            auto dead = due;
+            ++dead.delivery.attempts;
+            return bury(dead, Outcome::gone);
+        }
+        case Outcome::refused:
+        case Outcome::throttled:
+        case Outcome::timed_out:
+        case Outcome::unreachable:
+        case Outcome::forbidden:
+        case Outcome::too_large:
+        case Outcome::undeliverable:
+        case Outcome::expired: return failed(job, verdict);
+    }
+}
+
+void Dispatcher::Impl::failed(const Job& job, const Verdict& verdict) {
+    auto due = job.due;
+    ++due.delivery.attempts;
+    due.delivery.last = verdict.outcome;
+    const auto step = options.table.next(due.delivery.step, verdict.not_before);
+    if (!step) return bury(due, verdict.outcome);
+    due.delivery.step = *step;
+    const int tier = options.table.tier_of(*step);
+    const auto* entry = ports.webhooks.find(due.delivery.webhook);
+    if (entry && entry->webhook.ordered) {
+        join_line(receivers[due.delivery.webhook], due.delivery.id, tier);
+    }
+    ports.fates.hand_over(due.ticket, std::move(due.delivery), tier);
+}
+
+void Dispatcher::Impl::leave_line(Receiver& receiver, const std::string& delivery) {
+    std::erase(receiver.line, delivery);
+}
+
+void Dispatcher::Impl::join_line(Receiver& receiver, const std::string& delivery, int tier) {
+    receiver.line_tier = tier;
+    const bool there =
+        std::find(receiver.line.begin(), receiver.line.end(), delivery) != receiver.line.end();
+    if (!there && receiver.line.size() < kLineMax) receiver.line.push_back(delivery);
+}
+
+Dispatcher::Dispatcher(Options options, Ports ports)
+    : impl_(std::make_shared<Impl>(std::move(options), std::move(ports))) {}
+
+Dispatcher::~Dispatcher() { impl_->draining = true; }
+
+void Dispatcher::due(Due due) {
+    const auto* entry = impl_->ports.webhooks.find(due.delivery.webhook);
+    if (impl_->put_aside(due, entry)) return;
+    Job job{.due = std::move(due),
+            .host = entry->host,
+            .cap_max = entry->webhook.ordered ? 1 : entry->webhook.at_a_time};
+    if (const auto how_long = impl_->scheduler.add(job)) {
+        return impl_->wait(job.due, *how_long, impl_->counts.spilled);
+    }
+    impl_->pump_soon();
+}
+
+void Dispatcher::forget(core::Partition partition) { impl_->scheduler.forget(partition); }
+
+void Dispatcher::drain(std::function<void()> done) {
+    impl_->draining = true;
+    if (impl_->scheduler.in_flight() == 0) return impl_->ports.executor.post(std::move(done));
+    impl_->drained = std::move(done);
+}
+
+const Dispatcher::Counts& Dispatcher::counts() const { return impl_->counts; }
+std::size_t Dispatcher::under_way() const { return impl_->scheduler.in_flight(); }
+std::size_t Dispatcher::waiting() const { return impl_->scheduler.waiting(); }
+
+std::vector<Attempt> Dispatcher::attempts_of(std::string_view webhook) const {
+    const auto found = impl_->receivers.find(webhook);
+    if (found == impl_->receivers.end()) return {};
+    return {found->second.attempts.begin(), found->second.attempts.end()};
+}
+
+}  // namespace beckon::retry

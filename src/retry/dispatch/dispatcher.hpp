@@ -1,0 +1,107 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+#include "retry/attempt/http_sender.hpp"
+#include "retry/schedule/scheduler.hpp"
+#include "retry/tiers/due.hpp"
+#include "retry/tiers/tier_table.hpp"
+#include "retry/webhook/directory.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace beckon::retry {
+
+/// Where a delivery's fate is written; by the partition's tiers.
+class Fates {
+public:
+    virtual ~Fates() = default;
+    virtual void finish(const Ticket& ticket) = 0;
+    virtual void hand_over(const Ticket& ticket, Delivery delivery, int tier) = 0;
+    virtual void bury(const Ticket& ticket, Delivery delivery) = 0;
+};
+
+/// One attempt, for people who look into what happened.
+struct Attempt {
+    std::string delivery;
+    std::uint32_t number = 0;
+    core::Timestamp at{};
+    core::Duration took{};
+    Outcome outcome = Outcome::delivered;
+    int status = 0;
+    std::string why;
+};
+
+/// Takes what is due, attempts it when the scheduler says so, and decides what follows
+/// (docs/webhooks.md#attempts). A delivery that cannot be attempted now (its breaker is open, its
+/// webhook holds its part of the window, or an earlier one of an ordered webhook has failed) waits
+/// in a tier without an attempt being spent.
+///
+/// On the executor's thread.
+class Dispatcher {
+public:
+    /// A webhook that is not known yet may have been made on another node a moment ago.
+    static constexpr std::chrono::seconds kUnknownFor = std::chrono::minutes{2};
+    /// Besides the time-out, what an attempt may take until its outcome is in the log.
+    static constexpr core::Duration kOverhead = std::chrono::seconds{2};
+    static constexpr std::size_t kAttemptsKept = 100;  ///< of each webhook
+    static constexpr std::size_t kLineMax = 10'000;    ///< of each ordered webhook
+
+    struct Options {
+        TierTable table;
+        Scheduler::Options schedule{};
+        std::chrono::seconds age_max = std::chrono::hours{24 * 7};
+        /// A webhook of which nothing has been accepted for so long is disabled.
+        std::chrono::seconds failing_max = std::chrono::hours{24 * 5};
+        /// No attempt starts that could outlive this.
+        std::optional<core::MonoTime> stop_at{};
+    };
+    struct Ports {
+        core::Executor& executor;
+        const core::Clock& clock;
+        const WebhookDirectory& webhooks;
+        Fates& fates;
+        std::function<void(HttpRequest, std::function<void(HttpAnswer)>)> send;
+        /// A webhook's state is to be written: disabled, or when it began to fail.
+        std::function<void(const std::string& webhook, const WebhookState&)> change_state;
+    };
+
+    Dispatcher(Options options, Ports ports);
+    ~Dispatcher();
+    Dispatcher(const Dispatcher&) = delete;
+    Dispatcher& operator=(const Dispatcher&) = delete;
+
+    void due(Due due);
+    /// The partition is not this node's any more: what waits of it is dropped here.
+    void forget(core::Partition partition);
+
+    /// Starts nothing more; `done` once nothing is under way.
+    void drain(std::function<void()> done);
+
+    struct Counts {
+        std::map<Outcome, std::uint64_t> attempts;
+        std::uint64_t parked = 0;    ///< put back: the breaker is open
+        std::uint64_t spilled = 0;   ///< put back: too many of one webhook
+        std::uint64_t followed = 0;  ///< put back: behind an earlier one of an ordered webhook
+        std::uint64_t unknown = 0;   ///< dropped: no such webhook
+    };
+    const Counts& counts() const;
+    std::size_t under_way() const;
+    std::size_t waiting() const;
+    /// The last ones, the newest first.
+    std::vector<Attempt> attempts_of(std::string_view webhook) const;
+
+private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::retry

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "core/partition.hpp"
+#include "core/record.hpp"
+#include "core/result.hpp"
+
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace beckon::retry {
+
+/// An event as applications post it: a CloudEvent (1.0), kept as one JSON object.
+struct Event {
+    std::string source;
+    std::string id;  ///< with `source` it names the event; posting it again changes nothing
+    std::string type;
+    std::string json;  ///< the whole of it
+    bool operator==(const Event&) const = default;
+};
+
+inline constexpr std::size_t kEventBytesMax = 256 * 1024;
+
+/// Structured mode: the body is the event. Errors: invalid (what is wrong, with its JSON path),
+/// too_large.
+core::Result<Event> parse_structured(std::string_view body);
+
+/// Binary mode: `ce-…` headers (names in lower case, without the prefix) and the data as the body.
+/// JSON data stands in the event as JSON, other text as text, other bytes as `data_base64`.
+/// Errors: as above.
+core::Result<Event> parse_binary(const std::map<std::string, std::string>& attributes,
+                                 std::string_view content_type, std::string_view body);
+
+/// The partition of `events`: copies of an event meet there.
+core::Partition partition_of(const Event& event, core::Partition partitions);
+
+/// The record of `events`.
+core::Record encode(const Event& event);
+/// Errors: corrupt.
+core::Result<Event> decode_event(const core::RecordView& record);
+
+}  // namespace beckon::retry

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+#include "core/partition.hpp"
+#include "core/result.hpp"
+#include "log/event_log.hpp"
+#include "retry/webhook/directory.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace beckon::retry {
+
+/// Reads one partition of `events` and writes each event to `retry.0` once for every webhook that
+/// wants it. An event counts as spread when the log has all of its deliveries; after a crash it may
+/// be spread again, under the same delivery ids. Copies of an event among the last 8,192 are
+/// dropped. On the executor's thread.
+class Spreader {
+public:
+    static constexpr core::Offset kLookBack = 1'000;
+    static constexpr std::size_t kDeliveriesMax = 4'096;  ///< written and not yet reported
+    static constexpr core::Duration kPublishAgain = std::chrono::milliseconds{500};
+
+    struct Options {
+        core::Partition partition = 0;
+        core::Partition partitions = 1;
+        core::Offset from = 0;
+    };
+    struct Events {
+        /// Everything below `next` is spread.
+        std::function<void(core::Offset next)> spread_up_to;
+        std::function<void(const core::Error&)> failed;
+    };
+    struct Counts {
+        std::uint64_t events = 0;
+        std::uint64_t copies = 0;
+        std::uint64_t broken = 0;
+        std::uint64_t deliveries = 0;
+    };
+
+    Spreader(Options options, log::EventLog& log, log::Publisher& publisher,
+             core::Executor& executor, const WebhookDirectory& webhooks, Events events);
+    ~Spreader();
+    Spreader(const Spreader&) = delete;
+    Spreader& operator=(const Spreader&) = delete;
+
+    void start();
+    const Counts& counts() const;
+
+private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::retry

@@ -1,0 +1,205 @@
+#include "retry/node/partition_home.hpp"
+
+#include "core/codec.hpp"
+#include "core/logger.hpp"
+
+#include <utility>
+#include <variant>
+
+namespace beckon::retry {
+
+using core::Fault;
+using log::Topic;
+
+namespace {
+
+constexpr std::size_t kTakeMax = 256;
+constexpr const char* kRole = "retry";
+
+}  // namespace
+
+struct PartitionHome::Impl : std::enable_shared_from_this<Impl> {
+    Impl(Options o, Ports p, Events e)
+        : options(std::move(o)), ports(std::move(p)), events(std::move(e)) {}
+
+    const Options options;
+    const Ports ports;
+    const Events events;
+
+    std::uint64_t life = 0;  ///< of what was begun; a new start makes the former void
+    std::unique_ptr<log::PartitionReader> reader;  ///< of `retry.done`
+    std::unique_ptr<fold::Marker> marker;
+    std::unique_ptr<cluster::PartitionLease> lease;
+    std::optional<DoneRecord> done;
+    std::unique_ptr<PartitionTiers> tiers;
+    std::unique_ptr<Spreader> spreader;
+    core::Epoch epoch = 0;
+    bool served = false;
+    bool stopped = false;
+    std::string fault;
+
+    log::TopicPartition done_topic() const { return {Topic::kRetryDone, options.partition}; }
+    void start();
+    void end();
+    void start_again(const core::Error& why);
+    void read();
+    void read(const core::RecordView& record);
+    void claim();
+    void serve(core::Epoch of);
+    void started();
+
+    template <class F>
+    auto alive(F f) {
+        return [weak = weak_from_this(), of = life, f](const auto&... answer) {
+            const auto self = weak.lock();
+            if (self && self->life == of) f(*self, answer...);
+        };
+    }
+};
+
+void PartitionHome::Impl::start() {
+    end();
+    if (stopped) return;
+    marker =
+        std::make_unique<fold::Marker>(done_topic(), options.node, ports.publisher, ports.executor);
+    lease = std::make_unique<cluster::PartitionLease>(
+        options.partition, options.node, kRole, ports.publisher,
+        cluster::PartitionLease::Events{
+            .serving = alive([](Impl& self, core::Epoch of) {
+                // The lease is read from within the reader's call: what follows comes after it.
+                self.ports.executor.post(self.alive([of](Impl& s) { s.serve(of); }));
+            }),
+            .lost = alive([](Impl& self, const core::Error& why) {
+                self.ports.executor.post(self.alive([why](Impl& s) { s.start_again(why); }));
+            })},
+        cluster::PartitionLease::Topics{.claim = Topic::kRetryDone, .confirm = std::nullopt});
+    reader = ports.log.open_reader(done_topic(), 0, ports.executor,
+                                   alive([](Impl& self) { self.read(); }));
+    marker->ask(alive([](Impl& self, const core::Result<void>& passed) {
+        passed ? self.claim() : self.start_again(passed.error());
+    }));
+}
+
+void PartitionHome::Impl::end() {
+    ++life;
+    reader.reset();
+    marker.reset();
+    lease.reset();
+    spreader.reset();
+    tiers.reset();
+    done.reset();
+    if (std::exchange(served, false)) events.serving(false);
+}
+
+void PartitionHome::Impl::start_again(const core::Error& why) {
+    end();
+    fault = why.message;
+    core::log_warn("retry", "home_starts_again",
+                   {{"partition", options.partition}, {"why", why.message}});
+    ports.executor.post_after(kStartAgain, alive([](Impl& self) { self.start(); }));
+}
+
+void PartitionHome::Impl::read() {
+    while (reader) {
+        const auto taken = reader->take(kTakeMax, [this](const auto& record) { read(record); });
+        if (!taken && taken.error().fault == Fault::unavailable) return;  // `ready` comes
+        if (!taken) return start_again(taken.error());
+        marker->passed(reader->position());
+        if (taken->drained) return;
+    }
+}
+
+void PartitionHome::Impl::read(const core::RecordView& record) {
+    if (core::is_control_key(record.key)) {
+        core::DecodeScratch scratch;
+        const auto event = core::decode_notification(record, scratch);
+        if (const auto* one = std::get_if<core::Lease>(&event)) {
+            lease->read(Topic::kRetryDone, record.offset, *one);
+        }
+        return;
+    }
+    auto one = decode_done(record);
+    if (!one) {
+        if (one.error().fault == Fault::corrupt) {
+            core::log_error("retry", "broken_done_record",
+                            {{"partition", options.partition}, {"offset", record.offset}});
+        }
+        return;
+    }
+    if (tiers) return;  // our own, or one that lost by its epoch
+    if (!done || one->epoch >= done->epoch) done = std::move(*one);
+}
+
+void PartitionHome::Impl::claim() { lease->claim(ports.highest_epoch()); }
+
+void PartitionHome::Impl::serve(core::Epoch of) {
+    epoch = of;
+    tiers = std::make_unique<PartitionTiers>(
+        PartitionTiers::Options{.partition = options.partition,
+                                .table = options.table,
+                                .node = options.node,
+                                .epoch = of,
+                                .from = done,
+                                .window_max = options.window_max},
+        ports.log, ports.publisher, ports.executor, ports.clock,
+        PartitionTiers::Events{.due = [this](Due due) { events.due(std::move(due)); },
+                               .started = alive([](Impl& self) { self.started(); }),
+                               .failed = alive([](Impl& self, const core::Error& why) {
+                                   self.ports.executor.post(
+                                       self.alive([why](Impl& s) { s.start_again(why); }));
+                               })});
+    tiers->start();
+}
+
+void PartitionHome::Impl::started() {
+    fault.clear();
+    served = true;
+    events.serving(true);
+    spreader = std::make_unique<Spreader>(
+        Spreader::Options{.partition = options.partition,
+                          .partitions = options.partitions,
+                          .from = done ? done->events_next : 0},
+        ports.log, ports.publisher, ports.executor, ports.webhooks,
+        Spreader::Events{.spread_up_to = [this](core::Offset next) { tiers->spread_up_to(next); },
+                         .failed = alive([](Impl& self, const core::Error& why) {
+                             self.ports.executor.post(
+                                 self.alive([why](Impl& s) { s.start_again(why); }));
+                         })});
+    spreader->start();
+    core::log_info("retry", "serving", {{"partition", options.partition}, {"epoch", epoch}});
+}
+
+PartitionHome::PartitionHome(Options options, Ports ports, Events events)
+    : impl_(std::make_shared<Impl>(std::move(options), std::move(ports), std::move(events))) {}
+
+PartitionHome::~PartitionHome() {
+    impl_->stopped = true;
+    impl_->served = false;  // whoever destroys it knows
+    impl_->end();
+}
+
+void PartitionHome::start() { impl_->start(); }
+
+PartitionTiers* PartitionHome::tiers(core::Epoch epoch) {
+    return impl_->served && impl_->epoch == epoch ? impl_->tiers.get() : nullptr;
+}
+
+bool PartitionHome::serving() const { return impl_->served; }
+const std::string& PartitionHome::fault() const { return impl_->fault; }
+
+PartitionTiers::Counts PartitionHome::counts() const {
+    return impl_->tiers ? impl_->tiers->counts() : PartitionTiers::Counts{};
+}
+
+Spreader::Counts PartitionHome::spread() const {
+    return impl_->spreader ? impl_->spreader->counts() : Spreader::Counts{};
+}
+
+void PartitionHome::stop(std::function<void()> stopped) {
+    impl_->stopped = true;
+    impl_->spreader.reset();
+    if (!impl_->tiers) return impl_->ports.executor.post(std::move(stopped));
+    impl_->tiers->stop(std::move(stopped));
+}
+
+}  // namespace beckon::retry

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "cluster/partition_lease.hpp"
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+#include "core/ids.hpp"
+#include "core/result.hpp"
+#include "fold/marker.hpp"
+#include "log/event_log.hpp"
+#include "retry/event/spreader.hpp"
+#include "retry/tiers/partition_tiers.hpp"
+#include "retry/webhook/directory.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace beckon::retry {
+
+/// One partition on a node that is, or wants to be, its home: reads `retry.done` p, takes the lease
+/// there once a mark has passed, and then runs the partition's tiers and spreads its events. A home
+/// that reads a lease of a higher epoch stops at once; when something fails it starts over after a
+/// pause. On the executor's thread.
+class PartitionHome {
+public:
+    static constexpr core::Duration kStartAgain = std::chrono::seconds{1};
+
+    struct Options {
+        core::Partition partition = 0;
+        core::Partition partitions = 1;
+        TierTable table;
+        core::NodeId node;
+        std::size_t window_max = 4'096;
+    };
+    struct Ports {
+        log::EventLog& log;
+        log::Publisher& publisher;
+        core::Executor& executor;
+        const core::Clock& clock;
+        const WebhookDirectory& webhooks;
+        /// The highest epoch that `ownership` shows for the partition.
+        std::function<core::Epoch()> highest_epoch;
+    };
+    struct Events {
+        std::function<void(Due)> due;
+        /// It serves, or does so no more: what was handed on and not answered is void.
+        std::function<void(bool serving)> serving;
+    };
+
+    PartitionHome(Options options, Ports ports, Events events);
+    ~PartitionHome();
+    PartitionHome(const PartitionHome&) = delete;
+    PartitionHome& operator=(const PartitionHome&) = delete;
+
+    void start();
+    /// The tiers while it serves under this epoch; nullptr otherwise.
+    PartitionTiers* tiers(core::Epoch epoch);
+    bool serving() const;
+    /// Why it does not serve; empty while it does, or is only starting.
+    const std::string& fault() const;
+    PartitionTiers::Counts counts() const;
+    Spreader::Counts spread() const;
+
+    /// Writes what is finished and stops; answers when that is in the log or has failed.
+    void stop(std::function<void()> stopped);
+
+private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::retry

@@ -1,0 +1,270 @@
+#include "retry/node/retry_node.hpp"
+
+#include "cluster/cluster.hpp"
+#include "core/logger.hpp"
+#include "retry/node/partition_home.hpp"
+#include "retry/node/webhook_view.hpp"
+
+#include <map>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::retry {
+
+using core::Fault;
+using log::Topic;
+using Done = std::function<void(core::Result<void>)>;
+
+namespace {
+
+constexpr const char* kRole = "retry";
+
+/// What Beckon says when it disables a webhook: others can subscribe to it.
+Event disabled_event(const std::string& id, const WebhookState& state, const core::NodeId& node) {
+    const nlohmann::json event{{"specversion", "1.0"},
+                               {"id", core::to_hex(core::random_uuid4())},
+                               {"source", "/beckon/retry/" + node.text},
+                               {"type", "beckon.webhook.disabled"},
+                               {"subject", id},
+                               {"data", {{"webhook", id}, {"reason", state.reason}}}};
+    return {
+        .source = event["source"], .id = event["id"], .type = event["type"], .json = event.dump()};
+}
+
+}  // namespace
+
+struct RetryNode::Impl : std::enable_shared_from_this<Impl>, Fates {
+    Impl(Options o, Ports p)
+        : options(std::move(o)),
+          ports(std::move(p)),
+          publisher(ports.log.open_publisher(ports.executor)),
+          directory(SecretBox{ports.keys}) {}
+
+    const Options options;
+    const Ports ports;
+    std::unique_ptr<log::Publisher> publisher;
+    WebhookDirectory directory;
+    std::unique_ptr<WebhookView> view;
+    std::unique_ptr<Dispatcher> dispatcher;
+    std::unique_ptr<cluster::Cluster> cluster;
+    std::map<core::Partition, std::unique_ptr<PartitionHome>> homes;
+    std::set<core::Partition> placed_elsewhere;  ///< known, and not ours
+    bool stopping = false;
+    std::size_t stops_left = 0;
+
+    void start();
+    void placed(core::Partition partition, const cluster::Placement& placement);
+    void open_home(core::Partition partition);
+    void tell_ready();
+    void change_state(const std::string& id, const WebhookState& state);
+    void publish(log::TopicPartition where, core::Record record, Done done);
+    void publish_webhook(const std::string& id, core::Record record, Done done);
+    PartitionTiers* tiers_of(const Ticket& ticket);
+    void stop_homes(std::function<void()> stopped);
+
+    // A ticket of a lease that was lost meanwhile is void: the next home has the delivery.
+    void finish(const Ticket& ticket) override {
+        if (auto* tiers = tiers_of(ticket)) tiers->finish(ticket);
+    }
+    void hand_over(const Ticket& ticket, Delivery delivery, int tier) override {
+        if (auto* tiers = tiers_of(ticket)) tiers->hand_over(ticket, std::move(delivery), tier);
+    }
+    void bury(const Ticket& ticket, Delivery delivery) override {
+        if (auto* tiers = tiers_of(ticket)) tiers->bury(ticket, std::move(delivery));
+    }
+};
+
+PartitionTiers* RetryNode::Impl::tiers_of(const Ticket& ticket) {
+    const auto found = homes.find(ticket.partition);
+    return found == homes.end() ? nullptr : found->second->tiers(ticket.epoch);
+}
+
+void RetryNode::Impl::start() {
+    auto schedule = options.schedule;
+    schedule.tiers = static_cast<std::size_t>(options.table.tiers().back()) + 1;
+    dispatcher = std::make_unique<Dispatcher>(
+        Dispatcher::Options{.table = options.table,
+                            .schedule = schedule,
+                            .age_max = options.age_max,
+                            .failing_max = options.failing_max,
+                            .stop_at = options.stop_at},
+        Dispatcher::Ports{.executor = ports.executor,
+                          .clock = ports.clock,
+                          .webhooks = directory,
+                          .fates = *this,
+                          .send = ports.send,
+                          .change_state = [this](const std::string& id, const WebhookState& s) {
+                              change_state(id, s);
+                          }});
+    view = std::make_unique<WebhookView>(options.partitions, options.node, directory, ports.log,
+                                         *publisher, ports.executor, ports.clock, [this] {
+                                             for (auto& [partition, home] : homes) home->start();
+                                             tell_ready();
+                                         });
+    view->start();
+    cluster = std::make_unique<cluster::Cluster>(
+        cluster::ClusterOptions{.role = kRole,
+                                .self = options.node,
+                                .partitions = options.partitions,
+                                .link_url = "",
+                                .standby_count = 0},
+        ports.log, ports.executor, ports.clock,
+        cluster::Cluster::Events{
+            .placed = [this](core::Partition p, const auto& placement) { placed(p, placement); }});
+}
+
+void RetryNode::Impl::placed(core::Partition partition, const cluster::Placement& placement) {
+    if (stopping) return;
+    if (placement.home == options.node) {
+        placed_elsewhere.erase(partition);
+        if (!homes.contains(partition)) open_home(partition);
+        return;
+    }
+    placed_elsewhere.insert(partition);
+    const auto found = homes.find(partition);
+    if (found == homes.end()) return;
+    // The new home takes the lease when it has read this; writing what is finished first spares it
+    // the repetition.
+    dispatcher->forget(partition);
+    const auto leaving = std::make_shared<std::unique_ptr<PartitionHome>>(std::move(found->second));
+    homes.erase(found);
+    (*leaving)->stop([leaving] {});
+}
+
+void RetryNode::Impl::open_home(core::Partition partition) {
+    auto home = std::make_unique<PartitionHome>(
+        PartitionHome::Options{.partition = partition,
+                               .partitions = options.partitions,
+                               .table = options.table,
+                               .node = options.node,
+                               .window_max = options.schedule.queued_max},
+        PartitionHome::Ports{
+            .log = ports.log,
+            .publisher = *publisher,
+            .executor = ports.executor,
+            .clock = ports.clock,
+            .webhooks = directory,
+            .highest_epoch = [this, partition] { return cluster->highest_epoch(partition); }},
+        PartitionHome::Events{.due = [this](Due due) { dispatcher->due(std::move(due)); },
+                              .serving =
+                                  [this, partition](bool serving) {
+                                      if (!serving) dispatcher->forget(partition);
+                                      tell_ready();
+                                  }});
+    auto& opened = *home;
+    homes[partition] = std::move(home);
+    // Without the directory a delivery's webhook, and an event's webhooks, are not known.
+    if (view->caught_up()) opened.start();
+}
+
+void RetryNode::Impl::tell_ready() {
+    std::string why;
+    if (!view->caught_up()) why = "reads the webhooks";
+    for (const auto& [partition, home] : homes) {
+        if (home->serving()) continue;
+        why = "partition " + std::to_string(partition) + ": " +
+              (home->fault().empty() ? "being taken over" : home->fault());
+    }
+    if (homes.size() + placed_elsewhere.size() < static_cast<std::size_t>(options.partitions)) {
+        why = "waits for its place in the cluster";
+    }
+    ports.ready(why.empty(), why);
+}
+
+void RetryNode::Impl::change_state(const std::string& id, const WebhookState& state) {
+    if (!state.enabled) {
+        core::log_warn("retry", "webhook_disabled", {{"webhook", id}, {"reason", state.reason}});
+        const auto event = disabled_event(id, state, options.node);
+        publish({Topic::kEvents, partition_of(event, options.partitions)}, encode(event),
+                [](const auto&) {});
+    }
+    publish_webhook(id, encode(id, state), [id](const auto& written) {
+        if (written) return;
+        core::log_error("retry", "webhook_state_not_written",
+                        {{"webhook", id}, {"why", written.error().message}});
+    });
+}
+
+void RetryNode::Impl::publish(log::TopicPartition where, core::Record record, Done done) {
+    publisher->publish(where, std::move(record), [done = std::move(done)](const auto& at) {
+        at ? done({}) : done(core::fail(at.error()));
+    });
+}
+
+void RetryNode::Impl::publish_webhook(const std::string& id, core::Record record, Done done) {
+    const log::TopicPartition where{Topic::kWebhooks, core::partition_of(id, options.partitions)};
+    publish(where, std::move(record),
+            [weak = weak_from_this(), id, done = std::move(done)](const auto& written) {
+                const auto self = weak.lock();
+                if (!self) return;
+                if (!written) return done(written);
+                self->view->confirm(id, done);
+            });
+}
+
+void RetryNode::Impl::stop_homes(std::function<void()> stopped) {
+    stops_left = homes.size();
+    if (stops_left == 0) return ports.executor.post(std::move(stopped));
+    for (auto& [partition, home] : homes) {
+        home->stop([weak = weak_from_this(), stopped] {
+            const auto self = weak.lock();
+            if (self && --self->stops_left == 0) stopped();
+        });
+    }
+}
+
+RetryNode::RetryNode(Options options, Ports ports)
+    : impl_(std::make_shared<Impl>(std::move(options), std::move(ports))) {}
+
+RetryNode::~RetryNode() {
+    impl_->cluster.reset();
+    impl_->homes.clear();
+    impl_->dispatcher.reset();
+    impl_->view.reset();
+    impl_->publisher.reset();
+}
+
+void RetryNode::start() { impl_->start(); }
+void RetryNode::still_alive() { impl_->cluster->still_alive(); }
+const WebhookDirectory& RetryNode::webhooks() const { return impl_->directory; }
+const Dispatcher& RetryNode::dispatcher() const { return *impl_->dispatcher; }
+
+std::size_t RetryNode::partitions_served() const {
+    std::size_t count = 0;
+    for (const auto& [partition, home] : impl_->homes) count += home->serving() ? 1 : 0;
+    return count;
+}
+
+void RetryNode::post_event(const Event& event, Done done) {
+    impl_->publish({Topic::kEvents, partition_of(event, impl_->options.partitions)}, encode(event),
+                   std::move(done));
+}
+
+void RetryNode::put_webhook(const Webhook& webhook, Done done) {
+    impl_->publish_webhook(webhook.id, encode(webhook, impl_->directory.box()), std::move(done));
+}
+
+void RetryNode::remove_webhook(const std::string& id, Done done) {
+    impl_->publish_webhook(id, encode_state_removed(id), [](const auto&) {});
+    impl_->publish_webhook(id, encode_removed(id), std::move(done));
+}
+
+void RetryNode::put_state(const std::string& id, const WebhookState& state, Done done) {
+    impl_->publish_webhook(id, encode(id, state), std::move(done));
+}
+
+void RetryNode::deliver(Delivery delivery, Done done) {
+    const auto partition = core::partition_of(delivery.webhook, impl_->options.partitions);
+    impl_->publish({Topic::retry(0), partition}, encode(delivery), std::move(done));
+}
+
+void RetryNode::stop(std::function<void()> stopped) {
+    impl_->stopping = true;
+    impl_->dispatcher->drain([weak = std::weak_ptr{impl_}, stopped = std::move(stopped)] {
+        if (const auto self = weak.lock()) self->stop_homes(stopped);
+    });
+}
+
+}  // namespace beckon::retry

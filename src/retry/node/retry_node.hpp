@@ -1,0 +1,73 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+#include "core/ids.hpp"
+#include "core/key_ring.hpp"
+#include "log/event_log.hpp"
+#include "retry/dispatch/dispatcher.hpp"
+#include "retry/event/event.hpp"
+#include "retry/tiers/tier_table.hpp"
+#include "retry/webhook/directory.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace beckon::retry {
+
+/// The role `retry` on one node: its place in the cluster, the homes of its partitions, the
+/// directory of all webhooks, and the attempts. On the executor's thread.
+class RetryNode {
+public:
+    struct Options {
+        core::Partition partitions = 16;
+        TierTable table;
+        core::NodeId node;
+        Scheduler::Options schedule{};
+        std::chrono::seconds age_max = std::chrono::hours{24 * 7};
+        std::chrono::seconds failing_max = std::chrono::hours{24 * 5};
+        std::optional<core::MonoTime> stop_at{};
+    };
+    struct Ports {
+        log::EventLog& log;
+        core::Executor& executor;
+        const core::Clock& clock;
+        std::shared_ptr<const core::KeyRing> keys;
+        std::function<void(HttpRequest, std::function<void(HttpAnswer)>)> send;
+        std::function<void(bool ready, const std::string& why)> ready;
+    };
+
+    RetryNode(Options options, Ports ports);
+    ~RetryNode();
+    RetryNode(const RetryNode&) = delete;
+    RetryNode& operator=(const RetryNode&) = delete;
+
+    void start();
+    /// "My loop turns"; every second.
+    void still_alive();
+
+    const WebhookDirectory& webhooks() const;
+    const Dispatcher& dispatcher() const;
+    std::size_t partitions_served() const;
+
+    /// Writes an event; the answer comes when the log has it.
+    void post_event(const Event& event, std::function<void(core::Result<void>)> done);
+    /// Writes a webhook, and answers when this node has folded it. Likewise the next two.
+    void put_webhook(const Webhook& webhook, std::function<void(core::Result<void>)> done);
+    void remove_webhook(const std::string& id, std::function<void(core::Result<void>)> done);
+    void put_state(const std::string& id, const WebhookState& state,
+                   std::function<void(core::Result<void>)> done);
+    /// Writes a delivery of one event to one webhook alone (a test, a redrive).
+    void deliver(Delivery delivery, std::function<void(core::Result<void>)> done);
+
+    /// Starts no new attempt, waits for those under way, writes what is finished.
+    void stop(std::function<void()> stopped);
+
+private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::retry

@@ -1,0 +1,131 @@
+#include "retry/tiers/delivery.hpp"
+
+#include "core/base64url.hpp"
+#include "core/codec.hpp"
+#include "core/tokens.hpp"
+
+#include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+namespace beckon::retry {
+
+using core::Fault;
+
+namespace {
+
+constexpr std::string_view kType = "beckon.delivery.v1";
+constexpr std::string_view kDeadType = "beckon.delivery.dead.v1";
+constexpr std::string_view kJson = "application/json";
+
+constexpr std::string_view kHop = "ce_hop";
+constexpr std::string_view kAttempts = "ce_attempts";
+constexpr std::string_view kStep = "ce_step";
+constexpr std::string_view kAccepted = "ce_accepted";
+
+constexpr std::array kOutcomes = {
+    std::pair{Outcome::delivered, std::string_view{"delivered"}},
+    std::pair{Outcome::gone, std::string_view{"gone"}},
+    std::pair{Outcome::refused, std::string_view{"refused"}},
+    std::pair{Outcome::throttled, std::string_view{"throttled"}},
+    std::pair{Outcome::timed_out, std::string_view{"timed_out"}},
+    std::pair{Outcome::unreachable, std::string_view{"unreachable"}},
+    std::pair{Outcome::forbidden, std::string_view{"forbidden"}},
+    std::pair{Outcome::too_large, std::string_view{"too_large"}},
+    std::pair{Outcome::undeliverable, std::string_view{"undeliverable"}},
+    std::pair{Outcome::expired, std::string_view{"expired"}},
+};
+
+/// Ids are bytes of a hash as text: no dot in them.
+constexpr std::size_t kIdBytes = 18;
+
+template <class Number>
+std::optional<Number> number(std::string_view text) {
+    Number value{};
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+/// A header's number; `absent` if there is no such header, nullopt if it is none.
+template <class Number>
+std::optional<Number> number_in(const core::RecordView& record, std::string_view name,
+                                Number absent) {
+    const auto text = record.header(name);
+    return text ? number<Number>(*text) : std::optional{absent};
+}
+
+core::Record encode_as(const Delivery& delivery, std::string_view type) {
+    core::Record record{.key = delivery.webhook, .value = delivery.event, .headers = {}};
+    const auto add = [&](std::string_view name, std::string value) {
+        record.headers.push_back({name, std::move(value)});
+    };
+    add(core::header::kSpecVersion, "1.0");
+    add(core::header::kType, std::string{type});
+    add(core::header::kId, delivery.id);
+    add(core::header::kContentType, std::string{kJson});
+    if (delivery.hop == 0) return record;
+    add(kHop, std::to_string(delivery.hop));
+    add(kAttempts, std::to_string(delivery.attempts));
+    add(kStep, std::to_string(delivery.step));
+    add(kAccepted, std::to_string(delivery.accepted.time_since_epoch().count()));
+    if (delivery.last) add(core::header::kReason, std::string{to_string(*delivery.last)});
+    return record;
+}
+
+}  // namespace
+
+std::string_view to_string(Outcome outcome) {
+    for (const auto& [known, text] : kOutcomes) {
+        if (known == outcome) return text;
+    }
+    return "unknown";
+}
+
+std::optional<Outcome> parse_outcome(std::string_view text) {
+    for (const auto& [outcome, known] : kOutcomes) {
+        if (known == text) return outcome;
+    }
+    return std::nullopt;
+}
+
+std::string delivery_id(std::string_view event_source, std::string_view event_id,
+                        std::string_view webhook) {
+    std::string all{event_source};
+    all.append(1, '\0').append(event_id).append(1, '\0').append(webhook);
+    const auto hash = core::sha256(all);
+    return "dlv_" + core::base64url({reinterpret_cast<const char*>(hash.data()), kIdBytes});
+}
+
+core::Record encode(const Delivery& delivery) { return encode_as(delivery, kType); }
+
+core::Record encode_dead(const Delivery& delivery) { return encode_as(delivery, kDeadType); }
+
+core::Result<Delivery> decode_delivery(const core::RecordView& record) {
+    const auto type = record.header(core::header::kType);
+    if (type != kType && type != kDeadType) return core::fail(Fault::corrupt, "no delivery");
+    const auto id = record.header(core::header::kId);
+    if (!id || id->empty() || record.key.empty() || !record.value) {
+        return core::fail(Fault::corrupt, "a delivery without id, webhook or event");
+    }
+    const auto hop = number_in<std::uint32_t>(record, kHop, 0);
+    const auto attempts = number_in<std::uint32_t>(record, kAttempts, 0);
+    const auto step = number_in<int>(record, kStep, 0);
+    const auto accepted =
+        number_in<std::int64_t>(record, kAccepted, record.time.time_since_epoch().count());
+    if (!hop || !attempts || !step || *step < 0 || !accepted) {
+        return core::fail(Fault::corrupt, "a delivery with a header that is no number");
+    }
+    const auto reason = record.header(core::header::kReason);
+    return Delivery{.id = std::string{*id},
+                    .webhook = std::string{record.key},
+                    .event = std::string{*record.value},
+                    .hop = *hop,
+                    .attempts = *attempts,
+                    .step = *step,
+                    .accepted = core::Timestamp{std::chrono::milliseconds{*accepted}},
+                    .last = reason ? parse_outcome(*reason) : std::nullopt};
+}
+
+}  // namespace beckon::retry

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/record.hpp"
+#include "core/result.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace beckon::retry {
+
+/// How an attempt ended, or why none was made; stands in records, logs and metric labels.
+enum class Outcome : std::uint8_t {
+    delivered,      ///< 2xx
+    gone,           ///< 410: the webhook is disabled
+    refused,        ///< any other answer
+    throttled,      ///< 429, 502, 504, or an answer with Retry-After
+    timed_out,      ///< no complete answer before the deadline
+    unreachable,    ///< no address, no connection, reset, TLS failed
+    forbidden,      ///< the address guard does not allow where the URL leads
+    too_large,      ///< more response than an answer may have
+    undeliverable,  ///< no request can be made of it: no such webhook, disabled, a broken record
+    expired,        ///< older than a delivery may become
+};
+std::string_view to_string(Outcome outcome);
+std::optional<Outcome> parse_outcome(std::string_view text);
+
+/// One event on its way to one webhook: a record of `retry.<tier>` and of `retry.dead`.
+struct Delivery {
+    std::string id;              ///< the same at every attempt; the receiver's `webhook-id`
+    std::string webhook;         ///< whom it is for; the record's key, which decides the partition
+    std::string event;           ///< the event as a JSON object (CloudEvents)
+    std::uint32_t hop = 0;       ///< how often it was written to a tier before; grows at every hop
+    std::uint32_t attempts = 0;  ///< that were made
+    int step = 0;                ///< of the tier table: the place of the next attempt
+    core::Timestamp accepted{};  ///< append time of its first record
+    std::optional<Outcome> last{};  ///< of the last attempt
+    bool operator==(const Delivery&) const = default;
+};
+
+/// A delivery's id follows from the event and the webhook alone, so that an event which is spread
+/// twice makes deliveries that are recognised as the same. It has no dot (Standard Webhooks).
+std::string delivery_id(std::string_view event_source, std::string_view event_id,
+                        std::string_view webhook);
+
+/// The record of a tier.
+core::Record encode(const Delivery& delivery);
+/// The record of `retry.dead`; `delivery.last` says why.
+core::Record encode_dead(const Delivery& delivery);
+/// Both. `accepted` is the record's own time in the first one. Errors: corrupt.
+core::Result<Delivery> decode_delivery(const core::RecordView& record);
+
+}  // namespace beckon::retry

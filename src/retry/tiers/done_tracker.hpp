@@ -1,0 +1,57 @@
+#pragma once
+
+#include "core/ids.hpp"
+
+#include <cstddef>
+#include <set>
+#include <vector>
+
+namespace beckon::retry {
+
+/// The offsets from `begin` up to `end` without it.
+struct OffsetRange {
+    core::Offset begin = 0;
+    core::Offset end = 0;
+    bool operator==(const OffsetRange&) const = default;
+};
+
+/// What is finished of one tier's partition: everything below `low`, and the ranges above it.
+struct Finished {
+    core::Offset low = 0;
+    std::vector<OffsetRange> above;  ///< ascending, none touches another or `low`
+    bool operator==(const Finished&) const = default;
+};
+
+/// Keeps `Finished` while records are read in order and finished in any order. Records that are
+/// read and not finished are the only ones it remembers one by one, so its size is that of the
+/// window. Pure; one thread.
+class DoneTracker {
+public:
+    /// Goes on from what was finished before; reading starts at `from.low`.
+    explicit DoneTracker(Finished from = {});
+
+    /// True if the record needs no attempt: an earlier owner finished it.
+    bool is_finished(core::Offset offset) const;
+    /// The reader has handed over this record, which is not finished. Offsets ascend.
+    void open(core::Offset offset);
+    /// Everything below `next` has been read; what was not opened is finished.
+    void read_up_to(core::Offset next);
+    /// An opened record is finished. False if it was not open (finished twice).
+    bool finish(core::Offset offset);
+
+    Finished finished() const;
+    core::Offset low() const;
+    std::size_t open_count() const { return open_.size(); }
+    /// True if finished() may differ from what it was at the last clear_changed().
+    bool changed() const { return changed_; }
+    void clear_changed() { changed_ = false; }
+
+private:
+    core::Offset low_;   ///< of what we started from
+    core::Offset next_;  ///< everything below has been read
+    std::set<core::Offset> open_;
+    std::vector<OffsetRange> earlier_;  ///< finished by an earlier owner, at or above next_
+    bool changed_ = false;
+};
+
+}  // namespace beckon::retry

@@ -1,0 +1,128 @@
+#include "retry/tiers/hand_over_scan.hpp"
+
+#include "core/codec.hpp"
+#include "retry/tiers/delivery.hpp"
+#include "retry/tiers/partition_tiers.hpp"
+
+#include <utility>
+
+namespace beckon::retry {
+
+using core::Fault;
+using core::Offset;
+
+namespace {
+
+constexpr std::size_t kTakeMax = 1'000;
+
+}  // namespace
+
+struct HandOverScan::Impl : std::enable_shared_from_this<Impl> {
+    log::TopicPartition where;
+    std::optional<Offset> from;
+    core::NodeId node;
+    log::EventLog& log;
+    log::Publisher& publisher;
+    core::Executor& executor;
+    const core::Clock& clock;
+    Events events;
+
+    Found found;
+    std::unique_ptr<log::PartitionReader> reader;
+
+    Impl(log::TopicPartition w, std::optional<Offset> f, core::NodeId n, log::EventLog& l,
+         log::Publisher& p, core::Executor& x, const core::Clock& c, Events e)
+        : where(w),
+          from(f),
+          node(std::move(n)),
+          log(l),
+          publisher(p),
+          executor(x),
+          clock(c),
+          events(std::move(e)) {}
+
+    void ask_start();
+    void publish_mark();
+    void marked(const core::Result<log::Appended>& mark, core::MonoTime sent);
+    void open();
+    void read();
+    void end(const core::Result<Found>& result);
+    template <class F>
+    auto alive(F f) {
+        return [weak = weak_from_this(), f](const auto&... answer) {
+            if (const auto self = weak.lock()) f(*self, answer...);
+        };
+    }
+};
+
+void HandOverScan::Impl::ask_start() {
+    log.ends(where, executor, alive([](Impl& self, const core::Result<log::Ends>& ends) {
+                 if (ends) {
+                     self.found.start = ends->start;
+                     if (!self.from) self.from = ends->end;
+                     self.publish_mark();
+                 } else if (ends.error().retryable()) {
+                     self.executor.post_after(PartitionTiers::kPublishAgain,
+                                              self.alive([](Impl& s) { s.ask_start(); }));
+                 } else {
+                     self.end(core::fail(ends.error()));
+                 }
+             }));
+}
+
+void HandOverScan::Impl::publish_mark() {
+    publisher.publish(
+        where, core::encode(core::Mark{node.text}),
+        alive([sent = clock.mono()](Impl& self, const auto& mark) { self.marked(mark, sent); }));
+}
+
+void HandOverScan::Impl::marked(const core::Result<log::Appended>& mark, core::MonoTime sent) {
+    if (mark) {
+        found.end = mark->offset + 1;
+        found.time = mark->time;
+        found.sent = sent;
+        open();
+    } else if (mark.error().retryable()) {
+        executor.post_after(PartitionTiers::kPublishAgain,
+                            alive([](Impl& self) { self.publish_mark(); }));
+    } else {
+        end(core::fail(mark.error()));
+    }
+}
+
+void HandOverScan::Impl::open() {
+    reader =
+        log.open_reader(where, from.value_or(0), executor, alive([](Impl& self) { self.read(); }));
+}
+
+void HandOverScan::Impl::read() {
+    while (reader && reader->position() < found.end) {
+        const auto taken = reader->take(kTakeMax, [this](const auto& record) {
+            if (const auto delivery = decode_delivery(record)) {
+                events.seen(record.offset, *delivery);
+            }
+        });
+        if (!taken && taken.error().fault == Fault::unavailable) return;  // `ready` comes
+        if (!taken) return end(core::fail(taken.error()));
+        if (taken->drained && reader->position() < found.end) return;  // `ready` comes
+    }
+    if (reader) end(found);
+}
+
+void HandOverScan::Impl::end(const core::Result<Found>& result) {
+    reader.reset();
+    const auto keep = shared_from_this();  // the answer may destroy the scan
+    events.done(result);
+}
+
+HandOverScan::HandOverScan(log::TopicPartition where, std::optional<Offset> from,
+                           const core::NodeId& node, log::EventLog& log, log::Publisher& publisher,
+                           core::Executor& executor, const core::Clock& clock, Events events)
+    : impl_(std::make_shared<Impl>(where, from, node, log, publisher, executor, clock,
+                                   std::move(events))) {}
+
+HandOverScan::~HandOverScan() { impl_->reader.reset(); }
+
+void HandOverScan::start() { impl_->ask_start(); }
+
+}  // namespace beckon::retry

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+#include "core/ids.hpp"
+#include "core/result.hpp"
+#include "log/event_log.hpp"
+#include "retry/tiers/delivery.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace beckon::retry {
+
+/// Reads one tier, or `retry.dead`, from an offset up to a mark of its own, at a take-over: what
+/// was handed over there since the last DoneRecord. The mark's report teaches the clock of that
+/// partition too. Publishes the mark again until the log takes it. On the executor's thread; ends
+/// when destroyed.
+class HandOverScan {
+public:
+    struct Found {
+        core::Offset start = 0;  ///< of the log
+        core::Offset end = 0;    ///< the mark's offset + 1
+        core::Timestamp time{};  ///< the mark's
+        core::MonoTime sent{};   ///< when it was published
+    };
+    struct Events {
+        /// A delivery that stands there.
+        std::function<void(core::Offset, const Delivery&)> seen;
+        std::function<void(const core::Result<Found>&)> done;
+    };
+
+    /// Without `from` it reads nothing but its own mark.
+    HandOverScan(log::TopicPartition where, std::optional<core::Offset> from,
+                 const core::NodeId& node, log::EventLog& log, log::Publisher& publisher,
+                 core::Executor& executor, const core::Clock& clock, Events events);
+    ~HandOverScan();
+    HandOverScan(const HandOverScan&) = delete;
+    HandOverScan& operator=(const HandOverScan&) = delete;
+
+    void start();
+
+private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::retry

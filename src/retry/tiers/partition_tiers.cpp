@@ -1,0 +1,394 @@
+#include "retry/tiers/partition_tiers.hpp"
+
+#include "core/assert.hpp"
+#include "core/logger.hpp"
+#include "retry/tiers/hand_over_scan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace beckon::retry {
+
+using core::Duration;
+using core::Fault;
+using core::Offset;
+using log::Topic;
+using log::TopicPartition;
+
+namespace {
+
+/// How many of the finished offsets are below `start` and were not: they fell off the log.
+std::uint64_t unfinished_below(const Finished& finished, Offset start) {
+    if (finished.low >= start) return 0;
+    auto missing = start - finished.low;
+    for (const auto& range : finished.above) {
+        missing -= std::max<Offset>(0, std::min(range.end, start) - std::min(range.begin, start));
+    }
+    return static_cast<std::uint64_t>(missing);
+}
+
+std::size_t size_of(const Delivery& delivery) { return delivery.event.size() + 256; }
+
+}  // namespace
+
+struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
+    Impl(Options o, log::EventLog& l, log::Publisher& p, core::Executor& x, const core::Clock& c,
+         Events e)
+        : options(std::move(o)),
+          log(l),
+          publisher(p),
+          executor(x),
+          clock(c),
+          events(std::move(e)) {}
+
+    const Options options;
+    log::EventLog& log;
+    log::Publisher& publisher;
+    core::Executor& executor;
+    const core::Clock& clock;
+    const Events events;
+
+    /// Take-over: a scan of each tier and of `retry.dead`; by Topic.
+    std::map<Topic, std::unique_ptr<HandOverScan>> scans;
+    std::map<Topic, HandOverScan::Found> scanned;
+    std::unordered_map<std::string, std::uint32_t> seen;  ///< highest hop of what was handed over
+    std::optional<Topic> waiting_otherwise;  ///< a tier that holds what waits by another table
+
+    std::map<int, std::unique_ptr<Tier>> tiers;  ///< empty until started
+    std::map<Topic, Offset> scan_from;           ///< see DoneRecord::Tier::scan
+    std::map<Ticket, std::size_t> window;        ///< bytes of each delivery that was handed on
+    std::size_t window_bytes = 0;
+    std::map<int, std::size_t> window_of;  ///< number by tier
+    bool room_posted = false;
+    bool stopping = false;
+    bool recording = false;  ///< a DoneRecord is on its way
+    bool unrecorded = true;  ///< none was written yet, or the last one failed
+    Offset events_next = options.from ? options.from->events_next : 0;
+    std::uint64_t handed_over = 0;
+    std::uint64_t buried = 0;
+    std::uint64_t lost = 0;
+
+    TopicPartition at(Topic topic) const { return {topic, options.partition}; }
+    std::vector<Topic> topics() const;
+    std::optional<Offset> scan_start(Topic topic) const;
+    bool is_timed_otherwise(int tier) const;
+    void start();
+    void scan(Topic topic);
+    void scan_done(Topic topic, const core::Result<HandOverScan::Found>& found);
+    void note_waiting(Topic topic, Offset offset);
+    bool refuse_other_table();
+    void open_tiers();
+    void open_tier(int tier);
+    void count_lost(int tier, const Finished& from, Offset start);
+
+    bool has_room(int tier) const;
+    bool went_on(const Delivery& delivery) const;
+    void due(Due due);
+    void finish(const Ticket& ticket);
+    void room_made();
+    void publish(Topic topic, const Ticket& ticket, core::Record record, std::uint64_t& count);
+    void appended(Topic topic, const log::Appended& where, core::MonoTime sent);
+
+    DoneRecord done_record() const;
+    bool changed() const;
+    void record_soon();
+    void record(std::function<void()> then);
+    void fail(const core::Error& why);
+
+    template <class F>
+    auto alive(F f) {
+        return [weak = weak_from_this(), f](const auto&... answer) {
+            if (const auto self = weak.lock()) f(*self, answer...);
+        };
+    }
+};
+
+std::vector<Topic> PartitionTiers::Impl::topics() const {
+    std::vector<Topic> all;
+    for (const int tier : options.table.tiers()) all.push_back(Topic::retry(tier));
+    if (options.from) {
+        for (const auto& [tier, state] : options.from->tiers) {
+            const auto topic = Topic::retry(tier);
+            if (std::find(all.begin(), all.end(), topic) == all.end()) all.push_back(topic);
+        }
+    }
+    all.push_back(Topic::kRetryDead);
+    return all;
+}
+
+/// Whether what waits in this tier waits by another delay than the table of today has.
+bool PartitionTiers::Impl::is_timed_otherwise(int tier) const {
+    const auto step = static_cast<std::size_t>(tier);
+    const auto& before = options.from->delays;
+    if (step >= before.size()) return false;
+    return tier >= options.table.steps() || options.table.delay(tier) != before[step];
+}
+
+std::optional<Offset> PartitionTiers::Impl::scan_start(Topic topic) const {
+    if (!options.from) return std::nullopt;
+    if (topic == Topic::kRetryDead) return options.from->dead_scan;
+    for (const auto& [tier, state] : options.from->tiers) {
+        if (Topic::retry(tier) != topic) continue;
+        return is_timed_otherwise(tier) ? std::min(state.scan, state.finished.low) : state.scan;
+    }
+    return std::nullopt;
+}
+
+void PartitionTiers::Impl::start() {
+    for (const auto topic : topics()) scan(topic);
+}
+
+void PartitionTiers::Impl::scan(Topic topic) {
+    HandOverScan::Events answers{
+        .seen =
+            [this, topic](Offset offset, const Delivery& delivery) {
+                auto& highest = seen[delivery.id];
+                highest = std::max(highest, delivery.hop);
+                note_waiting(topic, offset);
+            },
+        .done = [this, topic](const auto& found) { scan_done(topic, found); }};
+    auto& scan = scans[topic];
+    scan = std::make_unique<HandOverScan>(at(topic), scan_start(topic), options.node, log,
+                                          publisher, executor, clock, std::move(answers));
+    scan->start();
+}
+
+void PartitionTiers::Impl::scan_done(Topic topic, const core::Result<HandOverScan::Found>& found) {
+    if (!found) return fail(found.error());
+    scanned[topic] = *found;
+    scan_from[topic] = found->end;
+    if (scanned.size() < scans.size()) return;
+    scans.clear();
+    if (refuse_other_table()) return;
+    open_tiers();
+    record_soon();
+    events.started();
+}
+
+void PartitionTiers::Impl::note_waiting(Topic topic, Offset offset) {
+    if (!options.from || waiting_otherwise) return;
+    for (const auto& [tier, state] : options.from->tiers) {
+        if (Topic::retry(tier) != topic || !is_timed_otherwise(tier)) continue;
+        if (!DoneTracker{state.finished}.is_finished(offset)) waiting_otherwise = topic;
+    }
+}
+
+/// Deliveries wait in a tier by another delay: then nothing is touched.
+bool PartitionTiers::Impl::refuse_other_table() {
+    if (!waiting_otherwise) return false;
+    const auto before = TierTable::from(options.from->delays);
+    fail({Fault::conflict, "partition " + std::to_string(options.partition) + ": " +
+                               waiting_otherwise->name() +
+                               " holds deliveries that wait by the tier table `" +
+                               (before ? before->text() : std::string{"(broken)"}) +
+                               "`, `control` has `" + options.table.text() + "`"});
+    return true;
+}
+
+void PartitionTiers::Impl::open_tiers() {
+    for (const int tier : options.table.tiers()) open_tier(tier);
+    for (const auto& [tier, opened] : tiers) opened->start();
+}
+
+void PartitionTiers::Impl::open_tier(int tier) {
+    const auto& mark = scanned.at(Topic::retry(tier));
+    Finished from;
+    if (options.from && options.from->tiers.contains(tier)) {
+        from = options.from->tiers.at(tier).finished;
+        count_lost(tier, from, mark.start);
+    }
+    auto opened = std::make_unique<Tier>(
+        Tier::Options{options.partition, options.epoch, tier, options.table.delay(tier),
+                      std::move(from)},
+        log, executor, clock,
+        Tier::Events{.has_room = [this, tier] { return has_room(tier); },
+                     .due = [this](Due one) { due(std::move(one)); },
+                     .went_on = [this](const Delivery& d) { return went_on(d); },
+                     .failed = [this](const core::Error& why) { fail(why); }});
+    opened->clock().appended(mark.time, mark.sent);
+    tiers[tier] = std::move(opened);
+}
+
+void PartitionTiers::Impl::count_lost(int tier, const Finished& from, Offset start) {
+    const auto missing = unfinished_below(from, start);
+    if (missing == 0) return;
+    lost += missing;
+    core::log_error("retry", "deliveries_lost",
+                    {{"tier", tier},
+                     {"partition", options.partition},
+                     {"count", missing},
+                     {"log_start", start},
+                     {"low", from.low}});
+}
+
+bool PartitionTiers::Impl::has_room(int tier) const {
+    if (stopping || window.size() >= options.window_max) return false;
+    if (window_bytes >= options.window_bytes_max) return false;
+    // No tier fills the window alone: newly failed work never delays new work, nor the other way.
+    const auto mine = window_of.find(tier);
+    return mine == window_of.end() || mine->second < options.window_max - options.window_max / 8;
+}
+
+bool PartitionTiers::Impl::went_on(const Delivery& delivery) const {
+    const auto found = seen.find(delivery.id);
+    return found != seen.end() && found->second > delivery.hop;
+}
+
+void PartitionTiers::Impl::due(Due due) {
+    const auto bytes = size_of(due.delivery);
+    window.emplace(due.ticket, bytes);
+    window_bytes += bytes;
+    ++window_of[due.ticket.tier];
+    events.due(std::move(due));
+}
+
+void PartitionTiers::Impl::finish(const Ticket& ticket) {
+    const auto found = window.find(ticket);
+    BECKON_ASSERT(found != window.end(), "a delivery is finished once");
+    window_bytes -= found->second;
+    window.erase(found);
+    --window_of[ticket.tier];
+    tiers.at(ticket.tier)->finish(ticket.offset);
+    room_made();
+}
+
+void PartitionTiers::Impl::room_made() {
+    if (std::exchange(room_posted, true)) return;
+    executor.post(alive([](Impl& self) {
+        self.room_posted = false;
+        for (const auto& [tier, opened] : self.tiers) opened->turn();
+    }));
+}
+
+void PartitionTiers::Impl::publish(Topic topic, const Ticket& ticket, core::Record record,
+                                   std::uint64_t& count) {
+    publisher.publish(
+        at(topic), record,
+        alive([topic, ticket, record, sent = clock.mono(), &count](Impl& self, const auto& where) {
+            if (where) {
+                ++count;
+                self.appended(topic, *where, sent);
+                self.finish(ticket);
+                return;
+            }
+            // Perhaps it is in the log: then the next tier drops the copy.
+            core::log_warn("retry", "hand_over_failed", {{"why", where.error().message}});
+            self.executor.post_after(kPublishAgain, self.alive([=, &count](Impl& s) {
+                s.publish(topic, ticket, record, count);
+            }));
+        }));
+}
+
+void PartitionTiers::Impl::appended(Topic topic, const log::Appended& where, core::MonoTime sent) {
+    scan_from[topic] = std::max(scan_from[topic], where.offset + 1);
+    for (const auto& [tier, opened] : tiers) {
+        if (Topic::retry(tier) == topic) opened->clock().appended(where.time, sent);
+    }
+}
+
+DoneRecord PartitionTiers::Impl::done_record() const {
+    DoneRecord done{.partition = options.partition,
+                    .epoch = options.epoch,
+                    .delays = {},
+                    .tiers = {},
+                    .dead_scan = scan_from.at(Topic::kRetryDead),
+                    .events_next = events_next};
+    for (int step = 0; step < options.table.steps(); ++step) {
+        done.delays.push_back(options.table.delay(step));
+    }
+    for (const auto& [tier, opened] : tiers) {
+        done.tiers[tier] = {opened->finished(), scan_from.at(Topic::retry(tier))};
+    }
+    return done;
+}
+
+bool PartitionTiers::Impl::changed() const {
+    return unrecorded || std::any_of(tiers.begin(), tiers.end(),
+                                     [](const auto& t) { return t.second->changed(); });
+}
+
+void PartitionTiers::Impl::record_soon() {
+    executor.post_after(kRecordEvery, alive([](Impl& self) {
+                            if (self.changed() && !self.recording) self.record([] {});
+                            if (!self.stopping) self.record_soon();
+                        }));
+}
+
+void PartitionTiers::Impl::record(std::function<void()> then) {
+    recording = true;
+    unrecorded = false;
+    for (const auto& [tier, opened] : tiers) opened->clear_changed();
+    publisher.publish(at(Topic::kRetryDone), encode(done_record()),
+                      alive([then = std::move(then)](Impl& self, const auto& where) {
+                          self.recording = false;
+                          if (!where) {
+                              self.unrecorded = true;
+                              core::log_warn("retry", "done_not_recorded",
+                                             {{"partition", self.options.partition},
+                                              {"why", where.error().message}});
+                          }
+                          then();
+                      }));
+}
+
+void PartitionTiers::Impl::fail(const core::Error& why) {
+    if (std::exchange(stopping, true)) return;
+    const auto keep = shared_from_this();
+    events.failed(why);
+}
+
+PartitionTiers::PartitionTiers(Options options, log::EventLog& log, log::Publisher& publisher,
+                               core::Executor& executor, const core::Clock& clock, Events events)
+    : impl_(std::make_shared<Impl>(std::move(options), log, publisher, executor, clock,
+                                   std::move(events))) {}
+
+PartitionTiers::~PartitionTiers() {
+    impl_->scans.clear();
+    impl_->tiers.clear();
+}
+
+void PartitionTiers::start() { impl_->start(); }
+
+void PartitionTiers::finish(const Ticket& ticket) { impl_->finish(ticket); }
+
+void PartitionTiers::hand_over(const Ticket& ticket, Delivery delivery, int tier) {
+    ++delivery.hop;
+    impl_->publish(Topic::retry(tier), ticket, encode(delivery), impl_->handed_over);
+}
+
+void PartitionTiers::bury(const Ticket& ticket, Delivery delivery) {
+    ++delivery.hop;
+    impl_->publish(Topic::kRetryDead, ticket, encode_dead(delivery), impl_->buried);
+}
+
+void PartitionTiers::stop(std::function<void()> stopped) {
+    impl_->stopping = true;
+    if (impl_->tiers.empty()) return impl_->executor.post(std::move(stopped));
+    impl_->record(std::move(stopped));
+}
+
+void PartitionTiers::spread_up_to(Offset next) {
+    impl_->unrecorded |= next != impl_->events_next;
+    impl_->events_next = next;
+}
+
+PartitionTiers::Counts PartitionTiers::counts() const {
+    Counts all{.tiers = {},
+               .handed_over = impl_->handed_over,
+               .buried = impl_->buried,
+               .lost = impl_->lost};
+    for (const auto& [tier, opened] : impl_->tiers) {
+        all.tiers.due += opened->counts().due;
+        all.tiers.copies += opened->counts().copies;
+        all.tiers.broken += opened->counts().broken;
+    }
+    return all;
+}
+
+std::size_t PartitionTiers::in_window() const { return impl_->window.size(); }
+
+}  // namespace beckon::retry

@@ -1,0 +1,190 @@
+#include "retry/tiers/tier.hpp"
+
+#include "core/codec.hpp"
+#include "core/logger.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace beckon::retry {
+
+using core::Duration;
+using core::Fault;
+using core::Offset;
+
+namespace {
+
+/// Records of one turn; then others on the thread have theirs.
+constexpr int kTurnMax = 256;
+
+}  // namespace
+
+struct Tier::Impl : std::enable_shared_from_this<Impl> {
+    Impl(Options o, log::EventLog& l, core::Executor& x, const core::Clock& c, Events e)
+        : options(std::move(o)),
+          log(l),
+          executor(x),
+          clock(c),
+          events(std::move(e)),
+          maturity(options.delay),
+          tracker(options.from) {}
+
+    const Options options;
+    log::EventLog& log;
+    core::Executor& executor;
+    DueClock clock;
+    const Events events;
+
+    Maturity maturity;
+    DoneTracker tracker;
+    RecentDeliveries recent;
+    Counts counts;
+    std::unique_ptr<log::PartitionReader> reader;
+    std::optional<Due> head;
+    bool paused = false;
+    std::uint64_t timer = 0;  ///< generation; what was armed before is stale
+
+    void open(Offset from);
+    void turn();
+    bool fetch();
+    void read(const core::RecordView& record);
+    bool read_failed(const core::Error& why);
+    void hand_on();
+    void wait(Duration until_due);
+    void resume();
+    void later(Duration delay, void (Impl::*what)());
+};
+
+void Tier::Impl::open(Offset from) {
+    reader = log.open_reader({log::Topic::retry(options.tier), options.partition}, from, executor,
+                             [weak = weak_from_this()] {
+                                 if (const auto self = weak.lock()) self->turn();
+                             });
+}
+
+void Tier::Impl::turn() {
+    if (!reader) return;
+    for (int i = 0; i < kTurnMax; ++i) {
+        if (!head && !fetch()) return;
+        if (!head) continue;  // what was read needs no attempt
+        const auto until_due = clock.until(head->due);
+        if (!until_due) return;  // the clock's teacher calls turn()
+        if (*until_due > Duration::zero()) return wait(*until_due);
+        if (!events.has_room()) return;
+        hand_on();
+        if (!reader) return;  // the owner is gone
+    }
+    later(Duration::zero(), &Impl::turn);
+}
+
+/// False: nothing is to be had now.
+bool Tier::Impl::fetch() {
+    if (std::exchange(paused, false)) reader->resume();
+    const auto taken = reader->take(1, [this](const auto& record) { read(record); });
+    if (!taken) return read_failed(taken.error());
+    if (taken->records == 0) {
+        tracker.read_up_to(reader->position());
+        return false;
+    }
+    return true;
+}
+
+bool Tier::Impl::read_failed(const core::Error& why) {
+    if (why.fault != Fault::unavailable) {
+        reader.reset();
+        events.failed(why);
+    }
+    return false;  // unavailable: `ready` comes
+}
+
+void Tier::Impl::read(const core::RecordView& record) {
+    clock.read(record.time);
+    const auto due = maturity.due(record.time);
+    const bool earlier = record.offset < options.from.low;
+    if (core::is_control_key(record.key)) {
+        if (!earlier) tracker.read_up_to(record.offset + 1);
+        return;
+    }
+    auto delivery = decode_delivery(record);
+    const bool copy = delivery && !recent.insert(*delivery);
+    if (earlier) return;
+    if (!delivery) {
+        ++counts.broken;
+        core::log_error("retry", "broken_delivery",
+                        {{"tier", options.tier},
+                         {"partition", options.partition},
+                         {"offset", record.offset},
+                         {"why", delivery.error().message}});
+    }
+    const bool went_on = delivery && (copy || events.went_on(*delivery));
+    if (went_on) ++counts.copies;
+    if (!delivery || went_on || tracker.is_finished(record.offset)) {
+        tracker.read_up_to(record.offset + 1);
+        return;
+    }
+    tracker.open(record.offset);
+    head = Due{
+        {options.partition, options.epoch, options.tier, record.offset}, std::move(*delivery), due};
+}
+
+void Tier::Impl::hand_on() {
+    ++counts.due;
+    auto due = std::move(*head);
+    head.reset();
+    events.due(std::move(due));
+}
+
+void Tier::Impl::wait(Duration until_due) {
+    const auto plan = Maturity::plan(until_due);
+    if (plan.pause && !paused) {
+        paused = true;
+        reader->pause();
+        later(plan.resume_after, &Impl::resume);
+        return;
+    }
+    later(plan.pause ? plan.resume_after : until_due, plan.pause ? &Impl::resume : &Impl::turn);
+}
+
+void Tier::Impl::resume() {
+    if (!reader) return;
+    if (std::exchange(paused, false)) reader->resume();
+    turn();
+}
+
+void Tier::Impl::later(Duration delay, void (Impl::*what)()) {
+    const auto of = ++timer;
+    executor.post_after(delay, [weak = weak_from_this(), of, what] {
+        const auto self = weak.lock();
+        if (self && self->timer == of) ((*self).*what)();
+    });
+}
+
+Tier::Tier(Options options, log::EventLog& log, core::Executor& executor, const core::Clock& clock,
+           Events events)
+    : impl_(std::make_shared<Impl>(std::move(options), log, executor, clock, std::move(events))) {}
+
+Tier::~Tier() { impl_->reader.reset(); }
+
+DueClock& Tier::clock() { return impl_->clock; }
+
+void Tier::start() { impl_->open(std::max<Offset>(0, impl_->options.from.low - kLookBack)); }
+
+void Tier::turn() {
+    const auto keep = impl_;
+    keep->turn();
+}
+
+bool Tier::finish(Offset offset) { return impl_->tracker.finish(offset); }
+Finished Tier::finished() const { return impl_->tracker.finished(); }
+bool Tier::changed() const { return impl_->tracker.changed(); }
+void Tier::clear_changed() { impl_->tracker.clear_changed(); }
+
+std::size_t Tier::in_window() const { return impl_->tracker.open_count() - (impl_->head ? 1 : 0); }
+
+std::optional<core::Timestamp> Tier::next_due() const {
+    return impl_->head ? std::optional{impl_->head->due} : std::nullopt;
+}
+
+const Tier::Counts& Tier::counts() const { return impl_->counts; }
+
+}  // namespace beckon::retry

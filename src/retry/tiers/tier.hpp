@@ -1,0 +1,80 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+#include "core/result.hpp"
+#include "log/event_log.hpp"
+#include "retry/tiers/done_tracker.hpp"
+#include "retry/tiers/due.hpp"
+#include "retry/tiers/due_clock.hpp"
+#include "retry/tiers/maturity.hpp"
+#include "retry/tiers/recent_deliveries.hpp"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace beckon::retry {
+
+/// One partition of one delay topic: reads it in order, holds its head until that is due, and hands
+/// it on. The head alone is held: what stands behind it cannot be due earlier. Nothing is handed on
+/// before it is due, nor twice while its copies are remembered. Used on the executor's thread.
+class Tier {
+public:
+    /// So many records before the low watermark are read again, only to recognise their copies.
+    static constexpr core::Offset kLookBack = 1'000;
+
+    struct Options {
+        core::Partition partition = 0;
+        core::Epoch epoch = 0;
+        int tier = 0;
+        std::chrono::seconds delay{};
+        Finished from;
+    };
+    /// What is asked of the owner.
+    struct Events {
+        /// Whether one more may be handed on now; if not, the owner calls turn() once it may.
+        std::function<bool()> has_room;
+        std::function<void(Due)> due;
+        /// True if an earlier owner has handed this delivery to a later tier: it is finished.
+        std::function<bool(const Delivery&)> went_on;
+        /// Reading cannot go on.
+        std::function<void(const core::Error&)> failed;
+    };
+    struct Counts {
+        std::uint64_t due = 0;     ///< handed on
+        std::uint64_t copies = 0;  ///< recognised and dropped
+        std::uint64_t broken = 0;  ///< records that are no delivery
+    };
+
+    Tier(Options options, log::EventLog& log, core::Executor& executor, const core::Clock& clock,
+         Events events);
+    ~Tier();
+    Tier(const Tier&) = delete;
+    Tier& operator=(const Tier&) = delete;
+
+    /// The log's time for this partition; taught by whoever appends to it.
+    DueClock& clock();
+
+    /// Opens the reader. The clock must have learned.
+    void start();
+    /// Takes what is there and due, within a budget.
+    void turn();
+    /// What was handed on is finished.
+    bool finish(core::Offset offset);
+
+    Finished finished() const;
+    bool changed() const;
+    void clear_changed();
+    std::size_t in_window() const;
+    /// Of the head, while one is held.
+    std::optional<core::Timestamp> next_due() const;
+    const Counts& counts() const;
+
+private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::retry

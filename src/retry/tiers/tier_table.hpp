@@ -1,0 +1,57 @@
+#pragma once
+
+#include "core/result.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// The numbered delay topics (docs/formats/retry.md).
+namespace beckon::retry {
+
+/// When a delivery is tried: the delays of `control`, one for each attempt. A **step** is a place
+/// in this list; its **tier** is the log topic `retry.<tier>` in which a delivery waits for it.
+/// Steps with equal delays share the tier of the first of them, so that each topic has one delay
+/// and matures in the order of its offsets. Immutable; any thread.
+class TierTable {
+public:
+    static constexpr std::chrono::seconds kDelayMax = std::chrono::hours{24 * 7};
+
+    /// Errors: invalid (the message shows the table and what is wrong with it): no delay or more
+    /// than log::Topic::kTiersMax, a first delay other than zero, one that is shorter than the one
+    /// before it, one above kDelayMax.
+    static core::Result<TierTable> from(std::vector<std::chrono::seconds> delays);
+
+    int steps() const { return static_cast<int>(delays_.size()); }
+    std::chrono::seconds delay(int step) const;
+    /// The tier in which a delivery waits for this step.
+    int tier_of(int step) const;
+    /// The tiers that are in use, ascending.
+    const std::vector<int>& tiers() const { return tiers_; }
+
+    /// The step after `step`; with `at_least` (the receiver's Retry-After) the first later one
+    /// whose delay is not shorter, or the last of all if none is so long. nullopt after the last
+    /// step.
+    std::optional<int> next(int step, std::chrono::seconds at_least = {}) const;
+
+    /// The tier with the shortest delay that is not shorter than `wait`, or the longest; never
+    /// tier 0. For what waits without an attempt being spent. nullopt if there is only tier 0.
+    std::optional<int> tier_for_wait(std::chrono::seconds wait) const;
+
+    /// The sum of all delays: how long a delivery lives at least.
+    std::chrono::seconds total() const;
+    /// "0s 5s 60s", as messages show it.
+    std::string text() const;
+    bool operator==(const TierTable& other) const { return delays_ == other.delays_; }
+
+private:
+    explicit TierTable(std::vector<std::chrono::seconds> delays);
+    std::vector<std::chrono::seconds> delays_;
+    std::vector<int> tiers_;
+};
+
+/// `0 5s 1m 2h 1d`, blanks or commas between. Errors: invalid.
+core::Result<std::vector<std::chrono::seconds>> parse_delays(std::string_view text);
+
+}  // namespace beckon::retry

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "retry/attempt/http_sender.hpp"
+#include "retry/tiers/delivery.hpp"
+#include "retry/webhook/webhook.hpp"
+
+#include <string>
+
+namespace beckon::retry {
+
+/// The request of one attempt (docs/webhooks.md#requests). Pure; `now` is the host's wall time,
+/// which the receiver compares with its own.
+HttpRequest build_request(const Webhook& webhook, const Delivery& delivery, core::Timestamp now);
+
+/// Host and port of a URL, as the caps of the scheduler count them; "" for what is no URL.
+std::string host_of(const std::string& url);
+
+}  // namespace beckon::retry

@@ -1,0 +1,210 @@
+#include "retry/webhook/webhook.hpp"
+
+#include "core/base64url.hpp"
+#include "core/codec.hpp"
+#include "core/handle.hpp"
+
+#include <array>
+#include <stdexcept>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+
+namespace beckon::retry {
+
+using core::Fault;
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr std::string_view kType = "beckon.webhook.v1";
+constexpr std::string_view kStateType = "beckon.webhook.state.v1";
+constexpr std::string_view kPurpose = "beckon/webhook-secret/1";
+constexpr std::size_t kNonceBytes = 12;
+constexpr std::size_t kTagBytes = 16;
+
+using Cipher = core::Handle<EVP_CIPHER_CTX, EVP_CIPHER_CTX_free>;
+
+unsigned char* bytes(std::string& text) { return reinterpret_cast<unsigned char*>(text.data()); }
+const unsigned char* bytes(std::string_view text) {
+    return reinterpret_cast<const unsigned char*>(text.data());
+}
+
+void must(int ok) {
+    if (ok != 1) throw std::runtime_error("OpenSSL failed to encrypt a secret");
+}
+
+core::Record record_of(std::string key, std::string_view type, std::optional<std::string> value) {
+    core::Record record{.key = std::move(key), .value = std::move(value), .headers = {}};
+    record.headers.push_back({core::header::kSpecVersion, "1.0"});
+    record.headers.push_back({core::header::kType, std::string{type}});
+    if (record.value) record.headers.push_back({core::header::kContentType, "application/json"});
+    return record;
+}
+
+std::int64_t ms(core::Timestamp time) { return time.time_since_epoch().count(); }
+core::Timestamp time_of(const Json& value) {
+    return core::Timestamp{std::chrono::milliseconds{value.get<std::int64_t>()}};
+}
+
+/// Opens each secret of the value; the first that does not open ends it.
+core::Result<void> open_secrets(const Json& value, const SecretBox& box, Webhook& webhook) {
+    for (const auto& sealed : value.at("secrets")) {
+        auto secret = box.open(sealed.get<std::string>(), webhook.id);
+        if (!secret) return core::fail(secret.error());
+        webhook.secrets.push_back(std::move(*secret));
+    }
+    if (!value.contains("shared_key")) return {};
+    const auto& key = value.at("shared_key");
+    auto secret = box.open(key.at("secret").get<std::string>(), webhook.id);
+    if (!secret) return core::fail(secret.error());
+    webhook.shared_key = SharedKey{key.at("id").get<std::string>(), std::move(*secret)};
+    return {};
+}
+
+Webhook from_json(std::string_view id, const Json& value) {
+    return {.id = std::string{id},
+            .owner = value.at("owner").get<std::string>(),
+            .url = value.at("url").get<std::string>(),
+            .method = value.value("method", "POST") == "PUT" ? Method::put : Method::post,
+            .encoding = value.value("encoding", "json") == "multipart" ? Encoding::multipart
+                                                                       : Encoding::json,
+            .form_fields = value.value("form_fields", std::map<std::string, std::string>{}),
+            .payload_field = value.value("payload_field", "payload"),
+            .types = value.value("types", std::vector<std::string>{}),
+            .filter = value.contains("filter") ? value.at("filter").dump() : "",
+            .attachments = value.value("attachments", std::map<std::string, std::string>{}),
+            .secrets = {},
+            .shared_key = std::nullopt,
+            .ordered = value.value("ordered", false),
+            .at_a_time = value.value("at_a_time", std::size_t{64}),
+            .timeout = std::chrono::seconds{value.value("timeout_s", 15)},
+            .description = value.value("description", ""),
+            .created = time_of(value.at("created"))};
+}
+
+}  // namespace
+
+SecretBox::SecretBox(std::shared_ptr<const core::KeyRing> keys) : keys_(std::move(keys)) {}
+
+std::string SecretBox::seal(std::string_view secret, std::string_view webhook) const {
+    const auto& key = keys_->newest();
+    const auto derived = core::KeyRing::derive(key, kPurpose);
+    std::string out(1 + kNonceBytes + secret.size() + kTagBytes, '\0');
+    out[0] = static_cast<char>(key.id);
+    auto* nonce = bytes(out) + 1;
+    auto* text = nonce + kNonceBytes;
+    must(RAND_bytes(nonce, kNonceBytes));
+    const Cipher cipher{EVP_CIPHER_CTX_new()};
+    int size = 0;
+    must(EVP_EncryptInit_ex(cipher.get(), EVP_aes_256_gcm(), nullptr, derived.data(), nonce));
+    must(EVP_EncryptUpdate(cipher.get(), nullptr, &size, bytes(webhook),
+                           static_cast<int>(webhook.size())));
+    must(EVP_EncryptUpdate(cipher.get(), text, &size, bytes(secret),
+                           static_cast<int>(secret.size())));
+    must(EVP_EncryptFinal_ex(cipher.get(), text + size, &size));
+    must(EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_GET_TAG, kTagBytes, text + secret.size()));
+    return core::base64url(out);
+}
+
+core::Result<std::string> SecretBox::open(std::string_view sealed, std::string_view webhook) const {
+    const auto refuse = [] {
+        return core::fail(Fault::unauthorized, "a secret that no key of the ring opens");
+    };
+    auto in = core::parse_base64url(sealed);
+    if (!in || in->size() < 1 + kNonceBytes + kTagBytes) return refuse();
+    const auto* key = keys_->find(static_cast<std::uint8_t>((*in)[0]));
+    if (!key) return refuse();
+    const auto derived = core::KeyRing::derive(*key, kPurpose);
+    auto* nonce = bytes(*in) + 1;
+    auto* text = nonce + kNonceBytes;
+    std::string secret(in->size() - 1 - kNonceBytes - kTagBytes, '\0');
+    const Cipher cipher{EVP_CIPHER_CTX_new()};
+    int size = 0;
+    const bool opened =
+        EVP_DecryptInit_ex(cipher.get(), EVP_aes_256_gcm(), nullptr, derived.data(), nonce) == 1 &&
+        EVP_DecryptUpdate(cipher.get(), nullptr, &size, bytes(webhook),
+                          static_cast<int>(webhook.size())) == 1 &&
+        EVP_DecryptUpdate(cipher.get(), bytes(secret), &size, text,
+                          static_cast<int>(secret.size())) == 1 &&
+        EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_SET_TAG, kTagBytes, text + secret.size()) ==
+            1 &&
+        EVP_DecryptFinal_ex(cipher.get(), bytes(secret) + size, &size) == 1;
+    if (!opened) return refuse();
+    return secret;
+}
+
+core::Record encode(const Webhook& webhook, const SecretBox& box) {
+    Json value{{"owner", webhook.owner},
+               {"url", webhook.url},
+               {"method", webhook.method == Method::put ? "PUT" : "POST"},
+               {"encoding", webhook.encoding == Encoding::multipart ? "multipart" : "json"},
+               {"types", webhook.types},
+               {"secrets", Json::array()},
+               {"ordered", webhook.ordered},
+               {"at_a_time", webhook.at_a_time},
+               {"timeout_s", webhook.timeout.count()},
+               {"created", ms(webhook.created)}};
+    for (const auto& secret : webhook.secrets) {
+        value["secrets"].push_back(box.seal(secret, webhook.id));
+    }
+    if (webhook.shared_key) {
+        value["shared_key"] = {{"id", webhook.shared_key->id},
+                               {"secret", box.seal(webhook.shared_key->secret, webhook.id)}};
+    }
+    if (webhook.encoding == Encoding::multipart) {
+        value["form_fields"] = webhook.form_fields;
+        value["payload_field"] = webhook.payload_field;
+    }
+    if (!webhook.filter.empty()) value["filter"] = Json::parse(webhook.filter);
+    if (!webhook.attachments.empty()) value["attachments"] = webhook.attachments;
+    if (!webhook.description.empty()) value["description"] = webhook.description;
+    return record_of(webhook.id, kType, value.dump());
+}
+
+core::Record encode_removed(std::string_view id) {
+    return record_of(std::string{id}, kType, std::nullopt);
+}
+
+core::Record encode(std::string_view id, const WebhookState& state) {
+    Json value{{"enabled", state.enabled}};
+    if (!state.reason.empty()) value["reason"] = state.reason;
+    if (state.failing_since) value["failing_since"] = ms(*state.failing_since);
+    return record_of(std::string{id} + "/state", kStateType, value.dump());
+}
+
+core::Record encode_state_removed(std::string_view id) {
+    return record_of(std::string{id} + "/state", kStateType, std::nullopt);
+}
+
+core::Result<Webhook> decode_webhook(const core::RecordView& record, const SecretBox& box) {
+    try {
+        const auto value = Json::parse(record.value.value_or(""));
+        auto webhook = from_json(record.key, value);
+        if (const auto opened = open_secrets(value, box, webhook); !opened) {
+            return core::fail(opened.error());
+        }
+        return webhook;
+    } catch (const Json::exception& fault) {
+        return core::fail(Fault::corrupt,
+                          "a webhook that does not decode: " + std::string{fault.what()});
+    }
+}
+
+core::Result<WebhookState> decode_webhook_state(const core::RecordView& record) {
+    try {
+        const auto value = Json::parse(record.value.value_or(""));
+        WebhookState state{.enabled = value.at("enabled").get<bool>(),
+                           .reason = value.value("reason", ""),
+                           .failing_since = std::nullopt};
+        if (value.contains("failing_since")) state.failing_since = time_of(value["failing_since"]);
+        return state;
+    } catch (const Json::exception& fault) {
+        return core::fail(Fault::corrupt,
+                          "a webhook's state that does not decode: " + std::string{fault.what()});
+    }
+}
+
+}  // namespace beckon::retry

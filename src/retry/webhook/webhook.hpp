@@ -1,0 +1,76 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/key_ring.hpp"
+#include "core/record.hpp"
+#include "core/result.hpp"
+#include "retry/attempt/http_sender.hpp"
+#include "retry/attempt/signature.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace beckon::retry {
+
+enum class Encoding : std::uint8_t { json, multipart };
+
+/// A subscriber to events, as its owner made it (docs/webhooks.md). A value; `filter` and the
+/// attachments have been compiled once when it was accepted.
+struct Webhook {
+    std::string id;     ///< 32 hex digits
+    std::string owner;  ///< who may see and change it
+    std::string url;
+    Method method = Method::post;
+    Encoding encoding = Encoding::json;
+    std::map<std::string, std::string> form_fields;  ///< multipart: sent before the payload
+    std::string payload_field = "payload";           ///< multipart: the event's part
+    std::vector<std::string> types;  ///< of events, `order.*` for all that begin so; empty: every
+    std::string filter;              ///< JSON text of the query; empty: everything
+    std::map<std::string, std::string> attachments;  ///< name → expression
+    std::vector<std::string> secrets;                ///< raw bytes, the newest first
+    std::optional<SharedKey> shared_key;  ///< HTTP Signatures in place of Standard Webhooks
+    bool ordered = false;
+    std::size_t at_a_time = 64;  ///< attempts
+    std::chrono::seconds timeout{15};
+    std::string description;
+    core::Timestamp created{};
+    bool operator==(const Webhook&) const = default;
+};
+
+/// Whether deliveries are attempted. A record of its own, since others write it than the owner.
+struct WebhookState {
+    bool enabled = true;
+    std::string reason;  ///< why not: "gone", "failing", "by its owner"
+    std::optional<core::Timestamp> failing_since;
+    bool operator==(const WebhookState&) const = default;
+};
+
+/// Encrypts secrets for the log and back: AES-256-GCM under a key that is derived from the key
+/// ring, bound to the webhook's id. One thread.
+class SecretBox {
+public:
+    explicit SecretBox(std::shared_ptr<const core::KeyRing> keys);
+    std::string seal(std::string_view secret, std::string_view webhook) const;
+    /// Errors: unauthorized (no key of the ring opens it, or it is another webhook's).
+    core::Result<std::string> open(std::string_view sealed, std::string_view webhook) const;
+
+private:
+    std::shared_ptr<const core::KeyRing> keys_;
+};
+
+/// The records of `webhooks`: keys `<id>` and `<id>/state`; a null value: it is gone.
+core::Record encode(const Webhook& webhook, const SecretBox& box);
+core::Record encode_removed(std::string_view id);
+core::Record encode(std::string_view id, const WebhookState& state);
+core::Record encode_state_removed(std::string_view id);
+/// Errors: corrupt, unauthorized (the secrets do not open with this key ring).
+core::Result<Webhook> decode_webhook(const core::RecordView& record, const SecretBox& box);
+core::Result<WebhookState> decode_webhook_state(const core::RecordView& record);
+
+}  // namespace beckon::retry

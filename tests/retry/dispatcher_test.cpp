@@ -1,0 +1,265 @@
+#include "retry/dispatch/dispatcher.hpp"
+
+#include "support/manual_clock.hpp"
+#include "support/record_view.hpp"
+#include "support/test_executor.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using namespace beckon::retry;
+using End = HttpAnswer::End;
+using Log = std::vector<std::string>;
+
+namespace {
+
+/// A delivery that was attempted before.
+Delivery tried(std::uint32_t attempts, int step) {
+    Delivery delivery;
+    delivery.attempts = attempts;
+    delivery.step = step;
+    return delivery;
+}
+
+Delivery accepted_at(core::Timestamp time) {
+    Delivery delivery;
+    delivery.accepted = time;
+    return delivery;
+}
+
+/// A dispatcher whose requests are answered by the test, and whose decisions are written down.
+struct World final : Fates {
+    explicit World(Dispatcher::Options options = {.table = *TierTable::from({0s, 5s, 60s, 600s})})
+        : dispatcher(std::move(options),
+                     {.executor = executor,
+                      .clock = clock,
+                      .webhooks = webhooks,
+                      .fates = *this,
+                      .send =
+                          [this](HttpRequest request, auto done) {
+                              requests.push_back(std::move(request));
+                              waiting.push_back(std::move(done));
+                          },
+                      .change_state =
+                          [this](const std::string& id, const WebhookState& state) {
+                              fates.push_back(
+                                  id + (state.enabled ? " failing" : " disabled: " + state.reason));
+                              webhooks.apply(*test::ReadBack{encode(id, state)});
+                          }}) {}
+
+    void finish(const Ticket& t) override { fates.push_back("finish " + text(t)); }
+    void hand_over(const Ticket& t, Delivery d, int tier) override {
+        fates.push_back("tier " + std::to_string(tier) + " " + text(t) + " attempts " +
+                        std::to_string(d.attempts));
+        last = std::move(d);
+    }
+    void bury(const Ticket& t, Delivery d) override {
+        fates.push_back("bury " + text(t) + " " + std::string{to_string(*d.last)});
+    }
+    static std::string text(const Ticket& t) { return std::to_string(t.offset); }
+
+    void add_webhook(const std::string& id, bool ordered = false) {
+        Webhook webhook;
+        webhook.id = id;
+        webhook.owner = "o";
+        webhook.url = "http://" + id + ".example/";
+        webhook.ordered = ordered;
+        webhooks.apply(*test::ReadBack{encode(webhook, webhooks.box())});
+    }
+    void due(core::Offset offset, const std::string& webhook = "w", Delivery delivery = {}) {
+        delivery.id = "d" + std::to_string(offset);
+        delivery.webhook = webhook;
+        delivery.event = "{}";
+        if (delivery.accepted == core::Timestamp{}) delivery.accepted = clock.wall();
+        dispatcher.due({.ticket = {.partition = 0, .tier = 0, .offset = offset},
+                        .delivery = std::move(delivery),
+                        .due = clock.wall()});
+        executor.run();
+    }
+    void answer(HttpAnswer a) {
+        REQUIRE_FALSE(waiting.empty());
+        const auto done = std::move(waiting.front());
+        waiting.pop_front();
+        done(std::move(a));
+        executor.run();
+    }
+    void answer(int status) { answer({.end = End::answered, .status = status, .took = 10ms}); }
+
+    test::ManualClock clock;
+    test::SimExecutor executor{clock};
+    WebhookDirectory webhooks{
+        SecretBox{std::make_shared<core::KeyRing>(core::KeyRing::generate())}};
+    Log fates;
+    std::optional<Delivery> last;
+    std::vector<HttpRequest> requests;
+    std::deque<std::function<void(HttpAnswer)>> waiting;
+    Dispatcher dispatcher;
+};
+
+}  // namespace
+
+TEST_CASE("what is accepted is finished", "[retry][dispatch]") {
+    World world;
+    world.add_webhook("w");
+    world.due(1);
+    world.answer(204);
+    CHECK(world.fates == Log{"finish 1"});
+    CHECK(world.requests[0].url == "http://w.example/");
+    const auto attempts = world.dispatcher.attempts_of("w");
+    REQUIRE(attempts.size() == 1);
+    CHECK(attempts[0].status == 204);
+}
+
+TEST_CASE("what is refused goes to the next tier, and to the dead after the last",
+          "[retry][dispatch]") {
+    World world;
+    world.add_webhook("w");
+    world.due(1);
+    world.answer(500);
+    CHECK(world.fates == Log{"tier 1 1 attempts 1"});
+    CHECK(world.last->step == 1);
+    CHECK(world.last->last == Outcome::refused);
+    world.due(2, "w", tried(3, 3));
+    world.answer(500);
+    CHECK(world.fates.back() == "bury 2 refused");
+}
+
+TEST_CASE("a receiver that throttles gets the tier that fits", "[retry][dispatch]") {
+    World world;
+    world.add_webhook("w");
+    world.due(1);
+    world.answer({.end = End::answered, .status = 429, .retry_after = 100s});
+    CHECK(world.fates == Log{"tier 3 1 attempts 1"});
+}
+
+TEST_CASE("410 disables the webhook, and what comes after it is dead at once",
+          "[retry][dispatch]") {
+    World world;
+    world.add_webhook("w");
+    world.due(1);
+    world.answer(410);
+    CHECK(world.fates == Log{"w disabled: gone", "bury 1 gone"});
+    world.due(2);
+    CHECK(world.fates.back() == "bury 2 undeliverable");
+    CHECK(world.requests.size() == 1);
+}
+
+TEST_CASE("a delivery that is too old is not attempted", "[retry][dispatch]") {
+    World world;
+    world.add_webhook("w");
+    world.due(1, "w", accepted_at(world.clock.wall() - 8 * 24h));
+    CHECK(world.fates == Log{"bury 1 expired"});
+}
+
+TEST_CASE("a webhook that is not known yet is waited for, and then given up", "[retry][dispatch]") {
+    World world;
+    world.due(1, "new");
+    CHECK(world.fates == Log{"tier 1 1 attempts 0"});
+    world.due(2, "new", accepted_at(world.clock.wall() - 3min));
+    CHECK(world.fates.back() == "finish 2");
+}
+
+TEST_CASE("while the breaker is open no attempt is spent", "[retry][dispatch]") {
+    World world;
+    world.add_webhook("w");
+    for (int i = 0; i < 10; ++i) {
+        world.due(i);
+        world.answer({.end = End::unreachable});
+    }
+    world.due(50);
+    CHECK(world.fates.back() == "tier 2 50 attempts 0");  // 30 s fit into a minute
+    CHECK(world.requests.size() == 10);
+    world.clock.advance(31s);
+    world.due(51);
+    CHECK(world.requests.size() == 11);  // one tries
+    world.due(52);
+    CHECK(world.requests.size() == 11);
+    world.answer(200);
+    world.due(53);
+    CHECK(world.requests.size() == 12);
+}
+
+TEST_CASE("a webhook that has accepted nothing for days is disabled, and only then",
+          "[retry][dispatch]") {
+    World world;
+    world.add_webhook("w");
+    for (int i = 0; i < 10; ++i) {
+        world.due(i);
+        world.answer(500);
+    }
+    CHECK(std::count(world.fates.begin(), world.fates.end(), "w failing") == 1);
+    CHECK(world.webhooks.find("w")->state.failing_since);
+    world.clock.advance(6 * 24h);
+    world.due(20);
+    world.answer(500);
+    CHECK(std::count(world.fates.begin(), world.fates.end(), "w disabled: failing") == 1);
+    CHECK_FALSE(world.webhooks.find("w")->state.enabled);
+}
+
+TEST_CASE("one success ends a failing streak, in the log too", "[retry][dispatch]") {
+    World world;
+    world.add_webhook("w");
+    for (int i = 0; i < 10; ++i) {
+        world.due(i);
+        world.answer(500);
+    }
+    world.clock.advance(1h);
+    world.due(20);
+    world.answer(200);
+    CHECK_FALSE(world.webhooks.find("w")->state.failing_since);
+}
+
+TEST_CASE("behind a failed delivery of an ordered webhook nothing is attempted",
+          "[retry][dispatch]") {
+    World world;
+    world.add_webhook("w", true);
+    world.due(1);
+    world.due(2);
+    CHECK(world.requests.size() == 1);  // one at a time
+    world.answer(500);
+    CHECK(world.fates == Log{"tier 1 1 attempts 1", "tier 1 2 attempts 0"});
+    world.due(3);
+    CHECK(world.fates.back() == "tier 1 3 attempts 0");
+    // The tier matures in its order: 1, 2, 3.
+    for (const core::Offset id : {1, 2, 3}) world.due(id, "w", tried(1, 1));
+    world.answer(200);
+    world.answer(200);
+    world.answer(200);
+    CHECK(Log(world.fates.end() - 3, world.fates.end()) == Log{"finish 1", "finish 2", "finish 3"});
+}
+
+TEST_CASE("no attempt starts that could outlive the end of the run", "[retry][dispatch]") {
+    test::ManualClock start;
+    World world{{.table = *TierTable::from({0s, 5s}), .stop_at = start.mono() + 60s}};
+    world.add_webhook("w");
+    world.due(1);
+    CHECK(world.requests.size() == 1);
+    world.clock.advance(50s);
+    world.due(2);
+    CHECK(world.requests.size() == 1);
+    CHECK(world.fates.empty());  // it stays where it is
+}
+
+TEST_CASE("one webhook with too much waiting is put back into a tier", "[retry][dispatch]") {
+    World world{{.table = *TierTable::from({0s, 5s}), .schedule = {.queued_max = 80}}};
+    world.add_webhook("w");
+    for (int i = 0; i < 30; ++i) world.due(i);
+    CHECK(world.dispatcher.counts().spilled > 0);
+    CHECK(world.dispatcher.waiting() <= 10);
+    CHECK(world.fates.back() == "tier 1 29 attempts 0");
+}
+
+TEST_CASE("a drain ends when the last attempt has", "[retry][dispatch]") {
+    World world;
+    world.add_webhook("w");
+    world.due(1);
+    bool drained = false;
+    world.dispatcher.drain([&] { drained = true; });
+    world.executor.run();
+    CHECK_FALSE(drained);
+    world.answer(200);
+    CHECK(drained);
+    world.due(2);
+    CHECK(world.requests.size() == 1);
+}

@@ -1,0 +1,90 @@
+#include "retry/tiers/due_clock.hpp"
+
+#include "retry/tiers/maturity.hpp"
+#include "support/manual_clock.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace std::chrono_literals;
+using beckon::core::Timestamp;
+using beckon::retry::DueClock;
+using beckon::retry::Maturity;
+
+namespace {
+
+Timestamp at(std::chrono::milliseconds time) { return Timestamp{time}; }
+
+}  // namespace
+
+TEST_CASE("a clock without a proof calls nothing due", "[retry][clock]") {
+    beckon::test::ManualClock host;
+    const DueClock clock{host};
+    CHECK(clock.until(at(0ms)) == std::nullopt);
+}
+
+TEST_CASE("a report proves the append time, and the host's monotonic clock goes on from there",
+          "[retry][clock]") {
+    beckon::test::ManualClock host;
+    DueClock clock{host};
+    const auto sent = host.mono();
+    host.advance(40ms);  // the append came somewhere in these
+    clock.appended(at(1'000ms), sent);
+    CHECK(clock.until(at(1'500ms)) == 500ms);
+    host.advance(500ms);
+    CHECK(clock.until(at(1'500ms)) == 0ms);
+}
+
+TEST_CASE("the better of two proofs counts", "[retry][clock]") {
+    beckon::test::ManualClock host;
+    DueClock clock{host};
+    auto sent = host.mono();
+    host.advance(100ms);
+    clock.appended(at(1'000ms), sent);  // perhaps up to 100 ms late
+    sent = host.mono();
+    host.advance(1ms);
+    clock.appended(at(1'090ms), sent);
+    CHECK(clock.until(at(1'090ms)) == 0ms);
+    host.advance(100ms);
+    clock.appended(at(1'100ms), host.mono() - 100ms);  // a slow report takes nothing away
+    CHECK(clock.until(at(1'190ms)) == 0ms);
+}
+
+TEST_CASE("a step of the host's wall clock changes nothing", "[retry][clock]") {
+    beckon::test::ManualClock host;
+    DueClock clock{host};
+    clock.appended(at(1'000ms), host.mono());
+    host.step_wall(-3h);
+    CHECK(clock.until(at(2'000ms)) == 1'000ms);
+}
+
+TEST_CASE("a broker's clock that was set back is believed at its next append", "[retry][clock]") {
+    beckon::test::ManualClock host;
+    DueClock clock{host};
+    clock.appended(at(100'000ms), host.mono());
+    clock.appended(at(40'000ms), host.mono());
+    CHECK(clock.until(at(41'000ms)) == 1'000ms);
+}
+
+TEST_CASE("a record that is read proves that its time has come", "[retry][clock]") {
+    beckon::test::ManualClock host;
+    DueClock clock{host};
+    clock.appended(at(1'000ms), host.mono());
+    clock.read(at(3'000ms));
+    CHECK(clock.until(at(3'000ms)) == 0ms);
+}
+
+TEST_CASE("an append time that steps back is due no earlier than what stands before it",
+          "[retry][clock]") {
+    Maturity maturity{5s};
+    CHECK(maturity.due(at(10'000ms)) == at(15'000ms));
+    CHECK(maturity.due(at(9'000ms)) == at(15'000ms));
+    CHECK(maturity.due(at(11'000ms)) == at(16'000ms));
+}
+
+TEST_CASE("a reader is paused for long waits only, and goes on 2 s before its head is due",
+          "[retry][clock]") {
+    CHECK_FALSE(Maturity::plan(30s).pause);
+    const auto plan = Maturity::plan(31s);
+    CHECK(plan.pause);
+    CHECK(plan.resume_after == 29s);
+}

@@ -1,0 +1,214 @@
+// The role as a whole over the memory log: events in, requests out, nodes that come and go.
+#include "retry/node/retry_node.hpp"
+
+#include "support/manual_clock.hpp"
+#include "support/memory_log.hpp"
+#include "support/test_executor.hpp"
+
+#include <map>
+#include <set>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using namespace beckon::retry;
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr core::Partition kPartitions = 4;
+
+struct World {
+    test::ManualClock clock;
+    test::SimExecutor executor{clock};
+    std::unique_ptr<log::MemoryLog> log = log::make_memory_log(
+        {.seed = 3, .partitions = kPartitions, .clock = &clock, .append_delay_max = 3ms});
+    std::shared_ptr<const core::KeyRing> keys =
+        std::make_shared<core::KeyRing>(core::KeyRing::generate());
+
+    /// What a receiver answers; by URL, 200 otherwise.
+    std::map<std::string, int> status;
+    std::map<std::string, std::vector<std::string>> received;  ///< URL → delivery ids
+
+    void run_for(core::Duration span) { executor.run_for(span); }
+};
+
+std::string header_of(const HttpRequest& request, const std::string& name) {
+    for (const auto& header : request.headers) {
+        if (header.starts_with(name + ": ")) return header.substr(name.size() + 2);
+    }
+    return "";
+}
+
+/// One process with the role.
+struct Process {
+    Process(World& w, const std::string& name)
+        : world(w),
+          node(
+              {.partitions = kPartitions, .table = *TierTable::from({0s, 5s, 60s}), .node = {name}},
+              {.log = *w.log,
+               .executor = w.executor,
+               .clock = w.clock,
+               .keys = w.keys,
+               .send = [this](HttpRequest request, auto done) { send(request, done); },
+               .ready =
+                   [this](bool is, const std::string& why) {
+                       ready = is;
+                       why_not = why;
+                   }}) {
+        node.start();
+        beat();
+    }
+    void beat() {
+        world.executor.post_after(1s, [this, weak = std::weak_ptr{alive}] {
+            if (weak.expired()) return;
+            node.still_alive();
+            beat();
+        });
+    }
+    void send(const HttpRequest& request, std::function<void(HttpAnswer)> done) {
+        world.executor.post_after(5ms, [this, request, done, weak = std::weak_ptr{alive}] {
+            if (weak.expired()) return;
+            world.received[request.url].push_back(header_of(request, "webhook-id"));
+            const auto found = world.status.find(request.url);
+            HttpAnswer answer;
+            answer.end = HttpAnswer::End::answered;
+            answer.status = found == world.status.end() ? 200 : found->second;
+            answer.took = 5ms;
+            done(std::move(answer));
+        });
+    }
+    bool add_webhook(const std::string& id, const std::string& type) {
+        Webhook webhook;
+        webhook.id = id;
+        webhook.owner = "shop";
+        webhook.url = "http://" + id + ".example/";
+        webhook.types = {type};
+        webhook.secrets = {std::string(32, 's')};
+        bool done = false;
+        node.put_webhook(webhook, [&](const auto& written) { done = written.has_value(); });
+        world.run_for(1s);
+        return done;
+    }
+    void post(const std::string& id, const std::string& type) {
+        const Json event{{"specversion", "1.0"}, {"id", id}, {"source", "/shop"}, {"type", type}};
+        node.post_event(*parse_structured(event.dump()), [](const auto&) {});
+    }
+
+    World& world;
+    std::shared_ptr<int> alive = std::make_shared<int>(0);
+    bool ready = false;
+    std::string why_not;
+    RetryNode node;
+};
+
+}  // namespace
+
+TEST_CASE("an event reaches every webhook that wants it, once", "[retry][node]") {
+    World world;
+    Process process{world, "a"};
+    world.run_for(20s);
+    CAPTURE(process.why_not);
+    REQUIRE(process.ready);
+    CHECK(process.node.partitions_served() == 4);
+    REQUIRE(process.add_webhook("w1", "order.*"));
+    REQUIRE(process.add_webhook("w2", "order.created"));
+    REQUIRE(process.add_webhook("w3", "user.*"));
+    process.post("1", "order.created");
+    process.post("1", "order.created");  // posted again
+    process.post("2", "order.paid");
+    world.run_for(2s);
+    CHECK(world.received["http://w1.example/"].size() == 2);
+    CHECK(world.received["http://w2.example/"].size() == 1);
+    CHECK(world.received.count("http://w3.example/") == 0);
+    world.run_for(200s);
+    CHECK(world.received["http://w1.example/"].size() == 2);
+}
+
+TEST_CASE("a receiver that comes back gets what it missed", "[retry][node]") {
+    World world;
+    Process process{world, "a"};
+    world.run_for(20s);
+    REQUIRE(process.add_webhook("w1", "t"));
+    world.status["http://w1.example/"] = 500;
+    process.post("1", "t");
+    world.run_for(1s);
+    CHECK(world.received["http://w1.example/"].size() == 1);
+    world.status["http://w1.example/"] = 200;
+    world.run_for(6s);
+    const auto& ids = world.received["http://w1.example/"];
+    REQUIRE(ids.size() == 2);
+    CHECK(ids[0] == ids[1]);
+}
+
+TEST_CASE("a webhook that says 410 is disabled, and others hear of it", "[retry][node]") {
+    World world;
+    Process process{world, "a"};
+    world.run_for(20s);
+    REQUIRE(process.add_webhook("w1", "t"));
+    REQUIRE(process.add_webhook("watch", "beckon.webhook.*"));
+    world.status["http://w1.example/"] = 410;
+    process.post("1", "t");
+    world.run_for(2s);
+    process.post("2", "t");
+    world.run_for(2s);
+    CHECK(world.received["http://w1.example/"].size() == 1);
+    CHECK_FALSE(process.node.webhooks().find("w1")->state.enabled);
+    CHECK(world.received["http://watch.example/"].size() == 1);
+}
+
+TEST_CASE("a restart goes on from the log: webhooks, waiting deliveries, and nothing twice",
+          "[retry][node]") {
+    World world;
+    {
+        Process first{world, "a"};
+        world.run_for(20s);
+        REQUIRE(first.add_webhook("w1", "t"));
+        REQUIRE(first.add_webhook("w2", "t"));
+        world.status["http://w1.example/"] = 500;
+        first.post("1", "t");
+        world.run_for(1s);
+        bool stopped = false;
+        first.node.stop([&] { stopped = true; });
+        world.run_for(1s);
+        CHECK(stopped);
+    }
+    world.status.clear();
+    Process second{world, "b"};
+    world.run_for(60s);
+    CAPTURE(second.why_not);
+    CHECK(second.ready);
+    CHECK(world.received["http://w1.example/"].size() == 2);
+    CHECK(world.received["http://w2.example/"].size() == 1);
+}
+
+TEST_CASE("two nodes share the partitions, and one takes over what the other held",
+          "[retry][node]") {
+    World world;
+    auto first = std::make_unique<Process>(world, "a");
+    auto second = std::make_unique<Process>(world, "b");
+    world.run_for(40s);
+    REQUIRE(first->ready);
+    REQUIRE(second->ready);
+    CHECK(first->node.partitions_served() + second->node.partitions_served() == 4);
+    std::set<std::string> urls;
+    for (int i = 0; i < 8; ++i) {
+        const auto id = "w" + std::to_string(i);
+        REQUIRE(first->add_webhook(id, "t"));
+        urls.insert("http://" + id + ".example/");
+    }
+    for (const auto& url : urls) world.status[url] = 503;
+    for (int i = 0; i < 5; ++i) first->post(std::to_string(i), "t");
+    world.run_for(1s);
+    second.reset();  // SIGKILL
+    world.status.clear();
+    world.run_for(300s);
+    CHECK(first->node.partitions_served() == 4);
+    for (const auto& url : urls) {
+        CAPTURE(url);
+        const auto& ids = world.received[url];
+        CHECK(std::set<std::string>{ids.begin(), ids.end()}.size() == 5);
+    }
+}

@@ -1,0 +1,49 @@
+#include "retry/attempt/signature.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon::retry;
+
+TEST_CASE("a request is signed as Standard Webhooks has it in its own example",
+          "[retry][signature]") {
+    // The example that the specification's libraries test themselves with.
+    const auto secret = parse_secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+    REQUIRE(secret);
+    const std::vector<std::string> secrets{*secret};
+    CHECK(webhook_signature(secrets, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330s,
+                            R"({"test": 2432232314})") ==
+          "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+}
+
+TEST_CASE("while a secret is exchanged both sign", "[retry][signature]") {
+    const std::vector<std::string> one{std::string(32, 'a')};
+    const std::vector<std::string> two{std::string(32, 'b'), std::string(32, 'a')};
+    const auto both = webhook_signature(two, "id", 1s, "body");
+    CHECK(both.ends_with(" " + webhook_signature(one, "id", 1s, "body")));
+}
+
+TEST_CASE("secrets are long enough, and come back from their text", "[retry][signature]") {
+    const auto secret = random_secret();
+    CHECK(*parse_secret(secret_text(secret)) == secret);
+    CHECK(secret != random_secret());
+    CHECK(parse_secret("whsec_c2hvcnQ=").error().message ==
+          "a secret has 24 to 64 bytes, this one has 5");
+    CHECK(parse_secret("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").error().message ==
+          "a secret begins with whsec_");
+    CHECK(parse_secret("whsec_!").error().message == "a secret is whsec_ and base64");
+}
+
+TEST_CASE("HTTP Signatures cover request target, host, date and digest", "[retry][signature]") {
+    const auto headers = http_signature(
+        {.id = "hca:1", .secret = "key"},
+        {.method = "POST", .target = "/hook?x=1", .host = "example.org", .body = "{}"},
+        beckon::core::Timestamp{1'766'000'000'000ms});
+    REQUIRE(headers.size() == 3);
+    CHECK(headers[0] == "Date: Wed, 17 Dec 2025 19:33:20 GMT");
+    CHECK(headers[1] == "Digest: SHA-256=RBNvo1WzZ4oRRq0W9+hknpT7T8If536DEMBg9hyq/4o=");
+    CHECK(
+        headers[2].starts_with("Authorization: Signature keyId=\"hca:1\","
+                               "algorithm=\"hmac-sha256\","
+                               "headers=\"(request-target) host date digest\",signature=\""));
+}

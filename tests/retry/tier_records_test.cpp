@@ -1,0 +1,107 @@
+#include "retry/tiers/delivery.hpp"
+#include "retry/tiers/done_record.hpp"
+#include "retry/tiers/recent_deliveries.hpp"
+#include "support/record_view.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using retry::Delivery;
+using retry::DoneRecord;
+using test::ReadBack;
+
+namespace {
+
+Delivery a_delivery() {
+    return {.id = "dlv_1",
+            .webhook = "0190",
+            .event = R"({"id":"1"})",
+            .hop = 3,
+            .attempts = 2,
+            .step = 4,
+            .accepted = core::Timestamp{1'234'567ms},
+            .last = retry::Outcome::timed_out};
+}
+
+}  // namespace
+
+TEST_CASE("a delivery comes back from its record, and from that of a dead letter",
+          "[retry][records]") {
+    CHECK(*retry::decode_delivery(*ReadBack{encode(a_delivery())}) == a_delivery());
+    CHECK(*retry::decode_delivery(*ReadBack{encode_dead(a_delivery())}) == a_delivery());
+}
+
+TEST_CASE("a first record takes its own append time as the time it was accepted",
+          "[retry][records]") {
+    const auto record = encode(Delivery{.id = "dlv_1", .webhook = "0190", .event = "{}"});
+    const auto delivery = retry::decode_delivery(*ReadBack{record, 0, core::Timestamp{77ms}});
+    CHECK(delivery->accepted == core::Timestamp{77ms});
+    CHECK(record.headers.size() == 4);
+}
+
+TEST_CASE("headers are replaced at each hop and never pile up", "[retry][records]") {
+    auto delivery = a_delivery();
+    const auto size = encode(delivery).headers.size();
+    for (int hop = 0; hop < 5; ++hop) {
+        delivery = *retry::decode_delivery(*ReadBack{encode(delivery)});
+        ++delivery.hop;
+    }
+    CHECK(encode(delivery).headers.size() == size);
+}
+
+TEST_CASE("a record that is no delivery is named so", "[retry][records]") {
+    auto record = encode(a_delivery());
+    const auto fault = [&] { return retry::decode_delivery(*ReadBack{record}).error().message; };
+    record.value.reset();
+    CHECK(fault() == "a delivery without id, webhook or event");
+    record = encode(a_delivery());
+    record.headers[4].value = "three";
+    CHECK(fault() == "a delivery with a header that is no number");
+    record.headers.clear();
+    CHECK(fault() == "no delivery");
+}
+
+TEST_CASE("one event for one webhook has one delivery id, without a dot", "[retry][records]") {
+    const auto id = retry::delivery_id("/shop", "42", "0190");
+    CHECK(id == retry::delivery_id("/shop", "42", "0190"));
+    CHECK(id != retry::delivery_id("/shop", "42", "0191"));
+    CHECK(id != retry::delivery_id("/shop4", "2", "0190"));
+    CHECK(id.find('.') == std::string::npos);
+}
+
+TEST_CASE("a done record comes back", "[retry][records]") {
+    const DoneRecord done{.partition = 3,
+                          .epoch = 7,
+                          .delays = {0s, 5s},
+                          .tiers = {{0, {{.low = 10, .above = {{12, 13}, {20, 40}}}, 9}},
+                                    {1, {{.low = 0, .above = {}}, 4}}},
+                          .dead_scan = 2,
+                          .events_next = 5};
+    const auto record = encode(done);
+    CHECK(record.key == "done/3");
+    CHECK(*retry::decode_done(*ReadBack{record}) == done);
+}
+
+TEST_CASE("a done record that does not decode is corrupt, another key is none",
+          "[retry][records]") {
+    auto record = encode(DoneRecord{});
+    record.value = "{";
+    CHECK(retry::decode_done(*ReadBack{record}).error().fault == core::Fault::corrupt);
+    record.key = "!mark/n";
+    CHECK(retry::decode_done(*ReadBack{record}).error().fault == core::Fault::not_found);
+}
+
+TEST_CASE("a copy is recognised until thousands have come after it", "[retry][records]") {
+    retry::RecentDeliveries recent;
+    auto delivery = a_delivery();
+    CHECK(recent.insert(delivery));
+    CHECK_FALSE(recent.insert(delivery));
+    ++delivery.hop;
+    CHECK(recent.insert(delivery));  // another hop is no copy
+    for (std::size_t i = 0; i < retry::RecentDeliveries::kRemembered; ++i) {
+        recent.insert(Delivery{
+            .id = "other", .webhook = "w", .event = "", .hop = static_cast<std::uint32_t>(i)});
+    }
+    CHECK(recent.insert(delivery));
+}

@@ -1,0 +1,161 @@
+#include "retry/webhook/webhook.hpp"
+
+#include "retry/webhook/directory.hpp"
+#include "retry/webhook/request_builder.hpp"
+#include "support/record_view.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using namespace beckon::retry;
+using Json = nlohmann::json;
+using test::ReadBack;
+
+namespace {
+
+std::shared_ptr<const core::KeyRing> a_ring() {
+    return std::make_shared<core::KeyRing>(core::KeyRing::generate());
+}
+
+Webhook a_webhook(std::string id = "0190aa") {
+    Webhook webhook;
+    webhook.id = std::move(id);
+    webhook.owner = "shop";
+    webhook.url = "https://example.org:8443/hook?x=1";
+    webhook.types = {"order.*"};
+    webhook.filter = R"({"term":{"data.paid":true}})";
+    webhook.secrets = {std::string(32, 'n'), std::string(32, 'o')};
+    webhook.created = core::Timestamp{1'000ms};
+    return webhook;
+}
+
+Delivery a_delivery() {
+    return {.id = "dlv_1", .webhook = "0190aa", .event = R"({"id":"1"})", .attempts = 2};
+}
+
+bool has(const HttpRequest& request, const std::string& start) {
+    return std::any_of(request.headers.begin(), request.headers.end(),
+                       [&](const std::string& h) { return h.starts_with(start); });
+}
+
+}  // namespace
+
+TEST_CASE("a webhook comes back from its record, whose secrets nobody can read",
+          "[retry][webhook]") {
+    const SecretBox box{a_ring()};
+    auto webhook = a_webhook();
+    webhook.shared_key = SharedKey{"key-1", "shared secret"};
+    webhook.encoding = Encoding::multipart;
+    webhook.form_fields = {{"a", "1"}};
+    webhook.attachments = {{"x", "data.x"}};
+    const auto record = encode(webhook, box);
+    CHECK(*decode_webhook(*ReadBack{record}, box) == webhook);
+    CHECK(record.value->find("nnnn") == std::string::npos);
+    CHECK(record.value->find("shared secret") == std::string::npos);
+}
+
+TEST_CASE("a secret opens for its own webhook and with its own ring only", "[retry][webhook]") {
+    const SecretBox box{a_ring()};
+    const auto sealed = box.seal("secret", "w1");
+    CHECK(*box.open(sealed, "w1") == "secret");
+    CHECK(box.open(sealed, "w2").error().fault == core::Fault::unauthorized);
+    CHECK(SecretBox{a_ring()}.open(sealed, "w1").error().fault == core::Fault::unauthorized);
+    CHECK(box.open("", "w1").error().fault == core::Fault::unauthorized);
+    auto bent = sealed;
+    bent[10] = bent[10] == 'A' ? 'B' : 'A';
+    CHECK_FALSE(box.open(bent, "w1"));
+}
+
+TEST_CASE("a key that was rotated away from still opens its secrets", "[retry][webhook]") {
+    const auto ring = a_ring();
+    const auto sealed = SecretBox{ring}.seal("secret", "w");
+    const SecretBox later{std::make_shared<core::KeyRing>(*ring->rotated())};
+    CHECK(*later.open(sealed, "w") == "secret");
+}
+
+TEST_CASE("an attempt's request is signed with every secret and carries its number",
+          "[retry][webhook]") {
+    const auto request = build_request(a_webhook(), a_delivery(), core::Timestamp{5'000ms});
+    CHECK(request.body == R"({"id":"1"})");
+    CHECK(has(request, "Content-Type: application/json"));
+    CHECK(has(request, "Beckon-Attempt: 2"));
+    CHECK(has(request, "webhook-id: dlv_1"));
+    CHECK(has(request, "webhook-timestamp: 5"));
+    CHECK(has(request, "webhook-signature: " +
+                           webhook_signature(a_webhook().secrets, "dlv_1", 5s, request.body)));
+    CHECK_FALSE(has(request, "Authorization"));
+}
+
+TEST_CASE("multipart sends the form fields and then the payload", "[retry][webhook]") {
+    auto webhook = a_webhook();
+    webhook.encoding = Encoding::multipart;
+    webhook.form_fields = {{"token", "t"}};
+    webhook.payload_field = "notification";
+    const auto request = build_request(webhook, a_delivery(), core::Timestamp{5'000ms});
+    CHECK(request.body ==
+          "--beckon-dlv_1\r\nContent-Disposition: form-data; name=\"token\"\r\n\r\nt\r\n"
+          "--beckon-dlv_1\r\nContent-Disposition: form-data; name=\"notification\"\r\n"
+          "Content-Type: application/json\r\n\r\n{\"id\":\"1\"}\r\n--beckon-dlv_1--\r\n");
+    CHECK(has(request, "Content-Type: multipart/form-data; boundary=beckon-dlv_1"));
+    webhook.form_fields["token"] = "--beckon-dlv_1";
+    CHECK(has(build_request(webhook, a_delivery(), {}),
+              "Content-Type: multipart/form-data; boundary=beckon-dlv_1-"));
+}
+
+TEST_CASE("a shared key signs as the older systems expect", "[retry][webhook]") {
+    auto webhook = a_webhook();
+    webhook.shared_key = SharedKey{"key-1", "shared secret"};
+    const auto request = build_request(webhook, a_delivery(), core::Timestamp{5'000ms});
+    CHECK(has(request, "Authorization: Signature keyId=\"key-1\""));
+    CHECK(has(request, "Digest: SHA-256="));
+    CHECK(has(request, "Date: Thu, 01 Jan 1970 00:00:05 GMT"));
+}
+
+TEST_CASE("attempts are counted by host and port", "[retry][webhook]") {
+    CHECK(host_of("https://Example.org:8443/x") == "Example.org:8443");
+    CHECK(host_of("http://example.org/") == "example.org");
+    CHECK(host_of("::") == "");
+}
+
+TEST_CASE("the directory is what the records say, in any number of readings", "[retry][webhook]") {
+    const SecretBox box{a_ring()};
+    WebhookDirectory directory{box};
+    const Json event = Json::parse(R"({"type":"order.created","data":{"paid":true}})");
+    const auto apply = [&](const core::Record& record) {
+        directory.apply(*ReadBack{record});
+        directory.apply(*ReadBack{record});
+    };
+    apply(encode(a_webhook(), box));
+    CHECK(directory.match(event) == std::vector<std::string>{"0190aa"});
+    CHECK(directory.count_of("shop") == 1);
+    CHECK(directory.of_owner("shop").size() == 1);
+    CHECK(directory.of_owner("other").empty());
+
+    apply(encode("0190aa", WebhookState{.enabled = false, .reason = "gone", .failing_since = {}}));
+    CHECK(directory.match(event).empty());
+    CHECK(directory.find("0190aa")->state.reason == "gone");
+    apply(encode(a_webhook(), box));  // a change leaves it disabled
+    CHECK(directory.match(event).empty());
+    apply(encode("0190aa", WebhookState{}));
+    CHECK(directory.match(event).size() == 1);
+
+    apply(encode_removed("0190aa"));
+    apply(encode_state_removed("0190aa"));
+    CHECK(directory.find("0190aa") == nullptr);
+    CHECK(directory.count_of("shop") == 0);
+}
+
+TEST_CASE("a record that does not decode is counted and leaves what was there",
+          "[retry][webhook]") {
+    const SecretBox box{a_ring()};
+    WebhookDirectory directory{box};
+    directory.apply(*ReadBack{encode(a_webhook(), box)});
+    auto broken = encode(a_webhook(), box);
+    broken.value = "{}";
+    directory.apply(*ReadBack{broken});
+    directory.apply(*ReadBack{encode(a_webhook(), SecretBox{a_ring()})});
+    CHECK(directory.broken() == 2);
+    CHECK(directory.find("0190aa") != nullptr);
+}
