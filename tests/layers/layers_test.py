@@ -44,7 +44,7 @@ LAYERS = {
     "edge": ({"core", "rocks", "log", "fold", "cluster", "store", "ops", "net"}, {"ev", "simdjson", "openssl", "prometheus"}),
     "edge/front": ({"core"}, {"prometheus"}),
     "edge/home": ({"core", "log", "fold", "cluster", "store", "ops"}, {"prometheus"}),
-    "edge/link": ({"core"}, {"ev", "openssl"}),
+    "edge/link": ({"core", "net"}, {"ev", "openssl"}),
     "edge/ws": ({"core", "net"}, {"lws", "ev", "openssl", "prometheus"}),
     "retry": ({"core", "log", "fold", "cluster", "store", "ops", "net"}, {"curl", "openssl", "json", "prometheus"}),
     "client": ({"core"}, {"boost", "openssl", "json", "curl"}),

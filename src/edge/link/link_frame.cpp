@@ -164,6 +164,7 @@ core::Result<void> write(std::string& out, const CloseClient& close) {
     return Writer{out, Kind::close_client}
         .session(close.session)
         .number(static_cast<std::uint16_t>(close.code))
+        .number(static_cast<std::uint8_t>(close.from_home ? 1 : 0))
         .rest(close.reason)
         .finish();
 }
@@ -196,8 +197,10 @@ std::optional<Frame> read_close(Fields fields, const core::NodeId& front) {
     CloseClient close;
     close.session = fields.session(front);
     close.code = static_cast<CloseCode>(fields.number<std::uint16_t>());
+    const auto from_home = fields.number<std::uint8_t>();
+    close.from_home = from_home == 1;
     close.reason = fields.rest();
-    if (!fields.complete()) return std::nullopt;
+    if (!fields.complete() || from_home > 1) return std::nullopt;
     return ToFront{std::move(close)};
 }
 

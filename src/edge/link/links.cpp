@@ -7,6 +7,7 @@
 #include "edge/link/link_tls.hpp"
 #include "edge/link/resolver.hpp"
 #include "edge/shard_loop.hpp"
+#include "net/listener.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -71,8 +72,9 @@ struct Links::Impl {
           tls(std::move(keys)),
           loop("edge-link", c),
           random(static_cast<unsigned>(std::hash<std::string>{}(options.self.text))) {
-        auto listeners = listen_shared(options.host, options.port, 1);
-        port = port_of(listeners.front());
+        auto listeners =
+            net::listen_shared({.host = options.host, .port = options.port, .count = 1});
+        port = net::port_of(listeners.front());
         acceptor = std::make_unique<Acceptor>(
             loop, std::move(listeners.front()),
             [this](int fd, const sockaddr_storage&) { accepted(fd); }, [] {});

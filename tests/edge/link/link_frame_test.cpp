@@ -47,8 +47,8 @@ std::string print(const Frame& frame) {
     const auto front = core::Overloaded{
         [&](const edge::ToClient& m) { return "to " + id(m.session) + " " + m.text; },
         [&](const edge::CloseClient& m) {
-            return "close " + id(m.session) + " " + std::to_string(static_cast<int>(m.code)) + " " +
-                   m.reason;
+            return "close " + id(m.session) + " " + std::to_string(static_cast<int>(m.code)) +
+                   (m.from_home ? " from its home " : " on the way ") + m.reason;
         },
         [&](const edge::Attached& m) {
             return "attached " + id(m.session) + " " + core::to_hex(m.uaid);
@@ -72,6 +72,7 @@ std::vector<Frame> every_frame() {
             ToHome{edge::Detach{kSession, kUaid}},
             ToFront{edge::ToClient{kSession, "{}"}},
             ToFront{edge::CloseClient{kSession, CloseCode::try_again, "moved"}},
+            ToFront{edge::CloseClient{kSession, CloseCode::try_again, "full", false}},
             ToFront{edge::Attached{kSession, kUaid}}};
 }
 
