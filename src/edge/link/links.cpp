@@ -73,7 +73,7 @@ struct Links::Impl {
           loop("edge-link", c),
           random(static_cast<unsigned>(std::hash<std::string>{}(options.self.text))) {
         auto listeners =
-            net::listen_shared({.host = options.host, .port = options.port, .count = 1});
+            net::listen_shared({.host = options.host, .port = options.port, .sockets = 1});
         port = net::port_of(listeners.front());
         acceptor = std::make_unique<Acceptor>(
             loop, std::move(listeners.front()),
