@@ -63,7 +63,7 @@ TEST_CASE("a client speaks over TLS as it does without", "[edge][tls]") {
 TEST_CASE("monitoring routes and refusals work over TLS", "[edge][tls]") {
     const Certificates certificates{"one.test"};
     auto options = certificates.options();
-    options.limits.clients_max = 1;
+    options.limits.total_max = 1;
     FrontWorld world{options};
     auto one = world.client(Tls::yes);
     WsClient two{world.fronts.port(), Tls::yes};
