@@ -1,3 +1,4 @@
+#include "core/time_guard.hpp"
 #include "log/contract_support.hpp"
 #include "log/embedded_under_test.hpp"
 
@@ -9,8 +10,9 @@ class EmbeddedForContract final : public EmbeddedUnderTest {
 public:
     explicit EmbeddedForContract(const LogOptions& options)
         : EmbeddedUnderTest([&](log::EmbeddedConfig& c) {
-              c.history_window = std::chrono::seconds{0};
-              c.delete_retention = std::chrono::seconds{0};
+              // Nothing is kept on purpose, and the hour that makes sure has passed already.
+              c.history_window = -core::kDestructionMargin;
+              c.delete_retention = -core::kDestructionMargin;
               c.waiting_max = options.waiting_max;
           }) {
         session_timeout = std::chrono::milliseconds{300};
