@@ -167,7 +167,8 @@ void keep_mode_and_owner(int fd, const std::filesystem::path& old) {
     if (::fchown(fd, info.st_uid, info.st_gid) != 0 && ::fchown(fd, uid_t(-1), info.st_gid) != 0) {
         return;  // then its mode stays 0600: another group must not read it
     }
-    static_cast<void>(::fchmod(fd, info.st_mode & 0777U));
+    // One that others could use was no key ring: then the mode stays 0600.
+    if ((info.st_mode & 037U) == 0) static_cast<void>(::fchmod(fd, info.st_mode & 0777U));
 }
 
 Result<void> write_file(const std::filesystem::path& named, std::string_view text) {
