@@ -59,6 +59,12 @@ async function ok(reply) {
 const register = (origin) => ok(ask('POST', origin + APP, { json: { token: 'a-device-token' } }));
 const addChannel = (origin, { uaid, secret }) => ok(ask('POST', `${origin}${APP}/${uaid}/subscription`, { json: {}, secret }));
 
+/** The subscription is known (410 says that it is not); no role delivers to bridges yet. */
+function assertKnown({ status, body }) {
+    assert.equal(status, 503, body);
+    assert.match(body, /no bridge is running/);
+}
+
 /** Many rounds, some of them at the same time. */
 async function rounds(round) {
     let left = ROUNDS;
@@ -72,16 +78,16 @@ test('a registration made at one endpoint takes messages at the other at once', 
     rounds(async () => {
         const made = await register(a);
         const sent = await send(b, made.endpoint);
-        assert.equal(sent.status, 201, sent.body);
+        assertKnown(sent);
     }));
 
 test('so does a channel that was added, and the other lists it', () =>
     rounds(async () => {
         const made = await register(a);
-        assert.equal((await send(b, made.endpoint)).status, 201); // b knows the client from here on
+        assertKnown(await send(b, made.endpoint)); // b knows the client from here on
         const added = await addChannel(a, made);
         const sent = await send(b, added.endpoint);
-        assert.equal(sent.status, 201, sent.body);
+        assertKnown(sent);
         const another = await addChannel(b, made);
         const { channelIDs } = await ok(ask('GET', `${a}${APP}/${made.uaid}`, { secret: made.secret }));
         assert.deepEqual(channelIDs.sort(), [made.channelID, added.channelID, another.channelID].sort());
@@ -90,12 +96,12 @@ test('so does a channel that was added, and the other lists it', () =>
 test('a registration that ended at one endpoint is 410 at the other, at once or a moment later', () =>
     rounds(async () => {
         const made = await register(a);
-        assert.equal((await send(b, made.endpoint)).status, 201);
+        assertKnown(await send(b, made.endpoint));
         await ok(ask('DELETE', `${a}${APP}/${made.uaid}`, { secret: made.secret }));
         assert.equal((await send(a, made.endpoint)).status, 410, 'the one that ended it knows');
         await until('410', async () => {
             const { status, body } = await send(b, made.endpoint);
-            assert([201, 410].includes(status), body);
+            assert([503, 410].includes(status), body);
             return status === 410;
         });
         assert.equal((await ask('GET', `${b}${APP}/${made.uaid}`, { secret: made.secret })).status, 410);

@@ -567,7 +567,7 @@ TEST_CASE("without a public URL every local name of the machine is a good audien
     CHECK(status_for("http://localhost:" + port) == 201);
     CHECK(status_for("http://127.0.0.1:" + port) == 201);
     CHECK(status_for("http://[::1]:" + port) == 201);
-    CHECK(status_for("http://[::1]") == 401);  // another port, another origin
+    CHECK(status_for("http://[::1]") == 201);  // some sender libraries leave out the port
     CHECK(status_for("https://localhost:" + port) == 401);
     CHECK(status_for("http://localhost:1") == 401);
 }

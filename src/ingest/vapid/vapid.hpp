@@ -39,9 +39,7 @@ struct Jwt {
 /// and `sub`.
 Checked<Jwt> parse_jwt(std::string_view token);
 
-/// The origins that `aud` may name: the public origin as it is, with and without the port where
-/// that is the scheme's own, and extra ones. An origin on another port is another origin (RFC 6454
-/// §4).
+/// The origins that `aud` may name: the public origin with and without its port, and extra ones.
 std::vector<std::string> accepted_audiences(std::string_view origin,
                                             const std::vector<std::string>& extra);
 

