@@ -104,8 +104,6 @@ TEST_CASE("each fault of Authorization has its answer", "[vapid]") {
          kWrongAud},
         {"aud with a slash",
          signed_with(claims_with(world, R"("https://push.example.com:8443/")", exp)), kWrongAud},
-        {"aud without the port",
-         signed_with(claims_with(world, R"("https://push.example.com")", exp)), ""},
         {"aud of another port",
          signed_with(claims_with(world, R"("https://push.example.com:443")", exp)), kWrongAud},
         {"aud of another scheme",
@@ -175,6 +173,8 @@ TEST_CASE("every form of Authorization that senders use is accepted", "[vapid]")
         {"exp at the leeway", signed_with(claims_with(world, aud, std::to_string(now - 60))), ""},
         {"exp at the limit", signed_with(claims_with(world, aud, std::to_string(now + 86'400))),
          ""},
+        {"aud without port", signed_with(claims_with(world, R"("https://push.example.com")", exp)),
+         ""},
         {"extra audience", signed_with(claims_with(world, R"("https://old.example.net")", exp)),
          ""},
     };
@@ -217,8 +217,10 @@ TEST_CASE("the audiences of an origin", "[vapid]") {
           List{"https://a.example:8443", "https://a.example", "x"});
     CHECK(accepted_audiences("https://a.example:443", {}) ==
           List{"https://a.example:443", "https://a.example"});
-    CHECK(accepted_audiences("http://a.example:443", {}) == List{"http://a.example:443", "http://a.example"});
-    CHECK(accepted_audiences("https://[::1]:8443", {}) == List{"https://[::1]:8443", "https://[::1]"});
+    CHECK(accepted_audiences("http://a.example:443", {}) ==
+          List{"http://a.example:443", "http://a.example"});
+    CHECK(accepted_audiences("https://[::1]:8443", {}) ==
+          List{"https://[::1]:8443", "https://[::1]"});
     CHECK(accepted_audiences("https://[::1]:443", {}) ==
           List{"https://[::1]:443", "https://[::1]"});
     CHECK(accepted_audiences("https://[::1]", {}) == List{"https://[::1]", "https://[::1]:443"});
