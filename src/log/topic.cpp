@@ -10,8 +10,9 @@ namespace beckon::log {
 namespace {
 
 constexpr std::array<std::string_view, Topic::kFixed> kNames = {
-    "notifications", "subscriptions", "ownership", "broadcasts",  "retry.dead",
-    "retry.done",    "events",        "webhooks",  "reliability", "control"};
+    "notifications",     "subscriptions", "ownership", "broadcasts",  "retry.dead",
+    "retry.done",        "events",        "webhooks",  "reliability", "control",
+    "reliability.totals"};
 constexpr std::string_view kTierPrefix = "retry.";
 
 }  // namespace

@@ -25,9 +25,10 @@ public:
     static const Topic kWebhooks;
     static const Topic kReliability;
     static const Topic kControl;
+    static const Topic kReliabilityTotals;
 
     static constexpr int kTiersMax = 32;
-    static constexpr int kFixed = 10;
+    static constexpr int kFixed = 11;
     /// Topics have indexes 0 … kCount-1.
     static constexpr int kCount = kFixed + kTiersMax;
 
@@ -57,6 +58,7 @@ inline constexpr Topic Topic::kEvents{6};
 inline constexpr Topic Topic::kWebhooks{7};
 inline constexpr Topic Topic::kReliability{8};
 inline constexpr Topic Topic::kControl{9};
+inline constexpr Topic Topic::kReliabilityTotals{10};
 
 struct TopicPartition {
     Topic topic;

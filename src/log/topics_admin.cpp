@@ -135,6 +135,7 @@ std::vector<TopicSpec> topic_table(const LayoutOptions& options) {
         {Topic::kEvents, p, rf, deleted(options, kRetryRetention)},
         {Topic::kWebhooks, p, rf, slow_state},
         {Topic::kReliability, p, rf, deleted(options, kReliabilityRetention)},
+        {Topic::kReliabilityTotals, 1, rf, state},
     };
     for (int tier = 0; tier < static_cast<int>(options.tiers.size()); ++tier) {
         table.push_back({Topic::retry(tier), p, rf, deleted(options, kRetryRetention)});
