@@ -3,6 +3,10 @@
 #include "net/http/http_server.hpp"
 #include "ops/metric_names.hpp"
 
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <mutex>
 #include <stdexcept>
 #include <string_view>
 
@@ -64,10 +68,77 @@ HttpReply metrics_reply(const Metrics& metrics, const Health& health) {
     return reply;
 }
 
+HttpReply not_found_reply() { return text_reply(404, "there is nothing at this path\n"); }
+
+/// RFC 3986 §2.1; a '%' that no two hexadecimal digits follow stands for itself.
+std::string percent_decoded(std::string_view text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        unsigned char byte = 0;
+        const char* digits = text.data() + i + 1;
+        if (text[i] == '%' && i + 2 < text.size() &&
+            std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
+            out.push_back(static_cast<char>(byte));
+            i += 2;
+        } else {
+            out.push_back(text[i]);
+        }
+    }
+    return out;
+}
+
+Query parse_query(std::string_view text) {
+    Query query;
+    while (!text.empty()) {
+        const auto pair = text.substr(0, text.find('&'));
+        text.remove_prefix(std::min(pair.size() + 1, text.size()));
+        const auto name = pair.substr(0, pair.find('='));
+        const auto value = pair.substr(std::min(name.size() + 1, pair.size()));
+        if (!name.empty()) query.emplace(percent_decoded(name), percent_decoded(value));
+    }
+    return query;
+}
+
+/// What is mounted, by prefix. Thread-safe; a mount ends when no page of it is being made.
+class Pages {
+public:
+    void add(const std::string& prefix, PageMaker maker) {
+        const std::scoped_lock lock{mutex_};
+        makers_.insert_or_assign(prefix, std::move(maker));
+    }
+    void remove(const std::string& prefix) {
+        const std::scoped_lock lock{mutex_};
+        makers_.erase(prefix);
+    }
+    /// 404 if nobody answers this target.
+    HttpReply answer(std::string_view target) {
+        const auto path = target.substr(0, target.find('?'));
+        const auto query = target.substr(std::min(path.size() + 1, target.size()));
+        const std::scoped_lock lock{mutex_};
+        for (const auto& [prefix, maker] : makers_) {
+            if (!path.starts_with(prefix + "/")) continue;
+            return reply_of(maker(percent_decoded(path.substr(prefix.size())), parse_query(query)));
+        }
+        return not_found_reply();
+    }
+
+private:
+    static HttpReply reply_of(Page page) {
+        HttpReply reply;
+        reply.status = page.status;
+        reply.add("Content-Type", std::move(page.type));
+        reply.body = std::move(page.body);
+        return reply;
+    }
+
+    std::mutex mutex_;
+    std::map<std::string, PageMaker> makers_;
+};
+
 class Handler final : public net::HttpHandler {
 public:
-    Handler(std::string version, const Metrics& metrics, const Health& health)
-        : version_(std::move(version)), metrics_(metrics), health_(health) {}
+    Handler(std::string version, const Metrics& metrics, const Health& health, Pages& pages)
+        : version_(std::move(version)), metrics_(metrics), health_(health), pages_(pages) {}
 
     void handle(net::ExchangePtr exchange) override {
         exchange->reply(answer(exchange->request()));
@@ -93,10 +164,11 @@ private:
             return reply;
         }
         if (request.body_too_large) return text_reply(413, "no body is read here\n");
-        return route(request.target.substr(0, request.target.find('?')));
+        return route(request.target);
     }
 
-    HttpReply route(std::string_view path) const {
+    HttpReply route(std::string_view target) const {
+        const auto path = target.substr(0, target.find('?'));
         if (path == "/metrics") return metrics_reply(metrics_, health_);
         if (path == "/__version__") return json_reply(200, {{"version", version_}});
         const auto report = health_.report();
@@ -106,12 +178,13 @@ private:
         if (path == "/live" || path == "/__lbheartbeat__") {
             return report_reply(report.live, report, version_);
         }
-        return text_reply(404, "there is nothing at this path\n");
+        return pages_.answer(target);
     }
 
     const std::string version_;
     const Metrics& metrics_;
     const Health& health_;
+    Pages& pages_;
 };
 
 class NobodyCounts final : public net::HttpObserver {
@@ -141,7 +214,8 @@ struct OpsServer::Impl {
     explicit Impl(const OpsConfig& config) : server(options_of(config), observer) {}
 
     NobodyCounts observer;
-    net::HttpServer server;
+    Pages pages;
+    net::HttpServer server;  ///< its handler uses the above
 };
 
 OpsServer::OpsServer(const OpsConfig& config, const Metrics& metrics, const Health& health) {
@@ -151,11 +225,16 @@ OpsServer::OpsServer(const OpsConfig& config, const Metrics& metrics, const Heal
         throw std::runtime_error("the ops port (--ops-port): " + std::string{why.what()});
     }
     impl_->server.start([&](core::Executor&) {
-        return std::make_unique<Handler>(config.version, metrics, health);
+        return std::make_unique<Handler>(config.version, metrics, health, impl_->pages);
     });
 }
 
 OpsServer::~OpsServer() = default;
+
+Mount OpsServer::mount(const std::string& prefix, PageMaker maker) {
+    impl_->pages.add(prefix, std::move(maker));
+    return Mount{[&pages = impl_->pages, prefix] { pages.remove(prefix); }};
+}
 
 std::uint16_t OpsServer::port() const { return impl_->server.port(); }
 

@@ -4,8 +4,12 @@
 #include "ops/metrics.hpp"
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace beckon::ops {
 
@@ -13,6 +17,32 @@ struct OpsConfig {
     std::string host = "127.0.0.1";
     std::uint16_t port = 9090;  ///< 0: any free one
     std::string version;
+};
+
+/// What a part of the process answers to a GET on the ops port.
+struct Page {
+    int status = 200;
+    std::string type = "application/json";
+    std::string body;
+};
+using Query = std::map<std::string, std::string, std::less<>>;
+/// `path` is what follows the prefix, percent-decoded as the query is. Called on the port's one
+/// thread: it answers from what is at hand and waits for nobody, since `/live` waits for it.
+using PageMaker = std::function<Page(std::string_view path, const Query& query)>;
+
+/// Keeps a prefix of the ops port answered. When it ends, nothing is asked any more.
+class Mount {
+public:
+    explicit Mount(std::function<void()> end) : end_(std::move(end)) {}
+    ~Mount() {
+        if (end_) end_();
+    }
+    Mount(Mount&& other) noexcept : end_(std::exchange(other.end_, nullptr)) {}
+    Mount(const Mount&) = delete;
+    Mount& operator=(const Mount&) = delete;
+
+private:
+    std::function<void()> end_;
 };
 
 /// The ops port of a process: `/metrics`, `/ready`, `/live`, `/__heartbeat__`, `/__lbheartbeat__`,
@@ -24,6 +54,10 @@ public:
     OpsServer(const OpsConfig& config, const Metrics& metrics, const Health& health);
     ~OpsServer();
     std::uint16_t port() const;
+
+    /// Lets `maker` answer GET and HEAD of what is below `prefix` ("/reliability"). Thread-safe;
+    /// the Mount ends before the server.
+    [[nodiscard]] Mount mount(const std::string& prefix, PageMaker maker);
 
 private:
     struct Impl;

@@ -96,3 +96,26 @@ TEST_CASE("an endless header is refused", "[ops_server]") {
     socket.send("GET /live HTTP/1.1\r\nHost: x\r\nX: " + std::string(20'000, 'x'));
     CHECK(socket.read_reply().status == 431);
 }
+
+TEST_CASE("a part of the process answers below its prefix, until its mount ends", "[ops_server]") {
+    Running running;
+    {
+        const auto mount =
+            running.server.mount("/part", [](std::string_view path, const Query& query) {
+                if (path == "/none") return Page{.status = 404, .body = "{}"};
+                const auto day = query.find("day");
+                return Page{.type = "text/plain",
+                            .body = std::string{path} + " " +
+                                    (day == query.end() ? "no day" : day->second)};
+            });
+        CHECK(running.client.Get("/part/page?day=today")->body == "/page today");
+        CHECK(running.client.Get("/part/page")->body == "/page no day");
+        CHECK(running.client.Get("/part/page")->get_header_value("Content-Type") == "text/plain");
+        CHECK(running.client.Get("/part/a%20page%?day=1%2C2")->body == "/a page% 1,2");
+        CHECK(running.client.Head("/part/page")->status == 200);
+        CHECK(running.client.Get("/part/none")->status == 404);
+        CHECK(running.client.Get("/partner/page")->status == 404);
+        CHECK(running.client.Get("/live")->status == 200);  // its own pages stay
+    }
+    CHECK(running.client.Get("/part/page")->status == 404);
+}
