@@ -50,4 +50,13 @@ inline constexpr std::string_view kEdgeUnknownRecords = "beckon_edge_unknown_rec
 inline constexpr std::string_view kEdgeCommands = "beckon_edge_commands_total";
 inline constexpr std::string_view kEdgeRefusedFrames = "beckon_edge_refused_frames_total";
 
+// --- reliability
+inline constexpr std::string_view kReliabilityRecorded = "beckon_reliability_recorded_total";
+inline constexpr std::string_view kReliabilityDropped = "beckon_reliability_dropped_total";
+inline constexpr std::string_view kReliabilityWaiting = "beckon_reliability_waiting_messages";
+inline constexpr std::string_view kReliabilityMessages = "beckon_reliability_messages";
+inline constexpr std::string_view kReliabilityFolded = "beckon_reliability_folded_milestones";
+inline constexpr std::string_view kReliabilityPartitions = "beckon_reliability_partitions";
+inline constexpr std::string_view kReliabilityLag = "beckon_reliability_lag_records";
+
 }  // namespace beckon::ops::metric

@@ -36,6 +36,14 @@ std::uint64_t number_of(milliseconds duration) {
 
 }  // namespace
 
+Durations::Durations(milliseconds total, const Buckets& buckets) : sum_ms_(number_of(total)) {
+    for (const auto& [bucket, count] : buckets) {
+        if (bucket >= kBuckets || count == 0) continue;
+        buckets_[bucket] = count;
+        count_ += count;
+    }
+}
+
 void Durations::add(milliseconds duration) {
     ++count_;
     sum_ms_ += number_of(duration);

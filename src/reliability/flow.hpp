@@ -20,12 +20,20 @@ using std::chrono::milliseconds;
 /// above. Distributions add up and can be taken apart again.
 class Durations {
 public:
+    using Buckets = std::map<std::uint32_t, std::uint64_t>;
+
+    Durations() = default;
+    /// As another one's total() and buckets() were. Buckets that there are not are left out.
+    Durations(milliseconds total, const Buckets& buckets);
+
     void add(milliseconds duration);
     /// Takes back one that was added; without such a one it changes nothing.
     void remove(milliseconds duration);
     void add(const Durations& other);
 
     std::uint64_t count() const { return count_; }
+    milliseconds total() const { return milliseconds{static_cast<std::int64_t>(sum_ms_)}; }
+    const Buckets& buckets() const { return buckets_; }
     /// Exact. Of none: 0.
     milliseconds mean() const;
     /// The middle of the bucket in which the `quantile` (0 to 1) lies. Of none: 0.
@@ -40,7 +48,7 @@ public:
 private:
     std::uint64_t count_ = 0;
     std::uint64_t sum_ms_ = 0;
-    std::map<std::uint32_t, std::uint64_t> buckets_;
+    Buckets buckets_;
 };
 
 /// From one milestone of a message to the next one that is known of it.

@@ -82,6 +82,7 @@ std::vector<Reached> History::steps() const {
 
 void History::append_to(std::string& out) const {
     append_fixed(out, kForm);
+    append_fixed(out, ended() ? to_number(changed_ + kKept) : 0);
     append_fixed(out, to_number(changed_));
     append_fixed(out, to_number(expires_));
     append_fixed(out, to_number(ended_));
@@ -94,6 +95,7 @@ void History::append_to(std::string& out) const {
 std::optional<History> History::parse(std::string_view bytes) {
     ByteReader reader{bytes};
     if (reader.fixed<std::uint8_t>() != kForm) return std::nullopt;
+    reader.fixed<std::uint64_t>();  // when to drop it: follows from the rest
     const auto changed = to_time(reader.fixed<std::uint64_t>());
     const auto expires = to_time(reader.fixed<std::uint64_t>());
     History history{expires, changed};

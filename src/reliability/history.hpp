@@ -2,6 +2,7 @@
 
 #include "reliability/diagram.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -56,7 +57,11 @@ public:
     /// In the order of the diagram.
     std::vector<Reached> steps() const;
 
-    /// The bytes of a row, and back; nullopt for bytes that no append_to() wrote.
+    /// How long a history is kept after the last record that changed it, once it has ended.
+    static constexpr std::chrono::days kKept{60};
+
+    /// The bytes of a row, and back; nullopt for bytes that no append_to() wrote. A row begins as
+    /// those of all our stores: with its form, and when it may be dropped (0: not yet).
     void append_to(std::string& out) const;
     static std::optional<History> parse(std::string_view bytes);
 

@@ -181,7 +181,7 @@ Flow Totals::flow(Timestamp now) const {
     return sum;
 }
 
-Totals::Rows Totals::take_changed_rows() {
+Totals::Rows Totals::changed_rows() const {
     Rows rows;
     for (const auto& [kind, number] : dirty_) {
         std::optional<std::string> bytes;
@@ -195,7 +195,6 @@ Totals::Rows Totals::take_changed_rows() {
         }
         rows.emplace_back(row_name(kind, number), std::move(bytes));
     }
-    dirty_.clear();
     return rows;
 }
 

@@ -48,11 +48,13 @@ public:
     Flow flow(Timestamp now) const;
     const Tally& tally() const { return tally_; }
 
-    /// The rows that have changed since the last call: name and bytes; no bytes: delete it. Names
+    /// The rows that have changed since rows_written(): name and bytes; no bytes: delete it. Names
     /// are made by us and say which part a row is.
     using Rows = std::vector<std::pair<std::string, std::optional<std::string>>>;
-    Rows take_changed_rows();
-    /// Puts a row back at a start; false for one that no take_changed_rows() made.
+    Rows changed_rows() const;
+    void rows_written() { dirty_.clear(); }
+    bool dirty() const { return !dirty_.empty(); }
+    /// Puts a row back at a start; false for one that no changed_rows() made.
     bool restore(std::string_view name, std::string_view bytes);
 
     /// What is kept; what waits to be written does not count.

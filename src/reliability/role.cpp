@@ -1,0 +1,229 @@
+#include "reliability/role.hpp"
+
+#include "cluster/cluster.hpp"
+#include "core/logger.hpp"
+#include "ops/metric_names.hpp"
+#include "reliability/loop.hpp"
+#include "reliability/milestone_home.hpp"
+#include "reliability/milestone_store.hpp"
+#include "reliability/totals_view.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+namespace beckon::reliability {
+
+namespace {
+
+constexpr std::chrono::seconds kTick{1};
+constexpr std::string_view kPart = "reliability";
+
+std::unique_ptr<MilestoneStore> open_store(const RoleConfig& config) {
+    auto opened = open_milestone_store({.directory = config.store_directory,
+                                        .log_id = config.log_id,
+                                        .partitions = config.partitions,
+                                        .memory = config.store_memory});
+    if (!opened) throw std::runtime_error(opened.error().message);
+    return std::move(*opened);
+}
+
+/// What the role measures of itself.
+struct RoleMetrics {
+    explicit RoleMetrics(ops::Metrics& metrics)
+        : partitions(metrics.gauge(ops::metric::kReliabilityPartitions,
+                                   "Partitions of `reliability` that this process serves.")),
+          lag(metrics.gauge(ops::metric::kReliabilityLag,
+                            "Records of `reliability` that are not folded yet.")) {
+        for (const auto milestone : core::kAllMilestones) {
+            messages.push_back(&metrics.gauge(
+                ops::metric::kReliabilityMessages,
+                "Tracked messages by milestone, of the partitions that this process serves.",
+                {{"milestone", std::string{core::to_string(milestone)}}}));
+        }
+        for (std::size_t i = 0; i < kEffects; ++i) {
+            const auto effect = std::string{to_string(static_cast<Effect>(i))};
+            effects.push_back(&metrics.gauge(
+                ops::metric::kReliabilityFolded,
+                "Milestones by what they did to their history, since it was first folded.",
+                {{"effect", effect}}));
+        }
+    }
+    void set(const core::MilestoneCounts& counts, const std::vector<double>& by_effect) const {
+        for (const auto milestone : core::kAllMilestones) {
+            messages[core::index_of(milestone)]->Set(static_cast<double>(counts[milestone]));
+        }
+        for (std::size_t i = 0; i < kEffects; ++i) effects[i]->Set(by_effect[i]);
+    }
+    prometheus::Gauge& partitions;
+    prometheus::Gauge& lag;
+    std::vector<prometheus::Gauge*> messages;  ///< by milestone
+    std::vector<prometheus::Gauge*> effects;   ///< by effect
+};
+
+}  // namespace
+
+struct Role::Impl {
+    Impl(RoleConfig c, log::EventLog& l, const core::Clock& k, ops::Metrics& m, ops::Health& h)
+        : config(std::move(c)),
+          log(l),
+          clock(k),
+          metrics(m),
+          health(h),
+          store(open_store(config)),
+          loop("reliability") {
+        say_ready(false, "its partitions are not placed yet");
+        loop.run_there([this] { open(); });
+    }
+    ~Impl() {
+        loop.run_there([this] { close(); });
+    }
+
+    void open() {
+        publisher = log.open_publisher(loop.executor());
+        totals = std::make_unique<TotalsView>(config.node, ports());
+        cluster = std::make_unique<cluster::Cluster>(
+            cluster::ClusterOptions{.role = "reliability",
+                                    .self = config.node,
+                                    .partitions = config.partitions,
+                                    .link_url = {}},
+            log, loop.executor(), clock,
+            cluster::Cluster::Events{
+                .placed = [this](core::Partition partition, const cluster::Placement& placement) {
+                    placed(partition, placement);
+                }});
+        tick();
+    }
+    void close() {
+        closed = true;
+        cluster.reset();
+        homes.clear();
+        totals.reset();
+        publisher.reset();
+    }
+
+    fold::Fold::Ports ports() { return {log, *publisher, loop.executor(), clock}; }
+
+    void placed(core::Partition partition, const cluster::Placement& placement) {
+        const bool serves = placement.home == config.node;
+        const bool follows = std::find(placement.standbys.begin(), placement.standbys.end(),
+                                       config.node) != placement.standbys.end();
+        const auto known = homes.find(partition);
+        if (!serves && !follows) {
+            if (known != homes.end()) homes.erase(known);
+        } else if (known != homes.end()) {
+            known->second->serve(serves);
+        } else {
+            open_home(partition).serve(serves);
+        }
+        const std::scoped_lock lock{mutex};
+        if (serves || follows) here.insert(partition);
+        if (!serves && !follows) here.erase(partition);
+    }
+
+    MilestoneHome& open_home(core::Partition partition) {
+        auto home = std::make_unique<MilestoneHome>(
+            MilestoneHome::Options{.partition = partition, .node = config.node}, ports(),
+            store->partition(partition), [this] { announce(); });
+        return *homes.emplace(partition, std::move(home)).first->second;
+    }
+
+    /// Says who could take over at once, and whether the role does its work.
+    void announce() {
+        if (closed || !cluster) return;
+        std::set<core::Partition> ready;
+        std::string why;
+        for (const auto& [partition, home] : homes) {
+            if (home->following()) ready.insert(partition);
+            if (home->serves() && !home->following()) why = "it still reads the log";
+            if (const auto stuck = home->progress().stuck) why = stuck->why;
+        }
+        if (!cluster->settled()) why = "its partitions are not placed yet";
+        if (announced != ready) cluster->set_ready(ready);
+        announced = ready;
+        say_ready(why.empty(), why);
+    }
+
+    void say_ready(bool ready, std::string_view why) {
+        if (config.decides_readiness) health.set_ready(kPart, ready, why);
+    }
+
+    void tick() {
+        if (closed) return;
+        cluster->still_alive();
+        for (const auto& [partition, home] : homes) home->tick();
+        announce();
+        measure();
+        loop.executor().post_after(kTick, [this] { tick(); });
+    }
+
+    void measure() {
+        core::MilestoneCounts counts;
+        std::vector<double> effects(kEffects);
+        double lag = 0;
+        int serving = 0;
+        for (const auto& [partition, home] : homes) {
+            if (!home->serves()) continue;
+            ++serving;
+            const auto told = home->counts();
+            for (const auto milestone : core::kAllMilestones) {
+                counts[milestone] += told.counts[milestone];
+            }
+            for (std::size_t i = 0; i < kEffects; ++i) {
+                effects[i] += static_cast<double>(home->tally().effects[i]);
+            }
+            for (const auto& input : home->progress().inputs) {
+                lag += static_cast<double>(input.lag_records());
+            }
+        }
+        metrics.partitions.Set(serving);
+        metrics.lag.Set(lag);
+        metrics.set(counts, effects);
+    }
+
+    const RoleConfig config;
+    log::EventLog& log;
+    const core::Clock& clock;
+    const RoleMetrics metrics;
+    ops::Health& health;
+    const std::unique_ptr<MilestoneStore> store;
+
+    // Of the loop's thread.
+    bool closed = false;
+    std::unique_ptr<log::Publisher> publisher;
+    std::unique_ptr<TotalsView> totals;
+    std::unique_ptr<cluster::Cluster> cluster;
+    std::map<core::Partition, std::unique_ptr<MilestoneHome>> homes;
+    std::set<core::Partition> announced;
+
+    mutable std::mutex mutex;
+    std::set<core::Partition> here;  ///< folded here; under `mutex`
+
+    Loop loop;  ///< ends before what its tasks use
+};
+
+Role::Role(RoleConfig config, log::EventLog& log, const core::Clock& clock, ops::Metrics& metrics,
+           ops::Health& health)
+    : impl_(std::make_unique<Impl>(std::move(config), log, clock, metrics, health)) {}
+
+Role::~Role() = default;
+
+const TotalsView& Role::totals() const { return *impl_->totals; }
+
+core::Result<std::optional<History>> Role::find(std::string_view id) const {
+    const auto partition = core::partition_of(id, impl_->config.partitions);
+    {
+        const std::scoped_lock lock{impl_->mutex};
+        if (!impl_->here.contains(partition)) {
+            return core::fail(core::Fault::unavailable,
+                              "partition " + std::to_string(partition) +
+                                  " of `reliability` is folded by another process");
+        }
+    }
+    return impl_->store->partition(partition)->find(id);
+}
+
+}  // namespace beckon::reliability

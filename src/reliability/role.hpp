@@ -1,0 +1,57 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/ids.hpp"
+#include "core/partition.hpp"
+#include "core/result.hpp"
+#include "log/event_log.hpp"
+#include "ops/health.hpp"
+#include "ops/metrics.hpp"
+#include "reliability/history.hpp"
+#include "rocks/memory.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace beckon::reliability {
+
+class TotalsView;
+
+struct RoleConfig {
+    core::NodeId node;
+    std::string log_id;
+    core::Partition partitions = 0;
+    std::filesystem::path store_directory;
+    std::shared_ptr<rocks::Memory> store_memory;
+    /// Whether the process is ready only when this role is. Where it runs beside the roles that
+    /// deliver, it holds nobody up.
+    bool decides_readiness = true;
+};
+
+/// The role `reliability`: folds the partitions of `reliability` that are placed here into
+/// histories and sums, expires, and tells counts and reports in `reliability.totals`. It has a
+/// thread of its own; the rest may be called from any.
+class Role {
+public:
+    /// Throws std::runtime_error if its store cannot be opened.
+    Role(RoleConfig config, log::EventLog& log, const core::Clock& clock, ops::Metrics& metrics,
+         ops::Health& health);
+    ~Role();
+    Role(const Role&) = delete;
+    Role& operator=(const Role&) = delete;
+
+    /// What all homes of the installation have told.
+    const TotalsView& totals() const;
+
+    /// The life of one message. Errors: unavailable (its partition is not folded here), corrupt.
+    core::Result<std::optional<History>> find(std::string_view id) const;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::reliability
