@@ -42,8 +42,8 @@ MilestoneHome::~MilestoneHome() = default;
 
 // --- what is folded
 
-/// False: the rows cannot be read, and are as good as none.
-bool MilestoneHome::restore() {
+/// Rows that cannot be read are as good as none.
+void MilestoneHome::restore() {
     folded_.reset();
     checkpoint_ = rows_->checkpoint();
     moved_ = false;
@@ -52,7 +52,6 @@ bool MilestoneHome::restore() {
         folded_.reset();
         checkpoint_.reset();  // so the fold clears the rows and begins at the log's start
     }
-    return checkpoint_.has_value();
 }
 
 std::optional<core::Checkpoint> MilestoneHome::checkpoint(fold::InputIndex) const {
@@ -145,11 +144,10 @@ PartitionCounts MilestoneHome::counts() const {
 }
 
 void MilestoneHome::tell_counts() {
-    auto present = counts();
+    const auto present = counts();
     if (told_) {
-        present.at = std::exchange(told_->at, present.at);
-        if (present == *told_) return;
-        std::swap(present.at, told_->at);
+        told_->at = present.at;  // that time passes is nothing new
+        if (*told_ == present) return;
     }
     told_ = present;
     publish_totals(encode(present));
@@ -159,8 +157,8 @@ void MilestoneHome::tell_reports() {
     if (report_) return;
     // The last day that is over, and its late milestones are in.
     const auto last = day_of(now() - kReportGrace) - std::chrono::days{1};
-    if (reported_ && last <= *reported_) return;
-    start_report(reported_ ? *reported_ + std::chrono::days{1} : last);
+    if (!reported_) reported_ = last - kReportsAtStart;
+    if (*reported_ < last) start_report(*reported_ + std::chrono::days{1});
 }
 
 void MilestoneHome::start_report(Day day) {

@@ -26,6 +26,8 @@ public:
     /// A report waits for milestones that are late.
     static constexpr std::chrono::minutes kReportGrace{10};
     static constexpr std::chrono::days kReportsKept{30};
+    /// So many of the last days are told again at a start: the home may have been away meanwhile.
+    static constexpr std::chrono::days kReportsAtStart{7};
     /// Ids that expire in one turn, and ids that a report looks at in one turn.
     static constexpr std::size_t kExpiredMax = 1'000;
     static constexpr std::size_t kReportStep = 1'000;
@@ -72,13 +74,12 @@ private:
     void progressed() override { progressed_(); }
 
     core::Timestamp now() const { return fold_.log_clock(0).now(); }
-    bool restore();
+    void restore();
     void expire();
     void tell_counts();
     void tell_reports();
     void start_report(Day day);
     void go_on_with_report();
-    void forget_reports(Day newest);
     void publish_totals(core::Record record);
 
     struct ReportUnderWay {
@@ -93,12 +94,11 @@ private:
     const std::function<void()> progressed_;
     PartitionFold folded_;
     std::optional<core::Checkpoint> checkpoint_;  ///< uncommitted advances included
-    bool restored_ = false;                       ///< the sums of the rows are in folded_
     bool moved_ = false;                          ///< checkpoint_ is ahead of the rows
     bool serves_ = false;
     std::size_t expiring_ = 0;  ///< published and not answered
     std::optional<PartitionCounts> told_;
-    std::optional<Day> reported_;  ///< the last day whose report was told since the start
+    std::optional<Day> reported_;  ///< the last day whose report was told, or need not be
     std::optional<ReportUnderWay> report_;
     core::Lifetime lifetime_;
     fold::Fold fold_;  ///< first to go: it calls us
