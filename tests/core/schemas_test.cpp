@@ -5,8 +5,9 @@
 #include "core/random_events.hpp"
 #include "core/schema_subset.hpp"
 #include "log/control.hpp"
-#include "support/memory_log.hpp"
 #include "reliability/milestone_codec.hpp"
+#include "reliability/totals_codec.hpp"
+#include "support/memory_log.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -113,6 +114,40 @@ core::Record milestones_of(test::RandomEvents& make) {
     return reliability::encode(event);
 }
 
+reliability::History history_of(test::RandomEvents& make) {
+    const auto time = [&] {
+        return core::Timestamp{std::chrono::milliseconds{make.below(1U << 31)}};
+    };
+    reliability::History history{time(), time()};
+    for (std::size_t i = 0; i <= make.below(6); ++i) {
+        const reliability::Reached reached{core::kAllMilestones[make.below(core::kMilestones)],
+                                           time()};
+        history.add(reached, time(), time());
+    }
+    return history;
+}
+
+core::Record counts_of(test::RandomEvents& make) {
+    reliability::Totals totals;
+    for (std::size_t i = 0; i < make.below(6); ++i) totals.changed(std::nullopt, history_of(make));
+    totals.count_refused({core::Milestone::accepted, core::Milestone::retrieved});
+    return reliability::encode(reliability::PartitionCounts{
+        .partition = static_cast<core::Partition>(make.below(65'536)),
+        .at = core::Timestamp{std::chrono::milliseconds{make.below(1U << 31)}},
+        .counts = totals.counts({}),
+        .flow = totals.flow({}),
+        .refused = totals.tally().refused});
+}
+
+core::Record report_of(test::RandomEvents& make) {
+    reliability::Report report;
+    for (std::size_t i = 0; i < make.below(4); ++i) report.add(history_of(make));
+    return reliability::encode(
+        reliability::PartitionReport{.day = reliability::Day{std::chrono::days{make.below(30'000)}},
+                                     .partition = 3,
+                                     .report = report});
+}
+
 std::vector<core::Record> records_of(unsigned seed) {
     test::RandomEvents make{seed};
     const core::NodeId node{"0123456789abcdef"};
@@ -125,6 +160,9 @@ std::vector<core::Record> records_of(unsigned seed) {
             core::encode(make.mark()),
             core::encode(make.lease()),
             milestones_of(make),
+            counts_of(make),
+            report_of(make),
+            reliability::encode(reliability::ReportRemoved{}),
             cluster::encode(cluster::ControllerClaim{"edge", seed, node, make.coin()}),
             cluster::encode(cluster::PlacementRecord{"edge", 3, node, {node, node}, seed}),
             cluster::encode(cluster::EpochRecord{"retry", 65'534, seed, node}),
