@@ -1,6 +1,7 @@
 #include "fold/fold.hpp"
 
 #include "core/codec.hpp"
+#include "core/lasting_executor.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "fold/backoff.hpp"
@@ -56,6 +57,8 @@ struct Fold::Impl {
     void begin();
     void first_mark(InputIndex input);
     void ask_ends();
+    template <class Answer>
+    void ask_ends(InputIndex input, Answer answer);
     void heard_all_ends();
     bool trusts_checkpoints() const;
     void open_all(bool anew);
@@ -185,19 +188,28 @@ void Fold::Impl::try_again(InputIndex input, Need need, const Error& why, void (
     ports.executor.post_after(log_retry.pause(), life.guard([this, step] { (this->*step)(); }));
 }
 
+template <class Answer>
+void Fold::Impl::ask_ends(InputIndex input, Answer answer) {
+    core::ask_while(
+        life,
+        [&](core::Executor& executor, auto callback) {
+            ports.log.ends(inputs[input]->where(), executor, std::move(callback));
+        },
+        std::move(answer));
+}
+
 void Fold::Impl::ask_ends() {
     answers_missing = inputs.size();
     for (InputIndex i = 0; i < inputs.size(); ++i) {
-        ports.log.ends(inputs[i]->where(), ports.executor,
-                       life.guard([this, i](const core::Result<log::Ends>& ends) {
-                           if (!ends) {
-                               try_again(i, Need::ends, ends.error(), &Impl::ask_ends);
-                               return;
-                           }
-                           troubles.worked(Need::ends, i);
-                           inputs[i]->heard_ends(*ends);
-                           if (--answers_missing == 0) heard_all_ends();
-                       }));
+        ask_ends(i, [this, i](const core::Result<log::Ends>& ends) {
+            if (!ends) {
+                try_again(i, Need::ends, ends.error(), &Impl::ask_ends);
+                return;
+            }
+            troubles.worked(Need::ends, i);
+            inputs[i]->heard_ends(*ends);
+            if (--answers_missing == 0) heard_all_ends();
+        });
     }
 }
 
@@ -570,16 +582,15 @@ void Fold::Impl::look_at_ends() {
     if (now - ends_asked < kEndsEvery) return;
     ends_asked = now;
     for (InputIndex i = 0; i < inputs.size(); ++i) {
-        ports.log.ends(inputs[i]->where(), ports.executor,
-                       life.guard([this, i](const core::Result<log::Ends>& ends) {
-                           if (!ends) {
-                               troubles.failed(Need::ends, i, ends.error());
-                               ends_asked = {};  // again in a second
-                               return;
-                           }
-                           troubles.worked(Need::ends, i);
-                           inputs[i]->heard_ends(*ends);
-                       }));
+        ask_ends(i, [this, i](const core::Result<log::Ends>& ends) {
+            if (!ends) {
+                troubles.failed(Need::ends, i, ends.error());
+                ends_asked = {};  // again in a second
+                return;
+            }
+            troubles.worked(Need::ends, i);
+            inputs[i]->heard_ends(*ends);
+        });
     }
 }
 

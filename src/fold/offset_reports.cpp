@@ -1,5 +1,7 @@
 #include "fold/offset_reports.hpp"
 
+#include "core/lasting_executor.hpp"
+
 #include <utility>
 
 namespace beckon::fold {
@@ -12,13 +14,17 @@ void OffsetReports::look(const std::vector<log::GroupOffset>& offsets) {
     if (offsets == reported_ && now - reported_at_ < kRenewEvery) return;
     under_way_ = true;
     tried_at_ = now;
-    log_.commit(group_, offsets, executor_,
-                lifetime_.guard([this, offsets](const core::Result<void>& done) {
-                    under_way_ = false;
-                    if (!done) return;  // the next look tries again
-                    reported_ = offsets;
-                    reported_at_ = clock_.mono();
-                }));
+    core::ask_while(
+        lifetime_,
+        [&](core::Executor& executor, auto callback) {
+            log_.commit(group_, offsets, executor, std::move(callback));
+        },
+        [this, offsets](const core::Result<void>& done) {
+            under_way_ = false;
+            if (!done) return;  // the next look tries again
+            reported_ = offsets;
+            reported_at_ = clock_.mono();
+        });
 }
 
 }  // namespace beckon::fold

@@ -20,11 +20,7 @@ public:
     /// An empty group: reports nothing.
     OffsetReports(std::string group, log::EventLog& log, core::Executor& executor,
                   const core::Clock& clock)
-        : group_(std::move(group)),
-          log_(log),
-          executor_(executor),
-          clock_(clock),
-          lifetime_(executor) {}
+        : group_(std::move(group)), log_(log), clock_(clock), lifetime_(executor) {}
 
     void want(bool wanted) { wanted_ = wanted; }
     /// Call it regularly with where the group is.
@@ -33,7 +29,6 @@ public:
 private:
     const std::string group_;
     log::EventLog& log_;
-    core::Executor& executor_;
     const core::Clock& clock_;
 
     bool wanted_ = true;

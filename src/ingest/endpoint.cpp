@@ -2,6 +2,7 @@
 
 #include "core/base64url.hpp"
 #include "core/descriptors.hpp"
+#include "core/lasting_executor.hpp"
 #include "core/logger.hpp"
 #include "ingest/service.hpp"
 #include "ingest/view/subscription_view.hpp"
@@ -245,10 +246,16 @@ void Endpoint::Impl::run_view(std::latch& opened) {
 /// Its mark goes through the first partition, as any other does.
 std::unique_ptr<LogWatch> Endpoint::Impl::make_log_watch() {
     LogWatch::Questions questions;
-    questions.reach = [this](LogWatch::Answer answer) {
-        log.ends({log::Topic::kSubscriptions, 0}, view_loop, [answer](const auto& ends) {
-            answer(ends ? core::Result<void>{} : core::Result<void>{core::fail(ends.error())});
-        });
+    const auto lifetime = std::make_shared<core::Lifetime>(view_loop);  // as long as the watch
+    questions.reach = [this, lifetime](LogWatch::Answer answer) {
+        core::ask_while(
+            *lifetime,
+            [this](core::Executor& executor, auto callback) {
+                log.ends({log::Topic::kSubscriptions, 0}, executor, std::move(callback));
+            },
+            [answer = std::move(answer)](const core::Result<log::Ends>& ends) {
+                answer(ends ? core::Result<void>{} : core::Result<void>{core::fail(ends.error())});
+            });
     };
     questions.write = [this](LogWatch::Answer answer) {
         view->confirm(core::Uaid{}, view_loop, std::move(answer));
