@@ -2,6 +2,7 @@
 
 #include "core/assert.hpp"
 #include "core/logger.hpp"
+#include "rocks/directory.hpp"
 #include "store/schema.hpp"
 
 #include <algorithm>
@@ -115,21 +116,6 @@ core::Result<void> make_directory(const fs::path& directory) {
     return core::fail(fault, "cannot make " + directory.string() + ": " + error.message());
 }
 
-core::Result<void> set_aside(const fs::path& directory, std::string_view why) {
-    for (int n = 1;; ++n) {
-        const fs::path aside = directory.string() + ".set-aside-" + std::to_string(n);
-        std::error_code error;
-        if (fs::exists(aside, error)) continue;
-        fs::rename(directory, aside, error);
-        if (error) {
-            return core::fail(Fault::unavailable,
-                              "cannot set " + directory.string() + " aside: " + error.message());
-        }
-        core::log_warn("store", "set_aside", {{"why", why}, {"moved_to", aside.string()}});
-        return {};
-    }
-}
-
 }  // namespace
 
 core::Error to_error(const rocksdb::Status& status, std::string_view what) {
@@ -187,8 +173,8 @@ core::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& op
             return database;
         }
         database.reset();
-        const auto moved = set_aside(options.directory,
-                                     *format == options.format ? "another log" : "another format");
+        const auto moved = rocks::set_aside(
+            options.directory, *format == options.format ? "another log" : "another format");
         if (!moved) return core::fail(moved.error());
     }
     return core::fail(Fault::conflict, what + ": somebody else keeps writing there");
