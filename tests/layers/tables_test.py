@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""The tables of the documents say what the code says: folders and what they may include, close codes,
+HTTP errors, the index of decisions, and functions that are cited with their file."""
+
+import pathlib
+import re
+import sys
+
+sys.dont_write_bytecode = True
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/layers"))
+from layers_test import LAYERS  # noqa: E402
+
+FOLDER_ROW = re.compile(r"^\| `src/(\w+)` \|.*\| ([^|]+) \|$", re.M)
+CLOSING = re.compile(r'Closing k\w+\{CloseCode::(\w+), "(\w+)"\}')
+CLOSE_CODE = re.compile(r"^    (\w+) = (\d{4}),", re.M)
+CLOSE_ROW = re.compile(r"^\| (\d{4}) \| `(\w+)` \|", re.M)
+PROBLEM = re.compile(r'return \{(\d{3}), (\d+), "(\w+)",')
+PROBLEM_ROW = re.compile(r"^\| (\d{3}) \| (\d+|null|–) \| `(\w+)` \|", re.M)
+DECISION_ROW = re.compile(r"^\| \[(\d{4})\]\(([\w-]+\.md)\) \| (.+?) \| \d{4}-\d\d-\d\d \| .+ \|$", re.M)
+FUNCTIONS_IN_FILE = re.compile(r"((?:`\w+\(\)`(?:, | and |, then )?)+) in `([\w/.]+)`")
+FILE_WITH_FUNCTIONS = re.compile(r"`((?:src/)?[\w/]+\.[ch]pp)` \(((?:`\w+\(\)`(?:, | and |, then )?)+)\)")
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text()
+
+
+def differences(what: str, documented: set, coded: set):
+    for one in sorted(documented - coded):
+        yield f"{what}: {one} is documented, and the code has none"
+    for one in sorted(coded - documented):
+        yield f"{what}: {one} is in the code and not documented"
+
+
+def folders():
+    """Each folder's row in ARCHITECTURE.md against the table that layers_test.py holds files to."""
+    tops = {layer.split("/")[0] for layer in LAYERS}
+    rows = dict(FOLDER_ROW.findall(text_of("ARCHITECTURE.md")))
+    yield from differences("ARCHITECTURE.md, folders", set(rows), tops)
+    for folder, cell in rows.items():
+        allowed = set().union(*(ours for layer, (ours, _) in LAYERS.items()
+                                if layer.split("/")[0] == folder)) - {folder}
+        named = tops - {folder} if cell == "everything" else tops & set(re.findall(r"\w+", cell))
+        if cell != "everything" or not allowed:
+            yield from differences(f"ARCHITECTURE.md, what {folder} may include", named, allowed)
+
+
+def close_codes():
+    numbers = dict(CLOSE_CODE.findall(text_of("src/edge/messages.hpp")))
+    coded = {(numbers[code], reason)
+             for code, reason in CLOSING.findall(text_of("src/edge/closings.hpp"))}
+    documented = set(CLOSE_ROW.findall(text_of("docs/protocol/errors.md")))
+    yield from differences("docs/protocol/errors.md, close codes", documented, coded)
+
+
+def http_errors():
+    coded = set(PROBLEM.findall(text_of("src/ingest/api/errors.cpp")))
+    documented = {(status, "0" if errno in ("null", "–") else errno, label)
+                  for status, errno, label in PROBLEM_ROW.findall(text_of("docs/protocol/errors.md"))}
+    yield from differences("docs/protocol/errors.md, HTTP errors", documented, coded)
+
+
+def decisions():
+    """Every decision has a row with its number and title, and they come in order."""
+    rows = DECISION_ROW.findall(text_of("docs/decisions/README.md"))
+    titles = {path.name: path.read_text().splitlines()[0]
+              for path in (ROOT / "docs/decisions").glob("[0-9]*.md")}
+    documented = {(file, f"# {number} {title}") for number, file, title in rows}
+    yield from differences("docs/decisions/README.md", documented, set(titles.items()))
+    if [row[0] for row in rows] != sorted(row[0] for row in rows):
+        yield "docs/decisions/README.md: the numbers are not in order"
+
+
+def functions():
+    """`name()` in `file`, or `file` (`name()`): the file has a function of that name."""
+    for document in [ROOT / "ARCHITECTURE.md", *(ROOT / "docs").rglob("*.md")]:
+        text = document.read_text()
+        cited = [(names, file) for names, file in FUNCTIONS_IN_FILE.findall(text)]
+        cited += [(names, file) for file, names in FILE_WITH_FUNCTIONS.findall(text)]
+        for names, file in cited:
+            path = next((p for p in (ROOT / file, ROOT / "src" / file) if p.is_file()), None)
+            for name in re.findall(r"\w+", re.sub(r"\(\)`(, then | and )", "()`, ", names)):
+                if path is None or not re.search(rf"\b{name}\(", path.read_text()):
+                    yield f"{document.relative_to(ROOT)}: there is no {name}() in {file}"
+
+
+def main() -> int:
+    faults = [fault for check in (folders, close_codes, http_errors, decisions, functions)
+              for fault in check()]
+    print("\n".join(faults) or "tables: the documents say what the code says")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
