@@ -8,7 +8,7 @@
 #include <string_view>
 
 /// The milestones of tracked messages: their names, and how services report and read them. Which
-/// may follow which stands in `reliability/diagram.hpp`.
+/// may follow which stands in `reliability/history/diagram.hpp`.
 namespace beckon::core {
 
 /// How far a message got. The order is that of reports; it says nothing about what follows what.

@@ -3,10 +3,10 @@
 #include "cluster/cluster.hpp"
 #include "core/logger.hpp"
 #include "ops/metric_names.hpp"
+#include "reliability/home/milestone_home.hpp"
+#include "reliability/home/milestone_store.hpp"
 #include "reliability/loop.hpp"
-#include "reliability/milestone_home.hpp"
-#include "reliability/milestone_store.hpp"
-#include "reliability/totals_view.hpp"
+#include "reliability/totals/totals_view.hpp"
 
 #include <algorithm>
 #include <map>

@@ -7,7 +7,7 @@
 #include "log/event_log.hpp"
 #include "ops/health.hpp"
 #include "ops/metrics.hpp"
-#include "reliability/history.hpp"
+#include "reliability/history/history.hpp"
 #include "rocks/memory.hpp"
 
 #include <filesystem>

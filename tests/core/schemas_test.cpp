@@ -5,8 +5,8 @@
 #include "core/random_events.hpp"
 #include "core/schema_subset.hpp"
 #include "log/control.hpp"
-#include "reliability/milestone_codec.hpp"
-#include "reliability/totals_codec.hpp"
+#include "reliability/history/milestone_codec.hpp"
+#include "reliability/totals/totals_codec.hpp"
 #include "support/memory_log.hpp"
 
 #include <filesystem>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/milestone.hpp"
-#include "reliability/flow.hpp"
-#include "reliability/history.hpp"
+#include "reliability/history/flow.hpp"
+#include "reliability/history/history.hpp"
 
 #include <ostream>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "reliability/diagram.hpp"
-#include "reliability/history.hpp"
+#include "reliability/history/diagram.hpp"
+#include "reliability/history/history.hpp"
 
 #include <algorithm>
 #include <random>

@@ -1,0 +1,80 @@
+#pragma once
+
+#include "reliability/history/diagram.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace beckon::reliability {
+
+using core::Timestamp;
+
+/// One milestone of a message, and when it was reached by the wall clock of who reported it.
+struct Reached {
+    Milestone milestone = Milestone::received;
+    Timestamp at{};
+    bool operator==(const Reached&) const = default;
+};
+
+/// What one milestone does to the history of its message.
+enum class Effect : std::uint8_t {
+    advanced,  ///< the message is further now
+    filled,    ///< it came late: the history is more complete, the message where it was
+    repeated,  ///< known already
+    refused,   ///< the diagram does not allow it beside what is known: not applied
+};
+inline constexpr std::size_t kEffects = 4;
+std::string_view to_string(Effect effect);
+
+/// The life of one tracked message. Only add() builds it. What the diagram allows gives the same
+/// history in any order and with any repetition; among milestones that contradict each other the
+/// first in the log counts.
+class History {
+public:
+    /// A message that lives until `expires`, known since a record appended at `appended`.
+    History(Timestamp expires, Timestamp appended) : expires_(expires), changed_(appended) {}
+
+    /// A milestone out of a record appended at `appended`, which says that the message lives until
+    /// `expires`.
+    Effect add(const Reached& reached, Timestamp expires, Timestamp appended);
+
+    bool has(Milestone milestone) const { return (seen_ >> core::index_of(milestone) & 1U) != 0; }
+    /// When it was reached; of several reports the earliest. Only of what `has`.
+    Timestamp at(Milestone milestone) const { return at_[milestone]; }
+    /// The furthest; nullopt if everything was refused.
+    std::optional<Milestone> current() const;
+    /// When the record with the terminal milestone was appended; nullopt: the message is alive.
+    std::optional<Timestamp> ended() const;
+    /// By the log's time; of several reports the latest.
+    Timestamp expires() const { return expires_; }
+    /// Append time of the newest record that changed this.
+    Timestamp changed() const { return changed_; }
+
+    /// In the order of the diagram.
+    std::vector<Reached> steps() const;
+
+    /// How long a history is kept after the last record that changed it, once it has ended.
+    static constexpr std::chrono::days kKept{60};
+
+    /// The bytes of a row, and back; nullopt for bytes that no append_to() wrote. A row begins as
+    /// those of all our stores: with its form, and when it may be dropped (0: not yet).
+    void append_to(std::string& out) const;
+    static std::optional<History> parse(std::string_view bytes);
+
+    bool operator==(const History&) const = default;
+
+private:
+    bool fits(Milestone milestone) const;
+
+    std::uint16_t seen_ = 0;  ///< a bit for each milestone
+    core::ByMilestone<Timestamp> at_{};
+    Timestamp expires_{};
+    Timestamp changed_{};
+    Timestamp ended_{};
+};
+
+}  // namespace beckon::reliability

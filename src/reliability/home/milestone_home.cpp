@@ -1,0 +1,198 @@
+#include "reliability/home/milestone_home.hpp"
+
+#include "core/logger.hpp"
+
+#include <utility>
+
+namespace beckon::reliability {
+
+namespace {
+
+/// The topic is cleaned by age alone: a checkpoint within it misses nothing, however old.
+constexpr std::chrono::days kRetention{365};
+
+constexpr log::TopicPartition kTotals{log::Topic::kReliabilityTotals, 0};
+
+fold::Options fold_options(const MilestoneHome::Options& options) {
+    fold::Options wanted;
+    wanted.folder = "reliability";
+    wanted.inputs = {{log::Topic::kReliability, options.partition}};
+    wanted.node = options.node;
+    wanted.group = "reliability";
+    wanted.delete_retention = kRetention;
+    return wanted;
+}
+
+}  // namespace
+
+MilestoneHome::MilestoneHome(Options options, Ports ports, std::unique_ptr<PartitionRows> rows,
+                             std::function<void()> progressed)
+    : options_(std::move(options)),
+      ports_(ports),
+      rows_(std::move(rows)),
+      progressed_(std::move(progressed)),
+      folded_([this](std::string_view id) { return rows_->find(id); }),
+      lifetime_(ports.executor),
+      fold_(fold_options(options_), ports, *this) {
+    restore();
+    fold_.start();
+}
+
+MilestoneHome::~MilestoneHome() = default;
+
+// --- what is folded
+
+/// Rows that cannot be read are as good as none.
+void MilestoneHome::restore() {
+    folded_.reset();
+    checkpoint_ = rows_->checkpoint();
+    moved_ = false;
+    if (const auto restored = rows_->restore(folded_); !restored) {
+        core::log_error("reliability", "unreadable", {{"why", restored.error().message}});
+        folded_.reset();
+        checkpoint_.reset();  // so the fold clears the rows and begins at the log's start
+    }
+}
+
+std::optional<core::Checkpoint> MilestoneHome::checkpoint(fold::InputIndex) const {
+    return checkpoint_;
+}
+
+void MilestoneHome::replay(fold::InputIndex, const core::RecordView& record) {
+    folded_.fold(record);
+}
+
+void MilestoneHome::advance(fold::InputIndex, core::Offset next,
+                            std::optional<core::Timestamp> caught_up) {
+    auto moved = checkpoint_.value_or(core::Checkpoint{});
+    moved.next = next;
+    if (caught_up) moved.caught_up = *caught_up;
+    moved_ = moved_ || moved != checkpoint_;
+    checkpoint_ = moved;
+}
+
+bool MilestoneHome::dirty() const { return moved_ || folded_.dirty(); }
+
+core::Result<void> MilestoneHome::commit() {
+    auto written = rows_->commit(folded_, checkpoint_.value_or(core::Checkpoint{}));
+    if (written) moved_ = false;
+    return written;
+}
+
+core::Result<void> MilestoneHome::clear() {
+    if (auto cleared = rows_->clear(); !cleared) return cleared;
+    folded_.reset();
+    checkpoint_.reset();
+    moved_ = false;
+    return {};
+}
+
+void MilestoneHome::restarted(std::string_view why) {
+    core::log_warn("reliability", "fold_restarted",
+                   {{"partition", options_.partition}, {"why", why}});
+    lifetime_.renew();
+    expiring_ = 0;
+    report_.reset();
+    restore();
+}
+
+// --- what the home says
+
+void MilestoneHome::tick() {
+    if (!serves_ || !following()) return;
+    expire();
+    tell_counts();
+    tell_reports();
+}
+
+void MilestoneHome::expire() {
+    if (expiring_ > 0) return;
+    const auto due = rows_->expired(now() - kExpiryGrace, kExpiredMax);
+    if (!due) {
+        core::log_error("reliability", "unreadable", {{"why", due.error().message}});
+        return;
+    }
+    for (const auto& id : *due) {
+        const auto history = rows_->find(id);
+        if (!history || !*history) continue;
+        const auto expires = (*history)->expires();
+        ++expiring_;
+        fold_.publisher().publish(
+            {log::Topic::kReliability, options_.partition},
+            encode(MilestonesReached{.id = id,
+                                     .expires = expires,
+                                     .source = options_.node.text,
+                                     .reached = {{Milestone::expired, expires}}}),
+            lifetime_.guard([this](const core::Result<log::Appended>& done) {
+                // What failed stands in the index still, and is due again.
+                if (!done) --expiring_;
+                if (done)
+                    fold_.when_folded(
+                        0, done->offset,
+                        lifetime_.guard([this](const core::Result<void>&) { --expiring_; }));
+            }));
+    }
+}
+
+PartitionCounts MilestoneHome::counts() const {
+    const auto at = now();
+    return {.partition = options_.partition,
+            .at = at,
+            .counts = folded_.totals().counts(at),
+            .flow = folded_.totals().flow(at),
+            .refused = folded_.totals().tally().refused};
+}
+
+void MilestoneHome::tell_counts() {
+    const auto present = counts();
+    if (told_) {
+        told_->at = present.at;  // that time passes is nothing new
+        if (*told_ == present) return;
+    }
+    told_ = present;
+    publish_totals(encode(present));
+}
+
+void MilestoneHome::tell_reports() {
+    if (report_) return;
+    // The last day that is over, and its late milestones are in.
+    const auto last = day_of(now() - kReportGrace) - std::chrono::days{1};
+    if (!reported_) reported_ = last - kReportsAtStart;
+    if (*reported_ < last) start_report(*reported_ + std::chrono::days{1});
+}
+
+void MilestoneHome::start_report(Day day) {
+    report_.emplace(ReportUnderWay{.day = day, .after = {}, .report = {}});
+    go_on_with_report();
+}
+
+void MilestoneHome::go_on_with_report() {
+    const auto ids = rows_->ended_on(report_->day, report_->after, kReportStep);
+    if (!ids) {
+        core::log_error("reliability", "unreadable", {{"why", ids.error().message}});
+        report_.reset();
+        return;
+    }
+    for (const auto& id : *ids) {
+        const auto history = rows_->find(id);
+        if (history && *history) report_->report.add(**history);
+    }
+    if (ids->size() == kReportStep) {
+        report_->after = ids->back();
+        ports_.executor.post(lifetime_.guard([this] { go_on_with_report(); }));
+        return;
+    }
+    const auto done = *std::exchange(report_, std::nullopt);
+    reported_ = done.day;
+    publish_totals(encode(PartitionReport{done.day, options_.partition, done.report}));
+    publish_totals(encode(ReportRemoved{done.day - kReportsKept, options_.partition}));
+}
+
+void MilestoneHome::publish_totals(core::Record record) {
+    ports_.publisher.publish(kTotals, std::move(record),
+                             lifetime_.guard([this](const core::Result<log::Appended>& done) {
+                                 if (!done) told_.reset();  // told again at the next tick
+                             }));
+}
+
+}  // namespace beckon::reliability

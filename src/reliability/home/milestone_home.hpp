@@ -1,0 +1,107 @@
+#pragma once
+
+#include "core/lifetime.hpp"
+#include "fold/fold.hpp"
+#include "reliability/home/milestone_store.hpp"
+#include "reliability/home/partition_fold.hpp"
+#include "reliability/totals/totals_codec.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace beckon::reliability {
+
+/// One partition of `reliability`: folds it into its rows. While it serves, it also says which
+/// messages have expired, and tells the partition's counts and reports in `reliability.totals`.
+///
+/// Everything happens on the thread of the executor, where it is made and destroyed.
+class MilestoneHome final : private fold::State {
+public:
+    /// An end that is on its way is not overtaken by the TTL's.
+    static constexpr std::chrono::minutes kExpiryGrace{1};
+    /// A report waits for milestones that are late.
+    static constexpr std::chrono::minutes kReportGrace{10};
+    static constexpr std::chrono::days kReportsKept{30};
+    /// So many of the last days are told again at a start: the home may have been away meanwhile.
+    static constexpr std::chrono::days kReportsAtStart{7};
+    /// Ids that expire in one turn, and ids that a report looks at in one turn.
+    static constexpr std::size_t kExpiredMax = 1'000;
+    static constexpr std::size_t kReportStep = 1'000;
+
+    struct Options {
+        core::Partition partition = 0;
+        core::NodeId node;
+    };
+    /// Outlive the home. `publisher` is for both topics.
+    using Ports = fold::Fold::Ports;
+
+    MilestoneHome(Options options, Ports ports, std::unique_ptr<PartitionRows> rows,
+                  std::function<void()> progressed);
+    ~MilestoneHome() override;
+
+    /// Whether this node is the partition's home, or only follows it.
+    void serve(bool serves) { serves_ = serves; }
+    bool serves() const { return serves_; }
+    /// Marks have passed: what it says is what the log says.
+    bool following() const { return fold_.phase() == fold::Phase::following; }
+
+    /// Call about once a second: expires what is due, tells counts that changed and reports of days
+    /// that are over. Does nothing while it only follows.
+    void tick();
+
+    PartitionCounts counts() const;
+    const Tally& tally() const { return folded_.totals().tally(); }
+    /// Any thread: what is committed.
+    core::Result<std::optional<History>> find(std::string_view id) const { return rows_->find(id); }
+    fold::Progress progress() const { return fold_.progress(); }
+
+private:
+    // fold::State
+    std::optional<core::Checkpoint> checkpoint(fold::InputIndex input) const override;
+    void replay(fold::InputIndex input, const core::RecordView& record) override;
+    void advance(fold::InputIndex input, core::Offset next,
+                 std::optional<core::Timestamp> caught_up) override;
+    bool dirty() const override;
+    core::Result<void> commit() override;
+    core::Result<void> clear() override;
+    void committed() override {}
+    void caught_up() override {}
+    void restarted(std::string_view why) override;
+    void progressed() override { progressed_(); }
+
+    core::Timestamp now() const { return fold_.log_clock(0).now(); }
+    void restore();
+    void expire();
+    void tell_counts();
+    void tell_reports();
+    void start_report(Day day);
+    void go_on_with_report();
+    void publish_totals(core::Record record);
+
+    struct ReportUnderWay {
+        Day day;
+        std::string after;  ///< the last id that was looked at
+        Report report;
+    };
+
+    const Options options_;
+    const Ports ports_;
+    const std::unique_ptr<PartitionRows> rows_;
+    const std::function<void()> progressed_;
+    PartitionFold folded_;
+    std::optional<core::Checkpoint> checkpoint_;  ///< uncommitted advances included
+    bool moved_ = false;                          ///< checkpoint_ is ahead of the rows
+    bool serves_ = false;
+    std::size_t expiring_ = 0;  ///< published and not answered
+    std::optional<PartitionCounts> told_;
+    std::optional<Day> reported_;  ///< the last day whose report was told, or need not be
+    std::optional<ReportUnderWay> report_;
+    core::Lifetime lifetime_;
+    fold::Fold fold_;  ///< first to go: it calls us
+};
+
+}  // namespace beckon::reliability

@@ -1,0 +1,61 @@
+#include "reliability/totals/pages.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::reliability {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::int64_t ms_of(Timestamp time) { return time.time_since_epoch().count(); }
+
+}  // namespace
+
+std::string counts_page(const core::MilestoneCounts& counts,
+                        const std::map<Step, std::uint64_t>& refused) {
+    Json by_name = Json::object();
+    for (const auto milestone : core::kAllMilestones) {
+        by_name[std::string{core::to_string(milestone)}] = counts[milestone];
+    }
+    Json pairs = Json::array();
+    for (const auto& [step, count] : refused) {
+        pairs.push_back({{"from", core::to_string(step.from)},
+                         {"to", core::to_string(step.to)},
+                         {"count", count}});
+    }
+    return Json{{"counts", std::move(by_name)}, {"refused", std::move(pairs)}}.dump();
+}
+
+std::string flow_page(const Flow& flow) {
+    Json steps = Json::array();
+    for (const auto& [step, durations] : flow) {
+        steps.push_back({{"from", core::to_string(step.from)},
+                         {"to", core::to_string(step.to)},
+                         {"count", durations.count()},
+                         {"mean_ms", durations.mean().count()},
+                         {"p50_ms", durations.at_quantile(0.5).count()},
+                         {"p99_ms", durations.at_quantile(0.99).count()}});
+    }
+    return Json{{"steps", std::move(steps)}}.dump();
+}
+
+std::string history_page(std::string_view id, const History& history) {
+    Json steps = Json::array();
+    for (const auto& reached : history.steps()) {
+        steps.push_back(
+            {{"milestone", core::to_string(reached.milestone)}, {"at", ms_of(reached.at)}});
+    }
+    const auto current = history.current();
+    const auto ended = history.ended();
+    return Json{{"id", id},
+                {"current", current ? Json(core::to_string(*current)) : Json()},
+                {"expires", ms_of(history.expires())},
+                {"ended", ended ? Json(ms_of(*ended)) : Json()},
+                {"steps", std::move(steps)}}
+        .dump();
+}
+
+std::string error_page(std::string_view why) { return Json{{"error", why}}.dump(); }
+
+}  // namespace beckon::reliability

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "core/milestone.hpp"
+#include "reliability/history/history.hpp"
+#include "reliability/totals/totals_view.hpp"
+
+#include <string>
+#include <string_view>
+
+/// What is told about milestones in JSON: to the console, to `beckon reliability`, to whoever asks
+/// the ops port. schemas/openapi.yaml has the forms. Pure.
+namespace beckon::reliability {
+
+/// {"counts": {<milestone>: n, …}, "refused": [{"from", "to", "count"}, …]}
+std::string counts_page(const core::MilestoneCounts& counts,
+                        const std::map<Step, std::uint64_t>& refused);
+/// {"steps": [{"from", "to", "count", "mean_ms", "p50_ms", "p99_ms"}, …]}
+std::string flow_page(const Flow& flow);
+/// {"id", "current", "expires", "ended", "steps": [{"milestone", "at"}, …]}; times in milliseconds
+/// since the Unix epoch.
+std::string history_page(std::string_view id, const History& history);
+/// {"error": …}
+std::string error_page(std::string_view why);
+
+}  // namespace beckon::reliability

@@ -1,0 +1,226 @@
+#include "reliability/totals/report.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::reliability {
+
+namespace {
+
+using core::kAllMilestones;
+using Json = nlohmann::ordered_json;
+
+bool succeeded(const History& history) {
+    return history.has(Milestone::delivered) || history.has(Milestone::transmitted) ||
+           history.has(Milestone::bridge_transmitted);
+}
+
+double seconds_of(milliseconds duration) { return static_cast<double>(duration.count()) / 1000; }
+
+milliseconds mean_of(milliseconds total, std::uint64_t count) {
+    return count == 0 ? milliseconds{0} : total / static_cast<std::int64_t>(count);
+}
+
+std::string utc_text(Timestamp time) {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+    const std::time_t at = seconds.time_since_epoch().count();
+    std::tm utc{};
+    gmtime_r(&at, &utc);
+    char text[64];
+    const auto size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
+    char fraction[16];
+    std::snprintf(fraction, sizeof fraction, ".%03dZ", static_cast<int>((time - seconds).count()));
+    return std::string{text, size} + fraction;
+}
+
+std::string fixed3(double number) {
+    char text[48];
+    std::snprintf(text, sizeof text, "%.3f", number);
+    return text;
+}
+
+template <class T>
+void take_extreme(std::optional<T>& mine, const std::optional<T>& other, bool (*better)(T, T)) {
+    if (other && (!mine || better(*other, *mine))) mine = other;
+}
+
+bool less_time(Timestamp a, Timestamp b) { return a < b; }
+bool shorter(milliseconds a, milliseconds b) { return a < b; }
+bool longer(milliseconds a, milliseconds b) { return a > b; }
+
+template <class T>
+Json number_or_null(const std::optional<T>& value, std::int64_t (*number)(T)) {
+    return value ? Json(number(*value)) : Json();
+}
+std::int64_t ms_of_time(Timestamp time) { return time.time_since_epoch().count(); }
+std::int64_t ms_of(milliseconds duration) { return duration.count(); }
+
+std::optional<std::int64_t> optional_number(const Json& json, const char* name) {
+    const auto& value = json.at(name);
+    if (value.is_null()) return std::nullopt;
+    return value.get<std::int64_t>();
+}
+
+}  // namespace
+
+Day day_of(Timestamp time) { return std::chrono::floor<std::chrono::days>(time); }
+
+std::string to_string(Day day) {
+    const std::chrono::year_month_day date{day};
+    char text[32];
+    std::snprintf(text, sizeof text, "%04d-%02u-%02u", static_cast<int>(date.year()),
+                  static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
+    return text;
+}
+
+std::optional<Day> parse_day(std::string_view text) {
+    int year = 0;
+    unsigned month = 0;
+    unsigned day = 0;
+    if (text.size() != 10 ||
+        std::sscanf(std::string{text}.c_str(), "%4d-%2u-%2u", &year, &month, &day) != 3) {
+        return std::nullopt;
+    }
+    const std::chrono::year_month_day date{std::chrono::year{year}, std::chrono::month{month},
+                                           std::chrono::day{day}};
+    if (!date.ok() || to_string(Day{date}) != text) return std::nullopt;
+    return Day{date};
+}
+
+void Report::add(const History& history) {
+    auto steps = history.steps();
+    if (steps.empty()) return;
+    std::stable_sort(steps.begin(), steps.end(),
+                     [](const Reached& a, const Reached& b) { return a.at < b.at; });
+    const milliseconds whole = steps.back().at - steps.front().at;
+    take_extreme<Timestamp>(since_, steps.front().at, less_time);
+    total_time_ += whole;
+    if (succeeded(history)) {
+        ++success_;
+        take_extreme<milliseconds>(longest_, whole, longer);
+        take_extreme<milliseconds>(shortest_, whole, shorter);
+    } else {
+        ++fail_;
+    }
+    if (history.has(Milestone::expired)) ++expired_;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        auto& stay = stays_[steps[i].milestone];
+        ++stay.count;
+        if (i + 1 < steps.size()) stay.total += steps[i + 1].at - steps[i].at;
+    }
+}
+
+void Report::add(const Report& other) {
+    take_extreme(since_, other.since_, less_time);
+    take_extreme(longest_, other.longest_, longer);
+    take_extreme(shortest_, other.shortest_, shorter);
+    total_time_ += other.total_time_;
+    success_ += other.success_;
+    fail_ += other.fail_;
+    expired_ += other.expired_;
+    for (const auto milestone : kAllMilestones) {
+        stays_[milestone].count += other.stays_[milestone].count;
+        stays_[milestone].total += other.stays_[milestone].total;
+    }
+}
+
+std::string Report::json() const {
+    Json milestones = Json::object();
+    for (const auto milestone : kAllMilestones) {
+        const auto& stay = stays_[milestone];
+        if (stay.count == 0) continue;
+        milestones[std::string{core::to_string(milestone)}] = {
+            {"count", stay.count},
+            {"total_time", seconds_of(stay.total)},
+            {"average_time", seconds_of(mean_of(stay.total, stay.count))}};
+    }
+    const Json report = {
+        {"since", since_ ? Json(utc_text(*since_)) : Json()},
+        {"longest", seconds_of(longest_.value_or(milliseconds{0}))},
+        {"shortest", seconds_of(shortest_.value_or(milliseconds{0}))},
+        {"mean_time", seconds_of(mean_of(total_time_, total_count()))},
+        {"success_count", success_},
+        {"fail_count", fail_},
+        {"total_count", total_count()},
+        {"expired_count", expired_},
+        {"milestones", std::move(milestones)},
+    };
+    return report.dump(2);
+}
+
+std::string Report::markdown(Day day) const {
+    std::string text = "# Push reliability, " + to_string(day) + "\n\n";
+    const auto line = [&text](const char* what, const std::string& value) {
+        text.append("* ").append(what).append(": ").append(value).append("\n");
+    };
+    line("Since", since_ ? utc_text(*since_) : "no tracked message ended on this day");
+    line("Messages", std::to_string(total_count()));
+    line("Succeeded", std::to_string(success_));
+    line("Failed", std::to_string(fail_));
+    line("Expired", std::to_string(expired_));
+    line("Longest", fixed3(seconds_of(longest_.value_or(milliseconds{0}))) + " s");
+    line("Shortest", fixed3(seconds_of(shortest_.value_or(milliseconds{0}))) + " s");
+    line("Mean time", fixed3(seconds_of(mean_of(total_time_, total_count()))) + " s");
+    text += "\n| milestone | count | total time, s | average time, s |\n|---|---:|---:|---:|\n";
+    for (const auto milestone : kAllMilestones) {
+        const auto& stay = stays_[milestone];
+        if (stay.count == 0) continue;
+        text.append("| ").append(core::to_string(milestone)).append(" | ");
+        text.append(std::to_string(stay.count)).append(" | ");
+        text.append(fixed3(seconds_of(stay.total))).append(" | ");
+        text.append(fixed3(seconds_of(mean_of(stay.total, stay.count)))).append(" |\n");
+    }
+    return text;
+}
+
+std::string Report::sums_json() const {
+    Json milestones = Json::object();
+    for (const auto milestone : kAllMilestones) {
+        const auto& stay = stays_[milestone];
+        if (stay.count == 0) continue;
+        milestones[std::string{core::to_string(milestone)}] = {{"count", stay.count},
+                                                               {"total_ms", ms_of(stay.total)}};
+    }
+    return Json{{"since", number_or_null(since_, ms_of_time)},
+                {"longest_ms", number_or_null(longest_, ms_of)},
+                {"shortest_ms", number_or_null(shortest_, ms_of)},
+                {"total_ms", ms_of(total_time_)},
+                {"success", success_},
+                {"fail", fail_},
+                {"expired", expired_},
+                {"milestones", std::move(milestones)}}
+        .dump();
+}
+
+std::optional<Report> Report::parse_sums(std::string_view text) {
+    try {
+        const auto json = Json::parse(text);
+        Report report;
+        if (const auto ms = optional_number(json, "since")) {
+            report.since_ = Timestamp{milliseconds{*ms}};
+        }
+        if (const auto ms = optional_number(json, "longest_ms"))
+            report.longest_ = milliseconds{*ms};
+        if (const auto ms = optional_number(json, "shortest_ms")) {
+            report.shortest_ = milliseconds{*ms};
+        }
+        report.total_time_ = milliseconds{json.at("total_ms").get<std::int64_t>()};
+        report.success_ = json.at("success").get<std::uint64_t>();
+        report.fail_ = json.at("fail").get<std::uint64_t>();
+        report.expired_ = json.at("expired").get<std::uint64_t>();
+        for (const auto& [name, stay] : json.at("milestones").items()) {
+            const auto milestone = core::parse_milestone(name);
+            if (!milestone) return std::nullopt;
+            report.stays_[*milestone] = {stay.at("count").get<std::uint64_t>(),
+                                         milliseconds{stay.at("total_ms").get<std::int64_t>()}};
+        }
+        return report;
+    } catch (const nlohmann::json::exception&) {
+        return std::nullopt;
+    }
+}
+
+}  // namespace beckon::reliability

@@ -1,0 +1,84 @@
+#pragma once
+
+#include "reliability/history/flow.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace beckon::reliability {
+
+/// Milestones that went through a fold, by what became of them.
+struct Tally {
+    std::array<std::uint64_t, kEffects> effects{};
+    std::uint64_t unknown_records = 0;  ///< records that no milestone could be read from
+    /// What the diagram did not allow: the message's furthest milestone, and the one refused.
+    std::map<Step, std::uint64_t> refused;
+    bool operator==(const Tally&) const = default;
+};
+
+/// The sums over all messages of one partition, kept up with every change of a history. Each
+/// message is counted at one milestone, so that no count is ever negative: those at a terminal one
+/// for the last day (by the log's time, in slots of five minutes), the others as long as they
+/// live.
+class Totals {
+public:
+    static constexpr std::chrono::minutes kSlot{5};
+    static constexpr std::chrono::hours kWindow{24};
+
+    /// A message's history has changed; `before` is nullopt for one that was not known.
+    void changed(const std::optional<History>& before, const History& after);
+    void count(Effect effect);
+    void count_refused(Step step);
+    void count_unknown();
+    /// The newest append time. Lets go of what is older than the window, an hour later.
+    void pass(Timestamp appended);
+
+    /// At `now`, by the log's time.
+    core::MilestoneCounts counts(Timestamp now) const;
+    /// Steps that ended within about the last day, by the reporters' clocks: the present hour and
+    /// the 24 before it.
+    Flow flow(Timestamp now) const;
+    const Tally& tally() const { return tally_; }
+
+    /// The rows that have changed since rows_written(): name and bytes; no bytes: delete it. Names
+    /// are made by us and say which part a row is.
+    using Rows = std::vector<std::pair<std::string, std::optional<std::string>>>;
+    Rows changed_rows() const;
+    void rows_written() { dirty_.clear(); }
+    bool dirty() const { return !dirty_.empty(); }
+    /// Puts a row back at a start; false for one that no changed_rows() made.
+    bool restore(std::string_view name, std::string_view bytes);
+
+    /// What is kept; what waits to be written does not count.
+    bool operator==(const Totals& other) const {
+        return live_ == other.live_ && ended_ == other.ended_ && flow_ == other.flow_ &&
+               tally_ == other.tally_;
+    }
+
+private:
+    using Slot = std::int64_t;  ///< since the epoch
+    using Hour = std::int64_t;
+
+    void take_out(const History& history);
+    void put_in(const History& history);
+    bool kept(Hour hour) const;
+    template <class Map>
+    void drop(Map& parts, char kind, std::int64_t least);
+
+    core::ByMilestone<std::uint64_t> live_;
+    std::map<Slot, core::ByMilestone<std::uint64_t>> ended_;
+    std::map<Hour, Flow> flow_;
+    Tally tally_;
+    Timestamp newest_{};
+    std::set<std::pair<char, std::int64_t>> dirty_;  ///< kind of a part, and its slot or hour
+};
+
+}  // namespace beckon::reliability

@@ -1,0 +1,125 @@
+#include "reliability/totals/totals_view.hpp"
+
+#include "core/events.hpp"
+
+#include <utility>
+
+namespace beckon::reliability {
+
+namespace {
+
+fold::Options fold_options(const core::NodeId& node) {
+    fold::Options options;
+    options.folder = "reliability";
+    options.inputs = {{log::Topic::kReliabilityTotals, 0}};
+    options.node = node;
+    return options;
+}
+
+}  // namespace
+
+TotalsView::TotalsView(const core::NodeId& node, fold::Fold::Ports ports)
+    : fold_(fold_options(node), ports, *this) {
+    fold_.start();
+}
+
+TotalsView::~TotalsView() = default;
+
+std::optional<core::MilestoneCounts> TotalsView::counts() const {
+    const std::scoped_lock lock{mutex_};
+    if (!complete_ || counts_.empty()) return std::nullopt;
+    core::MilestoneCounts sum;
+    for (const auto& [partition, told] : counts_) {
+        for (const auto milestone : core::kAllMilestones) sum[milestone] += told.counts[milestone];
+    }
+    return sum;
+}
+
+Flow TotalsView::flow() const {
+    const std::scoped_lock lock{mutex_};
+    Flow sum;
+    for (const auto& [partition, told] : counts_) {
+        for (const auto& [step, durations] : told.flow) sum[step].add(durations);
+    }
+    return sum;
+}
+
+std::map<Step, std::uint64_t> TotalsView::refused() const {
+    const std::scoped_lock lock{mutex_};
+    std::map<Step, std::uint64_t> sum;
+    for (const auto& [partition, told] : counts_) {
+        for (const auto& [step, count] : told.refused) sum[step] += count;
+    }
+    return sum;
+}
+
+std::optional<Report> TotalsView::report(Day day) const {
+    const std::scoped_lock lock{mutex_};
+    const auto parts = reports_.find(day);
+    if (parts == reports_.end()) return std::nullopt;
+    Report sum;
+    for (const auto& [partition, part] : parts->second) sum.add(part);
+    return sum;
+}
+
+std::set<Day> TotalsView::days() const {
+    const std::scoped_lock lock{mutex_};
+    std::set<Day> days;
+    for (const auto& [day, parts] : reports_) days.insert(day);
+    return days;
+}
+
+bool TotalsView::complete() const {
+    const std::scoped_lock lock{mutex_};
+    return complete_;
+}
+
+// --- folding
+
+void TotalsView::replay(fold::InputIndex, const core::RecordView& record) {
+    std::visit(core::Overloaded{
+                   [this](PartitionCounts&& counts) { take(std::move(counts)); },
+                   [this](PartitionReport&& report) { take(report); },
+                   [this](ReportRemoved&& removed) { take(removed); },
+                   [](NotTotals&&) {},
+               },
+               decode_totals(record));
+}
+
+void TotalsView::take(PartitionCounts counts) {
+    const std::scoped_lock lock{mutex_};
+    const auto partition = counts.partition;
+    counts_.insert_or_assign(partition, std::move(counts));
+}
+
+void TotalsView::take(const PartitionReport& report) {
+    const std::scoped_lock lock{mutex_};
+    reports_[report.day].insert_or_assign(report.partition, report.report);
+}
+
+void TotalsView::take(const ReportRemoved& removed) {
+    const std::scoped_lock lock{mutex_};
+    const auto parts = reports_.find(removed.day);
+    if (parts == reports_.end()) return;
+    parts->second.erase(removed.partition);
+    if (parts->second.empty()) reports_.erase(parts);
+}
+
+core::Result<void> TotalsView::clear() {
+    const std::scoped_lock lock{mutex_};
+    counts_.clear();
+    reports_.clear();
+    return {};
+}
+
+void TotalsView::caught_up() {
+    const std::scoped_lock lock{mutex_};
+    complete_ = true;
+}
+
+void TotalsView::restarted(std::string_view) {
+    const std::scoped_lock lock{mutex_};
+    complete_ = false;
+}
+
+}  // namespace beckon::reliability

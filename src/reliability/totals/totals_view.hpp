@@ -1,0 +1,57 @@
+#pragma once
+
+#include "fold/fold.hpp"
+#include "reliability/totals/totals_codec.hpp"
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+
+namespace beckon::reliability {
+
+/// What the homes of the role have told in `reliability.totals`, of all partitions together: a fold
+/// in memory, for those who show it. Made and destroyed on the thread of the executor; everything
+/// else from any thread.
+class TotalsView final : public core::MilestoneCountsSource, private fold::State {
+public:
+    TotalsView(const core::NodeId& node, fold::Fold::Ports ports);
+    ~TotalsView() override;
+
+    /// nullopt until all that was told before the start is read, or when nobody ever told anything.
+    std::optional<core::MilestoneCounts> counts() const override;
+    /// Steps of about the last day.
+    Flow flow() const;
+    /// What the diagram did not allow, since the histories were first folded.
+    std::map<Step, std::uint64_t> refused() const;
+    /// The report of a day; nullopt if no partition has told its part (yet).
+    std::optional<Report> report(Day day) const;
+    /// The days of which there are reports.
+    std::set<Day> days() const;
+    /// All that was told before the start is read.
+    bool complete() const;
+
+private:
+    // fold::State: only in memory, so from the start of the topic each time
+    std::optional<core::Checkpoint> checkpoint(fold::InputIndex) const override { return {}; }
+    void replay(fold::InputIndex input, const core::RecordView& record) override;
+    void advance(fold::InputIndex, core::Offset, std::optional<core::Timestamp>) override {}
+    bool dirty() const override { return false; }
+    core::Result<void> commit() override { return {}; }
+    core::Result<void> clear() override;
+    void committed() override {}
+    void caught_up() override;
+    void restarted(std::string_view) override;
+
+    void take(PartitionCounts counts);
+    void take(const PartitionReport& report);
+    void take(const ReportRemoved& removed);
+
+    mutable std::mutex mutex_;
+    std::map<core::Partition, PartitionCounts> counts_;
+    std::map<Day, std::map<core::Partition, Report>> reports_;
+    bool complete_ = false;
+    fold::Fold fold_;  ///< first to go: it calls us
+};
+
+}  // namespace beckon::reliability

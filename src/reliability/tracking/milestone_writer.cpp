@@ -1,0 +1,94 @@
+#include "reliability/tracking/milestone_writer.hpp"
+
+#include "core/logger.hpp"
+
+#include <utility>
+
+namespace beckon::reliability {
+
+struct MilestoneWriter::Impl : std::enable_shared_from_this<Impl> {
+    Impl(MilestoneQueue& q, core::Partition p, log::EventLog& log, core::Executor& e)
+        : queue(q), partitions(p), executor(e), publisher(log.open_publisher(e)) {}
+
+    void write_after(core::Duration delay) {
+        executor.post_after(delay, [weak = weak_from_this()] {
+            if (const auto self = weak.lock()) self->write();
+        });
+    }
+
+    void write() {
+        if (pausing) return;
+        const auto room = kUnderWayMax - under_way;
+        const auto events = queue.take(room);
+        // Full: an answer makes room and goes on. Otherwise the queue is empty, and wakes us.
+        waits_for_room = events.size() == room;
+        for (const auto& event : events) publish(event);
+        finish_flush();
+    }
+
+    void publish(const MilestonesReached& event) {
+        ++under_way;
+        const log::TopicPartition where{log::Topic::kReliability,
+                                        core::partition_of(event.id, partitions)};
+        publisher->publish(where, encode(event),
+                           [this, event](const auto& appended) { answered(event, appended); });
+    }
+
+    void answered(const MilestonesReached& event, const core::Result<log::Appended>& appended) {
+        --under_way;
+        if (appended) failing = false;
+        if (!appended && appended.error().retryable()) {
+            queue.put_back(event);
+            pause(appended.error());
+        } else if (!appended) {
+            queue.count_dropped(event.reached.size());
+        } else if (waits_for_room && under_way <= kUnderWayMax / 2) {
+            waits_for_room = false;
+            write_after(core::Duration::zero());
+        }
+        finish_flush();
+    }
+
+    void pause(const core::Error& why) {
+        if (pausing) return;
+        pausing = true;
+        if (!std::exchange(failing, true))
+            core::log_warn("reliability", "milestones_wait", {{"why", why.message}});
+        executor.post_after(kPause, [weak = weak_from_this()] {
+            const auto self = weak.lock();
+            if (!self) return;
+            self->pausing = false;
+            self->write();
+        });
+    }
+
+    void finish_flush() {
+        if (!flushed || under_way > 0) return;
+        std::exchange(flushed, nullptr)();
+    }
+
+    MilestoneQueue& queue;
+    const core::Partition partitions;
+    core::Executor& executor;
+    std::size_t under_way = 0;
+    bool waits_for_room = false;
+    bool pausing = false;
+    bool failing = false;  ///< has been said
+    std::function<void()> flushed;
+    const std::unique_ptr<log::Publisher> publisher;  ///< first to go: no answer comes after
+};
+
+MilestoneWriter::MilestoneWriter(MilestoneQueue& queue, core::Partition partitions,
+                                 log::EventLog& log, core::Executor& executor)
+    : impl_(std::make_shared<Impl>(queue, partitions, log, executor)) {}
+
+MilestoneWriter::~MilestoneWriter() = default;
+
+void MilestoneWriter::wake() { impl_->write_after(kCompany); }
+
+void MilestoneWriter::flush(std::function<void()> done) {
+    impl_->flushed = std::move(done);
+    impl_->write();
+}
+
+}  // namespace beckon::reliability

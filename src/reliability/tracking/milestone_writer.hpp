@@ -1,0 +1,44 @@
+#pragma once
+
+#include "core/executor.hpp"
+#include "core/partition.hpp"
+#include "log/event_log.hpp"
+#include "reliability/tracking/milestone_queue.hpp"
+
+#include <functional>
+#include <memory>
+
+namespace beckon::reliability {
+
+/// Writes what a MilestoneQueue holds into the log topic `reliability`, a moment after it came so
+/// that the milestones of one message make one record. What the log refuses goes back into the
+/// queue and is tried again: a milestone told twice changes nothing.
+///
+/// Used on the thread of `executor`; wake() from any thread.
+class MilestoneWriter {
+public:
+    /// How long milestones wait for company.
+    static constexpr core::Duration kCompany = std::chrono::milliseconds{50};
+    /// Records under way; the others wait in the queue.
+    static constexpr std::size_t kUnderWayMax = 4'000;
+    /// After a failure, before the next try.
+    static constexpr core::Duration kPause = std::chrono::seconds{1};
+
+    MilestoneWriter(MilestoneQueue& queue, core::Partition partitions, log::EventLog& log,
+                    core::Executor& executor);
+    ~MilestoneWriter();
+    MilestoneWriter(const MilestoneWriter&) = delete;
+    MilestoneWriter& operator=(const MilestoneWriter&) = delete;
+
+    /// Something is in the queue.
+    void wake();
+
+    /// Writes all that is there now; `done` when everything is answered.
+    void flush(std::function<void()> done);
+
+private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::reliability
