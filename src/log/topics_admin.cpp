@@ -34,7 +34,13 @@ constexpr const char* kMinInsync = "min.insync.replicas";
 
 std::string ms(milliseconds duration) { return std::to_string(duration.count()); }
 
-std::string min_insync(int replication_factor) { return replication_factor > 1 ? "2" : "1"; }
+constexpr const char* kReplicationFactor = "replication.factor";
+/// What promise 1 needs: a 201 is in the hands of so many brokers.
+constexpr int kCopiesMin = 2;
+
+std::string min_insync(int replication_factor) {
+    return replication_factor >= kCopiesMin ? "2" : "1";
+}
 
 Settings common(const LayoutOptions& options) {
     return {{"message.timestamp.type", "LogAppendTime"},
@@ -78,13 +84,22 @@ Settings notifications(const LayoutOptions& options) {
 /// A promise depends on these: what is acknowledged, what is kept, and whose time it is.
 bool is_essential(std::string_view setting) {
     constexpr std::array kEssential = {
-        std::string_view{"partitions"},
-        std::string_view{"cleanup.policy"},
-        std::string_view{"message.timestamp.type"},
-        std::string_view{kMinInsync},
-        std::string_view{"unclean.leader.election.enable"},
+        std::string_view{"partitions"},     std::string_view{kReplicationFactor},
+        std::string_view{"cleanup.policy"}, std::string_view{"message.timestamp.type"},
+        std::string_view{kMinInsync},       std::string_view{"unclean.leader.election.enable"},
     };
     return std::find(kEssential.begin(), kEssential.end(), setting) != kEssential.end();
+}
+
+/// Said where a single copy is not accepted.
+std::string remedy(const TopicsPlan& plan) {
+    const bool one_copy =
+        std::any_of(plan.differences.begin(), plan.differences.end(),
+                    [](const auto& difference) { return difference.what == kReplicationFactor; });
+    return one_copy ? "; a single copy of the log cannot keep promise 1 (what was answered 201 is "
+                      "lost with its broker): give the topics more replicas, or accept it for a "
+                      "try with --replication-factor 1"
+                    : "";
 }
 
 /// "compact,delete" and "delete,compact" are one policy.
@@ -101,6 +116,10 @@ void compare(const TopicSpec& wanted, const TopicSpec& is, TopicsPlan& plan) {
             {wanted.topic, what, std::move(now), std::move(expected), is_essential(what)});
     };
     note("partitions", std::to_string(is.partitions), std::to_string(wanted.partitions));
+    if (is.replication_factor < kCopiesMin && wanted.replication_factor >= kCopiesMin) {
+        note(kReplicationFactor, std::to_string(is.replication_factor),
+             std::to_string(wanted.replication_factor));
+    }
     for (const auto& [name, value] : wanted.settings) {
         const auto found = is.settings.find(name);
         const auto expected = name == kMinInsync ? min_insync(is.replication_factor) : value;
@@ -127,7 +146,6 @@ std::vector<TopicSpec> topic_table(const LayoutOptions& options) {
     std::vector<TopicSpec> table = {
         {Topic::kControl, 1, rf, slow_state},
         {Topic::kOwnership, 1, rf, state},
-        {Topic::kBroadcasts, 1, rf, slow_state},
         {Topic::kNotifications, p, rf, notifications(options)},
         {Topic::kSubscriptions, p, rf, with_history(compacted(options, hours{1}), options)},
         {Topic::kRetryDead, p, rf, deleted(options, kDeadRetention)},
@@ -182,6 +200,15 @@ std::string to_string(const TopicsPlan& plan, const std::string& prefix) {
     return text;
 }
 
+std::string essential_differences(const TopicsPlan& plan, const std::string& prefix) {
+    std::string text;
+    for (const auto& difference : plan.differences) {
+        if (!difference.essential) continue;
+        text += (text.empty() ? "" : "; ") + to_string(difference, prefix);
+    }
+    return text + remedy(plan);
+}
+
 core::Result<void> check_topics(TopicsAdmin& admin, const std::vector<TopicSpec>& table) {
     const auto existing = admin.describe();
     if (!existing) return core::fail(existing.error());
@@ -194,18 +221,15 @@ core::Result<void> check_topics(TopicsAdmin& admin, const std::vector<TopicSpec>
         return core::fail(Fault::not_found,
                           "log topics are missing: " + names + ": run `beckon topics create`");
     }
-    std::string wrong;
     for (const auto& difference : found.differences) {
-        if (difference.essential) {
-            wrong += (wrong.empty() ? "" : "; ") + to_string(difference, "");
-        } else {
-            core::log_warn("log", "topic_differs",
-                           {{"topic", difference.topic.name()},
-                            {"setting", difference.what},
-                            {"is", difference.is},
-                            {"expected", difference.expected}});
-        }
+        if (difference.essential) continue;
+        core::log_warn("log", "topic_differs",
+                       {{"topic", difference.topic.name()},
+                        {"setting", difference.what},
+                        {"is", difference.is},
+                        {"expected", difference.expected}});
     }
+    const auto wrong = essential_differences(found, "");
     if (wrong.empty()) return {};
     return core::fail(Fault::conflict, "log topics are not as Beckon needs them: " + wrong);
 }

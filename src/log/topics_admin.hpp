@@ -37,7 +37,8 @@ struct LayoutOptions {
 /// The delays of the retry topics, unless configured.
 std::vector<std::chrono::seconds> default_tiers();
 
-/// Every log topic with its partition count and clean-up settings: the one table.
+/// Every log topic that something reads, with its partition count and clean-up settings: the one
+/// table. (`broadcasts` comes with what reads it.)
 /// At most Topic::kTiersMax tiers. A replication factor of 1 allows only min.insync.replicas=1:
 /// acks=all is then one broker's memory; with more it is 2.
 std::vector<TopicSpec> topic_table(const LayoutOptions& options);
@@ -66,13 +67,16 @@ struct TopicsPlan {
 };
 
 /// Pure: compares what is with what should be. A replication factor of what exists is taken as it
-/// is; min.insync.replicas is expected to fit it.
+/// is, unless it is 1 and the table has more: one copy cannot keep promise 1, so somebody has to
+/// ask for it. min.insync.replicas is expected to fit.
 TopicsPlan plan(const std::vector<TopicSpec>& table, const Existing& existing);
 
 /// One line each, for people.
 std::string to_string(const TopicSpec& spec, const std::string& prefix);
 std::string to_string(const Difference& difference, const std::string& prefix);
 std::string to_string(const TopicsPlan& plan, const std::string& prefix);
+/// What no role starts with, in one line, with a remedy where there is one; empty: nothing.
+std::string essential_differences(const TopicsPlan& plan, const std::string& prefix);
 
 class TopicsAdmin {
 public:

@@ -151,6 +151,13 @@ export class Cluster {
         ];
     }
 
+    /** What every role on Kafka gets; the broker is alone. */
+    kafkaOptions() {
+        return [
+            '--kafka-servers', this.servers, '--key-ring', join(this.directory, 'keys.json'), '--replication-factor', '1',
+        ];
+    }
+
     spawn(role, args) {
         this.children.set(role, new Child(role, BECKON, [role, ...args]));
     }
@@ -165,7 +172,7 @@ export class Cluster {
             await this.ready('standalone', this.ports.ops);
             return;
         }
-        const kafka = ['--kafka-servers', this.servers, '--key-ring', join(this.directory, 'keys.json')];
+        const kafka = this.kafkaOptions();
         if (!only || only === 'endpoint') {
             this.spawn('endpoint', [...this.common('endpoint', this.ports.ops), ...endpoint, ...kafka]);
         }
@@ -181,7 +188,7 @@ export class Cluster {
         const [port, ops] = [await freePort(), await freePort()];
         this.children.set(name, new Child(name, BECKON, [
             'endpoint', ...this.common(name, ops), ...this.endpointOptions, '--endpoint-port', String(port),
-            '--kafka-servers', this.servers, '--key-ring', join(this.directory, 'keys.json'),
+            ...this.kafkaOptions(),
         ]));
         await this.ready(name, ops);
         return new URL(this.endpoint).origin.replace(/:\d+$/, `:${port}`);

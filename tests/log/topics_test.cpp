@@ -38,13 +38,14 @@ TEST_CASE("the table has every log topic once, stamped by the log", "[topics]") 
         CHECK(spec.settings.contains("cleanup.policy"));
         CHECK(spec.replication_factor == 3);
     }
-    CHECK(topics.size() == static_cast<std::size_t>(Topic::kFixed + 2));
+    CHECK(topics.size() == static_cast<std::size_t>(Topic::kFixed - 1 +
+                                                    2));  // all but broadcasts, which nothing reads
 }
 
-TEST_CASE("four topics are one sequence, all others have the partitions of the UAIDs", "[topics]") {
+TEST_CASE("three topics are one sequence, all others have the partitions of the UAIDs",
+          "[topics]") {
     for (const auto& spec : log::topic_table(layout())) {
         const bool one = spec.topic == Topic::kControl || spec.topic == Topic::kOwnership ||
-                         spec.topic == Topic::kBroadcasts ||
                          spec.topic == Topic::kReliabilityTotals;
         CHECK(spec.partitions == (one ? 1 : 8));
     }
@@ -94,10 +95,18 @@ TEST_CASE("a plan names what is missing and what is different, with both values"
     CHECK_THAT(text, Catch::Contains("differs test.reliability: retention.ms is 1000"));
 }
 
-TEST_CASE("one broker of a development cluster is as expected, one in-sync of three is not",
+TEST_CASE("one copy is as expected only where it was asked for, one in-sync of three never",
           "[topics]") {
+    CHECK(log::plan(log::topic_table(layout(1)), all_of(layout(1))).differences.empty());
     const auto table = log::topic_table(layout(3));
-    CHECK(log::plan(table, all_of(layout(1))).differences.empty());
+    FakeAdmin admin;
+    admin.existing = all_of(layout(1));
+    const auto refused = log::check_topics(admin, table);
+    REQUIRE_FALSE(refused);
+    CHECK_THAT(refused.error().message,
+               Catch::Contains("notifications: replication.factor is 1, expected 3") &&
+                   Catch::Contains("--replication-factor 1"));
+    CHECK(log::plan(table, all_of(layout(2))).differences.empty());
     auto existing = all_of(layout(3));
     existing.at(Topic::kNotifications).settings["min.insync.replicas"] = "1";
     CHECK(log::plan(table, existing).differences ==

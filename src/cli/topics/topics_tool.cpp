@@ -62,15 +62,6 @@ std::string mismatch(const Control& control, const TopicsToolOptions& options) {
     return text;
 }
 
-std::string essential_differences(const TopicsPlan& plan, const std::string& prefix) {
-    std::string text;
-    for (const auto& difference : plan.differences) {
-        if (difference.essential)
-            text += (text.empty() ? "" : "; ") + to_string(difference, prefix);
-    }
-    return text;
-}
-
 /// `control` as it is; nullopt before the first create.
 core::Result<std::optional<Control>> known_control(EventLog& log, const Existing& existing,
                                                    std::chrono::milliseconds timeout) {
@@ -104,7 +95,11 @@ core::Result<void> create_topics(TopicsAdmin& admin, EventLog& log,
     if (!*previous && options.no_new_log) return core::fail(Fault::invalid, *options.no_new_log);
     const auto planned = log::plan(log::topic_table(options.layout), *existing);
     out << to_string(planned, options.prefix);
-    if (const auto text = essential_differences(planned, options.prefix); !text.empty()) {
+    if (options.layout.replication_factor == 1) {
+        out << "note: one copy of each partition is for a try: what was answered 201 is lost with "
+               "its broker. Every role needs --replication-factor 1 then\n";
+    }
+    if (const auto text = log::essential_differences(planned, options.prefix); !text.empty()) {
         return core::fail(
             Fault::conflict,
             "existing log topics are not as Beckon needs them, nothing is changed: " + text);
@@ -155,6 +150,9 @@ core::Result<void> describe_topics(TopicsAdmin& admin, EventLog& log,
     if (!missing.empty()) {
         return core::fail(Fault::not_found,
                           "log topics are missing: " + missing + ": run `beckon topics create`");
+    }
+    if (const auto wrong = log::essential_differences(found, options.prefix); !wrong.empty()) {
+        return core::fail(Fault::conflict, "log topics are not as Beckon needs them: " + wrong);
     }
     return {};
 }

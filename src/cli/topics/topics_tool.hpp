@@ -31,7 +31,7 @@ core::Result<void> create_topics(log::TopicsAdmin& admin, log::EventLog& log,
                                  const TopicsToolOptions& options, std::ostream& out);
 
 /// Prints `control`, every topic with its settings, and what differs from the table. Errors:
-/// not_found (topics are missing), those of TopicsAdmin.
+/// not_found (topics are missing), conflict (no role would start with them), those of TopicsAdmin.
 core::Result<void> describe_topics(log::TopicsAdmin& admin, log::EventLog& log,
                                    const TopicsToolOptions& options, std::ostream& out);
 

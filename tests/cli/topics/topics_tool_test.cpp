@@ -2,8 +2,8 @@
 
 #include "core/clock.hpp"
 #include "log/control.hpp"
-#include "support/memory_log.hpp"
 #include "support/fake_topics_admin.hpp"
+#include "support/memory_log.hpp"
 
 #include <sstream>
 
@@ -115,6 +115,25 @@ TEST_CASE("topics describe shows control, every topic and what differs", "[topic
     const auto missing = cli::describe_topics(tool.admin, *tool.log, tool.options, out);
     REQUIRE_FALSE(missing);
     CHECK(missing.error().fault == core::Fault::not_found);
+}
+
+TEST_CASE("topics create and describe name a log of one copy, which an option accepts",
+          "[topics]") {
+    Tool tool;
+    tool.options.layout = layout(1);
+    REQUIRE(tool.create());
+    CHECK_THAT(tool.out.str(), Catch::Contains("one copy of each partition is for a try"));
+    CHECK(cli::describe_topics(tool.admin, *tool.log, tool.options, tool.out));
+
+    tool.options.layout = layout(3);
+    for (const auto& refused :
+         {tool.create(), cli::describe_topics(tool.admin, *tool.log, tool.options, tool.out)}) {
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().fault == core::Fault::conflict);
+        CHECK_THAT(refused.error().message,
+                   Catch::Contains("test.notifications: replication.factor is 1, expected 3") &&
+                       Catch::Contains("--replication-factor 1"));
+    }
 }
 
 TEST_CASE("topics destroy deletes the topics of tests only", "[topics]") {
