@@ -1,7 +1,7 @@
 // Starts and stops real Beckon processes (and a real Kafka) for the end-to-end tests.
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -33,6 +33,24 @@ export async function until(what, check, limitMs = 30000) {
         if (Date.now() > end) throw new Error(`${what}: not within ${limitMs} ms`);
         await new Promise((resolve) => setTimeout(resolve, 20));
     }
+}
+
+/** The states of all threads of a process group, as /proc names them. */
+function threadStates(group) {
+    const states = [];
+    for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+        try {
+            // "PID (NAME) STATE PARENT GROUP …": the name may hold anything.
+            const fields = (file) => readFileSync(file, 'utf8').replace(/^.*\) /s, '').split(' ');
+            if (Number(fields(`/proc/${pid}/stat`)[2]) !== group) continue;
+            for (const thread of readdirSync(`/proc/${pid}/task`)) {
+                states.push(fields(`/proc/${pid}/task/${thread}/stat`)[0]);
+            }
+        } catch {
+            continue; // it ended meanwhile
+        }
+    }
+    return states;
 }
 
 class Child {
@@ -123,12 +141,21 @@ export class Cluster {
     }
 
     /** The broker hangs: connections stand, nothing is answered. */
-    pauseKafka() {
-        process.kill(-this.children.get('kafka').process.pid, 'SIGSTOP');
+    async pauseKafka() {
+        const group = this.children.get('kafka').process.pid;
+        process.kill(-group, 'SIGSTOP');
+        // A thread that runs while the signal comes may still answer.
+        await until('every thread of the broker stopped', () => threadStates(group).every((state) => state === 'T'));
     }
 
     resumeKafka() {
         process.kill(-this.children.get('kafka').process.pid, 'SIGCONT');
+    }
+
+    /** A role that starts before the broker answers ends at once and says so. */
+    async kafkaAnswers() {
+        const ask = () => this.tool(['topics', 'describe', '--kafka-servers', this.servers]).then(() => true);
+        await until('an answer of the broker', ask, 60000);
     }
 
     /** Where the self-made certificate of the process that holds the endpoint stands. */

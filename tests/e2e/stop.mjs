@@ -197,7 +197,7 @@ for (const [title, log, role, plain] of [
         test('a log that hangs: 503 to who waits for it, and the end in time', { skip: log !== 'kafka' }, async (t) => {
             const child = cluster.children.get(role);
             assert.equal((await post(endpoint, '', { TTL: '0' })).status, 201); // the view knows it
-            cluster.pauseKafka();
+            await cluster.pauseKafka();
             const waiting = new Wire(cluster);
             await waiting.connected;
             waiting.socket.write(message(endpoint));
@@ -221,6 +221,7 @@ for (const [title, log, role, plain] of [
             assert.equal(code, 0, child.output);
             cluster.children.delete(role);
             cluster.resumeKafka();
+            await cluster.kafkaAnswers();
             await cluster.start('endpoint');
         });
 

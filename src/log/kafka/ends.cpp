@@ -10,7 +10,10 @@ namespace beckon::log::kafka {
 
 namespace {
 
-constexpr int kAskMs = 5000;
+/// One request waits so long for a broker that says nothing; a stop waits for two of them at most.
+constexpr int kAskMs = 500;
+/// What all requests of one question wait for it.
+constexpr int kSilenceMs = 5000;
 constexpr int kAttempts = 20;
 constexpr std::chrono::milliseconds kAskAgain{50};
 
@@ -35,23 +38,48 @@ rd_kafka_resp_err_t cause_of_unknown(rd_kafka_t* client, const std::string& topi
                    : RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
 }
 
+/// Where a partition begins (RD_KAFKA_OFFSET_BEGINNING) or ends (RD_KAFKA_OFFSET_END). Not with
+/// rd_kafka_query_watermark_offsets(): when a broker hangs, that one ignores its time-out.
+rd_kafka_resp_err_t query_offset(rd_kafka_t* client, const std::string& topic,
+                                 core::Partition partition, std::int64_t which,
+                                 core::Offset& offset) {
+    const PartitionList list{rd_kafka_topic_partition_list_new(1)};
+    auto* const asked = rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), partition);
+    asked->offset = which;  // the broker takes these two for times
+    const auto error = rd_kafka_offsets_for_times(client, list.get(), kAskMs);
+    offset = list->elems[0].offset;
+    return error != RD_KAFKA_RESP_ERR_NO_ERROR ? error : list->elems[0].err;
+}
+
+rd_kafka_resp_err_t query_both(rd_kafka_t* client, const std::string& topic,
+                               core::Partition partition, Ends& ends) {
+    const auto error =
+        query_offset(client, topic, partition, RD_KAFKA_OFFSET_BEGINNING, ends.start);
+    if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return error;
+    return query_offset(client, topic, partition, RD_KAFKA_OFFSET_END, ends.end);
+}
+
 }  // namespace
 
 core::Result<Ends> query_ends(rd_kafka_t* client, const std::string& topic,
-                              core::Partition partition) {
-    std::int64_t low = 0;
-    std::int64_t high = 0;
-    auto error = RD_KAFKA_RESP_ERR_NO_ERROR;
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
-        error =
-            rd_kafka_query_watermark_offsets(client, topic.c_str(), partition, &low, &high, kAskMs);
+                              core::Partition partition, const std::stop_token& stop) {
+    Ends ends;
+    int silence_ms = 0;
+    auto error = RD_KAFKA_RESP_ERR__TIMED_OUT;
+    for (int attempt = 0; attempt < kAttempts && !stop.stop_requested(); ++attempt) {
+        error = query_both(client, topic, partition, ends);
+        if (error == RD_KAFKA_RESP_ERR__TIMED_OUT) {
+            silence_ms += kAskMs;
+            if (silence_ms >= kSilenceMs) break;
+            continue;
+        }
         if (error == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION && partition == 0) {
             error = cause_of_unknown(client, topic);
         }
         if (!leader_moves(error)) break;
         std::this_thread::sleep_for(kAskAgain);
     }
-    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return Ends{low, high};
+    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return ends;
     return core::fail(fault_of(error), "cannot ask for the ends of " + topic + "/" +
                                            std::to_string(partition) + ": " +
                                            rd_kafka_err2str(error));

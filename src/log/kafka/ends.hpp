@@ -3,15 +3,16 @@
 #include "core/result.hpp"
 #include "log/event_log.hpp"
 
+#include <stop_token>
 #include <string>
 
 #include <librdkafka/rdkafka.h>
 
 namespace beckon::log::kafka {
 
-/// Asks the cluster for the offsets that a partition holds; blocks up to some seconds. Errors:
-/// unavailable, not_found.
+/// Asks the cluster for the offsets that a partition holds; blocks up to some seconds, and up to
+/// two after `stop`. Errors: unavailable, not_found.
 core::Result<Ends> query_ends(rd_kafka_t* client, const std::string& topic,
-                              core::Partition partition);
+                              core::Partition partition, const std::stop_token& stop);
 
 }  // namespace beckon::log::kafka

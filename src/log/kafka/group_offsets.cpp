@@ -3,24 +3,25 @@
 #include "log/kafka/handles.hpp"
 #include "log/kafka/report.hpp"
 
+#include <chrono>
+#include <future>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
 namespace beckon::log::kafka {
 
 namespace {
 
-constexpr int kRequestMs = 5000;
-/// librdkafka ends the operation itself; this is for the case that it does not.
-constexpr int kAnswerMs = 2 * kRequestMs;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 
-using AlterHandle =
-    Handle<rd_kafka_AlterConsumerGroupOffsets_t, rd_kafka_AlterConsumerGroupOffsets_destroy>;
-using ListHandle =
-    Handle<rd_kafka_ListConsumerGroupOffsets_t, rd_kafka_ListConsumerGroupOffsets_destroy>;
-
-AdminOptionsHandle options_for(rd_kafka_t* client, rd_kafka_admin_op_t op) {
-    AdminOptionsHandle options{rd_kafka_AdminOptions_new(client, op)};
-    rd_kafka_AdminOptions_set_request_timeout(options.get(), kRequestMs, nullptr, 0);
-    return options;
-}
+/// Questions that wait; more are answered `full`.
+constexpr std::size_t kJobsMax = 1'000;
+constexpr milliseconds kAnswerMax{10'000};
+/// How often a job that waits looks whether it is to stop.
+constexpr milliseconds kLook{200};
+constexpr milliseconds kCloseMax{200};
 
 tl::unexpected<core::Error> failed(const std::string& what, const std::string& group,
                                    rd_kafka_resp_err_t error) {
@@ -28,83 +29,127 @@ tl::unexpected<core::Error> failed(const std::string& what, const std::string& g
                       what + " of group " + group + ": " + rd_kafka_err2str(error));
 }
 
-void add(rd_kafka_topic_partition_list_t* list, const std::string& prefix, TopicPartition where,
-         core::Offset offset) {
-    rd_kafka_topic_partition_list_add(list, (prefix + where.topic.name()).c_str(), where.partition)
-        ->offset = offset;
+PartitionList list_for(std::size_t size) {
+    return PartitionList{rd_kafka_topic_partition_list_new(static_cast<int>(size))};
 }
 
-/// The one group of a result, or its error.
-core::Result<const rd_kafka_topic_partition_list_t*> partitions_of(
-    const rd_kafka_group_result_t** groups, std::size_t count, const std::string& what,
-    const std::string& group) {
-    if (count != 1) return core::fail(core::Fault::unavailable, what + ": no answer for " + group);
-    if (const auto* error = rd_kafka_group_result_error(groups[0])) {
-        return failed(what, group, rd_kafka_error_code(error));
+rd_kafka_topic_partition_t* add(rd_kafka_topic_partition_list_t* list, const std::string& prefix,
+                                TopicPartition where) {
+    return rd_kafka_topic_partition_list_add(list, (prefix + where.topic.name()).c_str(),
+                                             where.partition);
+}
+
+/// The answer to a commit: that of the request, or else of the first partition that was refused.
+rd_kafka_resp_err_t outcome(const rd_kafka_event_t* event) {
+    if (const auto error = rd_kafka_event_error(const_cast<rd_kafka_event_t*>(event))) return error;
+    const auto* list = rd_kafka_event_topic_partition_list(const_cast<rd_kafka_event_t*>(event));
+    for (int i = 0; list && i < list->cnt; ++i) {
+        if (list->elems[i].err != RD_KAFKA_RESP_ERR_NO_ERROR) return list->elems[i].err;
     }
-    return rd_kafka_group_result_partitions(groups[0]);
+    return RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+/// librdkafka destroys a consumer only when its requests have an answer, and a broker that hangs
+/// gives none for a minute: after a moment the wait goes on without us.
+void close(std::vector<ClientHandle> clients, std::shared_ptr<KafkaEvents> events) {
+    std::promise<void> closed;
+    const auto end = closed.get_future();
+    std::thread{[clients = std::move(clients), events = std::move(events),
+                 closed = std::move(closed)]() mutable {
+        clients.clear();
+        closed.set_value();
+    }}.detach();
+    end.wait_for(kCloseMax);
 }
 
 }  // namespace
 
-core::Result<void> commit_offsets(rd_kafka_t* client, const std::string& prefix,
-                                  const std::string& group,
-                                  const std::vector<GroupOffset>& offsets) {
-    const std::string what = "cannot commit offsets";
-    const PartitionList list{rd_kafka_topic_partition_list_new(static_cast<int>(offsets.size()))};
-    for (const auto& one : offsets) add(list.get(), prefix, one.where, one.offset);
-    const AlterHandle request{
-        rd_kafka_AlterConsumerGroupOffsets_new((prefix + group).c_str(), list.get())};
-    const auto options = options_for(client, RD_KAFKA_ADMIN_OP_ALTERCONSUMERGROUPOFFSETS);
-    const QueueHandle queue{rd_kafka_queue_new(client)};
-    auto* requests = request.get();
-    rd_kafka_AlterConsumerGroupOffsets(client, &requests, 1, options.get(), queue.get());
-    const EventHandle event{rd_kafka_queue_poll(queue.get(), kAnswerMs)};
-    if (!event) return failed(what, group, RD_KAFKA_RESP_ERR__TIMED_OUT);
-    if (const auto error = rd_kafka_event_error(event.get())) return failed(what, group, error);
-    std::size_t count = 0;
-    const auto** groups = rd_kafka_AlterConsumerGroupOffsets_result_groups(
-        rd_kafka_event_AlterConsumerGroupOffsets_result(event.get()), &count);
-    const auto answered = partitions_of(groups, count, what, group);
-    if (!answered) return core::fail(answered.error());
-    for (int i = 0; i < (*answered)->cnt; ++i) {
-        const auto error = (*answered)->elems[i].err;
-        if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return failed(what, group, error);
+GroupOffsets::GroupOffsets(const KafkaConfig& config, std::shared_ptr<KafkaEvents> events)
+    : config_(config), events_(std::move(events)), worker_("log-groups", kJobsMax) {}
+
+void GroupOffsets::stop() {
+    begin_stop();
+    worker_.stop();
+    std::vector<ClientHandle> clients;
+    for (auto& [group, client] : clients_) clients.push_back(std::move(client));
+    clients_.clear();
+    close(std::move(clients), events_);
+}
+
+core::Result<ClientHandle> GroupOffsets::make_client_of(const std::string& group) {
+    try {
+        auto client = make_client(RD_KAFKA_CONSUMER,
+                                  make_conf(config_, *events_,
+                                            {.required = {{"group.id", config_.prefix + group},
+                                                          {"enable.auto.commit", "false"},
+                                                          {"enable.auto.offset.store", "false"}}}));
+        rd_kafka_poll_set_consumer(client.get());
+        return client;
+    } catch (const std::runtime_error& error) {
+        return core::fail(core::Fault::unavailable, error.what());
     }
+}
+
+core::Result<rd_kafka_t*> GroupOffsets::client_of(const std::string& group) {
+    const auto known = clients_.find(group);
+    if (known != clients_.end()) return known->second.get();
+    auto made = make_client_of(group);
+    if (!made) return core::fail(made.error());
+    return clients_.emplace(group, std::move(*made)).first->second.get();
+}
+
+core::Result<void> GroupOffsets::commit(const std::string& group,
+                                        const std::vector<GroupOffset>& offsets) {
+    const auto client = client_of(group);
+    if (!client) return core::fail(client.error());
+    const auto list = list_for(offsets.size());
+    for (const auto& one : offsets) {
+        add(list.get(), config_.prefix, one.where)->offset = one.offset;
+    }
+    const QueueHandle answers{rd_kafka_queue_new(*client)};
+    auto error = rd_kafka_commit_queue(*client, list.get(), answers.get(), nullptr, nullptr);
+    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        error = RD_KAFKA_RESP_ERR__TIMED_OUT;
+        const auto until = steady_clock::now() + kAnswerMax;
+        while (!stopping_.stop_requested() && steady_clock::now() < until) {
+            const EventHandle event{
+                rd_kafka_queue_poll(answers.get(), static_cast<int>(kLook.count()))};
+            if (!event || rd_kafka_event_type(event.get()) != RD_KAFKA_EVENT_OFFSET_COMMIT)
+                continue;
+            error = outcome(event.get());
+            break;
+        }
+    }
+    if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return failed("cannot commit offsets", group, error);
     return {};
 }
 
-core::Result<std::vector<GroupOffset>> committed_offsets(
-    rd_kafka_t* client, const std::string& prefix, const std::string& group,
-    const std::vector<TopicPartition>& partitions) {
+core::Result<std::vector<GroupOffset>> GroupOffsets::committed(
+    const std::string& group, const std::vector<TopicPartition>& partitions) {
+    auto client = make_client_of(group);
+    if (!client) return core::fail(client.error());
     const std::string what = "cannot look up offsets";
-    const PartitionList list{
-        rd_kafka_topic_partition_list_new(static_cast<int>(partitions.size()))};
-    for (const auto where : partitions) {
-        add(list.get(), prefix, where, RD_KAFKA_OFFSET_INVALID);
+    const auto list = list_for(partitions.size());
+    for (const auto where : partitions) add(list.get(), config_.prefix, where);
+    auto error = RD_KAFKA_RESP_ERR__TIMED_OUT;
+    const auto until = steady_clock::now() + kAnswerMax;
+    while (!stopping_.stop_requested() && steady_clock::now() < until) {
+        constexpr int kAskMs =
+            1000;  // a coordinator that is still to be found is looked for meanwhile
+        error = rd_kafka_committed(client->get(), list.get(), kAskMs);
+        if (error == RD_KAFKA_RESP_ERR_NO_ERROR || fault_of(error) != core::Fault::unavailable) {
+            break;
+        }
     }
-    const ListHandle request{
-        rd_kafka_ListConsumerGroupOffsets_new((prefix + group).c_str(), list.get())};
-    const auto options = options_for(client, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS);
-    const QueueHandle queue{rd_kafka_queue_new(client)};
-    auto* requests = request.get();
-    rd_kafka_ListConsumerGroupOffsets(client, &requests, 1, options.get(), queue.get());
-    const EventHandle event{rd_kafka_queue_poll(queue.get(), kAnswerMs)};
-    if (!event) return failed(what, group, RD_KAFKA_RESP_ERR__TIMED_OUT);
-    if (const auto error = rd_kafka_event_error(event.get())) return failed(what, group, error);
-    std::size_t count = 0;
-    const auto** groups = rd_kafka_ListConsumerGroupOffsets_result_groups(
-        rd_kafka_event_ListConsumerGroupOffsets_result(event.get()), &count);
-    const auto answered = partitions_of(groups, count, what, group);
-    if (!answered) return core::fail(answered.error());
+    std::vector<ClientHandle> used;
+    used.push_back(std::move(*client));
+    close(std::move(used), events_);
+    if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return failed(what, group, error);
     std::vector<GroupOffset> found;
-    for (const auto where : partitions) {
-        const auto* one = rd_kafka_topic_partition_list_find(
-            const_cast<rd_kafka_topic_partition_list_t*>(*answered),
-            (prefix + where.topic.name()).c_str(), where.partition);
-        if (!one) continue;
-        if (one->err != RD_KAFKA_RESP_ERR_NO_ERROR) return failed(what, group, one->err);
-        if (one->offset >= 0) found.push_back({where, one->offset});
+    for (std::size_t i = 0; i < partitions.size(); ++i) {
+        const auto& one = list->elems[i];
+        if (one.err != RD_KAFKA_RESP_ERR_NO_ERROR) return failed(what, group, one.err);
+        if (one.offset >= 0) found.push_back({partitions[i], one.offset});
     }
     return found;
 }

@@ -2,24 +2,53 @@
 
 #include "core/result.hpp"
 #include "log/event_log.hpp"
+#include "log/kafka/client_conf.hpp"
+#include "log/kafka/worker.hpp"
 
+#include <map>
+#include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include <librdkafka/rdkafka.h>
 
-/// Offsets of named groups through the Admin API, which needs no member of the group (and works
-/// only while it has none). Both block up to some seconds.
 namespace beckon::log::kafka {
 
-/// Errors: unavailable, conflict (the group has members, who alone may commit).
-core::Result<void> commit_offsets(rd_kafka_t* client, const std::string& prefix,
-                                  const std::string& group,
-                                  const std::vector<GroupOffset>& offsets);
+/// Committed offsets of named groups, asked and set on a thread of their own (`log-groups`), so
+/// that a coordinator that is away delays no other question. Each group has a consumer here that
+/// never joins it, which works only while the group has no members.
+///
+/// Not through the Admin API: librdkafka (2.0.2 seen; its issues 3663 and 4605 name later versions)
+/// ends the process by an assertion when a coordinator goes away under one of its requests.
+class GroupOffsets {
+public:
+    GroupOffsets(const KafkaConfig& config, std::shared_ptr<KafkaEvents> events);
 
-/// Partitions without an offset are left out; the order is that of `partitions`.
-core::Result<std::vector<GroupOffset>> committed_offsets(
-    rd_kafka_t* client, const std::string& prefix, const std::string& group,
-    const std::vector<TopicPartition>& partitions);
+    /// Runs `job` on the thread; false when too many wait or after stop().
+    bool post(Worker::Job job) { return worker_.post(std::move(job)); }
+    /// The job that runs gives up soon. From any thread.
+    void begin_stop() { stopping_.request_stop(); }
+    /// Waits for the job that runs, which ends soon, drops the others and closes the clients.
+    void stop();
+
+    /// Both run in jobs only and wait up to some seconds for the coordinator. `group` is without
+    /// the prefix. Errors: unavailable, conflict (the group has members, who alone may commit).
+    core::Result<void> commit(const std::string& group, const std::vector<GroupOffset>& offsets);
+    /// Partitions without an offset are left out; the order is that of `partitions`.
+    core::Result<std::vector<GroupOffset>> committed(const std::string& group,
+                                                     const std::vector<TopicPartition>& partitions);
+
+private:
+    core::Result<ClientHandle> make_client_of(const std::string& group);
+    /// Made at the first commit and kept.
+    core::Result<rd_kafka_t*> client_of(const std::string& group);
+
+    const KafkaConfig config_;
+    const std::shared_ptr<KafkaEvents> events_;
+    std::stop_source stopping_;
+    std::map<std::string, ClientHandle> clients_;  ///< of the groups that are committed
+    Worker worker_;                                ///< last: its jobs use the others
+};
 
 }  // namespace beckon::log::kafka

@@ -9,6 +9,7 @@
 #include "log/kafka/reader.hpp"
 #include "log/kafka/reader_clients.hpp"
 
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -35,12 +36,18 @@ class KafkaLog final : public EventLog {
 public:
     explicit KafkaLog(const KafkaConfig& config)
         : config_(config),
-          events_(config.bootstrap_servers),
-          questions_(config_, events_),
-          clients_(config_, events_, questions_),
-          producer_(config_, events_, questions_) {}
+          events_(std::make_shared<kafka::KafkaEvents>(config.bootstrap_servers)),
+          questions_(config_, *events_),
+          groups_(config_, events_),
+          clients_(config_, *events_, questions_),
+          producer_(config_, *events_, questions_) {}
     /// Its jobs use what is destroyed before it.
-    ~KafkaLog() override { questions_.stop(); }
+    ~KafkaLog() override {
+        groups_.begin_stop();
+        questions_.begin_stop();
+        groups_.stop();
+        questions_.stop();
+    }
 
     std::unique_ptr<Publisher> open_publisher(core::Executor& executor) override {
         return producer_.open_publisher(executor);
@@ -55,26 +62,28 @@ public:
 
     void ends(TopicPartition where, core::Executor& executor,
               std::function<void(core::Result<Ends>)> done) override {
-        ask(executor, std::move(done), [this, where](rd_kafka_t* client) {
-            return kafka::query_ends(client, config_.prefix + where.topic.name(), where.partition);
+        ask(questions_, executor, std::move(done), [this, where]() -> core::Result<Ends> {
+            const auto client = questions_.client();
+            if (!client) return core::fail(client.error());
+            return kafka::query_ends(*client, config_.prefix + where.topic.name(), where.partition,
+                                     questions_.stopping());
         });
     }
 
     void commit(std::string group, std::vector<GroupOffset> offsets, core::Executor& executor,
                 std::function<void(core::Result<void>)> done) override {
-        ask(executor, std::move(done),
-            [this, group = std::move(group), offsets = std::move(offsets)](rd_kafka_t* client) {
-                return kafka::commit_offsets(client, config_.prefix, group, offsets);
+        ask(groups_, executor, std::move(done),
+            [this, group = std::move(group), offsets = std::move(offsets)] {
+                return groups_.commit(group, offsets);
             });
     }
 
     void committed(std::string group, std::vector<TopicPartition> partitions,
                    core::Executor& executor,
                    std::function<void(core::Result<std::vector<GroupOffset>>)> done) override {
-        ask(executor, std::move(done),
-            [this, group = std::move(group),
-             partitions = std::move(partitions)](rd_kafka_t* client) {
-                return kafka::committed_offsets(client, config_.prefix, group, partitions);
+        ask(groups_, executor, std::move(done),
+            [this, group = std::move(group), partitions = std::move(partitions)] {
+                return groups_.committed(group, partitions);
             });
     }
 
@@ -82,24 +91,21 @@ public:
                                  std::function<void(const Members&)> changed) override {
         const std::scoped_lock lock{members_mutex_};
         std::erase_if(members_, [](const auto& member) { return member->has_left(); });
-        auto membership = std::make_shared<kafka::Membership>(config_, events_, std::move(options),
+        auto membership = std::make_shared<kafka::Membership>(config_, *events_, std::move(options),
                                                               executor, std::move(changed));
         members_.push_back(membership);
         return std::make_unique<KafkaMember>(std::move(membership));
     }
 
 private:
-    /// Runs `question` on log-queries and posts its answer.
-    template <class Done, class Question>
-    void ask(core::Executor& executor, Done done, Question question) {
-        using Answer = decltype(question(nullptr));
+    /// Runs `question` on the thread of `where` and posts its answer.
+    template <class Where, class Done, class Question>
+    void ask(Where& where, core::Executor& executor, Done done, Question question) {
+        using Answer = decltype(question());
         const auto shared = std::make_shared<Done>(std::move(done));
-        const auto asked =
-            questions_.post([this, &executor, shared, question = std::move(question)] {
-                const auto client = questions_.client();
-                auto answer = client ? question(*client) : Answer{core::fail(client.error())};
-                executor.post([shared, answer = std::move(answer)] { (*shared)(answer); });
-            });
+        const bool asked = where.post([&executor, shared, question = std::move(question)] {
+            executor.post([shared, answer = question()] { (*shared)(answer); });
+        });
         if (asked) return;
         executor.post([shared] {
             (*shared)(Answer{core::fail(Fault::full, "too many questions wait for the log")});
@@ -107,8 +113,9 @@ private:
     }
 
     const KafkaConfig config_;
-    kafka::KafkaEvents events_;
+    const std::shared_ptr<kafka::KafkaEvents> events_;
     kafka::Questions questions_;
+    kafka::GroupOffsets groups_;
     kafka::ReaderClients clients_;
     kafka::Producer producer_;
     std::mutex members_mutex_;

@@ -20,7 +20,7 @@ namespace {
 constexpr int kTurnMs = 20;
 /// A group that is being rebalanced is asked again.
 constexpr milliseconds kAskAgain{100};
-constexpr int kAnswerMs = 3000;
+constexpr milliseconds kAnswerMax{1000};
 constexpr milliseconds kAssignmentMax{1000};
 
 /// "<12 hex digits of the time of joining>-<node>": sorts by time.
@@ -45,26 +45,24 @@ std::string in_ms(core::Duration duration) {
     return std::to_string(duration_cast<milliseconds>(duration).count());
 }
 
-/// The nodes of a group that is at rest; nullopt while it is not, or if the answer is an error.
-std::optional<std::vector<core::NodeId>> members_in(rd_kafka_event_t* event) {
-    const auto* result = rd_kafka_event_DescribeConsumerGroups_result(event);
-    if (!result || rd_kafka_event_error(event)) return std::nullopt;
-    std::size_t count = 0;
-    const auto** groups = rd_kafka_DescribeConsumerGroups_result_groups(result, &count);
-    if (count != 1 || rd_kafka_ConsumerGroupDescription_error(groups[0])) return std::nullopt;
-    if (rd_kafka_ConsumerGroupDescription_state(groups[0]) !=
-        RD_KAFKA_CONSUMER_GROUP_STATE_STABLE) {
-        return std::nullopt;
+/// The nodes of a group that is at rest; nullopt while it is not. Every broker is asked for it, and
+/// those that do not coordinate it answer with an error.
+std::optional<std::vector<core::NodeId>> members_in(const rd_kafka_group_list& list) {
+    for (int i = 0; i < list.group_cnt; ++i) {
+        const auto& group = list.groups[i];
+        if (group.err != RD_KAFKA_RESP_ERR_NO_ERROR || std::string_view{group.state} != "Stable") {
+            continue;
+        }
+        std::vector<core::NodeId> nodes;
+        for (int m = 0; m < group.member_cnt; ++m) {
+            auto node = node_of(group.members[m].client_id);
+            if (node) nodes.push_back(std::move(*node));
+        }
+        std::sort(nodes.begin(), nodes.end());
+        nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+        return nodes;
     }
-    std::vector<core::NodeId> nodes;
-    for (std::size_t i = 0; i < rd_kafka_ConsumerGroupDescription_member_count(groups[0]); ++i) {
-        const auto* member = rd_kafka_ConsumerGroupDescription_member(groups[0], i);
-        auto node = node_of(rd_kafka_MemberDescription_client_id(member));
-        if (node) nodes.push_back(std::move(*node));
-    }
-    std::sort(nodes.begin(), nodes.end());
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-    return nodes;
+    return std::nullopt;
 }
 
 }  // namespace
@@ -142,7 +140,6 @@ void Membership::join_group() {
         std::this_thread::sleep_for(kAskAgain);
         return;
     }
-    answers_.reset(rd_kafka_queue_new(client_.get()));
     rd_kafka_poll_set_consumer(client_.get());
     const PartitionList topics{rd_kafka_topic_partition_list_new(1)};
     const auto topic = config_.prefix + Topic::kOwnership.name();
@@ -168,9 +165,8 @@ bool Membership::await_assignment() {
 /// for that. The coordinator then misses us as if we had died.
 void Membership::leave_group(bool in_group) {
     if (in_group) rd_kafka_consumer_close(client_.get());
-    answers_.reset();
     client_.reset();
-    assigned_ = holds_ = asking_ = false;
+    assigned_ = holds_ = false;
     ask_at_.reset();
     revoked_.reset();
 }
@@ -183,11 +179,7 @@ void Membership::turn() {
     }
     const auto now = steady_clock::now();
     if (revoked_ && now - *revoked_ > options_.session_timeout) lose_group();
-    if (asking_) {
-        take_answer();
-    } else if (assigned_ && ask_at_ && now >= *ask_at_) {
-        ask_who_is_alive();
-    }
+    if (assigned_ && ask_at_ && now >= *ask_at_) ask_who_is_alive();
 }
 
 void Membership::on_rebalance(rd_kafka_resp_err_t error,
@@ -211,29 +203,24 @@ void Membership::on_rebalance(rd_kafka_resp_err_t error,
     if (lost) lose_group();
 }
 
+/// Not through the Admin API, whose requests to a coordinator that goes away end the process
+/// (group_offsets.hpp). Waits on the member's thread: librdkafka's own sends the heartbeats.
 void Membership::ask_who_is_alive() {
-    const AdminOptionsHandle options{
-        rd_kafka_AdminOptions_new(client_.get(), RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS)};
-    rd_kafka_AdminOptions_set_request_timeout(options.get(), kAnswerMs, nullptr, 0);
-    const char* group = group_.c_str();
-    rd_kafka_DescribeConsumerGroups(client_.get(), &group, 1, options.get(), answers_.get());
-    asking_ = true;
-    ask_at_.reset();
-}
-
-void Membership::take_answer() {
-    const EventHandle event{rd_kafka_queue_poll(answers_.get(), 0)};
-    if (!event) return;
-    asking_ = false;
-    if (!assigned_) return;  // the next assignment asks again
-    if (ask_at_) return;     // there was one meanwhile: what we hear is old
-    const auto members = members_in(event.get());
+    using GroupList = Handle<const rd_kafka_group_list, rd_kafka_group_list_destroy>;
+    const auto wait = std::min<core::Duration>(kAnswerMax, options_.session_timeout / 4);
+    const rd_kafka_group_list* answer = nullptr;
+    // An error too may come with an answer: that of those brokers that are there.
+    rd_kafka_list_groups(client_.get(), group_.c_str(), &answer,
+                         static_cast<int>(duration_cast<milliseconds>(wait).count()));
+    const GroupList owner{answer};
+    const auto members = answer ? members_in(*answer) : std::nullopt;
     const bool complete =
         members && std::find(members->begin(), members->end(), options_.self) != members->end();
     if (!complete) {
         ask_at_ = steady_clock::now() + kAskAgain;
         return;
     }
+    ask_at_.reset();
     announce({*members, holds_});
 }
 

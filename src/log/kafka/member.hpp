@@ -18,7 +18,7 @@ namespace beckon::log::kafka {
 /// One process in a group, with a client and a thread (`log-member`) of its own: it subscribes to
 /// `ownership` with the range assignor, which gives the topic's one partition to the member whose
 /// id sorts first. The id begins with the time of joining: so the longest member is first and stays
-/// it. The partition is never fetched. Who is alive is asked of the group's coordinator after each
+/// it. The partition is never fetched. Who is alive is asked of the brokers after each
 /// rebalance.
 ///
 /// Two watchdogs: without still_alive() for a session time-out the member leaves by itself; if its
@@ -48,7 +48,6 @@ private:
     void turn();
     void on_rebalance(rd_kafka_resp_err_t error, rd_kafka_topic_partition_list_t* partitions);
     void ask_who_is_alive();
-    void take_answer();
     void lose_group();
     void announce(Members now);
 
@@ -66,10 +65,8 @@ private:
 
     // --- the member's thread only
     ClientHandle client_;
-    QueueHandle answers_;
     bool assigned_ = false;        ///< between an assignment and its end
     bool holds_ = false;           ///< the partition
-    bool asking_ = false;          ///< DescribeConsumerGroups is under way
     std::optional<Time> ask_at_;   ///< when to ask next
     std::optional<Time> revoked_;  ///< since when we wait for a new assignment
     std::optional<Members> last_;  ///< what was announced

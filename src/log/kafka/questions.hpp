@@ -3,6 +3,7 @@
 #include "log/kafka/client_conf.hpp"
 #include "log/kafka/worker.hpp"
 
+#include <stop_token>
 #include <utility>
 
 namespace beckon::log::kafka {
@@ -18,7 +19,15 @@ public:
     bool post_after(core::Duration delay, Worker::Job job) {
         return worker_.post_after(delay, std::move(job));
     }
-    void stop() { worker_.stop(); }
+    /// The job that runs gives up soon. From any thread.
+    void begin_stop() { stopping_.request_stop(); }
+    /// Waits for the job that runs and drops the others.
+    void stop() {
+        begin_stop();
+        worker_.stop();
+    }
+    /// For the calls of a job that may wait for long.
+    std::stop_token stopping() const { return stopping_.get_token(); }
 
     /// Made at the first question. In jobs only. Errors: unavailable (out of threads, descriptors).
     core::Result<rd_kafka_t*> client();
@@ -27,6 +36,7 @@ private:
     const KafkaConfig config_;
     KafkaEvents& events_;
     ClientHandle client_;
+    std::stop_source stopping_;
     Worker worker_;  ///< last: its jobs use the others
 };
 

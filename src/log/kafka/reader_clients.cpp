@@ -226,7 +226,8 @@ void ReaderClients::ask_ends(Shared reading, core::Offset position, std::uint64_
     if (reading->wanted != number) return;
     const bool asked = questions_.post([this, reading, position, number] {
         const auto client = questions_.client();
-        const auto ends = client ? query_ends(*client, reading->topic, reading->where.partition)
+        const auto ends = client ? query_ends(*client, reading->topic, reading->where.partition,
+                                              questions_.stopping())
                                  : core::Result<Ends>{core::fail(client.error())};
         control_.post([this, reading, position, number, ends] {
             take_ends(reading, position, number, ends);
