@@ -6,8 +6,8 @@
 
 namespace beckon::core {
 
-/// One thread's door: a shard's loop, an io_context, a test's queue. Whatever a port (EventLog,
-/// Cluster) has to say reaches its user through the executor that the user gave.
+/// What posts tasks to one thread: a shard's loop, an io_context, a test's queue. A port (EventLog,
+/// Cluster) calls its user only through the executor that the user gave.
 class Executor {
 public:
     using Task = std::function<void()>;

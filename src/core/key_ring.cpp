@@ -190,9 +190,9 @@ Result<void> write_file(const std::filesystem::path& named, std::string_view tex
 // ------------------------------------------------------------------------------- the format
 
 /// Says where in the file a fault is; never what stands there.
-class Place {
+class RingFile {
 public:
-    explicit Place(const std::filesystem::path& file) : file_(file.string()) {}
+    explicit RingFile(const std::filesystem::path& file) : file_(file.string()) {}
     tl::unexpected<Error> corrupt(std::string_view what) const {
         return fail(Fault::corrupt, "key ring " + file_ + ": " + std::string{what});
     }
@@ -221,44 +221,44 @@ std::optional<Secret32> parse_secret(std::string_view text) {
     return secret;
 }
 
-Result<KeyRing::Key> read_key(const Json& item, const std::string& where, const Place& place) {
-    if (!item.is_object()) return place.corrupt(where + " is not an object");
+Result<KeyRing::Key> read_key(const Json& item, const std::string& where, const RingFile& in) {
+    if (!item.is_object()) return in.corrupt(where + " is not an object");
     if (const auto name = unknown_member(item, {"id", "secret", "created"})) {
-        return place.corrupt(where + " has an unknown member \"" + *name +
-                             "\"; allowed are id, secret, created");
+        return in.corrupt(where + " has an unknown member \"" + *name +
+                          "\"; allowed are id, secret, created");
     }
     const auto id = item.find("id");
     if (id == item.end() || !id->is_number_unsigned() ||
         id->get<std::uint64_t>() >= KeyRing::kKeysMax) {
-        return place.corrupt(where + ".id must be a number from 0 to 31");
+        return in.corrupt(where + ".id must be a number from 0 to 31");
     }
     const auto secret = item.find("secret");
     const auto bytes = secret != item.end() && secret->is_string()
                            ? parse_secret(secret->get_ref<const std::string&>())
                            : std::nullopt;
-    if (!bytes) return place.corrupt(where + ".secret must be base64url of 32 bytes");
+    if (!bytes) return in.corrupt(where + ".secret must be base64url of 32 bytes");
     const auto created = item.find("created");
     if (created != item.end() && !created->is_string()) {
-        return place.corrupt(where + ".created must be text");
+        return in.corrupt(where + ".created must be text");
     }
     return KeyRing::Key{.id = id->get<std::uint8_t>(),
                         .secret = *bytes,
                         .created = created == item.end() ? "" : created->get<std::string>()};
 }
 
-Result<std::vector<KeyRing::Key>> read_keys(const Json& root, const Place& place) {
+Result<std::vector<KeyRing::Key>> read_keys(const Json& root, const RingFile& in) {
     const auto list = root.find("keys");
     if (list == root.end() || !list->is_array() || list->empty()) {
-        return place.corrupt("\"keys\" must be a list with at least one key");
+        return in.corrupt("\"keys\" must be a list with at least one key");
     }
     std::vector<KeyRing::Key> keys;
     for (std::size_t i = 0; i < list->size(); ++i) {
         const std::string where = "keys[" + std::to_string(i) + "]";
-        auto key = read_key((*list)[i], where, place);
+        auto key = read_key((*list)[i], where, in);
         if (!key) return fail(key.error());
         const auto same = [&](const KeyRing::Key& other) { return other.id == key->id; };
         if (std::any_of(keys.begin(), keys.end(), same)) {
-            return place.corrupt(where + ".id is there twice");
+            return in.corrupt(where + ".id is there twice");
         }
         keys.push_back(std::move(*key));
     }
@@ -266,15 +266,15 @@ Result<std::vector<KeyRing::Key>> read_keys(const Json& root, const Place& place
 }
 
 Result<std::vector<std::string>> read_texts(const Json& root, const char* name,
-                                            const Place& place) {
+                                            const RingFile& in) {
     std::vector<std::string> texts;
     const auto list = root.find(name);
     if (list == root.end()) return texts;
     const std::string quoted = std::string{"\""} + name + "\"";
-    if (!list->is_array()) return place.corrupt(quoted + " must be a list of texts");
+    if (!list->is_array()) return in.corrupt(quoted + " must be a list of texts");
     for (const auto& item : *list) {
         if (!item.is_string() || item.get_ref<const std::string&>().empty()) {
-            return place.corrupt(quoted + " must be a list of non-empty texts");
+            return in.corrupt(quoted + " must be a list of non-empty texts");
         }
         texts.push_back(item.get<std::string>());
     }
@@ -289,25 +289,25 @@ std::optional<std::size_t> first_bad_crypto_key(const std::vector<std::string>& 
     return std::nullopt;
 }
 
-Result<KeyRing> read_ring(const Json& root, const Place& place) {
-    if (!root.is_object()) return place.corrupt("must be a JSON object");
+Result<KeyRing> read_ring(const Json& root, const RingFile& in) {
+    if (!root.is_object()) return in.corrupt("must be a JSON object");
     const auto version = root.find("version");
     if (version == root.end() || *version != kFileVersion) {
-        return place.corrupt("\"version\" must be 1, the only one that this build reads");
+        return in.corrupt("\"version\" must be 1, the only one that this build reads");
     }
     if (const auto name = unknown_member(root, {"version", "keys", "crypto_keys", "auth_keys"})) {
-        return place.corrupt("has an unknown member \"" + *name +
-                             "\"; allowed are version, keys, crypto_keys, auth_keys");
+        return in.corrupt("has an unknown member \"" + *name +
+                          "\"; allowed are version, keys, crypto_keys, auth_keys");
     }
-    auto keys = read_keys(root, place);
+    auto keys = read_keys(root, in);
     if (!keys) return fail(keys.error());
-    auto crypto_keys = read_texts(root, "crypto_keys", place);
+    auto crypto_keys = read_texts(root, "crypto_keys", in);
     if (!crypto_keys) return fail(crypto_keys.error());
     if (const auto bad = first_bad_crypto_key(*crypto_keys)) {
-        return place.corrupt("crypto_keys[" + std::to_string(*bad - 1) +
-                             "] must be base64url of 32 bytes (a Fernet key)");
+        return in.corrupt("crypto_keys[" + std::to_string(*bad - 1) +
+                          "] must be base64url of 32 bytes (a Fernet key)");
     }
-    auto auth_keys = read_texts(root, "auth_keys", place);
+    auto auth_keys = read_texts(root, "auth_keys", in);
     if (!auth_keys) return fail(auth_keys.error());
     return KeyRing{std::move(*keys), std::move(*crypto_keys), std::move(*auth_keys)};
 }
@@ -351,12 +351,12 @@ KeyRing KeyRing::generate() {
 Result<KeyRing> KeyRing::load(const std::filesystem::path& file, Access access) {
     const auto text = read_file(file, access);
     if (!text) return fail(text.error());
-    const Place place{file};
+    const RingFile in{file};
     try {
-        return read_ring(Json::parse(*text), place);
+        return read_ring(Json::parse(*text), in);
     } catch (const Json::parse_error& fault) {
         // Its own message quotes what it read.
-        return place.corrupt("line " + line_of(*text, fault.byte) + " is not JSON");
+        return in.corrupt("line " + line_of(*text, fault.byte) + " is not JSON");
     }
 }
 

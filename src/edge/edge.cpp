@@ -2,6 +2,7 @@
 
 #include "cluster/cluster.hpp"
 #include "core/descriptors.hpp"
+#include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "edge/edge_metrics.hpp"
 #include "edge/fronts.hpp"
@@ -99,7 +100,7 @@ void ignore_broken_pipes() {
 }
 
 /// "partitions 1 (restoring), 4 (standby) and 12 more"
-std::string name(const std::vector<std::pair<core::Partition, std::string_view>>& missing) {
+std::string describe(const std::vector<std::pair<core::Partition, std::string_view>>& missing) {
     std::string text = missing.size() == 1 ? "partition " : "partitions ";
     for (std::size_t i = 0; i < std::min(missing.size(), kNamedMax); ++i) {
         if (i > 0) text += ", ";
@@ -124,7 +125,8 @@ struct Edge::Impl {
           counters(metrics),
           store(open_store(config)),
           fronts(fronts_options(config, node), clock, counters, [this] { return unready(); }),
-          control("edge-control", clock) {
+          control("edge-control", clock),
+          lifetime(control) {
         ignore_broken_pipes();
         set_unready("waiting for the placement of partitions");
         control.start();
@@ -137,7 +139,10 @@ struct Edge::Impl {
     ~Impl() {
         set_unready("stopping");
         fronts.go_away(config.drain);
-        control.run_and_wait([this] { cluster.reset(); });
+        control.run_and_wait([this] {
+            lifetime.end();
+            cluster.reset();
+        });
         for (std::size_t i = 0; i < homes.size(); ++i) {
             fronts.loop(i).run_and_wait([this, i] { homes[i].reset(); });
         }
@@ -151,11 +156,11 @@ struct Edge::Impl {
 
     // --- the control thread
     void placed(core::Partition partition, const cluster::Placement& placement);
-    void seen(std::size_t shard, std::map<core::Partition, Home::State> now,
-              std::map<core::Partition, std::string> stuck_now);
+    void homes_changed(std::size_t shard, std::map<core::Partition, Home::State> now,
+                       std::map<core::Partition, std::string> stuck_now);
     void tick();
     void drop_months();
-    void judge();
+    void update_readiness();
 
     // --- any thread
     std::string unready() const {
@@ -184,12 +189,14 @@ struct Edge::Impl {
     std::string why_unready;
 
     Fronts fronts;
-    std::vector<std::unique_ptr<HomeShard>> homes;  ///< each of its shard's thread
+    /// Each is of its shard's thread, and longer there than the control thread posts to it.
+    std::vector<std::unique_ptr<HomeShard>> homes;
     ShardLoop control;
 
     // of the control thread
+    core::Lifetime lifetime;
     std::unique_ptr<cluster::Cluster> cluster;
-    std::map<core::Partition, Duty> duties;
+    std::map<core::Partition, Assignment> assignments;
     std::map<core::Partition, Home::State> states;
     std::map<core::Partition, std::string> stuck;  ///< why
 };
@@ -207,20 +214,21 @@ void Edge::Impl::open_homes(std::size_t shard) {
     auto& loop = fronts.loop(shard);
     loop.run_and_wait([&] {
         homes[shard] = std::make_unique<HomeShard>(
-            options, HomeShard::Ports{.loop = loop,
-                                      .board = fronts.switchboard(),
-                                      .fronts = fronts.switchboard().fronts(shard),
-                                      .log = log,
-                                      .store = *store,
-                                      .keys = keys,
-                                      .clock = clock,
-                                      .metrics = counters.homes,
-                                      .changed = [this, shard] {
-                                          control.post([this, shard, now = homes[shard]->states(),
-                                                        why = homes[shard]->stuck()]() mutable {
-                                              seen(shard, std::move(now), std::move(why));
-                                          });
-                                      }});
+            options,
+            HomeShard::Ports{.loop = loop,
+                             .board = fronts.switchboard(),
+                             .fronts = fronts.switchboard().fronts(shard),
+                             .log = log,
+                             .store = *store,
+                             .keys = keys,
+                             .clock = clock,
+                             .metrics = counters.homes,
+                             .changed = [this, shard, to_control = lifetime.remote()] {
+                                 to_control.post([this, shard, now = homes[shard]->states(),
+                                                  why = homes[shard]->stuck()]() mutable {
+                                     homes_changed(shard, std::move(now), std::move(why));
+                                 });
+                             }});
     });
 }
 
@@ -237,25 +245,26 @@ void Edge::Impl::open_cluster() {
                 placed(p, where);
             }});
     tick();
-    control.post_after(kDropMonthsFirst, [this] { drop_months(); });
+    control.post_after(kDropMonthsFirst, lifetime.guard([this] { drop_months(); }));
 }
 
 void Edge::Impl::placed(core::Partition partition, const cluster::Placement& placement) {
     const bool standby = std::find(placement.standbys.begin(), placement.standbys.end(), node) !=
                          placement.standbys.end();
-    const Duty duty = placement.home == node ? Duty::home : standby ? Duty::standby : Duty::none;
-    duties[partition] = duty;
-    const auto shard = fronts.switchboard().shard_of(partition);
+    const auto assignment = placement.home == node ? Assignment::home
+                            : standby              ? Assignment::standby
+                                                   : Assignment::none;
+    assignments[partition] = assignment;
+    auto& shard = *homes[fronts.switchboard().shard_of(partition)];
     const auto floor = cluster->highest_epoch(partition);
-    fronts.loop(shard).post([this, shard, partition, duty, floor] {
-        if (homes[shard]) homes[shard]->place(partition, duty, floor);
-    });
-    judge();
+    shard.remote().post(
+        [&shard, partition, assignment, floor] { shard.assign(partition, assignment, floor); });
+    update_readiness();
 }
 
 /// What the homes of a shard are doing now.
-void Edge::Impl::seen(std::size_t shard, std::map<core::Partition, Home::State> now,
-                      std::map<core::Partition, std::string> stuck_now) {
+void Edge::Impl::homes_changed(std::size_t shard, std::map<core::Partition, Home::State> now,
+                               std::map<core::Partition, std::string> stuck_now) {
     const auto of_shard = [&](const auto& entry) {
         return fronts.switchboard().shard_of(entry.first) == shard;
     };
@@ -263,23 +272,23 @@ void Edge::Impl::seen(std::size_t shard, std::map<core::Partition, Home::State> 
     std::erase_if(stuck, of_shard);
     states.merge(now);
     stuck.merge(stuck_now);
-    judge();
+    update_readiness();
 }
 
 /// Ready as soon as every partition that is placed here is served; at once, if none is. But what
 /// `ownership` says first may be the placement of a former life, with nothing for this node: that
 /// is not ready.
-void Edge::Impl::judge() {
-    if (!cluster) return;
+void Edge::Impl::update_readiness() {
+    if (!cluster) return;  // homes are opened before it
     std::vector<std::pair<core::Partition, std::string_view>> missing;
     std::set<core::Partition> ready;
     bool any = false;
-    for (const auto& [partition, duty] : duties) {
-        any = any || duty != Duty::none;
+    for (const auto& [partition, assignment] : assignments) {
+        any = any || assignment != Assignment::none;
         const auto at = states.find(partition);
         const auto state = at == states.end() ? Home::State::starting : at->second;
         if (state == Home::State::serving || state == Home::State::standby) ready.insert(partition);
-        if (duty == Duty::home && state != Home::State::serving) {
+        if (assignment == Assignment::home && state != Home::State::serving) {
             missing.emplace_back(partition, to_string(state));
         }
     }
@@ -291,16 +300,15 @@ void Edge::Impl::judge() {
         const auto& [partition, why] = *stuck.begin();
         return set_unready("partition " + std::to_string(partition) + " is stuck: " + why);
     }
-    if (duties.size() < static_cast<std::size_t>(config.partitions) ||
+    if (assignments.size() < static_cast<std::size_t>(config.partitions) ||
         (!any && !cluster->settled())) {
         return set_unready("waiting for the placement of partitions");
     }
-    set_unready(missing.empty() ? std::string{} : name(missing));
+    set_unready(missing.empty() ? std::string{} : describe(missing));
 }
 
 /// Vouches for this node as long as all of its loops turn.
 void Edge::Impl::tick() {
-    if (!cluster) return;
     bool fresh = true;
     for (std::size_t i = 0; i < fronts.shards(); ++i) {
         const auto still = clock.mono() - fronts.loop(i).last_turn();
@@ -308,24 +316,23 @@ void Edge::Impl::tick() {
         if (still > kDeadAfter) health.set_dead("edge", fronts.loop(i).name() + " hangs");
     }
     if (fresh) cluster->still_alive();
-    judge();  // who lives may have changed without any placement
-    control.post_after(config.session_timeout / 8, [this] { tick(); });
+    update_readiness();  // who lives may have changed without any placement
+    control.post_after(config.session_timeout / 8, lifetime.guard([this] { tick(); }));
 }
 
 /// Asks a shard for log time; here, since it may wait for the disk, months are dropped.
 void Edge::Impl::drop_months() {
-    if (!cluster) return;
-    fronts.loop(0).post([this] {
-        const auto log_now = homes[0] ? homes[0]->log_now() : std::nullopt;
+    auto& shard = *homes[0];
+    shard.remote().post([this, &shard, to_control = lifetime.remote()] {
+        const auto log_now = shard.log_now();
         if (!log_now) return;
-        control.post([this, log_now] {
-            if (!cluster) return;
+        to_control.post([this, log_now] {
             for (const auto& month : store->drop_past_months(*log_now, clock.wall())) {
                 core::log_info("edge", "month_dropped", {{"family", month}});
             }
         });
     });
-    control.post_after(kDropMonthsEvery, [this] { drop_months(); });
+    control.post_after(kDropMonthsEvery, lifetime.guard([this] { drop_months(); }));
 }
 
 Edge::Edge(EdgeConfig config, log::EventLog& log, std::shared_ptr<const core::KeyRing> keys,

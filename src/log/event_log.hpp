@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-/// The port to the log (docs/design.md#the-log). Adapters: log/kafka, log/embedded,
-/// log/memory. One contract test suite (tests/log/contract.hpp) runs over all of them and is
-/// the precise meaning of what follows.
+/// The port to the log (docs/design.md#the-log). Adapters: log/kafka, log/embedded;
+/// for tests, support/memory_log. One contract test suite (tests/log/contract.hpp) runs over all
+/// of them and is the precise meaning of what follows.
 ///
 /// Threads. Completions and wake-ups run on the executor that the caller gave at open; the port
 /// never runs user code on threads of its own. Objects are used and destroyed on the thread of

@@ -44,9 +44,9 @@ SimProcess::SimProcess(const Surroundings& around, core::NodeId id)
         options, around_.log, executor_, around_.clock,
         cluster::Cluster::Events{.placed = [this](core::Partition p, const auto& placement) {
             if (placement.home == id_) {
-                home(p).take(cluster_->highest_epoch(p));
+                home(p).placed_here(cluster_->highest_epoch(p));
             } else {
-                home(p).give_up();
+                home(p).placed_elsewhere();
             }
         }});
     beat();

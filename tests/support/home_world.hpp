@@ -76,7 +76,7 @@ public:
     /// Starts a home and lets it serve.
     void serve(const std::string& node = "home") {
         start_home(node);
-        home->take(floor());
+        home->placed_here(floor());
         run();
     }
     /// The highest epoch that `ownership` shows, as Cluster::highest_epoch() has it.

@@ -79,7 +79,7 @@ void Generator::rest(std::chrono::milliseconds span) {
 }
 
 std::optional<std::uint32_t> Generator::source_of(std::size_t client) const {
-    if (!client_plan_.place.loopback()) return std::nullopt;
+    if (!client_plan_.server.loopback()) return std::nullopt;
     constexpr std::uint32_t kFirst = 0x7f000002;  // 127.0.0.2
     return htonl(kFirst + static_cast<std::uint32_t>(client / kClientsPerAddress));
 }
@@ -145,10 +145,10 @@ Result<void> Generator::connect_clients(std::span<const std::unique_ptr<LoadClie
 
 /// Looks the server up, once.
 Result<void> Generator::find_server() {
-    if (client_plan_.place.address_size != 0) return {};
-    auto place = find_place(options_.url);
-    if (!place) return core::fail(place.error());
-    client_plan_.place = std::move(*place);
+    if (client_plan_.server.address_size != 0) return {};
+    auto target = look_up(options_.url);
+    if (!target) return core::fail(target.error());
+    client_plan_.server = std::move(*target);
     client_plan_.authority = options_.url.authority();
     client_plan_.target = options_.url.target;
     return {};
@@ -199,9 +199,9 @@ Result<void> Generator::open_senders() {
     const auto named = parse_url(clients_.front()->endpoint());
     if (!named) return core::fail(named.error());
     const Url url = options_.endpoint.value_or(*named);
-    auto place = find_place(url);
-    if (!place) return core::fail(place.error());
-    post_plan_.place = std::move(*place);
+    auto target = look_up(url);
+    if (!target) return core::fail(target.error());
+    post_plan_.server = std::move(*target);
     post_plan_.head = " HTTP/1.1\r\nHost: " + named->authority() +
                       "\r\nTTL: " + std::to_string(options_.ttl_s) +
                       "\r\nContent-Encoding: aes128gcm\r\nContent-Length: " +
@@ -248,9 +248,9 @@ void Generator::on_sender_end(LoadSender& sender, const std::deque<std::uint32_t
     ended_.push_back(&sender);
 }
 
-bool Generator::give(LoadSender& sender, const Errand& errand) {
-    if (!sender.post(targets_[errand.client], errand.sequence)) return false;
-    ledger_.left(errand.sequence, mono_now());
+bool Generator::hand_over(LoadSender& sender, const DuePost& due) {
+    if (!sender.post(targets_[due.client], due.sequence)) return false;
+    ledger_.left(due.sequence, mono_now());
     return true;
 }
 
@@ -268,7 +268,7 @@ void Generator::send_waiting() {
     while (!waiting_.empty() && !free_.empty()) {
         LoadSender* sender = free_.back();
         free_.pop_back();
-        if (give(*sender, waiting_.front())) waiting_.pop_front();
+        if (hand_over(*sender, waiting_.front())) waiting_.pop_front();
     }
 }
 

@@ -105,7 +105,7 @@ public:
     Result<DrainRound> drain(std::size_t messages);
 
 private:
-    struct Errand {
+    struct DuePost {
         std::uint32_t sequence;
         std::size_t client;
     };
@@ -134,7 +134,7 @@ private:
     void rest(std::chrono::milliseconds span);
     void issue(Nanos due);
     void send_waiting();
-    bool give(LoadSender& sender, const Errand& errand);
+    bool hand_over(LoadSender& sender, const DuePost& due);
     void run_at_rate(double rate, std::chrono::nanoseconds span);
     void run_saturated(std::chrono::nanoseconds span, std::size_t undelivered_max);
     void settle();
@@ -158,7 +158,7 @@ private:
     std::vector<std::unique_ptr<LoadSender>> senders_;
     std::vector<LoadSender*> free_;   ///< senders that can take a POST
     std::vector<LoadSender*> ended_;  ///< senders to connect anew
-    std::deque<Errand> waiting_;      ///< due, but no sender was free
+    std::deque<DuePost> waiting_;     ///< due, but no sender was free
     std::size_t next_client_ = 0;
     std::size_t targeted_ = 0;  ///< messages go to the first so many clients
     std::size_t pipeline_ = 1;

@@ -16,7 +16,7 @@ std::string& outgoing() {
 
 void LoadClient::connect(std::optional<std::uint32_t> source) {
     stage_ = Stage::upgrading;
-    start(plan_.place, source);
+    start(plan_.server, source);
 }
 
 void LoadClient::on_open() {

@@ -27,7 +27,7 @@ protected:
 
 /// How clients of a run behave; shared by all of them.
 struct ClientPlan {
-    Place place;
+    Target server;
     std::string authority;  ///< for `Host`
     std::string target = "/";
     bool register_channel = true;

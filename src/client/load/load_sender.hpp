@@ -25,7 +25,7 @@ protected:
 
 /// The POST that is sent over and over: all but target and token is fixed.
 struct PostPlan {
-    Place place;
+    Target server;
     std::string head;  ///< between target and body: version, headers, empty line
     std::string body;  ///< its first 8 bytes are overwritten by a token
     std::uint32_t run = 0;
@@ -37,7 +37,7 @@ public:
     LoadSender(Loop& loop, const PostPlan& plan, SenderEvents& events)
         : Stream(loop), plan_(plan), events_(events) {}
 
-    void connect() { start(plan_.place); }
+    void connect() { start(plan_.server); }
     /// Sends one message to `target` (the path of an endpoint): its reply or `on_sender_end`
     /// follows, the latter perhaps at once. False if the connection is not open.
     bool post(std::string_view target, std::uint32_t sequence);

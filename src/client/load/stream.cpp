@@ -35,13 +35,13 @@ std::shared_ptr<SSL_CTX> make_tls() {
 
 }  // namespace
 
-bool Place::loopback() const {
+bool Target::loopback() const {
     if (address.ss_family != AF_INET) return false;
     const auto& ipv4 = reinterpret_cast<const sockaddr_in&>(address);
     return (ntohl(ipv4.sin_addr.s_addr) >> 24) == 127;
 }
 
-core::Result<Place> find_place(const Url& url) {
+core::Result<Target> look_up(const Url& url) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* found = nullptr;
@@ -51,7 +51,7 @@ core::Result<Place> find_place(const Url& url) {
         return core::fail(core::Fault::unavailable,
                           "look up " + url.host + ": " + gai_strerror(error));
     }
-    Place place;
+    Target target;
     // "localhost" may name ::1 first, where nobody listens: IPv4 is tried before IPv6.
     const addrinfo* chosen = found;
     for (const addrinfo* entry = found; entry; entry = entry->ai_next) {
@@ -60,22 +60,22 @@ core::Result<Place> find_place(const Url& url) {
             break;
         }
     }
-    __builtin_memcpy(&place.address, chosen->ai_addr, chosen->ai_addrlen);
-    place.address_size = chosen->ai_addrlen;
+    __builtin_memcpy(&target.address, chosen->ai_addr, chosen->ai_addrlen);
+    target.address_size = chosen->ai_addrlen;
     freeaddrinfo(found);
-    place.host = url.host;
-    if (url.tls()) place.tls = make_tls();
-    return place;
+    target.host = url.host;
+    if (url.tls()) target.tls = make_tls();
+    return target;
 }
 
-void Stream::start(const Place& place, std::optional<std::uint32_t> source) {
+void Stream::start(const Target& target, std::optional<std::uint32_t> source) {
     drop();
-    fd_ = ::socket(place.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    fd_ = ::socket(target.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     state_ = State::connecting;
     if (fd_ < 0) return end();
     const int on = 1;
     setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (place.loopback()) {
+    if (target.loopback()) {
         // There is no congestion here, and the cheapest control costs the generator the least.
         setsockopt(fd_, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
     }
@@ -87,13 +87,13 @@ void Stream::start(const Place& place, std::optional<std::uint32_t> source) {
         setsockopt(fd_, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
         if (::bind(fd_, reinterpret_cast<const sockaddr*>(&from), sizeof from) != 0) return end();
     }
-    if (place.tls) {
-        tls_ = SSL_new(place.tls.get());
+    if (target.tls) {
+        tls_ = SSL_new(target.tls.get());
         SSL_set_fd(tls_, fd_);
-        SSL_set_tlsext_host_name(tls_, place.host.c_str());
+        SSL_set_tlsext_host_name(tls_, target.host.c_str());
     }
     const int outcome =
-        ::connect(fd_, reinterpret_cast<const sockaddr*>(&place.address), place.address_size);
+        ::connect(fd_, reinterpret_cast<const sockaddr*>(&target.address), target.address_size);
     if (outcome != 0 && errno != EINPROGRESS) return end();
     if (!loop_.add(fd_, *this)) end();
 }
@@ -166,7 +166,7 @@ long Stream::write_some(std::string_view data) {
 }
 
 /// Hands over what came, keeping the unused tail; false if the connection has ended meanwhile.
-bool Stream::take(std::string_view data) {
+bool Stream::received(std::string_view data) {
     if (unread_.empty()) {
         const std::size_t used = on_data(data);
         if (state_ == State::open) unread_.assign(data.substr(used));
@@ -188,7 +188,7 @@ void Stream::receive(bool ended) {
         const long n = read_some(buffer.data(), buffer.size());
         if (n < 0) return end();
         if (n == 0) return;
-        if (!take({buffer.data(), static_cast<std::size_t>(n)})) return;
+        if (!received({buffer.data(), static_cast<std::size_t>(n)})) return;
         // A short read has emptied the socket: what comes later is a new edge. Not so with TLS,
         // which gives one record at a time, nor at the end, whose edge is this one.
         if (!tls_ && !ended && static_cast<std::size_t>(n) < buffer.size()) return;

@@ -18,7 +18,7 @@ struct ssl_st;
 namespace beckon::client::load {
 
 /// Where streams go: an address that was looked up once, and TLS if the URL wants it.
-struct Place {
+struct Target {
     sockaddr_storage address{};
     socklen_t address_size = 0;
     std::string host;
@@ -29,7 +29,7 @@ struct Place {
 
 /// `unavailable` if the name cannot be looked up. Certificates are not checked: a load generator
 /// measures servers that it was pointed at.
-core::Result<Place> find_place(const Url& url);
+core::Result<Target> look_up(const Url& url);
 
 /// A non-blocking TCP or TLS connection with the least possible work per message: one read per
 /// readiness, writes straight from the caller's memory, buffers only for what is left over.
@@ -42,7 +42,7 @@ public:
 
     /// Begins to connect; `on_open` or `on_end` follows, the latter perhaps at once. `source` is
     /// an IPv4 loopback address in network order: one address has about 28,000 ports.
-    void start(const Place& place, std::optional<std::uint32_t> source = std::nullopt);
+    void start(const Target& target, std::optional<std::uint32_t> source = std::nullopt);
 
     /// Sends, and keeps what the kernel does not take. False if the connection is not open.
     bool send(std::string_view data);
@@ -73,7 +73,7 @@ private:
     long write_some(std::string_view data);
     long read_some(char* data, std::size_t size);
     void flush();
-    bool take(std::string_view data);
+    bool received(std::string_view data);
 
     Loop& loop_;
     int fd_ = -1;

@@ -372,9 +372,9 @@ void Home::start() {
     impl_->tick();
 }
 
-void Home::take(core::Epoch floor) { impl_->tenure.take(floor); }
+void Home::placed_here(core::Epoch floor) { impl_->tenure.placed_here(floor); }
 
-void Home::give_up() { impl_->tenure.give_up(); }
+void Home::placed_elsewhere() { impl_->tenure.placed_elsewhere(); }
 
 void Home::receive(ToHome message) {
     std::visit(core::Overloaded{[&](const Attach& attach) { impl_->attach(attach); },

@@ -65,9 +65,9 @@ public:
 
     /// The controller placed the partition here: serve as soon as caught up. `floor`: the highest
     /// epoch seen in `ownership`.
-    void take(core::Epoch floor);
+    void placed_here(core::Epoch floor);
     /// It was placed elsewhere; stays a standby. Attached sessions are told to try again.
-    void give_up();
+    void placed_elsewhere();
 
     /// From a front. While the home does not serve yet, attaches wait (bounded) or are refused with
     /// 1013.

@@ -10,67 +10,61 @@ namespace {
 
 /// States change within turns of this loop, so looking at their end misses none; not at every one,
 /// since there may be thousands of partitions.
-constexpr core::Duration kLookEvery = std::chrono::milliseconds{20};
+constexpr core::Duration kNoticeEvery = std::chrono::milliseconds{20};
 
 }  // namespace
-
-struct HomeShard::Watch {
-    HomeShard* shard = nullptr;
-    bool again = false;  ///< a look is posted
-};
 
 HomeShard::HomeShard(HomeOptions options, Ports ports)
     : options_(std::move(options)),
       ports_(std::move(ports)),
       publisher_(ports_.log.open_publisher(ports_.loop)),
       tokens_(ports_.keys),
-      watch_(std::make_shared<Watch>(Watch{.shard = this})) {
-    ports_.loop.at_turn_end([watch = watch_] {
-        if (!watch->shard || watch->shard->look() || watch->again) return false;
-        watch->again = true;
-        watch->shard->ports_.loop.post_after(kLookEvery, [watch] { watch->again = false; });
+      lifetime_(ports_.loop) {
+    // The loop keeps its hooks for longer than this object lives.
+    ports_.loop.at_turn_end([this, term = lifetime_.term()] {
+        if (!term.over()) turn_ended();
         return false;
     });
 }
 
 HomeShard::~HomeShard() {
-    watch_->shard = nullptr;
-    for (const auto& [partition, held] : homes_) {
+    for (const auto& [partition, entry] : homes_) {
         ports_.board.set_serving(partition, false);
         ports_.board.connect_home(partition, {});
     }
 }
 
-void HomeShard::place(core::Partition partition, Duty duty, core::Epoch floor) {
-    switch (duty) {
-        case Duty::home: hold(partition).home->take(floor); break;
-        case Duty::standby:
-            // Folding goes on, so that a later take needs seconds of log, not hours.
-            hold(partition).home->give_up();
+void HomeShard::assign(core::Partition partition, Assignment assignment, core::Epoch floor) {
+    switch (assignment) {
+        case Assignment::home: entry_of(partition).home->placed_here(floor); break;
+        case Assignment::standby:
+            // Folding goes on, so that a later take-over needs seconds of log, not hours.
+            entry_of(partition).home->placed_elsewhere();
             break;
-        case Duty::none: forget(partition); break;
+        case Assignment::none: forget(partition); break;
     }
-    looked_ = {};
+    noticed_ = {};
 }
 
-HomeShard::Held& HomeShard::hold(core::Partition partition) {
-    auto& held = homes_[partition];
-    if (held.home) return held;
+HomeShard::Entry& HomeShard::entry_of(core::Partition partition) {
+    auto& entry = homes_[partition];
+    if (entry.home) return entry;
     HomeOptions options = options_;
     options.partition = partition;
-    held.home = std::make_unique<Home>(options,
-                                       Home::Ports{.log = ports_.log,
-                                                   .publisher = *publisher_,
-                                                   .fronts = ports_.fronts,
-                                                   .executor = ports_.loop,
-                                                   .clock = ports_.clock,
-                                                   .tokens = tokens_,
-                                                   .tombstones = tombstones_},
-                                       ports_.store.open_partition(partition));
-    ports_.board.connect_home(
-        partition, [home = held.home.get()](ToHome message) { home->receive(std::move(message)); });
-    held.home->start();
-    return held;
+    entry.home = std::make_unique<Home>(options,
+                                        Home::Ports{.log = ports_.log,
+                                                    .publisher = *publisher_,
+                                                    .fronts = ports_.fronts,
+                                                    .executor = ports_.loop,
+                                                    .clock = ports_.clock,
+                                                    .tokens = tokens_,
+                                                    .tombstones = tombstones_},
+                                        ports_.store.open_partition(partition));
+    ports_.board.connect_home(partition, [home = entry.home.get()](ToHome message) {
+        home->receive(std::move(message));
+    });
+    entry.home->start();
+    return entry;
 }
 
 /// Leaves nothing behind: a checkpoint that grows old is not to be trusted
@@ -78,7 +72,7 @@ HomeShard::Held& HomeShard::hold(core::Partition partition) {
 void HomeShard::forget(core::Partition partition) {
     const auto at = homes_.find(partition);
     if (at == homes_.end()) return;
-    at->second.home->give_up();
+    at->second.home->placed_elsewhere();
     ports_.board.set_serving(partition, false);
     ports_.board.connect_home(partition, {});
     const auto counted = at->second.home->status();
@@ -91,19 +85,25 @@ void HomeShard::forget(core::Partition partition) {
     ports_.changed();
 }
 
-/// False if it is too early to look again.
-bool HomeShard::look() {
+void HomeShard::turn_ended() {
+    if (notice_changes() || again_) return;
+    again_ = true;
+    ports_.loop.post_after(kNoticeEvery, lifetime_.guard([this] { again_ = false; }));
+}
+
+/// False if it is too early to compare the states again.
+bool HomeShard::notice_changes() {
     const auto now = ports_.clock.mono();
-    if (now - looked_ < kLookEvery) return false;
-    looked_ = now;
+    if (now - noticed_ < kNoticeEvery) return false;
+    noticed_ = now;
     report();
     bool changed = false;
-    for (auto& [partition, held] : homes_) {
-        const bool stuck = held.home->stuck().has_value();
-        changed |= std::exchange(held.stuck, stuck) != stuck;
-        const auto state = held.home->state();
-        if (state == held.state) continue;
-        held.state = state;
+    for (auto& [partition, entry] : homes_) {
+        const bool stuck = entry.home->stuck().has_value();
+        changed |= std::exchange(entry.stuck, stuck) != stuck;
+        const auto state = entry.home->state();
+        if (state == entry.state) continue;
+        entry.state = state;
         changed = true;
         ports_.board.set_serving(partition, state == Home::State::serving);
     }
@@ -113,29 +113,29 @@ bool HomeShard::look() {
 
 void HomeShard::report() {
     HomeTotals now = forgotten_;
-    for (const auto& [partition, held] : homes_) now.add(held.home->status());
+    for (const auto& [partition, entry] : homes_) now.add(entry.home->status());
     ports_.metrics.report(now, reported_);
     reported_ = now;
 }
 
 std::map<core::Partition, Home::State> HomeShard::states() const {
     std::map<core::Partition, Home::State> states;
-    for (const auto& [partition, held] : homes_) states[partition] = held.home->state();
+    for (const auto& [partition, entry] : homes_) states[partition] = entry.home->state();
     return states;
 }
 
 std::map<core::Partition, std::string> HomeShard::stuck() const {
     std::map<core::Partition, std::string> out;
-    for (const auto& [partition, held] : homes_) {
-        if (const auto& stuck = held.home->stuck()) out.emplace(partition, stuck->why);
+    for (const auto& [partition, entry] : homes_) {
+        if (const auto& stuck = entry.home->stuck()) out.emplace(partition, stuck->why);
     }
     return out;
 }
 
 std::optional<core::Timestamp> HomeShard::log_now() const {
     std::optional<core::Timestamp> earliest;
-    for (const auto& [partition, held] : homes_) {
-        const auto now = held.home->log_now();
+    for (const auto& [partition, entry] : homes_) {
+        const auto now = entry.home->log_now();
         if (now && (!earliest || *now < *earliest)) earliest = now;
     }
     return earliest;

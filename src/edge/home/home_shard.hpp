@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/lifetime.hpp"
 #include "core/tokens.hpp"
 #include "edge/home/home.hpp"
 #include "edge/home/home_metrics.hpp"
@@ -15,12 +16,12 @@
 
 namespace beckon::edge {
 
-/// What a partition is to this process, as the controller placed it.
-enum class Duty : std::uint8_t { none, standby, home };
+/// What the controller's placement makes of a partition for this process.
+enum class Assignment : std::uint8_t { none, standby, home };
 
-/// The homes of one shard, and what they share: publisher, tokens, and how much
-/// may be under way. Everything happens on
-/// the shard's thread, construction and destruction too.
+/// The homes of one shard, and what they share: publisher, tokens, and how much may be under way.
+/// Everything happens on the shard's thread, construction and destruction too; other threads post
+/// through remote().
 class HomeShard {
 public:
     struct Ports {
@@ -42,8 +43,12 @@ public:
     HomeShard(const HomeShard&) = delete;
     HomeShard& operator=(const HomeShard&) = delete;
 
-    /// Starts, takes, gives up or forgets a partition. `floor` as in Home::take.
-    void place(core::Partition partition, Duty duty, core::Epoch floor);
+    /// The way in for other threads.
+    core::Lifetime::Remote remote() const { return lifetime_.remote(); }
+
+    /// Starts a partition's home if there is none, and lets it claim the partition, stand by, or
+    /// go. `floor` as in Home::placed_here().
+    void assign(core::Partition partition, Assignment assignment, core::Epoch floor);
 
     std::map<core::Partition, Home::State> states() const;
     /// The partitions whose fold cannot go on, and why.
@@ -52,16 +57,16 @@ public:
     std::optional<core::Timestamp> log_now() const;
 
 private:
-    struct Held {
+    struct Entry {
         std::unique_ptr<Home> home;
         Home::State state = Home::State::starting;  ///< as the switchboard knows it
         bool stuck = false;                         ///< as was reported
     };
-    struct Watch;
 
-    Held& hold(core::Partition partition);
+    Entry& entry_of(core::Partition partition);
     void forget(core::Partition partition);
-    bool look();
+    void turn_ended();
+    bool notice_changes();
     void report();
 
     const HomeOptions options_;
@@ -69,11 +74,12 @@ private:
     std::unique_ptr<log::Publisher> publisher_;
     core::Tokens tokens_;
     TombstonesInFlight tombstones_;
-    std::map<core::Partition, Held> homes_;
+    std::map<core::Partition, Entry> homes_;
     HomeTotals reported_;
-    HomeTotals forgotten_;  ///< what homes counted that are no more
-    core::MonoTime looked_{};
-    std::shared_ptr<Watch> watch_;  ///< the loop's hook, which outlives us
+    HomeTotals forgotten_;      ///< what homes counted that are no more
+    core::MonoTime noticed_{};  ///< when states were last compared
+    bool again_ = false;        ///< a turn is asked for, to compare them again
+    core::Lifetime lifetime_;
 };
 
 }  // namespace beckon::edge

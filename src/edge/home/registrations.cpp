@@ -33,12 +33,12 @@ void Registrations::stop() {
     seen_due_.clear();
 }
 
-void Registrations::change(Session& session, const ChannelChange& wish) {
+void Registrations::change(Session& session, const ChannelChange& request) {
     const auto change = std::make_shared<Change>();
-    change->wish = wish;
+    change->request = request;
     change->session = session.id;
     change->client = session.uaid;
-    switch (wish.kind) {
+    switch (request.kind) {
         case ChannelChange::Kind::add: add(change, session.uaid); break;
         case ChannelChange::Kind::remove: remove(change, session); break;
     }
@@ -46,7 +46,7 @@ void Registrations::change(Session& session, const ChannelChange& wish) {
 
 void Registrations::add(const ChangePtr& change, const core::Uaid& client) {
     const auto now = ports_.log_now();
-    const auto& [kind, channel, vapid] = change->wish;
+    const auto& [kind, channel, vapid] = change->request;
     change->endpoint =
         endpoint_url_ + "/wpush/" + ports_.tokens.seal_endpoint(client, channel, vapid);
     const bool is_new = !ports_.store.client(client);
@@ -73,14 +73,15 @@ void Registrations::add(const ChangePtr& change, const core::Uaid& client) {
 
 void Registrations::remove(const ChangePtr& change, Session& session) {
     const bool only_one = session.changes_in_flight() == 1;
-    if (only_one && !ports_.store.channel(session.uaid, change->wish.channel)) {
+    if (only_one && !ports_.store.channel(session.uaid, change->request.channel)) {
         change->failed = ports_.store.broken();
         answer(*change);  // it was not there, which is what the client wants
         return;
     }
     change->reports_missing = 1;
-    publish(change, core::encode(core::ChannelRemoved{
-                        .uaid = session.uaid, .channel = change->wish.channel, .stamp = stamp()}));
+    publish(change,
+            core::encode(core::ChannelRemoved{
+                .uaid = session.uaid, .channel = change->request.channel, .stamp = stamp()}));
 }
 
 void Registrations::publish(const ChangePtr& change, core::Record record) {
@@ -116,9 +117,9 @@ void Registrations::reported(const ChangePtr& change, const core::Result<log::Ap
 }
 
 void Registrations::folded(const ChangePtr& change) {
-    const bool removed = change->wish.kind == ChannelChange::Kind::remove && !change->failed;
+    const bool removed = change->request.kind == ChannelChange::Kind::remove && !change->failed;
     if (removed) {
-        ports_.purges.begin(change->client, change->wish.channel,
+        ports_.purges.begin(change->client, change->request.channel,
                             lifetime_.guard([this, change] { answer(*change); }));
         ports_.fold.request_turn();
         return;
@@ -132,8 +133,8 @@ void Registrations::answer(const Change& change) {
         session->change_answered();
     }
     const int status = change.failed ? kStatusFailed : kStatusOk;
-    const auto& channel = change.wish.channel;
-    switch (change.wish.kind) {
+    const auto& channel = change.request.channel;
+    switch (change.request.kind) {
         case ChannelChange::Kind::add:
             ports_.outbox.frame(
                 change.session,
@@ -158,13 +159,13 @@ core::Record Registrations::client_record(const core::Uaid& client,
         .stamp = stamp()});
 }
 
-void Registrations::attached(Session& session) { see(session); }
+void Registrations::attached(Session& session) { write_last_seen(session); }
 
 void Registrations::detached(const Session& session) {
     seen_due_.erase({session.seen_due, session.uaid});
 }
 
-void Registrations::see(Session& session) {
+void Registrations::write_last_seen(Session& session) {
     const auto now = ports_.log_now();
     auto again = kSeenEvery;
     if (const auto client = ports_.store.client(session.uaid)) {
@@ -184,7 +185,7 @@ void Registrations::tick() {
         if (seen_due_.empty() || seen_due_.begin()->first > now) return;
         const auto client = seen_due_.begin()->second;
         seen_due_.erase(seen_due_.begin());
-        if (auto* session = ports_.sessions.of(client)) see(*session);
+        if (auto* session = ports_.sessions.of(client)) write_last_seen(*session);
     }
 }
 

@@ -50,7 +50,7 @@ public:
     void stop();
 
     /// A register or unregister, which `session` counts as under way.
-    void change(Session& session, const ChannelChange& wish);
+    void change(Session& session, const ChannelChange& request);
     /// The client is there: writes `last_seen` if it is a day old, and again every day while it
     /// stays. A failure is no harm: the next connect writes it.
     void attached(Session& session);
@@ -66,7 +66,7 @@ public:
 private:
     /// A register or unregister under way.
     struct Change {
-        ChannelChange wish;
+        ChannelChange request;
         SessionId session;
         core::Uaid client;
         std::string endpoint;
@@ -86,7 +86,7 @@ private:
     void reported(const ChangePtr& change, const core::Result<log::Appended>& result);
     void folded(const ChangePtr& change);
     void answer(const Change& change);
-    void see(Session& session);
+    void write_last_seen(Session& session);
 
     const log::TopicPartition where_;
     const std::string endpoint_url_;

@@ -17,8 +17,8 @@ Effects Session::on(std::string_view text, FrameParser& parser, core::Tokens& to
     effects.command = frame->index();
     std::visit(core::Overloaded{
                    [&](const Hello&) { effects.close = closing::kOutOfPlace; },
-                   [&](const Register& wish) { command(effects, wish); },
-                   [&](const Unregister& wish) { command(effects, wish); },
+                   [&](const Register& request) { command(effects, request); },
+                   [&](const Unregister& request) { command(effects, request); },
                    [](const BroadcastSubscribe&) {},  // nothing is ever broadcast yet
                    [&](const Ack& said) { command(effects, said, tokens); },
                    [&](const Nack& said) { window_.nacked(said.version); },

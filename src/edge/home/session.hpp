@@ -56,7 +56,7 @@ public:
 
     const SessionId id;
     const core::Uaid uaid;
-    /// When `last_seen` is to be written next; kept by LastSeen.
+    /// When `last_seen` is to be written next; kept by Registrations.
     core::MonoTime seen_due{};
 
     /// A text frame of the client.

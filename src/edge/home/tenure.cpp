@@ -29,13 +29,13 @@ Tenure::Tenure(core::Partition partition, const core::NodeId& node, log::Publish
           cluster::PartitionLease::Events{.serving = [this](core::Epoch) { won_ = true; },
                                           .lost = [this](const core::Error& why) { lost(why); }}) {}
 
-void Tenure::take(core::Epoch floor) {
+void Tenure::placed_here(core::Epoch floor) {
     wanted_ = true;
     floor_ = std::max(floor_, floor);
     claim();
 }
 
-void Tenure::give_up() {
+void Tenure::placed_elsewhere() {
     wanted_ = false;
     lease_.release();
     end(closing::kMoved);

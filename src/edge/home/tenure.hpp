@@ -12,8 +12,8 @@
 
 namespace beckon::edge {
 
-/// Whether a home serves its partition: from the controller's wish over the proof that everything
-/// was seen to the lease, and the end of all that. On the home's thread.
+/// Whether a home serves its partition: the controller's placement, the proof that everything
+/// was seen, the lease, and the end of it. On the home's thread.
 class Tenure {
 public:
     enum class State {
@@ -34,9 +34,9 @@ public:
            core::Executor& executor, fold::Fold& fold, Events events);
 
     /// The controller placed the partition here. `floor`: the highest epoch seen in `ownership`.
-    void take(core::Epoch floor);
+    void placed_here(core::Epoch floor);
     /// It was placed elsewhere.
-    void give_up();
+    void placed_elsewhere();
     bool wanted() const { return wanted_; }
 
     // --- from the fold

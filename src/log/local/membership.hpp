@@ -34,7 +34,7 @@ private:
 
     void check(const std::string& group);
     void announce(const std::vector<std::shared_ptr<Entry>>& entries) const;
-    Members view_of(const Entry& seat) const;
+    Members view_of(const Entry& entry) const;
 
     const core::Clock& clock_;
     mutable std::mutex mutex_;

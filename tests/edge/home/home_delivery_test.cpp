@@ -446,7 +446,7 @@ TEST_CASE("more debts than fit into memory are paid in portions, and leave room 
     }
     world.run(10s);
     world.start_home("home-2");
-    world.home->take(world.floor());
+    world.home->placed_here(world.floor());
     std::size_t most = 0;
     for (int i = 0; i < 5'000 && world.unfinished_in_log() > 0; ++i) {
         world.run(10ms);

@@ -125,7 +125,7 @@ TEST_CASE("a hello before the home serves waits for it", "[home]") {
     HomeWorld world;
     world.start_home();
     const auto client = world.hello();
-    world.home->take(world.floor());
+    world.home->placed_here(world.floor());
     CHECK(world.take(client).empty());
     world.run();
     CHECK(world.take(client) == Heard{edge::hello_frame(world.uaid(client))});
@@ -146,7 +146,7 @@ TEST_CASE("a client that says more before its hello is answered is closed", "[ho
     const auto client = world.hello();
     world.say(client, "{}");  // its front would have kept it
     CHECK(world.take(client) == Heard{"closed 1011 SM"});
-    world.home->take(world.floor());
+    world.home->placed_here(world.floor());
     world.run();
     CHECK(world.take(client).empty());
     CHECK(world.home->status().sessions == 0);
@@ -185,11 +185,11 @@ TEST_CASE("a home that is not to serve refuses, and one that gives up says try a
     world.serve();
     const auto attached = world.connect();
     world.take(attached);
-    world.home->give_up();
+    world.home->placed_elsewhere();
     CHECK(world.take(attached) == Heard{"closed 1013 Moved"});
     const auto late = world.connect();
     CHECK(world.take(late) == Heard{"closed 1013 NotServing"});
-    world.home->take(world.floor());
+    world.home->placed_here(world.floor());
     world.run();
     CHECK(world.home->state() == Home::State::serving);
     CHECK(world.home->status().epoch == 2);
