@@ -64,9 +64,9 @@ public:
     bool open() const;
     const WsClosed& closed() const;
 
-    /// Says goodbye (1000, or 1001 "going away") and drops the connection; at most half a second.
+    /// Sends a close frame (1000, or 1001 "going away") and drops the connection within 0.5 s.
     void close();
-    /// Drops the connection without a word, as a crash would.
+    /// Drops the connection without a close frame, as a crash would.
     void drop();
 
     /// From now on no call waits for the peer any longer: a running `receive` returns nullopt.

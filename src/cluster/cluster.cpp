@@ -152,7 +152,7 @@ void Cluster::Impl::join(log::EventLog& log) {
                       executor, lifetime.guard([this](const log::Members& now) {
                           members = now;
                           act();
-                          // Who is missing now is buried later: it may be slow to join.
+                          // A node that is missing now is removed later: it may be slow to join.
                           executor.post_after(2 * options.session_timeout,
                                               lifetime.guard([this] { bury_dead_nodes(); }));
                       }));

@@ -58,7 +58,7 @@ public:
     /// Each lease read from `subscriptions` p or `notifications` p.
     void read(log::Topic topic, core::Offset offset, const core::Lease& lease);
 
-    /// Gives the partition up without a word (drain, shutdown).
+    /// Gives the partition up and publishes nothing (drain, shutdown).
     void release();
 
     State state() const;

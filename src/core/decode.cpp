@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Deeper JSON than this is nobody's router data, and would cost stack to print again.
+/// Router data is never nested deeper than this, and printing it again would cost stack.
 constexpr int kJsonDepthMax = 32;
 
 /// The headers that events are made of; the first of each name counts.
@@ -76,7 +76,7 @@ std::optional<Id> parse_hex_id(std::string_view text) {
     return Id{*bytes};
 }
 
-/// A type header is not needed, but one that says something else is believed.
+/// A record may lack the type header. If it has one with another type, the header decides.
 bool other_type(const HeaderScan& headers, std::string_view expected) {
     return headers.type && *headers.type != expected;
 }

@@ -25,7 +25,7 @@ public:
     void reported(Timestamp append_time, Offset offset, MonoTime sent);
 
     /// A record that was read. One above the newest report was appended after that was sent, and
-    /// before now; one below it is old news.
+    /// before now; one below it says nothing new.
     void read(Timestamp append_time, Offset offset);
 
     /// The lowest that the log's "now" can be. Until something was learned this is the host's wall

@@ -276,8 +276,8 @@ void Edge::Impl::homes_changed(std::size_t shard, std::map<core::Partition, Home
 }
 
 /// Ready as soon as every partition that is placed here is served; at once, if none is. But what
-/// `ownership` says first may be the placement of a former life, with nothing for this node: that
-/// is not ready.
+/// `ownership` says first may be a placement from before a restart, without this node: then it is
+/// not ready.
 void Edge::Impl::update_readiness() {
     if (!cluster) return;  // homes are opened before it
     std::vector<std::pair<core::Partition, std::string_view>> missing;
@@ -307,7 +307,7 @@ void Edge::Impl::update_readiness() {
     set_unready(missing.empty() ? std::string{} : describe(missing));
 }
 
-/// Vouches for this node as long as all of its loops turn.
+/// Tells the group that this node is alive, as long as all of its loops turn.
 void Edge::Impl::tick() {
     bool fresh = true;
     for (std::size_t i = 0; i < fronts.shards(); ++i) {

@@ -34,7 +34,7 @@ public:
     /// `why_unready`: for the monitoring routes; any thread; empty: all is well.
     Fronts(FrontsOptions options, const core::Clock& clock, const EdgeMetrics& metrics,
            std::function<std::string()> why_unready);
-    /// Stops what still runs, without a word to the clients.
+    /// Stops what still runs and sends nothing to the clients.
     ~Fronts();
     Fronts(const Fronts&) = delete;
     Fronts& operator=(const Fronts&) = delete;

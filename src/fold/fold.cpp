@@ -547,8 +547,8 @@ void Fold::Impl::refuse_all(const Error& why) {
     }
 }
 
-// ------------------------------------------------------------------------------------- every
-// second
+// --------------------------------------------------------------------------------- each second
+
 
 void Fold::Impl::tick() {
     notice_standstill();
@@ -603,8 +603,8 @@ void Fold::Impl::ask_for_reports() {
     }
 }
 
-// ------------------------------------------------------------------------------------- the public
-// side
+// -------------------------------------------------------------------------------- what users call
+
 
 Fold::Fold(Options options, Ports ports, State& state)
     : impl_(std::make_unique<Impl>(std::move(options), ports, state)) {}

@@ -12,8 +12,8 @@ namespace {
 
 /// A checkpoint's "caught up" is renewed so often where nothing happens.
 constexpr core::Duration kTellEndEvery = std::chrono::minutes{1};
-/// The reader says "nothing more" also when it cannot reach the log: that this is the end is
-/// believed while the log was heard from so recently.
+/// The reader says "nothing more" also when it cannot reach the log. That this is the end counts
+/// only if the log has answered so recently.
 constexpr core::Duration kEndsLife = std::chrono::seconds{30};
 
 }  // namespace

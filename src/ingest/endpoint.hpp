@@ -55,7 +55,7 @@ struct EndpointConfig {
 
     bool log_requests = false;               ///< one line per request at info instead of debug
     std::vector<std::string> fcm_app_ids;    ///< that registrations may name
-    std::vector<std::string> apns_channels;  ///< 〃
+    std::vector<std::string> apns_channels;  ///< the same
     std::vector<std::string> tracking_keys;  ///< VAPID public keys, base64 of the raw point
     /// For running requests at a stop; what is under way still is then answered 503.
     std::chrono::milliseconds drain{4'000};

@@ -162,7 +162,7 @@ PeerAddress TrustedProxies::last_untrusted(List form, std::string_view list,
         list = comma == std::string_view::npos ? std::string_view{} : list.substr(0, comma);
         const auto text = form == List::forwarded ? forwarded_for(element) : std::optional{element};
         const auto address = text ? parse_address(*text) : std::nullopt;
-        if (!address) return nearest;  // "unknown" or junk: believe no further
+        if (!address) return nearest;  // "unknown" or junk: the rest does not count
         nearest = *address;
         if (!contains(nearest)) return nearest;
     }

@@ -37,7 +37,7 @@ struct Peer {
     bool exempt = false;  ///< a trusted proxy: limits per address do not count it
 };
 
-/// Addresses from which `Forwarded` and `X-Forwarded-For` are believed.
+/// Addresses from which `Forwarded` and `X-Forwarded-For` count.
 class TrustedProxies {
 public:
     TrustedProxies() = default;

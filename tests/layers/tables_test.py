@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The tables of the documents say what the code says: folders and what they may include, close codes,
-HTTP errors, the index of decisions, and functions that are cited with their file."""
+HTTP errors, the index of decisions, settings, and functions that are cited with their file."""
 
 import pathlib
 import re
@@ -20,6 +20,8 @@ PROBLEM_ROW = re.compile(r"^\| (\d{3}) \| (\d+|null|–) \| `(\w+)` \|", re.M)
 DECISION_ROW = re.compile(r"^\| \[(\d{4})\]\(([\w-]+\.md)\) \| (.+?) \| \d{4}-\d\d-\d\d \| .+ \|$", re.M)
 FUNCTIONS_IN_FILE = re.compile(r"((?:`\w+\(\)`(?:, | and |, then )?)+) in `([\w/.]+)`")
 FILE_WITH_FUNCTIONS = re.compile(r"`((?:src/)?[\w/]+\.[ch]pp)` \(((?:`\w+\(\)`(?:, | and |, then )?)+)\)")
+
+NO_SETTINGS = {"edge.members"}  # a group of the log
 
 
 def text_of(name: str) -> str:
@@ -85,8 +87,20 @@ def functions():
                     yield f"{document.relative_to(ROOT)}: there is no {name}() in {file}"
 
 
+def settings():
+    """`endpoint.…`, `edge.…` and the like are rows of docs/configuration.md."""
+    known = set(re.findall(r"^\| `([\w.]+)` \|", text_of("docs/configuration.md"), re.M))
+    groups = {name.split(".")[0] for name in known if "." in name} - {"kafka"}
+    cited = re.compile(rf"`((?:{'|'.join(sorted(groups))})\.\w+)`")
+    for document in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        for name in cited.findall(document.read_text()):
+            if name not in known | NO_SETTINGS:
+                yield f"{document.relative_to(ROOT)}: there is no setting {name}"
+
+
 def main() -> int:
-    faults = [fault for check in (folders, close_codes, http_errors, decisions, functions)
+    faults = [fault for check in (folders, close_codes, http_errors, decisions, settings,
+                                   functions)
               for fault in check()]
     print("\n".join(faults) or "tables: the documents say what the code says")
     return 1 if faults else 0

@@ -31,7 +31,7 @@ constexpr int kFailed = 1;
 constexpr int kWrongOptions = 2;
 constexpr milliseconds kFirstBackoff{500};
 constexpr milliseconds kLongestBackoff{60'000};
-/// How long a wait for messages lasts before the connection is asked for a sign of life.
+/// After waiting for messages for so long, the client pings the server.
 constexpr milliseconds kPingInterval{std::chrono::minutes{5}};
 
 Result<std::optional<std::string>> vapid_point(const std::string& option) {

@@ -227,7 +227,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     });
     watchdog.emplace(config.stop_timeout);
     process.health.set_ready("process", false, "stopping");
-    endpoint.begin_stop();  // while the edge takes leave of its clients
+    endpoint.begin_stop();  // while the edge closes its clients
     show = {};
     return exit_code;
 }

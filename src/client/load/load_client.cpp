@@ -86,7 +86,7 @@ void LoadClient::on_text(std::string_view text) {
         case Stage::upgrading: break;
         case Stage::greeting: on_hello(text); break;
         case Stage::registering:
-            // Messages of an earlier life may come before the reply.
+            // Messages from before a reconnect may come before the reply.
             if (json_text(text, "messageType") == "register") {
                 on_register(text);
             } else {

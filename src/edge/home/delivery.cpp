@@ -45,7 +45,7 @@ void Delivery::finished(const core::Uaid& client, const core::MessageKey& messag
     made_room(*session);
 }
 
-/// A client that was attached when the partition changed hands is on its way back.
+/// A client that was attached at another home before the take-over connects again now.
 void Delivery::hold(const core::RecordView& record, const core::NotificationAccepted& message) {
     const auto now = ports_.clock.mono();
     if (serving_since_ && now - *serving_since_ > kTakeoverGrace) return;

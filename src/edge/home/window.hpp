@@ -18,11 +18,11 @@ struct WindowLimits {
     /// Frame bytes of those, so that what is sent fits into the socket's outbox. A message that is
     /// larger by itself is sent alone.
     std::size_t bytes = 512U << 10;
-    /// Unacknowledged messages, those included that have given their place free.
+    /// Unacknowledged messages, those that no longer count for `messages` included.
     std::size_t unacked = 100;
     /// Acknowledged messages whose tombstones the log does not have yet.
     std::size_t acked_not_durable = 1'000;
-    /// A message that is unacknowledged for so long gives its place free.
+    /// A message that is unacknowledged for so long no longer counts for `messages`.
     core::Duration patience = std::chrono::minutes{1};
 };
 
@@ -33,7 +33,7 @@ public:
     /// `limits` outlives the window.
     explicit Window(const WindowLimits& limits) : limits_(limits) {}
 
-    /// How many messages may be sent now. Gives the places free of those sent too long ago.
+    /// How many messages may be sent now. Those that were sent too long ago no longer count.
     std::size_t room(core::MonoTime now);
     /// Whether a frame of that size may be sent now, as far as bytes are concerned.
     bool has_bytes_for(std::size_t frame_bytes) const;
@@ -43,7 +43,7 @@ public:
     bool contains(const core::MessageKey& key) const;
     /// The message of that version, if it is under way; it is no longer afterwards.
     std::optional<core::MessageKey> acked(std::string_view version);
-    /// Gives its place free, but it is not sent again on this session.
+    /// It no longer counts, but it is not sent again on this session.
     void nacked(std::string_view version);
     /// It is finished (deleted, replaced, expired). True if it was under way.
     bool forget(const core::MessageKey& key);

@@ -164,7 +164,7 @@ int WsServer::Impl::destroyed(Connection* c) {
     return 0;
 }
 
-// --- the public door
+// --- what the fronts use
 
 WsServer::WsServer(WsServerOptions options, ShardLoop& loop, net::Admission& admission,
                    WsServerMetrics metrics, std::function<MonitorStatus()> monitor)

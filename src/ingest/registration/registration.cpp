@@ -236,7 +236,7 @@ void Registration::list(const CallPtr& call, const core::Uaid& uaid,
     if (now - client.last_seen < kSeenInterval) {
         return responder_.finish(call, std::move(reply));
     }
-    // Seen today: its life is renewed, at most once a day.
+    // The client was here today: `last_seen` is written again, at most once a day.
     write(call, uaid,
           {core::encode(
               client_event(uaid, client.router_type, client.router_data, client.created, now))},

@@ -235,7 +235,7 @@ bool Connection::written() {
 
 /// Our end of output; the peer's is awaited. Closing at once would reset the connection where input
 /// is unread or still on its way, and the peer might lose the reply, or a request that crosses our
-/// goodbye might look as if it had been taken.
+/// close might look as if it had been read.
 void Connection::linger() {
     transport_.end_output();
     state_ = State::lingering;

@@ -35,7 +35,7 @@ public:
     /// No more time for that: whatever is under way is answered with a rejection.
     void give_up();
     void abort(CloseReason reason);
-    /// Idle, or the rest of a request or of the peer's goodbye is awaited.
+    /// Idle, or waiting for the rest of a request or for the peer's close.
     bool waits_for_peer() const;
 
 private:
