@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The tables of the documents say what the code says: folders and what they may include, close codes,
-HTTP errors, the index of decisions, settings, and functions that are cited with their file."""
+HTTP errors, the indexes of pages and decisions, settings, and functions that
+are cited with their file."""
 
 import pathlib
 import re
@@ -98,9 +99,17 @@ def settings():
                 yield f"{document.relative_to(ROOT)}: there is no setting {name}"
 
 
+def indexes():
+    """Every page under docs/ is linked from the README.md of its folder."""
+    for page in (ROOT / "docs").rglob("*.md"):
+        index = page.parent / "README.md"
+        if page != index and f"]({page.name})" not in index.read_text():
+            yield f"{index.relative_to(ROOT)}: {page.name} is not listed"
+
+
 def main() -> int:
     faults = [fault for check in (folders, close_codes, http_errors, decisions, settings,
-                                   functions)
+                                   indexes, functions)
               for fault in check()]
     print("\n".join(faults) or "tables: the documents say what the code says")
     return 1 if faults else 0
