@@ -1,5 +1,5 @@
 #include "log/contract_support.hpp"
-#include "log/embedded_under_test.hpp"
+#include "log/embedded/embedded_under_test.hpp"
 #include "support/shared_clock.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
 // What the embedded log makes of a disk that fails, hangs or lies below it.
 #include "log/contract_support.hpp"
-#include "log/embedded_under_test.hpp"
+#include "log/embedded/embedded_under_test.hpp"
 #include "support/faulty_disk.hpp"
 #include "support/shared_clock.hpp"
 

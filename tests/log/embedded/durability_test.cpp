@@ -1,6 +1,6 @@
 #include "log/contract_support.hpp"
-#include "log/embedded_under_test.hpp"
-#include "log/sync_gate.hpp"
+#include "log/embedded/embedded_under_test.hpp"
+#include "log/embedded/sync_gate.hpp"
 
 #include <map>
 #include <random>

@@ -1,6 +1,6 @@
 #include "log/contract_support.hpp"
 #include "log/control.hpp"
-#include "log/embedded_under_test.hpp"
+#include "log/embedded/embedded_under_test.hpp"
 
 #include <fstream>
 

@@ -1,4 +1,4 @@
-#include "log/sync_gate.hpp"
+#include "log/embedded/sync_gate.hpp"
 
 #include <cerrno>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "log/embedded_under_test.hpp"
+#include "log/embedded/embedded_under_test.hpp"
 
 #include <csignal>
 

@@ -1,6 +1,6 @@
 #include "core/time_guard.hpp"
 #include "log/contract_support.hpp"
-#include "log/embedded_under_test.hpp"
+#include "log/embedded/embedded_under_test.hpp"
 
 namespace beckon::test {
 
