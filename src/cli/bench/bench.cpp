@@ -1,7 +1,9 @@
 #include "cli/bench/bench.hpp"
 
 #include "cli/bench/bench_report.hpp"
+#include "cli/exit_codes.hpp"
 #include "cli/push/output.hpp"
+#include "cli/ws_url.hpp"
 #include "client/load/generator.hpp"
 
 #include <algorithm>
@@ -17,9 +19,6 @@ using client::load::GeneratorOptions;
 using core::Fault;
 using core::Result;
 
-constexpr int kDone = 0;
-constexpr int kFailed = 1;
-constexpr int kWrongOptions = 2;
 constexpr int kDrainRounds = 3;
 /// Saturating never runs further ahead of delivery than this many messages for each client.
 constexpr std::size_t kUndeliveredPerClient = 5;
@@ -36,14 +35,6 @@ Result<client::load::VapidUse> vapid_use(const std::string& name) {
     if (name == "restrict") return client::load::VapidUse::restrict_channels;
     return core::fail(Fault::invalid,
                       "--vapid is '" + name + "', it must be one of none, sign, restrict");
-}
-
-Result<client::Url> ws_url(const std::string& text) {
-    auto url = client::parse_url(text);
-    if (url && !url->scheme.starts_with("ws")) {
-        return core::fail(Fault::invalid, "'" + text + "' must begin with ws:// or wss://");
-    }
-    return url;
 }
 
 Result<std::optional<client::Url>> endpoint_url(const std::string& text) {
@@ -77,7 +68,7 @@ Result<void> check_numbers(const BenchOptions& options) {
 Result<GeneratorOptions> generator_options(const BenchOptions& options) {
     if (auto ok = check_numbers(options); !ok) return core::fail(ok.error());
     GeneratorOptions out;
-    auto url = ws_url(options.url);
+    auto url = parse_ws_url(options.url);
     if (!url) return core::fail(url.error());
     out.url = std::move(*url);
     auto endpoint = endpoint_url(options.endpoint);

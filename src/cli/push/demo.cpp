@@ -1,6 +1,8 @@
 #include "cli/push/demo.hpp"
 
+#include "cli/exit_codes.hpp"
 #include "cli/push/output.hpp"
+#include "cli/ws_url.hpp"
 #include "client/application_server.hpp"
 #include "client/user_agent.hpp"
 
@@ -19,10 +21,6 @@ using core::Result;
 using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
-
-constexpr int kDone = 0;
-constexpr int kFailed = 1;
-constexpr int kWrongOptions = 2;
 
 double ms_between(steady_clock::time_point from, steady_clock::time_point to) {
     return std::chrono::duration<double, std::milli>{to - from}.count();
@@ -206,10 +204,9 @@ int Demo::run() {
 }  // namespace
 
 int run_demo(const DemoOptions& options) {
-    const auto url = client::parse_url(options.url);
-    if (!url || !url->scheme.starts_with("ws")) {
-        print_error(url ? "'" + options.url + "' must begin with ws:// or wss://"
-                        : url.error().message);
+    const auto url = parse_ws_url(options.url);
+    if (!url) {
+        print_error(url.error().message);
         return kWrongOptions;
     }
     client::UserAgentOptions agent;

@@ -1,6 +1,8 @@
 #include "cli/push/listen.hpp"
 
+#include "cli/exit_codes.hpp"
 #include "cli/push/output.hpp"
+#include "cli/ws_url.hpp"
 #include "client/user_agent.hpp"
 #include "client/vapid.hpp"
 #include "core/base64url.hpp"
@@ -26,9 +28,6 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr int kDone = 0;
-constexpr int kFailed = 1;
-constexpr int kWrongOptions = 2;
 constexpr milliseconds kFirstBackoff{500};
 constexpr milliseconds kLongestBackoff{60'000};
 /// After waiting for messages for so long, the client pings the server.
@@ -252,10 +251,9 @@ int Listener::run() {
 }  // namespace
 
 int run_listen(const ListenOptions& options) {
-    const auto url = client::parse_url(options.url);
-    if (!url || !url->scheme.starts_with("ws")) {
-        print_error(url ? "'" + options.url + "' must begin with ws:// or wss://"
-                        : url.error().message);
+    const auto url = parse_ws_url(options.url);
+    if (!url) {
+        print_error(url.error().message);
         return kWrongOptions;
     }
     auto vapid = vapid_point(options.vapid);

@@ -1,5 +1,6 @@
 #include "cli/push/push.hpp"
 
+#include "cli/exit_codes.hpp"
 #include "cli/push/output.hpp"
 #include "client/application_server.hpp"
 #include "client/private_file.hpp"
@@ -20,10 +21,6 @@ namespace {
 using core::Fault;
 using core::Result;
 using nlohmann::json;
-
-constexpr int kAccepted = 0;
-constexpr int kNotAccepted = 1;
-constexpr int kWrongOptions = 2;
 
 std::string standard_input() {
     return {std::istreambuf_iterator<char>{std::cin}, std::istreambuf_iterator<char>{}};
@@ -149,11 +146,11 @@ int report(const PushOptions& options, const std::string& endpoint,
     if (!reply) {
         print_error(with_remedy(reply.error()));
         const auto fault = reply.error().fault;
-        return fault == Fault::invalid || fault == Fault::too_large ? kWrongOptions : kNotAccepted;
+        return fault == Fault::invalid || fault == Fault::too_large ? kWrongOptions : kFailed;
     }
     const auto location = client::message_url(endpoint, *reply);
     show(options, *reply, location ? *location : "");
-    return reply->accepted() ? kAccepted : kNotAccepted;
+    return reply->accepted() ? kDone : kFailed;
 }
 
 }  // namespace
