@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -31,6 +34,7 @@ constexpr hours kReliabilityRetention = 60 * kDay;
 constexpr hours kCompactionSlack{1};
 
 constexpr const char* kMinInsync = "min.insync.replicas";
+constexpr const char* kDeleteRetentionMs = "delete.retention.ms";
 
 std::string ms(milliseconds duration) { return std::to_string(duration.count()); }
 
@@ -56,7 +60,7 @@ Settings compacted(const LayoutOptions& options, milliseconds segment) {
     auto settings = common(options);
     settings.insert({{"cleanup.policy", "compact"},
                      {"min.cleanable.dirty.ratio", "0.1"},
-                     {"delete.retention.ms", ms(kDeleteRetention)},
+                     {kDeleteRetentionMs, ms(kDeleteRetention)},
                      {"segment.ms", ms(segment)}});
     return settings;
 }
@@ -81,8 +85,32 @@ Settings notifications(const LayoutOptions& options) {
     return settings;
 }
 
+std::optional<milliseconds> duration_of(std::string_view text) {
+    std::int64_t count = 0;
+    const auto* const end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, count);
+    if (read.ec != std::errc{} || read.ptr != end) return std::nullopt;
+    return count < 0 ? milliseconds::max() : milliseconds{count};  // Kafka's -1: for ever
+}
+
+/// What is kept for less time than the table says may be gone while somebody still counts on it: a
+/// message before its TTL is over, a tombstone before every copy has read it, an event within the
+/// history window. To keep it for longer is the operator's choice.
+bool is_shorter(std::string_view setting, std::string_view is, std::string_view expected) {
+    constexpr std::array kKept = {std::string_view{"retention.ms"},
+                                  std::string_view{kDeleteRetentionMs},
+                                  std::string_view{"min.compaction.lag.ms"}};
+    if (std::find(kKept.begin(), kKept.end(), setting) == kKept.end()) return false;
+    const auto kept = duration_of(is);
+    const auto needed = duration_of(expected);
+    return !kept || (needed && *kept < *needed);
+}
+
 /// A promise depends on these: what is acknowledged, what is kept, and whose time it is.
-bool is_essential(std::string_view setting) {
+bool is_essential(Topic topic, std::string_view setting, std::string_view is,
+                  std::string_view expected) {
+    // How far back reports go is the operator's choice: no promise rests on it.
+    if (topic != Topic::kReliability && is_shorter(setting, is, expected)) return true;
     constexpr std::array kEssential = {
         std::string_view{"partitions"},     std::string_view{kReplicationFactor},
         std::string_view{"cleanup.policy"}, std::string_view{"message.timestamp.type"},
@@ -112,8 +140,9 @@ void compare(const TopicSpec& wanted, const TopicSpec& is, TopicsPlan& plan) {
     const auto before = plan.differences.size();
     const auto note = [&](const std::string& what, std::string now, std::string expected) {
         if (now == expected) return;
+        const bool essential = is_essential(wanted.topic, what, now, expected);
         plan.differences.push_back(
-            {wanted.topic, what, std::move(now), std::move(expected), is_essential(what)});
+            {wanted.topic, what, std::move(now), std::move(expected), essential});
     };
     note("partitions", std::to_string(is.partitions), std::to_string(wanted.partitions));
     if (is.replication_factor < kCopiesMin && wanted.replication_factor >= kCopiesMin) {
@@ -159,6 +188,20 @@ std::vector<TopicSpec> topic_table(const LayoutOptions& options) {
         table.push_back({Topic::retry(tier), p, rf, deleted(options, kRetryRetention)});
     }
     return table;
+}
+
+/// The least of the topics that stores are folded from.
+TopicFacts facts_of(const Existing& existing) {
+    TopicFacts facts{.delete_retention = milliseconds::max()};
+    for (const auto topic : {Topic::kNotifications, Topic::kSubscriptions}) {
+        const auto found = existing.find(topic);
+        if (found == existing.end()) continue;
+        const auto setting = found->second.settings.find(kDeleteRetentionMs);
+        const auto kept =
+            setting == found->second.settings.end() ? std::nullopt : duration_of(setting->second);
+        facts.delete_retention = std::min(facts.delete_retention, kept.value_or(kDeleteRetention));
+    }
+    return facts;
 }
 
 TopicsPlan plan(const std::vector<TopicSpec>& table, const Existing& existing) {
@@ -209,7 +252,7 @@ std::string essential_differences(const TopicsPlan& plan, const std::string& pre
     return text + remedy(plan);
 }
 
-core::Result<void> check_topics(TopicsAdmin& admin, const std::vector<TopicSpec>& table) {
+core::Result<TopicFacts> check_topics(TopicsAdmin& admin, const std::vector<TopicSpec>& table) {
     const auto existing = admin.describe();
     if (!existing) return core::fail(existing.error());
     const auto found = plan(table, *existing);
@@ -230,7 +273,7 @@ core::Result<void> check_topics(TopicsAdmin& admin, const std::vector<TopicSpec>
                         {"expected", difference.expected}});
     }
     const auto wrong = essential_differences(found, "");
-    if (wrong.empty()) return {};
+    if (wrong.empty()) return facts_of(*existing);
     return core::fail(Fault::conflict, "log topics are not as Beckon needs them: " + wrong);
 }
 

@@ -94,9 +94,17 @@ public:
 /// Kafka's. Does not wait for a broker; throws std::runtime_error as open_kafka_log does.
 std::unique_ptr<TopicsAdmin> open_kafka_admin(const KafkaConfig& config);
 
-/// What every role asks at its start. Differences that are not essential are logged as warnings.
+/// What the brokers say about the topics, where a role must not go by the table alone.
+struct TopicFacts {
+    /// How long tombstones are kept: trust in a checkpoint rests on it (fold/trust.hpp).
+    std::chrono::milliseconds delete_retention{};
+};
+TopicFacts facts_of(const Existing& existing);
+
+/// What every role asks at its start. What is kept for less time than the table says is essential,
+/// what is kept for longer is not. Differences that are not essential are logged as warnings.
 /// Errors: not_found (topics are missing), conflict (essential differences: all of them are in the
 /// message, both values each), and those of describe().
-core::Result<void> check_topics(TopicsAdmin& admin, const std::vector<TopicSpec>& table);
+core::Result<TopicFacts> check_topics(TopicsAdmin& admin, const std::vector<TopicSpec>& table);
 
 }  // namespace beckon::log

@@ -140,6 +140,37 @@ TEST_CASE("a role does not start with log topics that are missing or break a pro
                Catch::Contains("control") && Catch::Contains("beckon topics create"));
 }
 
+TEST_CASE("what is kept for less time than a promise needs is refused with both values",
+          "[topics]") {
+    const auto table = log::topic_table(layout());
+    const std::string setting =
+        GENERATE("retention.ms", "delete.retention.ms", "min.compaction.lag.ms");
+    CAPTURE(setting);
+    FakeAdmin admin;
+    admin.existing = all_of(layout());
+    auto& is = admin.existing.at(Topic::kNotifications).settings[setting];
+    const auto expected = is;
+    is = "60000";
+    const auto refused = log::check_topics(admin, table);
+    REQUIRE_FALSE(refused);
+    CHECK_THAT(refused.error().message,
+               Catch::Contains("notifications: " + setting + " is 60000, expected " + expected));
+    is = "99999999999";
+    CHECK(log::check_topics(admin, table));  // longer is the operator's choice
+}
+
+TEST_CASE("how long tombstones are kept is what the brokers say", "[topics]") {
+    const auto table = log::topic_table(layout());
+    FakeAdmin admin;
+    admin.existing = all_of(layout());
+    for (const auto topic : {Topic::kNotifications, Topic::kSubscriptions}) {
+        admin.existing.at(topic).settings["delete.retention.ms"] = "1209600000";
+    }
+    const auto facts = log::check_topics(admin, table);
+    REQUIRE(facts);
+    CHECK(facts->delete_retention == std::chrono::hours{24 * 14});
+}
+
 TEST_CASE("control is read as it was written, and only what changed is written again",
           "[control]") {
     core::SystemClock clock;

@@ -81,6 +81,11 @@ std::string origin_of(const ingest::EndpointConfig& endpoint, std::uint16_t port
     return (endpoint.tls_certificate ? "https://" : "http://") + authority(endpoint.host, port);
 }
 
+/// One bound for all databases of the process, the embedded log's included.
+std::shared_ptr<rocks::Memory> memory_of(const Config& config) {
+    return std::make_shared<rocks::Memory>(config.cache_bytes, config.write_buffer_bytes);
+}
+
 /// The settings that a role takes from the installation instead of its own configuration.
 void adopt(Config& config, const log::Control& control, const Process& process) {
     config.endpoint.log_id = config.edge.log_id = control.log_id;
@@ -90,8 +95,8 @@ void adopt(Config& config, const log::Control& control, const Process& process) 
     config.endpoint.view_directory = config.data / "endpoint";
     config.edge.store_directory = config.data / "edge";
     config.edge.version = version_text();
-    config.edge.store_memory = config.endpoint.store_memory =
-        std::make_shared<rocks::Memory>(config.cache_bytes, config.write_buffer_bytes);
+    if (!config.embedded.memory) config.embedded.memory = memory_of(config);
+    config.edge.store_memory = config.endpoint.store_memory = config.embedded.memory;
 }
 
 /// Tries until there is a broker, one line each 5 s, not longer than the start-up time-out.
@@ -127,7 +132,7 @@ log::Control await_control(log::EventLog& log, const Config& config, const Signa
     }
 }
 
-core::Result<void> check_log_topics(const Config& config, const log::Control& control) {
+core::Result<log::TopicFacts> check_log_topics(const Config& config, const log::Control& control) {
     auto layout = config.layout;
     layout.partitions = control.partitions;
     layout.tiers = control.tiers;
@@ -147,10 +152,11 @@ std::unique_ptr<log::EventLog> open_cluster_log(Config& config, const Process& p
     auto log = log::open_kafka_log(config.kafka);
     auto control = await_control(*log, config, signals);
     hold_to_cluster_log(*log, control, keys, config);
-    if (const auto checked = check_log_topics(config, control); !checked) {
-        throw StartupError(checked.error().message);
-    }
+    const auto checked = check_log_topics(config, control);
+    if (!checked) throw StartupError(checked.error().message);
     adopt(config, control, process);
+    config.edge.delete_retention = config.endpoint.delete_retention =
+        std::chrono::floor<std::chrono::seconds>(checked->delete_retention);
     return log;
 }
 
@@ -172,8 +178,12 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     config.embedded.partitions = config.layout.partitions;
     config.embedded.history_window = config.layout.history_window;
     config.embedded.waiting_max = config.kafka.waiting_max;
+    config.embedded.publish_timeout = config.kafka.publish_timeout;
     config.embedded.clock = &process.clock;
     config.embedded.clock_is_disciplined = core::host_clock_is_disciplined;
+    config.embedded.memory = memory_of(config);
+    config.edge.delete_retention = config.endpoint.delete_retention =
+        config.embedded.delete_retention;
     const auto log = log::open_embedded_log(config.embedded);
 
     auto control = log::read_control(*log, kControlTimeout);
