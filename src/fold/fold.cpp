@@ -409,6 +409,7 @@ void Fold::Impl::not_committed(const Error& why) {
 
 /// The state has dropped what it had gathered: a read failed under it.
 bool Fold::Impl::has_gone_back() const {
+    if (state.dropped_batch()) return true;
     for (InputIndex i = 0; i < inputs.size(); ++i) {
         const auto kept = state.checkpoint(i);
         if (kept && kept->next < inputs[i]->replayed()) return true;

@@ -54,9 +54,13 @@ public:
 
     /// Writes state and positions in one batch. Errors: `corrupt`: the state cannot be read back,
     /// so it is cleared and folded again from the log's start. Any other: nothing counts as
-    /// written, and it is called again after a pause; a state that has to drop what it had gathered
-    /// (a read failed under it) lets checkpoint() go back, and is folded again from there.
+    /// written, and it is called again after a pause; see dropped_batch().
     virtual core::Result<void> commit() = 0;
+
+    /// After a commit() that failed: true if the state had to drop what it had gathered, because a
+    /// read failed under it. It is folded again from checkpoint(), and restarted() says that what
+    /// was decided is void. A checkpoint() that has gone back says the same.
+    virtual bool dropped_batch() const { return false; }
 
     /// Drops everything, also what was not committed, so that it can be folded from the log's
     /// start. Tried again after a pause if it fails.

@@ -1,19 +1,16 @@
 #include "store/database.hpp"
 
 #include "core/assert.hpp"
-#include "core/logger.hpp"
 #include "rocks/directory.hpp"
+#include "rocks/error.hpp"
+#include "rocks/options.hpp"
 #include "store/schema.hpp"
 
 #include <algorithm>
-#include <cstdarg>
-#include <cstdio>
 #include <system_error>
 #include <utility>
 
-#include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
-#include <rocksdb/listener.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/table_properties_collectors.h>
@@ -33,14 +30,6 @@ constexpr std::uint64_t kWalBytesMax = 128U << 20;
 /// Tables older than this are rewritten, so that rows whose drop time has passed do go.
 constexpr std::uint64_t kRewriteAfterS = 21'600;
 
-bool in_use(const rocksdb::Status& status) {
-    // RocksDB has no code of its own for a LOCK file that somebody holds.
-    const std::string text = status.ToString();
-    return status.IsIOError() && text.find("LOCK") != std::string::npos &&
-           (text.find("lock hold by current process") != std::string::npos ||
-            text.find("Resource temporarily unavailable") != std::string::npos);
-}
-
 rocksdb::BlockBasedTableOptions table_options(FamilyKind kind,
                                               const std::shared_ptr<rocksdb::Cache>& cache) {
     rocksdb::BlockBasedTableOptions table;
@@ -57,83 +46,38 @@ rocksdb::BlockBasedTableOptions table_options(FamilyKind kind,
     return table;
 }
 
-/// RocksDB's own warnings become lines of our log. It keeps no LOG file: on a full disk a write to
-/// that fails, and Debian's build, which has its assertions on, aborts at the next one.
-class Logger final : public rocksdb::Logger {
-public:
-    explicit Logger(std::string path)
-        : rocksdb::Logger(rocksdb::WARN_LEVEL), path_(std::move(path)) {}
-
-    using rocksdb::Logger::Logv;
-    void Logv(const char* format, va_list args) override {
-        Logv(rocksdb::WARN_LEVEL, format, args);
-    }
-    void Logv(const rocksdb::InfoLogLevel level, const char* format, va_list args) override {
-        if (level < rocksdb::WARN_LEVEL || level == rocksdb::HEADER_LEVEL) return;
-        char text[512];
-        std::vsnprintf(text, sizeof text, format, args);
-        core::log_warn("store", "rocksdb", {{"path", path_}, {"says", text}});
-    }
-
-private:
-    const std::string path_;
-};
-
-/// After an error of the disk RocksDB would try to recover on a thread of its own, every five
-/// seconds, and refuse Resume() meanwhile. Database::write() asks for it when it is called again.
-class RecoverOnDemand final : public rocksdb::EventListener {
-public:
-    void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status,
-                              bool* auto_recovery) override {
-        *auto_recovery = false;
-    }
-};
-
-rocksdb::DBOptions db_options(const fs::path& directory,
-                              const std::shared_ptr<rocks::Memory>& memory) {
-    rocksdb::DBOptions options;
-    options.create_if_missing = true;
-    options.create_missing_column_families = true;
-    options.write_buffer_manager = memory->write_buffers;
+rocksdb::DBOptions db_options(const DatabaseOptions& settings) {
+    auto options = rocks::db_options({.folder = "store",
+                                      .directory = settings.directory,
+                                      .memory = settings.memory,
+                                      .env = settings.env});
     options.max_total_wal_size = kWalBytesMax;
-    options.max_background_jobs = 2;
-    options.bytes_per_sync = 1U << 20;
     options.wal_bytes_per_sync = 1U << 20;
     // A shard that waits for another's write sleeps at once: there are few cores, all wanted.
     options.enable_write_thread_adaptive_yield = false;
-    options.listeners = {std::make_shared<RecoverOnDemand>()};
-    options.info_log = std::make_shared<Logger>(directory.string());
-    options.stats_dump_period_sec = 0;
-    options.stats_persist_period_sec = 0;
     return options;
-}
-
-core::Result<void> make_directory(const fs::path& directory) {
-    std::error_code error;
-    fs::create_directories(directory, error);
-    if (!error) return {};
-    const auto fault = error == std::errc::no_space_on_device ? Fault::full : Fault::unavailable;
-    return core::fail(fault, "cannot make " + directory.string() + ": " + error.message());
 }
 
 }  // namespace
 
-core::Error to_error(const rocksdb::Status& status, std::string_view what) {
-    std::string message{what};
-    if (in_use(status)) return {Fault::conflict, message + ": in use by another process"};
-    if (status.IsCorruption()) return unreadable(status, what);
-    message += ": " + status.ToString();
-    return {status.IsNoSpace() ? Fault::full : Fault::unavailable, std::move(message)};
-}
-
 core::Error unreadable(const rocksdb::Status& status, std::string_view path) {
-    return {Fault::corrupt, std::string{path} + ": " + status.ToString() +
-                                "; delete it and it is rebuilt from the log"};
+    auto error = rocks::to_error(status, path);
+    if (error.fault == Fault::corrupt)
+        error.message += "; delete it and it is rebuilt from the log";
+    return error;
 }
 
 core::Error undecodable(std::string_view family, std::string_view path) {
     return {Fault::corrupt, std::string{path} + ": a row of " + std::string{family} +
                                 " does not decode; delete it and it is rebuilt from the log"};
+}
+
+rocksdb::ReadOptions scan_options(const rocksdb::Slice& end) {
+    rocksdb::ReadOptions options;
+    options.total_order_seek = true;  // the prefix filters know clients only
+    options.iterate_upper_bound = &end;
+    options.fill_cache = false;
+    return options;
 }
 
 Database::Database(const DatabaseOptions& options)
@@ -153,10 +97,11 @@ core::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& op
     const std::string what = "store " + options.directory.string();
     // Twice: a store that does not fit is set aside after the first.
     for (int attempt = 0; attempt < 2; ++attempt) {
-        if (auto made = make_directory(options.directory); !made) return core::fail(made.error());
+        if (auto made = rocks::make_directory(options.directory); !made)
+            return core::fail(made.error());
         std::unique_ptr<Database> database{new Database{options}};
         if (const auto status = database->open_files(); !status.ok()) {
-            return core::fail(to_error(status, what));
+            return core::fail(unreadable(status, what));
         }
         const auto format = database->meta(kFormatRow);
         const auto log_id = database->meta(kLogIdRow);
@@ -181,7 +126,7 @@ core::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& op
 }
 
 rocksdb::Status Database::open_files() {
-    const auto db_settings = db_options(options_.directory, options_.memory);
+    const auto db_settings = db_options(options_);
     std::vector<std::string> names;
     const std::string path = options_.directory.string();
     std::error_code ignored;
@@ -275,7 +220,8 @@ core::Result<Family> Database::create_family(const std::string& name, FamilyKind
     rocksdb::ColumnFamilyHandle* handle = nullptr;
     const auto status = db_->CreateColumnFamily(family_options(kind), name, &handle);
     if (!status.ok()) {
-        return core::fail(to_error(status, "store " + directory().string() + ", family " + name));
+        return core::fail(
+            rocks::to_error(status, "store " + directory().string() + ", family " + name));
     }
     return own(handle);
 }
@@ -283,14 +229,19 @@ core::Result<Family> Database::create_family(const std::string& name, FamilyKind
 core::Result<void> Database::drop_family(const Family& family) {
     const auto status = db_->DropColumnFamily(family.get());
     if (status.ok()) return {};
-    return core::fail(to_error(status, "store " + directory().string() + ", drop of a family"));
+    return core::fail(
+        rocks::to_error(status, "store " + directory().string() + ", drop of a family"));
 }
 
 core::Result<void> Database::write(rocksdb::WriteBatch& batch) {
     if (failed_.load(std::memory_order_relaxed)) {
         const auto resumed = db_->Resume();
         if (!resumed.ok()) {
-            return core::fail(to_error(resumed, "store " + directory().string()));
+            auto error = rocks::to_error(resumed, "store " + directory().string());
+            if (error.fault == Fault::unavailable) {
+                error.message += "; nothing is written until this process is restarted";
+            }
+            return core::fail(std::move(error));
         }
     }
     rocksdb::WriteOptions options;
@@ -303,7 +254,7 @@ core::Result<void> Database::write(rocksdb::WriteBatch& batch) {
     if (status.IsIncomplete()) {
         return core::fail(Fault::full, what + ": the disk is behind with flushes or compaction");
     }
-    return core::fail(to_error(status, what));
+    return core::fail(rocks::to_error(status, what));
 }
 
 core::Result<std::string> Database::meta(std::string_view name) const {
@@ -311,7 +262,7 @@ core::Result<std::string> Database::meta(std::string_view name) const {
     const auto status = db_->Get({}, slice(name), &value);
     if (status.ok()) return value;
     if (status.IsNotFound()) return std::string{};
-    return core::fail(to_error(status, "store " + directory().string()));
+    return core::fail(rocks::to_error(status, "store " + directory().string()));
 }
 
 core::Result<void> Database::put_meta(std::string_view name, std::string_view value) {

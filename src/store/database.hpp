@@ -2,7 +2,9 @@
 
 #include "core/result.hpp"
 #include "rocks/memory.hpp"
+#include "rocks/slice.hpp"
 #include "store/expiry_filter.hpp"
+#include "store/schema.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -21,13 +23,13 @@
 
 namespace beckon::store {
 
-inline rocksdb::Slice slice(std::string_view text) { return {text.data(), text.size()}; }
-inline std::string_view view(const rocksdb::Slice& text) { return {text.data(), text.size()}; }
+using rocks::slice;
+using rocks::view;
 
-/// RocksDB's answer as ours; `what` says what was being done, with the path.
-core::Error to_error(const rocksdb::Status& status, std::string_view what);
-/// Rows that are there cannot be read back or decoded: `corrupt`, with what to do about it.
+/// A read failed: `corrupt`, with what to do about it, only if the bytes on disk are wrong; else
+/// `unavailable`, which proves nothing about them.
 core::Error unreadable(const rocksdb::Status& status, std::string_view path);
+/// Bytes that RocksDB vouches for are none of ours: `corrupt`.
 core::Error undecodable(std::string_view family, std::string_view path);
 
 /// How a family is read, which decides its filters.
@@ -37,6 +39,9 @@ enum class FamilyKind {
     messages,  ///< by client only; ciphertext, so not compressed
     plain,     ///< few rows: partitions
 };
+
+/// For rows below `end`, in the order of their keys, read once. RocksDB keeps a pointer to `end`.
+rocksdb::ReadOptions scan_options(const rocksdb::Slice& end);
 
 /// A column family; the last holder closes the handle, before the Database goes.
 using Family = std::shared_ptr<rocksdb::ColumnFamilyHandle>;
@@ -54,6 +59,7 @@ struct DatabaseOptions {
     /// The kind of families that are made while the store runs; nullopt: the name is none of ours.
     std::function<std::optional<FamilyKind>(std::string_view name)> kind_of;
     std::shared_ptr<rocks::Memory> memory;
+    rocksdb::Env* env = nullptr;
 };
 
 /// A RocksDB that belongs to one log and one process. Thread-safe.

@@ -1,10 +1,11 @@
 #include "store/debt_table.hpp"
 
-#include "store/digest.hpp"
 #include "store/schema.hpp"
 
-#include <algorithm>
-#include <tuple>
+#include <memory>
+#include <string>
+
+#include <rocksdb/iterator.h>
 
 namespace beckon::store {
 
@@ -14,108 +15,115 @@ namespace {
 /// longer remembered as new.
 constexpr std::size_t kNewMax = 10'000;
 
-void sort_by_offset(std::vector<Debt>& debts) {
-    std::sort(debts.begin(), debts.end(), [](const Debt& a, const Debt& b) {
-        return std::tie(a.put_offset, a.key) < std::tie(b.put_offset, b.key);
-    });
-}
-
 }  // namespace
 
 DebtTable::DebtTable(Database& database, core::Partition partition)
-    : database_(database), partition_(partition), family_(database.family("owed")) {}
+    : database_(database), partition_(partition), family_(database.family(family_spec().name)) {}
 
 core::Result<void> DebtTable::load() {
-    bool decoded = true;
-    const bool read =
-        scan_partition(database_.db(), *family_, partition_, [&](auto key, auto value) {
-            const auto debt = parse_debt(key, value);
-            decoded &= debt.has_value();
-            if (!debt) return;
-            debts_.insert_or_assign(debt->key, Entry{*debt, true});
-            in_order_.emplace(debt->put_offset, debt->key);
-        });
-    if (read && decoded) return {};
-    return core::fail(undecodable("owed", database_.directory().string()));
-}
-
-const Debt* DebtTable::find(const core::MessageKey& key) const {
-    const auto it = debts_.find(key);
-    return it == debts_.end() ? nullptr : &it->second.debt;
+    size_ = 0;
+    const auto all = partition_range(partition_);
+    const auto end = slice(all.end);
+    const std::unique_ptr<rocksdb::Iterator> it{
+        database_.db().NewIterator(scan_options(end), family_.get())};
+    for (it->Seek(slice(all.begin)); it->Valid(); it->Next()) ++size_;
+    if (it->status().ok()) return {};
+    return core::fail(unreadable(it->status(), database_.directory().string()));
 }
 
 void DebtTable::add(const Debt& debt) {
-    auto& entry = debts_[debt.key];
-    in_order_.erase({entry.debt.put_offset, debt.key});
-    entry.debt = debt;
-    in_order_.emplace(debt.put_offset, debt.key);
-    unwritten_.insert(debt.key);
-    if (too_many_new_) return;
-    new_.push_back(debt.key);
+    const Place place{debt.put_offset, debt.key};
+    changes_[place].debt = debt;
+    ++size_;
+    if (new_left_out_) return;
+    new_.insert_or_assign(place, debt);
     if (new_.size() <= kNewMax) return;
-    new_ = {};
-    too_many_new_ = true;
+    new_.clear();
+    new_left_out_ = true;
 }
 
-bool DebtTable::pay(const core::MessageKey& key) {
-    const auto it = debts_.find(key);
-    if (it == debts_.end()) return false;
-    if (it->second.in_table) erased_.emplace_back(it->second.debt.uaid, key);
-    in_order_.erase({it->second.debt.put_offset, key});
-    debts_.erase(it);
-    unwritten_.erase(key);
-    return true;
-}
-
-std::vector<Debt> DebtTable::after(const std::optional<Debt>& after, std::size_t max) const {
-    std::vector<Debt> found;
-    auto it = after ? in_order_.upper_bound({after->put_offset, after->key}) : in_order_.begin();
-    for (; it != in_order_.end() && found.size() < max; ++it) {
-        found.push_back(debts_.at(it->second).debt);
+void DebtTable::erase(core::Offset put_offset, const core::MessageKey& key) {
+    const Place place{put_offset, key};
+    new_.erase(place);
+    --size_;
+    const auto [it, added] = changes_.try_emplace(place);
+    if (added) it->second.in_table = true;  // nobody looked
+    if (it->second.in_table) {
+        it->second.debt.reset();
+    } else {
+        changes_.erase(it);
     }
+}
+
+core::Result<std::vector<Debt>> DebtTable::after(const std::optional<Debt>& after,
+                                                 std::size_t max) const {
+    std::vector<Debt> found;
+    const auto path = [this] { return database_.directory().string(); };
+    const auto all = partition_range(partition_);
+    const auto end = slice(all.end);
+    const std::unique_ptr<rocksdb::Iterator> row{
+        database_.db().NewIterator(scan_options(end), family_.get())};
+    auto change = changes_.begin();
+    if (after) {
+        const auto key = debt_row_key(partition_, after->put_offset, after->key);
+        row->Seek(slice(key.view()));
+        if (row->Valid() && view(row->key()) == key.view()) row->Next();
+        change = changes_.upper_bound({after->put_offset, after->key});
+    } else {
+        row->Seek(slice(all.begin));
+    }
+    while (found.size() < max && (row->Valid() || change != changes_.end())) {
+        std::optional<Debt> stored;
+        if (row->Valid()) {
+            stored = parse_debt(view(row->key()), view(row->value()));
+            if (!stored) return core::fail(undecodable(family_spec().name, path()));
+        }
+        const bool changed = change != changes_.end() &&
+                             (!stored || change->first <= Place{stored->put_offset, stored->key});
+        if (!changed) {
+            found.push_back(*stored);
+            row->Next();
+            continue;
+        }
+        if (stored && change->first == Place{stored->put_offset, stored->key}) row->Next();
+        if (change->second.debt) found.push_back(*change->second.debt);
+        ++change;
+    }
+    if (!row->status().ok()) return core::fail(unreadable(row->status(), path()));
     return found;
 }
 
 NewDebts DebtTable::take_new() {
-    NewDebts found{.debts = {}, .left_out = std::exchange(too_many_new_, false)};
-    for (const auto& key : std::exchange(new_, {})) {
-        if (const Debt* debt = find(key)) found.debts.push_back(*debt);
-    }
-    sort_by_offset(found.debts);
-    return found;
+    NewDebts taken{.debts = {}, .left_out = std::exchange(new_left_out_, false)};
+    taken.debts.reserve(new_.size());
+    for (const auto& [place, debt] : new_) taken.debts.push_back(debt);
+    new_.clear();
+    return taken;
 }
 
 void DebtTable::write_to(rocksdb::WriteBatch& batch) const {
-    for (const auto& [uaid, key] : erased_) {
-        batch.Delete(family_.get(), slice(key_row_key(partition_, uaid, key).view()));
-    }
     std::string value;
-    for (const auto& key : unwritten_) {
-        const Debt& debt = debts_.at(key).debt;
+    for (const auto& [place, change] : changes_) {
+        const auto key = debt_row_key(partition_, place.first, place.second);
+        if (!change.debt) {
+            batch.Delete(family_.get(), slice(key.view()));
+            continue;
+        }
         value.clear();
-        append_debt(value, debt);
-        batch.Put(family_.get(), slice(key_row_key(partition_, debt.uaid, key).view()),
-                  slice(value));
+        append_debt(value, *change.debt);
+        batch.Put(family_.get(), slice(key.view()), slice(value));
     }
-}
-
-void DebtTable::committed() {
-    suspect();
-    unwritten_.clear();
-    erased_.clear();
 }
 
 void DebtTable::suspect() {
-    for (const auto& key : unwritten_) debts_.at(key).in_table = true;
+    for (auto& [place, change] : changes_) change.in_table = true;
 }
 
 void DebtTable::reset() {
-    debts_.clear();
-    in_order_.clear();
+    changes_.clear();
     new_.clear();
-    too_many_new_ = false;
-    unwritten_.clear();
-    erased_.clear();
+    new_left_out_ = false;
+    size_ = 0;
 }
 
 }  // namespace beckon::store

@@ -4,13 +4,11 @@
 #include "core/partition.hpp"
 #include "core/result.hpp"
 #include "store/database.hpp"
-#include "store/edge_store.hpp"
+#include "store/types.hpp"
 
 #include <cstddef>
+#include <map>
 #include <optional>
-#include <set>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -18,49 +16,51 @@
 
 namespace beckon::store {
 
-/// One partition's debts (docs/design.md#debts): all of them in memory, since they are asked for
-/// with every tombstone and few at a time, and in the family `owed` as far as they outlive a
-/// commit. One thread.
+/// One partition's debts in the order of their puts: the family `owed`, and in memory what changed
+/// since the last commit. However many there are, few are in memory. Which key is owed at which
+/// offset stands in the family `keys` (NotificationFold). One thread.
 class DebtTable {
 public:
     DebtTable(Database& database, core::Partition partition);
+    static FamilySpec family_spec() { return {"owed", FamilyKind::plain}; }
 
-    /// Reads the family; at open. Errors: corrupt.
+    /// Reads the family once, to count it. Errors: corrupt, unavailable.
     core::Result<void> load();
 
-    /// nullptr: nothing is owed for the key.
-    const Debt* find(const core::MessageKey& key) const;
+    /// A debt that is not there yet.
     void add(const Debt& debt);
-    /// Its tombstone was read. False if nothing was owed.
-    bool pay(const core::MessageKey& key);
+    /// Its tombstone was read, or another put of its key has taken its place.
+    void erase(core::Offset put_offset, const core::MessageKey& key);
 
-    /// Up to `max` behind `after`, ascending by put_offset.
-    std::vector<Debt> after(const std::optional<Debt>& after, std::size_t max) const;
-    /// Those unpaid that were added since the last call.
+    /// Up to `max` behind `after`, ascending. Errors: corrupt, unavailable.
+    core::Result<std::vector<Debt>> after(const std::optional<Debt>& after, std::size_t max) const;
+    /// Those unpaid that were added since the last call, a bounded number.
     NewDebts take_new();
-    std::size_t size() const { return debts_.size(); }
+    std::size_t size() const { return size_; }
 
     void write_to(rocksdb::WriteBatch& batch) const;
-    std::size_t changed_rows() const { return unwritten_.size() + erased_.size(); }
-    void committed();
+    std::size_t changed_rows() const { return changes_.size(); }
+    /// The changes are written · a write failed: nobody knows what of it is in the table · the
+    /// table is empty.
+    void committed() { changes_.clear(); }
     void suspect();
     void reset();
 
 private:
-    struct Entry {
-        Debt debt;
-        bool in_table = false;  ///< the table may hold it
+    /// In the order of the rows.
+    using Place = std::pair<core::Offset, core::MessageKey>;
+    struct Change {
+        std::optional<Debt> debt;  ///< nullopt: deleted
+        bool in_table = false;     ///< the table may hold the row
     };
 
     Database& database_;
     const core::Partition partition_;
     const Family family_;
-    std::unordered_map<core::MessageKey, Entry> debts_;
-    std::set<std::pair<core::Offset, core::MessageKey>> in_order_;  ///< the same, by put
-    std::vector<core::MessageKey> new_;               ///< since take_new(), paid ones included
-    bool too_many_new_ = false;                       ///< new_ was dropped
-    std::unordered_set<core::MessageKey> unwritten_;  ///< since the last commit, unpaid
-    std::vector<std::pair<core::Uaid, core::MessageKey>> erased_;  ///< in the table, paid by now
+    std::map<Place, Change> changes_;
+    std::map<Place, Debt> new_;  ///< since take_new(), unpaid
+    bool new_left_out_ = false;
+    std::size_t size_ = 0;
 };
 
 }  // namespace beckon::store

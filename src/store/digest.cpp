@@ -38,15 +38,11 @@ std::string Digest::text() const {
 bool scan_partition(
     rocksdb::DB& db, rocksdb::ColumnFamilyHandle& family, core::Partition partition,
     const std::function<void(std::string_view key, std::string_view value)>& visit) {
-    const std::string begin = partition_begin(partition);
-    const std::string end = partition_begin(partition + 1);
-    const rocksdb::Slice bound = slice(end);
-    rocksdb::ReadOptions options;
-    options.total_order_seek = true;  // the prefix filters know clients only
-    options.iterate_upper_bound = &bound;
-    options.fill_cache = false;
-    const std::unique_ptr<rocksdb::Iterator> it{db.NewIterator(options, &family)};
-    for (it->Seek(slice(begin)); it->Valid(); it->Next()) visit(view(it->key()), view(it->value()));
+    const auto range = partition_range(partition);
+    const auto end = slice(range.end);
+    const std::unique_ptr<rocksdb::Iterator> it{db.NewIterator(scan_options(end), &family)};
+    for (it->Seek(slice(range.begin)); it->Valid(); it->Next())
+        visit(view(it->key()), view(it->value()));
     return it->status().ok();
 }
 

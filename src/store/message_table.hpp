@@ -4,9 +4,9 @@
 #include "core/partition.hpp"
 #include "core/result.hpp"
 #include "store/database.hpp"
-#include "store/edge_store.hpp"
 #include "store/months.hpp"
 #include "store/schema.hpp"
+#include "store/types.hpp"
 
 #include <cstddef>
 #include <functional>

@@ -3,8 +3,8 @@
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "store/database.hpp"
-#include "store/edge_store.hpp"
 #include "store/schema.hpp"
+#include "store/types.hpp"
 
 #include <atomic>
 #include <cstdint>

@@ -1,6 +1,7 @@
 #include "store/notification_fold.hpp"
 
 #include "core/assert.hpp"
+#include "store/partition_store.hpp"
 
 #include <chrono>
 #include <utility>
@@ -21,12 +22,12 @@ NotificationFold::NotificationFold(Database& database, Months& months, core::Par
       replacements_family_(database.family("replacements")),
       messages_(database, months, partition),
       debts_(database, partition) {
-    if (auto loaded = debts_.load(); !loaded) fail(loaded.error());
+    reset();
 }
 
 std::vector<FamilySpec> NotificationFold::families() {
     return {
-        {"keys", FamilyKind::keys}, {"replacements", FamilyKind::rows}, {"owed", FamilyKind::rows}};
+        {"keys", FamilyKind::keys}, {"replacements", FamilyKind::rows}, DebtTable::family_spec()};
 }
 
 void NotificationFold::fail(core::Error error) {
@@ -123,13 +124,13 @@ std::optional<PutOutcome> NotificationFold::refuse(core::Offset offset, core::Ti
     const auto rises_again = [&] {
         return owe_at_once(offset, name, core::FinishReason::dropped, finished);
     };
-    if (const Debt* debt = debts_.find(name.key)) {
-        return offset <= debt->put_offset ? repeated : rises_again();
+    const auto row = key_row(name);
+    if (row && row->state == KeyRow::State::owed) {
+        return offset <= row->offset ? repeated : rises_again();
     }
     if (const auto* known = finished_.find(name.key); known && appended < known->when + kRemember) {
         return offset <= known->put_offset ? repeated : rises_again();
     }
-    const auto row = key_row(name);
     if (!row) return std::nullopt;
     if (row->state == KeyRow::State::pending) return repeated;
     key_in_table = true;
@@ -140,7 +141,12 @@ std::optional<PutOutcome> NotificationFold::refuse(core::Offset offset, core::Ti
 
 PutOutcome NotificationFold::owe_at_once(core::Offset offset, const KeyName& name,
                                          core::FinishReason reason, PutOutcome outcome) {
+    const auto row = key_row(name);
+    if (row && row->state == KeyRow::State::owed) debts_.erase(row->offset, name.key);
     debts_.add({.uaid = name.uaid, .key = name.key, .reason = reason, .put_offset = offset});
+    // key_row() looked: if the table has a row of that name, this may be it, or a change covers it.
+    keys_.put(name, {.state = KeyRow::State::owed, .offset = offset, .until = {}, .slot = {}},
+              row.has_value());
     return outcome;
 }
 
@@ -160,10 +166,8 @@ bool NotificationFold::take_slot(core::Offset offset, core::Timestamp appended,
     // One that had expired may be gone from this store already, but not from another copy's; so
     // that all copies agree, nothing is owed for it.
     if (appended < holder->expiry) {
-        debts_.add({.uaid = uaid,
-                    .key = holder->key,
-                    .reason = core::FinishReason::replaced,
-                    .put_offset = holder->offset});
+        owe_at_once(holder->offset, {uaid, holder->key}, core::FinishReason::replaced,
+                    PutOutcome::finished);
     }
     return true;
 }
@@ -173,11 +177,13 @@ bool NotificationFold::finish(const core::Uaid& uaid, const core::MessageKey& ke
     BECKON_ASSERT(!handing_over_, "a sink must not call the store");
     raise_latest(time);
     const KeyName name{uaid, key};
-    if (const Debt* debt = debts_.find(key)) {
-        finished_.remember(key, debt->put_offset, time);
-        return debts_.pay(key);
-    }
     const auto row = key_row(name);
+    if (row && row->state == KeyRow::State::owed) {
+        finished_.remember(key, row->offset, time);
+        debts_.erase(row->offset, key);
+        keys_.erase(name);
+        return true;
+    }
     if (row && row->state == KeyRow::State::pending) {
         take_from_pending(name, *row);
         return true;
@@ -213,16 +219,10 @@ ReadOutcome NotificationFold::read_pending(const core::Uaid& uaid, DrainCursor& 
                                            const std::function<void(const MessageView&)>& sink) {
     using Next = MessageTable::Next;
     BECKON_ASSERT(!handing_over_, "a sink must not call the store");
-    ReadOutcome outcome{.messages = 0, .done = true};
-    struct Expired {
-        MessageOrder order;
-        core::MessageKey key;
-        core::Timestamp expiry;
-    };
-    std::vector<Expired> expired;
+    ReadOutcome outcome{.messages = 0, .done = true, .expired = {}};
     const auto visit = [&](MessageOrder order, std::string_view value) {
         if (order.offset >= cursor.until) return order.has_topic ? Next::skip_topics : Next::stop;
-        outcome.done = outcome.messages < max && expired.size() < PartitionStore::kSkipMax;
+        outcome.done = outcome.messages < max && outcome.expired.size() < PartitionStore::kSkipMax;
         if (!outcome.done) return Next::stop;
         const auto message = parse_message(order, value);
         if (!message) {
@@ -232,7 +232,10 @@ ReadOutcome NotificationFold::read_pending(const core::Uaid& uaid, DrainCursor& 
         cursor.topics = order.has_topic;
         cursor.after = order.offset;
         if (now >= message->expiry) {
-            expired.push_back({order, message->key, message->expiry});
+            outcome.expired.push_back({.key = message->key,
+                                       .offset = order.offset,
+                                       .expiry = message->expiry,
+                                       .has_topic = order.has_topic});
         } else {
             sink(*message);
             ++outcome.messages;
@@ -244,12 +247,24 @@ ReadOutcome NotificationFold::read_pending(const core::Uaid& uaid, DrainCursor& 
         messages_.scan(uaid, {.has_topic = cursor.topics, .offset = cursor.after + 1}, visit);
     handing_over_ = false;
     if (!scanned) fail(scanned.error());
-    for (const auto& [order, key, expiry] : expired) {
-        // Compaction may have taken its key already: then it is old enough to go without a word.
-        if (!owe(uaid, key, core::FinishReason::expired)) messages_.remove(uaid, order, expiry);
-    }
     if (outcome.done) cursor = {.topics = false, .after = cursor.until, .until = cursor.until};
     return outcome;
+}
+
+void NotificationFold::expire(const core::Uaid& uaid, const std::vector<ExpiredMessage>& expired) {
+    for (const auto& message : expired) {
+        if (owe(uaid, message.key, core::FinishReason::expired)) continue;
+        // Compaction has taken its key already: it is old enough to go without a tombstone.
+        messages_.remove(uaid, {.has_topic = message.has_topic, .offset = message.offset},
+                         message.expiry);
+    }
+}
+
+std::vector<Debt> NotificationFold::debts_after(const std::optional<Debt>& after, std::size_t max) {
+    auto found = debts_.after(after, max);
+    if (found) return std::move(*found);
+    fail(found.error());
+    return {};
 }
 
 std::size_t NotificationFold::pending_count(const core::Uaid& uaid, std::size_t at_most) {
@@ -315,6 +330,7 @@ void NotificationFold::reset() {
     finished_.clear();
     latest_ = newest_ = {};
     broken_.reset();
+    if (auto loaded = debts_.load(); !loaded) fail(loaded.error());
 }
 
 }  // namespace beckon::store

@@ -5,11 +5,11 @@
 #include "core/partition.hpp"
 #include "store/database.hpp"
 #include "store/debt_table.hpp"
-#include "store/edge_store.hpp"
 #include "store/message_table.hpp"
 #include "store/recently_finished.hpp"
 #include "store/row_changes.hpp"
 #include "store/schema.hpp"
+#include "store/types.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -25,10 +25,10 @@ namespace beckon::store {
 /// The fold of one partition of `notifications`, and what a home decides about messages. Reads see
 /// what changed since the last commit. One thread.
 ///
-/// Invariants. A `keys` row is pending exactly while the message waits in its month's family; a
-/// `replacements` row names the one pending message of its channel and Topic; a debt's key has no
-/// `keys` row. (Rows whose time is over may be missing: the compaction filter takes each by
-/// itself.)
+/// Invariants. A `keys` row is pending exactly while the message waits in its month's family, and
+/// owed exactly while a debt stands at its offset in `owed`; a `replacements` row names the one
+/// pending message of its channel and Topic. (Rows whose time is over may be missing: the
+/// compaction filter takes each by itself.)
 class NotificationFold {
 public:
     NotificationFold(Database& database, Months& months, core::Partition partition);
@@ -43,9 +43,11 @@ public:
     ReadOutcome read_pending(const core::Uaid& uaid, DrainCursor& cursor, std::size_t max,
                              core::Timestamp now,
                              const std::function<void(const MessageView&)>& sink);
+    void expire(const core::Uaid& uaid, const std::vector<ExpiredMessage>& expired);
+    std::vector<Debt> debts_after(const std::optional<Debt>& after, std::size_t max);
+    NewDebts take_new_debts() { return debts_.take_new(); }
+    std::size_t debt_count() const { return debts_.size(); }
     std::size_t pending_count(const core::Uaid& uaid, std::size_t at_most);
-    DebtTable& debts() { return debts_; }
-    const DebtTable& debts() const { return debts_; }
 
     /// The greatest append time folded; the log time that decisions are remembered at.
     core::Timestamp latest() const { return latest_; }
@@ -60,9 +62,10 @@ public:
     core::Result<void> write_to(rocksdb::WriteBatch& batch);
     std::size_t changed_rows() const;
     std::size_t changed_bytes() const { return messages_.changed_bytes(); }
-    /// The batch is written · it failed · all that is known of the tables is void.
+    /// The batch is written · it failed.
     void committed();
     void suspect();
+    /// What is not committed is void, and all that is known of the tables.
     void reset();
 
     /// Set once a row could not be read; what was folded since is worthless.

@@ -1,26 +1,135 @@
 #pragma once
 
+#include "core/checkpoint.hpp"
+#include "core/clock.hpp"
+#include "core/events.hpp"
+#include "core/ids.hpp"
 #include "core/partition.hpp"
-#include "store/database.hpp"
-#include "store/edge_store.hpp"
-#include "store/months.hpp"
-#include "store/subscription_fold.hpp"
+#include "core/result.hpp"
+#include "store/types.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace beckon::store {
 
-/// What the partitions of an edge store share; outlives them.
-struct EdgeTables {
-    Database& database;
-    Months& months;
-    const SubscriptionTables& subscriptions;
-};
+/// One partition's part of the store. Changes gather in memory, where reads see them at once, and
+/// commit() writes what is left of them together with the offsets. Owner's thread only.
+///
+/// Commit seldom. What is put and finished between two commits is never written at all, and that
+/// is most messages if there is a tenth of a second between two; a crash only folds again what came
+/// since. So: commit() when commit_due(), and from a timer of about 100 ms while dirty().
+///
+/// Folds are pure: `appended` and `time` below are append times of the records, never a clock, so
+/// that the same log gives the same state. Records are fed once each in the order of their offsets,
+/// from the checkpoint on; what lies below it is answered `repeated`.
+///
+/// A read that fails. Reads then say "nothing" and broken() is true: nothing negative follows from
+/// them, and no decision made on them outlives the process, since the next commit() fails too. With
+/// `corrupt` the bytes will not come back: clear(), and fold anew. With any other error (the disk
+/// failed for a moment) what was not committed is dropped and checkpoint() goes back to what is:
+/// fold again from there.
+class PartitionStore {
+public:
+    ~PartitionStore();
+    PartitionStore(const PartitionStore&) = delete;
+    PartitionStore& operator=(const PartitionStore&) = delete;
 
-/// `closed` runs when the partition is destroyed.
-std::unique_ptr<PartitionStore> make_partition_store(const EdgeTables& tables,
-                                                     core::Partition partition,
-                                                     std::function<void()> closed);
+    // --- where we are
+    /// Uncommitted advances included. nullopt: nothing was ever folded.
+    std::optional<core::Checkpoint> checkpoint(Source source) const;
+    /// The batch's offsets; `caught_up` when the fold was seen at the end (log time).
+    void advance(Source source, core::Offset next, std::optional<core::Timestamp> caught_up);
+    /// Deletes the partition's whole range and its checkpoints in one batch, which it writes at
+    /// once (untrusted, given up). What was not committed is dropped.
+    core::Result<void> clear();
+    /// Writes all changes as one batch (WAL on, no sync: a crash is a replay of a short tail).
+    /// Errors: full (disk), unavailable, corrupt. After a failed write nothing of it counts as
+    /// written, but reads go on seeing it; call again later, it recovers by itself when there is
+    /// space. After a failed read (broken()): see above.
+    core::Result<void> commit();
+    /// True if commit() has something to write, or a failed read to tell.
+    bool dirty() const;
+    /// True if so much has gathered that it should be written now.
+    bool commit_due() const;
+    /// A read failed since the last commit.
+    bool broken() const;
+
+    // --- the fold of `notifications`
+    /// Folds one message. A newer one of the same channel and Topic, by offset, makes the older one
+    /// owed as `replaced` (unless it had expired by then). `replaced` (may be null) receives its
+    /// key, if any.
+    PutOutcome put(core::Offset offset, core::Timestamp appended,
+                   const core::NotificationAccepted& message,
+                   std::optional<core::MessageKey>* replaced);
+    /// Folds a tombstone appended at `time`: message and debt go. True if anything was known of
+    /// it; if not, the key is remembered for ten minutes, for a put that may follow. (One that was
+    /// put before is remembered too, in memory, with the last few thousand.)
+    bool finish(const core::Uaid& uaid, const core::MessageKey& key, core::Timestamp time);
+
+    // --- the fold of `subscriptions`; false: lost by (epoch, seq), nothing changed. A record with
+    // the stamp that is stored already is the stored one: true, nothing changed. Removals are
+    // remembered for a day from `time`.
+    bool put_client(const core::ClientRecorded& client);
+    bool remove_client(const core::ClientRemoved& client, core::Timestamp time);
+    bool put_channel(const core::ChannelRecorded& channel);
+    bool remove_channel(const core::ChannelRemoved& channel, core::Timestamp time);
+
+    // --- what a serving home decides
+    /// The message is done with here: it leaves the pending ones and its tombstone is owed. False
+    /// if it was not pending.
+    bool owe(const core::Uaid& uaid, const core::MessageKey& key, core::FinishReason reason);
+    /// Expired messages that a read has found are done with: owed as `expired`.
+    void expire(const core::Uaid& uaid, const std::vector<ExpiredMessage>& expired);
+
+    // --- reads
+    std::optional<StoredClient> client(const core::Uaid& uaid);
+    /// nullopt also if its client is unknown: such a channel is dead.
+    std::optional<StoredChannel> channel(const core::Uaid& uaid, const core::ChannelId& channel);
+    std::vector<StoredChannel> channels(const core::Uaid& uaid);
+    /// Up to `max` pending messages after the cursor, which moves. Expired ones (now ≥ expiry) are
+    /// skipped and named in the outcome. Costs what it hands over or skips, not what waits; one
+    /// call skips at most kSkipMax. Changes nothing. `sink` must not call the store.
+    ReadOutcome read_pending(const core::Uaid& uaid, DrainCursor& cursor, std::size_t max,
+                             core::Timestamp now,
+                             const std::function<void(const MessageView&)>& sink);
+    static constexpr std::size_t kSkipMax = 1000;
+
+    /// Up to `max` debts behind `after` (nullopt: from the first), ascending by put_offset. Costs
+    /// what it returns, however many there are.
+    std::vector<Debt> debts_after(const std::optional<Debt>& after, std::size_t max);
+    /// All of them: for tests and tools.
+    std::vector<Debt> debts() { return debts_after(std::nullopt, static_cast<std::size_t>(-1)); }
+    /// Debts that arose since the last call, without those whose tombstone was read meanwhile;
+    /// ascending by put_offset. Remembers a bounded number.
+    NewDebts take_new_debts();
+    std::size_t debt_count() const;
+
+    /// A digest of what the fold determines (for `replay` and tests): two stores that folded the
+    /// same log agree, however they got there. Covers living clients and channels, messages that
+    /// have not expired by `now` (log time), and debts: a home that serves has some that no log
+    /// shows yet, so compare when it has gone quiet, when debts are published and read back.
+    /// Covers what is committed; call it when not dirty().
+    std::string digest(core::Timestamp now);
+    /// Pending messages of a client, expired ones that were not met yet included; stops counting
+    /// at `at_most`, which bounds the cost.
+    std::size_t pending_count(const core::Uaid& uaid, std::size_t at_most);
+    /// Messages that read_pending() has looked at since this was opened: what reading costs.
+    std::uint64_t messages_read() const;
+    std::size_t pending_count(const core::Uaid& uaid) {
+        return pending_count(uaid, static_cast<std::size_t>(-1));
+    }
+
+private:
+    friend class EdgeStore;
+    struct Impl;
+    explicit PartitionStore(std::unique_ptr<Impl> impl);
+    const std::unique_ptr<Impl> impl_;
+};
 
 }  // namespace beckon::store

@@ -16,6 +16,7 @@ using core::Timestamp;
 constexpr char kMessageForm = 'm';
 constexpr char kPendingForm = 'k';
 constexpr char kDoneForm = 'd';
+constexpr char kOwedForm = 'w';
 constexpr char kReplacementForm = 'r';
 constexpr char kDebtForm = 'o';
 constexpr char kClientForm = 'c';
@@ -144,8 +145,9 @@ std::size_t append_partition(char* at, core::Partition partition) {
 
 // --- keys
 
-RowKey::RowKey(core::Partition partition, const core::Uaid& uaid) {
-    size_ = append_partition(bytes_.data(), partition);
+RowKey::RowKey(core::Partition partition) : size_(append_partition(bytes_.data(), partition)) {}
+
+RowKey::RowKey(core::Partition partition, const core::Uaid& uaid) : RowKey(partition) {
     add(uaid.bytes);
 }
 
@@ -170,6 +172,12 @@ std::string partition_begin(core::Partition partition) {
     std::string key(2, '\0');
     append_partition(key.data(), partition);
     return key;
+}
+
+KeyRange partition_range(core::Partition partition) {
+    // The last one ends where no row begins.
+    if (partition == 0xffff) return {partition_begin(partition), "\xff\xff\xff"};
+    return {partition_begin(partition), partition_begin(partition + 1)};
 }
 
 core::Partition partition_of_row(std::string_view row_key) {
@@ -205,6 +213,13 @@ core::Bytes16 id_of_row(std::string_view row_key) {
     return bytes;
 }
 
+RowKey debt_row_key(core::Partition partition, core::Offset put_offset,
+                    const core::MessageKey& key) {
+    RowKey row{partition};
+    row.add_u64(static_cast<std::uint64_t>(put_offset)).add(key.bytes);
+    return row;
+}
+
 RowKey channel_row_key(core::Partition partition, const core::Uaid& uaid,
                        const core::ChannelId& channel) {
     RowKey row{partition, uaid};
@@ -231,6 +246,12 @@ std::string replacement_slot(const core::ChannelId& channel, std::string_view to
 
 std::string checkpoint_row_key(core::Partition partition, Source source) {
     return partition_begin(partition) + (source == Source::notifications ? 'n' : 's');
+}
+
+std::optional<std::pair<core::Partition, Source>> parse_checkpoint_row_key(std::string_view key) {
+    if (key.size() != 3 || (key[2] != 'n' && key[2] != 's')) return std::nullopt;
+    return std::pair{partition_of_row(key),
+                     key[2] == 'n' ? Source::notifications : Source::subscriptions};
 }
 
 std::optional<Timestamp> drop_time(std::string_view value) {
@@ -283,8 +304,30 @@ std::optional<MessageView> parse_message(MessageOrder order, std::string_view va
     return message;
 }
 
+namespace {
+
+char form_of(KeyRow::State state) {
+    switch (state) {
+        case KeyRow::State::pending: return kPendingForm;
+        case KeyRow::State::done: return kDoneForm;
+        case KeyRow::State::owed: return kOwedForm;
+    }
+    BECKON_ASSERT(false, "a state of the enum");
+}
+
+std::optional<KeyRow::State> state_of(char form) {
+    switch (form) {
+        case kPendingForm: return KeyRow::State::pending;
+        case kDoneForm: return KeyRow::State::done;
+        case kOwedForm: return KeyRow::State::owed;
+        default: return std::nullopt;
+    }
+}
+
+}  // namespace
+
 void append_key_row(std::string& out, const KeyRow& row) {
-    out.push_back(row.state == KeyRow::State::pending ? kPendingForm : kDoneForm);
+    out.push_back(form_of(row.state));
     append_time(out, row.until);
     append_i64(out, row.offset);
     out.append(row.slot);
@@ -293,9 +336,9 @@ void append_key_row(std::string& out, const KeyRow& row) {
 std::optional<KeyRow> parse_key_row(std::string_view value) {
     KeyRow row;
     Parser in{value};
-    const char form = in.byte();
-    if (form != kPendingForm && form != kDoneForm) return std::nullopt;
-    row.state = form == kPendingForm ? KeyRow::State::pending : KeyRow::State::done;
+    const auto state = state_of(in.byte());
+    if (!state) return std::nullopt;
+    row.state = *state;
     row.until = in.time();
     row.offset = in.i64();
     row.slot = in.rest();
@@ -324,19 +367,20 @@ std::optional<ReplacementRow> parse_replacement_row(std::string_view value) {
 void append_debt(std::string& out, const Debt& debt) {
     out.push_back(kDebtForm);
     append_time(out, Timestamp{});
-    append_i64(out, debt.put_offset);
+    append_id(out, debt.uaid.bytes);
     out.push_back(static_cast<char>(debt.reason));
 }
 
 std::optional<Debt> parse_debt(std::string_view row_key, std::string_view value) {
-    if (row_key.size() != kPrefixBytes + 16) return std::nullopt;
+    if (row_key.size() != 2 + 8 + 16) return std::nullopt;
     Debt debt;
-    debt.uaid = uaid_of_row(row_key);
-    debt.key.bytes = id_of_row(row_key);
+    Parser place{row_key.substr(2)};
+    debt.put_offset = place.i64();
+    debt.key.bytes = place.id();
     Parser in{value};
     if (in.byte() != kDebtForm) return std::nullopt;
     in.time();
-    debt.put_offset = in.i64();
+    debt.uaid.bytes = in.id();
     const auto reason = static_cast<unsigned char>(in.byte());
     if (reason > static_cast<unsigned char>(core::FinishReason::unregistered)) return std::nullopt;
     debt.reason = static_cast<core::FinishReason>(reason);

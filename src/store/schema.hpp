@@ -1,27 +1,29 @@
 #pragma once
 
+#include "core/checkpoint.hpp"
 #include "core/clock.hpp"
 #include "core/events.hpp"
 #include "core/ids.hpp"
 #include "core/partition.hpp"
-#include "store/edge_store.hpp"
+#include "store/types.hpp"
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 /// The bytes of every key and value of the stores. No RocksDB here: plain functions, any thread.
 ///
-/// Keys. All begin with partition (2 bytes, big endian) and UAID (16), so that a partition is one
-/// range and a client one prefix.
+/// Keys. All begin with the partition (2 bytes, big endian), so that it is one range. What belongs
+/// to a client goes on with its UAID (16), so that it is one prefix of 18 bytes.
 ///
 ///   clients       prefix
 ///   channels      prefix ‖ channel 16
 ///   replacements  prefix ‖ channel 16 ‖ Topic
 ///   keys          prefix ‖ message key 16
-///   owed          prefix ‖ message key 16
+///   owed          partition 2 ‖ offset of the put 8 ‖ message key 16    (the order of payment)
 ///   messages.*    prefix ‖ order 1 (0 Topic, 1 other) ‖ log offset 8     (the order of a drain)
 ///   partitions    partition 2 ‖ source 1
 ///
@@ -36,6 +38,7 @@ inline constexpr std::size_t kMessageRowKeyBytes = kPrefixBytes + kOrderBytes;
 /// A key of up to 34 bytes, on the stack.
 class RowKey {
 public:
+    explicit RowKey(core::Partition partition);
     RowKey(core::Partition partition, const core::Uaid& uaid);
     RowKey& add(const core::Bytes16& bytes);
     RowKey& add_byte(std::uint8_t byte);
@@ -50,6 +53,11 @@ private:
 
 /// First key of a partition, and of the one after it: a range to delete or to scan.
 std::string partition_begin(core::Partition partition);
+struct KeyRange {
+    std::string begin;
+    std::string end;  ///< not in it
+};
+KeyRange partition_range(core::Partition partition);
 core::Partition partition_of_row(std::string_view row_key);
 
 /// Where a message stands among its client's: Topic messages first, then by offset.
@@ -69,8 +77,10 @@ RowKey message_row_key(core::Partition partition, const core::Uaid& uaid, Messag
 MessageOrder order_of_row(std::string_view row_key);
 RowKey key_row_key(core::Partition partition, const core::Uaid& uaid, const core::MessageKey& key);
 core::Uaid uaid_of_row(std::string_view row_key);
-/// The 16 bytes behind the prefix of a row of `channels`, `keys` or `owed`.
+/// The 16 bytes behind the prefix of a row of `channels` or `keys`.
 core::Bytes16 id_of_row(std::string_view row_key);
+RowKey debt_row_key(core::Partition partition, core::Offset put_offset,
+                    const core::MessageKey& key);
 RowKey channel_row_key(core::Partition partition, const core::Uaid& uaid,
                        const core::ChannelId& channel);
 /// `slot` is what replacement_slot() gave.
@@ -79,6 +89,7 @@ std::string replacement_row_key(core::Partition partition, const core::Uaid& uai
 /// Channel and Topic: what one message holds until a newer one takes it.
 std::string replacement_slot(const core::ChannelId& channel, std::string_view topic);
 std::string checkpoint_row_key(core::Partition partition, Source source);
+std::optional<std::pair<core::Partition, Source>> parse_checkpoint_row_key(std::string_view key);
 
 /// When the row may go; nullopt: never, or the value is none of ours. For the compaction filter.
 std::optional<core::Timestamp> drop_time(std::string_view value);
@@ -94,10 +105,11 @@ struct KeyRow {
     enum class State : std::uint8_t {
         pending,  ///< it waits in its month's family
         done,     ///< its tombstone came without a put: remembered until `until`
+        owed,     ///< finished; the debt of this put stands in `owed`
     };
     State state = State::pending;
     core::Offset offset = -1;  ///< of the put; -1 if done
-    core::Timestamp until{};   ///< pending: expiry of the message
+    core::Timestamp until{};   ///< pending: expiry of the message; owed: never (0)
     std::string slot;          ///< pending Topic messages: replacement_slot()
 
     MessageOrder order() const { return {.has_topic = !slot.empty(), .offset = offset}; }

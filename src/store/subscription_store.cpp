@@ -2,6 +2,7 @@
 
 #include "core/assert.hpp"
 #include "core/logger.hpp"
+#include "store/checkpoint_table.hpp"
 #include "store/database.hpp"
 #include "store/digest.hpp"
 #include "store/schema.hpp"
@@ -10,183 +11,198 @@
 #include <atomic>
 #include <map>
 #include <utility>
+#include <vector>
 
 namespace beckon::store {
 
-namespace {
+struct SubscriptionStore::Impl {
+    Impl(std::unique_ptr<Database> opened, CheckpointTable read, core::Partition count)
+        : database(std::move(opened)),
+          partitions(count),
+          checkpoints(std::move(read)),
+          tables(*database),
+          fold(tables),
+          damaged(static_cast<std::size_t>(count)) {}
 
-class SubscriptionStoreImpl final : public SubscriptionStore {
-public:
-    SubscriptionStoreImpl(std::unique_ptr<Database> database, core::Partition partitions)
-        : database_(std::move(database)),
-          partitions_(partitions),
-          checkpoints_family_(database_->family("partitions")),
-          tables_(*database_),
-          fold_(tables_) {}
-
-    std::optional<core::Checkpoint> checkpoint(core::Partition partition) const override;
-    bool fold(core::Partition partition, const core::SubscriptionsEvent& event,
-              core::Timestamp time) override;
-    void advance(core::Partition partition, core::Offset next,
-                 std::optional<core::Timestamp> caught_up) override;
-    core::Result<void> commit() override;
-    core::Result<void> clear(core::Partition partition) override;
-
-    std::optional<Subscription> find(const core::Uaid& uaid,
-                                     const core::ChannelId& channel) const override;
-    std::optional<StoredClient> client(const core::Uaid& uaid) const override;
-    std::vector<core::ChannelId> channels(const core::Uaid& uaid) const override;
-    bool unreadable() const override { return unreadable_.load(std::memory_order_relaxed); }
-    std::string digest() const override;
-
-private:
-    /// What a table said, or nothing, which is noted.
+    /// What a table said; damage is noted.
     template <class T>
-    T checked(core::Result<T> result) const {
-        if (result) return std::move(*result);
-        if (!unreadable_.exchange(true)) {
-            core::log_error("store", "unreadable", {{"why", result.error().message}});
+    core::Result<T> noted(core::Partition partition, core::Result<T> result) const {
+        if (!result && result.error().fault == core::Fault::corrupt) {
+            found_damage(partition, result.error());
         }
-        return {};
+        return result;
+    }
+    void found_damage(core::Partition partition, const core::Error& error) const {
+        if (damaged[static_cast<std::size_t>(partition)].exchange(true)) return;
+        core::log_error("store", "damaged", {{"partition", partition}, {"why", error.message}});
     }
 
     core::Partition home_of(const core::Uaid& uaid) const {
-        return core::partition_of(uaid, partitions_);
+        return core::partition_of(uaid, partitions);
     }
+    void drop_batch();
 
-    const std::unique_ptr<Database> database_;
-    const core::Partition partitions_;
-    const Family checkpoints_family_;
-    const SubscriptionTables tables_;
+    const std::unique_ptr<Database> database;
+    const core::Partition partitions;
+    CheckpointTable checkpoints;
+    const SubscriptionTables tables;
 
     // Owned by the folding thread.
-    SubscriptionFold fold_;
-    std::map<core::Partition, core::Checkpoint> advanced_;  ///< in this batch
-    std::map<core::Partition, core::Timestamp> newest_;     ///< in this batch
+    SubscriptionFold fold;
+    std::map<core::Partition, core::Checkpoint> advanced;  ///< in this batch
+    std::map<core::Partition, core::Timestamp> newest;     ///< in this batch
 
-    mutable std::atomic<bool> unreadable_ = false;
+    mutable std::vector<std::atomic<bool>> damaged;  ///< by partition
 };
+
+void SubscriptionStore::Impl::drop_batch() {
+    fold.reset();
+    advanced.clear();
+    newest.clear();
+}
+
+SubscriptionStore::SubscriptionStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+SubscriptionStore::~SubscriptionStore() = default;
+bool SubscriptionStore::damaged(core::Partition partition) const {
+    return impl_->damaged[static_cast<std::size_t>(partition)];
+}
 
 // --- folding thread
 
-std::optional<core::Checkpoint> SubscriptionStoreImpl::checkpoint(core::Partition partition) const {
-    const auto known = advanced_.find(partition);
-    if (known != advanced_.end()) return known->second;
-    std::string value;
-    const auto key = checkpoint_row_key(partition, Source::subscriptions);
-    const auto status = database_->db().Get({}, checkpoints_family_.get(), slice(key), &value);
-    // What cannot be read is as good as none: the partition is restored from the log.
-    return status.ok() ? parse_checkpoint(value) : std::nullopt;
+std::optional<core::Checkpoint> SubscriptionStore::checkpoint(core::Partition partition) const {
+    const auto known = impl_->advanced.find(partition);
+    if (known != impl_->advanced.end()) return known->second;
+    return impl_->checkpoints.find(partition, Source::subscriptions);
 }
 
-bool SubscriptionStoreImpl::fold(core::Partition partition, const core::SubscriptionsEvent& event,
-                                 core::Timestamp time) {
-    newest_[partition] = time;
-    return std::visit(
+bool SubscriptionStore::fold(core::Partition partition, const core::SubscriptionsEvent& event,
+                             core::Timestamp time) {
+    if (impl_->fold.broken()) return true;  // the batch is dropped anyhow
+    impl_->newest[partition] = time;
+    const bool won = std::visit(
         core::Overloaded{
-            [&](const core::ClientRecorded& e) { return fold_.put_client(partition, e); },
-            [&](const core::ClientRemoved& e) { return fold_.remove_client(partition, e, time); },
-            [&](const core::ChannelRecorded& e) { return fold_.put_channel(partition, e); },
-            [&](const core::ChannelRemoved& e) { return fold_.remove_channel(partition, e, time); },
+            [&](const core::ClientRecorded& e) { return impl_->fold.put_client(partition, e); },
+            [&](const core::ClientRemoved& e) {
+                return impl_->fold.remove_client(partition, e, time);
+            },
+            [&](const core::ChannelRecorded& e) { return impl_->fold.put_channel(partition, e); },
+            [&](const core::ChannelRemoved& e) {
+                return impl_->fold.remove_channel(partition, e, time);
+            },
             [](const core::Mark&) { return true; },
             [](const core::Lease&) { return true; },
             [](const core::Unknown&) { return true; },
         },
         event);
+    if (const auto& error = impl_->fold.broken()) {
+        if (error->fault == core::Fault::corrupt) impl_->found_damage(partition, *error);
+    }
+    return won;
 }
 
-void SubscriptionStoreImpl::advance(core::Partition partition, core::Offset next,
-                                    std::optional<core::Timestamp> caught_up) {
+void SubscriptionStore::advance(core::Partition partition, core::Offset next,
+                                std::optional<core::Timestamp> caught_up) {
     core::Checkpoint moved = checkpoint(partition).value_or(core::Checkpoint{});
     moved.next = next;
     if (caught_up) {
         moved.caught_up = *caught_up;
-        newest_[partition] = *caught_up;
+        impl_->newest[partition] = *caught_up;
     }
-    advanced_.insert_or_assign(partition, moved);
+    impl_->advanced.insert_or_assign(partition, moved);
 }
 
-core::Result<void> SubscriptionStoreImpl::commit() {
-    if (fold_.broken()) return core::fail(*fold_.broken());
-    if (unreadable()) {
-        return core::fail(core::Fault::corrupt,
-                          "store " + database_->directory().string() + ": a row is unreadable");
+core::Result<void> SubscriptionStore::commit() {
+    auto& impl = *impl_;
+    if (const auto error = impl.fold.broken()) {
+        impl.drop_batch();
+        return core::fail(core::Fault::unavailable, error->message);
     }
     rocksdb::WriteBatch batch;
-    fold_.write_to(batch);
-    for (const auto& [partition, checkpoint] : advanced_) {
-        std::string value;
-        append_checkpoint(value, checkpoint);
-        batch.Put(checkpoints_family_.get(),
-                  slice(checkpoint_row_key(partition, Source::subscriptions)), slice(value));
+    impl.fold.write_to(batch);
+    for (const auto& [partition, checkpoint] : impl.advanced) {
+        impl.checkpoints.put(batch, partition, Source::subscriptions, checkpoint);
     }
     if (batch.Count() > 0) {
-        if (auto written = database_->write(batch); !written) return written;
+        if (auto written = impl.database->write(batch); !written) return written;
     }
-    for (const auto& [partition, time] : newest_) database_->fold_times().set(partition, time);
-    fold_.committed();
-    advanced_.clear();
-    newest_.clear();
+    auto& fold_times = impl.database->fold_times();
+    for (const auto& [partition, time] : impl.newest) fold_times.set(partition, time);
+    for (const auto& [partition, checkpoint] : impl.advanced) {
+        impl.checkpoints.committed(partition, Source::subscriptions, checkpoint);
+    }
+    impl.fold.committed();
+    impl.advanced.clear();
+    impl.newest.clear();
     return {};
 }
 
-core::Result<void> SubscriptionStoreImpl::clear(core::Partition partition) {
-    if (fold_.broken()) {
-        // The batch is worthless, for all partitions: what it held is folded again.
-        fold_.reset();
-        advanced_.clear();
-        newest_.clear();
+core::Result<void> SubscriptionStore::clear(core::Partition partition) {
+    auto& impl = *impl_;
+    if (impl.fold.broken()) {
+        impl.drop_batch();  // worthless, for all partitions: what it held is folded again
     } else if (auto committed = commit(); !committed) {
         return committed;
     }
-    const std::string begin = partition_begin(partition);
-    const std::string end = partition_begin(partition + 1);
+    const auto range = partition_range(partition);
     rocksdb::WriteBatch batch;
-    for (const auto& family :
-         {tables_.clients_family, tables_.channels_family, checkpoints_family_}) {
-        batch.DeleteRange(family.get(), slice(begin), slice(end));
+    for (const auto& family : {impl.tables.clients_family, impl.tables.channels_family}) {
+        batch.DeleteRange(family.get(), slice(range.begin), slice(range.end));
     }
-    database_->fold_times().forget(partition);
-    return database_->write(batch);
+    impl.checkpoints.erase(batch, partition);
+    if (auto written = impl.database->write(batch); !written) return written;
+    impl.checkpoints.erased(partition);
+    impl.database->fold_times().forget(partition);
+    impl.damaged[static_cast<std::size_t>(partition)] = false;
+    return {};
 }
 
 // --- any thread
 
-std::optional<SubscriptionStore::Subscription> SubscriptionStoreImpl::find(
+core::Result<std::optional<SubscriptionStore::Subscription>> SubscriptionStore::find(
     const core::Uaid& uaid, const core::ChannelId& channel) const {
-    const auto partition = home_of(uaid);
-    auto row = checked(tables_.client(partition, uaid));
-    if (!row || !row->live) return std::nullopt;
-    Subscription found{.router_type = row->live->router_type,
-                       .router_data = std::move(row->live->router_data)};
-    const auto known = checked(tables_.channel(partition, uaid, channel));
-    found.channel_known = known && known->live;
-    return found;
+    using Found = std::optional<Subscription>;
+    const auto partition = impl_->home_of(uaid);
+    auto row = impl_->noted(partition, impl_->tables.client(partition, uaid));
+    if (!row) return core::fail(row.error());
+    if (!*row || !(*row)->live) return Found{};
+    auto& client = *(*row)->live;
+    const auto known = impl_->noted(partition, impl_->tables.channel(partition, uaid, channel));
+    if (!known) return core::fail(known.error());
+    return Found{{.router_type = client.router_type,
+                  .router_data = std::move(client.router_data),
+                  .channel_known = *known && (*known)->live}};
 }
 
-std::optional<StoredClient> SubscriptionStoreImpl::client(const core::Uaid& uaid) const {
-    auto row = checked(tables_.client(home_of(uaid), uaid));
-    return row ? std::move(row->live) : std::nullopt;
+core::Result<std::optional<StoredClient>> SubscriptionStore::client(const core::Uaid& uaid) const {
+    const auto partition = impl_->home_of(uaid);
+    auto row = impl_->noted(partition, impl_->tables.client(partition, uaid));
+    if (!row) return core::fail(row.error());
+    return *row ? std::move((*row)->live) : std::nullopt;
 }
 
-std::vector<core::ChannelId> SubscriptionStoreImpl::channels(const core::Uaid& uaid) const {
+core::Result<std::vector<core::ChannelId>> SubscriptionStore::channels(
+    const core::Uaid& uaid) const {
     std::vector<core::ChannelId> living;
-    if (!client(uaid)) return living;
-    for (const auto& [channel, row] : checked(tables_.channels(home_of(uaid), uaid))) {
+    const auto its_client = client(uaid);
+    if (!its_client) return core::fail(its_client.error());
+    if (!*its_client) return living;
+    const auto partition = impl_->home_of(uaid);
+    const auto rows = impl_->noted(partition, impl_->tables.channels(partition, uaid));
+    if (!rows) return core::fail(rows.error());
+    for (const auto& [channel, row] : *rows) {
         if (row.live) living.push_back(channel);
     }
     return living;
 }
 
-std::string SubscriptionStoreImpl::digest() const {
+std::string SubscriptionStore::digest() const {
     Digest digest;
-    for (core::Partition p = 0; p < partitions_; ++p) add_subscriptions(digest, tables_, p);
+    for (core::Partition p = 0; p < impl_->partitions; ++p)
+        add_subscriptions(digest, impl_->tables, p);
     return digest.text();
 }
 
-}  // namespace
-
-core::Result<std::unique_ptr<SubscriptionStore>> open_subscription_store(
+core::Result<std::unique_ptr<SubscriptionStore>> SubscriptionStore::open(
     const SubscriptionStoreOptions& options) {
     BECKON_ASSERT(options.partitions >= 1, "a log has at least one partition");
     DatabaseOptions settings;
@@ -195,14 +211,17 @@ core::Result<std::unique_ptr<SubscriptionStore>> open_subscription_store(
     // Rows stand under the partition that the count gives: another count is another layout.
     settings.format = "subscriptions/1/" + std::to_string(options.partitions);
     settings.families = SubscriptionTables::families();
-    settings.families.push_back({"partitions", FamilyKind::plain});
+    settings.families.push_back(CheckpointTable::family_spec());
     settings.memory = options.memory ? options.memory
                                      : std::make_shared<rocks::Memory>(options.cache_bytes,
                                                                        options.write_buffer_bytes);
+    settings.env = options.env;
     auto database = Database::open(settings);
     if (!database) return core::fail(database.error());
-    return std::unique_ptr<SubscriptionStore>{
-        std::make_unique<SubscriptionStoreImpl>(std::move(*database), options.partitions)};
+    auto checkpoints = CheckpointTable::read(**database);
+    if (!checkpoints) return core::fail(checkpoints.error());
+    return std::unique_ptr<SubscriptionStore>{new SubscriptionStore{
+        std::make_unique<Impl>(std::move(*database), std::move(*checkpoints), options.partitions)}};
 }
 
 }  // namespace beckon::store

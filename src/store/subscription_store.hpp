@@ -1,41 +1,65 @@
 #pragma once
 
+#include "core/checkpoint.hpp"
 #include "core/events.hpp"
 #include "core/ids.hpp"
 #include "core/partition.hpp"
 #include "core/result.hpp"
-#include "store/edge_store.hpp"
+#include "rocks/memory.hpp"
+#include "store/types.hpp"
 
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+namespace rocksdb {
+class Env;
+}  // namespace rocksdb
+
 namespace beckon::store {
+
+struct SubscriptionStoreOptions {
+    std::filesystem::path directory;
+    std::string log_id;
+    core::Partition partitions;
+    std::size_t cache_bytes = 64U << 20;
+    std::size_t write_buffer_bytes = 16U << 20;
+    /// Shared with the other stores of the process; then the two sizes above do not count.
+    std::shared_ptr<rocks::Memory> memory;
+    rocksdb::Env* env = nullptr;  ///< how RocksDB reaches its files; for tests with faults
+};
 
 /// The endpoint's view (docs/design.md#the-view): a fold of all of `subscriptions` in a RocksDB of
 /// its own. One thread folds; any thread looks up. A channel without a client record is dead for
-/// every reader. Folds and errors are as those of PartitionStore.
+/// every reader. A failed read is an error and never an answer. Folds are as those of
+/// PartitionStore.
 class SubscriptionStore {
 public:
-    virtual ~SubscriptionStore() = default;
+    /// As EdgeStore::open(). A store of another partition count is set aside too.
+    static core::Result<std::unique_ptr<SubscriptionStore>> open(
+        const SubscriptionStoreOptions& options);
+    ~SubscriptionStore();
+    SubscriptionStore(const SubscriptionStore&) = delete;
+    SubscriptionStore& operator=(const SubscriptionStore&) = delete;
 
     // --- folding thread
     /// Uncommitted advances included.
-    virtual std::optional<core::Checkpoint> checkpoint(core::Partition partition) const = 0;
+    std::optional<core::Checkpoint> checkpoint(core::Partition partition) const;
     /// Folds one event, appended at `time`, into the batch; false: lost by (epoch, seq). Marks,
     /// leases and unknown events change nothing: true.
-    virtual bool fold(core::Partition partition, const core::SubscriptionsEvent& event,
-                      core::Timestamp time) = 0;
-    virtual void advance(core::Partition partition, core::Offset next,
-                         std::optional<core::Timestamp> caught_up) = 0;
+    bool fold(core::Partition partition, const core::SubscriptionsEvent& event,
+              core::Timestamp time);
+    void advance(core::Partition partition, core::Offset next,
+                 std::optional<core::Timestamp> caught_up);
     /// Writes the batch; what was folded is visible to lookups from here on. Errors: full,
-    /// unavailable, corrupt; it may be called again.
-    virtual core::Result<void> commit() = 0;
-    /// Commits, then deletes the partition's whole range and its checkpoint in one batch.
-    virtual core::Result<void> clear(core::Partition partition) = 0;
+    /// unavailable; it may be called again. If a read failed in a fold, the batch is dropped and
+    /// checkpoint() goes back, for all partitions that were in it: fold again from there.
+    core::Result<void> commit();
+    /// Commits, then deletes the partition's whole range and its checkpoint in one batch. It is not
+    /// damaged after that.
+    core::Result<void> clear(core::Partition partition);
 
     // --- any thread
     struct Subscription {
@@ -43,30 +67,28 @@ public:
         std::string router_data;
         bool channel_known = false;
     };
-    /// nullopt: no such client, as far as the view has come.
-    virtual std::optional<Subscription> find(const core::Uaid& uaid,
-                                             const core::ChannelId& channel) const = 0;
-    virtual std::optional<StoredClient> client(const core::Uaid& uaid) const = 0;
-    virtual std::vector<core::ChannelId> channels(const core::Uaid& uaid) const = 0;
-    /// True once a lookup has met rows that it could not read back: "no such client" and "no such
-    /// channel" prove nothing then, and commit() fails with `corrupt`. A restart tries again.
-    virtual bool unreadable() const = 0;
+    /// nullopt: no such client, as far as the view has come. Errors: corrupt (the partition is
+    /// damaged from then on), unavailable; they prove nothing.
+    core::Result<std::optional<Subscription>> find(const core::Uaid& uaid,
+                                                   const core::ChannelId& channel) const;
+    core::Result<std::optional<StoredClient>> client(const core::Uaid& uaid) const;
+    core::Result<std::vector<core::ChannelId>> channels(const core::Uaid& uaid) const;
+    /// True once a row of the partition could not be read back, in a lookup or in a fold: clear()
+    /// it and fold it anew.
+    bool damaged(core::Partition partition) const;
     /// Of all living clients and channels that are committed; equal for live and rebuilt.
-    virtual std::string digest() const = 0;
+    std::string digest() const;
+
+private:
+    struct Impl;
+    explicit SubscriptionStore(std::unique_ptr<Impl> impl);
+    const std::unique_ptr<Impl> impl_;
 };
 
-struct SubscriptionStoreOptions {
-    std::filesystem::path directory;
-    std::string log_id;
-    core::Partition partitions = 0;
-    std::size_t cache_bytes = 64U << 20;
-    std::size_t write_buffer_bytes = 16U << 20;
-    /// Shared with the other stores of the process; then the two sizes above do not count.
-    std::shared_ptr<rocks::Memory> memory;
-};
-
-/// As open_edge_store(). A store of another partition count is set aside too.
-core::Result<std::unique_ptr<SubscriptionStore>> open_subscription_store(
-    const SubscriptionStoreOptions& options);
+/// The same as SubscriptionStore::open().
+inline core::Result<std::unique_ptr<SubscriptionStore>> open_subscription_store(
+    const SubscriptionStoreOptions& options) {
+    return SubscriptionStore::open(options);
+}
 
 }  // namespace beckon::store

@@ -114,6 +114,7 @@ public:
                                                       names += names.empty() ? "" : " ";
                                                       names += message.message_id;
                                                   });
+            part_->expire(uaid, read.expired);
             if (read.done) return names;
         }
     }
@@ -126,6 +127,7 @@ public:
         };
         const auto outcome = part_->read_pending(uaid, cursor, max, at(now_s),
                                                  [&](const MessageView& m) { add(m.message_id); });
+        part_->expire(uaid, outcome.expired);
         if (outcome.done) add("done");
         return text;
     }

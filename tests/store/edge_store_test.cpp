@@ -414,6 +414,7 @@ TEST_CASE("a standby that never takes its new debts holds few of them", "[store]
     const auto fresh = f.part().take_new_debts();
     CHECK(fresh.left_out);
     CHECK(fresh.debts.empty());
+    CHECK(f.part().debt_count() == 10);
     const auto debts = f.part().debts();
     REQUIRE(debts.size() == 10);
     CHECK(debts.front().put_offset == 19'991);

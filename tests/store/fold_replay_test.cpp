@@ -222,8 +222,10 @@ private:
         const auto uaid = a_client();
         std::vector<core::MessageKey> got;
         DrainCursor cursor{.until = core::Offset{1} << 40};
-        part().read_pending(uaid, cursor, static_cast<std::size_t>(roll(5)), at(time_s_),
-                            [&](const MessageView& m) { got.push_back(m.key); });
+        const auto read =
+            part().read_pending(uaid, cursor, static_cast<std::size_t>(roll(5)), at(time_s_),
+                                [&](const MessageView& m) { got.push_back(m.key); });
+        part().expire(uaid, read.expired);
         for (const auto& key : got) {
             if (roll(3) != 0) CHECK(part().owe(uaid, key, core::FinishReason::acked));
         }

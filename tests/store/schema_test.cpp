@@ -160,11 +160,11 @@ TEST_CASE("every value comes back as it was written, and cut short not at all", 
         CHECK_FALSE(drop_time(bytes));
     }
     SECTION("debt, replacement, checkpoint") {
-        const auto key = key_row_key(3, uaid_of("u"), key_of("k"));
         const Debt debt{.uaid = uaid_of("u"),
                         .key = key_of("k"),
                         .reason = static_cast<core::FinishReason>(number(6)),
                         .put_offset = number(1000)};
+        const auto key = debt_row_key(3, debt.put_offset, debt.key);
         std::string bytes;
         append_debt(bytes, debt);
         const auto same_debt = parse_debt(key.view(), bytes);

@@ -7,7 +7,7 @@
 #include "core/tokens.hpp"
 #include "edge/home/home.hpp"
 #include "store/edge_store.hpp"
-#include "support/faulty_store.hpp"
+#include "support/faulty_disk.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
 #include "support/temp_dir.hpp"
@@ -70,7 +70,7 @@ public:
         home = std::make_unique<edge::Home>(
             options,
             edge::Home::Ports{*log, *publisher_, *this, executor, clock, tokens, tombstones},
-            std::make_unique<FaultyStore>(store->open_partition(kPartition), faults));
+            store->open_partition(kPartition));
         home->start();
     }
     /// Starts a home and lets it serve.
@@ -263,7 +263,8 @@ private:
                                               .cache_bytes = 1U << 20,
                                               .write_buffer_bytes = options_.write_buffer_bytes,
                                               .memory = nullptr,
-                                              .rotation = store::Rotation::monthly});
+                                              .rotation = store::Rotation::monthly,
+                                              .env = disk.env()});
         if (!opened) throw std::runtime_error(opened.error().message);
         store = std::move(*opened);
     }
@@ -277,8 +278,8 @@ public:
     SimExecutor executor{clock};
     std::unique_ptr<log::MemoryLog> log;
     core::Tokens tokens{std::make_shared<core::KeyRing>(core::KeyRing::generate())};
+    FaultyDisk disk;  ///< of the store
     std::unique_ptr<store::EdgeStore> store;
-    StoreFaults faults;
     edge::TombstonesInFlight tombstones;
     std::map<std::uint64_t, Heard> heard;
 

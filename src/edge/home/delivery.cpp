@@ -126,6 +126,7 @@ std::size_t Delivery::read_once(Session& session, std::size_t at_most) {
     const auto read = ports_.store.read_pending(
         session.uaid, cursor, at_most, ports_.log_now(),
         [&](const store::MessageView& message) { send(session, session.on(message, now)); });
+    ports_.store.expire(session.uaid, read.expired);
     if (session.read_over(read.done)) {
         blocked_.insert(session.uaid);
         return 0;

@@ -58,7 +58,11 @@ struct Home::Impl final : fold::State {
         store->advance(source_of(input), next, caught_up);
     }
     bool dirty() const override { return store->dirty(); }
-    core::Result<void> commit() override { return store->commit(); }
+    core::Result<void> commit() override {
+        read_failed = store->broken();
+        return store->commit();
+    }
+    bool dropped_batch() const override { return read_failed; }
     core::Result<void> clear() override { return store->clear(); }
     void committed() override;
     void caught_up() override;
@@ -93,6 +97,7 @@ struct Home::Impl final : fold::State {
     const HomeOptions options;
     Ports ports;
     const std::unique_ptr<store::PartitionStore> store;
+    bool read_failed = false;  ///< before the last commit, which failed for it
     FrameParser parser;
     core::DecodeScratch scratch;
     Status counters;
@@ -407,6 +412,7 @@ Home::Status Home::status() const {
     out.sessions = impl_->sessions.size();
     out.owed = impl_->tenure.serving() ? impl_->store->debt_count() : 0;
     out.delivered = impl_->delivery.delivered();
+    out.messages_read = impl_->store->messages_read();
     return out;
 }
 

@@ -86,8 +86,9 @@ public:
         std::size_t sessions = 0;
         std::size_t owed = 0;
         /// Since the process started.
-        std::uint64_t delivered = 0;  ///< notification frames sent, repeated ones included
-        std::uint64_t acked = 0;      ///< messages that were pending until their client said so
+        std::uint64_t delivered = 0;      ///< notification frames sent, repeated ones included
+        std::uint64_t acked = 0;          ///< messages that were pending until their client said so
+        std::uint64_t messages_read = 0;  ///< waiting messages looked at in the store
         std::uint64_t unknown_records = 0;  ///< of a type or key form that this build does not know
         std::uint64_t refused_frames = 0;   ///< connections closed for what the client said
         std::array<std::uint64_t, kCommands.size()> commands{};  ///< well-formed ones, by kind

@@ -41,6 +41,7 @@ bool Purges::read_piece(core::Timestamp now) {
         store_.read_pending(client_, cursor_, kBudget, now, [&](const store::MessageView& message) {
             if (running_.channels.contains(message.channel)) found.push_back(message.key);
         });
+    store_.expire(client_, read.expired);
     for (const auto& message : found) {
         store_.owe(client_, message, core::FinishReason::unregistered);
         delivery_.finished(client_, message, core::FinishReason::unregistered);

@@ -101,10 +101,6 @@ void Responder::refuse(const CallPtr& call, const Failure& failure) {
     finish(call, std::move(reply));
 }
 
-void Responder::deny(const CallPtr& call, Problem problem) {
-    refuse(call, {shared_.view.can_deny() ? problem : Problem::not_ready, {}, 0});
-}
-
 /// Never the target or a header: whoever holds an endpoint URL or a token can send.
 void Responder::log_request(const Call& call, int status, double seconds) const {
     const auto level = shared_.config.log_requests ? core::LogLevel::info : core::LogLevel::debug;

@@ -17,8 +17,6 @@ public:
     /// Exactly once for each call; so do the others.
     void finish(const CallPtr& call, HttpReply reply);
     void refuse(const CallPtr& call, const Failure& failure);
-    /// After a mark: nothing was found. 503 instead if the store could not be read.
-    void deny(const CallPtr& call, Problem problem);
 
     /// How a publish ended; for readiness.
     void published(const core::Result<log::Appended>& appended);

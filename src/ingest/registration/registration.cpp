@@ -190,12 +190,16 @@ void Registration::with_client(const CallPtr& call, const core::Uaid& uaid, With
         }
         then(client);
     };
-    if (const auto client = shared_.view.store().client(uaid)) return found(*client);
+    // A view that could not be read proves nothing.
+    const auto client = shared_.view.store().client(uaid);
+    if (!client) return responder_.refuse(call, {Problem::not_ready, {}, 0});
+    if (*client) return found(**client);
     shared_.view.confirm(uaid, executor_, [this, call, uaid, found](const auto& confirmed) {
         if (!confirmed) return responder_.refuse(call, {Problem::not_ready, {}, 0});
-        const auto client = shared_.view.store().client(uaid);
-        if (!client) return responder_.deny(call, Problem::no_such_client);
-        found(*client);
+        const auto now_known = shared_.view.store().client(uaid);
+        if (!now_known) return responder_.refuse(call, {Problem::not_ready, {}, 0});
+        if (!*now_known) return responder_.refuse(call, {Problem::no_such_client, {}, 0});
+        found(**now_known);
     });
 }
 
@@ -227,10 +231,10 @@ void Registration::read(const CallPtr& call, const core::Uaid& uaid) {
 
 void Registration::list(const CallPtr& call, const core::Uaid& uaid,
                         const store::StoredClient& client) {
+    const auto channels = shared_.view.store().channels(uaid);
+    if (!channels) return responder_.refuse(call, {Problem::not_ready, {}, 0});
     auto ids = json::array();
-    for (const auto& channel : shared_.view.store().channels(uaid)) {
-        ids.push_back(core::to_dashed(channel));
-    }
+    for (const auto& channel : *channels) ids.push_back(core::to_dashed(channel));
     auto reply = json_reply({{"uaid", core::to_dashed(uaid)}, {"channelIDs", std::move(ids)}});
     const auto now = shared_.clock.wall();
     if (now - client.last_seen < kSeenInterval) {
@@ -246,8 +250,10 @@ void Registration::list(const CallPtr& call, const core::Uaid& uaid,
 void Registration::remove(const CallPtr& call, const core::Uaid& uaid) {
     with_client(call, uaid, [this, call, uaid](const store::StoredClient&) {
         // The client's tombstone alone ends its channels; theirs let compaction clear the keys.
+        const auto channels = shared_.view.store().channels(uaid);
+        if (!channels) return responder_.refuse(call, {Problem::not_ready, {}, 0});
         std::vector<core::Record> records{core::encode(core::ClientRemoved{uaid, {}})};
-        for (const auto& channel : shared_.view.store().channels(uaid)) {
+        for (const auto& channel : *channels) {
             records.push_back(core::encode(core::ChannelRemoved{uaid, channel, {}}));
         }
         write(call, uaid, std::move(records), {});
@@ -273,22 +279,25 @@ void Registration::remove_channel(const CallPtr& call, const core::Uaid& uaid) {
         const auto id = core::parse_uuid(call->route.arguments[3]);
         if (!id) return responder_.refuse(call, {Problem::no_such_subscription, {}, 0});
         const core::ChannelId channel{*id};
-        const auto known = [this, uaid, channel] {
+        const auto known = [this, uaid, channel]() -> Checked<bool> {
             const auto found = shared_.view.find(uaid, channel);
-            return found && found->channel_known;
+            if (!found) return fail(Problem::not_ready);
+            return *found && (*found)->channel_known;
         };
         const auto tombstone = [this, call, uaid, channel] {
             write(call, uaid, {core::encode(core::ChannelRemoved{uaid, channel, {}})}, {});
         };
-        if (known()) return tombstone();
-        shared_.view.confirm(uaid, executor_,
-                             [this, call, known, tombstone](const auto& confirmed) {
-                                 if (!confirmed)
-                                     return responder_.refuse(call, {Problem::not_ready, {}, 0});
-                                 if (!known())
-                                     return responder_.deny(call, Problem::no_such_subscription);
-                                 tombstone();
-                             });
+        if (known().value_or(false)) return tombstone();
+        shared_.view.confirm(
+            uaid, executor_, [this, call, known, tombstone](const auto& confirmed) {
+                if (!confirmed) return responder_.refuse(call, {Problem::not_ready, {}, 0});
+                const auto now_known = known();
+                if (!now_known) return responder_.refuse(call, now_known.error());
+                if (!*now_known) {
+                    return responder_.refuse(call, {Problem::no_such_subscription, {}, 0});
+                }
+                tombstone();
+            });
     });
 }
 

@@ -56,15 +56,24 @@ void Sending::send(const CallPtr& call) {
     if (!addressed) return responder_.refuse(call, addressed.error());
     call->client = addressed->uaid;
 
-    const auto known = destination_of(shared_.view.find(addressed->uaid, addressed->channel));
-    if (known) return check_and_publish(call, *addressed, *known);
+    const auto known = destination(*addressed);
+    if (!known) return responder_.refuse(call, known.error());
+    if (*known) return check_and_publish(call, *addressed, **known);
     shared_.view.confirm(
         addressed->uaid, executor_, [this, call, to = *addressed](const auto& confirmed) {
             if (!confirmed) return responder_.refuse(call, {Problem::not_ready, {}, 0});
-            const auto now_known = destination_of(shared_.view.find(to.uaid, to.channel));
-            if (!now_known) return responder_.deny(call, Problem::no_such_subscription);
-            check_and_publish(call, to, *now_known);
+            const auto now_known = destination(to);
+            if (!now_known) return responder_.refuse(call, now_known.error());
+            if (!*now_known) return responder_.refuse(call, {Problem::no_such_subscription, {}, 0});
+            check_and_publish(call, to, **now_known);
         });
+}
+
+/// nullopt: not known to the view. A view that could not be read proves nothing.
+Checked<std::optional<Destination>> Sending::destination(const Addressed& to) const {
+    const auto found = shared_.view.find(to.uaid, to.channel);
+    if (!found) return fail(Problem::not_ready);
+    return destination_of(*found);
 }
 
 // --- the message

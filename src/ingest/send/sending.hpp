@@ -8,6 +8,7 @@
 #include "log/event_log.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,7 @@ public:
 
 private:
     Checked<Addressed> check_sender(const CallPtr& call);
+    Checked<std::optional<Destination>> destination(const Addressed& to) const;
     Checked<void> may_verify(const Call& call) const;
     void count_vapid();
     void check_and_publish(const CallPtr& call, const Addressed& to, Destination destination);

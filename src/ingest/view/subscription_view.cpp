@@ -57,8 +57,11 @@ public:
         next_ = next;
         view_.store_.advance(partition_, next, caught_up);
     }
-    bool dirty() const override { return dirty_; }
+    bool dirty() const override { return dirty_ || view_.store_.damaged(partition_); }
     core::Result<void> commit() override {
+        if (view_.store_.damaged(partition_)) {
+            return fail(Fault::corrupt, "a row of the view cannot be read back");
+        }
         // The store has one batch for all partitions, which it may have had to drop on behalf of
         // another one.
         const auto kept = view_.store_.checkpoint(partition_);

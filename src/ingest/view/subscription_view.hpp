@@ -59,13 +59,11 @@ public:
     /// True while marks have passed on every partition and none is stuck.
     bool ready() const { return ready_.load(std::memory_order_acquire); }
 
-    std::optional<store::SubscriptionStore::Subscription> find(
+    core::Result<std::optional<store::SubscriptionStore::Subscription>> find(
         const core::Uaid& uaid, const core::ChannelId& channel) const {
         return store_.find(uaid, channel);
     }
     const store::SubscriptionStore& store() const { return store_; }
-    /// False once the store has met rows that it cannot read back: absence proves nothing then.
-    bool can_deny() const { return !store_.unreadable(); }
 
     /// Answers when the view has seen all that stood in the client's partition when this was
     /// called: what it still does not know then does not exist. Errors: unavailable (not complete

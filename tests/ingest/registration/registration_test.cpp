@@ -105,7 +105,7 @@ TEST_CASE("a registration answered 200 is durable and usable at once", "[registr
     world.settle(std::chrono::milliseconds{0});
     CHECK(sent->answer->status == 201);
     CHECK(world.records(log::Topic::retry(0).index()).size() == 1);
-    const auto stored = world.store_->client(core::Uaid{*uaid});
+    const auto stored = world.store_->client(core::Uaid{*uaid}).value();
     REQUIRE(stored);
     CHECK(json::parse(stored->router_data) == json{{"token", "0123456789"}, {"app_id", "my-app"}});
 }
@@ -140,7 +140,7 @@ TEST_CASE("an APNs registration keeps channel and aps", "[registration]") {
         "APNS/release"));
     REQUIRE(reply.status == 200);
     const auto uaid = core::parse_uuid(json::parse(reply.body)["uaid"].get<std::string>()).value();
-    const auto stored = world.store_->client(core::Uaid{uaid});
+    const auto stored = world.store_->client(core::Uaid{uaid}).value();
     REQUIRE(stored);
     CHECK(stored->router_type == core::RouterType::apns);
     CHECK(json::parse(stored->router_data) ==
@@ -257,7 +257,7 @@ TEST_CASE("GET of a registration lists its channels and renews it once a day", "
     world.clock_.advance(std::chrono::hours{25});
     CHECK(world.ask(mine.ask("GET")).status == 200);
     CHECK(count() == before + 1);
-    const auto client = world.store_->client(core::Uaid{*core::parse_uuid(mine.uaid)});
+    const auto client = world.store_->client(core::Uaid{*core::parse_uuid(mine.uaid)}).value();
     CHECK(world.clock_.wall() - client->last_seen < std::chrono::minutes{1});
 }
 
@@ -362,7 +362,7 @@ TEST_CASE("PUT of a registration replaces router type and data", "[registration]
     CHECK(world.ask(mine.ask("PUT", "", R"({"token":"another one"})")) ==
           error(400, "null", "Bad Request", "token must have at least 8 characters and no space."));
     CHECK(world.ask(mine.ask("PUT", "", R"({"token":"abcdefgh"})").to(path)) == empty_200());
-    const auto client = world.store_->client(core::Uaid{*core::parse_uuid(mine.uaid)});
+    const auto client = world.store_->client(core::Uaid{*core::parse_uuid(mine.uaid)}).value();
     CHECK(client->router_type == core::RouterType::apns);
     CHECK(json::parse(client->router_data) ==
           json{{"token", "abcdefgh"}, {"rel_channel", "release"}});

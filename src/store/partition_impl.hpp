@@ -1,0 +1,55 @@
+#pragma once
+
+#include "store/checkpoint_table.hpp"
+#include "store/database.hpp"
+#include "store/months.hpp"
+#include "store/notification_fold.hpp"
+#include "store/partition_store.hpp"
+#include "store/schema.hpp"
+#include "store/subscription_fold.hpp"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+namespace beckon::store {
+
+/// What the partitions of an edge store share; outlives them.
+struct EdgeTables {
+    Database& database;
+    Months& months;
+    CheckpointTable& checkpoints;
+    const SubscriptionTables& subscriptions;
+};
+
+struct PartitionStore::Impl {
+    /// `closed` runs when the partition is destroyed.
+    Impl(const EdgeTables& t, core::Partition p, std::function<void()> c);
+    ~Impl();
+    Impl(const Impl&) = delete;
+    Impl& operator=(const Impl&) = delete;
+
+    struct Progress {
+        std::optional<core::Checkpoint> checkpoint;
+        bool advanced = false;  ///< since the last commit
+    };
+
+    Progress& progress_of(Source source) { return progress[static_cast<std::size_t>(source)]; }
+    std::optional<core::Error> read_error() const;
+    std::size_t changed_rows() const;
+    void go_back();
+    void committed();
+
+    const EdgeTables tables;
+    const core::Partition partition;
+    const std::function<void()> closed;
+
+    std::array<Progress, 2> progress;  ///< by Source
+    core::Timestamp fold_time{};       ///< log time that the fold has come to
+    std::uint64_t messages_read = 0;
+    NotificationFold notifications;
+    SubscriptionFold subscriptions;
+};
+
+}  // namespace beckon::store

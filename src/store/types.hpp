@@ -1,0 +1,108 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/events.hpp"
+#include "core/ids.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What the stores hold and tell, in types of their own: the ground that everything else in this
+/// folder stands on.
+namespace beckon::store {
+
+/// A message as it waits, as a drain hands it over; views end with the call.
+struct MessageView {
+    core::Offset offset = 0;  ///< its order
+    core::Timestamp appended{};
+    core::Timestamp expiry{};  ///< append time + TTL, kTtlMax at most
+    core::MessageKey key;
+    core::ChannelId channel;
+    std::string_view message_id;  ///< `version`
+    std::optional<std::string_view> topic;
+    std::optional<std::string_view> encoding;
+    std::optional<std::string_view> encryption;
+    std::optional<std::string_view> crypto_key;
+    std::optional<std::string_view> reliability_id;
+    std::string_view body;
+};
+
+/// Nothing waits longer, whatever its record says: it bounds the number of month families.
+inline constexpr std::chrono::hours kTtlMax{24 * 366};
+
+struct StoredClient {
+    core::RouterType router_type = core::RouterType::webpush;
+    std::string router_data;
+    core::Timestamp created{};
+    core::Timestamp last_seen{};
+    std::optional<core::WriteStamp> stamp;
+};
+
+struct StoredChannel {
+    core::ChannelId channel;
+    core::Timestamp created{};
+    std::string vapid_sha256;  ///< hex; empty if unbound
+    std::optional<core::WriteStamp> stamp;
+};
+
+/// The two log topics that a partition of the store is folded from.
+enum class Source : std::uint8_t { notifications, subscriptions };
+
+/// How messages are spread over families. Changing it rebuilds the store from the log.
+enum class Rotation : std::uint8_t { monthly, off };
+
+/// What put() made of a message.
+enum class PutOutcome {
+    pending,   ///< stored; deliver or keep
+    ttl_zero,  ///< send now or never; its tombstone is owed already
+    finished,  ///< its tombstone came first: nothing to deliver, a tombstone is owed
+    expired,   ///< belongs to a month that is over: nothing to deliver, nothing owed
+    repeated,  ///< folded before; nothing changed
+};
+
+/// A tombstone that the serving home must publish until it is read back.
+struct Debt {
+    core::Uaid uaid;
+    core::MessageKey key;
+    core::FinishReason reason = core::FinishReason::acked;
+    core::Offset put_offset = 0;  ///< publish in this order: replaced ones before their replacement
+    bool operator==(const Debt&) const = default;
+};
+
+/// What take_new_debts() gives.
+struct NewDebts {
+    std::vector<Debt> debts;
+    bool left_out = false;  ///< there were more than it remembers: read them with debts_after()
+};
+
+/// A pending message that a read has found to be past its expiry.
+struct ExpiredMessage {
+    core::MessageKey key;
+    core::Offset offset = 0;
+    core::Timestamp expiry{};
+    bool has_topic = false;
+};
+
+/// Where a drain stands: Topic messages first, then the others, each by offset
+/// (docs/design.md#delivery). A drain ends below
+/// `until`, so that nothing that is folded meanwhile is sent twice: set it to the checkpoint of
+/// `notifications` when the drain begins.
+struct DrainCursor {
+    bool topics = true;
+    core::Offset after = -1;
+    core::Offset until = 0;
+};
+
+struct ReadOutcome {
+    std::size_t messages = 0;  ///< may be 0 without `done`: there were only expired ones so far
+    bool done = false;         ///< nothing is left before the cursor's `until`
+    /// Those that were skipped; hand them to PartitionStore::expire().
+    std::vector<ExpiredMessage> expired;
+};
+
+}  // namespace beckon::store
