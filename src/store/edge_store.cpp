@@ -2,6 +2,7 @@
 
 #include "core/assert.hpp"
 #include "store/checkpoint_table.hpp"
+#include "store/contested_table.hpp"
 #include "store/database.hpp"
 #include "store/months.hpp"
 #include "store/notification_fold.hpp"
@@ -69,6 +70,7 @@ core::Result<std::unique_ptr<EdgeStore>> EdgeStore::open(const EdgeStoreOptions&
     auto families = NotificationFold::families();
     for (auto& spec : SubscriptionTables::families()) families.push_back(std::move(spec));
     families.push_back(CheckpointTable::family_spec());
+    families.push_back(ContestedTable::family_spec());
 
     DatabaseOptions settings;
     settings.directory = options.directory;

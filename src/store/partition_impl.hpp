@@ -1,6 +1,7 @@
 #pragma once
 
 #include "store/checkpoint_table.hpp"
+#include "store/contested_table.hpp"
 #include "store/database.hpp"
 #include "store/months.hpp"
 #include "store/notification_fold.hpp"
@@ -38,6 +39,7 @@ struct PartitionStore::Impl {
     Progress& progress_of(Source source) { return progress[static_cast<std::size_t>(source)]; }
     std::optional<core::Error> read_error() const;
     std::size_t changed_rows() const;
+    bool folded(const Contested& what, bool won);
     void go_back();
     void committed();
 
@@ -50,6 +52,8 @@ struct PartitionStore::Impl {
     std::uint64_t messages_read = 0;
     NotificationFold notifications;
     SubscriptionFold subscriptions;
+    ContestedTable contested;
+    std::optional<core::Error> contested_unread;  ///< a read of that table failed
 };
 
 }  // namespace beckon::store

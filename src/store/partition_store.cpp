@@ -29,24 +29,34 @@ PartitionStore::Impl::Impl(const EdgeTables& t, core::Partition p, std::function
       partition(p),
       closed(std::move(c)),
       notifications(tables.database, tables.months, partition),
-      subscriptions(tables.subscriptions) {
+      subscriptions(tables.subscriptions),
+      contested(tables.database, partition) {
     go_back();
 }
 
 PartitionStore::Impl::~Impl() { closed(); }
 
 std::optional<core::Error> PartitionStore::Impl::read_error() const {
-    return notifications.broken() ? notifications.broken() : subscriptions.broken();
+    if (notifications.broken()) return notifications.broken();
+    return subscriptions.broken() ? subscriptions.broken() : contested_unread;
 }
 
 std::size_t PartitionStore::Impl::changed_rows() const {
-    return notifications.changed_rows() + subscriptions.changed_rows();
+    return notifications.changed_rows() + subscriptions.changed_rows() + contested.changed_rows();
+}
+
+bool PartitionStore::Impl::folded(const Contested& what, bool won) {
+    contested.folded(what, won);
+    return won;
 }
 
 /// To what is committed.
 void PartitionStore::Impl::go_back() {
     notifications.reset();
     subscriptions.reset();
+    contested.reset();
+    contested_unread.reset();
+    if (auto loaded = contested.load(); !loaded) contested_unread = loaded.error();
     fold_time = {};
     for (const auto source : kSources) {
         progress_of(source) = {tables.checkpoints.find(partition, source), false};
@@ -65,6 +75,7 @@ void PartitionStore::Impl::committed() {
     tables.database.fold_times().set(partition, fold_time);
     notifications.committed();
     subscriptions.committed();
+    contested.committed();
 }
 
 // --- where we are
@@ -107,6 +118,7 @@ core::Result<void> PartitionStore::commit() {
     rocksdb::WriteBatch batch;
     if (auto added = impl_->notifications.write_to(batch); !added) return added;
     impl_->subscriptions.write_to(batch);
+    impl_->contested.write_to(batch);
     for (const auto source : kSources) {
         const auto& state = impl_->progress_of(source);
         if (!state.advanced) continue;
@@ -129,6 +141,7 @@ core::Result<void> PartitionStore::clear() {
     };
     for (const auto& spec : NotificationFold::families()) erase(database.family(spec.name));
     for (const auto& spec : SubscriptionTables::families()) erase(database.family(spec.name));
+    erase(database.family(ContestedTable::family_spec().name));
     const auto months = impl_->tables.months.list();
     for (const auto& month : *months) erase(month.family);
     impl_->tables.checkpoints.erase(batch, impl_->partition);
@@ -157,18 +170,22 @@ bool PartitionStore::finish(const core::Uaid& uaid, const core::MessageKey& key,
 // --- the fold of `subscriptions`
 
 bool PartitionStore::put_client(const core::ClientRecorded& client) {
-    return impl_->subscriptions.put_client(impl_->partition, client);
+    return impl_->folded({client.uaid, std::nullopt},
+                         impl_->subscriptions.put_client(impl_->partition, client));
 }
 bool PartitionStore::remove_client(const core::ClientRemoved& client, core::Timestamp time) {
     impl_->notifications.raise_latest(time);
-    return impl_->subscriptions.remove_client(impl_->partition, client, time);
+    return impl_->folded({client.uaid, std::nullopt},
+                         impl_->subscriptions.remove_client(impl_->partition, client, time));
 }
 bool PartitionStore::put_channel(const core::ChannelRecorded& channel) {
-    return impl_->subscriptions.put_channel(impl_->partition, channel);
+    return impl_->folded({channel.uaid, channel.channel},
+                         impl_->subscriptions.put_channel(impl_->partition, channel));
 }
 bool PartitionStore::remove_channel(const core::ChannelRemoved& channel, core::Timestamp time) {
     impl_->notifications.raise_latest(time);
-    return impl_->subscriptions.remove_channel(impl_->partition, channel, time);
+    return impl_->folded({channel.uaid, channel.channel},
+                         impl_->subscriptions.remove_channel(impl_->partition, channel, time));
 }
 
 // --- what a serving home decides
@@ -203,6 +220,13 @@ ReadOutcome PartitionStore::read_pending(const core::Uaid& uaid, DrainCursor& cu
 std::uint64_t PartitionStore::messages_read() const { return impl_->messages_read; }
 std::vector<Debt> PartitionStore::debts_after(const std::optional<Debt>& after, std::size_t max) {
     return impl_->notifications.debts_after(after, max);
+}
+std::vector<Contested> PartitionStore::contested_after(const std::optional<Contested>& after,
+                                                       std::size_t max) {
+    auto found = impl_->contested.after(after, max);
+    if (found) return std::move(*found);
+    if (!impl_->contested_unread) impl_->contested_unread = found.error();
+    return {};
 }
 NewDebts PartitionStore::take_new_debts() { return impl_->notifications.take_new_debts(); }
 std::size_t PartitionStore::debt_count() const { return impl_->notifications.debt_count(); }

@@ -100,6 +100,11 @@ public:
                              const std::function<void(const MessageView&)>& sink);
     static constexpr std::size_t kSkipMax = 1000;
 
+    /// Up to `max` clients and channels behind `after` (nullopt: from the first) whose last record
+    /// in the log lost: a serving home writes the truth behind it, or compaction keeps the wrong
+    /// one. They are remembered until a record of theirs wins or is read again.
+    std::vector<Contested> contested_after(const std::optional<Contested>& after, std::size_t max);
+
     /// Up to `max` debts behind `after` (nullopt: from the first), ascending by put_offset. Costs
     /// what it returns, however many there are.
     std::vector<Debt> debts_after(const std::optional<Debt>& after, std::size_t max);

@@ -23,6 +23,7 @@ constexpr char kClientForm = 'c';
 constexpr char kChannelForm = 'h';
 constexpr char kRemovedForm = 'x';
 constexpr char kCheckpointForm = 'p';
+constexpr char kContestedForm = 'y';
 
 constexpr std::size_t kTimeAt = 1;  ///< the drop time's place in every value
 
@@ -446,6 +447,27 @@ std::optional<ChannelRow> parse_channel_row(std::string_view row_key, std::strin
     if (!in.ok()) return std::nullopt;
     row.live = std::move(channel);
     return row;
+}
+
+std::string contested_row_key(core::Partition partition, const Contested& what) {
+    if (!what.channel) return std::string{RowKey{partition, what.uaid}.view()};
+    return std::string{channel_row_key(partition, what.uaid, *what.channel).view()};
+}
+
+void append_contested(std::string& out) {
+    out.push_back(kContestedForm);
+    append_time(out, Timestamp{});
+}
+
+std::optional<Contested> parse_contested(std::string_view row_key, std::string_view value) {
+    Parser in{value};
+    if (in.byte() != kContestedForm) return std::nullopt;
+    in.time();
+    const bool of_channel = row_key.size() == kPrefixBytes + sizeof(core::Bytes16);
+    if (!in.ok_at_end() || (row_key.size() != kPrefixBytes && !of_channel)) return std::nullopt;
+    Contested what{.uaid = uaid_of_row(row_key), .channel = std::nullopt};
+    if (of_channel) what.channel = core::ChannelId{id_of_row(row_key)};
+    return what;
 }
 
 void append_checkpoint(std::string& out, const core::Checkpoint& checkpoint) {

@@ -25,6 +25,7 @@
 ///   keys          prefix ‖ message key 16
 ///   owed          partition 2 ‖ offset of the put 8 ‖ message key 16    (the order of payment)
 ///   messages.*    prefix ‖ order 1 (0 Topic, 1 other) ‖ log offset 8     (the order of a drain)
+///   contested     prefix, or prefix ‖ channel 16
 ///   partitions    partition 2 ‖ source 1
 ///
 /// Values. All begin with one byte that names form and version, and eight bytes of time in
@@ -147,6 +148,10 @@ struct ChannelRow {
 };
 void append_channel_row(std::string& out, const ChannelRow& row);
 std::optional<ChannelRow> parse_channel_row(std::string_view row_key, std::string_view value);
+
+std::string contested_row_key(core::Partition partition, const Contested& what);
+void append_contested(std::string& out);
+std::optional<Contested> parse_contested(std::string_view row_key, std::string_view value);
 
 void append_checkpoint(std::string& out, const core::Checkpoint& checkpoint);
 std::optional<core::Checkpoint> parse_checkpoint(std::string_view value);

@@ -74,6 +74,13 @@ struct Debt {
     bool operator==(const Debt&) const = default;
 };
 
+/// A client, or one of its channels, whose last record in the log is one that lost.
+struct Contested {
+    core::Uaid uaid;
+    std::optional<core::ChannelId> channel;
+    auto operator<=>(const Contested&) const = default;
+};
+
 /// What take_new_debts() gives.
 struct NewDebts {
     std::vector<Debt> debts;

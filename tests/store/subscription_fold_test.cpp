@@ -1,7 +1,9 @@
 #include "store/edge_fixture.hpp"
 #include "store/edge_store.hpp"
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -191,6 +193,35 @@ TEST_CASE("bridged records carry no stamp and fold in the order of the log", "[s
     CHECK(r.channels().empty());
     CHECK(r.put_channel("c1", std::nullopt));
     CHECK(r.channels() == "c1");
+}
+
+// Verified to fail when put_channel() does not tell the table of contested keys.
+TEST_CASE("a record that lost is remembered until a newer one, or the truth again, is read",
+          "[store]") {
+    Records r;
+    const Contested client{r.uaid, std::nullopt};
+    const Contested channel{r.uaid, channel_of("c1")};
+    using All = std::vector<Contested>;
+    const auto contested = [&] {
+        r.maybe_commit();
+        return r.part().contested_after(std::nullopt, 10);
+    };
+    r.put_client(stamp(2, 1));
+    r.put_channel("c1", stamp(2, 2));
+    CHECK(contested().empty());
+    CHECK_FALSE(r.remove_client(stamp(1, 9)));
+    CHECK_FALSE(r.remove_channel("c1", stamp(1, 10)));
+    CHECK(contested() == All{client, channel});
+    CHECK(r.part().contested_after(client, 10) == All{channel});
+    CHECK(r.part().contested_after(std::nullopt, 1) == All{client});
+    CHECK(r.put_channel("c1", stamp(3, 1)));  // newer
+    CHECK(contested() == All{client});
+    CHECK(r.put_client(stamp(2, 1)));  // the same again
+    CHECK(contested().empty());
+    CHECK_FALSE(r.put_client(stamp(1, 11)));
+    CHECK(contested() == All{client});
+    REQUIRE(r.part().clear());
+    CHECK(contested().empty());
 }
 
 }  // namespace beckon::store

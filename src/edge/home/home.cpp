@@ -71,8 +71,9 @@ struct Home::Impl final : fold::State {
     // --- records
     void replay_notification(const core::RecordView& record);
     void replay_subscription(const core::RecordView& record);
-    template <class Event>
-    void overrule_if_late(bool folded, const Event& event);
+    void folded(bool won) {
+        if (!won) registrations.lost();
+    }
     void unknown(log::Topic topic, core::Offset offset, const core::Unknown& record);
 
     // --- clients
@@ -192,27 +193,13 @@ void Home::Impl::replay_notification(const core::RecordView& record) {
 }
 
 /// A record that lost was written by a former home. Own records never lose: they come in order.
-template <class Event>
-void Home::Impl::overrule_if_late(bool folded, const Event& event) {
-    if (folded || !tenure.serving() || !event.stamp || event.stamp->epoch >= tenure.epoch()) return;
-    if constexpr (requires { event.channel; }) {
-        registrations.overrule(event.uaid, event.channel);
-    } else {
-        registrations.overrule(event.uaid);
-    }
-}
-
 void Home::Impl::replay_subscription(const core::RecordView& record) {
     std::visit(
         core::Overloaded{
-            [&](const core::ClientRecorded& e) { overrule_if_late(store->put_client(e), e); },
-            [&](const core::ClientRemoved& e) {
-                overrule_if_late(store->remove_client(e, record.time), e);
-            },
-            [&](const core::ChannelRecorded& e) { overrule_if_late(store->put_channel(e), e); },
-            [&](const core::ChannelRemoved& e) {
-                overrule_if_late(store->remove_channel(e, record.time), e);
-            },
+            [&](const core::ClientRecorded& e) { folded(store->put_client(e)); },
+            [&](const core::ClientRemoved& e) { folded(store->remove_client(e, record.time)); },
+            [&](const core::ChannelRecorded& e) { folded(store->put_channel(e)); },
+            [&](const core::ChannelRemoved& e) { folded(store->remove_channel(e, record.time)); },
             [](const core::Mark&) {},
             [&](const core::Lease& seen) {
                 tenure.read(log::Topic::kSubscriptions, record.offset, seen);
@@ -244,6 +231,7 @@ void Home::Impl::committed() {
     bool more = hellos.turn();
     more |= purges.turn(log_now(), position());
     more |= delivery.turn();
+    more |= registrations.write_over_contested();
     settle();
     if (more) fold.request_turn();
 }

@@ -26,6 +26,8 @@ Registrations::Registrations(log::TopicPartition where, std::string endpoint_url
 void Registrations::begin(core::Epoch epoch) {
     epoch_ = epoch;
     sequence_ = 0;
+    contested_due_ = true;  // what the home before read while it did not serve
+    contested_cursor_.reset();
 }
 
 void Registrations::stop() {
@@ -181,12 +183,29 @@ void Registrations::write_last_seen(Session& session) {
 
 void Registrations::tick() {
     const auto now = ports_.clock.mono();
+    if (now >= contested_again_) contested_due_ = true;
     for (std::size_t budget = kSeenBudget; budget > 0; --budget) {
         if (seen_due_.empty() || seen_due_.begin()->first > now) return;
         const auto client = seen_due_.begin()->second;
         seen_due_.erase(seen_due_.begin());
         if (auto* session = ports_.sessions.of(client)) write_last_seen(*session);
     }
+}
+
+bool Registrations::write_over_contested() {
+    if (!contested_due_) return false;
+    const auto found = ports_.store.contested_after(contested_cursor_, kContestedBudget);
+    for (const auto& [client, channel] : found) {
+        channel ? overrule(client, *channel) : overrule(client);
+    }
+    contested_due_ = found.size() == kContestedBudget;
+    if (contested_due_) {
+        contested_cursor_ = found.back();
+    } else {
+        contested_cursor_.reset();
+        contested_again_ = ports_.clock.mono() + kContestedEvery;
+    }
+    return contested_due_;
 }
 
 void Registrations::overrule(const core::Uaid& client) {

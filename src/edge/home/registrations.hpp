@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -27,6 +28,10 @@ class Registrations {
 public:
     /// `last_seen` is written when it is so old.
     static constexpr core::Duration kSeenEvery = std::chrono::hours{24};
+    /// Contested records that are read from the store, and written over, in one turn.
+    static constexpr std::size_t kContestedBudget = 256;
+    /// The truth is written again if it has not been read back for so long.
+    static constexpr core::Duration kContestedEvery = std::chrono::seconds{10};
     /// `last_seen` records written in one tick.
     static constexpr std::size_t kSeenBudget = 1'000;
 
@@ -58,12 +63,17 @@ public:
     void detached(const Session& session);
     void tick();
 
-    /// A write of a former home lost by its epoch; whoever serves writes the truth again, so that
-    /// compaction keeps that.
+    /// A record that was folded lost: contested() will find it.
+    void lost() { contested_due_ = true; }
+    /// After a commit: a write of a former home that lost by its epoch is written over with the
+    /// truth, so that compaction keeps that, whoever read it: this home or one before it. True if
+    /// there is more to do.
+    bool write_over_contested();
+
+private:
     void overrule(const core::Uaid& client);
     void overrule(const core::Uaid& client, const core::ChannelId& channel);
 
-private:
     /// A register or unregister under way.
     struct Change {
         ChannelChange request;
@@ -94,6 +104,9 @@ private:
     core::Epoch epoch_ = 0;
     std::uint64_t sequence_ = 0;
     std::set<std::pair<core::MonoTime, core::Uaid>> seen_due_;
+    bool contested_due_ = false;
+    std::optional<store::Contested> contested_cursor_;  ///< written over up to here
+    core::MonoTime contested_again_{};
     core::Lifetime lifetime_;  ///< renewed by stop(): answers are stale then
 };
 

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "core/partition.hpp"
+#include "core/result.hpp"
+#include "store/database.hpp"
+#include "store/types.hpp"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include <rocksdb/write_batch.h>
+
+namespace beckon::store {
+
+/// Of one partition: the clients and channels whose last record in the log is one that lost. What
+/// counts stands before it, and compaction, which keeps the last record of a key, would keep the
+/// wrong one (docs/design.md#late-writes). Memory holds what changed since the last commit. One
+/// thread.
+class ContestedTable {
+public:
+    ContestedTable(Database& database, core::Partition partition);
+    static FamilySpec family_spec() { return {"contested", FamilyKind::plain}; }
+
+    /// Sees whether there is a row at all. Errors: corrupt, unavailable.
+    core::Result<void> load();
+
+    /// A record was folded: it won (or is what counts already), or lost.
+    void folded(const Contested& what, bool won);
+
+    /// Up to `max` behind `after`, in the order of the keys. Errors: corrupt, unavailable.
+    core::Result<std::vector<Contested>> after(const std::optional<Contested>& after,
+                                               std::size_t max) const;
+
+    void write_to(rocksdb::WriteBatch& batch) const;
+    std::size_t changed_rows() const { return changes_.size(); }
+    /// The changes are written · what is not committed is void.
+    void committed() { changes_.clear(); }
+    void reset();
+
+private:
+    Database& database_;
+    const core::Partition partition_;
+    const Family family_;
+    bool maybe_any_ = false;             ///< the table or the changes may hold a row
+    std::map<Contested, bool> changes_;  ///< false: deleted
+};
+
+}  // namespace beckon::store
