@@ -11,12 +11,13 @@ cd "$(dirname "$0")/.."
 
 readonly LOGS=build/nightly FUZZ_SECONDS=60 TAIL_LINES=40
 mapfile -t fuzz_steps < <(scripts/fuzz.sh | sed 's/^/fuzz-/')
-readonly STEPS=("${fuzz_steps[@]}" asan tsan soak)
+readonly STEPS=("${fuzz_steps[@]}" asan tsan mutants soak)
 
 step() {
     case "$1" in
         fuzz-*) ./dev fuzz "${1#fuzz-}" "$FUZZ_SECONDS" ;;
         asan | tsan) BECKON_PRESET="$1" ./dev test ;;
+        mutants) ./dev mutants ;;
         soak) ./dev bench --soak ;;
     esac
 }
