@@ -148,42 +148,6 @@ TEST_CASE("whatever is not looked at does not matter", "[conventions]") {
     CHECK(header_of(world.notifications().back(), core::header::kTraceparent) == "(absent)");
 }
 
-TEST_CASE("a method that a path lacks is 405 with Allow and no body", "[conventions]") {
-    IngestWorld world;
-    const std::vector<std::pair<std::string, std::string>> rows{
-        {"/wpush/abc", "POST"},
-        {"/wpush/v1/abc", "POST"},
-        {"/m/abc", "DELETE"},
-        {"/v1/fcm/app/registration", "POST"},
-        {"/v1/fcm/app/registration/x", "DELETE, GET, PUT"},
-        {"/v1/fcm/app/registration/x/subscription", "POST"},
-        {"/v1/fcm/app/registration/x/subscription/y", "DELETE"},
-        {"/status", "GET"},
-        {"/health", "GET"},
-        {"/__heartbeat__", "GET"},
-        {"/__lbheartbeat__", "GET"},
-        {"/__version__", "GET"},
-        {"/errors", "GET"},
-        {"/__error__", "GET"},
-        {"/v1/err", "GET"},
-    };
-    for (const auto& [target, allow] : rows) {
-        for (const std::string method : {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"}) {
-            CAPTURE(target, method);
-            const auto reply = world.ask({.method = method, .target = target});
-            if (allow.find(method) != std::string::npos) {
-                CHECK(reply.status != 405);
-                continue;
-            }
-            HttpReply expected;
-            expected.status = 405;
-            expected.add("Allow", allow);
-            expected.add("Vary", std::string{IngestWorld::kVary});
-            CHECK(reply == expected);
-        }
-    }
-}
-
 TEST_CASE("each form of OPTIONS", "[conventions]") {
     IngestWorld world;
     const auto options = [](HeaderList headers) {
