@@ -1,0 +1,21 @@
+# The image of every role: `docker compose build`, or `docker build -t beckon .`.
+FROM debian:13 AS build
+RUN apt-get update && apt-get install -y --no-install-recommends bash ca-certificates
+WORKDIR /src
+COPY . .
+RUN ./dev build && cmake --install build/release --strip --prefix /usr/local
+# The Debian packages that hold the libraries of the binary, for the next stage.
+RUN ldd /usr/local/bin/beckon | awk '$3 ~ /^\// { print $3 }' | xargs -n1 readlink -f \
+    | xargs -n1 basename | xargs -I{} dpkg -S '*/{}' | cut -d: -f1 | sort -u > /runtime-packages.txt
+
+FROM debian:13-slim
+COPY --from=build /runtime-packages.txt /tmp/
+RUN apt-get update \
+    && xargs apt-get install -y --no-install-recommends ca-certificates < /tmp/runtime-packages.txt \
+    && rm -rf /var/lib/apt/lists/* /tmp/runtime-packages.txt \
+    && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin beckon \
+    && install -d -m 0700 -o 10001 -g 10001 /var/lib/beckon /keys
+COPY --from=build /usr/local/bin/beckon /usr/local/bin/beckon
+USER 10001:10001
+VOLUME /var/lib/beckon
+ENTRYPOINT ["beckon"]

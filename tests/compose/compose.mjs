@@ -1,0 +1,151 @@
+// docker-compose.yml, really started: from nothing, with a container killed, a rolling restart under
+// load, and a stop and start of everything. Needs a Docker engine; images.sh makes the images.
+//
+//   node --test compose.mjs
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { BECKON, freePort, until } from '../e2e/beckon.mjs';
+import { UserAgent } from '../e2e/client.mjs';
+
+const HERE = dirname(fileURLToPath(import.meta.url));
+const ROOT = join(HERE, '..', '..');
+const CLIENTS = 20;
+
+const runs = (command, ...args) => spawnSync(command, args, { stdio: 'ignore' }).status === 0;
+const compose = runs('docker', 'compose', 'version') ? ['docker', 'compose'] : ['docker-compose'];
+const skip = !runs('docker', 'info') ? 'no Docker engine runs here' : !runs(...compose, 'version') && 'no docker compose here';
+
+describe('docker-compose.yml', { skip }, () => {
+    let environment;
+    let endpoint;
+    let clients;
+    let load;
+
+    /** Runs docker compose; throws with what it printed if it fails. */
+    const run = (...args) => {
+        const [command, ...first] = compose;
+        const result = spawnSync(command, [...first, '-p', 'beckon-test', ...args], { cwd: ROOT, env: environment, encoding: 'utf8' });
+        if (result.status !== 0) throw new Error(`compose ${args.join(' ')}: ${result.stdout}${result.stderr}`);
+        return result.stdout;
+    };
+    const accepting = async () => (await post(clients[0].endpoint)).status === 201;
+
+    before(async () => {
+        const made = spawnSync(join(HERE, 'images.sh'), [BECKON], { encoding: 'utf8' });
+        assert.equal(made.status, 0, made.stdout + made.stderr);
+        const [http, websocket] = [await freePort(), await freePort()];
+        endpoint = `http://127.0.0.1:${http}`;
+        environment = {
+            ...process.env,
+            BECKON_IMAGE: 'beckon:test',
+            KAFKA_IMAGE: 'kafka:test',
+            NGINX_IMAGE: 'nginx:test',
+            BECKON_ENDPOINT_PORT: String(http),
+            BECKON_EDGE_PORT: String(websocket),
+            BECKON_ENDPOINT_URL: endpoint,
+            BECKON_PARTITIONS: '8',
+            BECKON_NET: '172.31.97',
+        };
+        clients = Array.from({ length: CLIENTS }, () => new UserAgent(`ws://127.0.0.1:${websocket}/`));
+    });
+    after(() => {
+        load?.stop();
+        for (const client of clients ?? []) client.end();
+        if (environment) run('--profile', 'tools', 'down', '--volumes', '--timeout', '5');
+    });
+
+    test('from nothing to the first push', async (t) => {
+        const began = Date.now();
+        run('up', '-d', '--no-build');
+        await until('the first client', () => clients[0].connect(), 120000);
+        await clients[0].register();
+        await until('the first 201', accepting, 60000);
+        await until('its message', () => clients[0].versions.size > 0);
+        t.diagnostic(`${((Date.now() - began) / 1000).toFixed(1)} s from up to the first push`);
+        const shown = run('--profile', 'tools', 'run', '--rm', 'demo');
+        assert.match(shown, /decrypted|Hello/i);
+    });
+
+    test('a killed edge and a killed endpoint lose nothing', async () => {
+        for (const client of clients.slice(1)) {
+            await client.connect();
+            await client.register();
+        }
+        load = new Load(clients);
+        await load.accepts(200);
+        for (const service of ['edge-2', 'endpoint-1']) {
+            run('kill', service);
+            await load.accepts(100);
+            run('up', '-d', '--no-build', service);
+            await load.accepts(100);
+        }
+        await load.arrived();
+    });
+
+    test('one service after the other made anew under load loses nothing', async () => {
+        for (const service of ['endpoint-1', 'endpoint-2', 'edge-1', 'edge-2', 'edge-3']) {
+            run('up', '-d', '--no-build', '--no-deps', '--force-recreate', service);
+            await load.accepts(100);
+        }
+        await load.arrived();
+    });
+
+    test('everything stopped and started with its volumes loses nothing', async () => {
+        load.stop();
+        for (const client of clients) client.end();
+        const waiting = await Promise.all(clients.map((client) => post(client.endpoint)));
+        run('down', '--timeout', '30');
+        run('up', '-d', '--no-build');
+        await until('the clients are back', () => Promise.all(clients.map((client) => client.connect())), 120000);
+        for (const [i, { status, id }] of waiting.entries()) {
+            if (status !== 201) continue;
+            await until('what waited', () => clients[i].versions.has(id), 60000);
+        }
+        assert.deepEqual(clients.flatMap((client) => client.faults), []);
+    });
+});
+
+async function post(endpoint) {
+    const reply = await fetch(endpoint, {
+        method: 'POST',
+        headers: { TTL: '3600', 'Content-Encoding': 'aes128gcm' },
+        body: 'message',
+    }).catch(() => ({ status: 0, headers: new Map() }));
+    return { status: reply.status, id: reply.headers.get('location')?.split('/').pop() };
+}
+
+/** Posts to each client in turn until it is stopped. */
+class Load {
+    constructor(clients) {
+        this.clients = clients;
+        this.accepted = []; // {client, id} of each 201
+        this.stopped = false;
+        for (const client of clients) this.keepPosting(client);
+    }
+    async keepPosting(client) {
+        while (!this.stopped) {
+            const { status, id } = await post(client.endpoint);
+            assert.notEqual(status, 410, 'a live subscription is gone');
+            if (status === 201) this.accepted.push({ client, id });
+            await new Promise((resolve) => setTimeout(resolve, 100));
+        }
+    }
+    accepts(more) {
+        const goal = this.accepted.length + more;
+        return until(`${more} more are accepted`, () => this.accepted.length >= goal, 120000);
+    }
+    arrived() {
+        const sent = [...this.accepted];
+        const all = () => sent.every(({ client, id }) => client.versions.has(id));
+        return until('what was accepted has arrived', all, 120000).catch((error) => {
+            const missing = sent.filter(({ client, id }) => !client.versions.has(id));
+            throw new Error(`${missing.length} of ${sent.length} are missing: ${error.message}`);
+        });
+    }
+    stop() {
+        this.stopped = true;
+    }
+}
