@@ -55,6 +55,7 @@ struct Cluster::Impl final : fold::State {
     // --- what follows from it
     void join(log::EventLog& log);
     void act();
+    void tell_nodes();
     void say_who_we_are();
     void claim_control();
     void place_all();
@@ -75,6 +76,7 @@ struct Cluster::Impl final : fold::State {
 
     OwnershipFold ownership;
     bool has_read = false;                    ///< in this turn
+    bool nodes_changed = false;               ///< not told yet
     std::vector<core::Partition> placed_now;  ///< in this turn
     std::vector<core::Record> truths;         ///< of this turn, for the controller to write again
 
@@ -96,6 +98,7 @@ void Cluster::Impl::replay(fold::InputIndex, const core::RecordView& record) {
     auto effect = ownership.apply(record);
     if (effect.placed) placed_now.push_back(*effect.placed);
     if (effect.truth) truths.push_back(std::move(*effect.truth));
+    nodes_changed |= effect.node_changed;
     if (!effect.new_controller) return;
     claiming = 0;
     core::log_info("cluster", "controller",
@@ -124,6 +127,8 @@ void Cluster::Impl::committed() {
     const auto lost = std::exchange(truths, {});
     if (!knows_all()) return;  // all are told when it does
     const auto term = lifetime.term();
+    tell_nodes();
+    if (term.over()) return;
     for (const auto partition : changed) {
         events.placed(partition, ownership.placed().at(partition));
         if (term.over()) return;
@@ -134,8 +139,15 @@ void Cluster::Impl::committed() {
     act();
 }
 
+void Cluster::Impl::tell_nodes() {
+    if (std::exchange(nodes_changed, false) && events.nodes) events.nodes(ownership.nodes());
+}
+
 void Cluster::Impl::caught_up() {
     const auto term = lifetime.term();
+    nodes_changed = true;
+    tell_nodes();
+    if (term.over()) return;
     for (const auto& [partition, placement] : std::map{ownership.placed()}) {
         events.placed(partition, placement);
         if (term.over()) return;
@@ -237,7 +249,20 @@ Cluster::Cluster(ClusterOptions options, log::EventLog& log, core::Executor& exe
 
 Cluster::~Cluster() = default;
 
-void Cluster::still_alive() { impl_->member->still_alive(); }
+void Cluster::still_alive() {
+    if (impl_->member) impl_->member->still_alive();
+}
+
+bool Cluster::leave() {
+    const auto& alive = impl_->members.alive;
+    const bool others = std::any_of(alive.begin(), alive.end(), [this](const auto& node) {
+        return node != impl_->options.self;
+    });
+    if (!others || !contains(alive, impl_->options.self)) return false;
+    impl_->member.reset();
+    impl_->members = {};
+    return true;
+}
 
 void Cluster::set_ready(const std::set<core::Partition>& ready) {
     impl_->ready = ready;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cluster/ownership.hpp"
 #include "cluster/placement.hpp"
 #include "core/clock.hpp"
 #include "core/executor.hpp"
@@ -9,6 +10,7 @@
 #include "log/event_log.hpp"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -35,6 +37,8 @@ public:
         /// The placement of a partition is known or has changed; all partitions are reported once
         /// after the start, as soon as there is a controller.
         std::function<void(core::Partition, const Placement&)> placed;
+        /// What the nodes of the role say of themselves is known or has changed.
+        std::function<void(const std::map<core::NodeId, NodeRecord>&)> nodes = {};
     };
 
     Cluster(ClusterOptions options, log::EventLog& log, core::Executor& executor,
@@ -48,6 +52,10 @@ public:
 
     /// Which partitions this node could serve at once (a standby within a second of the end).
     void set_ready(const std::set<core::Partition>& ready);
+
+    /// Leaves the group, so that the controller places this node's partitions elsewhere, and goes
+    /// on following `ownership`. False: no other node is there to take over, and nothing happens.
+    bool leave();
 
     std::optional<Placement> placement(core::Partition partition) const;
     /// The highest lease epoch that `ownership` shows for a partition (0 if none).

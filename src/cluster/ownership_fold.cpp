@@ -53,12 +53,11 @@ OwnershipFold::Effect OwnershipFold::apply(const EpochRecord& record) {
 }
 
 OwnershipFold::Effect OwnershipFold::apply(const NodeRecord& record) {
-    if (record.removed) {
-        nodes_.erase(record.node);
-    } else {
-        nodes_.insert_or_assign(record.node, record);
-    }
-    return {};
+    if (record.removed) return {.node_changed = nodes_.erase(record.node) > 0};
+    auto& known = nodes_[record.node];
+    const bool changed = known != record;
+    known = record;
+    return {.node_changed = changed};
 }
 
 std::optional<Placement> OwnershipFold::placement(core::Partition partition) const {

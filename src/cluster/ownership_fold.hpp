@@ -27,6 +27,7 @@ public:
         /// would keep what lost.
         std::optional<core::Record> truth = std::nullopt;
         bool new_controller = false;
+        bool node_changed = false;
     };
     Effect apply(const core::RecordView& record);
 

@@ -56,6 +56,9 @@ inline constexpr Closing kUnproven{CloseCode::try_again, "Unproven"};
 inline constexpr Closing kOverloaded{CloseCode::try_again, "Overloaded"};
 /// The home has no such session.
 inline constexpr Closing kNotAttached{CloseCode::try_again, "NotAttached"};
+/// The client was known when it said hello, and has been removed since: its next hello gets a new
+/// UAID.
+inline constexpr Closing kRemoved{CloseCode::try_again, "Removed"};
 
 }  // namespace closing
 }  // namespace beckon::edge

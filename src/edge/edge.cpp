@@ -7,16 +7,21 @@
 #include "edge/edge_metrics.hpp"
 #include "edge/fronts.hpp"
 #include "edge/home/home_shard.hpp"
+#include "edge/link/links.hpp"
 #include "net/admission.hpp"
 
 #include <algorithm>
 #include <csignal>
+#include <future>
 #include <mutex>
 #include <set>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
 
 namespace beckon::edge {
 
@@ -129,6 +134,7 @@ struct Edge::Impl {
           lifetime(control) {
         ignore_broken_pipes();
         set_unready("waiting for the placement of partitions");
+        if (config.links) open_links();
         control.start();
         fronts.start();
         homes.resize(fronts.shards());
@@ -138,6 +144,7 @@ struct Edge::Impl {
 
     ~Impl() {
         set_unready("stopping");
+        hand_over();
         fronts.go_away(config.drain);
         control.run_and_wait([this] {
             lifetime.end();
@@ -147,10 +154,13 @@ struct Edge::Impl {
             fronts.loop(i).run_and_wait([this, i] { homes[i].reset(); });
         }
         fronts.stop();
+        links.reset();  // its thread posts to the loops until here
         control.stop();
     }
 
-    // --- start
+    // --- start and stop
+    void open_links();
+    void hand_over();
     void open_homes(std::size_t shard);
     void open_cluster();
 
@@ -158,9 +168,12 @@ struct Edge::Impl {
     void placed(core::Partition partition, const cluster::Placement& placement);
     void homes_changed(std::size_t shard, std::map<core::Partition, Home::State> now,
                        std::map<core::Partition, std::string> stuck_now);
+    void introduce(const std::map<core::NodeId, cluster::NodeRecord>& nodes);
+    void link_changed(const core::NodeId& peer, bool up);
     void tick();
     void drop_months();
     void update_readiness();
+    bool serves_any() const;
 
     // --- any thread
     std::string unready() const {
@@ -189,6 +202,7 @@ struct Edge::Impl {
     std::string why_unready;
 
     Fronts fronts;
+    std::unique_ptr<link::Links> links;
     /// Each is of its shard's thread, and longer there than the control thread posts to it.
     std::vector<std::unique_ptr<HomeShard>> homes;
     ShardLoop control;
@@ -199,7 +213,64 @@ struct Edge::Impl {
     std::map<core::Partition, Assignment> assignments;
     std::map<core::Partition, Home::State> states;
     std::map<core::Partition, std::string> stuck;  ///< why
+    std::set<core::NodeId> linked;                 ///< whose link is up
+    /// Set while this node leaves the cluster: told once no home serves here any more.
+    std::optional<std::promise<void>> leaving;
+    bool left = false;  ///< `leaving` was told
 };
+
+void Edge::Impl::open_links() {
+    auto& board = fronts.switchboard();
+    links = std::make_unique<link::Links>(
+        link::LinksOptions{.self = node,
+                           .log_id = config.log_id,
+                           .host = config.link_host,
+                           .port = config.link_port},
+        keys, clock,
+        link::Links::Events{
+            .arrived =
+                [this, &board](const core::NodeId&, link::Arrivals arrivals) {
+                    counters.links.to_homes->Increment(
+                        static_cast<double>(arrivals.to_homes.size()));
+                    counters.links.to_fronts->Increment(
+                        static_cast<double>(arrivals.to_fronts.size()));
+                    board.arrived(std::move(arrivals.to_homes), std::move(arrivals.to_fronts));
+                },
+            .up =
+                [this, &board, to_control = lifetime.remote()](const core::NodeId& peer) {
+                    board.peer_up(peer);
+                    to_control.post([this, peer] { link_changed(peer, true); });
+                },
+            .down =
+                [this, &board, to_control = lifetime.remote()](const core::NodeId& peer,
+                                                               const core::Error&) {
+                    board.peer_lost(peer);
+                    counters.links.lost->Increment();
+                    to_control.post([this, peer] { link_changed(peer, false); });
+                },
+            .refused = [this](const core::Error&) { counters.links.refused->Increment(); },
+            .congested = [&board] { return board.congested(); }});
+    board.connect_links(node, *links);
+}
+
+/// The other edges take the partitions over while this one goes on serving them, partition by
+/// partition until the lease of the next home is read. Clients of other edges keep their sockets.
+void Edge::Impl::hand_over() {
+    std::future<void> done;
+    control.run_and_wait([&] {
+        if (!config.links || !cluster->leave()) return;
+        leaving.emplace();
+        done = leaving->get_future();
+        update_readiness();
+    });
+    if (!done.valid()) return;
+    const auto began = clock.mono();
+    const bool all = done.wait_for(config.hand_over) == std::future_status::ready;
+    core::log_info(
+        "edge", all ? "handed_over" : "not_handed_over_in_time",
+        {{"ms",
+          std::chrono::duration_cast<std::chrono::milliseconds>(clock.mono() - began).count()}});
+}
 
 void Edge::Impl::open_homes(std::size_t shard) {
     HomeOptions options;
@@ -215,7 +286,8 @@ void Edge::Impl::open_homes(std::size_t shard) {
     loop.run_and_wait([&] {
         homes[shard] = std::make_unique<HomeShard>(
             options,
-            HomeShard::Ports{.loop = loop,
+            HomeShard::Ports{.shard = shard,
+                             .loop = loop,
                              .board = fronts.switchboard(),
                              .fronts = fronts.switchboard().fronts(shard),
                              .log = log,
@@ -238,12 +310,17 @@ void Edge::Impl::open_cluster() {
     options.self = node;
     options.partitions = config.partitions;
     options.session_timeout = config.session_timeout;
+    if (links) {
+        options.link_url = config.link_address.empty()
+                               ? config.link_host + ":" + std::to_string(links->port())
+                               : config.link_address;
+    }
     cluster = std::make_unique<cluster::Cluster>(
         options, log, control, clock,
         cluster::Cluster::Events{
-            .placed = [this](core::Partition p, const cluster::Placement& where) {
-                placed(p, where);
-            }});
+            .placed = [this](core::Partition p,
+                             const cluster::Placement& where) { placed(p, where); },
+            .nodes = [this](const auto& nodes) { introduce(nodes); }});
     tick();
     control.post_after(kDropMonthsFirst, lifetime.guard([this] { drop_months(); }));
 }
@@ -251,15 +328,46 @@ void Edge::Impl::open_cluster() {
 void Edge::Impl::placed(core::Partition partition, const cluster::Placement& placement) {
     const bool standby = std::find(placement.standbys.begin(), placement.standbys.end(), node) !=
                          placement.standbys.end();
-    const auto assignment = placement.home == node ? Assignment::home
-                            : standby              ? Assignment::standby
-                                                   : Assignment::none;
+    auto assignment = placement.home == node ? Assignment::home
+                      : standby              ? Assignment::standby
+                                             : Assignment::none;
+    fronts.switchboard().route(partition, placement.home);
+    if (leaving && assignment == Assignment::none) {
+        // What is folded here stays for the next start, which may trust it.
+        if (assignments[partition] == Assignment::none) return;
+        assignment = Assignment::standby;
+    }
     assignments[partition] = assignment;
     auto& shard = *homes[fronts.switchboard().shard_of(partition)];
     const auto floor = cluster->highest_epoch(partition);
     shard.remote().post(
         [&shard, partition, assignment, floor] { shard.assign(partition, assignment, floor); });
     update_readiness();
+}
+
+/// Every node knows the address of every other one; who of two calls is settled by the links.
+void Edge::Impl::introduce(const std::map<core::NodeId, cluster::NodeRecord>& nodes) {
+    if (!links) return;
+    std::map<core::NodeId, std::string> addresses;
+    for (const auto& [id, record] : nodes) {
+        if (!record.link_url.empty()) addresses.emplace(id, record.link_url);
+    }
+    links->set_peers(std::move(addresses));
+}
+
+void Edge::Impl::link_changed(const core::NodeId& peer, bool up) {
+    if (up) {
+        linked.insert(peer);
+    } else {
+        linked.erase(peer);
+    }
+    counters.links.up->Set(static_cast<double>(linked.size()));
+    update_readiness();
+}
+
+bool Edge::Impl::serves_any() const {
+    return std::any_of(states.begin(), states.end(),
+                       [](const auto& entry) { return entry.second == Home::State::serving; });
 }
 
 /// What the homes of a shard are doing now.
@@ -280,11 +388,17 @@ void Edge::Impl::homes_changed(std::size_t shard, std::map<core::Partition, Home
 /// not ready.
 void Edge::Impl::update_readiness() {
     if (!cluster) return;  // homes are opened before it
+    if (leaving) {
+        if (!serves_any() && !std::exchange(left, true)) leaving->set_value();
+        return;
+    }
     std::vector<std::pair<core::Partition, std::string_view>> missing;
     std::set<core::Partition> ready;
     bool any = false;
+    bool any_home = false;
     for (const auto& [partition, assignment] : assignments) {
         any = any || assignment != Assignment::none;
+        any_home = any_home || assignment == Assignment::home;
         const auto at = states.find(partition);
         const auto state = at == states.end() ? Home::State::starting : at->second;
         if (state == Home::State::serving || state == Home::State::standby) ready.insert(partition);
@@ -304,7 +418,11 @@ void Edge::Impl::update_readiness() {
         (!any && !cluster->settled())) {
         return set_unready("waiting for the placement of partitions");
     }
-    set_unready(missing.empty() ? std::string{} : describe(missing));
+    if (!missing.empty()) return set_unready(describe(missing));
+    if (!any_home && linked.empty()) {
+        return set_unready("no partition is served here, and no link to another edge is up");
+    }
+    set_unready({});
 }
 
 /// Tells the group that this node is alive, as long as all of its loops turn.
@@ -316,6 +434,11 @@ void Edge::Impl::tick() {
         if (still > kDeadAfter) health.set_dead("edge", fronts.loop(i).name() + " hangs");
     }
     if (fresh) cluster->still_alive();
+    if (links) {
+        std::size_t waiting = 0;
+        for (const auto& link : links->status()) waiting += link.waiting_bytes;
+        counters.links.waiting_bytes->Set(static_cast<double>(waiting));
+    }
     update_readiness();  // who lives may have changed without any placement
     control.post_after(config.session_timeout / 8, lifetime.guard([this] { tick(); }));
 }

@@ -36,7 +36,16 @@ struct EdgeConfig {
     std::chrono::milliseconds ping_interval{300'000};
     std::chrono::milliseconds ping_timeout{4'000};
     std::chrono::milliseconds drain{2'000};  ///< closes are staggered over this at a stop
+    /// At a stop, other edges have so long to take the partitions over before clients are closed.
+    std::chrono::milliseconds hand_over{5'000};
     std::chrono::milliseconds session_timeout{6'000};
+
+    /// Links to the other edges. Off: this is the only edge of its log.
+    bool links = false;
+    std::string link_host = "127.0.0.1";
+    std::uint16_t link_port = 8081;  ///< 0: any free one
+    /// "host:port" by which other edges reach it; empty: link_host and the port.
+    std::string link_address;
     std::string version;  ///< for the monitoring routes
     std::chrono::seconds delete_retention{std::chrono::hours{24 * 7}};
     /// The process's shared cache and write buffers; null: of its own.
@@ -50,7 +59,8 @@ public:
     /// that is Health's "edge"). Throws std::runtime_error with one clear line.
     Edge(EdgeConfig config, log::EventLog& log, std::shared_ptr<const core::KeyRing> keys,
          const core::Clock& clock, ops::Metrics& metrics, ops::Health& health);
-    /// Stops: no new sockets, closes clients staggered (1001), commits, joins the threads.
+    /// Stops: hands its partitions over to other edges, if there are any; takes no new sockets,
+    /// closes clients staggered (1001), commits, joins the threads.
     ~Edge();
 
     std::uint16_t port() const;

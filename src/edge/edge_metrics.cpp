@@ -12,6 +12,24 @@ EdgeMetrics::EdgeMetrics(ops::Metrics& metrics) : homes(metrics) {
     front.frames_out =
         &metrics.counter(metric::kEdgeFrames, "WebSocket text frames.", {{"direction", "out"}});
     front.clients = &metrics.gauge(metric::kEdgeClients, "Clients that have said hello.");
+    front.reattached =
+        &metrics.counter(metric::kEdgeReattached,
+                         "Clients that another home took while their connection stayed open.");
+    front.homeless = &metrics.gauge(metric::kEdgeHomeless,
+                                    "Clients that wait until a home can be asked to take them.");
+    links.up = &metrics.gauge(metric::kEdgeLinks, "Links to other edges that are up.");
+    links.to_homes =
+        &metrics.counter(metric::kEdgeLinkMessages,
+                         "Messages that came over links, by who they are for.", {{"for", "homes"}});
+    links.to_fronts = &metrics.counter(metric::kEdgeLinkMessages,
+                                       "Messages that came over links, by who they are for.",
+                                       {{"for", "fronts"}});
+    links.refused = &metrics.counter(metric::kEdgeLinkRefused,
+                                     "Connections to the link port that were refused: another key "
+                                     "ring, another log, or no edge at all.");
+    links.lost = &metrics.counter(metric::kEdgeLinkLost, "Links that were up and went down.");
+    links.waiting_bytes =
+        &metrics.gauge(metric::kEdgeLinkWaitingBytes, "Bytes that wait to be sent over links.");
     sockets.connections =
         &metrics.gauge(metric::kEdgeConnections, "Open sockets on the WebSocket port.");
     for (std::size_t i = 0; i < kClosedByCount; ++i) {

@@ -7,6 +7,16 @@
 
 namespace beckon::edge {
 
+/// What the links of an edge count.
+struct LinkMetrics {
+    prometheus::Gauge* up = nullptr;
+    prometheus::Counter* to_homes = nullptr;   ///< received for homes of this node
+    prometheus::Counter* to_fronts = nullptr;  ///< received for fronts of this node
+    prometheus::Counter* refused = nullptr;
+    prometheus::Counter* lost = nullptr;
+    prometheus::Gauge* waiting_bytes = nullptr;
+};
+
 /// What an edge counts; looked up once, shared by its shards.
 struct EdgeMetrics {
     explicit EdgeMetrics(ops::Metrics& metrics);
@@ -14,6 +24,7 @@ struct EdgeMetrics {
     FrontMetrics front;
     WsServerMetrics sockets;
     HomeMetrics homes;
+    LinkMetrics links;
 };
 
 }  // namespace beckon::edge

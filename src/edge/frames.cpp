@@ -82,6 +82,18 @@ std::string unregister_frame(const core::ChannelId& channel, int status) {
     return out;
 }
 
+std::optional<ChannelFrame> answered_by(std::string_view frame) {
+    constexpr std::size_t kDashedChars = 36;
+    for (const bool registers : {true, false}) {
+        const std::string_view start = registers ? R"({"messageType":"register","channelID":")"
+                                                 : R"({"messageType":"unregister","channelID":")";
+        if (!frame.starts_with(start)) continue;
+        const auto channel = core::parse_dashed(frame.substr(start.size(), kDashedChars));
+        if (channel) return ChannelFrame{.registers = registers, .channel = {*channel}};
+    }
+    return std::nullopt;
+}
+
 std::string ping_frame() { return "{}"; }
 
 std::string notification_frame(const NotificationText& message) {

@@ -26,6 +26,15 @@ std::string register_frame(const core::ChannelId& channel, int status, std::stri
 std::string unregister_frame(const core::ChannelId& channel, int status);
 std::string ping_frame();
 
+/// A register or unregister of one channel, as a question or as its answer.
+struct ChannelFrame {
+    bool registers = false;  ///< false: unregisters
+    core::ChannelId channel;
+    bool operator==(const ChannelFrame&) const = default;
+};
+/// What register_frame() or unregister_frame() made `frame` for; nullopt: it is another frame.
+std::optional<ChannelFrame> answered_by(std::string_view frame);
+
 /// A message as it goes out, live or from the store.
 struct NotificationText {
     const core::ChannelId& channel;

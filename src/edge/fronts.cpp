@@ -41,6 +41,7 @@ struct Fronts::Shard {
     std::unique_ptr<Front> front;
     std::unique_ptr<WsServer> sockets;
     std::atomic<std::size_t> identified{0};
+    bool tick_posted = false;
 };
 
 struct Fronts::Impl {
@@ -86,8 +87,18 @@ void Fronts::Impl::build(std::size_t index, net::Descriptor listener, const Edge
         front->receive(std::move(message));
     });
     shard.sockets->serve(*shard.front, std::move(listener));
+    board->listen(
+        index, {.moved = [front = shard.front.get()](core::Partition) { front->moved(); },
+                .peer_lost = [front = shard.front.get()](
+                                 Place place, const core::NodeId&) { front->peer_lost(place); }});
     shard.loop.at_turn_end([&shard] {
         shard.identified.store(shard.front->identified(), std::memory_order_relaxed);
+        if (shard.front->wants_tick() && !std::exchange(shard.tick_posted, true)) {
+            shard.loop.post_after(Front::kTick, [&shard] {
+                shard.tick_posted = false;
+                shard.front->tick();
+            });
+        }
         return false;
     });
 }

@@ -3,9 +3,11 @@
 #include "core/clock.hpp"
 #include "core/ids.hpp"
 #include "edge/closings.hpp"
+#include "edge/messages.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,7 +26,7 @@ enum class ClosedBy : std::uint8_t {
     pong_timeout,   ///< PongTimeout
     malformed,      ///< first frame is not a hello: Json or SM
     early_frames,   ///< EarlyFrames: too much sent before the hello was answered
-    unavailable,    ///< TryAgain: no home at present, or it does not answer
+    unavailable,    ///< TryAgain: no home in time, or it does not answer; Overloaded
     unsupported,    ///< UnsupportedMessage: binary or fragmented
     too_big,        ///< TooBig
     unfinished,     ///< UnfinishedMessage: begun and not ended in time
@@ -39,15 +41,34 @@ std::string_view to_string(ClosedBy cause);
 struct Client {
     enum class Phase : std::uint8_t {
         awaiting_hello,
-        awaiting_answer,  ///< hello went to a home
+        awaiting_answer,  ///< the hello is to be answered by a home
         identified,
-        over,  ///< closed by us or gone; nothing more comes from it
+        reattaching,  ///< was identified; its home has gone, and another one is to take it
+        over,         ///< closed by us or gone; nothing more comes from it
+    };
+    /// What is kept for a client that waits for a home, or for an answer.
+    struct Kept {
+        std::string hello;               ///< until it is answered
+        std::vector<std::string> early;  ///< frames that wait for a home
+        /// A register or unregister without an answer: the next home gets it again.
+        struct Change {
+            bool registers = false;
+            core::ChannelId channel;
+            std::string text;
+        };
+        std::deque<Change> changes;
+        bool empty() const { return hello.empty() && early.empty() && changes.empty(); }
     };
     Phase phase = Phase::awaiting_hello;
-    bool pinged = false;  ///< a pong is overdue when the timer fires
+    bool pinged = false;     ///< a pong is overdue when the timer fires
+    bool offered = false;    ///< the UAID came from the client
+    bool homeless = false;   ///< no home was asked yet, or the one that was has gone
+    std::uint8_t tries = 0;  ///< at homes since the client became homeless
     std::uint64_t number = 0;
-    core::Uaid uaid;  ///< routes to the home; known from awaiting_answer on
-    std::unique_ptr<std::vector<std::string>> early;  ///< frames that wait for the hello's answer
+    core::Uaid uaid;         ///< routes to the home; known from awaiting_answer on
+    Place home;              ///< who was asked; of no meaning while `homeless`
+    Attach::Again answered;  ///< what the home said that answered the hello
+    std::unique_ptr<Kept> kept;
 };
 
 /// What a front may ask of its sockets. None of these calls back into the front, except that

@@ -35,10 +35,19 @@ inline constexpr std::string_view kIngestViewUnknown = "beckon_ingest_view_unkno
 // --- edge: sockets and fronts
 inline constexpr std::string_view kEdgeConnections = "beckon_edge_open_connections";
 inline constexpr std::string_view kEdgeClients = "beckon_edge_clients";
+inline constexpr std::string_view kEdgeReattached = "beckon_edge_reattached_total";
+inline constexpr std::string_view kEdgeHomeless = "beckon_edge_homeless_clients";
 inline constexpr std::string_view kEdgeFrames = "beckon_edge_frames_total";
 inline constexpr std::string_view kEdgeClosed = "beckon_edge_closed_total";
 inline constexpr std::string_view kEdgeRefused = "beckon_edge_refused_total";
 inline constexpr std::string_view kEdgeAcceptPauses = "beckon_edge_accept_pauses_total";
+
+// --- edge: links to other edges
+inline constexpr std::string_view kEdgeLinks = "beckon_edge_links";
+inline constexpr std::string_view kEdgeLinkMessages = "beckon_edge_link_messages_total";
+inline constexpr std::string_view kEdgeLinkRefused = "beckon_edge_link_refused_total";
+inline constexpr std::string_view kEdgeLinkLost = "beckon_edge_link_lost_total";
+inline constexpr std::string_view kEdgeLinkWaitingBytes = "beckon_edge_link_waiting_bytes";
 
 // --- edge: homes
 inline constexpr std::string_view kEdgePartitions = "beckon_edge_partitions";

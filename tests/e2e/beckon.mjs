@@ -91,6 +91,7 @@ export class Cluster {
         this.endpointOptions = plain ? endpoint : ['--endpoint-self-signed', 'true', ...endpoint];
         this.directory = mkdtempSync(join(tmpdir(), 'beckon-e2e-'));
         this.children = new Map();
+        this.edges = new Map(); // started by startEdge(): name → ports and URL
     }
 
     /** Chooses the ports once: clients keep their URLs over restarts. */
@@ -219,6 +220,30 @@ export class Cluster {
         ]));
         await this.ready(name, ops);
         return new URL(this.endpoint).origin.replace(/:\d+$/, `:${port}`);
+    }
+
+    /**
+     * A further edge on the same Kafka; a name that was used before gets its ports, its data and its URL again.
+     * @returns {Promise<string>} its WebSocket URL
+     */
+    async startEdge(name, options = []) {
+        if (!this.edges.has(name)) {
+            const [port, ops, link] = [await freePort(), await freePort(), await freePort()];
+            this.edges.set(name, { port, ops, link, websocket: `ws://127.0.0.1:${port}/` });
+        }
+        const edge = this.edges.get(name);
+        this.children.set(name, new Child(name, BECKON, [
+            'edge', ...this.common(name, edge.ops), '--edge-port', String(edge.port), '--edge-link-port', String(edge.link),
+            ...this.kafkaOptions(), ...options,
+        ]));
+        await this.ready(name, edge.ops);
+        return edge.websocket;
+    }
+
+    /** The sum of a metric over some edges. */
+    async edgeMetric(names, metric, labels = '') {
+        const values = await Promise.all(names.map((name) => this.metric(metric, labels, this.edges.get(name).ops)));
+        return values.reduce((sum, value) => sum + value, 0);
     }
 
     async ready(role, port) {

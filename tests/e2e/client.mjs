@@ -16,6 +16,7 @@ export class UserAgent {
         this.faults = [];
         this.wanted = false;
         this.waiting = new Map();
+        this.closes = []; // codes and reasons of connections that ended while they were wanted
     }
 
     connect() {
@@ -31,8 +32,10 @@ export class UserAgent {
         socket.on('open', () => this.say({ messageType: 'hello', use_webpush: true, ...(this.uaid && { uaid: this.uaid }) }));
         socket.on('message', (data) => this.receive(JSON.parse(data)));
         socket.on('error', () => {});
-        socket.on('close', () => {
+        socket.on('close', (code, reason) => {
+            if (socket !== this.socket) return; // a later one has taken its place
             this.helloed = false;
+            if (this.wanted) this.closes.push(`${code} ${reason}`);
             if (this.wanted) setTimeout(() => this.wanted && this.open(), 50);
         });
     }
@@ -69,6 +72,21 @@ export class UserAgent {
         if (status !== 200) throw new Error(`register answered ${status}`);
         this.endpoint = pushEndpoint;
         return pushEndpoint;
+    }
+
+    /** Goes to another server, at once and without a word to the former one. */
+    moveTo(url) {
+        this.url = url;
+        const former = this.socket;
+        this.open();
+        former.terminate();
+        return until('hello', () => this.helloed);
+    }
+
+    async unregister(channelID) {
+        const reply = new Promise((resolve) => this.waiting.set(`unregister ${channelID}`, resolve));
+        this.say({ messageType: 'unregister', channelID });
+        return (await reply).status;
     }
 
     /** Is gone at once. */

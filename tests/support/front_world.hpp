@@ -1,5 +1,6 @@
 #pragma once
 
+#include "edge/frames.hpp"
 #include "edge/fronts.hpp"
 #include "ops/metrics.hpp"
 #include "support/ws_client.hpp"
@@ -24,6 +25,8 @@ namespace beckon::test {
 ///   `burst N SIZE`         N frames of SIZE bytes, `0:xxx…`, `1:xxx…`, …
 ///   `close CODE REASON`    CloseClient
 ///   overflow               a CloseClient of which no home knows, as a full switchboard makes it
+///   release                released: the front attaches the client again
+///   a register             answered, unless the home lets the client go instead
 ///   anything else          `<partition>:<text>`
 class FakeHome {
 public:
@@ -35,6 +38,10 @@ public:
     }
 
     std::atomic<int> attached{0};
+    std::atomic<int> attached_again{0};
+    std::atomic<int> changes{0};    ///< registers and unregisters
+    std::atomic<int> let_go{0};     ///< so many more are released when they register
+    std::atomic<bool> gone{false};  ///< whoever is attached again is released again
     std::atomic<int> offered{0};
     std::atomic<int> detached{0};
     std::atomic<int> frames{0};
@@ -43,13 +50,19 @@ private:
     void on(edge::Attach& attach) {
         ++attached;
         if (attach.offered) ++offered;
+        if (attach.again) {
+            ++attached_again;
+            if (gone) return release(attach.session);
+        }
         if (attach.hello.find("mute") != std::string::npos) return;
         if (attach.hello.find("refuse") != std::string::npos) {
             fronts_.to_front(edge::CloseClient{
                 .session = attach.session, .code = edge::CloseCode::try_again, .reason = "Moved"});
             return;
         }
-        fronts_.to_front(edge::Attached{.session = attach.session, .uaid = attach.uaid});
+        fronts_.to_front(edge::Attached{
+            .session = attach.session, .uaid = attach.uaid, .stamp = {1, 1}, .persisted = true});
+        if (attach.again) return;
         fronts_.to_front(edge::ToClient{.session = attach.session,
                                         .text = "hello " + core::to_hex(attach.uaid)});
     }
@@ -62,17 +75,35 @@ private:
                 .session = from.session, .code = code, .reason = from.text.substr(11)});
             return;
         }
+        if (from.text == "release") return release(from.session);
+        if (const auto wish = edge::answered_by(from.text)) {
+            ++changes;
+            if (let_go > 0) {
+                --let_go;
+                return release(from.session);
+            }
+            fronts_.to_front(edge::ToClient{
+                .session = from.session, .text = edge::register_frame(wish->channel, 200, "url")});
+            return;
+        }
         if (from.text == "overflow") {
             fronts_.to_front(edge::CloseClient{.session = from.session,
                                                .code = edge::CloseCode::try_again,
                                                .reason = "Overloaded",
-                                               .from_home = false});
+                                               .kind = edge::CloseClient::Kind::held});
             return;
         }
         fronts_.to_front(edge::ToClient{.session = from.session,
                                         .text = std::to_string(partition_) + ":" + from.text});
     }
     void on(edge::Detach&) { ++detached; }
+
+    void release(const edge::SessionId& session) {
+        fronts_.to_front(edge::CloseClient{.session = session,
+                                           .code = edge::CloseCode::try_again,
+                                           .reason = "Moved",
+                                           .kind = edge::CloseClient::Kind::released});
+    }
 
     void burst(const edge::FromClient& from) {
         const auto space = from.text.find(' ', 6);

@@ -27,7 +27,8 @@
 
 namespace beckon::test {
 
-/// What a client of one session has heard, in order: frames, then perhaps "closed <code> <why>".
+/// What a client of one session has heard, in order: frames, then perhaps "closed <code> <why>" or,
+/// where its front finds it another home, "released <why>".
 using Heard = std::vector<std::string>;
 
 /// One partition's home over the memory log and a real store in a temporary directory; fronts are
@@ -129,6 +130,20 @@ public:
         const auto number = hello(uaid);
         run();
         return number;
+    }
+    /// Attaches a client whose hello another home has answered, or this one in an earlier life.
+    std::uint64_t attach_again(const core::Uaid& uaid, const edge::Attach::Again& again) {
+        const auto number = ++sessions_;
+        heard[number];
+        uaids_[number] = uaid;
+        home->receive(edge::Attach{session(number), uaid, true, "", again});
+        run();
+        return number;
+    }
+    /// The same with what its home said to the front of that session.
+    std::uint64_t attach_again(std::uint64_t number) {
+        const auto& was = attached.at(number);
+        return attach_again(was.uaid, {.stamp = was.stamp, .persisted = was.persisted});
     }
     void say(std::uint64_t number, std::string text) {
         home->receive(edge::FromClient{session(number), uaids_.at(number), std::move(text)});
@@ -247,10 +262,17 @@ public:
             core::Overloaded{
                 [this](edge::ToClient& m) { heard[m.session.number].push_back(std::move(m.text)); },
                 [this](const edge::CloseClient& m) {
+                    if (m.kind == edge::CloseClient::Kind::released) {
+                        heard[m.session.number].push_back("released " + m.reason);
+                        return;
+                    }
                     heard[m.session.number].push_back(
                         "closed " + std::to_string(static_cast<int>(m.code)) + ' ' + m.reason);
                 },
-                [this](const edge::Attached& m) { uaids_[m.session.number] = m.uaid; }},
+                [this](const edge::Attached& m) {
+                    uaids_[m.session.number] = m.uaid;
+                    attached.insert_or_assign(m.session.number, m);
+                }},
             message);
     }
 
@@ -282,6 +304,7 @@ public:
     std::unique_ptr<store::EdgeStore> store;
     edge::TombstonesInFlight tombstones;
     std::map<std::uint64_t, Heard> heard;
+    std::map<std::uint64_t, edge::Attached> attached;  ///< the last one of each session
 
 private:
     std::unique_ptr<log::Publisher> sender_;

@@ -32,7 +32,7 @@ struct Effect {
     unsigned readers;
 };
 /// Who reads what; the longest prefix that fits decides.
-constexpr std::array<Effect, 19> kEffects{{
+constexpr std::array<Effect, 21> kEffects{{
     {"", kRoles | kTools},
     {"startup_timeout", kOnKafka},
     {"stop_timeout", kRoles},
@@ -50,6 +50,8 @@ constexpr std::array<Effect, 19> kEffects{{
     {"endpoint.", bit(Reader::standalone) | bit(Reader::endpoint)},
     {"endpoint.url", kRoles},
     {"edge.", bit(Reader::standalone) | bit(Reader::edge)},
+    {"edge.link_", bit(Reader::edge)},
+    {"edge.hand_over", bit(Reader::edge)},
     {"ops.", kRoles},
     {"config", kRoles | kTools},
 }};
@@ -176,10 +178,17 @@ void check_together(const Config& config, std::vector<ConfigFault>& faults) {
     };
     pair("endpoint", config.endpoint.tls_certificate, config.endpoint.tls_key,
          config.endpoint_self_signed);
-    if (config.endpoint.drain >= config.stop_timeout || config.edge.drain >= config.stop_timeout) {
+    if (config.endpoint.drain >= config.stop_timeout ||
+        config.edge.hand_over + config.edge.drain >= config.stop_timeout) {
         faults.push_back({"stop_timeout",
-                          "must be longer than endpoint.drain and edge.drain, or "
-                          "the process ends in the middle of them"});
+                          "must be longer than endpoint.drain, and than edge.hand_over and "
+                          "edge.drain together, or the process ends in the middle of them"});
+    }
+    const bool anywhere = config.edge.link_host == "0.0.0.0" || config.edge.link_host == "::";
+    if (anywhere && config.edge.link_address.empty()) {
+        faults.push_back({"edge.link_address",
+                          "must be given with this edge.link_host: other edges cannot reach " +
+                              config.edge.link_host});
     }
     pair("edge", config.edge.tls_certificate, config.edge.tls_key, config.edge_self_signed);
 }
@@ -367,6 +376,17 @@ std::vector<Setting> settings_of(Config& c) {
                          "A ping without a pong by then ends the connection."),
         duration_setting("edge.drain", c.edge.drain, milliseconds{0}, milliseconds{600'000},
                          "At a stop, clients are closed spread over this."),
+        duration_setting("edge.hand_over", c.edge.hand_over, milliseconds{0}, milliseconds{600'000},
+                         "At a stop, the other edges have this long to take the partitions over "
+                         "before clients are closed."),
+        text_setting("edge.link_host", c.edge.link_host,
+                     "Address that the port for links to other edges listens on.", "an IP address"),
+        number_setting("edge.link_port", c.edge.link_port, kPort,
+                       "Its port; 0 takes any free one."),
+        text_setting("edge.link_address", c.edge.link_address,
+                     "By which the other edges reach that port; edge.link_host and edge.link_port "
+                     "if not given.",
+                     "host:port"),
         // --- operations
         text_setting("ops.host", c.ops.host, "Address of health, readiness and metrics.",
                      "an IP address"),

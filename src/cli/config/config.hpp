@@ -32,7 +32,7 @@ struct Config {
     std::string log_level = "info";
     std::string log_format = "auto";
     std::chrono::seconds startup_timeout{60};
-    std::chrono::seconds stop_timeout{5};
+    std::chrono::seconds stop_timeout{10};
 
     log::LayoutOptions layout{.tiers = log::default_tiers()};
     log::KafkaConfig kafka;

@@ -268,6 +268,7 @@ int run_edge(Config config, const Signals& signals) {
     Process process{config};
     const auto log = open_cluster_log(config, process, *keys, signals);
     config.edge.endpoint_url = origin_of(config.endpoint, config.endpoint.port);
+    config.edge.links = true;
     edge::Edge edge{config.edge, *log, keys, process.clock, process.metrics, process.health};
     process.health.set_ready("process", true);
     core::log_info("cli", "listening",

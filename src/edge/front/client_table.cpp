@@ -35,6 +35,12 @@ void ClientTable::remove(std::uint64_t number) {
     free_.push_back(index);
 }
 
+std::uint64_t ClientTable::renumber(std::uint64_t number) {
+    BECKON_ASSERT(find(number), "only a client in the table gets another number");
+    const auto index = number & index_mask(kIndexBits);
+    return ++slots_[static_cast<std::size_t>(index)].generation << kIndexBits | index;
+}
+
 Client* ClientTable::next(std::size_t& index) const {
     while (index < slots_.size()) {
         if (Client* client = slots_[index++].client) return client;

@@ -16,6 +16,8 @@ public:
     /// Null: that session is over.
     Client* find(std::uint64_t number) const;
     void remove(std::uint64_t number);
+    /// Another number for a client: what names the old one finds nobody.
+    std::uint64_t renumber(std::uint64_t number);
 
     std::size_t size() const { return slots_.size() - free_.size(); }
     /// The first client at or after `index` in the table, which moves behind it; null at the end.

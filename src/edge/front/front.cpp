@@ -1,11 +1,35 @@
 #include "edge/front/front.hpp"
 
+#include "edge/frames.hpp"
+
+#include <algorithm>
+#include <utility>
+
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 
 namespace beckon::edge {
 
 using Phase = Client::Phase;
+
+namespace {
+
+/// As many as a home has under way for one client.
+constexpr std::size_t kChangesMax = 256;
+/// The longest pause between two tries, as a power of two of ticks.
+constexpr std::uint8_t kPauseMax = 3;
+
+bool waits_for_home(const Client& client) {
+    return client.phase == Phase::awaiting_answer || client.phase == Phase::reattaching;
+}
+
+std::size_t bytes_of(const Client::Kept& kept) {
+    std::size_t bytes = 0;
+    for (const auto& frame : kept.early) bytes += frame.size();
+    return bytes;
+}
+
+}  // namespace
 
 Front::Front(FrontOptions options, Sockets& sockets, HomePort& homes, NewUaid new_uaid,
              FrontMetrics metrics)
@@ -31,7 +55,8 @@ void Front::text(Client& client, std::string frame) {
     metrics_.frames_in->Increment();
     switch (client.phase) {
         case Phase::awaiting_hello: return hello(client, std::move(frame));
-        case Phase::awaiting_answer: return keep_early(client, std::move(frame));
+        case Phase::awaiting_answer:
+        case Phase::reattaching: return keep_early(client, std::move(frame));
         case Phase::identified: return forward(client, std::move(frame));
         case Phase::over: return;
     }
@@ -47,33 +72,186 @@ void Front::hello(Client& client, std::string frame) {
 
     const auto uaid = said->uaid ? said->uaid : new_uaid_();
     if (!uaid) return end(client, closing::kTryAgain, ClosedBy::unavailable);
-    Attach attach{.session = session_of(client),
-                  .uaid = *uaid,
-                  .offered = said->uaid.has_value(),
-                  .hello = std::move(frame)};
-    if (!homes_.to_home(std::move(attach))) {
-        return end(client, closing::kTryAgain, ClosedBy::unavailable);
-    }
     client.uaid = *uaid;
+    client.offered = said->uaid.has_value();
+    kept(client).hello = std::move(frame);
     client.phase = Phase::awaiting_answer;
     sockets_.set_timer(client, options_.answer_timeout);
+    attach_or_wait(client);
+}
+
+Client::Kept& Front::kept(Client& client) {
+    if (!client.kept) client.kept = std::make_unique<Client::Kept>();
+    return *client.kept;
+}
+
+// --- homes
+
+/// False: no home can be asked at present.
+bool Front::attach(Client& client) {
+    const auto home = homes_.home_of(client.uaid);
+    if (!home) return false;
+    Attach message{
+        .session = session_of(client), .uaid = client.uaid, .offered = client.offered, .hello = {}};
+    if (client.phase == Phase::reattaching) {
+        message.again = client.answered;
+    } else {
+        message.hello = client.kept->hello;
+    }
+    if (homes_.to_home(*home, std::move(message)) != Sent::yes) return false;
+    client.home = *home;
+    client.homeless = false;
+    return true;
+}
+
+void Front::attach_or_wait(Client& client) {
+    if (!attach(client)) wait_for_home(client);
+}
+
+void Front::wait_for_home(Client& client) {
+    if (!std::exchange(client.homeless, true)) metrics_.homeless->Increment();
+    const auto pause = std::uint64_t{1} << std::min(client.tries, kPauseMax);
+    if (client.tries < kPauseMax) ++client.tries;
+    homeless_[ticks_ + pause].push_back(client.number);
+}
+
+/// The session is over, but not the client: another home is to take it, or the same one later.
+void Front::find_home(Client& client) {
+    client.number = table_.renumber(client.number);
+    if (client.phase == Phase::identified) {
+        client.phase = Phase::reattaching;
+        client.pinged = false;
+        sockets_.set_timer(client, options_.answer_timeout);
+    }
+    wait_for_home(client);
+}
+
+void Front::tick() {
+    ++ticks_;
+    if (move_ends_ && ticks_ >= *move_ends_) {
+        move_ends_.reset();
+        leave_homes([this](const Client& client) {
+            const auto home = homes_.home_of(client.uaid);
+            return home && *home != client.home;
+        });
+    }
+    for (std::size_t budget = kTickBudget; budget > 0 && !homeless_.empty();) {
+        const auto due = homeless_.begin();
+        if (due->first > ticks_) return;
+        if (due->second.empty()) {
+            homeless_.erase(due);
+            continue;
+        }
+        Client* client = table_.find(due->second.back());
+        due->second.pop_back();
+        --budget;
+        if (!client || !client->homeless) continue;
+        if (attach(*client)) {
+            metrics_.homeless->Decrement();
+        } else {
+            wait_for_home(*client);
+        }
+    }
+}
+
+void Front::moved() {
+    if (!move_ends_) move_ends_ = ticks_ + kMoveTicks;
+}
+
+void Front::peer_lost(Place place) {
+    leave_homes([place](const Client& client) { return client.home == place; });
+}
+
+/// Those who are attached, or asked to be, and of whom `which` is true. The home hears of it if it
+/// still can.
+template <class Predicate>
+void Front::leave_homes(const Predicate& which) {
+    std::size_t index = 0;
+    while (Client* client = table_.next(index)) {
+        const bool asked = client->phase == Phase::identified || waits_for_home(*client);
+        if (!asked || client->homeless || !which(*client)) continue;
+        detach(*client);
+        find_home(*client);
+    }
+}
+
+void Front::detach(const Client& client) {
+    if (client.homeless) return;
+    homes_.to_home(client.home, Detach{.session = session_of(client), .uaid = client.uaid});
+}
+
+// --- frames
+
+/// Only registers and unregisters are parsed here; they are few.
+void Front::remember_change(Client& client, const std::string& frame) {
+    if (frame.find("egister") == std::string::npos) return;
+    const auto parsed = parser_.parse(frame);
+    if (!parsed) return;
+    auto& changes = kept(client).changes;
+    std::size_t bytes = frame.size();
+    for (const auto& change : changes) bytes += change.text.size();
+    if (changes.size() >= kChangesMax || bytes > options_.early_bytes_max) return;
+    if (const auto* wish = std::get_if<Register>(&*parsed)) {
+        changes.push_back({.registers = true, .channel = wish->channel, .text = frame});
+    } else if (const auto* end = std::get_if<Unregister>(&*parsed)) {
+        changes.push_back({.registers = false, .channel = end->channel, .text = frame});
+    }
+}
+
+void Front::forget_change(Client& client, std::string_view answer) {
+    if (!client.kept || client.kept->changes.empty()) return;
+    const auto what = answered_by(answer);
+    if (!what) return;
+    auto& changes = client.kept->changes;
+    const auto at = std::find_if(changes.begin(), changes.end(), [&](const auto& change) {
+        return change.registers == what->registers && change.channel == what->channel;
+    });
+    if (at != changes.end()) changes.erase(at);
+    if (client.kept->empty()) client.kept.reset();
+}
+
+/// To the home that has just taken the client: first what a former home did not answer.
+void Front::repeat_kept(Client& client) {
+    if (!client.kept) return;
+    client.kept->hello.clear();
+    const auto early = std::exchange(client.kept->early, {});
+    for (const auto& change : client.kept->changes) {
+        homes_.to_home(
+            client.home,
+            FromClient{.session = session_of(client), .uaid = client.uaid, .text = change.text});
+    }
+    if (client.kept->empty()) client.kept.reset();
+    for (const auto& frame : early) {
+        if (client.phase == Phase::over) return;  // one of them could not be forwarded
+        client.phase == Phase::identified ? forward(client, frame) : keep_early(client, frame);
+    }
 }
 
 void Front::keep_early(Client& client, std::string frame) {
-    if (!client.early) client.early = std::make_unique<std::vector<std::string>>();
-    std::size_t bytes = frame.size();
-    for (const auto& kept : *client.early) bytes += kept.size();
-    if (client.early->size() >= options_.early_frames_max || bytes > options_.early_bytes_max) {
+    auto& early = kept(client).early;
+    if (early.size() >= options_.early_frames_max ||
+        bytes_of(*client.kept) + frame.size() > options_.early_bytes_max) {
         return end(client, closing::kEarlyFrames, ClosedBy::early_frames);
     }
-    client.early->push_back(std::move(frame));
+    early.push_back(std::move(frame));
 }
 
 void Front::forward(Client& client, std::string frame) {
+    remember_change(client, frame);
     FromClient message{
         .session = session_of(client), .uaid = client.uaid, .text = std::move(frame)};
-    if (homes_.to_home(std::move(message))) return;
-    end(client, closing::kTryAgain, ClosedBy::unavailable);
+    ToHome wrapped{std::move(message)};
+    switch (homes_.to_home(client.home, std::move(wrapped))) {
+        case Sent::yes: return;
+        case Sent::full: return end(client, closing::kOverloaded, ClosedBy::unavailable);
+        case Sent::away: break;
+    }
+    find_home(client);
+    // What is repeated anyway need not be kept twice.
+    auto& text = std::get<FromClient>(wrapped).text;
+    const bool repeats =
+        client.kept && !client.kept->changes.empty() && client.kept->changes.back().text == text;
+    if (!repeats) keep_early(client, std::move(text));
 }
 
 void Front::pong(Client& client) {
@@ -86,7 +264,8 @@ void Front::timer(Client& client) {
     switch (client.phase) {
         case Phase::awaiting_hello:
             return end(client, closing::kHandshakeTimeout, ClosedBy::hello_timeout);
-        case Phase::awaiting_answer: return end(client, closing::kTryAgain, ClosedBy::unavailable);
+        case Phase::awaiting_answer:
+        case Phase::reattaching: return end(client, closing::kTryAgain, ClosedBy::unavailable);
         case Phase::identified:
             if (client.pinged) {
                 return end(client, closing::kPongTimeout, ClosedBy::pong_timeout);
@@ -100,9 +279,7 @@ void Front::timer(Client& client) {
 }
 
 void Front::gone(Client& client) {
-    if (client.phase == Phase::awaiting_answer || client.phase == Phase::identified) {
-        homes_.to_home(Detach{.session = session_of(client), .uaid = client.uaid});
-    }
+    if (client.phase == Phase::identified || waits_for_home(client)) detach(client);
     leave(client);
 }
 
@@ -113,12 +290,13 @@ void Front::end(Client& client, Closing closing, ClosedBy why) {
 
 void Front::leave(Client& client) {
     if (client.phase == Phase::over) return;
-    if (client.phase == Phase::identified) {
+    if (client.phase == Phase::identified || client.phase == Phase::reattaching) {
         metrics_.clients->Decrement();
         --identified_;
     }
+    if (std::exchange(client.homeless, false)) metrics_.homeless->Decrement();
     client.phase = Phase::over;
-    client.early.reset();
+    client.kept.reset();
     table_.remove(client.number);
 }
 
@@ -127,17 +305,21 @@ void Front::receive(ToFront message) {
 }
 
 void Front::deliver(ToClient message) {
-    if (Client* client = find(message.session)) {
-        metrics_.frames_out->Increment();
-        sockets_.send(*client, std::move(message.text));
-    }
+    Client* client = find(message.session);
+    if (!client) return;
+    metrics_.frames_out->Increment();
+    forget_change(*client, message.text);
+    sockets_.send(*client, std::move(message.text));
 }
 
-/// A home that closes has forgotten the session already, so it hears no Detach.
 void Front::deliver(const CloseClient& message) {
     Client* client = find(message.session);
     if (!client) return;
-    message.from_home ? leave(*client) : gone(*client);
+    switch (message.kind) {
+        case CloseClient::Kind::released: return find_home(*client);
+        case CloseClient::Kind::closed: leave(*client); break;
+        case CloseClient::Kind::held: gone(*client); break;
+    }
     sockets_.close(*client, {message.code, message.reason}, ClosedBy::home);
 }
 
@@ -145,17 +327,18 @@ void Front::deliver(const Attached& message) {
     Client* client = find(message.session);
     if (!client || client->phase == Phase::awaiting_hello) return;
     client->uaid = message.uaid;
+    client->answered = {.stamp = message.stamp, .persisted = message.persisted};
     if (client->phase == Phase::identified) return;
-    client->phase = Phase::identified;
-    ++identified_;
-    metrics_.clients->Increment();
-    sockets_.set_timer(*client, options_.ping_interval);
-    const auto early = std::move(client->early);
-    if (!early) return;
-    for (auto& frame : *early) {
-        if (client->phase != Phase::identified) return;  // one of them could not be forwarded
-        forward(*client, std::move(frame));
+    if (client->phase == Phase::reattaching) {
+        metrics_.reattached->Increment();
+    } else {
+        ++identified_;
+        metrics_.clients->Increment();
     }
+    client->phase = Phase::identified;
+    client->tries = 0;
+    sockets_.set_timer(*client, options_.ping_interval);
+    repeat_kept(*client);
 }
 
 std::size_t Front::go_away(std::size_t at_most) {

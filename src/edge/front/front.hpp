@@ -7,9 +7,13 @@
 #include "edge/sockets.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace prometheus {
 class Counter;
@@ -26,6 +30,7 @@ struct FrontOptions {
     core::Duration answer_timeout = std::chrono::seconds{15};
     core::Duration ping_interval = std::chrono::seconds{300};
     core::Duration ping_timeout = std::chrono::seconds{4};
+    /// What is kept of a client that waits for a home; beyond it the client is closed.
     std::size_t early_frames_max = 32;
     std::size_t early_bytes_max = 65'536;
 };
@@ -34,11 +39,17 @@ struct FrontMetrics {
     prometheus::Counter* frames_in = nullptr;
     prometheus::Counter* frames_out = nullptr;
     prometheus::Gauge* clients = nullptr;  ///< identified
+    prometheus::Counter* reattached = nullptr;
+    prometheus::Gauge* homeless = nullptr;
 };
 
 /// Holds the clients of one shard (docs/design.md#shards): knows a client's UAID and nothing else,
 /// forwards frames to its home and from it, and watches over hello, pings and the end. No socket
 /// and no loop in it; one thread, that of its shard.
+///
+/// A client whose home goes keeps its connection: the front attaches it where the partition lives
+/// now, keeps its frames meanwhile, and repeats what had no answer. Only if no home takes it within
+/// `answer_timeout` it is closed with "try again".
 class Front final : public ClientEvents {
 public:
     /// Chooses a UAID for a client that offers none, near this front; nullopt: nobody serves.
@@ -57,6 +68,20 @@ public:
     // --- from the homes
     void receive(ToFront message);
 
+    // --- from the cluster
+    /// The home of some partition lives elsewhere now. Clients stay where they are attached until
+    /// that home lets them go, but no longer than kMoveTicks.
+    void moved();
+    /// Everything that was attached there is to be attached elsewhere.
+    void peer_lost(Place place);
+    /// Whether there is something to do for tick(), which is due every kTick then.
+    bool wants_tick() const { return !homeless_.empty() || move_ends_; }
+    void tick();
+    static constexpr core::Duration kTick = std::chrono::milliseconds{20};
+    static constexpr std::uint64_t kMoveTicks = 250;
+    /// Clients that are attached again in one tick.
+    static constexpr std::size_t kTickBudget = 4'096;
+
     /// Closes up to `at_most` clients with 1001; returns how many are left. For a stop, in
     /// portions, so that they do not all reconnect at once.
     std::size_t go_away(std::size_t at_most);
@@ -67,6 +92,17 @@ public:
 private:
     SessionId session_of(const Client& client) const;
     void hello(Client& client, std::string frame);
+    Client::Kept& kept(Client& client);
+    bool attach(Client& client);
+    void attach_or_wait(Client& client);
+    void wait_for_home(Client& client);
+    void find_home(Client& client);
+    void detach(const Client& client);
+    void remember_change(Client& client, const std::string& frame);
+    void forget_change(Client& client, std::string_view answer);
+    void repeat_kept(Client& client);
+    template <class Predicate>
+    void leave_homes(const Predicate& which);
     void keep_early(Client& client, std::string frame);
     void forward(Client& client, std::string frame);
     void end(Client& client, Closing closing, ClosedBy why);
@@ -85,6 +121,11 @@ private:
     ClientTable table_;
     std::size_t identified_ = 0;
     std::size_t going_ = 0;  ///< go_away(): place in the table
+    std::uint64_t ticks_ = 0;
+    /// Session numbers of clients without a home, by the tick in which to try again. Some may be
+    /// over.
+    std::map<std::uint64_t, std::vector<std::uint64_t>> homeless_;
+    std::optional<std::uint64_t> move_ends_;  ///< the tick in which clients leave former homes
 };
 
 }  // namespace beckon::edge

@@ -25,10 +25,14 @@ Hellos::Hellos(core::Partition partition, core::Partition partitions, Ports port
       lifetime_(ports_.executor) {}
 
 void Hellos::answer(const SessionId& id, const Offer& offer) {
-    if (!offer.by_client) return ports_.settled(id, offer, offer.uaid, false);
+    const bool is_new = !offer.by_client && !offer.again;
+    if (is_new) return ports_.settled(id, offer, offer.uaid, false);
     if (!ports_.fold.suspect() && may_attach(ports_.store.client(offer.uaid))) {
         return ports_.settled(id, offer, offer.uaid, true);
     }
+    // Without a record nobody but this session knows the client: there is nothing to be denied.
+    const bool adopted = offer.again && !offer.again->persisted;
+    if (adopted) return ports_.settled(id, offer, offer.uaid, false);
     wait_for_mark(id, offer);
 }
 
@@ -52,6 +56,7 @@ void Hellos::confirmed(const SessionId& id, const core::Result<void>& result) {
         return ports_.outbox.close(id, closing::kUnproven);
     }
     const bool known = may_attach(client);
+    if (!known && offer.again) return ports_.outbox.close(id, closing::kRemoved);
     ports_.settled(id, offer, known ? offer.uaid : new_uaid_in(partition_, partitions_), known);
 }
 
@@ -72,10 +77,14 @@ bool Hellos::turn() {
 
 bool Hellos::forget(const SessionId& id) { return waiting_.erase(id) > 0; }
 
-void Hellos::refuse_all(Closing closing) {
+void Hellos::forget_front(const core::NodeId& front) {
+    std::erase_if(waiting_, [&](const auto& entry) { return entry.first.front == front; });
+}
+
+void Hellos::release_all(Closing closing) {
     lifetime_.renew();
     kept_.clear();
-    for (const auto& [id, offer] : std::exchange(waiting_, {})) ports_.outbox.close(id, closing);
+    for (const auto& [id, offer] : std::exchange(waiting_, {})) ports_.outbox.release(id, closing);
 }
 
 }  // namespace beckon::edge

@@ -12,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 
 namespace beckon::edge {
 
@@ -31,6 +32,8 @@ public:
     struct Offer {
         core::Uaid uaid;
         bool by_client = false;
+        /// Another home has answered the hello, and the client has the UAID already.
+        std::optional<Attach::Again> again = std::nullopt;
     };
 
     struct Ports {
@@ -53,7 +56,10 @@ public:
     bool turn();
     /// False: no such hello waits.
     bool forget(const SessionId& id);
-    void refuse_all(Closing closing);
+    /// The link to that node is lost.
+    void forget_front(const core::NodeId& front);
+    /// The home does not serve: other homes are to answer.
+    void release_all(Closing closing);
 
 private:
     void wait_for_mark(const SessionId& id, const Offer& offer);
@@ -64,7 +70,7 @@ private:
     Ports ports_;
     std::map<SessionId, Offer> waiting_;
     std::deque<SessionId> kept_;  ///< may name some that were forgotten
-    core::Lifetime lifetime_;     ///< renewed by refuse_all()
+    core::Lifetime lifetime_;     ///< renewed by release_all()
 };
 
 }  // namespace beckon::edge

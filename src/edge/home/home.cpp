@@ -80,6 +80,7 @@ struct Home::Impl final : fold::State {
     void attach(const Attach& message);
     void hear(const FromClient& message);
     void detach(const Detach& message);
+    void front_lost(const core::NodeId& front);
     void identify(const SessionId& id, const Hellos::Offer& offer, const core::Uaid& uaid,
                   bool known);
     void apply(Session& session, Effects effects);
@@ -112,6 +113,7 @@ struct Home::Impl final : fold::State {
     Registrations registrations;
     Hellos hellos;
     Tenure tenure;
+    std::uint64_t answered_hellos = 0;  ///< of the tenure
     core::Lifetime lifetime;
 };
 
@@ -248,11 +250,12 @@ void Home::Impl::settle() {
 
 void Home::Impl::caught_up() {
     core::log_info("edge", "caught_up", {{"partition", options.partition}});
-    if (!tenure.wanted()) hellos.refuse_all(closing::kNotServing);
+    if (!tenure.wanted()) hellos.release_all(closing::kNotServing);
     tenure.caught_up();
 }
 
 void Home::Impl::began() {
+    answered_hellos = 0;
     registrations.begin(tenure.epoch());
     delivery.serve();
     debts.begin();
@@ -265,8 +268,8 @@ void Home::Impl::ended(Closing closing) {
     purges.clear();
     delivery.stop();
     outbox.drop_frames();
-    hellos.refuse_all(closing);
-    for (const auto& [uaid, session] : sessions) outbox.close(session.id, closing);
+    hellos.release_all(closing);
+    for (const auto& [uaid, session] : sessions) outbox.release(session.id, closing);
     sessions.clear();
     outbox.flush(ports.fronts);  // these follow from no record
     fold.report_offsets(false);
@@ -284,27 +287,37 @@ void Home::Impl::tick() {
 // --- clients
 
 void Home::Impl::attach(const Attach& message) {
-    const auto frame = parser.parse(message.hello);
-    if (!frame || !std::holds_alternative<Hello>(*frame)) {
-        ++counters.refused_frames;
-        outbox.close(message.session, frame ? closing::kOutOfPlace : closing_for(frame.error()));
-        return;
+    if (!message.again) {
+        const auto frame = parser.parse(message.hello);
+        if (!frame || !std::holds_alternative<Hello>(*frame)) {
+            ++counters.refused_frames;
+            return outbox.close(message.session,
+                                frame ? closing::kOutOfPlace : closing_for(frame.error()));
+        }
+        ++counters.commands[frame->index()];
     }
-    ++counters.commands[frame->index()];
-    const Hellos::Offer offer{.uaid = message.uaid, .by_client = message.offered};
+    const Hellos::Offer offer{
+        .uaid = message.uaid, .by_client = message.offered, .again = message.again};
     if (tenure.serving()) return hellos.answer(message.session, offer);
     const bool soon = tenure.wanted() || fold.phase() != fold::Phase::following;
-    if (!soon) return outbox.close(message.session, closing::kNotServing);
+    if (!soon) return outbox.release(message.session, closing::kNotServing);
     hellos.keep(message.session, offer);
 }
 
 void Home::Impl::identify(const SessionId& id, const Hellos::Offer& offer, const core::Uaid& uaid,
                           bool known) {
-    if (auto* older = sessions.of(uaid)) end(*older, closing::kReplaced);  // the later one wins
+    const auto stamp =
+        offer.again ? offer.again->stamp : SessionStamp{tenure.epoch(), ++answered_hellos};
+    if (auto* other = sessions.of(uaid)) {
+        if (other->stamp > stamp) return outbox.close(id, closing::kReplaced);
+        end(*other, closing::kReplaced);  // the later hello wins
+    }
     auto& session = sessions.open(id, uaid, offer.uaid);
+    session.stamp = stamp;
+    session.persisted = known;
     registrations.attached(session);
-    outbox.attached(id, uaid);
-    outbox.frame(id, hello_frame(uaid));
+    outbox.attached({.session = id, .uaid = uaid, .stamp = stamp, .persisted = known});
+    if (!offer.again) outbox.frame(id, hello_frame(uaid));
     if (!known) return;
     delivery.attached(session);
     fold.request_turn();
@@ -315,13 +328,21 @@ void Home::Impl::hear(const FromClient& message) {
         apply(*session, session->on(message.text, parser, ports.tokens));
         return;
     }
-    const bool early = hellos.forget(message.session);
-    outbox.close(message.session, early ? closing::kOutOfPlace : closing::kNotAttached);
+    if (hellos.forget(message.session)) {
+        outbox.close(message.session, closing::kOutOfPlace);
+    } else {
+        outbox.release(message.session, closing::kNotAttached);
+    }
 }
 
 void Home::Impl::detach(const Detach& message) {
     hellos.forget(message.session);
     if (auto* session = sessions.find(message.session, message.uaid)) forget(*session);
+}
+
+void Home::Impl::front_lost(const core::NodeId& front) {
+    hellos.forget_front(front);
+    for (const auto& uaid : sessions.of_front(front)) forget(*sessions.of(uaid));
 }
 
 /// Decisions go into the store's next batch; what the client hears of them leaves with it.
@@ -376,6 +397,8 @@ void Home::receive(ToHome message) {
                message);
     impl_->settle();
 }
+
+void Home::front_lost(const core::NodeId& front) { impl_->front_lost(front); }
 
 Home::State Home::state() const {
     switch (impl_->fold.phase()) {

@@ -66,12 +66,14 @@ public:
     /// The controller placed the partition here: serve as soon as caught up. `floor`: the highest
     /// epoch seen in `ownership`.
     void placed_here(core::Epoch floor);
-    /// It was placed elsewhere; stays a standby. Attached sessions are told to try again.
+    /// It was placed elsewhere. A home that serves goes on until it reads the lease of the next
+    /// one; then its sessions are released, and it stays a standby.
     void placed_elsewhere();
 
-    /// From a front. While the home does not serve yet, attaches wait (bounded) or are refused with
-    /// 1013.
+    /// From a front. While the home does not serve yet, attaches wait (bounded) or are released.
     void receive(ToHome message);
+    /// The link to that node is lost: its fronts attach their clients again, here or elsewhere.
+    void front_lost(const core::NodeId& front);
 
     enum class State { starting, restoring, standby, claiming, serving };
     static constexpr std::size_t kStates = 5;

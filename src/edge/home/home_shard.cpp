@@ -3,6 +3,7 @@
 #include "core/logger.hpp"
 
 #include <utility>
+#include <vector>
 
 namespace beckon::edge {
 
@@ -25,6 +26,10 @@ HomeShard::HomeShard(HomeOptions options, Ports ports)
         if (!term.over()) turn_ended();
         return false;
     });
+    ports_.board.listen(ports_.shard, {.peer_lost = [this, term = lifetime_.term()](
+                                                        Place, const core::NodeId& front) {
+                            if (!term.over()) front_lost(front);
+                        }});
 }
 
 HomeShard::~HomeShard() {
@@ -35,6 +40,7 @@ HomeShard::~HomeShard() {
 }
 
 void HomeShard::assign(core::Partition partition, Assignment assignment, core::Epoch floor) {
+    if (const auto at = homes_.find(partition); at != homes_.end()) at->second.unwanted = false;
     switch (assignment) {
         case Assignment::home: entry_of(partition).home->placed_here(floor); break;
         case Assignment::standby:
@@ -73,6 +79,10 @@ void HomeShard::forget(core::Partition partition) {
     const auto at = homes_.find(partition);
     if (at == homes_.end()) return;
     at->second.home->placed_elsewhere();
+    if (at->second.home->state() == Home::State::serving) {
+        at->second.unwanted = true;
+        return;
+    }
     ports_.board.set_serving(partition, false);
     ports_.board.connect_home(partition, {});
     const auto counted = at->second.home->status();
@@ -83,6 +93,20 @@ void HomeShard::forget(core::Partition partition) {
                        {{"partition", partition}, {"why", cleared.error().message}});
     }
     ports_.changed();
+}
+
+void HomeShard::forget_unwanted() {
+    std::vector<core::Partition> over;
+    for (const auto& [partition, entry] : homes_) {
+        if (entry.unwanted && entry.home->state() != Home::State::serving) {
+            over.push_back(partition);
+        }
+    }
+    for (const auto partition : over) forget(partition);
+}
+
+void HomeShard::front_lost(const core::NodeId& front) {
+    for (const auto& [partition, entry] : homes_) entry.home->front_lost(front);
 }
 
 void HomeShard::turn_ended() {
@@ -96,6 +120,7 @@ bool HomeShard::notice_changes() {
     const auto now = ports_.clock.mono();
     if (now - noticed_ < kNoticeEvery) return false;
     noticed_ = now;
+    forget_unwanted();
     report();
     bool changed = false;
     for (auto& [partition, entry] : homes_) {

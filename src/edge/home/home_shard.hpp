@@ -25,6 +25,7 @@ enum class Assignment : std::uint8_t { none, standby, home };
 class HomeShard {
 public:
     struct Ports {
+        std::size_t shard;
         ShardLoop& loop;
         Switchboard& board;
         FrontPort& fronts;
@@ -61,10 +62,13 @@ private:
         std::unique_ptr<Home> home;
         Home::State state = Home::State::starting;  ///< as the switchboard knows it
         bool stuck = false;                         ///< as was reported
+        bool unwanted = false;  ///< to be forgotten once the next home has taken over
     };
 
     Entry& entry_of(core::Partition partition);
     void forget(core::Partition partition);
+    void forget_unwanted();
+    void front_lost(const core::NodeId& front);
     void turn_ended();
     bool notice_changes();
     void report();

@@ -9,14 +9,20 @@ void Outbox::frame(const SessionId& to, std::string text, std::optional<core::Me
     entries_.push_back({ToClient{to, std::move(text)}, of});
 }
 
-void Outbox::attached(const SessionId& session, const core::Uaid& uaid) {
-    entries_.push_back({Attached{session, uaid}, std::nullopt});
-}
+void Outbox::attached(Attached what) { entries_.push_back({std::move(what), std::nullopt}); }
 
 void Outbox::close(const SessionId& session, Closing closing) {
     CloseClient close{
         .session = session, .code = closing.code, .reason = std::string{closing.reason}};
     entries_.push_back({std::move(close), std::nullopt});
+}
+
+void Outbox::release(const SessionId& session, Closing closing) {
+    CloseClient release{.session = session,
+                        .code = closing.code,
+                        .reason = std::string{closing.reason},
+                        .kind = CloseClient::Kind::released};
+    entries_.push_back({std::move(release), std::nullopt});
 }
 
 void Outbox::index() {

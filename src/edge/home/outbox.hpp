@@ -18,8 +18,10 @@ class Outbox {
 public:
     /// `of`: the message that the frame carries.
     void frame(const SessionId& to, std::string text, std::optional<core::MessageKey> of = {});
-    void attached(const SessionId& session, const core::Uaid& uaid);
+    void attached(Attached what);
     void close(const SessionId& session, Closing closing);
+    /// The home does not serve: the front finds another one for the client.
+    void release(const SessionId& session, Closing closing);
 
     /// The message is finished: a frame of it that still waits here does not leave.
     void withdraw(const core::MessageKey& message);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace beckon::edge {
 
@@ -133,6 +134,14 @@ void Registrations::folded(const ChangePtr& change) {
 void Registrations::answer(const Change& change) {
     if (auto* session = ports_.sessions.find(change.session, change.client)) {
         session->change_answered();
+        const bool has_record = !change.failed && change.request.kind == ChannelChange::Kind::add;
+        if (has_record && !std::exchange(session->persisted, true)) {
+            // Before the answer: a front that knows of the answer knows of this.
+            ports_.outbox.attached({.session = session->id,
+                                    .uaid = session->uaid,
+                                    .stamp = session->stamp,
+                                    .persisted = true});
+        }
     }
     const int status = change.failed ? kStatusFailed : kStatusOk;
     const auto& channel = change.request.channel;

@@ -56,6 +56,11 @@ public:
 
     const SessionId id;
     const core::Uaid uaid;
+    /// Of its hello, whichever home answered that: of two sessions of a client the one with the
+    /// lower stamp goes.
+    SessionStamp stamp;
+    /// The client has a record in the log, and its front knows.
+    bool persisted = false;
     /// When `last_seen` is to be written next; kept by Registrations.
     core::MonoTime seen_due{};
 

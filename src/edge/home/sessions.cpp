@@ -32,6 +32,14 @@ void Sessions::erase(const core::Uaid& uaid) {
     by_uaid_.erase(at);
 }
 
+std::vector<core::Uaid> Sessions::of_front(const core::NodeId& front) const {
+    std::vector<core::Uaid> out;
+    for (const auto& [uaid, session] : by_uaid_) {
+        if (session.id.front == front) out.push_back(uaid);
+    }
+    return out;
+}
+
 void Sessions::clear() {
     by_uaid_.clear();
     renamed_.clear();

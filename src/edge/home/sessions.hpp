@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 namespace beckon::edge {
 
@@ -23,6 +24,8 @@ public:
     Session* of(const core::Uaid& uaid);
     void erase(const core::Uaid& uaid);
     void clear();
+    /// The UAIDs of those whose front is on that node.
+    std::vector<core::Uaid> of_front(const core::NodeId& front) const;
 
     std::size_t size() const { return by_uaid_.size(); }
     auto begin() const { return by_uaid_.begin(); }

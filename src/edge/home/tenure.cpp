@@ -35,8 +35,11 @@ void Tenure::placed_here(core::Epoch floor) {
     claim();
 }
 
+/// Who serves goes on until it reads the next home's lease: so somebody serves at almost any time,
+/// and if the next home dies before it claims, this one need not be asked twice.
 void Tenure::placed_elsewhere() {
     wanted_ = false;
+    if (state_ == State::serving) return;
     lease_.release();
     end(closing::kMoved);
 }
@@ -89,7 +92,7 @@ void Tenure::lost(const core::Error& why) {
     core::log_warn(
         "edge", "lease_lost",
         {{"partition", partition_}, {"fault", core::to_string(why.fault)}, {"why", why.message}});
-    end(closing::kLeaseLost);
+    end(wanted_ ? closing::kLeaseLost : closing::kMoved);
     if (wanted_) claim_later();
 }
 

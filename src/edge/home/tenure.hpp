@@ -35,7 +35,8 @@ public:
 
     /// The controller placed the partition here. `floor`: the highest epoch seen in `ownership`.
     void placed_here(core::Epoch floor);
-    /// It was placed elsewhere.
+    /// It was placed elsewhere: no more claims; what is served is served until another home's
+    /// lease is read.
     void placed_elsewhere();
     bool wanted() const { return wanted_; }
 

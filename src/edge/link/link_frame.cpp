@@ -25,6 +25,11 @@ enum class Kind : std::uint8_t {
     attached = 34,
 };
 
+/// Flags of attach and attached.
+constexpr unsigned kOffered = 1;
+constexpr unsigned kAgain = 2;
+constexpr unsigned kPersisted = 4;
+
 constexpr std::size_t kLengthBytes = 4;
 constexpr std::size_t kNodeIdBytes = 16;
 
@@ -45,6 +50,7 @@ public:
         return *this;
     }
     Writer& session(const SessionId& id) { return number(id.shard).number(id.number); }
+    Writer& stamp(const SessionStamp& stamp) { return number(stamp.epoch).number(stamp.sequence); }
     Writer& uaid(const core::Uaid& id) {
         out_.append(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size());
         return *this;
@@ -95,6 +101,10 @@ public:
         id.number = number<std::uint64_t>();
         return id;
     }
+    SessionStamp stamp() {
+        const auto epoch = number<std::uint64_t>();
+        return {.epoch = epoch, .sequence = number<std::uint64_t>()};
+    }
     core::Uaid uaid() {
         core::Uaid id;
         const auto bytes = take(id.bytes.size());
@@ -140,12 +150,13 @@ core::Result<void> write(std::string& out, const Pong& pong) {
     return Writer{out, Kind::pong}.number(pong.number).finish();
 }
 core::Result<void> write(std::string& out, const Attach& attach) {
-    return Writer{out, Kind::attach}
-        .session(attach.session)
-        .uaid(attach.uaid)
-        .number(static_cast<std::uint8_t>(attach.offered ? 1 : 0))
-        .rest(attach.hello)
-        .finish();
+    const bool persisted = attach.again && attach.again->persisted;
+    const auto flags = (attach.offered ? kOffered : 0) | (attach.again ? kAgain : 0) |
+                       (persisted ? kPersisted : 0);
+    Writer writer{out, Kind::attach};
+    writer.session(attach.session).uaid(attach.uaid).number(static_cast<std::uint8_t>(flags));
+    if (attach.again) writer.stamp(attach.again->stamp);
+    return writer.rest(attach.hello).finish();
 }
 core::Result<void> write(std::string& out, const FromClient& frame) {
     return Writer{out, Kind::from_client}
@@ -164,12 +175,17 @@ core::Result<void> write(std::string& out, const CloseClient& close) {
     return Writer{out, Kind::close_client}
         .session(close.session)
         .number(static_cast<std::uint16_t>(close.code))
-        .number(static_cast<std::uint8_t>(close.from_home ? 1 : 0))
+        .number(static_cast<std::uint8_t>(close.kind))
         .rest(close.reason)
         .finish();
 }
 core::Result<void> write(std::string& out, const Attached& attached) {
-    return Writer{out, Kind::attached}.session(attached.session).uaid(attached.uaid).finish();
+    return Writer{out, Kind::attached}
+        .session(attached.session)
+        .uaid(attached.uaid)
+        .number(static_cast<std::uint8_t>(attached.persisted ? kPersisted : 0))
+        .stamp(attached.stamp)
+        .finish();
 }
 
 std::optional<Frame> read_greeting(Fields fields) {
@@ -186,10 +202,14 @@ std::optional<Frame> read_attach(Fields fields, const core::NodeId& front) {
     Attach attach;
     attach.session = fields.session(front);
     attach.uaid = fields.uaid();
-    const auto offered = fields.number<std::uint8_t>();
-    attach.offered = offered == 1;
+    const auto flags = fields.number<std::uint8_t>();
+    const bool again = (flags & kAgain) != 0;
+    const bool persisted = (flags & kPersisted) != 0;
+    attach.offered = (flags & kOffered) != 0;
+    if (again) attach.again = {.stamp = fields.stamp(), .persisted = persisted};
     attach.hello = fields.rest();
-    if (!fields.complete() || offered > 1) return std::nullopt;
+    const bool known = (flags & ~(kOffered | kAgain | kPersisted)) == 0 && (again || !persisted);
+    if (!fields.complete() || !known) return std::nullopt;
     return ToHome{std::move(attach)};
 }
 
@@ -197,11 +217,23 @@ std::optional<Frame> read_close(Fields fields, const core::NodeId& front) {
     CloseClient close;
     close.session = fields.session(front);
     close.code = static_cast<CloseCode>(fields.number<std::uint16_t>());
-    const auto from_home = fields.number<std::uint8_t>();
-    close.from_home = from_home == 1;
+    const auto kind = fields.number<std::uint8_t>();
+    close.kind = static_cast<CloseClient::Kind>(kind);
     close.reason = fields.rest();
-    if (!fields.complete() || from_home > 1) return std::nullopt;
+    const bool known = kind <= static_cast<std::uint8_t>(CloseClient::Kind::released);
+    if (!fields.complete() || !known) return std::nullopt;
     return ToFront{std::move(close)};
+}
+
+std::optional<Frame> read_attached(Fields fields, const core::NodeId& front) {
+    Attached attached;
+    attached.session = fields.session(front);
+    attached.uaid = fields.uaid();
+    const auto flags = fields.number<std::uint8_t>();
+    attached.persisted = flags == kPersisted;
+    attached.stamp = fields.stamp();
+    if (!fields.complete() || (flags != 0 && flags != kPersisted)) return std::nullopt;
+    return ToFront{std::move(attached)};
 }
 
 /// Reads the fields of `message` with `fill` and makes it a `Direction`.
@@ -244,11 +276,7 @@ std::optional<Frame> decode(std::string_view body, const Ends& ends) {
                 message.text = f.rest();
             });
         case Kind::close_client: return read_close(fields, ends.self);
-        case Kind::attached:
-            return read<ToFront>(fields, Attached{}, [&ends](Fields& f, Attached& message) {
-                message.session = f.session(ends.self);
-                message.uaid = f.uaid();
-            });
+        case Kind::attached: return read_attached(fields, ends.self);
     }
     return std::nullopt;
 }

@@ -95,7 +95,7 @@ struct Links::Impl {
     std::shared_ptr<Peer> find_or_add(const core::NodeId& node);
     void set_peers(const std::map<core::NodeId, std::string>& addresses);
     template <class Message>
-    bool send(const core::NodeId& to, const Message& message);
+    Sent send(const core::NodeId& to, const Message& message);
 
     // --- calling
     bool calls(const Peer& peer) const { return options.self < peer.node && !peer.address.empty(); }
@@ -185,18 +185,18 @@ void Links::Impl::set_peers(const std::map<core::NodeId, std::string>& addresses
 }
 
 template <class Message>
-bool Links::Impl::send(const core::NodeId& to, const Message& message) {
+Sent Links::Impl::send(const core::NodeId& to, const Message& message) {
     auto peer = find(to);
-    if (!peer) return false;
+    if (!peer) return Sent::away;
     switch (peer->outbox.append(message, {.must_go = must_go(message)})) {
         case LinkOutbox::Append::first:
             loop.post([this, peer = std::move(peer)] { flush(peer); });
-            return true;
-        case LinkOutbox::Append::joined: return true;
-        case LinkOutbox::Append::full:
-        case LinkOutbox::Append::closed: return false;
+            return Sent::yes;
+        case LinkOutbox::Append::joined: return Sent::yes;
+        case LinkOutbox::Append::full: return Sent::full;
+        case LinkOutbox::Append::closed: return Sent::away;
     }
-    return false;
+    return Sent::away;
 }
 
 void Links::Impl::dial(const std::shared_ptr<Peer>& peer) {
@@ -349,6 +349,7 @@ void Links::Impl::close(std::uint64_t id, const core::Error& why) {
 
 /// Anybody who reaches the port can cause such a line, so there are few.
 void Links::Impl::refused(const core::Error& why) {
+    if (events.refused) events.refused(why);
     const auto now = clock.mono();
     if (refused_logged && now - *refused_logged < kRefusedLogEvery) return;
     refused_logged = now;
@@ -383,10 +384,12 @@ void Links::set_peers(std::map<core::NodeId, std::string> addresses) {
         [impl = impl_.get(), addresses = std::move(addresses)] { impl->set_peers(addresses); });
 }
 
-bool Links::send(const core::NodeId& to, const ToHome& message) { return impl_->send(to, message); }
+Sent Links::to_home(const core::NodeId& node, const ToHome& message) {
+    return impl_->send(node, message);
+}
 
-bool Links::send(const core::NodeId& to, const ToFront& message) {
-    return impl_->send(to, message);
+Sent Links::to_front(const core::NodeId& node, const ToFront& message) {
+    return impl_->send(node, message);
 }
 
 std::vector<LinkStatus> Links::status() const {

@@ -46,13 +46,16 @@ struct LinkStatus {
 /// A thread of its own (`edge-link`) does all the network's work. Messages to one peer keep the
 /// order in which a thread sent them; when a link is lost, what waited for it is dropped, and
 /// `down` says so to those who must send it again or give their sessions up.
-class Links {
+class Links final : public LinkPort {
 public:
     /// On the thread of the links, except congested().
     struct Events {
         std::function<void(const core::NodeId& from, Arrivals)> arrived;
         std::function<void(const core::NodeId&)> up;
         std::function<void(const core::NodeId&, const core::Error&)> down;
+        /// A connection ended before it had a name: the peer's key ring or log is another one, or
+        /// it is no node at all.
+        std::function<void(const core::Error&)> refused = {};
         /// True while this node cannot take more: then the links stop reading.
         std::function<bool()> congested;
     };
@@ -61,7 +64,7 @@ public:
     Links(LinksOptions options, std::shared_ptr<const core::KeyRing> keys, const core::Clock& clock,
           Events events);
     /// Closes all links and joins the thread.
-    ~Links();
+    ~Links() override;
     Links(const Links&) = delete;
     Links& operator=(const Links&) = delete;
 
@@ -71,9 +74,10 @@ public:
     /// not named any more are let go. Any thread.
     void set_peers(std::map<core::NodeId, std::string> addresses);
 
-    /// False: there is no link to that node, or too much waits for it. Any thread.
-    bool send(const core::NodeId& to, const ToHome& message);
-    bool send(const core::NodeId& to, const ToFront& message);
+    /// `full`: too much waits for that node, or the message is larger than a frame may be; `away`:
+    /// there is no link to it. Any thread.
+    Sent to_home(const core::NodeId& node, const ToHome& message) override;
+    Sent to_front(const core::NodeId& node, const ToFront& message) override;
 
     /// Any thread but the links' own.
     std::vector<LinkStatus> status() const;

@@ -239,3 +239,45 @@ TEST_CASE("a stop closes every client with 1001, spread over the drain", "[edge]
     CHECK(world.closed(ClosedBy::shutdown) == 20);
     CHECK_THROWS(WsClient{world.fronts.port()});
 }
+
+TEST_CASE("a client whose home lets it go is attached again, on the same connection",
+          "[edge][front]") {
+    FrontWorld world;
+    auto client = world.client();
+    for (auto& home : world.homes) home->gone = true;
+    client.text("release");
+    REQUIRE(FrontWorld::soon([&] { return world.sum(&FakeHome::attached_again) > 1; }));
+    client.text("kept meanwhile");
+    for (auto& home : world.homes) home->gone = false;
+    CHECK(client.next_message().payload.ends_with(":kept meanwhile"));
+    CHECK(world.counters.front.reattached->Value() == 1);
+    CHECK(world.counters.front.clients->Value() == 1);
+    client.text("x");
+    CHECK(client.next_message().payload.ends_with(":x"));
+    CHECK(world.sum(&FakeHome::detached) == 0);  // a home that lets go hears no goodbye
+}
+
+TEST_CASE("a register without an answer is repeated at the next home", "[edge][front]") {
+    FrontWorld world;
+    auto client = world.client();
+    for (auto& home : world.homes) home->let_go = 2;
+    const core::ChannelId channel{core::random_uuid4()};
+    client.text(R"({"messageType":"register","channelID":")" + core::to_dashed(channel) + R"("})");
+    CHECK(client.next_message().payload == edge::register_frame(channel, 200, "url"));
+    CHECK(world.sum(&FakeHome::changes) == 3);
+    client.text("release");  // what was answered is not repeated
+    REQUIRE(FrontWorld::soon([&] { return world.sum(&FakeHome::attached_again) == 3; }));
+    client.text("x");
+    CHECK(client.next_message().payload.ends_with(":x"));
+    CHECK(world.sum(&FakeHome::changes) == 3);
+}
+
+TEST_CASE("a client that no home takes again is closed with try again", "[edge][front]") {
+    FrontWorld world{with([](auto& o) { o.front.answer_timeout = 200ms; })};
+    auto client = world.client();
+    for (auto& home : world.homes) home->gone = true;
+    client.text("release");
+    check_close(client.until_closed(), 1013, "TryAgain");
+    CHECK(FrontWorld::soon([&] { return world.counters.front.homeless->Value() == 0; }));
+    CHECK(FrontWorld::soon([&] { return world.counters.front.clients->Value() == 0; }));
+}

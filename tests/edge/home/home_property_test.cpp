@@ -163,7 +163,7 @@ private:
         for (auto& [number, seen] : sessions_) {
             CAPTURE(number);
             for (const auto& frame : world_.take(number)) {
-                if (frame.starts_with("closed ")) {
+                if (frame.starts_with("closed ") || frame.starts_with("released ")) {
                     seen.closed = true;
                     if (attached_.contains(seen.uaid) && attached_[seen.uaid] == number) {
                         attached_.erase(seen.uaid);

@@ -137,7 +137,7 @@ TEST_CASE("a hello at a home that turns out not to serve is refused", "[home]") 
     world.start_home();
     const auto client = world.hello();
     world.run();
-    CHECK(world.take(client) == Heard{"closed 1013 NotServing"});
+    CHECK(world.take(client) == Heard{"released NotServing"});
 }
 
 TEST_CASE("a client that says more before its hello is answered is closed", "[home]") {
@@ -218,19 +218,127 @@ TEST_CASE("the UAID of a bridged client is as good as an unknown one", "[home]")
     CHECK(world.records_in(Topic::kSubscriptions, core::to_hex(bridged)) == before);
 }
 
-TEST_CASE("a home that is not to serve refuses, and one that gives up says try again", "[home]") {
+TEST_CASE("a home that is placed elsewhere serves until it reads the next lease, then releases",
+          "[home]") {
     HomeWorld world;
     world.serve();
-    const auto attached = world.connect();
-    world.take(attached);
+    const auto [uaid, channel] = world.subscribed();
+    const auto client = world.connect(uaid);
+    world.take(client);
     world.home->placed_elsewhere();
-    CHECK(world.take(attached) == Heard{"closed 1013 Moved"});
+    const auto version = world.push(uaid, channel);
+    world.run();
+    CHECK(world.take_versions(client) == Versions{version});
+    world.publish(Topic::kSubscriptions,
+                  core::encode(core::Lease{.epoch = 2, .node = "next", .role = "edge"}));
+    world.run();
+    CHECK(world.take(client) == Heard{"released Moved"});
     const auto late = world.connect();
-    CHECK(world.take(late) == Heard{"closed 1013 NotServing"});
+    CHECK(world.take(late) == Heard{"released NotServing"});
+    CHECK(world.home->state() == Home::State::standby);
     world.home->placed_here(world.floor());
     world.run();
     CHECK(world.home->state() == Home::State::serving);
-    CHECK(world.home->status().epoch == 2);
+    CHECK(world.home->status().epoch == 3);
+}
+
+TEST_CASE("a client that is attached again gets what waits and no second hello", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    const auto before = world.connect(uaid);
+    const auto version = world.push(uaid, channel);
+    world.run();
+    CHECK(world.take_versions(before) == Versions{version});
+    world.crash();
+    world.serve("next");
+    const auto after = world.attach_again(before);
+    const auto heard = world.take(after);
+    CHECK(heard.size() == 1);
+    CHECK(HomeWorld::versions(heard) == Versions{version});  // it was not acknowledged
+    world.ack(after, version);
+    world.run();
+    CHECK(world.unfinished_in_log() == 0);
+}
+
+TEST_CASE("a client without a record is adopted by the next home", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto before = world.connect();
+    CHECK_FALSE(world.attached.at(before).persisted);
+    world.crash();
+    world.serve("next");
+    const auto after = world.attach_again(before);
+    CHECK(world.take(after).empty());
+    world.register_channel(after, new_channel());
+    CHECK(world.take(after).size() == 1);
+    CHECK(world.uaid(after) == world.uaid(before));
+    CHECK(world.attached.at(after).persisted);
+}
+
+TEST_CASE("a front hears that a client is persisted before the client's first channel", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto client = world.connect();
+    CHECK_FALSE(world.attached.at(client).persisted);
+    world.register_channel(client, new_channel());
+    CHECK(world.attached.at(client).persisted);
+    world.hang_up(client);
+    CHECK(world.attached.at(world.connect(world.uaid(client))).persisted);
+}
+
+TEST_CASE("a persisted client that the next home does not know is closed after a mark", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const core::Uaid uaid{core::random_uuid4()};
+    world.log->hold_readers(kSubscriptions, true);
+    const auto client = world.attach_again(uaid, {.stamp = {1, 1}, .persisted = true});
+    CHECK(world.take(client).empty());
+    world.log->hold_readers(kSubscriptions, false);
+    world.run();
+    CHECK(world.take(client) == Heard{"closed 1013 Removed"});
+    CHECK(world.home->status().sessions == 0);
+}
+
+TEST_CASE("of two sessions that are attached again the one with the later hello wins", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    const edge::Attach::Again older{.stamp = {1, 7}, .persisted = true};
+    const edge::Attach::Again newer{.stamp = {1, 8}, .persisted = true};
+    const bool older_first = GENERATE(true, false);
+    CAPTURE(older_first);
+    const auto first = world.attach_again(uaid, older_first ? older : newer);
+    const auto second = world.attach_again(uaid, older_first ? newer : older);
+    CHECK(world.take(older_first ? first : second) == Heard{"closed 1011 SM"});
+    CHECK(world.take(older_first ? second : first).empty());
+    CHECK(world.home->status().sessions == 1);
+}
+
+TEST_CASE("a hello at the next home wins over a session that is attached again", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    const auto before = world.connect(uaid);
+    world.crash();
+    world.serve("next");
+    const auto later = world.connect(uaid);
+    world.take(later);
+    const auto half_open = world.attach_again(before);
+    CHECK(world.take(half_open) == Heard{"closed 1011 SM"});
+    CHECK(world.take(later).empty());
+}
+
+TEST_CASE("a home forgets the sessions of a front whose link is lost", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto client = world.connect();
+    world.take(client);
+    world.home->front_lost({"another"});
+    CHECK(world.home->status().sessions == 1);
+    world.home->front_lost({"front"});
+    CHECK(world.home->status().sessions == 0);
+    CHECK(world.take(client).empty());
 }
 
 TEST_CASE("frames that are not allowed close the connection", "[home]") {
@@ -460,7 +568,7 @@ TEST_CASE("a home that loses its lease while it answers says nothing", "[home][h
     world.register_channel(client, new_channel());
     world.log->hold_readers(kSubscriptions, false);
     world.run(10ms);
-    CHECK(world.take(client) == Heard{"closed 1013 LeaseLost"});
+    CHECK(world.take(client) == Heard{"released LeaseLost"});
     CHECK(world.home->state() == Home::State::standby);
     world.run(5s);  // it is still placed here, so it claims again, above the rival
     CHECK(world.home->status().epoch == 10);

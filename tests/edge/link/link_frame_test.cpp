@@ -33,10 +33,16 @@ std::string print(const Frame& frame) {
     const auto id = [](const SessionId& s) {
         return s.front.text + "/" + std::to_string(s.shard) + "/" + std::to_string(s.number);
     };
+    const auto stamp = [](const edge::SessionStamp& s) {
+        return std::to_string(s.epoch) + "." + std::to_string(s.sequence);
+    };
     const auto home = core::Overloaded{
         [&](const edge::Attach& m) {
-            return "attach " + id(m.session) + " " + core::to_hex(m.uaid) +
-                   (m.offered ? " offered " : " new ") + m.hello;
+            auto text = "attach " + id(m.session) + " " + core::to_hex(m.uaid) +
+                        (m.offered ? " offered " : " new ") + m.hello;
+            if (!m.again) return text;
+            return text + " again " + stamp(m.again->stamp) +
+                   (m.again->persisted ? " persisted" : "");
         },
         [&](const edge::FromClient& m) {
             return "from " + id(m.session) + " " + core::to_hex(m.uaid) + " " + m.text;
@@ -48,10 +54,11 @@ std::string print(const Frame& frame) {
         [&](const edge::ToClient& m) { return "to " + id(m.session) + " " + m.text; },
         [&](const edge::CloseClient& m) {
             return "close " + id(m.session) + " " + std::to_string(static_cast<int>(m.code)) +
-                   (m.from_home ? " from its home " : " on the way ") + m.reason;
+                   " kind " + std::to_string(static_cast<int>(m.kind)) + " " + m.reason;
         },
         [&](const edge::Attached& m) {
-            return "attached " + id(m.session) + " " + core::to_hex(m.uaid);
+            return "attached " + id(m.session) + " " + core::to_hex(m.uaid) + " " + stamp(m.stamp) +
+                   (m.persisted ? " persisted" : "");
         }};
     return std::visit(
         core::Overloaded{[](const Greeting& g) { return "greeting " + g.node.text + g.log_id; },
@@ -68,12 +75,17 @@ std::vector<Frame> every_frame() {
             Pong{8},
             ToHome{edge::Attach{kSession, kUaid, true, R"({"messageType":"hello"})"}},
             ToHome{edge::Attach{kSession, kUaid, false, ""}},
+            ToHome{edge::Attach{kSession, kUaid, true, "", edge::Attach::Again{{3, 4}, true}}},
+            ToHome{edge::Attach{kSession, kUaid, false, "", edge::Attach::Again{{5, 6}, false}}},
             ToHome{edge::FromClient{kSession, kUaid, std::string(70'000, 'x')}},
             ToHome{edge::Detach{kSession, kUaid}},
             ToFront{edge::ToClient{kSession, "{}"}},
             ToFront{edge::CloseClient{kSession, CloseCode::try_again, "moved"}},
-            ToFront{edge::CloseClient{kSession, CloseCode::try_again, "full", false}},
-            ToFront{edge::Attached{kSession, kUaid}}};
+            ToFront{edge::CloseClient{kSession, CloseCode::try_again, "full",
+                                      edge::CloseClient::Kind::held}},
+            ToFront{edge::CloseClient{kSession, CloseCode::try_again, "moved",
+                                      edge::CloseClient::Kind::released}},
+            ToFront{edge::Attached{kSession, kUaid, {7, 8}, true}}};
 }
 
 }  // namespace

@@ -78,10 +78,12 @@ struct Node {
     }
     std::string address() const { return "127.0.0.1:" + std::to_string(links.port()); }
     bool says(const core::NodeId& to, const std::string& text) {
-        return links.send(to, edge::FromClient{{.front = id, .shard = 0, .number = 1}, {}, text});
+        const edge::SessionId session{.front = id, .shard = 0, .number = 1};
+        return links.to_home(to, edge::FromClient{session, {}, text}) == edge::Sent::yes;
     }
     bool answers(const core::NodeId& to, const std::string& text) {
-        return links.send(to, edge::ToClient{{.front = to, .shard = 0, .number = 1}, text});
+        const edge::SessionId session{.front = to, .shard = 0, .number = 1};
+        return links.to_front(to, edge::ToClient{session, text}) == edge::Sent::yes;
     }
     std::string why_down(const core::NodeId& peer) {
         for (const auto& status : links.status()) {
@@ -253,7 +255,8 @@ TEST_CASE("a peer that does not take is refused more, and nothing of it is lost"
         return false;
     }));
     // What ends a session goes all the same.
-    CHECK(a.links.send(kB, edge::Detach{{.front = kA, .shard = 0, .number = 1}, {}}));
+    CHECK(a.links.to_home(kB, edge::Detach{{.front = kA, .shard = 0, .number = 1}, {}}) ==
+          edge::Sent::yes);
     b.congested = false;
     REQUIRE(b.hears("a says " + text, sent));
     REQUIRE(eventually([&] { return a.says(kB, "room again"); }));
