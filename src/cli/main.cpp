@@ -7,6 +7,7 @@
 #include "cli/roles/roles_command.hpp"
 #include "cli/subscriptions/subscriptions_command.hpp"
 #include "cli/topics/topics_command.hpp"
+#include "cli/webhooks/webhooks_command.hpp"
 
 #include <exception>
 #include <iostream>
@@ -21,6 +22,7 @@ int main(int argc, char** argv) {
         add_subscriptions_command(line);
         add_config_command(line);
         add_push_commands(line);
+        add_webhooks_commands(line);
         add_bench_command(line);
         return line.run(argc, argv);
     } catch (const StartupError& error) {

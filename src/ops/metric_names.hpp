@@ -68,4 +68,17 @@ inline constexpr std::string_view kReliabilityFolded = "beckon_reliability_folde
 inline constexpr std::string_view kReliabilityPartitions = "beckon_reliability_partitions";
 inline constexpr std::string_view kReliabilityLag = "beckon_reliability_lag_records";
 
+// --- retry
+inline constexpr std::string_view kRetryPartitions = "beckon_retry_partitions";
+inline constexpr std::string_view kRetryWebhooks = "beckon_retry_webhooks";
+inline constexpr std::string_view kRetryWaiting = "beckon_retry_waiting_deliveries";
+inline constexpr std::string_view kRetryUnderWay = "beckon_retry_under_way_attempts";
+inline constexpr std::string_view kRetryAttempts = "beckon_retry_attempts_total";
+inline constexpr std::string_view kRetryDeliveries = "beckon_retry_deliveries_total";
+inline constexpr std::string_view kRetryEvents = "beckon_retry_events_total";
+inline constexpr std::string_view kRetryReplies = "beckon_retry_replies_total";
+inline constexpr std::string_view kRetryConnections = "beckon_retry_open_connections";
+inline constexpr std::string_view kRetryClosed = "beckon_retry_closed_total";
+inline constexpr std::string_view kRetryAcceptPauses = "beckon_retry_accept_pauses_total";
+
 }  // namespace beckon::ops::metric

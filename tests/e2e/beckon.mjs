@@ -82,12 +82,15 @@ class Child {
 export class Cluster {
     /**
      * @param {'embedded'|'kafka'} log
-     * @param {{plain?: boolean, endpoint?: string[]}} [options] `plain`: the endpoint speaks HTTP;
-     *     `endpoint`: further options of the process that holds it
+     * @param {{plain?: boolean, endpoint?: string[], retry?: string[], tiers?: string}} [options] `plain`:
+     *     the endpoint speaks HTTP; `endpoint`, `retry`: further options of the process that holds it; on
+     *     Kafka the role retry runs only if `retry` is given; `tiers`: the delays of a new log
      */
-    constructor(log, { plain = false, endpoint = [] } = {}) {
+    constructor(log, { plain = false, endpoint = [], retry, tiers } = {}) {
         this.log = log;
         this.plain = plain;
+        this.retryOptions = retry;
+        this.tierOptions = tiers ? ['--tiers', tiers] : [];
         this.endpointOptions = plain ? endpoint : ['--endpoint-self-signed', 'true', ...endpoint];
         this.directory = mkdtempSync(join(tmpdir(), 'beckon-e2e-'));
         this.children = new Map();
@@ -101,6 +104,8 @@ export class Cluster {
             edge: await freePort(),
             ops: await freePort(),
             opsEdge: await freePort(),
+            retry: await freePort(),
+            opsRetry: await freePort(),
             kafka: await freePort(),
         };
         this.endpoint = this.plain ? `http://127.0.0.1:${this.ports.endpoint}` : `https://localhost:${this.ports.endpoint}`;
@@ -113,7 +118,7 @@ export class Cluster {
         await until('log topics', () =>
             this.tool([
                 'topics', 'create', '--kafka-servers', this.servers, '--replication-factor', '1',
-                '--partitions', '4', ...keys,
+                '--partitions', '4', ...this.tierOptions, ...keys,
             ]).then(() => true),
         );
     }
@@ -172,6 +177,14 @@ export class Cluster {
         return child.output;
     }
 
+    /** Starts a tool that goes on until it ends by itself, or the cluster does. */
+    background(args) {
+        const child = new Child(args.join(' '), BECKON, args);
+        this.children.set(child.name, child);
+        child.exited.then(() => this.children.delete(child.name));
+        return child;
+    }
+
     common(role, ops) {
         return [
             '--data', join(this.directory, role), '--ops-port', String(ops), '--log-format', 'json',
@@ -196,6 +209,7 @@ export class Cluster {
         if (this.log === 'embedded') {
             this.spawn('standalone', [
                 ...this.common('standalone', this.ports.ops), '--partitions', '4', ...edge, ...endpoint,
+                '--retry-port', String(this.ports.retry), ...(this.retryOptions ?? []), ...this.tierOptions,
             ]);
             await this.ready('standalone', this.ports.ops);
             return;
@@ -206,6 +220,14 @@ export class Cluster {
         }
         if (!only || only === 'edge') {
             this.spawn('edge', [...this.common('edge', this.ports.opsEdge), ...edge, ...kafka]);
+        }
+        const retry = this.retryOptions && (!only || only === 'retry');
+        if (retry) {
+            this.spawn('retry', [
+                ...this.common('retry', this.ports.opsRetry), '--retry-port', String(this.ports.retry), ...this.retryOptions,
+                ...kafka,
+            ]);
+            await this.ready('retry', this.ports.opsRetry);
         }
         if (!only || only === 'endpoint') await this.ready('endpoint', this.ports.ops);
         if (!only || only === 'edge') await this.ready('edge', this.ports.opsEdge);

@@ -23,17 +23,19 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kDefaultP
     {{"https://", ":443"}, {"http://", ":80"}}};
 
 constexpr unsigned bit(Reader reader) { return 1U << static_cast<unsigned>(reader); }
-constexpr unsigned kRoles = bit(Reader::standalone) | bit(Reader::endpoint) | bit(Reader::edge);
+constexpr unsigned kRoles =
+    bit(Reader::standalone) | bit(Reader::endpoint) | bit(Reader::edge) | bit(Reader::retry);
 constexpr unsigned kTools = bit(Reader::topics) | bit(Reader::keys) | bit(Reader::subscriptions);
-constexpr unsigned kOnKafka = bit(Reader::endpoint) | bit(Reader::edge);
+constexpr unsigned kOnKafka = bit(Reader::endpoint) | bit(Reader::edge) | bit(Reader::retry);
+constexpr unsigned kClients = bit(Reader::webhooks);
 
 struct Effect {
     std::string_view prefix;  ///< of the setting's name
     unsigned readers;
 };
 /// Who reads what; the longest prefix that fits decides.
-constexpr std::array<Effect, 21> kEffects{{
-    {"", kRoles | kTools},
+constexpr std::array<Effect, 25> kEffects{{
+    {"", kRoles | kTools | kClients},
     {"startup_timeout", kOnKafka},
     {"stop_timeout", kRoles},
     {"cache_bytes", kRoles},
@@ -52,8 +54,12 @@ constexpr std::array<Effect, 21> kEffects{{
     {"edge.", bit(Reader::standalone) | bit(Reader::edge)},
     {"edge.link_", bit(Reader::edge)},
     {"edge.hand_over", bit(Reader::edge)},
+    {"retry.", bit(Reader::standalone) | bit(Reader::retry)},
+    {"retry.host", bit(Reader::standalone) | bit(Reader::retry) | kClients},
+    {"retry.port", bit(Reader::standalone) | bit(Reader::retry) | kClients},
+    {"retry.max_runtime", bit(Reader::retry)},
     {"ops.", kRoles},
-    {"config", kRoles | kTools},
+    {"config", kRoles | kTools | kClients},
 }};
 
 std::vector<std::string> names_of(const std::vector<Setting>& settings) {
@@ -178,10 +184,10 @@ void check_together(const Config& config, std::vector<ConfigFault>& faults) {
     };
     pair("endpoint", config.endpoint.tls_certificate, config.endpoint.tls_key,
          config.endpoint_self_signed);
-    if (config.endpoint.drain >= config.stop_timeout ||
+    if (config.endpoint.drain >= config.stop_timeout || config.retry.drain >= config.stop_timeout ||
         config.edge.hand_over + config.edge.drain >= config.stop_timeout) {
         faults.push_back({"stop_timeout",
-                          "must be longer than endpoint.drain, and than edge.hand_over and "
+                          "must be longer than endpoint.drain, retry.drain, and edge.hand_over and "
                           "edge.drain together, or the process ends in the middle of them"});
     }
     const bool anywhere = config.edge.link_host == "0.0.0.0" || config.edge.link_host == "::";
@@ -190,6 +196,7 @@ void check_together(const Config& config, std::vector<ConfigFault>& faults) {
                           "must be given with this edge.link_host: other edges cannot reach " +
                               config.edge.link_host});
     }
+    pair("retry", config.retry.tls_certificate, config.retry.tls_key, false);
     pair("edge", config.edge.tls_certificate, config.edge.tls_key, config.edge_self_signed);
 }
 
@@ -205,6 +212,10 @@ Config defaults_of(Reader reader) {
     if (reader == Reader::edge) {
         config.data = "beckon-data-edge";
         config.ops.port = 9092;
+    }
+    if (reader == Reader::retry) {
+        config.data = "beckon-data-retry";
+        config.ops.port = 9094;
     }
     return config;
 }
@@ -245,7 +256,7 @@ std::vector<Setting> settings_of(Config& c) {
         // --- the process
         path_setting("data", c.data,
                      "Directory of everything this process keeps; made with mode 0700. By default "
-                     "beckon-data (standalone), beckon-data-endpoint or beckon-data-edge in the "
+                     "beckon-data (standalone), or beckon-data-<role>, in the "
                      "current directory."),
         optional_path_setting("key_ring", c.key_ring,
                               "Key ring file, shared by all roles; <data>/keys.json if not given."),
@@ -387,12 +398,49 @@ std::vector<Setting> settings_of(Config& c) {
                      "By which the other edges reach that port; edge.link_host and edge.link_port "
                      "if not given.",
                      "host:port"),
+        // --- webhooks
+        text_setting("retry.host", c.retry.host, "Address that the API for webhooks listens on.",
+                     "an IP address"),
+        number_setting("retry.port", c.retry.port, kPort, "Its port; 0 takes any free one."),
+        optional_path_setting("retry.tls_certificate", c.retry.tls_certificate,
+                              "PEM certificate chain; with retry.tls_key. Reread at SIGHUP."),
+        optional_path_setting("retry.tls_key", c.retry.tls_key, "PEM private key."),
+        number_setting("retry.connections_max", c.retry.connections_max, {1, 1'000'000},
+                       "Connections in total; each may hold an event of 256 KiB."),
+        duration_setting("retry.request_deadline", c.retry.request_deadline, milliseconds{100},
+                         milliseconds{600'000},
+                         "From the first byte of a request until its reply is written."),
+        number_setting("retry.workers", c.retry.workers, {1, 10'000}, "Attempts at a time."),
+        list_setting(
+            "retry.allowed_addresses", c.retry.allowed_addresses,
+            "Addresses and ranges (10.1.0.0/16) that webhooks may lead to besides public "
+            "ones; any: all. Whoever may make webhooks can then have requests sent there."),
+        text_setting("retry.ca_file", c.retry.ca_file,
+                     "PEM file of certificate authorities for receivers, besides the system's.",
+                     "a path"),
+        duration_setting("retry.age_max", c.retry.age_max, seconds{1}, seconds{hours{24 * 30}},
+                         "A delivery that is older is not attempted any more."),
+        duration_setting("retry.failing_max", c.retry.failing_max, seconds{1},
+                         seconds{hours{24 * 365}},
+                         "A webhook of which nothing has been accepted for so long is disabled."),
+        number_setting("retry.webhooks_per_owner_max", c.retry.webhooks_per_owner_max,
+                       {1, 1'000'000}, "Webhooks of one owner; more get 409."),
+        number_setting("retry.events_per_owner_per_second", c.retry.events_per_owner_per_second,
+                       {0, 10'000'000},
+                       "Events that one owner may post; more get 429. 0: no limit."),
+        duration_setting("retry.drain", c.retry.drain, milliseconds{0}, milliseconds{600'000},
+                         "At a stop, requests and attempts under way have this long; an attempt "
+                         "without an answer then is made again."),
+        duration_setting("retry.max_runtime", c.retry.max_runtime, seconds{0},
+                         seconds{hours{24 * 365}},
+                         "`beckon retry` ends by itself after this, and starts no attempt that "
+                         "could outlive it; for schedulers. 0s: never."),
         // --- operations
         text_setting("ops.host", c.ops.host, "Address of health, readiness and metrics.",
                      "an IP address"),
         number_setting("ops.port", c.ops.port, kPort,
                        "Its port; 0 takes any free one. By default 9090 (standalone), 9091 "
-                       "(endpoint) or 9092 (edge)."),
+                       "(endpoint), 9092 (edge) or 9094 (retry)."),
     };
 }
 

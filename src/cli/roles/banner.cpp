@@ -36,6 +36,7 @@ std::string what_to_try(const Addresses& at) {
     out << "\nBeckon is running.\n"
            "  application servers POST to   "
         << at.endpoint << "/wpush/…\n  clients connect to            " << at.websocket
+        << "\n  events and webhooks           " << at.webhooks
         << "\n  health and metrics            " << at.ops << "/ready  " << at.ops
         << "/metrics\n  everything is kept in         " << at.data.string()
         << "\n\nTry next, in another terminal:\n  beckon listen " << at.websocket << insecure

@@ -14,6 +14,7 @@ namespace beckon::cli {
 struct Addresses {
     std::string endpoint;   ///< origin
     std::string websocket;  ///< URL
+    std::string webhooks;   ///< origin of the API
     std::string ops;        ///< origin
     bool self_signed = false;
     std::filesystem::path data;

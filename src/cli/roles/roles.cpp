@@ -13,8 +13,11 @@
 #include "net/self_signed.hpp"
 #include "ops/metric_names.hpp"
 #include "ops/ops_server.hpp"
+#include "retry/role/role.hpp"
 #include "rocks/memory.hpp"
 
+#include <condition_variable>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -86,6 +89,24 @@ std::shared_ptr<rocks::Memory> memory_of(const Config& config) {
     return std::make_shared<rocks::Memory>(config.cache_bytes, config.write_buffer_bytes);
 }
 
+/// Asks the process to stop after a time, as long as this lives; zero: never.
+class EndAfter {
+public:
+    explicit EndAfter(seconds time) {
+        if (time == time.zero()) return;
+        thread_ = std::jthread{[time](const std::stop_token& stop) {
+            std::mutex mutex;
+            std::condition_variable_any over;
+            std::unique_lock lock{mutex};
+            over.wait_for(lock, stop, time, [] { return false; });
+            if (!stop.stop_requested()) Signals::request_stop();
+        }};
+    }
+
+private:
+    std::jthread thread_;
+};
+
 /// The settings that a role takes from the installation instead of its own configuration.
 void adopt(Config& config, const log::Control& control, const Process& process) {
     config.endpoint.log_id = config.edge.log_id = control.log_id;
@@ -94,6 +115,10 @@ void adopt(Config& config, const log::Control& control, const Process& process) 
     config.endpoint.former_origins = control.origins;
     config.endpoint.view_directory = config.data / "endpoint";
     config.edge.store_directory = config.data / "edge";
+    config.retry.node = process.node;
+    config.retry.partitions = control.partitions;
+    config.retry.tiers = control.tiers;
+    config.retry.version = BECKON_VERSION;
     config.edge.version = version_text();
     if (!config.embedded.memory) config.embedded.memory = memory_of(config);
     config.edge.store_memory = config.endpoint.store_memory = config.embedded.memory;
@@ -201,6 +226,8 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     hold_to_embedded_log(*log, *control, *keys, config);
     adopt(config, *control, process);
 
+    config.retry.decides_readiness = false;  // pushes do not wait for webhooks
+    retry::Role retry{config.retry, *log, keys, process.clock, process.metrics, process.health};
     ingest::Endpoint endpoint{config.endpoint, *log,          keys, process.clock,
                               process.metrics, process.health};
     remember_origin(*log, config.endpoint, endpoint);
@@ -210,6 +237,8 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     const Addresses addresses{.endpoint = config.edge.endpoint_url,
                               .websocket = (config.edge.tls_certificate ? "wss://" : "ws://") +
                                            authority(config.edge.host, edge.port()) + "/",
+                              .webhooks = (config.retry.tls_certificate ? "https://" : "http://") +
+                                          authority(config.retry.host, retry.port()),
                               .ops = "http://" + authority(config.ops.host, process.ops->port()),
                               .self_signed = config.endpoint_self_signed || config.edge_self_signed,
                               .data = config.data};
@@ -217,6 +246,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     core::log_info("cli", "listening",
                    {{"endpoint", addresses.endpoint},
                     {"websocket", addresses.websocket},
+                    {"webhooks", addresses.webhooks},
                     {"ops", addresses.ops}});
     std::jthread show;
     if (options.demo) {
@@ -234,9 +264,11 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     signals.wait([&] {
         endpoint.reload_tls();
         edge.reload_tls();
+        retry.reload_tls();
     });
     watchdog.emplace(config.stop_timeout);
     process.health.set_ready("process", false, "stopping");
+    retry.begin_stop();
     endpoint.begin_stop();  // while the edge closes its clients
     show = {};
     return exit_code;
@@ -274,6 +306,22 @@ int run_edge(Config config, const Signals& signals) {
     core::log_info("cli", "listening",
                    {{"websocket_port", edge.port()}, {"endpoint_url", config.edge.endpoint_url}});
     signals.wait([&] { edge.reload_tls(); });
+    watchdog.emplace(config.stop_timeout);
+    process.health.set_ready("process", false, "stopping");
+    return 0;
+}
+
+int run_retry(Config config, const Signals& signals) {
+    std::optional<StopWatchdog> watchdog;
+    const DataDirectory directory{config.data};
+    const auto keys = load_key_ring(config);
+    Process process{config};
+    const auto log = open_cluster_log(config, process, *keys, signals);
+    retry::Role retry{config.retry, *log, keys, process.clock, process.metrics, process.health};
+    process.health.set_ready("process", true);
+    core::log_info("cli", "listening", {{"webhooks_port", retry.port()}});
+    const EndAfter end{config.retry.max_runtime};
+    signals.wait([&] { retry.reload_tls(); });
     watchdog.emplace(config.stop_timeout);
     process.health.set_ready("process", false, "stopping");
     return 0;

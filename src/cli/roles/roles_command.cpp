@@ -26,6 +26,10 @@ void add_roles_commands(CommandLine& line) {
     line.add_configured(
         line.top(), "edge", "Run the WebSocket port for clients, on Kafka", Reader::edge,
         [](Config config, const Sources&) { return run_edge(std::move(config), Signals{}); });
+    line.add_configured(
+        line.top(), "retry", "Run webhooks: the API for events, and their delivery, on Kafka",
+        Reader::retry,
+        [](Config config, const Sources&) { return run_retry(std::move(config), Signals{}); });
 }
 
 }  // namespace beckon::cli

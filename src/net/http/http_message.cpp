@@ -59,6 +59,7 @@ std::string_view to_string(Method method) {
         case Method::head: return "HEAD";
         case Method::post: return "POST";
         case Method::put: return "PUT";
+        case Method::patch: return "PATCH";
         case Method::del: return "DELETE";
         case Method::options: return "OPTIONS";
         case Method::other: return "other";
@@ -67,8 +68,8 @@ std::string_view to_string(Method method) {
 }
 
 Method parse_method(std::string_view text) {
-    for (const auto method :
-         {Method::get, Method::head, Method::post, Method::put, Method::del, Method::options}) {
+    for (const auto method : {Method::get, Method::head, Method::post, Method::put, Method::patch,
+                              Method::del, Method::options}) {
         if (text == to_string(method)) return method;
     }
     return Method::other;
@@ -99,14 +100,18 @@ std::string_view reason_phrase(int status) {
     switch (status) {
         case 200: return "OK";
         case 201: return "Created";
+        case 202: return "Accepted";
         case 204: return "No Content";
         case 400: return "Bad Request";
         case 401: return "Unauthorized";
+        case 403: return "Forbidden";
         case 404: return "Not Found";
         case 405: return "Method Not Allowed";
         case 408: return "Request Timeout";
+        case 409: return "Conflict";
         case 410: return "Gone";
         case 413: return "Payload Too Large";
+        case 415: return "Unsupported Media Type";
         case 418: return "I'm a teapot";
         case 429: return "Too Many Requests";
         case 431: return "Request Header Fields Too Large";

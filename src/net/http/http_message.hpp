@@ -13,7 +13,7 @@
 /// HTTP messages as plain values, so that everything behind the sockets is tested without them.
 namespace beckon::net {
 
-enum class Method : std::uint8_t { get, head, post, put, del, options, other };
+enum class Method : std::uint8_t { get, head, post, put, patch, del, options, other };
 std::string_view to_string(Method method);
 Method parse_method(std::string_view text);
 
@@ -66,6 +66,12 @@ private:
     std::array<Slot, kHeaderNames> slots_{};
 };
 
+/// A header that a port reads by its own names; as it was sent.
+struct ExtraHeader {
+    std::string_view name;
+    std::string_view value;
+};
+
 /// One request; views into the connection's buffers, valid until its reply was given.
 struct HttpRequest {
     Method method = Method::other;
@@ -75,6 +81,8 @@ struct HttpRequest {
     /// The body exceeds the limit; it was not read to its end. Whoever checks other things first
     /// still can.
     bool body_too_large = false;
+    /// Headers whose name begins with `RequestLimits::extra_prefix`, in their order.
+    std::vector<ExtraHeader> extra;
     bool body_length_given = false;  ///< there was a Content-Length
     PeerAddress peer;                ///< of the socket
 };

@@ -21,6 +21,9 @@ namespace beckon::net {
 struct RequestLimits {
     std::size_t header_bytes_max = 16'384;  ///< request line and headers together
     std::size_t body_bytes_max = 5'630;
+    /// Headers whose name begins so are kept for the handler (`HttpRequest::extra`): lower case,
+    /// static storage; empty: none.
+    std::string_view extra_prefix{};
 };
 
 struct ConnectionTimes {

@@ -32,13 +32,18 @@ public:
         HeaderName name;
         Text value;
     };
+    struct Extra {
+        Text name;
+        Text value;
+    };
 
     HeaderCollector(const RequestLimits& limits, std::string& head, std::string& body,
-                    std::vector<Field>& fields)
-        : limits_(limits), head_(head), body_(body), fields_(fields) {
+                    std::vector<Field>& fields, std::vector<Extra>& extra)
+        : limits_(limits), head_(head), body_(body), fields_(fields), extra_(extra) {
         head_.clear();
         body_.clear();
         fields_.clear();
+        extra_.clear();
         eager(true);
         header_limit(static_cast<std::uint32_t>(limits.header_bytes_max));
         // Ours answers in the order of the spec's checks. (boost::none refuses every length in
@@ -94,6 +99,14 @@ private:
         if (const auto known = parse_header_name(view(name_text))) {
             fields_.push_back({*known, keep(view(value))});
         }
+        if (is_extra(name_text)) extra_.push_back({keep(view(name_text)), keep(view(value))});
+    }
+
+    bool is_extra(BeastView name) const {
+        const auto prefix = limits_.extra_prefix;
+        return !prefix.empty() && name.size() >= prefix.size() &&
+               boost::beast::iequals(name.substr(0, prefix.size()),
+                                     BeastView{prefix.data(), prefix.size()});
     }
 
     void on_header_impl(BeastError&) override {}
@@ -126,6 +139,7 @@ private:
     std::string& head_;
     std::string& body_;
     std::vector<Field>& fields_;
+    std::vector<Extra>& extra_;
     std::size_t header_bytes_ = 0;
     int version_ = 11;
     int hosts_ = 0;
@@ -137,6 +151,7 @@ struct RequestParser::Impl {
     std::string head;
     std::string body;
     std::vector<HeaderCollector::Field> fields;
+    std::vector<HeaderCollector::Extra> extra;
     std::optional<HeaderCollector> collector;
 
     std::string_view text(HeaderCollector::Text where) const {
@@ -152,7 +167,7 @@ RequestParser::RequestParser(const RequestLimits& limits)
 RequestParser::~RequestParser() = default;
 
 void RequestParser::reset() {
-    impl_->collector.emplace(limits_, impl_->head, impl_->body, impl_->fields);
+    impl_->collector.emplace(limits_, impl_->head, impl_->body, impl_->fields, impl_->extra);
     request_ = {};
 }
 
@@ -182,6 +197,9 @@ RequestParser::Status RequestParser::put(std::string_view bytes, std::size_t& us
     request_.target = impl_->text(collector.target);
     for (const auto& field : impl_->fields) {
         request_.headers.add(field.name, impl_->text(field.value));
+    }
+    for (const auto& one : impl_->extra) {
+        request_.extra.push_back({impl_->text(one.name), impl_->text(one.value)});
     }
     request_.body_length_given = length.has_value();
     request_.body_too_large = collector.body_too_large;

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <stdexcept>
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
@@ -93,6 +94,20 @@ std::string webhook_signature(std::span<const std::string> secrets, std::string_
         signatures += "v1," + base64(hmac_sha256(secret, text));
     }
     return signatures;
+}
+
+bool is_signed_by(std::string_view secret, std::string_view signatures, std::string_view id,
+                  std::chrono::seconds timestamp, std::string_view body) {
+    const std::string own{secret};
+    const auto expected = webhook_signature(std::span{&own, 1}, id, timestamp, body);
+    bool found = false;
+    while (!signatures.empty()) {
+        const auto one = signatures.substr(0, signatures.find(' '));
+        found |= one.size() == expected.size() &&
+                 CRYPTO_memcmp(one.data(), expected.data(), one.size()) == 0;
+        signatures.remove_prefix(std::min(one.size() + 1, signatures.size()));
+    }
+    return found;
 }
 
 std::vector<std::string> http_signature(const SharedKey& key, const SignedRequest& request,

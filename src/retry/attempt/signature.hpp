@@ -26,6 +26,11 @@ std::string secret_text(std::string_view secret);
 std::string webhook_signature(std::span<const std::string> secrets, std::string_view id,
                               std::chrono::seconds timestamp, std::string_view body);
 
+/// A receiver's check: whether `signatures` has one that this secret makes. Whether the timestamp
+/// is recent is the receiver's to say.
+bool is_signed_by(std::string_view secret, std::string_view signatures, std::string_view id,
+                  std::chrono::seconds timestamp, std::string_view body);
+
 /// A key that is shared with the receiver, for HTTP Signatures (draft-cavage-http-signatures-12).
 struct SharedKey {
     std::string id;

@@ -55,6 +55,8 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
     void remember(const Job& job, core::Timestamp at, const HttpAnswer& answer, Outcome outcome);
     void follow(const Job& job, const Verdict& verdict);
     void failed(const Job& job, const Verdict& verdict);
+    static void forget_failures_before(Receiver& receiver,
+                                       std::optional<core::Timestamp> enabled_at);
     void judge_receiver(const Job& job, Outcome outcome);
     void leave_line(Receiver& receiver, const std::string& delivery);
     void join_line(Receiver& receiver, const std::string& delivery, int tier);
@@ -207,24 +209,38 @@ void Dispatcher::Impl::remember(const Job& job, core::Timestamp at, const HttpAn
                      {"status", answer.status}});
 }
 
+/// Whoever enables a webhook again says that it works.
+void Dispatcher::Impl::forget_failures_before(Receiver& receiver,
+                                              std::optional<core::Timestamp> enabled_at) {
+    if (!receiver.failing_since || !enabled_at || *receiver.failing_since >= *enabled_at) return;
+    receiver.failing_since.reset();
+    receiver.failing_told = false;
+    receiver.breaker = {};
+    receiver.breaker.start();
+}
+
 /// Breaker, and since when nothing was accepted.
 void Dispatcher::Impl::judge_receiver(const Job& job, Outcome outcome) {
     const auto& id = job.due.delivery.webhook;
     auto& receiver = receivers[id];
     const auto* entry = ports.webhooks.find(id);
     if (!entry || !entry->state.enabled) return;
+    forget_failures_before(receiver, entry->state.enabled_at);
     const auto known_since = entry->state.failing_since;
+    auto state = entry->state;
     if (outcome == Outcome::delivered) {
         receiver.breaker.succeeded();
         receiver.failing_since.reset();
         const bool told = std::exchange(receiver.failing_told, false);
-        if (known_since || told) ports.change_state(id, WebhookState{});
+        state.failing_since.reset();
+        if (known_since || told) ports.change_state(id, state);
         return;
     }
     receiver.breaker.failed(ports.clock.mono());
     if (outcome == Outcome::gone) {
-        return ports.change_state(
-            id, {.enabled = false, .reason = "gone", .failing_since = known_since});
+        state.enabled = false;
+        state.reason = "gone";
+        return ports.change_state(id, state);
     }
     const auto now = ports.clock.wall();
     if (!receiver.failing_since) receiver.failing_since = known_since.value_or(now);
@@ -232,9 +248,10 @@ void Dispatcher::Impl::judge_receiver(const Job& job, Outcome outcome) {
     // One failure among others is not worth a record.
     if (!for_good && (known_since || receiver.failing_told || !receiver.breaker.open())) return;
     receiver.failing_told = true;
-    ports.change_state(id, {.enabled = !for_good,
-                            .reason = for_good ? "failing" : "",
-                            .failing_since = receiver.failing_since});
+    state.enabled = !for_good;
+    state.reason = for_good ? "failing" : "";
+    state.failing_since = receiver.failing_since;
+    ports.change_state(id, state);
 }
 
 void Dispatcher::Impl::follow(const Job& job, const Verdict& verdict) {

@@ -25,26 +25,6 @@ tl::unexpected<core::Error> invalid(std::string why) {
     return core::fail(Fault::invalid, std::move(why));
 }
 
-/// What the parser of a document that nests without end would do to the stack is not tried out.
-bool is_too_deep(std::string_view text) {
-    std::size_t depth = 0;
-    bool in_string = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        if (in_string) {
-            if (c == '\\')
-                ++i;
-            else if (c == '"')
-                in_string = false;
-            continue;
-        }
-        if (c == '"') in_string = true;
-        if ((c == '{' || c == '[') && ++depth > kDepthMax) return true;
-        if ((c == '}' || c == ']') && depth > 0) --depth;
-    }
-    return false;
-}
-
 bool is_attribute_name(std::string_view name) {
     return !name.empty() && name.size() <= 20 && std::all_of(name.begin(), name.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
@@ -59,6 +39,10 @@ core::Result<std::string> required(const Json& event, const char* name) {
     auto text = found->get<std::string>();
     if (text.empty() || text.size() > kAttributeBytesMax) {
         return invalid(std::string{"$."} + name + " must have 1 to 1024 bytes");
+    }
+    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
+    if (std::any_of(text.begin(), text.end(), is_control)) {
+        return invalid(std::string{"$."} + name + " must have no control characters");
     }
     return text;
 }
@@ -96,8 +80,15 @@ core::Result<Event> check(const Json& event) {
     auto type = required(event, "type");
     if (!type) return core::fail(type.error());
     if (auto checked = check_attributes(event); !checked) return core::fail(checked.error());
-    Event checked{std::move(*source), std::move(*id), std::move(*type),
-                  event.dump(-1, ' ', false, Json::error_handler_t::replace)};
+    Event checked{.source = std::move(*source),
+                  .id = std::move(*id),
+                  .type = std::move(*type),
+                  .json = event.dump(-1, ' ', false, Json::error_handler_t::replace)};
+    if (event.contains(kOwnerAttribute)) {
+        auto owner = required(event, kOwnerAttribute);
+        if (!owner) return core::fail(owner.error());
+        checked.owner = std::move(*owner);
+    }
     if (checked.json.size() > kEventBytesMax) {
         return core::fail(Fault::too_large, "an event may have 262144 bytes");
     }
@@ -112,6 +103,25 @@ bool is_json_type(std::string_view content_type) {
 }
 
 }  // namespace
+
+bool is_too_deep(std::string_view text) {
+    std::size_t depth = 0;
+    bool in_string = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (in_string) {
+            if (c == '\\')
+                ++i;
+            else if (c == '"')
+                in_string = false;
+            continue;
+        }
+        if (c == '"') in_string = true;
+        if ((c == '{' || c == '[') && ++depth > kDepthMax) return true;
+        if ((c == '}' || c == ']') && depth > 0) --depth;
+    }
+    return false;
+}
 
 core::Result<Event> parse_structured(std::string_view body) {
     if (body.size() > kEventBytesMax) {
@@ -150,6 +160,21 @@ core::Result<Event> parse_binary(const std::map<std::string, std::string>& attri
         event["data_base64"] = std::move(text);
     }
     return check(event);
+}
+
+Event for_owner(const Event& event, const std::string& owner) {
+    auto json = Json::parse(event.json);
+    json[kOwnerAttribute] = owner;
+    auto out = event;
+    out.owner = owner;
+    out.json = json.dump();
+    return out;
+}
+
+std::string scope_of(const Event& event) {
+    if (event.owner.empty()) return event.source;
+    auto scope = event.owner;
+    return scope.append(1, '\0').append(event.source);  // neither has control characters
 }
 
 core::Partition partition_of(const Event& event, core::Partition partitions) {

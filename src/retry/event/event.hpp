@@ -16,10 +16,23 @@ struct Event {
     std::string id;  ///< with `source` it names the event; posting it again changes nothing
     std::string type;
     std::string json;  ///< the whole of it
+    /// Whose webhooks it may reach (the attribute `beckonowner`); empty: everybody's.
+    std::string owner{};
     bool operator==(const Event&) const = default;
 };
 
 inline constexpr std::size_t kEventBytesMax = 256 * 1024;
+inline constexpr const char* kOwnerAttribute = "beckonowner";
+
+/// JSON whose nesting a parser or a writer would rather not try.
+bool is_too_deep(std::string_view json);
+
+/// The same event for the webhooks of one owner only.
+Event for_owner(const Event& event, const std::string& owner);
+
+/// What is unique together with the id: the source, or owner and source. Two owners that use the
+/// same source and id have posted two events.
+std::string scope_of(const Event& event);
 
 /// Structured mode: the body is the event. Errors: invalid (what is wrong, with its JSON path),
 /// too_large.

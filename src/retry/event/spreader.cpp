@@ -78,7 +78,7 @@ void Spreader::Impl::read(const core::RecordView& record) {
         return;
     }
     const Delivery name{
-        .id = delivery_id(event->source, event->id, ""), .webhook = "", .event = ""};
+        .id = delivery_id(scope_of(*event), event->id, ""), .webhook = "", .event = ""};
     const bool copy = !recent.insert(name);
     if (record.offset < options.from) return;
     if (copy) {
@@ -99,7 +99,7 @@ void Spreader::Impl::spread(Offset offset, const Event& event) {
     for (const auto& id : ids) {
         publish(
             offset,
-            {.id = delivery_id(event.source, event.id, id), .webhook = id, .event = event.json});
+            {.id = delivery_id(scope_of(event), event.id, id), .webhook = id, .event = event.json});
     }
 }
 

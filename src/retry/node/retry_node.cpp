@@ -21,16 +21,18 @@ namespace {
 
 constexpr const char* kRole = "retry";
 
-/// What Beckon says when it disables a webhook: others can subscribe to it.
-Event disabled_event(const std::string& id, const WebhookState& state, const core::NodeId& node) {
+/// What Beckon says when it disables a webhook: others of the same owner can subscribe to it.
+Event disabled_event(const Webhook& webhook, const WebhookState& state, const core::NodeId& node) {
+    const auto& id = webhook.id;
     const nlohmann::json event{{"specversion", "1.0"},
                                {"id", core::to_hex(core::random_uuid4())},
                                {"source", "/beckon/retry/" + node.text},
                                {"type", "beckon.webhook.disabled"},
                                {"subject", id},
                                {"data", {{"webhook", id}, {"reason", state.reason}}}};
-    return {
+    const Event to_all{
         .source = event["source"], .id = event["id"], .type = event["type"], .json = event.dump()};
+    return for_owner(to_all, webhook.owner);
 }
 
 }  // namespace
@@ -52,7 +54,9 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, Fates {
     std::map<core::Partition, std::unique_ptr<PartitionHome>> homes;
     std::set<core::Partition> placed_elsewhere;  ///< known, and not ours
     bool stopping = false;
+    bool homes_stopping = false;
     std::size_t stops_left = 0;
+    RetryNode::Counts left;  ///< of homes that are not here any more
 
     void start();
     void placed(core::Partition partition, const cluster::Placement& placement);
@@ -63,6 +67,7 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, Fates {
     void publish_webhook(const std::string& id, core::Record record, Done done);
     PartitionTiers* tiers_of(const Ticket& ticket);
     void stop_homes(std::function<void()> stopped);
+    RetryNode::Counts counts() const;
 
     // A ticket of a lease that was lost meanwhile is void: the next home has the delivery.
     void finish(const Ticket& ticket) override {
@@ -128,6 +133,7 @@ void RetryNode::Impl::placed(core::Partition partition, const cluster::Placement
     // The new home takes the lease when it has read this; writing what is finished first spares it
     // the repetition.
     dispatcher->forget(partition);
+    left += {found->second->counts(), found->second->spread()};
     const auto leaving = std::make_shared<std::unique_ptr<PartitionHome>>(std::move(found->second));
     homes.erase(found);
     (*leaving)->stop([leaving] {});
@@ -176,9 +182,11 @@ void RetryNode::Impl::tell_ready() {
 void RetryNode::Impl::change_state(const std::string& id, const WebhookState& state) {
     if (!state.enabled) {
         core::log_warn("retry", "webhook_disabled", {{"webhook", id}, {"reason", state.reason}});
-        const auto event = disabled_event(id, state, options.node);
-        publish({Topic::kEvents, partition_of(event, options.partitions)}, encode(event),
-                [](const auto&) {});
+        if (const auto* entry = directory.find(id)) {
+            const auto event = disabled_event(entry->webhook, state, options.node);
+            publish({Topic::kEvents, partition_of(event, options.partitions)}, encode(event),
+                    [](const auto&) {});
+        }
     }
     publish_webhook(id, encode(id, state), [id](const auto& written) {
         if (written) return;
@@ -205,6 +213,7 @@ void RetryNode::Impl::publish_webhook(const std::string& id, core::Record record
 }
 
 void RetryNode::Impl::stop_homes(std::function<void()> stopped) {
+    if (std::exchange(homes_stopping, true)) return;
     stops_left = homes.size();
     if (stops_left == 0) return ports.executor.post(std::move(stopped));
     for (auto& [partition, home] : homes) {
@@ -213,6 +222,26 @@ void RetryNode::Impl::stop_homes(std::function<void()> stopped) {
             if (self && --self->stops_left == 0) stopped();
         });
     }
+}
+
+RetryNode::Counts RetryNode::Impl::counts() const {
+    auto sum = left;
+    for (const auto& [partition, home] : homes) sum += {home->counts(), home->spread()};
+    return sum;
+}
+
+RetryNode::Counts& RetryNode::Counts::operator+=(const Counts& other) {
+    tiers.tiers.due += other.tiers.tiers.due;
+    tiers.tiers.copies += other.tiers.tiers.copies;
+    tiers.tiers.broken += other.tiers.tiers.broken;
+    tiers.handed_over += other.tiers.handed_over;
+    tiers.buried += other.tiers.buried;
+    tiers.lost += other.tiers.lost;
+    events.events += other.events.events;
+    events.copies += other.events.copies;
+    events.broken += other.events.broken;
+    events.deliveries += other.events.deliveries;
+    return *this;
 }
 
 RetryNode::RetryNode(Options options, Ports ports)
@@ -260,11 +289,22 @@ void RetryNode::deliver(Delivery delivery, Done done) {
     impl_->publish({Topic::retry(0), partition}, encode(delivery), std::move(done));
 }
 
+bool RetryNode::knows_webhooks() const { return impl_->view && impl_->view->caught_up(); }
+
+bool RetryNode::serves(std::string_view webhook) const {
+    const auto found = impl_->homes.find(core::partition_of(webhook, impl_->options.partitions));
+    return found != impl_->homes.end() && found->second->serving();
+}
+
+RetryNode::Counts RetryNode::counts() const { return impl_->counts(); }
+
 void RetryNode::stop(std::function<void()> stopped) {
     impl_->stopping = true;
-    impl_->dispatcher->drain([weak = std::weak_ptr{impl_}, stopped = std::move(stopped)] {
+    const auto go_on = [weak = std::weak_ptr{impl_}, stopped = std::move(stopped)] {
         if (const auto self = weak.lock()) self->stop_homes(stopped);
-    });
+    };
+    impl_->dispatcher->drain(go_on);
+    impl_->ports.executor.post_after(impl_->options.drain, go_on);
 }
 
 }  // namespace beckon::retry

@@ -7,6 +7,8 @@
 #include "log/event_log.hpp"
 #include "retry/dispatch/dispatcher.hpp"
 #include "retry/event/event.hpp"
+#include "retry/event/spreader.hpp"
+#include "retry/tiers/partition_tiers.hpp"
 #include "retry/tiers/tier_table.hpp"
 #include "retry/webhook/directory.hpp"
 
@@ -29,6 +31,9 @@ public:
         std::chrono::seconds age_max = std::chrono::hours{24 * 7};
         std::chrono::seconds failing_max = std::chrono::hours{24 * 5};
         std::optional<core::MonoTime> stop_at{};
+        /// At a stop, for attempts under way; what has no answer then is attempted again by the
+        /// next home.
+        core::Duration drain = std::chrono::seconds{2};
     };
     struct Ports {
         log::EventLog& log;
@@ -51,6 +56,18 @@ public:
     const WebhookDirectory& webhooks() const;
     const Dispatcher& dispatcher() const;
     std::size_t partitions_served() const;
+    /// Whether all webhooks have been read: before that nobody can say that there is none.
+    bool knows_webhooks() const;
+    /// Whether the deliveries of this webhook are attempted on this node.
+    bool serves(std::string_view webhook) const;
+
+    /// Since the start; of one home they begin anew when it starts over.
+    struct Counts {
+        PartitionTiers::Counts tiers;
+        Spreader::Counts events;
+        Counts& operator+=(const Counts& other);
+    };
+    Counts counts() const;
 
     /// Writes an event; the answer comes when the log has it.
     void post_event(const Event& event, std::function<void(core::Result<void>)> done);
@@ -62,7 +79,7 @@ public:
     /// Writes a delivery of one event to one webhook alone (a test, a redrive).
     void deliver(Delivery delivery, std::function<void(core::Result<void>)> done);
 
-    /// Starts no new attempt, waits for those under way, writes what is finished.
+    /// Starts no new attempt, waits for those under way (`drain`), writes what is finished.
     void stop(std::function<void()> stopped);
 
 private:

@@ -104,7 +104,11 @@ std::size_t WebhookDirectory::count_of(std::string_view owner) const {
 }
 
 std::vector<std::string> WebhookDirectory::match(const nlohmann::json& event) const {
-    return percolator_.match(event);
+    auto found = percolator_.match(event);
+    const auto owner = event.find("beckonowner");
+    if (owner == event.end()) return found;
+    std::erase_if(found, [&](const auto& id) { return find(id)->webhook.owner != *owner; });
+    return found;
 }
 
 }  // namespace beckon::retry

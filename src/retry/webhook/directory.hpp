@@ -36,7 +36,8 @@ public:
     std::size_t size() const { return entries_.size(); }
     std::size_t broken() const { return broken_; }
 
-    /// The enabled webhooks that want this event.
+    /// The enabled webhooks that want this event, and may have it: one with `beckonowner` is for
+    /// the webhooks of that owner only.
     std::vector<std::string> match(const nlohmann::json& event) const;
 
     const SecretBox& box() const { return box_; }

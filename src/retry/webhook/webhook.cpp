@@ -172,6 +172,7 @@ core::Record encode(std::string_view id, const WebhookState& state) {
     Json value{{"enabled", state.enabled}};
     if (!state.reason.empty()) value["reason"] = state.reason;
     if (state.failing_since) value["failing_since"] = ms(*state.failing_since);
+    if (state.enabled_at) value["enabled_at"] = ms(*state.enabled_at);
     return record_of(std::string{id} + "/state", kStateType, value.dump());
 }
 
@@ -198,8 +199,10 @@ core::Result<WebhookState> decode_webhook_state(const core::RecordView& record) 
         const auto value = Json::parse(record.value.value_or(""));
         WebhookState state{.enabled = value.at("enabled").get<bool>(),
                            .reason = value.value("reason", ""),
-                           .failing_since = std::nullopt};
+                           .failing_since = std::nullopt,
+                           .enabled_at = std::nullopt};
         if (value.contains("failing_since")) state.failing_since = time_of(value["failing_since"]);
+        if (value.contains("enabled_at")) state.enabled_at = time_of(value["enabled_at"]);
         return state;
     } catch (const Json::exception& fault) {
         return core::fail(Fault::corrupt,

@@ -47,7 +47,9 @@ struct Webhook {
 struct WebhookState {
     bool enabled = true;
     std::string reason;  ///< why not: "gone", "failing", "by its owner"
-    std::optional<core::Timestamp> failing_since;
+    std::optional<core::Timestamp> failing_since{};
+    /// When somebody enabled it again: failures before do not count.
+    std::optional<core::Timestamp> enabled_at{};
     bool operator==(const WebhookState&) const = default;
 };
 

@@ -51,6 +51,23 @@ TEST_CASE("a request is the same however its bytes are cut", "[parser]") {
     }
 }
 
+TEST_CASE("headers with the prefix of a port are kept with their names", "[parser]") {
+    RequestParser parser{
+        {.header_bytes_max = 512, .body_bytes_max = 16, .extra_prefix = "ce-"}};
+    const std::string bytes =
+        "POST / HTTP/1.1\r\nHost: x\r\nCE-Type: a.b\r\nX-Ce-Type: no\r\nce-id: 1\r\n"
+        "Content-Length: 0\r\n\r\n";
+    REQUIRE(parse(parser, bytes, 7) == Status::complete);
+    const auto& extra = parser.request().extra;
+    REQUIRE(extra.size() == 2);
+    CHECK(extra[0].name == "CE-Type");
+    CHECK(extra[0].value == "a.b");
+    CHECK(extra[1].name == "ce-id");
+    parser.reset();
+    REQUIRE(parse(parser, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", 100) == Status::complete);
+    CHECK(parser.request().extra.empty());
+}
+
 TEST_CASE("an empty chunked body may end byte by byte", "[parser]") {
     const std::string head = "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (const std::string end :

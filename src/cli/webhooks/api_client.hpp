@@ -1,0 +1,49 @@
+#pragma once
+
+#include "core/result.hpp"
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace beckon::cli {
+
+/// What the API of the role `retry` answered.
+struct ApiAnswer {
+    int status = 0;
+    std::string body;
+    bool good() const { return status >= 200 && status < 300; }
+};
+
+/// Asks the API for webhooks and events. One thread.
+class ApiClient {
+public:
+    struct Options {
+        std::string origin;  ///< http://127.0.0.1:8084
+        std::string token;
+        std::string ca_file;
+        bool insecure = false;
+        std::chrono::milliseconds timeout{30'000};
+        /// A role that is just starting is asked again for so long.
+        std::chrono::milliseconds patience{15'000};
+    };
+    explicit ApiClient(Options options);
+    ~ApiClient();
+    ApiClient(const ApiClient&) = delete;
+    ApiClient& operator=(const ApiClient&) = delete;
+
+    struct Question {
+        std::string method = "GET";
+        std::string path;
+        std::string body = {};
+        std::string content_type = "application/json";
+    };
+    /// Errors: unavailable, timed_out (nobody answered).
+    core::Result<ApiAnswer> ask(const Question& question);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::cli

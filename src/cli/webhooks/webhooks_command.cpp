@@ -1,0 +1,150 @@
+#include "cli/webhooks/webhooks_command.hpp"
+
+#include "cli/command_line.hpp"
+#include "cli/webhooks/listen.hpp"
+#include "cli/webhooks/webhooks_tool.hpp"
+
+#include <functional>
+
+#include <CLI/CLI.hpp>
+
+namespace beckon::cli {
+
+namespace {
+
+/// What the commands fill; lives as long as the process, since CLI11 keeps references.
+struct Options {
+    ApiAccess access;
+    CreateWebhook create;
+    WebhookListenOptions listen;
+    SendEvent event;
+    std::string id;
+    std::string change;
+    std::string owner;
+    bool publishes_to_all = false;
+};
+
+void add_access(CLI::App& command, ApiAccess& access) {
+    command.add_option("--url", access.url, "Origin of the API; by default that of retry.port");
+    command.add_option("--token", access.token,
+                       "Of the owner (`beckon webhooks token`); without it, one is made with the "
+                       "key ring");
+    command.add_option("--owner", access.owner, "Whose token is made then")->capture_default_str();
+    command.add_option("--api-ca-file", access.ca_file, "PEM file of certificates to trust");
+    command.add_flag("--insecure", access.insecure, "Accept any TLS certificate of the API");
+}
+
+CLI::App& add_asking(CommandLine& line, CLI::App& parent, const char* name, const char* help,
+                     Options& o, const std::function<int(ApiClient&)>& run) {
+    auto& command = line.add_configured(parent, name, help, Reader::webhooks,
+                                        [&o, run](const Config& config, const Sources&) {
+                                            return run(*open_api(config, o.access));
+                                        });
+    add_access(command, o.access);
+    return command;
+}
+
+CLI::App& add_for_one(CommandLine& line, CLI::App& parent, const char* name, const char* help,
+                      Options& o, const std::function<int(ApiClient&)>& run) {
+    auto& command = add_asking(line, parent, name, help, o, run);
+    command.add_option("ID", o.id, "Of the webhook")->required();
+    return command;
+}
+
+void add_create(CommandLine& line, CLI::App& group, Options& o) {
+    auto& command = add_asking(line, group, "create", "Make a webhook; prints it and its secret", o,
+                               [&o](ApiClient& api) { return create_webhook(api, o.create); });
+    command.add_option("RECEIVER", o.create.url, "Where events are sent, http or https")
+        ->required();
+    command.add_option("--type", o.create.types,
+                       "Of events: order.created, or order.* for all that begin so; may be "
+                       "repeated; without it every type");
+    command.add_option("--filter", o.create.filter, "JSON (docs/webhooks.md#filters), or @FILE");
+    command.add_option("--secret", o.create.secret, "whsec_…; without it one is made");
+    command.add_option("--description", o.create.description, "For people");
+    command.add_flag("--ordered", o.create.ordered, "One request at a time, in order");
+    command.add_option("--timeout-s", o.create.timeout_s, "Seconds for an answer, 1 to 60");
+}
+
+void add_listen(CommandLine& line, CLI::App& group, Options& o) {
+    auto& command = line.add_configured(
+        group, "listen", "Be a receiver: check each signature and print the event",
+        Reader::webhooks, [&o](const Config& config, const Sources&) {
+            return run_webhook_listen(config, o.access, o.listen);
+        });
+    add_access(command, o.access);
+    command.add_option("PORT", o.listen.port, "Of 127.0.0.1; without it any free one");
+    command.add_option("--secret", o.listen.secret,
+                       "Of a webhook that is there; without it one is made for this receiver, and "
+                       "deleted at the end");
+    command.add_option("--type", o.listen.types, "Of the webhook that is made; may be repeated");
+    command.add_option("--count", o.listen.count, "Stop after so many events; 0: never");
+    command.add_option("--fail-first", o.listen.fail_first,
+                       "Answer 500 to so many requests, to see them come again");
+    command.add_option_function<std::string>(
+        "--timeout",
+        [&o](const std::string& text) {
+            const auto value = parse_duration(text);
+            if (!value) throw CLI::ValidationError("--timeout", value.error().message);
+            o.listen.timeout = *value;
+        },
+        "Stop after this time, with exit code 1 (e.g. 10s)");
+}
+
+void add_webhooks(CommandLine& line, Options& o) {
+    auto& group = line.add_group("webhooks", "Who gets events as HTTP requests");
+    add_create(line, group, o);
+    add_asking(line, group, "list", "One line for each webhook of the owner", o, list_webhooks);
+    add_for_one(line, group, "show", "All about one, but its secret", o,
+                [&o](ApiClient& api) { return show_webhook(api, o.id); });
+    add_for_one(line, group, "change", "Change the fields that a JSON object names", o,
+                [&o](ApiClient& api) { return change_webhook(api, o.id, o.change); })
+        .add_option("JSON", o.change, "For example '{\"types\": [\"order.*\"]}'")
+        ->required();
+    for (const auto& [name, help] :
+         {std::pair{"enable", "Deliver to it again"},
+          std::pair{"disable", "Deliver nothing to it: what is due is dead"},
+          std::pair{"test", "Send it an event of type beckon.webhook.test"}}) {
+        add_for_one(line, group, name, help, o, [&o, action = std::string{name}](ApiClient& api) {
+            return act_on_webhook(api, o.id, action);
+        });
+    }
+    add_for_one(line, group, "rotate", "Make a new secret; the former one signs too meanwhile", o,
+                [&o](ApiClient& api) { return act_on_webhook(api, o.id, "secret"); });
+    add_for_one(line, group, "attempts", "Its last attempts, the newest first", o,
+                [&o](ApiClient& api) { return show_attempts(api, o.id); });
+    add_for_one(line, group, "delete", "Remove it; what waits for it is dropped", o,
+                [&o](ApiClient& api) { return delete_webhook(api, o.id); });
+    add_listen(line, group, o);
+    auto& token =
+        line.add_configured(group, "token", "Print the token of an owner, made with the key ring",
+                            Reader::webhooks, [&o](const Config& config, const Sources&) {
+                                return print_token(config, o.owner, o.publishes_to_all);
+                            });
+    token.add_option("OWNER", o.owner, "Lower-case letters, digits, - and _")->required();
+    token.add_flag("--publish-to-all", o.publishes_to_all,
+                   "Its events reach the webhooks of every owner, not only its own");
+}
+
+void add_events(CommandLine& line, Options& o) {
+    auto& group = line.add_group("events", "What webhooks are told");
+    auto& send = add_asking(line, group, "send", "Post one event", o,
+                            [&o](ApiClient& api) { return send_event(api, o.event); });
+    send.add_option("TYPE", o.event.type, "For example order.created")->required();
+    send.add_option("DATA", o.event.data, "JSON; what is none is sent as text");
+    send.add_option("--source", o.event.source, "Who says it")->capture_default_str();
+    send.add_option("--id", o.event.id,
+                    "With the source it names the event: posting it again changes nothing");
+    send.add_option("--subject", o.event.subject, "What it is about");
+    send.add_option("--for-owner", o.event.for_owner, "Only webhooks of this owner get it");
+}
+
+}  // namespace
+
+void add_webhooks_commands(CommandLine& line) {
+    static Options options;
+    add_webhooks(line, options);
+    add_events(line, options);
+}
+
+}  // namespace beckon::cli

@@ -1,0 +1,179 @@
+#include "cli/webhooks/webhooks_tool.hpp"
+
+#include "cli/push/output.hpp"
+#include "cli/roles/banner.hpp"
+#include "cli/roles/process.hpp"
+#include "core/ids.hpp"
+#include "retry/api/owner_token.hpp"
+
+#include <fstream>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::cli {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr int kFailed = 1;
+
+Json parsed(const ApiAnswer& answer) {
+    auto json = Json::parse(answer.body, nullptr, false);
+    return json.is_discarded() ? Json{} : json;
+}
+
+std::string text_of(const Json& object, const char* name) {
+    const auto found = object.find(name);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+/// Prints the answer as JSON for people.
+int print_answer(const core::Result<ApiAnswer>& answer) {
+    if (!answer || !answer->good()) return refused(answer);
+    if (!answer->body.empty()) print_line(parsed(*answer).dump(2));
+    return 0;
+}
+
+std::string read_filter(const std::string& text) {
+    if (!text.starts_with('@')) return text;
+    std::ifstream in{text.substr(1)};
+    if (!in) throw StartupError("cannot read " + text.substr(1));
+    std::stringstream all;
+    all << in.rdbuf();
+    return all.str();
+}
+
+std::string joined(const Json& types) {
+    std::string out;
+    for (const auto& type : types) out += (out.empty() ? "" : " ") + type.get<std::string>();
+    return out.empty() ? "(every type)" : out;
+}
+
+core::KeyRing key_ring_of(const Config& config) {
+    auto keys = config.load_key_ring();
+    if (keys) return std::move(*keys);
+    throw StartupError(
+        "there is no --token, and no key ring to make one with: " + keys.error().message +
+        " (--data or --key-ring names the one of the installation)");
+}
+
+std::string token_of(const Config& config, const std::string& owner, bool publishes_to_all) {
+    auto token = retry::make_token(key_ring_of(config),
+                                   {.owner = owner, .publishes_to_all = publishes_to_all});
+    if (!token) throw StartupError(token.error().message);
+    return *token;
+}
+
+}  // namespace
+
+int refused(const core::Result<ApiAnswer>& answer) {
+    if (!answer) {
+        print_error("beckon: " + with_remedy(answer.error()));
+        return kFailed;
+    }
+    const auto problem = parsed(*answer);
+    const auto detail = text_of(problem, "detail");
+    print_error("beckon: " + std::to_string(answer->status) + " " + text_of(problem, "title") +
+                (detail.empty() ? "" : ": " + detail));
+    return kFailed;
+}
+
+std::unique_ptr<ApiClient> open_api(const Config& config, const ApiAccess& access) {
+    ApiClient::Options options{
+        .origin = access.url, .token = access.token, .ca_file = access.ca_file};
+    options.insecure = access.insecure;
+    if (options.origin.empty()) {
+        options.origin = "http://" + authority(config.retry.host, config.retry.port);
+    }
+    if (options.origin.ends_with('/')) options.origin.pop_back();
+    if (options.token.empty()) options.token = token_of(config, access.owner, true);
+    return std::make_unique<ApiClient>(std::move(options));
+}
+
+std::string body_of(const CreateWebhook& wanted) {
+    Json body{{"url", wanted.url}};
+    if (!wanted.types.empty()) body["types"] = wanted.types;
+    if (!wanted.filter.empty()) {
+        auto filter = Json::parse(read_filter(wanted.filter), nullptr, false);
+        if (filter.is_discarded()) throw StartupError("--filter is no JSON");
+        body["filter"] = std::move(filter);
+    }
+    if (!wanted.secret.empty()) body["secret"] = wanted.secret;
+    if (!wanted.description.empty()) body["description"] = wanted.description;
+    if (wanted.ordered) body["ordered"] = true;
+    if (wanted.timeout_s) body["timeout_s"] = *wanted.timeout_s;
+    return body.dump();
+}
+
+int create_webhook(ApiClient& api, const CreateWebhook& wanted) {
+    return print_answer(api.ask({.method = "POST", .path = "/webhooks", .body = body_of(wanted)}));
+}
+
+int list_webhooks(ApiClient& api) {
+    const auto answer = api.ask({.path = "/webhooks"});
+    if (!answer || !answer->good()) return refused(answer);
+    const auto page = parsed(*answer);
+    for (const auto& webhook : page.value("webhooks", Json::array())) {
+        const bool enabled = webhook.value("enabled", true);
+        print_line(text_of(webhook, "id") + "  " +
+                   (enabled ? "enabled " : "disabled (" + text_of(webhook, "reason") + ") ") +
+                   text_of(webhook, "url") + "  " + joined(webhook.value("types", Json::array())));
+    }
+    return 0;
+}
+
+int show_webhook(ApiClient& api, const std::string& id) {
+    return print_answer(api.ask({.path = "/webhooks/" + id}));
+}
+
+int act_on_webhook(ApiClient& api, const std::string& id, const std::string& action) {
+    return print_answer(api.ask({.method = "POST", .path = "/webhooks/" + id + "/" + action}));
+}
+
+int change_webhook(ApiClient& api, const std::string& id, const std::string& json) {
+    return print_answer(api.ask({.method = "PATCH", .path = "/webhooks/" + id, .body = json}));
+}
+
+int delete_webhook(ApiClient& api, const std::string& id) {
+    return print_answer(api.ask({.method = "DELETE", .path = "/webhooks/" + id}));
+}
+
+int show_attempts(ApiClient& api, const std::string& id) {
+    const auto answer = api.ask({.path = "/webhooks/" + id + "/attempts"});
+    if (!answer || !answer->good()) return refused(answer);
+    const auto page = parsed(*answer);
+    for (const auto& one : page.value("attempts", Json::array())) {
+        const auto status = one.value("status", 0);
+        print_line(text_of(one, "at") + "  " + text_of(one, "delivery") + "  attempt " +
+                   std::to_string(one.value("number", 0) + 1) + "  " + text_of(one, "outcome") +
+                   (status == 0 ? "" : " " + std::to_string(status)) + "  " +
+                   std::to_string(one.value("took_ms", 0)) + " ms  " + text_of(one, "why"));
+    }
+    return 0;
+}
+
+int send_event(ApiClient& api, const SendEvent& event) {
+    Json body{{"specversion", "1.0"},
+              {"id", event.id.empty() ? core::to_hex(core::random_uuid4()) : event.id},
+              {"source", event.source},
+              {"type", event.type}};
+    if (!event.subject.empty()) body["subject"] = event.subject;
+    if (!event.for_owner.empty()) body["beckonowner"] = event.for_owner;
+    if (!event.data.empty()) {
+        auto data = Json::parse(event.data, nullptr, false);
+        body["data"] = data.is_discarded() ? Json(event.data) : std::move(data);
+    }
+    return print_answer(api.ask({.method = "POST",
+                                 .path = "/events",
+                                 .body = body.dump(-1, ' ', false, Json::error_handler_t::replace),
+                                 .content_type = "application/cloudevents+json"}));
+}
+
+int print_token(const Config& config, const std::string& owner, bool publishes_to_all) {
+    print_line(token_of(config, owner, publishes_to_all));
+    return 0;
+}
+
+}  // namespace beckon::cli

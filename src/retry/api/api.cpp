@@ -1,0 +1,454 @@
+#include "retry/api/api.hpp"
+
+#include "core/logger.hpp"
+#include "retry/api/problem.hpp"
+#include "retry/api/webhook_body.hpp"
+#include "retry/event/event.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::retry {
+
+using core::Fault;
+using Verb = net::Method;
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr std::string_view kBearer = "Bearer ";
+constexpr std::string_view kOwnTypes = "beckon.";  ///< of events that only Beckon makes
+constexpr std::string_view kTestType = "beckon.webhook.test";
+
+// ------------------------------------------------------------------------------------- routes
+
+enum class Route : std::uint8_t {
+    webhooks,
+    webhook,
+    enable,
+    disable,
+    secret,
+    test,
+    attempts,
+    events,
+    unknown,
+};
+
+struct Path {
+    Route route = Route::unknown;
+    std::string id;  ///< of the webhook
+};
+
+struct Action {
+    std::string_view name;
+    Route route;
+};
+constexpr std::array<Action, 5> kActions{{{"enable", Route::enable},
+                                          {"disable", Route::disable},
+                                          {"secret", Route::secret},
+                                          {"test", Route::test},
+                                          {"attempts", Route::attempts}}};
+
+Path parse_path(std::string_view target) {
+    constexpr std::string_view kBase = "/webhooks";
+    const auto path = target.substr(0, target.find('?'));
+    if (path == "/events") return {.route = Route::events, .id = {}};
+    if (path == kBase) return {.route = Route::webhooks, .id = {}};
+    if (!path.starts_with("/webhooks/")) return {};
+    const auto rest = path.substr(kBase.size() + 1);
+    const auto slash = rest.find('/');
+    const std::string id{rest.substr(0, slash)};
+    if (slash == std::string_view::npos) return {.route = Route::webhook, .id = id};
+    const auto* action = std::find_if(kActions.begin(), kActions.end(), [&](const auto& one) {
+        return one.name == rest.substr(slash + 1);
+    });
+    if (action == kActions.end()) return {};
+    return {.route = action->route, .id = id};
+}
+
+std::vector<Verb> methods_of(Route route) {
+    switch (route) {
+        case Route::webhooks: return {Verb::get, Verb::post};
+        case Route::webhook: return {Verb::get, Verb::patch, Verb::del};
+        case Route::enable:
+        case Route::disable:
+        case Route::secret:
+        case Route::test:
+        case Route::events: return {Verb::post};
+        case Route::attempts: return {Verb::get};
+        case Route::unknown: return {};
+    }
+    return {};
+}
+
+net::HttpReply wrong_method(Route route) {
+    std::string allowed;
+    for (const auto method : methods_of(route)) {
+        allowed.append(allowed.empty() ? "" : ", ").append(to_string(method));
+    }
+    auto reply = problem_reply(Problem::method_not_allowed, "allowed here: " + allowed);
+    reply.add("Allow", allowed);
+    return reply;
+}
+
+// ------------------------------------------------------------------------------------- events
+
+/// Header values of the binary mode are percent-encoded, as CloudEvents' HTTP binding has it.
+std::string percent_decoded(std::string_view text) {
+    const auto digit = [](char c) {
+        if (c >= '0' && c <= '9') return c - '0';
+        if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+        if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+        return -1;
+    };
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const bool whole = text[i] == '%' && i + 2 < text.size();
+        if (whole && digit(text[i + 1]) >= 0 && digit(text[i + 2]) >= 0) {
+            out.push_back(static_cast<char>(16 * digit(text[i + 1]) + digit(text[i + 2])));
+            i += 2;
+        } else {
+            out.push_back(text[i]);
+        }
+    }
+    return out;
+}
+
+std::string media_type(std::string_view content_type) {
+    auto type = std::string{content_type.substr(0, content_type.find(';'))};
+    while (type.ends_with(' ')) type.pop_back();
+    std::transform(type.begin(), type.end(), type.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return type;
+}
+
+bool is_structured(const ApiRequest& request) {
+    return media_type(request.content_type) == "application/cloudevents+json";
+}
+
+core::Result<Event> parse_event(const ApiRequest& request) {
+    if (is_structured(request)) return parse_structured(request.body);
+    std::map<std::string, std::string> attributes;
+    for (const auto& [name, value] : request.ce) attributes[name] = percent_decoded(value);
+    return parse_binary(attributes, request.content_type, request.body);
+}
+
+/// How many each owner has posted in this second.
+class Quota {
+public:
+    explicit Quota(std::size_t limit) : limit_(limit) {}
+    bool take(const std::string& owner, core::MonoTime now) {
+        if (limit_ == 0) return true;
+        const auto second = std::chrono::floor<std::chrono::seconds>(now.time_since_epoch());
+        if (second != std::exchange(second_, second)) spent_.clear();
+        return ++spent_[owner] <= limit_;
+    }
+
+private:
+    const std::size_t limit_;
+    std::chrono::seconds second_{};
+    std::map<std::string, std::size_t> spent_;
+};
+
+Event test_event(const Webhook& webhook) {
+    const Json event{{"specversion", "1.0"},      {"id", core::to_hex(core::random_uuid4())},
+                     {"source", "/beckon/retry"}, {"type", kTestType},
+                     {"subject", webhook.id},     {"data", {{"webhook", webhook.id}}}};
+    return {
+        .source = event["source"], .id = event["id"], .type = event["type"], .json = event.dump()};
+}
+
+std::string attempts_page(const std::vector<Attempt>& attempts) {
+    Json list = Json::array();
+    for (const auto& one : attempts) {
+        list.push_back(
+            {{"delivery", one.delivery},
+             {"number", one.number},
+             {"at", time_text(one.at)},
+             {"took_ms", std::chrono::duration_cast<std::chrono::milliseconds>(one.took).count()},
+             {"outcome", to_string(one.outcome)},
+             {"status", one.status},
+             {"why", one.why}});
+    }
+    return Json{{"attempts", std::move(list)}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+struct Api::Impl {
+    Impl(Options o, RetryNode& n, const core::Clock& c, std::shared_ptr<const core::KeyRing> k)
+        : options(std::move(o)),
+          node(n),
+          clock(c),
+          keys(std::move(k)),
+          quota(options.events_per_owner_per_second) {}
+
+    const Options options;
+    RetryNode& node;
+    const core::Clock& clock;
+    const std::shared_ptr<const core::KeyRing> keys;
+    Quota quota;
+    std::map<std::string, std::size_t> being_made;  ///< webhooks by owner that are not folded yet
+
+    core::Result<Caller> caller_of(const ApiRequest& request) const;
+    void post_event(const ApiRequest& request, const Caller& caller, const Reply& reply);
+    void list(const Caller& caller, const Reply& reply) const;
+    void create(const ApiRequest& request, const Caller& caller, const Reply& reply);
+    void of_webhook(const ApiRequest& request, Route route, const WebhookDirectory::Entry& entry,
+                    const Reply& reply);
+    void change_webhook(const ApiRequest& request, const Webhook& before, const Reply& reply);
+    void remove(const std::string& id, const Reply& reply);
+    void enable(const std::string& id, const Reply& reply);
+    void disable(const std::string& id, const Reply& reply);
+    void rotate(const ApiRequest& request, const Webhook& before, const Reply& reply);
+    void send_test(const Webhook& webhook, const Reply& reply);
+    void show_attempts(const std::string& id, const Reply& reply) const;
+    void show(const std::string& id, int status, const Reply& reply) const;
+    std::function<void(core::Result<void>)> then_show(const std::string& id, const Reply& reply);
+};
+
+core::Result<Caller> Api::Impl::caller_of(const ApiRequest& request) const {
+    const std::string_view text{request.authorization};
+    if (!text.starts_with(kBearer)) {
+        return core::fail(Fault::unauthorized,
+                          "Authorization must be 'Bearer <token>'; `beckon webhooks token OWNER` "
+                          "makes one");
+    }
+    return check_token(*keys, text.substr(kBearer.size()));
+}
+
+void Api::Impl::post_event(const ApiRequest& request, const Caller& caller, const Reply& reply) {
+    if (!is_structured(request) && request.ce.empty()) {
+        return reply(problem_reply(Problem::unsupported_type,
+                                   "an event is sent as application/cloudevents+json, or as data "
+                                   "of any type with the headers ce-specversion, ce-id, ce-source "
+                                   "and ce-type"));
+    }
+    if (!quota.take(caller.owner, clock.mono())) {
+        return reply(problem_reply(
+            Problem::too_many_requests,
+            "the owner has posted " + std::to_string(options.events_per_owner_per_second) +
+                " events in this second, which is the most (retry.events_per_owner_per_second)"));
+    }
+    auto event = parse_event(request);
+    if (!event) {
+        const bool large = event.error().fault == Fault::too_large;
+        return reply(
+            problem_reply(large ? Problem::too_large : Problem::invalid, event.error().message));
+    }
+    if (event->type.starts_with(kOwnTypes)) {
+        return reply(problem_reply(Problem::invalid,
+                                   "$.type must not begin with 'beckon.': those are Beckon's own"));
+    }
+    if (!caller.publishes_to_all) {
+        if (!event->owner.empty() && event->owner != caller.owner) {
+            return reply(problem_reply(Problem::forbidden,
+                                       "$.beckonowner names another owner than the token does"));
+        }
+        event = for_owner(*event, caller.owner);
+    }
+    const auto page = Json{{"source", event->source}, {"id", event->id}}.dump();
+    node.post_event(*event, [reply, page](const core::Result<void>& written) {
+        reply(written ? json_reply(202, page) : failure_reply(written.error()));
+    });
+}
+
+void Api::Impl::list(const Caller& caller, const Reply& reply) const {
+    reply(json_reply(200, webhooks_page(node.webhooks().of_owner(caller.owner))));
+}
+
+void Api::Impl::create(const ApiRequest& request, const Caller& caller, const Reply& reply) {
+    const auto there = node.webhooks().count_of(caller.owner);
+    const auto waiting = being_made.find(caller.owner);
+    if (there + (waiting == being_made.end() ? 0 : waiting->second) >=
+        options.webhooks_per_owner_max) {
+        return reply(problem_reply(
+            Problem::limit, "the owner has " + std::to_string(there) +
+                                " webhooks, which is the most (retry.webhooks_per_owner_max)"));
+    }
+    Webhook webhook;
+    webhook.id = core::to_hex(core::random_uuid4());
+    webhook.owner = caller.owner;
+    webhook.created = clock.wall();
+    if (const auto taken = change(webhook, request.body, options.guard); !taken) {
+        return reply(problem_reply(Problem::invalid, taken.error().message));
+    }
+    if (webhook.secrets.empty()) webhook.secrets = {random_secret()};
+    ++being_made[caller.owner];
+    const auto secret = secret_text(webhook.secrets.front());
+    node.put_webhook(webhook, [this, id = webhook.id, owner = caller.owner, secret,
+                               reply](const core::Result<void>& written) {
+        if (--being_made[owner] == 0) being_made.erase(owner);
+        if (!written) return reply(failure_reply(written.error()));
+        const auto* entry = node.webhooks().find(id);
+        if (!entry) return reply(problem_reply(Problem::not_found, "it was deleted meanwhile"));
+        auto page = Json::parse(webhook_page(*entry));
+        page["secret"] = secret;  // now, and never again
+        auto made = json_reply(201, page.dump());
+        made.add("Location", "/webhooks/" + id);
+        made.add("Cache-Control", "no-store");
+        reply(std::move(made));
+    });
+}
+
+void Api::Impl::of_webhook(const ApiRequest& request, Route route,
+                           const WebhookDirectory::Entry& entry, const Reply& reply) {
+    const auto& webhook = entry.webhook;
+    switch (route) {
+        case Route::webhook:
+            if (request.method == Verb::patch) return change_webhook(request, webhook, reply);
+            if (request.method == Verb::del) return remove(webhook.id, reply);
+            return show(webhook.id, 200, reply);
+        case Route::enable: return enable(webhook.id, reply);
+        case Route::disable: return disable(webhook.id, reply);
+        case Route::secret: return rotate(request, webhook, reply);
+        case Route::test: return send_test(webhook, reply);
+        case Route::attempts: return show_attempts(webhook.id, reply);
+        case Route::webhooks:
+        case Route::events:
+        case Route::unknown: break;
+    }
+    reply(problem_reply(Problem::unknown_route, "there is nothing at this path"));
+}
+
+void Api::Impl::change_webhook(const ApiRequest& request, const Webhook& before,
+                               const Reply& reply) {
+    auto webhook = before;
+    if (const auto taken = change(webhook, request.body, options.guard); !taken) {
+        return reply(problem_reply(Problem::invalid, taken.error().message));
+    }
+    if (webhook == before) return show(before.id, 200, reply);
+    node.put_webhook(webhook, then_show(webhook.id, reply));
+}
+
+void Api::Impl::remove(const std::string& id, const Reply& reply) {
+    node.remove_webhook(id, [reply](const core::Result<void>& written) {
+        if (!written) return reply(failure_reply(written.error()));
+        net::HttpReply gone;
+        gone.status = 204;
+        reply(std::move(gone));
+    });
+}
+
+void Api::Impl::enable(const std::string& id, const Reply& reply) {
+    node.put_state(id, WebhookState{.enabled = true, .reason = {}, .enabled_at = clock.wall()},
+                   then_show(id, reply));
+}
+
+void Api::Impl::disable(const std::string& id, const Reply& reply) {
+    node.put_state(id, WebhookState{.enabled = false, .reason = "by its owner"},
+                   then_show(id, reply));
+}
+
+/// The former secret signs too, until the next rotation: receivers change when they can. With
+/// `{"keep": false}` it ends at once.
+void Api::Impl::rotate(const ApiRequest& request, const Webhook& before, const Reply& reply) {
+    const auto body =
+        request.body.empty() ? Json::object() : Json::parse(request.body, nullptr, false);
+    if (!body.is_object() || body.size() != body.count("keep") + body.count("secret")) {
+        return reply(problem_reply(Problem::invalid,
+                                   "$ must be an object with nothing but \"secret\" and \"keep\""));
+    }
+    if (body.contains("keep") && !body["keep"].is_boolean()) {
+        return reply(problem_reply(Problem::invalid, "$.keep must be true or false"));
+    }
+    auto secret = core::Result<std::string>{random_secret()};
+    if (body.contains("secret")) {
+        secret = body["secret"].is_string()
+                     ? parse_secret(body["secret"].get<std::string>())
+                     : core::Result<std::string>{core::fail(Fault::invalid, "must be a string")};
+    }
+    if (!secret) {
+        return reply(problem_reply(Problem::invalid, "$.secret: " + secret.error().message));
+    }
+    auto webhook = before;
+    if (webhook.secrets.size() > 1) webhook.secrets.resize(1);
+    if (!body.value("keep", true)) webhook.secrets.clear();
+    webhook.secrets.insert(webhook.secrets.begin(), *secret);
+    const auto page = Json{{"secret", secret_text(*secret)}, {"secrets", webhook.secrets.size()}};
+    node.put_webhook(webhook, [reply, text = page.dump()](const core::Result<void>& written) {
+        if (!written) return reply(failure_reply(written.error()));
+        auto made = json_reply(200, text);
+        made.add("Cache-Control", "no-store");
+        reply(std::move(made));
+    });
+}
+
+void Api::Impl::send_test(const Webhook& webhook, const Reply& reply) {
+    const auto event = test_event(webhook);
+    const Delivery delivery{.id = delivery_id(event.source, event.id, webhook.id),
+                            .webhook = webhook.id,
+                            .event = event.json};
+    node.deliver(delivery, [reply, id = delivery.id](const core::Result<void>& written) {
+        reply(written ? json_reply(202, Json{{"delivery", id}}.dump())
+                      : failure_reply(written.error()));
+    });
+}
+
+void Api::Impl::show_attempts(const std::string& id, const Reply& reply) const {
+    if (!node.serves(id)) {
+        return reply(problem_reply(Problem::served_elsewhere,
+                                   "the attempts of this webhook are made by another node, or by "
+                                   "none at present; ask the others"));
+    }
+    reply(json_reply(200, attempts_page(node.dispatcher().attempts_of(id))));
+}
+
+void Api::Impl::show(const std::string& id, int status, const Reply& reply) const {
+    const auto* entry = node.webhooks().find(id);
+    if (!entry) return reply(problem_reply(Problem::not_found, "it was deleted meanwhile"));
+    reply(json_reply(status, webhook_page(*entry)));
+}
+
+std::function<void(core::Result<void>)> Api::Impl::then_show(const std::string& id,
+                                                             const Reply& reply) {
+    return [this, id, reply](const core::Result<void>& written) {
+        if (!written) return reply(failure_reply(written.error()));
+        show(id, 200, reply);
+    };
+}
+
+Api::Api(Options options, RetryNode& node, const core::Clock& clock,
+         std::shared_ptr<const core::KeyRing> keys)
+    : impl_(std::make_unique<Impl>(std::move(options), node, clock, std::move(keys))) {}
+
+Api::~Api() = default;
+
+void Api::handle(const ApiRequest& request, Reply reply) {
+    const auto path = parse_path(request.target);
+    if (path.route == Route::unknown) {
+        return reply(problem_reply(Problem::unknown_route,
+                                   "there is nothing at this path: /webhooks and /events are"));
+    }
+    const auto caller = impl_->caller_of(request);
+    if (!caller) return reply(problem_reply(Problem::unauthorized, caller.error().message));
+    const auto methods = methods_of(path.route);
+    if (std::find(methods.begin(), methods.end(), request.method) == methods.end()) {
+        return reply(wrong_method(path.route));
+    }
+    if (request.body_too_large) {
+        return reply(problem_reply(Problem::too_large,
+                                   "a body may have " + std::to_string(kEventBytesMax) + " bytes"));
+    }
+    if (path.route == Route::events) return impl_->post_event(request, *caller, reply);
+    if (!impl_->node.knows_webhooks()) {
+        return reply(problem_reply(Problem::not_ready, "the webhooks are still being read"));
+    }
+    if (path.route == Route::webhooks) {
+        if (request.method == Verb::post) return impl_->create(request, *caller, reply);
+        return impl_->list(*caller, reply);
+    }
+    const auto* entry = impl_->node.webhooks().find(path.id);
+    if (!entry || entry->webhook.owner != caller->owner) {
+        return reply(problem_reply(Problem::not_found, "there is no such webhook of this owner"));
+    }
+    impl_->of_webhook(request, path.route, *entry, reply);
+}
+
+}  // namespace beckon::retry

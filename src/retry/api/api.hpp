@@ -1,0 +1,58 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+#include "core/key_ring.hpp"
+#include "net/http/http_message.hpp"
+#include "retry/api/owner_token.hpp"
+#include "retry/attempt/address_guard.hpp"
+#include "retry/node/retry_node.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace beckon::retry {
+
+/// One request with memory of its own, so that it can go to another thread.
+struct ApiRequest {
+    net::Method method = net::Method::other;
+    std::string target;
+    std::string authorization;
+    std::string content_type;
+    std::map<std::string, std::string> ce;  ///< headers `ce-…`: names in lower case, without `ce-`
+    std::string body;
+    bool body_too_large = false;
+};
+
+/// The HTTP API of the role (docs/webhooks.md#api): webhooks of the caller's owner, and events. On
+/// the node's thread.
+class Api {
+public:
+    static constexpr std::string_view kExtraPrefix = "ce-";
+
+    struct Options {
+        AddressGuard guard;
+        std::size_t webhooks_per_owner_max = 1'000;
+        std::size_t events_per_owner_per_second = 0;  ///< 0: no limit
+    };
+    using Reply = std::function<void(net::HttpReply)>;
+
+    Api(Options options, RetryNode& node, const core::Clock& clock,
+        std::shared_ptr<const core::KeyRing> keys);
+    ~Api();
+    Api(const Api&) = delete;
+    Api& operator=(const Api&) = delete;
+
+    /// Replies exactly once unless the Api ends first: now, or when the log has answered.
+    void handle(const ApiRequest& request, Reply reply);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::retry

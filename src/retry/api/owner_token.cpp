@@ -1,0 +1,78 @@
+#include "retry/api/owner_token.hpp"
+
+#include "core/base64url.hpp"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+namespace beckon::retry {
+
+using core::Fault;
+
+namespace {
+
+constexpr std::string_view kPurpose = "beckon/owner-token/1";
+constexpr std::string_view kOwn = "own";
+constexpr std::string_view kAll = "all";
+constexpr std::size_t kMacBytes = 24;
+
+/// The key's id and the MAC of what the token says.
+std::string proof(const core::KeyRing::Key& key, std::string_view said) {
+    const auto derived = core::KeyRing::derive(key, kPurpose);
+    std::array<unsigned char, EVP_MAX_MD_SIZE> mac{};
+    unsigned size = 0;
+    if (!HMAC(EVP_sha256(), derived.data(), static_cast<int>(derived.size()),
+              reinterpret_cast<const unsigned char*>(said.data()), said.size(), mac.data(),
+              &size)) {
+        throw std::runtime_error("OpenSSL failed to make a token");
+    }
+    std::string out(1, static_cast<char>(key.id));
+    return out.append(reinterpret_cast<const char*>(mac.data()), kMacBytes);
+}
+
+tl::unexpected<core::Error> unauthorized(const char* why) {
+    return core::fail(Fault::unauthorized, why);
+}
+
+}  // namespace
+
+bool is_owner_name(std::string_view text) {
+    return !text.empty() && text.size() <= kOwnerBytesMax &&
+           std::all_of(text.begin(), text.end(), [](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+           });
+}
+
+core::Result<std::string> make_token(const core::KeyRing& keys, const Caller& caller) {
+    if (!is_owner_name(caller.owner)) {
+        return core::fail(Fault::invalid, "'" + caller.owner +
+                                              "' is no name of an owner: 1 to 64 lower-case "
+                                              "letters, digits, '-' and '_'");
+    }
+    auto said = caller.owner + "." + std::string{caller.publishes_to_all ? kAll : kOwn};
+    return said + "." + core::base64url(proof(keys.newest(), said));
+}
+
+core::Result<Caller> check_token(const core::KeyRing& keys, std::string_view token) {
+    const auto last = token.rfind('.');
+    if (last == std::string_view::npos) return unauthorized("the token has not three parts");
+    const auto said = token.substr(0, last);
+    const auto given = core::parse_base64url(token.substr(last + 1));
+    if (!given || given->size() != 1 + kMacBytes) return unauthorized("the token is not whole");
+    const auto* key = keys.find(static_cast<std::uint8_t>(given->front()));
+    if (!key) return unauthorized("the token was made with a key that is not in the key ring");
+    const auto expected = proof(*key, said);
+    if (CRYPTO_memcmp(expected.data(), given->data(), expected.size()) != 0) {
+        return unauthorized("the token was not made by this installation");
+    }
+    const auto dot = said.find('.');
+    return Caller{.owner = std::string{said.substr(0, dot)},
+                  .publishes_to_all = said.substr(dot + 1) == kAll};
+}
+
+}  // namespace beckon::retry

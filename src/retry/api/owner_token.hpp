@@ -1,0 +1,32 @@
+#pragma once
+
+#include "core/key_ring.hpp"
+#include "core/result.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace beckon::retry {
+
+/// Whoever makes requests, as its token says it.
+struct Caller {
+    std::string owner;  ///< of webhooks: it sees and changes its own only
+    /// Its events reach the webhooks of all owners; otherwise only its own.
+    bool publishes_to_all = false;
+    bool operator==(const Caller&) const = default;
+};
+
+inline constexpr std::size_t kOwnerBytesMax = 64;
+
+/// Lower-case letters, digits, `-` and `_`, 1 to 64 of them.
+bool is_owner_name(std::string_view text);
+
+/// The token of a caller: its owner's name, what it may publish, and a MAC under the newest key of
+/// the ring, so that nothing needs to be stored (docs/webhooks.md#tokens). Errors: invalid (no name
+/// of an owner).
+core::Result<std::string> make_token(const core::KeyRing& keys, const Caller& caller);
+
+/// Errors: unauthorized (no token, or no key of the ring made it).
+core::Result<Caller> check_token(const core::KeyRing& keys, std::string_view token);
+
+}  // namespace beckon::retry

@@ -1,0 +1,99 @@
+#include "retry/api/problem.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::retry {
+
+using core::Fault;
+
+namespace {
+
+struct Wire {
+    int status;
+    std::string_view code;
+};
+
+Wire wire(Problem problem) {
+    switch (problem) {
+        case Problem::bad_request: return {400, "bad_request"};
+        case Problem::bad_json: return {400, "bad_json"};
+        case Problem::invalid: return {400, "invalid"};
+        case Problem::unauthorized: return {401, "unauthorized"};
+        case Problem::forbidden: return {403, "forbidden"};
+        case Problem::not_found: return {404, "not_found"};
+        case Problem::unknown_route: return {404, "unknown_route"};
+        case Problem::method_not_allowed: return {405, "method_not_allowed"};
+        case Problem::limit: return {409, "limit"};
+        case Problem::too_large: return {413, "too_large"};
+        case Problem::unsupported_type: return {415, "unsupported_type"};
+        case Problem::too_many_requests: return {429, "too_many_requests"};
+        case Problem::header_too_large: return {431, "header_too_large"};
+        case Problem::too_slow: return {408, "too_slow"};
+        case Problem::not_ready: return {503, "not_ready"};
+        case Problem::not_saved: return {503, "not_saved"};
+        case Problem::served_elsewhere: return {503, "served_elsewhere"};
+    }
+    return {500, "internal"};
+}
+
+constexpr std::string_view kRetryAfter = "1";
+
+}  // namespace
+
+std::string_view to_string(Problem problem) { return wire(problem).code; }
+
+net::HttpReply problem_reply(Problem problem, std::string_view detail) {
+    const auto [status, code] = wire(problem);
+    net::HttpReply reply;
+    reply.status = status;
+    reply.add("Content-Type", "application/problem+json");
+    if (status == 503 || status == 429) reply.add("Retry-After", std::string{kRetryAfter});
+    if (status == 401) reply.add("WWW-Authenticate", "Bearer");
+    reply.body = nlohmann::ordered_json{
+        {"status", status},
+        {"title", net::reason_phrase(status)},
+        {"code", code},
+        {"detail",
+         detail}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return reply;
+}
+
+net::HttpReply failure_reply(const core::Error& error) {
+    if (error.fault == Fault::too_large) {
+        return problem_reply(Problem::too_large, "the record is larger than the log takes");
+    }
+    return problem_reply(Problem::not_saved,
+                         "the log has not confirmed it (" +
+                             std::string{core::to_string(error.fault)} +
+                             "): it may be there or not; the same request may be made again");
+}
+
+net::HttpReply rejection_reply(net::Rejection why) {
+    switch (why) {
+        case net::Rejection::bad_request:
+            return problem_reply(Problem::bad_request, "the request is not valid HTTP/1.1");
+        case net::Rejection::bad_host:
+            return problem_reply(Problem::bad_request,
+                                 "a request must have exactly one Host header");
+        case net::Rejection::header_too_large:
+            return problem_reply(Problem::header_too_large,
+                                 "the header is larger than 16384 bytes");
+        case net::Rejection::too_slow:
+            return problem_reply(Problem::too_slow, "the request did not arrive in time");
+        case net::Rejection::too_many_connections:
+            return problem_reply(Problem::not_ready, "too many connections; try again later");
+        case net::Rejection::stopping:
+            return problem_reply(Problem::not_ready, "the server is stopping");
+    }
+    return problem_reply(Problem::not_ready, "try again later");
+}
+
+net::HttpReply json_reply(int status, std::string body) {
+    net::HttpReply reply;
+    reply.status = status;
+    reply.add("Content-Type", "application/json");
+    reply.body = std::move(body);
+    return reply;
+}
+
+}  // namespace beckon::retry

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "core/result.hpp"
+#include "net/http/http_message.hpp"
+#include "net/http/http_server.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+/// What the API of the role says when it refuses a request: `application/problem+json` (RFC 9457).
+namespace beckon::retry {
+
+enum class Problem : std::uint8_t {
+    bad_request,         ///< not HTTP/1.1
+    bad_json,            ///< the body is no JSON, or no object
+    invalid,             ///< a value is wrong; `detail` begins with its JSON path
+    unauthorized,        ///< no token, or one that is not ours
+    forbidden,           ///< the token does not allow it
+    not_found,           ///< no such webhook, or another owner's
+    unknown_route,       ///< nothing is at this path
+    method_not_allowed,  ///< not with this method
+    limit,               ///< the owner has as many webhooks as it may
+    too_large,           ///< the body
+    unsupported_type,    ///< of the body
+    too_many_requests,   ///< events, of this owner
+    header_too_large,
+    too_slow,
+    not_ready,        ///< the role is starting, or stopping
+    not_saved,        ///< the log has not said that it has it
+    served_elsewhere  ///< another node has it
+};
+/// The `code` in the body.
+std::string_view to_string(Problem problem);
+
+/// `detail`: what was wrong with this request and what is allowed; for people.
+net::HttpReply problem_reply(Problem problem, std::string_view detail);
+/// For what the log answered.
+net::HttpReply failure_reply(const core::Error& error);
+/// For what the server refuses by itself.
+net::HttpReply rejection_reply(net::Rejection why);
+
+net::HttpReply json_reply(int status, std::string body);
+
+}  // namespace beckon::retry

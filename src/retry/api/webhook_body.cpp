@@ -1,0 +1,344 @@
+#include "retry/api/webhook_body.hpp"
+
+#include "core/handle.hpp"
+#include "retry/event/event.hpp"
+#include "retry/filter/query.hpp"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <optional>
+#include <utility>
+
+#include <curl/curl.h>
+#include <nlohmann/json.hpp>
+
+namespace beckon::retry {
+
+using core::Fault;
+using Json = nlohmann::json;
+using std::chrono::seconds;
+
+namespace {
+
+using Outcome = core::Result<void>;
+using Url = core::Handle<CURLU, curl_url_cleanup>;
+
+tl::unexpected<core::Error> invalid(std::string why) {
+    return core::fail(Fault::invalid, std::move(why));
+}
+
+/// Control characters would end a header or a part of a form.
+bool is_plain(std::string_view text) {
+    return std::none_of(text.begin(), text.end(), [](char c) {
+        const auto byte = static_cast<unsigned char>(c);
+        return byte < 0x20 || byte == 0x7f;
+    });
+}
+
+std::optional<std::string> part_of(const Url& url, CURLUPart part) {
+    char* text = nullptr;
+    if (curl_url_get(url.get(), part, &text, 0) != CURLUE_OK) return std::nullopt;
+    std::string out{text};
+    curl_free(text);
+    return out;
+}
+
+// ------------------------------------------------------------------------------------- the URL
+
+Outcome check_host(std::string host, const AddressGuard& guard) {
+    if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+    const auto address = parse_address(host);
+    if (!address) return {};  // a name is looked up at each connection, and judged there
+    if (const auto why = guard.forbidden(*address); !why.empty()) {
+        return invalid("$.url leads to an address that is not allowed (" + std::string{why} +
+                       "): only public addresses are, and what the operator lists in "
+                       "retry.allowed_addresses");
+    }
+    return {};
+}
+
+Outcome check_url(const std::string& text, const AddressGuard& guard) {
+    if (text.size() > kUrlBytesMax) return invalid("$.url may have 2048 bytes");
+    if (!is_plain(text) || text.find(' ') != std::string::npos) {
+        return invalid("$.url has blanks or control characters");
+    }
+    const Url url{curl_url()};
+    if (!text.starts_with("http://") && !text.starts_with("https://")) {
+        return invalid("$.url must begin with https:// or http://");
+    }
+    if (!url || curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) {
+        return invalid("$.url is no URL");
+    }
+    if (part_of(url, CURLUPART_USER) || part_of(url, CURLUPART_PASSWORD)) {
+        return invalid("$.url must have no user name or password: use a signature");
+    }
+    if (part_of(url, CURLUPART_FRAGMENT)) return invalid("$.url must have no fragment (#…)");
+    return check_host(part_of(url, CURLUPART_HOST).value_or(""), guard);
+}
+
+// ---------------------------------------------------------------------------------- the fields
+
+Outcome take_text(const Json& value, const char* path, std::size_t bytes_max, std::string& out) {
+    if (!value.is_string()) return invalid(std::string{path} + " must be a string");
+    auto text = value.get<std::string>();
+    if (text.size() > bytes_max) {
+        return invalid(std::string{path} + " may have " + std::to_string(bytes_max) + " bytes");
+    }
+    out = std::move(text);
+    return {};
+}
+
+Outcome take_whole(const Json& value, const char* path, std::int64_t most, std::int64_t& out) {
+    const bool fits = value.is_number_integer() && value >= 1 && value <= most;
+    if (!fits) {
+        return invalid(std::string{path} + " must be a whole number from 1 to " +
+                       std::to_string(most));
+    }
+    out = value.get<std::int64_t>();
+    return {};
+}
+
+Outcome take_url(const Json& value, Webhook& webhook, const AddressGuard& guard) {
+    if (!value.is_string()) return invalid("$.url must be a string");
+    auto text = value.get<std::string>();
+    if (auto checked = check_url(text, guard); !checked) return checked;
+    webhook.url = std::move(text);
+    return {};
+}
+
+Outcome take_method(const Json& value, Webhook& webhook, const AddressGuard&) {
+    if (value != "POST" && value != "PUT") return invalid("$.method must be \"POST\" or \"PUT\"");
+    webhook.method = value == "PUT" ? Method::put : Method::post;
+    return {};
+}
+
+Outcome take_encoding(const Json& value, Webhook& webhook, const AddressGuard&) {
+    if (value != "json" && value != "multipart") {
+        return invalid("$.encoding must be \"json\" or \"multipart\"");
+    }
+    webhook.encoding = value == "multipart" ? Encoding::multipart : Encoding::json;
+    return {};
+}
+
+Outcome check_field_name(std::string_view name, const std::string& path) {
+    const bool good = !name.empty() && name.size() <= 64 && is_plain(name) &&
+                      name.find_first_of("\"\\") == std::string_view::npos;
+    if (good) return {};
+    return invalid(path + " must have 1 to 64 characters, without quotes and control characters");
+}
+
+Outcome take_form_fields(const Json& value, Webhook& webhook, const AddressGuard&) {
+    if (!value.is_object() || value.size() > kFormFieldsMax) {
+        return invalid("$.form_fields must be an object of at most 32 names and texts");
+    }
+    std::map<std::string, std::string> fields;
+    for (const auto& [name, text] : value.items()) {
+        if (auto checked = check_field_name(name, "a name in $.form_fields"); !checked) {
+            return checked;
+        }
+        const auto path = "$.form_fields." + name;
+        if (auto taken = take_text(text, path.c_str(), kFormBytesMax, fields[name]); !taken) {
+            return taken;
+        }
+    }
+    webhook.form_fields = std::move(fields);
+    return {};
+}
+
+Outcome take_payload_field(const Json& value, Webhook& webhook, const AddressGuard&) {
+    std::string name;
+    if (auto taken = take_text(value, "$.payload_field", 64, name); !taken) return taken;
+    if (auto checked = check_field_name(name, "$.payload_field"); !checked) return checked;
+    webhook.payload_field = std::move(name);
+    return {};
+}
+
+bool is_type(const Json& value) {
+    if (!value.is_string()) return false;
+    const auto& text = value.get_ref<const std::string&>();
+    if (text.empty() || text.size() > kTypeBytesMax || !is_plain(text)) return false;
+    const auto star = text.find('*');
+    return star == std::string::npos ||
+           (star == text.size() - 1 && (star == 0 || text[star - 1] == '.'));
+}
+
+Outcome take_types(const Json& value, Webhook& webhook, const AddressGuard&) {
+    if (!value.is_array() || value.size() > kTypesMax) {
+        return invalid("$.types must be a list of at most 64 event types");
+    }
+    for (std::size_t i = 0; i < value.size(); ++i) {
+        if (is_type(value[i])) continue;
+        return invalid("$.types[" + std::to_string(i) +
+                       "] must be an event type of 1 to 256 bytes, or the beginning of some and "
+                       "'.*' (\"order.*\")");
+    }
+    webhook.types = value.get<std::vector<std::string>>();
+    return {};
+}
+
+Outcome take_filter(const Json& value, Webhook& webhook, const AddressGuard&) {
+    const auto query = Query::compile(value);
+    if (!query) {  // "$.bool.must[1] …", of the filter
+        auto why = query.error().message;
+        if (why.starts_with("$")) why.insert(1, ".filter");
+        return invalid(std::move(why));
+    }
+    webhook.filter = value.dump();
+    return {};
+}
+
+Outcome take_ordered(const Json& value, Webhook& webhook, const AddressGuard&) {
+    if (!value.is_boolean()) return invalid("$.ordered must be true or false");
+    webhook.ordered = value.get<bool>();
+    return {};
+}
+
+Outcome take_at_a_time(const Json& value, Webhook& webhook, const AddressGuard&) {
+    std::int64_t number = 0;
+    if (auto taken = take_whole(value, "$.at_a_time", kAtATimeMax, number); !taken) return taken;
+    webhook.at_a_time = static_cast<std::size_t>(number);
+    return {};
+}
+
+Outcome take_timeout(const Json& value, Webhook& webhook, const AddressGuard&) {
+    std::int64_t number = 0;
+    if (auto taken = take_whole(value, "$.timeout_s", kTimeoutMax.count(), number); !taken) {
+        return taken;
+    }
+    webhook.timeout = seconds{number};
+    return {};
+}
+
+Outcome take_description(const Json& value, Webhook& webhook, const AddressGuard&) {
+    return take_text(value, "$.description", kDescriptionBytesMax, webhook.description);
+}
+
+Outcome take_secret(const Json& value, Webhook& webhook, const AddressGuard&) {
+    if (!value.is_string()) return invalid("$.secret must be a string");
+    auto secret = parse_secret(value.get_ref<const std::string&>());
+    if (!secret) return invalid("$.secret: " + secret.error().message);
+    webhook.secrets = {std::move(*secret)};
+    return {};
+}
+
+Outcome take_shared_key(const Json& value, Webhook& webhook, const AddressGuard&) {
+    const bool shaped =
+        value.is_object() && value.size() == 2 && value.contains("id") && value.contains("secret");
+    if (!shaped) return invalid("$.shared_key must be {\"id\": …, \"secret\": …}");
+    SharedKey key;
+    if (auto taken = take_text(value["id"], "$.shared_key.id", 128, key.id); !taken) return taken;
+    if (auto taken = take_text(value["secret"], "$.shared_key.secret", 256, key.secret); !taken) {
+        return taken;
+    }
+    if (auto checked = check_field_name(key.id.substr(0, 64), "$.shared_key.id"); !checked) {
+        return checked;
+    }
+    if (key.secret.size() < 16) return invalid("$.shared_key.secret must have at least 16 bytes");
+    webhook.shared_key = std::move(key);
+    return {};
+}
+
+struct Field {
+    std::string_view name;
+    Outcome (*take)(const Json&, Webhook&, const AddressGuard&);
+    void (*reset)(Webhook&);  ///< to the default; nullptr: there is none
+};
+
+constexpr std::array<Field, 13> kFields{{
+    {"url", take_url, nullptr},
+    {"types", take_types, [](Webhook& w) { w.types.clear(); }},
+    {"filter", take_filter, [](Webhook& w) { w.filter.clear(); }},
+    {"method", take_method, [](Webhook& w) { w.method = Method::post; }},
+    {"encoding", take_encoding, [](Webhook& w) { w.encoding = Encoding::json; }},
+    {"form_fields", take_form_fields, [](Webhook& w) { w.form_fields.clear(); }},
+    {"payload_field", take_payload_field, [](Webhook& w) { w.payload_field = "payload"; }},
+    {"ordered", take_ordered, [](Webhook& w) { w.ordered = false; }},
+    {"at_a_time", take_at_a_time, [](Webhook& w) { w.at_a_time = kAtATimeMax; }},
+    {"timeout_s", take_timeout, [](Webhook& w) { w.timeout = Webhook{}.timeout; }},
+    {"description", take_description, [](Webhook& w) { w.description.clear(); }},
+    {"secret", take_secret, nullptr},
+    {"shared_key", take_shared_key, [](Webhook& w) { w.shared_key.reset(); }},
+}};
+
+std::string known_fields() {
+    std::string out;
+    for (const auto& field : kFields) out.append(out.empty() ? "" : ", ").append(field.name);
+    return out;
+}
+
+Outcome take_field(const std::string& name, const Json& value, Webhook& webhook,
+                   const AddressGuard& guard) {
+    for (const auto& field : kFields) {
+        if (field.name != name) continue;
+        if (!value.is_null()) return field.take(value, webhook, guard);
+        if (!field.reset) return invalid("$." + name + " must not be null");
+        field.reset(webhook);
+        return {};
+    }
+    return invalid("$." + name.substr(0, 64) + " is no field of a webhook; there are " +
+                   known_fields());
+}
+
+Json page_of(const WebhookDirectory::Entry& entry) {
+    const auto& webhook = entry.webhook;
+    Json page{{"id", webhook.id},
+              {"url", webhook.url},
+              {"types", webhook.types},
+              {"filter", webhook.filter.empty() ? Json{} : Json::parse(webhook.filter)},
+              {"method", webhook.method == Method::put ? "PUT" : "POST"},
+              {"encoding", webhook.encoding == Encoding::multipart ? "multipart" : "json"},
+              {"form_fields", webhook.form_fields},
+              {"payload_field", webhook.payload_field},
+              {"ordered", webhook.ordered},
+              {"at_a_time", webhook.at_a_time},
+              {"timeout_s", webhook.timeout.count()},
+              {"description", webhook.description},
+              {"created", time_text(webhook.created)},
+              {"secrets", webhook.secrets.size()},
+              {"shared_key", nullptr},
+              {"enabled", entry.state.enabled},
+              {"reason", entry.state.reason},
+              {"failing_since", nullptr}};
+    if (webhook.shared_key) page["shared_key"] = {{"id", webhook.shared_key->id}};
+    if (entry.state.failing_since) page["failing_since"] = time_text(*entry.state.failing_since);
+    return page;
+}
+
+}  // namespace
+
+Outcome change(Webhook& webhook, std::string_view body, const AddressGuard& guard) {
+    if (is_too_deep(body)) return invalid("$ is nested too deeply");
+    const auto parsed = Json::parse(body, nullptr, false);
+    if (parsed.is_discarded()) return invalid("$ is no JSON");
+    if (!parsed.is_object()) return invalid("$ must be an object");
+    for (const auto& [name, value] : parsed.items()) {
+        if (auto taken = take_field(name, value, webhook, guard); !taken) return taken;
+    }
+    if (webhook.url.empty()) return invalid("$.url is missing: where the events are sent");
+    return {};
+}
+
+std::string webhook_page(const WebhookDirectory::Entry& entry) { return page_of(entry).dump(); }
+
+std::string webhooks_page(const std::vector<const WebhookDirectory::Entry*>& entries) {
+    Json list = Json::array();
+    for (const auto* entry : entries) list.push_back(page_of(*entry));
+    return Json{{"webhooks", std::move(list)}}.dump();
+}
+
+std::string time_text(core::Timestamp time) {
+    const auto ms = time.time_since_epoch();
+    const auto whole = std::chrono::floor<seconds>(ms);
+    const std::time_t at = whole.count();
+    std::tm utc{};
+    gmtime_r(&at, &utc);
+    std::array<char, 32> text{};
+    std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &utc);
+    std::array<char, 8> fraction{};
+    std::snprintf(fraction.data(), fraction.size(), ".%03dZ",
+                  static_cast<int>((ms - whole).count()));
+    return std::string{text.data()} + fraction.data();
+}
+
+}  // namespace beckon::retry

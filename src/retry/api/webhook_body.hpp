@@ -1,0 +1,37 @@
+#pragma once
+
+#include "core/result.hpp"
+#include "retry/attempt/address_guard.hpp"
+#include "retry/webhook/directory.hpp"
+#include "retry/webhook/webhook.hpp"
+
+#include <string>
+#include <string_view>
+
+/// Webhooks as the API writes and reads them (schemas/webhooks.openapi.yaml). Pure.
+namespace beckon::retry {
+
+inline constexpr std::size_t kUrlBytesMax = 2'048;
+inline constexpr std::size_t kTypesMax = 64;
+inline constexpr std::size_t kTypeBytesMax = 256;
+inline constexpr std::size_t kFormFieldsMax = 32;
+inline constexpr std::size_t kFormBytesMax = 4'096;  ///< of one field's value
+inline constexpr std::size_t kDescriptionBytesMax = 512;
+inline constexpr std::size_t kAtATimeMax = 64;
+inline constexpr std::chrono::seconds kTimeoutMax{60};
+
+/// Changes of a webhook what the JSON object names; null gives a field its default back. Fields
+/// that are not named stay, so on a new Webhook this is its creation. Errors: invalid; the message
+/// begins with the JSON path of the fault and says what is allowed.
+core::Result<void> change(Webhook& webhook, std::string_view body, const AddressGuard& guard);
+
+/// What an owner is shown: everything but the secrets.
+std::string webhook_page(const WebhookDirectory::Entry& entry);
+
+/// The same for all of an owner: `{"webhooks": […]}`.
+std::string webhooks_page(const std::vector<const WebhookDirectory::Entry*>& entries);
+
+/// `2026-11-20T08:30:00.125Z`.
+std::string time_text(core::Timestamp time);
+
+}  // namespace beckon::retry

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/ids.hpp"
+#include "core/key_ring.hpp"
+#include "core/partition.hpp"
+#include "log/event_log.hpp"
+#include "ops/health.hpp"
+#include "ops/metrics.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace beckon::retry {
+
+struct RoleConfig {
+    std::string host = "127.0.0.1";
+    std::uint16_t port = 8084;  ///< of the API; 0: any free one
+    std::optional<std::filesystem::path> tls_certificate;
+    std::optional<std::filesystem::path> tls_key;
+    std::size_t connections_max = 1'024;
+    std::chrono::milliseconds request_deadline{30'000};
+    std::chrono::milliseconds drain{2'000};  ///< at a stop, for requests and attempts under way
+
+    std::size_t workers = 64;                    ///< attempts at a time
+    std::vector<std::string> allowed_addresses;  ///< besides public ones (AddressGuard)
+    std::string ca_file;                         ///< PEM, besides the system's
+    std::chrono::seconds age_max = std::chrono::hours{24 * 7};
+    std::chrono::seconds failing_max = std::chrono::hours{24 * 5};
+    std::size_t webhooks_per_owner_max = 1'000;
+    std::size_t events_per_owner_per_second = 0;  ///< 0: no limit
+    /// The role ends by itself after so long, and no attempt starts that could outlive it; 0:
+    /// never.
+    std::chrono::seconds max_runtime{0};
+
+    core::NodeId node;
+    core::Partition partitions = 0;
+    std::vector<std::chrono::seconds> tiers;  ///< those of `control`
+    std::string version;
+    /// Whether the process is ready only when this role is. Where it runs beside the roles that
+    /// deliver pushes, it holds nobody up.
+    bool decides_readiness = true;
+};
+
+/// The role `retry`: the HTTP API for webhooks and events, and the deliveries. It has a thread
+/// `retry` for all that it folds and attempts, and one for its port.
+class Role {
+public:
+    /// Throws std::runtime_error: the port is taken, the tier table or an allowed address is wrong,
+    /// the certificate does not load.
+    Role(RoleConfig config, log::EventLog& log, std::shared_ptr<const core::KeyRing> keys,
+         const core::Clock& clock, ops::Metrics& metrics, ops::Health& health);
+    /// begin_stop(), then waits until it has stopped (bounded by `drain`).
+    ~Role();
+    Role(const Role&) = delete;
+    Role& operator=(const Role&) = delete;
+
+    /// No new requests and attempts. Returns at once; idempotent.
+    void begin_stop();
+    std::uint16_t port() const;
+    /// Reads certificate and key again; logs what is wrong with them and keeps the old ones.
+    void reload_tls();
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::retry

@@ -1,0 +1,108 @@
+#include "retry/role/role_metrics.hpp"
+
+#include "ops/metric_names.hpp"
+
+#include <algorithm>
+
+namespace beckon::retry {
+
+namespace metric = ops::metric;
+
+namespace {
+
+constexpr std::array kOutcomes{Outcome::delivered, Outcome::gone,      Outcome::refused,
+                               Outcome::throttled, Outcome::timed_out, Outcome::unreachable,
+                               Outcome::forbidden, Outcome::too_large, Outcome::undeliverable,
+                               Outcome::expired};
+
+}  // namespace
+
+RoleMetrics::RoleMetrics(ops::Metrics& metrics)
+    : partitions_(metrics.gauge(metric::kRetryPartitions,
+                                "Partitions of the delay tiers that this process serves.")),
+      webhooks_(metrics.gauge(metric::kRetryWebhooks, "Webhooks of all owners.")),
+      waiting_(
+          metrics.gauge(metric::kRetryWaiting, "Deliveries that are due and wait for an attempt.")),
+      under_way_(metrics.gauge(metric::kRetryUnderWay, "Attempts without an answer yet.")),
+      connections_(metrics.gauge(metric::kRetryConnections, "Open connections of the API.")),
+      accept_pauses_(metrics.counter(metric::kRetryAcceptPauses,
+                                     "Times that no connection could be accepted for lack of "
+                                     "descriptors or memory.")) {
+    for (std::size_t i = 0; i < replies_.size(); ++i) {
+        replies_[i] = &metrics.counter(metric::kRetryReplies, "Replies of the API.",
+                                       {{"status", std::to_string(i + 2) + "xx"}});
+    }
+    for (int i = 0; i < net::kCloseReasons; ++i) {
+        const auto reason = std::string{to_string(static_cast<net::CloseReason>(i))};
+        closed_[static_cast<std::size_t>(i)] =
+            &metrics.counter(metric::kRetryClosed, "Connections of the API that ended, by reason.",
+                             {{"reason", reason}});
+    }
+    for (const auto outcome : kOutcomes) {
+        attempts_[outcome].counter =
+            &metrics.counter(metric::kRetryAttempts, "Attempts to deliver, by outcome.",
+                             {{"outcome", std::string{to_string(outcome)}}});
+    }
+    for (const char* fate : {"due", "handed_over", "dead", "copy", "broken", "lost", "parked",
+                             "spilled", "followed", "unknown"}) {
+        deliveries_[fate].counter = &metrics.counter(
+            metric::kRetryDeliveries, "Deliveries by what became of them.", {{"fate", fate}});
+    }
+    for (const char* fate : {"spread", "copy", "broken"}) {
+        events_[fate].counter = &metrics.counter(
+            metric::kRetryEvents, "Events by what became of them.", {{"fate", fate}});
+    }
+}
+
+void RoleMetrics::Follower::follow(std::uint64_t now) {
+    const auto more = now >= seen ? now - seen : now;
+    seen = now;
+    if (more > 0) counter->Increment(static_cast<double>(more));
+}
+
+void RoleMetrics::follow(const char* what, std::map<std::string, Follower>& among,
+                         std::uint64_t now) {
+    among.at(what).follow(now);
+}
+
+void RoleMetrics::measure(const RetryNode& node) {
+    partitions_.Set(static_cast<double>(node.partitions_served()));
+    webhooks_.Set(static_cast<double>(node.webhooks().size()));
+    waiting_.Set(static_cast<double>(node.dispatcher().waiting()));
+    under_way_.Set(static_cast<double>(node.dispatcher().under_way()));
+    const auto& dispatched = node.dispatcher().counts();
+    for (const auto& [outcome, count] : dispatched.attempts) attempts_.at(outcome).follow(count);
+    const auto counts = node.counts();
+    follow("due", deliveries_, counts.tiers.tiers.due);
+    follow("handed_over", deliveries_, counts.tiers.handed_over);
+    follow("dead", deliveries_, counts.tiers.buried);
+    follow("copy", deliveries_, counts.tiers.tiers.copies);
+    follow("broken", deliveries_, counts.tiers.tiers.broken);
+    follow("lost", deliveries_, counts.tiers.lost);
+    follow("parked", deliveries_, dispatched.parked);
+    follow("spilled", deliveries_, dispatched.spilled);
+    follow("followed", deliveries_, dispatched.followed);
+    follow("unknown", deliveries_, dispatched.unknown);
+    follow("spread", events_, counts.events.events);
+    follow("copy", events_, counts.events.copies);
+    follow("broken", events_, counts.events.broken);
+}
+
+void RoleMetrics::replied(int status) {
+    replies_[static_cast<std::size_t>(std::clamp(status / 100, 2, 5) - 2)]->Increment();
+}
+
+void RoleMetrics::opened() { connections_.Increment(); }
+
+void RoleMetrics::closed(net::CloseReason reason) {
+    connections_.Decrement();
+    closed_[static_cast<std::size_t>(reason)]->Increment();
+}
+
+void RoleMetrics::turned_away(net::CloseReason reason) {
+    closed_[static_cast<std::size_t>(reason)]->Increment();
+}
+
+void RoleMetrics::accept_paused() { accept_pauses_.Increment(); }
+
+}  // namespace beckon::retry

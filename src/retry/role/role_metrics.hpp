@@ -1,0 +1,50 @@
+#pragma once
+
+#include "net/http/http_server.hpp"
+#include "ops/metrics.hpp"
+#include "retry/node/retry_node.hpp"
+
+#include <array>
+#include <map>
+#include <string>
+
+namespace beckon::retry {
+
+/// What the role measures of itself. replied() and what HttpObserver has may be called from any
+/// thread, measure() from one.
+class RoleMetrics final : public net::HttpObserver {
+public:
+    explicit RoleMetrics(ops::Metrics& metrics);
+
+    /// Takes over what the node has counted since the last call.
+    void measure(const RetryNode& node);
+    void replied(int status);
+
+    void opened() override;
+    void closed(net::CloseReason reason) override;
+    void turned_away(net::CloseReason reason) override;
+    void accept_paused() override;
+
+private:
+    /// A counter that follows one which may begin anew.
+    struct Follower {
+        prometheus::Counter* counter = nullptr;
+        std::uint64_t seen = 0;
+        void follow(std::uint64_t now);
+    };
+    void follow(const char* what, std::map<std::string, Follower>& among, std::uint64_t now);
+
+    prometheus::Gauge& partitions_;
+    prometheus::Gauge& webhooks_;
+    prometheus::Gauge& waiting_;
+    prometheus::Gauge& under_way_;
+    prometheus::Gauge& connections_;
+    prometheus::Counter& accept_pauses_;
+    std::array<prometheus::Counter*, 4> replies_{};  ///< 2xx to 5xx
+    std::array<prometheus::Counter*, net::kCloseReasons> closed_{};
+    std::map<Outcome, Follower> attempts_;
+    std::map<std::string, Follower> deliveries_;
+    std::map<std::string, Follower> events_;
+};
+
+}  // namespace beckon::retry

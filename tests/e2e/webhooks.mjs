@@ -1,0 +1,319 @@
+// Webhooks from a stranger's side: events in over HTTP, requests out, checked by the real receiver library of
+// Standard Webhooks; receivers that fail, and processes that are killed.
+//
+//   node --test webhooks.mjs   (LOG=embedded|kafka)
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import http from 'node:http';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import { BECKON, Cluster, until } from './beckon.mjs';
+
+const log = process.env.LOG ?? 'embedded';
+const TIERS = [0, 2, 4];
+const KILLS = 8;
+// Node's clock and the log's tick alike on one machine; what a record's milliseconds are rounded by.
+const ROUNDING_MS = 2;
+
+const cluster = new Cluster(log, {
+    plain: true,
+    retry: ['--retry-allowed-addresses', '127.0.0.1', '--retry-drain', '500ms'],
+    tiers: `0s,${TIERS[1]}s,${TIERS[2]}s`,
+});
+const agent = new http.Agent({ keepAlive: true, maxSockets: 16 });
+let api;
+let token;
+
+/** A receiver that keeps what it gets; `answer` decides the status by delivery id and how often it came. */
+class Receiver {
+    constructor(answer = () => 204) {
+        this.requests = [];
+        this.answer = answer;
+    }
+    async start() {
+        this.server = http.createServer((request, response) => {
+            let body = '';
+            request.on('data', (data) => (body += data));
+            request.on('end', () => {
+                const id = request.headers['webhook-id'];
+                this.requests.push({ id, at: Date.now(), headers: request.headers, body });
+                const answered = this.answer(id, this.requests.filter((one) => one.id === id).length, body);
+                response.writeHead(answered, answered === 302 ? { Location: this.url } : {}).end();
+            });
+        });
+        await new Promise((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+        this.url = `http://127.0.0.1:${this.server.address().port}/hook`;
+        return this;
+    }
+    events() {
+        return new Set(this.requests.map(({ body }) => JSON.parse(body).id));
+    }
+    stop() {
+        this.server.closeAllConnections();
+        return new Promise((resolve) => this.server.close(resolve));
+    }
+}
+
+function ask(method, path, { json, type = 'application/json', headers = {}, as = token, raw } = {}) {
+    return new Promise((resolve, reject) => {
+        const body = raw ?? (json === undefined ? undefined : JSON.stringify(json));
+        const request = http.request(api + path, {
+            method,
+            agent,
+            headers: { ...(as && { Authorization: `Bearer ${as}` }), ...(body !== undefined && { 'Content-Type': type }), ...headers },
+        }, (response) => {
+            let text = '';
+            response.on('data', (data) => (text += data));
+            response.on('end', () => {
+                let parsed = null;
+                try {
+                    parsed = JSON.parse(text);
+                } catch {
+                    // a 204, or not JSON
+                }
+                resolve({ status: response.statusCode, headers: response.headers, text, json: parsed });
+            });
+        });
+        request.on('error', reject);
+        request.end(body);
+    });
+}
+
+const ownerToken = (owner, ...more) => {
+    const data = log === 'kafka' ? ['--key-ring', join(cluster.directory, 'keys.json')] : ['--data', join(cluster.directory, 'standalone')];
+    const made = spawnSync(BECKON, ['webhooks', 'token', owner, ...more, ...data], { encoding: 'utf8' });
+    assert.equal(made.status, 0, made.stderr);
+    return made.stdout.trim();
+};
+
+let events = 0;
+const eventOf = (type, data = {}, more = {}) => ({
+    specversion: '1.0', id: `e${++events}`, source: '/shop', type, data, ...more,
+});
+const post = (event, more = {}) => ask('POST', '/events', { json: event, type: 'application/cloudevents+json', ...more });
+
+async function posted(event, more) {
+    const reply = await post(event, more);
+    assert.equal(reply.status, 202, reply.text);
+    return event;
+}
+async function made(json, more) {
+    const reply = await ask('POST', '/webhooks', { json, ...more });
+    assert.equal(reply.status, 201, reply.text);
+    return reply.json;
+}
+const serving = () => until('the role serves', async () => (await ask('GET', '/webhooks')).status === 200, 60000);
+
+before(async () => {
+    await cluster.prepare();
+    await cluster.start();
+    api = `http://127.0.0.1:${cluster.ports.retry}`;
+    token = ownerToken('shop', '--publish-to-all');
+    await serving();
+});
+after(async () => {
+    agent.destroy();
+    await cluster.end();
+});
+
+test('an event reaches the webhook that wants it, signed as Standard Webhooks has it', async () => {
+    const receiver = await new Receiver().start();
+    const webhook = await made({ url: receiver.url, types: ['order.*'], filter: { range: { 'data.price': { gte: 10 } } } });
+    await posted(eventOf('order.created', { price: 5 }));
+    await posted(eventOf('user.created', { price: 50 }));
+    const wanted = await posted(eventOf('order.created', { price: 50 }));
+    await posted(wanted); // again: nothing happens
+    await until('the event', () => receiver.requests.length > 0);
+    const [{ headers, body }] = receiver.requests;
+    const verified = new Webhook(webhook.secret).verify(body, headers);
+    assert.deepEqual(verified, wanted);
+    assert.throws(() => new Webhook(webhook.secret).verify(body.replace('50', '51'), headers), /signature/i);
+    const last = await posted(eventOf('order.paid', { price: 99 }));
+    await until('a later event', () => receiver.events().has(last.id));
+    assert.deepEqual([...receiver.events()], [wanted.id, last.id]);
+    await receiver.stop();
+});
+
+test('binary mode says the same', async () => {
+    const receiver = await new Receiver().start();
+    await made({ url: receiver.url, types: ['binary'] });
+    const reply = await ask('POST', '/events', {
+        raw: '{"n":1}',
+        headers: { 'CE-SpecVersion': '1.0', 'ce-id': 'b1', 'ce-source': '/bin', 'ce-type': 'binary', 'ce-note': 'caf%C3%A9' },
+    });
+    assert.equal(reply.status, 202, reply.text);
+    await until('the event', () => receiver.requests.length > 0);
+    const event = JSON.parse(receiver.requests[0].body);
+    assert.deepEqual(event, {
+        specversion: '1.0', id: 'b1', source: '/bin', type: 'binary', note: 'café',
+        datacontenttype: 'application/json', data: { n: 1 },
+    });
+    await receiver.stop();
+});
+
+test('a receiver that fails gets it again after the delay of each tier, and never before', async () => {
+    const receiver = await new Receiver((id, times) => (times <= 2 ? 500 : 200)).start();
+    await made({ url: receiver.url, types: ['late'] });
+    await posted(eventOf('late'));
+    await until('three attempts', () => receiver.requests.length === 3);
+    const waits = receiver.requests.slice(1).map(({ at }, i) => at - receiver.requests[i].at);
+    waits.forEach((wait, i) => assert(wait >= 1000 * TIERS[i + 1] - ROUNDING_MS, `attempt ${i + 2} came after ${wait} ms`));
+    assert.equal(new Set(receiver.requests.map(({ id }) => id)).size, 1, 'under one id');
+    assert.deepEqual(receiver.requests.map(({ headers }) => headers['beckon-attempt']), ['0', '1', '2']);
+    await receiver.stop();
+});
+
+test('while a secret is exchanged, receivers with the old and with the new one find theirs', async () => {
+    const receiver = await new Receiver().start();
+    const webhook = await made({ url: receiver.url, types: ['turn'] });
+    const rotated = await ask('POST', `/webhooks/${webhook.id}/secret`);
+    assert.equal(rotated.status, 200, rotated.text);
+    assert.notEqual(rotated.json.secret, webhook.secret);
+    await posted(eventOf('turn'));
+    await until('the event', () => receiver.requests.length === 1);
+    for (const secret of [webhook.secret, rotated.json.secret]) {
+        new Webhook(secret).verify(receiver.requests[0].body, receiver.requests[0].headers);
+    }
+    const alone = await ask('POST', `/webhooks/${webhook.id}/secret`, { json: { keep: false } });
+    await posted(eventOf('turn'));
+    await until('another', () => receiver.requests.length === 2);
+    new Webhook(alone.json.secret).verify(receiver.requests[1].body, receiver.requests[1].headers);
+    assert.throws(() => new Webhook(rotated.json.secret).verify(receiver.requests[1].body, receiver.requests[1].headers));
+    await receiver.stop();
+});
+
+test('an owner sees its own webhooks only, and its events reach no others', async () => {
+    const other = ownerToken('other');
+    const receiver = await new Receiver().start();
+    const theirs = await new Receiver().start();
+    const mine = await made({ url: receiver.url, types: ['scope'] });
+    await made({ url: theirs.url, types: ['scope'] }, { as: other });
+    for (const [method, path] of [['GET', ''], ['PATCH', ''], ['DELETE', ''], ['POST', '/enable'], ['POST', '/disable'], ['POST', '/secret'], ['POST', '/test'], ['GET', '/attempts']]) {
+        const reply = await ask(method, `/webhooks/${mine.id}${path}`, { as: other });
+        assert.equal(reply.status, 404, `${method} ${path}: ${reply.text}`);
+    }
+    const { json } = await ask('GET', '/webhooks', { as: other });
+    assert.deepEqual(json.webhooks.map(({ url }) => url), [theirs.url]);
+    assert.equal(json.webhooks[0].secret, undefined, 'a secret is never shown again');
+
+    await posted(eventOf('scope', {}, { id: 'same' }), { as: other });
+    await until('its own', () => theirs.requests.length === 1);
+    await posted(eventOf('scope', {}, { id: 'same' })); // of everybody: the same id is another event
+    await until('of everybody', () => receiver.requests.length === 1 && theirs.requests.length === 2);
+    const refused = await post(eventOf('scope', {}, { beckonowner: 'shop' }), { as: other });
+    assert.equal(refused.status, 403, refused.text);
+    for (const bad of [null, 'shop.all.AAAA', token.slice(0, -2) + 'xx', token.replace('shop', 'other')]) {
+        assert.equal((await ask('GET', '/webhooks', { as: bad })).status, 401);
+    }
+    await receiver.stop();
+    await theirs.stop();
+});
+
+test('what is wrong is named with its place', async () => {
+    const cases = [
+        [{}, /\$\.url is missing/],
+        [{ url: 'ftp://a.example/' }, /\$\.url must begin with https/],
+        [{ url: 'http://10.0.0.1/' }, /\$\.url leads to an address that is not allowed \(private\)/],
+        [{ url: 'http://[::ffff:169.254.169.254]/' }, /not allowed/],
+        [{ url: 'https://user:pw@a.example/' }, /no user name/],
+        [{ url: 'https://a.example/', filter: { bool: { must: [{ term: { a: 1 } }, { range: { b: {} } }] } } }, /\$\.filter\.bool\.must\[1\]\.range/],
+        [{ url: 'https://a.example/', secret: 'whsec_AAAA' }, /\$\.secret: .*24/],
+        [{ url: 'https://a.example/', types: ['a*b'] }, /\$\.types\[0\]/],
+        [{ url: 'https://a.example/', timeout_s: 600 }, /\$\.timeout_s must be a whole number from 1 to 60/],
+        [{ url: 'https://a.example/', tpyes: [] }, /\$\.tpyes is no field of a webhook; there are url, types/],
+    ];
+    for (const [json, wanted] of cases) {
+        const reply = await ask('POST', '/webhooks', { json });
+        assert.equal(reply.status, 400, reply.text);
+        assert.equal(reply.headers['content-type'], 'application/problem+json');
+        assert.match(reply.json.detail, wanted);
+    }
+    assert.match((await post({ specversion: '1.0', id: '1', type: 't' })).json.detail, /\$\.source is missing/);
+    assert.match((await post(eventOf('beckon.mine'))).json.detail, /\$\.type must not begin/);
+    assert.equal((await ask('POST', '/events', { json: { a: 1 } })).status, 415);
+    assert.equal((await post(eventOf('big', 'x'.repeat(300_000)))).status, 413);
+    assert.equal((await ask('PUT', '/events', { json: {} })).headers.allow, 'POST');
+});
+
+test('redirects are not followed, and attempts can be looked at', async () => {
+    const receiver = await new Receiver(() => 302).start();
+    const webhook = await made({ url: receiver.url, types: ['elsewhere'] });
+    await posted(eventOf('elsewhere'));
+    await until('an attempt that is told', async () => {
+        const { json } = await ask('GET', `/webhooks/${webhook.id}/attempts`);
+        return json.attempts.length === 1 && json.attempts[0].outcome === 'refused' && json.attempts[0].status === 302;
+    });
+    assert.equal(receiver.requests.length, 1);
+    assert.equal((await ask('DELETE', `/webhooks/${webhook.id}`)).status, 204);
+    assert.equal((await ask('GET', `/webhooks/${webhook.id}`)).status, 404);
+    await receiver.stop();
+});
+
+test('410 disables a webhook; its owner hears of it, and can enable it again', async () => {
+    let status = 410;
+    const receiver = await new Receiver(() => status).start();
+    const watcher = await new Receiver().start();
+    const webhook = await made({ url: receiver.url, types: ['gone'] });
+    await made({ url: watcher.url, types: ['beckon.webhook.disabled'] });
+    await posted(eventOf('gone'));
+    await until('what Beckon says', () => watcher.requests.length === 1);
+    assert.deepEqual(JSON.parse(watcher.requests[0].body).data, { webhook: webhook.id, reason: 'gone' });
+    assert.equal((await ask('GET', `/webhooks/${webhook.id}`)).json.enabled, false);
+    status = 200;
+    const enabled = await ask('POST', `/webhooks/${webhook.id}/enable`);
+    assert.equal(enabled.json.enabled, true, enabled.text);
+    const tried = await ask('POST', `/webhooks/${webhook.id}/test`);
+    assert.equal(tried.status, 202, tried.text);
+    await until('the test event', () => receiver.requests.some(({ id }) => id === tried.json.delivery));
+    await receiver.stop();
+    await watcher.stop();
+});
+
+test('the command line: listen makes a webhook, send posts, the signature is checked', async () => {
+    const access = ['--url', api, '--token', token];
+    const listen = cluster.background(['webhooks', 'listen', '--type', 'cli.*', '--count', '1', '--fail-first', '1', '--timeout', '60s', ...access]);
+    await until('the receiver', () => /listening at/.test(listen.output));
+    await cluster.tool(['events', 'send', 'cli.hello', '{"text":"Hello"}', ...access]);
+    const { code } = await listen.exited;
+    assert.equal(code, 0, listen.output);
+    assert.match(listen.output, /verified, answered 500 as asked for/);
+    assert.match(listen.output, /verified {2}cli\.hello {2}{"text":"Hello"}/);
+    const { json } = await ask('GET', '/webhooks');
+    assert(!json.webhooks.some(({ types }) => types.includes('cli.*')), 'it was deleted at the end');
+});
+
+test(`${KILLS} kills lose nothing`, { timeout: 240000 }, async () => {
+    const receiver = await new Receiver((id, times) => (times === 1 && id.charCodeAt(5) % 3 === 0 ? 500 : 204)).start();
+    await made({ url: receiver.url, types: ['kill'] });
+    const accepted = new Set();
+    let running = true;
+    const sender = async () => {
+        while (running) {
+            const event = eventOf('kill', { at: Date.now() });
+            const reply = await post(event).catch(() => null);
+            if (reply?.status === 202) accepted.add(event.id);
+            else await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+    };
+    const senders = Array.from({ length: 4 }, sender);
+    const role = log === 'kafka' ? 'retry' : 'standalone';
+    for (let kill = 0; kill < KILLS; ++kill) {
+        const goal = accepted.size + 50 + Math.floor(Math.random() * 100);
+        await until('more accepted events', () => accepted.size >= goal, 60000);
+        await cluster.children.get(role).kill();
+        cluster.children.delete(role);
+        await cluster.start(role);
+    }
+    running = false;
+    await Promise.all(senders);
+    const missing = () => [...accepted].filter((id) => !receiver.events().has(id));
+    await until('every accepted event', () => missing().length === 0, 120000).catch((error) => {
+        throw new Error(`${error.message}: ${missing().length} of ${accepted.size} missing, e.g. ${missing()[0]}\n${cluster.outputs()}`);
+    });
+    const ids = new Map();
+    for (const { id } of receiver.requests) ids.set(id, (ids.get(id) ?? 0) + 1);
+    const copies = [...ids.values()].filter((times) => times > 2).length;
+    console.log(`${KILLS} kills, ${accepted.size} accepted and delivered, ${copies} came more often than they failed`);
+    await receiver.stop();
+});
