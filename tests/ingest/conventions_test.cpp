@@ -164,6 +164,8 @@ TEST_CASE("a method that a path lacks is 405 with Allow and no body", "[conventi
         {"/__lbheartbeat__", "GET"},
         {"/__version__", "GET"},
         {"/errors", "GET"},
+        {"/__milestones__", "GET"},
+        {"/metrics", "GET"},
         {"/__error__", "GET"},
         {"/v1/err", "GET"},
     };
