@@ -4,6 +4,7 @@
 #include "core/clock.hpp"
 #include "core/events.hpp"
 #include "core/ids.hpp"
+#include "core/milestone.hpp"
 #include "core/partition.hpp"
 #include "core/result.hpp"
 #include "rocks/memory.hpp"
@@ -74,6 +75,14 @@ struct Debt {
     core::MessageKey key;
     core::FinishReason reason = core::FinishReason::acked;
     core::Offset put_offset = 0;  ///< publish in this order: replaced ones before their replacement
+    /// Of a tracked message whose end is to be told: the milestone that it ended with. It stays
+    /// here until the tombstone is read back, so that whoever pays the debt can tell it again.
+    struct End {
+        core::Tracked message;
+        core::Milestone milestone = core::Milestone::delivered;
+        bool operator==(const End&) const = default;
+    };
+    std::optional<End> end{};
 };
 
 /// What take_new_debts() gives.
@@ -154,12 +163,15 @@ public:
 
     // --- what a serving home decides
     /// The message is done with here: it leaves the pending ones and its tombstone is owed. False
-    /// if it was not pending.
-    virtual bool owe(const core::Uaid& uaid, const core::MessageKey& key,
-                     core::FinishReason reason) = 0;
+    /// if it was not pending. `end`: the milestone that is told of it if it is tracked.
+    virtual bool owe(const core::Uaid& uaid, const core::MessageKey& key, core::FinishReason reason,
+                     std::optional<core::Milestone> end = std::nullopt) = 0;
 
     // --- reads
     virtual std::optional<StoredClient> client(const core::Uaid& uaid) = 0;
+    /// A pending message that is tracked.
+    virtual std::optional<core::Tracked> tracked(const core::Uaid& uaid,
+                                                 const core::MessageKey& key) = 0;
     /// nullopt also if its client is unknown: such a channel is dead.
     virtual std::optional<StoredChannel> channel(const core::Uaid& uaid,
                                                  const core::ChannelId& channel) = 0;

@@ -84,6 +84,7 @@ PutOutcome NotificationFold::put(core::Offset offset, core::Timestamp appended,
     const auto ttl = std::min<std::chrono::seconds>(std::chrono::seconds{message.ttl_s}, kTtlMax);
     const core::Timestamp expiry = appended + ttl;
     KeyRow row{.state = KeyRow::State::pending, .offset = offset, .until = expiry, .slot = {}};
+    if (message.reliability_id) row.reliability_id = *message.reliability_id;
     std::string slot_row_key;
     if (message.topic && !message.topic->empty()) {
         row.slot = replacement_slot(message.channel, *message.topic);
@@ -140,7 +141,8 @@ std::optional<PutOutcome> NotificationFold::refuse(core::Offset offset, core::Ti
 
 PutOutcome NotificationFold::owe_at_once(core::Offset offset, const KeyName& name,
                                          core::FinishReason reason, PutOutcome outcome) {
-    debts_.add({.uaid = name.uaid, .key = name.key, .reason = reason, .put_offset = offset});
+    debts_.add(
+        {.uaid = name.uaid, .key = name.key, .reason = reason, .put_offset = offset, .end = {}});
     return outcome;
 }
 
@@ -163,7 +165,8 @@ bool NotificationFold::take_slot(core::Offset offset, core::Timestamp appended,
         debts_.add({.uaid = uaid,
                     .key = holder->key,
                     .reason = core::FinishReason::replaced,
-                    .put_offset = holder->offset});
+                    .put_offset = holder->offset,
+                    .end = {}});
     }
     return true;
 }
@@ -196,14 +199,26 @@ void NotificationFold::remember_tombstone(const KeyName& name, core::Timestamp t
 }
 
 bool NotificationFold::owe(const core::Uaid& uaid, const core::MessageKey& key,
-                           core::FinishReason reason) {
+                           core::FinishReason reason, std::optional<core::Milestone> end) {
     BECKON_ASSERT(!handing_over_, "a sink must not call the store");
     const KeyName name{uaid, key};
     const auto row = key_row(name);
     if (!row || row->state != KeyRow::State::pending) return false;
     take_from_pending(name, *row);
-    owe_at_once(row->offset, name, reason, PutOutcome::finished);
+    Debt debt{.uaid = uaid, .key = key, .reason = reason, .put_offset = row->offset, .end = {}};
+    if (end && !row->reliability_id.empty()) {
+        debt.end = {.message = {.id = row->reliability_id, .expires = row->until},
+                    .milestone = *end};
+    }
+    debts_.add(debt);
     return true;
+}
+
+std::optional<core::Tracked> NotificationFold::tracked(const core::Uaid& uaid,
+                                                       const core::MessageKey& key) {
+    const auto row = key_row({uaid, key});
+    if (!row || row->reliability_id.empty()) return std::nullopt;
+    return core::Tracked{.id = row->reliability_id, .expires = row->until};
 }
 
 // --- reads
@@ -246,7 +261,8 @@ ReadOutcome NotificationFold::read_pending(const core::Uaid& uaid, DrainCursor& 
     if (!scanned) fail(scanned.error());
     for (const auto& [order, key, expiry] : expired) {
         // Compaction may have taken its key already: then it is old enough to go without a word.
-        if (!owe(uaid, key, core::FinishReason::expired)) messages_.remove(uaid, order, expiry);
+        const bool owed = owe(uaid, key, core::FinishReason::expired, core::Milestone::expired);
+        if (!owed) messages_.remove(uaid, order, expiry);
     }
     if (outcome.done) cursor = {.topics = false, .after = cursor.until, .until = cursor.until};
     return outcome;

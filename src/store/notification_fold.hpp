@@ -38,7 +38,9 @@ public:
                    const core::NotificationAccepted& message,
                    std::optional<core::MessageKey>* replaced);
     bool finish(const core::Uaid& uaid, const core::MessageKey& key, core::Timestamp time);
-    bool owe(const core::Uaid& uaid, const core::MessageKey& key, core::FinishReason reason);
+    bool owe(const core::Uaid& uaid, const core::MessageKey& key, core::FinishReason reason,
+             std::optional<core::Milestone> end);
+    std::optional<core::Tracked> tracked(const core::Uaid& uaid, const core::MessageKey& key);
 
     ReadOutcome read_pending(const core::Uaid& uaid, DrainCursor& cursor, std::size_t max,
                              core::Timestamp now,

@@ -78,9 +78,13 @@ public:
         return subscriptions_.remove_channel(partition_, channel, time);
     }
 
-    bool owe(const core::Uaid& uaid, const core::MessageKey& key,
-             core::FinishReason reason) override {
-        return notifications_.owe(uaid, key, reason);
+    bool owe(const core::Uaid& uaid, const core::MessageKey& key, core::FinishReason reason,
+             std::optional<core::Milestone> end) override {
+        return notifications_.owe(uaid, key, reason, end);
+    }
+    std::optional<core::Tracked> tracked(const core::Uaid& uaid,
+                                         const core::MessageKey& key) override {
+        return notifications_.tracked(uaid, key);
     }
 
     std::optional<StoredClient> client(const core::Uaid& uaid) override {

@@ -15,6 +15,7 @@ using core::Timestamp;
 // The first byte of a value: form and version. A new version of a form is a new byte.
 constexpr char kMessageForm = 'm';
 constexpr char kPendingForm = 'k';
+constexpr char kTrackedForm = 't';
 constexpr char kDoneForm = 'd';
 constexpr char kReplacementForm = 'r';
 constexpr char kDebtForm = 'o';
@@ -284,9 +285,12 @@ std::optional<MessageView> parse_message(MessageOrder order, std::string_view va
 }
 
 void append_key_row(std::string& out, const KeyRow& row) {
-    out.push_back(row.state == KeyRow::State::pending ? kPendingForm : kDoneForm);
+    const bool tracked = !row.reliability_id.empty();
+    const char pending = tracked ? kTrackedForm : kPendingForm;
+    out.push_back(row.state == KeyRow::State::pending ? pending : kDoneForm);
     append_time(out, row.until);
     append_i64(out, row.offset);
+    if (tracked) append_text(out, row.reliability_id);
     out.append(row.slot);
 }
 
@@ -294,10 +298,11 @@ std::optional<KeyRow> parse_key_row(std::string_view value) {
     KeyRow row;
     Parser in{value};
     const char form = in.byte();
-    if (form != kPendingForm && form != kDoneForm) return std::nullopt;
-    row.state = form == kPendingForm ? KeyRow::State::pending : KeyRow::State::done;
+    if (form != kPendingForm && form != kTrackedForm && form != kDoneForm) return std::nullopt;
+    row.state = form == kDoneForm ? KeyRow::State::done : KeyRow::State::pending;
     row.until = in.time();
     row.offset = in.i64();
+    if (form == kTrackedForm) row.reliability_id = in.text();
     row.slot = in.rest();
     if (!in.ok()) return std::nullopt;
     return row;
@@ -326,6 +331,10 @@ void append_debt(std::string& out, const Debt& debt) {
     append_time(out, Timestamp{});
     append_i64(out, debt.put_offset);
     out.push_back(static_cast<char>(debt.reason));
+    if (!debt.end) return;
+    out.push_back(static_cast<char>(debt.end->milestone));
+    append_time(out, debt.end->message.expires);
+    out.append(debt.end->message.id);
 }
 
 std::optional<Debt> parse_debt(std::string_view row_key, std::string_view value) {
@@ -340,7 +349,14 @@ std::optional<Debt> parse_debt(std::string_view row_key, std::string_view value)
     const auto reason = static_cast<unsigned char>(in.byte());
     if (reason > static_cast<unsigned char>(core::FinishReason::unregistered)) return std::nullopt;
     debt.reason = static_cast<core::FinishReason>(reason);
-    if (!in.ok_at_end()) return std::nullopt;
+    if (in.ok_at_end()) return debt;
+    const auto milestone = static_cast<unsigned char>(in.byte());
+    if (milestone >= core::kMilestones) return std::nullopt;
+    auto& end = debt.end.emplace();
+    end.milestone = static_cast<core::Milestone>(milestone);
+    end.message.expires = in.time();
+    end.message.id = in.rest();
+    if (!in.ok()) return std::nullopt;
     return debt;
 }
 

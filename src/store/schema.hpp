@@ -96,9 +96,10 @@ struct KeyRow {
         done,     ///< its tombstone came without a put: remembered until `until`
     };
     State state = State::pending;
-    core::Offset offset = -1;  ///< of the put; -1 if done
-    core::Timestamp until{};   ///< pending: expiry of the message
-    std::string slot;          ///< pending Topic messages: replacement_slot()
+    core::Offset offset = -1;      ///< of the put; -1 if done
+    core::Timestamp until{};       ///< pending: expiry of the message
+    std::string slot;              ///< pending Topic messages: replacement_slot()
+    std::string reliability_id{};  ///< pending tracked messages
 
     MessageOrder order() const { return {.has_topic = !slot.empty(), .offset = offset}; }
     bool operator==(const KeyRow&) const = default;

@@ -77,9 +77,13 @@ public:
     bool remove_channel(const core::ChannelRemoved& channel, core::Timestamp time) override {
         return inner_->remove_channel(channel, time);
     }
-    bool owe(const core::Uaid& uaid, const core::MessageKey& key,
-             core::FinishReason reason) override {
-        return inner_->owe(uaid, key, reason);
+    bool owe(const core::Uaid& uaid, const core::MessageKey& key, core::FinishReason reason,
+             std::optional<core::Milestone> end) override {
+        return inner_->owe(uaid, key, reason, end);
+    }
+    std::optional<core::Tracked> tracked(const core::Uaid& uaid,
+                                         const core::MessageKey& key) override {
+        return inner_->tracked(uaid, key);
     }
     std::optional<store::StoredChannel> channel(const core::Uaid& uaid,
                                                 const core::ChannelId& channel) override {

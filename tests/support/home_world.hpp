@@ -69,7 +69,8 @@ public:
         options.delivery_window_bytes = options_.delivery_window_bytes;
         home = std::make_unique<edge::Home>(
             options,
-            edge::Home::Ports{*log, *publisher_, *this, executor, clock, tokens, tombstones},
+            edge::Home::Ports{*log, *publisher_, *this, executor, clock, tokens, tombstones,
+                              milestones},
             std::make_unique<FaultyStore>(store->open_partition(kPartition), faults));
         home->start();
     }
@@ -176,6 +177,7 @@ public:
         std::uint32_t ttl_s = 3600;
         std::optional<std::string> topic = std::nullopt;
         std::string body = "body";
+        std::optional<std::string> reliability_id = std::nullopt;
     };
     /// Publishes a message; its version.
     std::string push(const core::Uaid& uaid, const core::ChannelId& channel, const Push& push) {
@@ -188,6 +190,7 @@ public:
         event.channel = channel;
         event.ttl_s = push.ttl_s;
         if (push.topic) event.topic = *push.topic;
+        if (push.reliability_id) event.reliability_id = *push.reliability_id;
         event.encoding = "aes128gcm";
         event.source = "sender";
         event.body = push.body;
@@ -280,6 +283,7 @@ public:
     std::unique_ptr<store::EdgeStore> store;
     StoreFaults faults;
     edge::TombstonesInFlight tombstones;
+    core::MilestoneSink* milestones = nullptr;  ///< set before a home starts
     std::map<std::uint64_t, Heard> heard;
 
 private:
