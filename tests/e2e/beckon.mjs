@@ -83,9 +83,11 @@ export class Cluster {
     /**
      * @param {'embedded'|'kafka'} log
      * @param {{plain?: boolean, endpoint?: string[]}} [options] `plain`: the endpoint speaks HTTP;
-     *     `endpoint`: further options of the process that holds it
+     *     `endpoint`: further options of the process that holds it; `reliability`: on Kafka a
+     *     process with that role runs too (embedded: always)
      */
-    constructor(log, { plain = false, endpoint = [] } = {}) {
+    constructor(log, { plain = false, endpoint = [], reliability = false } = {}) {
+        this.reliability = reliability;
         this.log = log;
         this.plain = plain;
         this.endpointOptions = plain ? endpoint : ['--endpoint-self-signed', 'true', ...endpoint];
@@ -100,6 +102,7 @@ export class Cluster {
             edge: await freePort(),
             ops: await freePort(),
             opsEdge: await freePort(),
+            opsReliability: await freePort(),
             kafka: await freePort(),
         };
         this.endpoint = this.plain ? `http://127.0.0.1:${this.ports.endpoint}` : `https://localhost:${this.ports.endpoint}`;
@@ -206,6 +209,13 @@ export class Cluster {
         if (!only || only === 'edge') {
             this.spawn('edge', [...this.common('edge', this.ports.opsEdge), ...edge, ...kafka]);
         }
+        if (this.reliability && (!only || only === 'reliability')) {
+            this.spawn('reliability', [
+                '--data', join(this.directory, 'reliability'), '--ops-port', String(this.ports.opsReliability),
+                '--log-format', 'json', ...kafka,
+            ]);
+            await this.ready('reliability', this.ports.opsReliability);
+        }
         if (!only || only === 'endpoint') await this.ready('endpoint', this.ports.ops);
         if (!only || only === 'edge') await this.ready('edge', this.ports.opsEdge);
     }
@@ -239,6 +249,15 @@ export class Cluster {
         const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
         const series = text.split('\n').filter((line) => line.startsWith(name) && ' {'.includes(line[name.length]) && line.includes(labels));
         return series.reduce((sum, line) => sum + Number(line.split(' ').pop()), 0);
+    }
+
+    /** A page of the role reliability, as JSON; null if it is not there. */
+    async reliabilityPage(path) {
+        const port = this.log === 'kafka' ? this.ports.opsReliability : this.ports.ops;
+        const reply = await fetch(`http://127.0.0.1:${port}/reliability/${path}`);
+        if (reply.status === 404) return null;
+        if (reply.status !== 200) throw new Error(`/reliability/${path} answered ${reply.status}: ${await reply.text()}`);
+        return reply.json();
     }
 
     /** Of the process that holds the endpoint. */

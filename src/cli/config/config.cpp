@@ -23,9 +23,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kDefaultP
     {{"https://", ":443"}, {"http://", ":80"}}};
 
 constexpr unsigned bit(Reader reader) { return 1U << static_cast<unsigned>(reader); }
-constexpr unsigned kRoles = bit(Reader::standalone) | bit(Reader::endpoint) | bit(Reader::edge);
+constexpr unsigned kRoles =
+    bit(Reader::standalone) | bit(Reader::endpoint) | bit(Reader::edge) | bit(Reader::reliability);
 constexpr unsigned kTools = bit(Reader::topics) | bit(Reader::keys) | bit(Reader::subscriptions);
-constexpr unsigned kOnKafka = bit(Reader::endpoint) | bit(Reader::edge);
+constexpr unsigned kOnKafka = bit(Reader::endpoint) | bit(Reader::edge) | bit(Reader::reliability);
 
 struct Effect {
     std::string_view prefix;  ///< of the setting's name
@@ -197,6 +198,10 @@ Config defaults_of(Reader reader) {
         config.data = "beckon-data-edge";
         config.ops.port = 9092;
     }
+    if (reader == Reader::reliability) {
+        config.data = "beckon-data-reliability";
+        config.ops.port = 9093;
+    }
     return config;
 }
 
@@ -234,10 +239,11 @@ core::Result<core::KeyRing> Config::load_key_ring() const {
 std::vector<Setting> settings_of(Config& c) {
     return {
         // --- the process
-        path_setting("data", c.data,
-                     "Directory of everything this process keeps; made with mode 0700. By default "
-                     "beckon-data (standalone), beckon-data-endpoint or beckon-data-edge in the "
-                     "current directory."),
+        path_setting(
+            "data", c.data,
+            "Directory of everything this process keeps; made with mode 0700. By default "
+            "beckon-data (standalone), or with -endpoint, -edge, -reliability behind it, in the "
+            "current directory."),
         optional_path_setting("key_ring", c.key_ring,
                               "Key ring file, shared by all roles; <data>/keys.json if not given."),
         bool_setting("key_ring_group_readable", c.key_ring_group_readable,
@@ -372,7 +378,7 @@ std::vector<Setting> settings_of(Config& c) {
                      "an IP address"),
         number_setting("ops.port", c.ops.port, kPort,
                        "Its port; 0 takes any free one. By default 9090 (standalone), 9091 "
-                       "(endpoint) or 9092 (edge)."),
+                       "(endpoint), 9092 (edge) or 9093 (reliability)."),
     };
 }
 

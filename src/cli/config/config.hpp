@@ -8,6 +8,7 @@
 #include "log/kafka/kafka_log.hpp"
 #include "log/topics_admin.hpp"
 #include "ops/ops_server.hpp"
+#include "reliability/role.hpp"
 
 #include <chrono>
 #include <filesystem>
@@ -22,7 +23,7 @@
 namespace beckon::cli {
 
 /// Which command reads a configuration: it decides about defaults, and about what has an effect.
-enum class Reader { standalone, endpoint, edge, topics, keys, subscriptions, any };
+enum class Reader { standalone, endpoint, edge, reliability, topics, keys, subscriptions, any };
 
 /// Values in force. The parts are the structs of the roles themselves: their defaults stand there.
 struct Config {
@@ -44,6 +45,7 @@ struct Config {
     std::vector<std::string> certificate_names;
     edge::EdgeConfig edge;
     bool edge_self_signed = false;
+    reliability::RoleConfig reliability;
     ops::OpsConfig ops;
     std::size_t cache_bytes = 128U << 20;
     std::size_t write_buffer_bytes = 64U << 20;

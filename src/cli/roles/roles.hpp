@@ -21,6 +21,7 @@ struct StandaloneOptions {
 int run_standalone(Config config, const Signals& signals, const StandaloneOptions& options);
 int run_endpoint(Config config, const Signals& signals);
 int run_edge(Config config, const Signals& signals);
+int run_reliability(Config config, const Signals& signals);
 
 /// "0.1.0 (commit)".
 std::string version_text();

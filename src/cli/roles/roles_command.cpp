@@ -1,6 +1,7 @@
 #include "cli/roles/roles_command.hpp"
 
 #include "cli/command_line.hpp"
+#include "cli/reliability/reliability_command.hpp"
 #include "cli/roles/roles.hpp"
 
 #include <CLI/CLI.hpp>
@@ -26,6 +27,12 @@ void add_roles_commands(CommandLine& line) {
     line.add_configured(
         line.top(), "edge", "Run the WebSocket port for clients, on Kafka", Reader::edge,
         [](Config config, const Sources&) { return run_edge(std::move(config), Signals{}); });
+    auto& reliability = line.add_configured(
+        line.top(), "reliability", "Run counts and histories of tracked messages, on Kafka",
+        Reader::reliability, [](Config config, const Sources&) {
+            return run_reliability(std::move(config), Signals{});
+        });
+    add_reliability_commands(line, reliability);
 }
 
 }  // namespace beckon::cli
