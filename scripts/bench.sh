@@ -7,7 +7,10 @@
 # build/bench/<name>.json.
 #
 #   --only LIST       comma-separated: endpoint, embedded (sync = always), embedded-interval,
-#                     embedded-never, kafka; default endpoint,embedded,embedded-never,kafka
+#                     embedded-never, kafka, reliability; default endpoint,embedded,embedded-never,
+#                     kafka. reliability: how fast milestones are folded (at least 200,000/s), and
+#                     the latency profile with none, one in a hundred and all messages tracked:
+#                     what tracking costs is the difference of the CPU times
 #   --soak            only the endpoint, with ten million requests: its heap must not grow
 #   --quick           a tenth of the time and of the connections: shows that it works, measures
 #                     nothing that one could quote
@@ -32,6 +35,7 @@ declare -A defaults=([--connections]=1000 [--rate]=1000 [--duration]=20 [--warm-
 only=endpoint,embedded,embedded-never,kafka
 keep=no
 endpoint_options=()
+fold_options=()
 options=()
 while (($#)); do
     case "$1" in
@@ -39,7 +43,8 @@ while (($#)); do
         --soak) only=endpoint; endpoint_options=(--soak 10000000) ;;
         --quick) defaults+=([--connections]=200 [--duration]=2 [--warm-up]=1
             [--idle-connections]=1000 [--drain-messages]=200)
-            endpoint_options=(--duration 1) ;;
+            endpoint_options=(--duration 1)
+            fold_options=(100000) ;;
         --keep) keep=yes ;;
         *) options+=("$1") ;;
     esac
@@ -160,6 +165,51 @@ bench_kafka() {
     measure kafka $((base + 4)) --pid "endpoint=$endpoint" --pid "edge=$edge" --pid "broker=$kafka"
 }
 
+# tracked NAME SHARE: SHARE of 100 messages are signed with the key that the server tracks.
+bench_tracked() {
+    local name="$1" share="$2" base rate few pid result=0
+    base="$(free_ports)"
+    rate="${rate_of_all%%.*}"
+    few=$((rate * share / 100))
+    local keys=()
+    ((share == 0)) || keys=(--endpoint-tracking-keys "$tracked_key")
+    start "$name" "$BINARY" standalone --data "$RUN/$name" --embedded-sync never \
+        --endpoint-port "$base" --edge-port $((base + 1)) --ops-port $((base + 2)) \
+        --log-level warn "${keys[@]}"
+    pid=$started
+    wait_for_port "$name" "$pid" $((base + 1))
+    wait_for "$name" "$pid" $((base + 2)) /ready
+    local signing=(--profiles latency --vapid sign)
+    if ((share == 1)); then  # a second generator brings the tracked ones
+        "$BINARY" bench "ws://127.0.0.1:$((base + 1))/" "${options[@]}" "${signing[@]}" \
+            --vapid-key "$RUN/vapid.json" --rate "$((few > 0 ? few : 1))" --connections 10 \
+            >"$RUN/$name-few.log" 2>&1 &
+        pids+=($!)
+        measure "$name" $((base + 1)) "${signing[@]}" --pid "standalone=$pid" || result=1
+    else
+        measure "$name" $((base + 1)) "${signing[@]}" --vapid-key "$RUN/vapid.json" \
+            --pid "standalone=$pid" || result=1
+    fi
+    stop_all
+    return $result
+}
+
+bench_reliability() {
+    "$(dirname "$BINARY")/tests/reliability/reliability_bench" "$OUT/reliability-fold.json" \
+        "${fold_options[@]}" || return 1
+    local tracked_key rate_of_all=1000 i
+    for ((i = 0; i + 1 < ${#options[@]}; ++i)); do
+        [[ "${options[i]}" != --rate ]] || rate_of_all="${options[i + 1]}"
+    done
+    tracked_key="$("$BINARY" keys vapid "$RUN/vapid.json" | grep -oE 'B[A-Za-z0-9_-]{86}' | head -1)"
+    [[ -n "$tracked_key" ]] || die "keys vapid printed no public key"
+    local share
+    for share in 0 1 100; do
+        say "$share of 100 messages tracked"
+        bench_tracked "reliability-$share" "$share" || return 1
+    done
+}
+
 failed=()
 for log in ${only//,/ }; do
     say "measuring $log"
@@ -169,7 +219,8 @@ for log in ${only//,/ }; do
         embedded-interval) bench_embedded embedded-interval interval || failed+=("$log") ;;
         embedded-never) bench_embedded embedded-never never || failed+=("$log") ;;
         kafka) bench_kafka || failed+=("$log") ;;
-        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka" ;;
+        reliability) bench_reliability || failed+=("$log") ;;
+        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka, reliability" ;;
     esac
     stop_all
 done

@@ -186,6 +186,8 @@ std::optional<std::string> unknown_command(const CLI::App& app,
                                            const std::vector<std::string>& words) {
     const auto* at = &app;
     for (const auto& word : words) {
+        // A command that runs by itself too: the word may be a flag's value.
+        if (at->get_require_subcommand_min() == 0) return std::nullopt;
         std::vector<std::string> names;
         for (const auto* command : at->get_subcommands({})) names.push_back(command->get_name());
         if (names.empty()) return std::nullopt;
@@ -238,6 +240,7 @@ CLI::App& CommandLine::add_configured(CLI::App& parent, const std::string& name,
     auto& command = *parent.add_subcommand(name, help);
     add_settings(command, impl_->configured, reader);
     command.callback([this, &command, reader, run = std::move(run)] {
+        if (!command.get_subcommands().empty()) return;  // `beckon reliability counts`
         impl_->chosen = [this, &command, reader, run] {
             return with_config(command, impl_->configured, reader, run);
         };

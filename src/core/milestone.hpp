@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 
 /// The milestones of tracked messages: their names, and how services report and read them. Which
@@ -63,6 +65,13 @@ inline constexpr std::size_t kReliabilityIdBytesMax = 128;
 /// `-_.:~+/=@`. (So none is a control key, which begin with '!'.)
 bool is_reliability_id(std::string_view text);
 
+/// A message that is tracked.
+struct Tracked {
+    std::string id;
+    Timestamp expires{};  ///< when its TTL ends, by the log's time
+    bool operator==(const Tracked&) const = default;
+};
+
 /// Where services report milestones. Publish and forget: no call waits, throws or fails, and what
 /// cannot be kept is counted by the sink. Thread-safe.
 class MilestoneSink {
@@ -74,6 +83,15 @@ public:
     virtual void reached(std::string_view id, Timestamp expires, Milestone milestone,
                          Timestamp at) noexcept = 0;
     virtual void reached(std::string_view id, Timestamp expires, Milestone milestone) noexcept = 0;
+
+    /// As the latter, for who goes on when the milestone is safe: `done` is called once, on any
+    /// thread, when the log has the milestone, or when it will not have it soon.
+    using Done = std::function<void()>;
+    virtual void reached_then(std::string_view id, Timestamp expires, Milestone milestone,
+                              Done done) noexcept {
+        reached(id, expires, milestone);
+        done();
+    }
 };
 
 /// How many messages are at which milestone at present, those at a terminal one for a day.

@@ -295,6 +295,7 @@ void Edge::Impl::open_homes(std::size_t shard) {
                              .keys = keys,
                              .clock = clock,
                              .metrics = counters.homes,
+                             .milestones = config.milestones,
                              .changed = [this, shard, to_control = lifetime.remote()] {
                                  to_control.post([this, shard, now = homes[shard]->states(),
                                                   why = homes[shard]->stuck()]() mutable {

@@ -2,6 +2,7 @@
 
 #include "core/clock.hpp"
 #include "core/key_ring.hpp"
+#include "core/milestone.hpp"
 #include "log/event_log.hpp"
 #include "ops/health.hpp"
 #include "ops/metrics.hpp"
@@ -50,6 +51,8 @@ struct EdgeConfig {
     std::chrono::seconds delete_retention{std::chrono::hours{24 * 7}};
     /// The process's shared cache and write buffers; null: of its own.
     std::shared_ptr<rocks::Memory> store_memory;
+    /// Where milestones of tracked messages are reported; it outlives the edge. Null: nowhere.
+    core::MilestoneSink* milestones = nullptr;
 };
 
 /// The edge role of a process: its shards (threads), its store, its place in the cluster.

@@ -18,6 +18,11 @@ using Parsed = tl::expected<T, FrameFault>;
 
 tl::unexpected<FrameFault> refuse(FrameFault fault) { return tl::unexpected<FrameFault>(fault); }
 
+/// Codes of acks and nacks; docs/protocol/client-protocol.md#ack-and-nack.
+constexpr std::uint16_t kNotDecrypted = 101;
+constexpr std::uint16_t kNotDelivered = 102;
+constexpr std::int32_t kNackNotDecrypted = 301;
+
 /// Members that mean something, of all messages together. What a message does not know is ignored,
 /// except that none of these may come twice.
 enum Name : std::size_t {
@@ -238,6 +243,19 @@ std::string_view to_string(FrameFault fault) {
         case FrameFault::bad_channel_id: return "bad_channel_id";
     }
     return "";
+}
+
+core::Milestone end_of_ack(std::uint16_t code) {
+    switch (code) {
+        case kNotDecrypted: return core::Milestone::decryption_error;
+        case kNotDelivered: return core::Milestone::not_delivered;
+        default: return core::Milestone::delivered;
+    }
+}
+
+core::Milestone end_of_nack(std::int32_t code) {
+    return code == kNackNotDecrypted ? core::Milestone::decryption_error
+                                     : core::Milestone::not_delivered;
 }
 
 Closing closing_for(FrameFault fault) {

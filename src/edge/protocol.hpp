@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/ids.hpp"
+#include "core/milestone.hpp"
 #include "core/result.hpp"
 #include "edge/closings.hpp"
 
@@ -88,6 +89,10 @@ enum class FrameFault : std::uint8_t {
 
 /// For log lines and metric labels.
 std::string_view to_string(FrameFault fault);
+
+/// How a message ended, by the code of its client's ack or nack.
+core::Milestone end_of_ack(std::uint16_t code);
+core::Milestone end_of_nack(std::int32_t code);
 
 /// How a frame with that fault ends the connection.
 Closing closing_for(FrameFault fault);

@@ -110,17 +110,25 @@ std::string joined(const std::vector<std::string>& texts) {
     return all;
 }
 
-std::vector<Es256::Digest> tracked_keys(const std::vector<std::string>& texts) {
-    std::vector<Es256::Digest> digests;
-    for (const auto& text : texts) {
+/// So much of a tracked key is shown.
+constexpr std::size_t kTrackedNameSize = 8;
+
+/// Also in the reference's notation, of which a list makes the items `["k1"` and `"k2"]`.
+std::vector<std::string> tracked_points(const std::vector<std::string>& texts) {
+    std::vector<std::string> points;
+    for (std::string text : texts) {
+        std::erase_if(text, [](char c) {
+            return std::string_view{"[]\" \t"}.find(c) != std::string_view::npos;
+        });
+        if (text.empty()) continue;
         const auto point = core::parse_base64_any(text);
         if (!point || point->size() != 65 || (*point)[0] != 0x04) {
             throw std::runtime_error("tracking key '" + text +
                                      "' is not the base64 of an uncompressed P-256 point");
         }
-        digests.push_back(core::sha256(*point));
+        points.push_back(*point);
     }
-    return digests;
+    return points;
 }
 
 }  // namespace
@@ -214,7 +222,12 @@ ServiceConfig Endpoint::Impl::service_config() const {
     service.bridged_delivery = config.bridged_delivery;
     service.fcm_app_ids = config.fcm_app_ids;
     service.apns_channels = config.apns_channels;
-    service.tracked = tracked_keys(config.tracking_keys);
+    for (const auto& point : tracked_points(config.tracking_keys)) {
+        service.tracked.push_back(core::sha256(point));
+        service.tracked_names.push_back(core::base64url(point).substr(0, kTrackedNameSize));
+    }
+    service.milestones = config.milestones;
+    service.milestone_counts = config.milestone_counts;
     service.version = config.version;
     service.commit = config.commit;
     service.source = config.source;

@@ -2,6 +2,7 @@
 
 #include "core/clock.hpp"
 #include "core/key_ring.hpp"
+#include "core/milestone.hpp"
 #include "core/partition.hpp"
 #include "log/event_log.hpp"
 #include "ops/health.hpp"
@@ -57,6 +58,10 @@ struct EndpointConfig {
     std::vector<std::string> fcm_app_ids;    ///< that registrations may name
     std::vector<std::string> apns_channels;  ///< the same
     std::vector<std::string> tracking_keys;  ///< VAPID public keys, base64 of the raw point
+    /// Where milestones of tracked messages are reported, and where their counts are read; they
+    /// outlive the endpoint. Null: nowhere.
+    core::MilestoneSink* milestones = nullptr;
+    const core::MilestoneCountsSource* milestone_counts = nullptr;
     /// For running requests at a stop; what is under way still is then answered 503.
     std::chrono::milliseconds drain{4'000};
     /// Readiness is off when the log has failed for so long.

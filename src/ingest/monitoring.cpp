@@ -18,6 +18,14 @@ nlohmann::json table(bool good, std::string_view cause) {
     return {{"status", "NOT OK"}, {"cause", cause}};
 }
 
+/// In the reference's words.
+std::string tracking_text(const std::vector<std::string>& keys) {
+    if (keys.empty()) return "NO_TRACKING_KEYS";
+    std::string text = "OK: " + keys.front();
+    for (std::size_t i = 1; i < keys.size(); ++i) text += "," + keys[i];
+    return text;
+}
+
 }  // namespace
 
 HttpReply health_reply(const HealthFacts& facts) {
@@ -36,6 +44,7 @@ HttpReply health_reply(const HealthFacts& facts) {
         {"routers",
          {{"apns", facts.apns && facts.bridged_delivery},
           {"fcm", facts.fcm && facts.bridged_delivery}}},
+        {"reliability", {{"Ok", tracking_text(facts.tracked)}}},
         {"request_count", facts.requests},
     };
     if (facts.apns || facts.fcm) {
@@ -44,6 +53,31 @@ HttpReply health_reply(const HealthFacts& facts) {
                   "messages of bridged clients get 503: no retry role delivers them");
     }
     return json_reply(body);
+}
+
+HttpReply milestone_counts_reply(const std::optional<core::MilestoneCounts>& counts) {
+    if (!counts) return json_reply({{"error", "No data"}});
+    nlohmann::json body = nlohmann::json::object();
+    for (const auto milestone : core::kAllMilestones) {
+        body[std::string{core::to_string(milestone)}] = (*counts)[milestone];
+    }
+    return json_reply(body);
+}
+
+HttpReply milestone_metrics_reply(const std::optional<core::MilestoneCounts>& counts) {
+    HttpReply reply;
+    reply.add("Content-Type", "application/openmetrics-text; version=1.0.0; charset=utf-8");
+    if (counts) {
+        reply.body =
+            "# HELP autopush_reliability Count of messages at given states.\n"
+            "# TYPE autopush_reliability gauge\n";
+        for (const auto milestone : core::kAllMilestones) {
+            reply.body.append("autopush_reliability{state=\"").append(core::to_string(milestone));
+            reply.body.append("\"} ").append(std::to_string((*counts)[milestone])).append("\n");
+        }
+    }
+    reply.body += "# EOF\n";
+    return reply;
 }
 
 HttpReply status_reply(std::string_view version) {

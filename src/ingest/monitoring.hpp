@@ -1,10 +1,13 @@
 #pragma once
 
+#include "core/milestone.hpp"
 #include "ingest/api/http.hpp"
 #include "ops/health.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// The monitoring routes of the public port (docs/protocol/http-api.md#monitoring).
 namespace beckon::ingest {
@@ -15,12 +18,17 @@ struct HealthFacts {
     bool view_ready = false;
     bool apns = false;
     bool fcm = false;
-    bool bridged_delivery = false;  ///< somebody delivers what is accepted for the two
+    bool bridged_delivery = false;            ///< somebody delivers what is accepted for the two
+    const std::vector<std::string>& tracked;  ///< names of the keys whose messages are tracked
     std::size_t requests = 0;
 };
 
 /// 200 also when unhealthy: the body says it. Probes ask the ops port.
 HttpReply health_reply(const HealthFacts& facts);
+/// `{"received":3,…}`, every milestone; without counts `{"error":"No data"}`.
+HttpReply milestone_counts_reply(const std::optional<core::MilestoneCounts>& counts);
+/// The same as OpenMetrics, under the reference's name; without counts `# EOF` alone.
+HttpReply milestone_metrics_reply(const std::optional<core::MilestoneCounts>& counts);
 HttpReply status_reply(std::string_view version);
 HttpReply version_reply(std::string_view version, std::string_view commit, std::string_view source);
 

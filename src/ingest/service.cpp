@@ -3,6 +3,7 @@
 #include "core/logger.hpp"
 #include "ingest/monitoring.hpp"
 
+#include <string_view>
 #include <utility>
 
 namespace beckon::ingest {
@@ -67,7 +68,9 @@ void Service::dispatch(const CallPtr& call) {
         case RouteName::heartbeat:
         case RouteName::lb_heartbeat:
         case RouteName::version:
-        case RouteName::errors: return responder_.finish(call, monitor(route.name));
+        case RouteName::errors:
+        case RouteName::milestones:
+        case RouteName::milestone_metrics: return responder_.finish(call, monitor(*call));
         case RouteName::deliberate_error:
             core::log_error("ingest", "deliberate_error", {{"why", "asked for by a request"}});
             return responder_.refuse(call, {Problem::deliberate, {}, 0});
@@ -76,13 +79,27 @@ void Service::dispatch(const CallPtr& call) {
     }
 }
 
-HttpReply Service::monitor(RouteName route) const {
+std::optional<core::MilestoneCounts> Service::milestone_counts() const {
+    const auto* const source = shared_.config.milestone_counts;
+    return source ? source->counts() : std::nullopt;
+}
+
+HttpReply Service::milestones_reply(const Call& call) const {
+    const auto accept = call.request().headers.get(HeaderName::accept).value_or("");
+    const bool metrics = accept.find("application/openmetrics-text") != std::string_view::npos;
+    const auto counts = milestone_counts();
+    return metrics ? milestone_metrics_reply(counts) : milestone_counts_reply(counts);
+}
+
+HttpReply Service::monitor(const Call& call) const {
     const auto& config = shared_.config;
-    switch (route) {
+    switch (call.route.name) {
         case RouteName::status: return status_reply(config.version);
         case RouteName::version: return version_reply(config.version, config.commit, config.source);
         case RouteName::lb_heartbeat: return {};
         case RouteName::errors: return error_page();
+        case RouteName::milestones: return milestones_reply(call);
+        case RouteName::milestone_metrics: return milestone_metrics_reply(milestone_counts());
         case RouteName::health:
         case RouteName::heartbeat:
             return health_reply({.version = config.version,
@@ -91,6 +108,7 @@ HttpReply Service::monitor(RouteName route) const {
                                  .apns = !config.apns_channels.empty(),
                                  .fcm = !config.fcm_app_ids.empty(),
                                  .bridged_delivery = config.bridged_delivery,
+                                 .tracked = config.tracked_names,
                                  .requests = shared_.requests_open.load()});
         case RouteName::send:
         case RouteName::message:

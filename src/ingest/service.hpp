@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/executor.hpp"
+#include "core/milestone.hpp"
 #include "core/tokens.hpp"
 #include "ingest/call/responder.hpp"
 #include "ingest/registration/registration.hpp"
@@ -8,6 +9,7 @@
 #include "log/event_log.hpp"
 
 #include <memory>
+#include <optional>
 
 namespace beckon::ingest {
 
@@ -26,7 +28,9 @@ public:
 private:
     void dispatch(const CallPtr& call);
     void preflight(const CallPtr& call);
-    HttpReply monitor(RouteName route) const;
+    HttpReply monitor(const Call& call) const;
+    HttpReply milestones_reply(const Call& call) const;
+    std::optional<core::MilestoneCounts> milestone_counts() const;
 
     ServiceShared& shared_;
     Responder responder_;

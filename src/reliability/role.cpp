@@ -5,6 +5,7 @@
 #include "ops/metric_names.hpp"
 #include "reliability/home/milestone_home.hpp"
 #include "reliability/home/milestone_store.hpp"
+#include "reliability/home/report_maker.hpp"
 #include "reliability/loop.hpp"
 #include "reliability/totals/totals_view.hpp"
 
@@ -99,6 +100,7 @@ struct Role::Impl {
     }
     void close() {
         closed = true;
+        maker.reset();
         cluster.reset();
         homes.clear();
         totals.reset();
@@ -145,6 +147,31 @@ struct Role::Impl {
         if (announced != ready) cluster->set_ready(ready);
         announced = ready;
         say_ready(why.empty(), why);
+    }
+
+    std::optional<core::Result<Report>> report_from_log(Day day) {
+        const std::scoped_lock lock{mutex};
+        if (remade && remade->day == day) {
+            auto report = remade->report;
+            if (report) remade.reset();
+            return report;
+        }
+        remade.emplace(Remade{.day = day, .report = {}});
+        loop.executor().post([this, day] { remake(day); });
+        return std::nullopt;
+    }
+
+    void remake(Day day) {
+        if (closed) return;
+        maker = std::make_unique<ReportMaker>(day, config.partitions, log, loop.executor(),
+                                              [this, day](const core::Result<Report>& report) {
+                                                  {
+                                                      const std::scoped_lock lock{mutex};
+                                                      if (remade && remade->day == day)
+                                                          remade->report = report;
+                                                  }
+                                                  maker.reset();
+                                              });
     }
 
     void say_ready(bool ready, std::string_view why) {
@@ -199,8 +226,16 @@ struct Role::Impl {
     std::map<core::Partition, std::unique_ptr<MilestoneHome>> homes;
     std::set<core::Partition> announced;
 
+    std::unique_ptr<ReportMaker> maker;
+
+    struct Remade {
+        Day day;
+        std::optional<core::Result<Report>> report;
+    };
     mutable std::mutex mutex;
-    std::set<core::Partition> here;  ///< folded here; under `mutex`
+    // Under `mutex`.
+    std::set<core::Partition> here;  ///< folded here
+    std::optional<Remade> remade;
 
     Loop loop;  ///< ends before what its tasks use
 };
@@ -210,6 +245,10 @@ Role::Role(RoleConfig config, log::EventLog& log, const core::Clock& clock, ops:
     : impl_(std::make_unique<Impl>(std::move(config), log, clock, metrics, health)) {}
 
 Role::~Role() = default;
+
+std::optional<core::Result<Report>> Role::report_from_log(Day day) {
+    return impl_->report_from_log(day);
+}
 
 const TotalsView& Role::totals() const { return *impl_->totals; }
 

@@ -8,6 +8,7 @@
 #include "ops/health.hpp"
 #include "ops/metrics.hpp"
 #include "reliability/history/history.hpp"
+#include "reliability/totals/report.hpp"
 #include "rocks/memory.hpp"
 
 #include <filesystem>
@@ -48,6 +49,11 @@ public:
 
     /// The life of one message. Errors: unavailable (its partition is not folded here), corrupt.
     core::Result<std::optional<History>> find(std::string_view id) const;
+
+    /// The report of a day, made again from the topic; nullopt while that goes on. The first call
+    /// begins; the one that brings the report ends it, so that the next one begins anew. One day at
+    /// a time: asking for another one gives the former up.
+    std::optional<core::Result<Report>> report_from_log(Day day);
 
 private:
     struct Impl;

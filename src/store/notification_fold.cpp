@@ -85,6 +85,7 @@ PutOutcome NotificationFold::put(core::Offset offset, core::Timestamp appended,
     const auto ttl = std::min<std::chrono::seconds>(std::chrono::seconds{message.ttl_s}, kTtlMax);
     const core::Timestamp expiry = appended + ttl;
     KeyRow row{.state = KeyRow::State::pending, .offset = offset, .until = expiry, .slot = {}};
+    if (message.reliability_id) row.reliability_id = *message.reliability_id;
     std::string slot_row_key;
     if (message.topic && !message.topic->empty()) {
         row.slot = replacement_slot(message.channel, *message.topic);
@@ -139,14 +140,21 @@ std::optional<PutOutcome> NotificationFold::refuse(core::Offset offset, core::Ti
     return rises_again();
 }
 
-PutOutcome NotificationFold::owe_at_once(core::Offset offset, const KeyName& name,
-                                         core::FinishReason reason, PutOutcome outcome) {
+void NotificationFold::add_debt(const Debt& debt) {
+    const KeyName name{debt.uaid, debt.key};
     const auto row = key_row(name);
     if (row && row->state == KeyRow::State::owed) debts_.erase(row->offset, name.key);
-    debts_.add({.uaid = name.uaid, .key = name.key, .reason = reason, .put_offset = offset});
+    debts_.add(debt);
     // key_row() looked: if the table has a row of that name, this may be it, or a change covers it.
-    keys_.put(name, {.state = KeyRow::State::owed, .offset = offset, .until = {}, .slot = {}},
+    keys_.put(name,
+              {.state = KeyRow::State::owed, .offset = debt.put_offset, .until = {}, .slot = {}},
               row.has_value());
+}
+
+PutOutcome NotificationFold::owe_at_once(core::Offset offset, const KeyName& name,
+                                         core::FinishReason reason, PutOutcome outcome) {
+    add_debt(
+        {.uaid = name.uaid, .key = name.key, .reason = reason, .put_offset = offset, .end = {}});
     return outcome;
 }
 
@@ -202,14 +210,26 @@ void NotificationFold::remember_tombstone(const KeyName& name, core::Timestamp t
 }
 
 bool NotificationFold::owe(const core::Uaid& uaid, const core::MessageKey& key,
-                           core::FinishReason reason) {
+                           core::FinishReason reason, std::optional<core::Milestone> end) {
     BECKON_ASSERT(!handing_over_, "a sink must not call the store");
     const KeyName name{uaid, key};
     const auto row = key_row(name);
     if (!row || row->state != KeyRow::State::pending) return false;
     take_from_pending(name, *row);
-    owe_at_once(row->offset, name, reason, PutOutcome::finished);
+    Debt debt{.uaid = uaid, .key = key, .reason = reason, .put_offset = row->offset, .end = {}};
+    if (end && !row->reliability_id.empty()) {
+        debt.end = {.message = {.id = row->reliability_id, .expires = row->until},
+                    .milestone = *end};
+    }
+    add_debt(debt);
     return true;
+}
+
+std::optional<core::Tracked> NotificationFold::tracked(const core::Uaid& uaid,
+                                                       const core::MessageKey& key) {
+    const auto row = key_row({uaid, key});
+    if (!row || row->reliability_id.empty()) return std::nullopt;
+    return core::Tracked{.id = row->reliability_id, .expires = row->until};
 }
 
 // --- reads
@@ -253,7 +273,9 @@ ReadOutcome NotificationFold::read_pending(const core::Uaid& uaid, DrainCursor& 
 
 void NotificationFold::expire(const core::Uaid& uaid, const std::vector<ExpiredMessage>& expired) {
     for (const auto& message : expired) {
-        if (owe(uaid, message.key, core::FinishReason::expired)) continue;
+        const bool owed =
+            owe(uaid, message.key, core::FinishReason::expired, core::Milestone::expired);
+        if (owed) continue;
         // Compaction has taken its key already: it is old enough to go without a tombstone.
         messages_.remove(uaid, {.has_topic = message.has_topic, .offset = message.offset},
                          message.expiry);

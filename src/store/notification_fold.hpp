@@ -38,7 +38,9 @@ public:
                    const core::NotificationAccepted& message,
                    std::optional<core::MessageKey>* replaced);
     bool finish(const core::Uaid& uaid, const core::MessageKey& key, core::Timestamp time);
-    bool owe(const core::Uaid& uaid, const core::MessageKey& key, core::FinishReason reason);
+    bool owe(const core::Uaid& uaid, const core::MessageKey& key, core::FinishReason reason,
+             std::optional<core::Milestone> end);
+    std::optional<core::Tracked> tracked(const core::Uaid& uaid, const core::MessageKey& key);
 
     ReadOutcome read_pending(const core::Uaid& uaid, DrainCursor& cursor, std::size_t max,
                              core::Timestamp now,
@@ -88,6 +90,7 @@ private:
     /// What is known of the key forbids a put: its outcome.
     std::optional<PutOutcome> refuse(core::Offset offset, core::Timestamp appended,
                                      const KeyName& name, bool& key_in_table);
+    void add_debt(const Debt& debt);
     PutOutcome owe_at_once(core::Offset offset, const KeyName& name, core::FinishReason reason,
                            PutOutcome outcome);
     bool take_slot(core::Offset offset, core::Timestamp appended, const core::Uaid& uaid,

@@ -191,8 +191,12 @@ bool PartitionStore::remove_channel(const core::ChannelRemoved& channel, core::T
 // --- what a serving home decides
 
 bool PartitionStore::owe(const core::Uaid& uaid, const core::MessageKey& key,
-                         core::FinishReason reason) {
-    return impl_->notifications.owe(uaid, key, reason);
+                         core::FinishReason reason, std::optional<core::Milestone> end) {
+    return impl_->notifications.owe(uaid, key, reason, end);
+}
+std::optional<core::Tracked> PartitionStore::tracked(const core::Uaid& uaid,
+                                                     const core::MessageKey& key) {
+    return impl_->notifications.tracked(uaid, key);
 }
 void PartitionStore::expire(const core::Uaid& uaid, const std::vector<ExpiredMessage>& expired) {
     impl_->notifications.expire(uaid, expired);

@@ -82,13 +82,16 @@ public:
 
     // --- what a serving home decides
     /// The message is done with here: it leaves the pending ones and its tombstone is owed. False
-    /// if it was not pending.
-    bool owe(const core::Uaid& uaid, const core::MessageKey& key, core::FinishReason reason);
+    /// if it was not pending. `end`: the milestone that is told of it if it is tracked.
+    bool owe(const core::Uaid& uaid, const core::MessageKey& key, core::FinishReason reason,
+             std::optional<core::Milestone> end = std::nullopt);
     /// Expired messages that a read has found are done with: owed as `expired`.
     void expire(const core::Uaid& uaid, const std::vector<ExpiredMessage>& expired);
 
     // --- reads
     std::optional<StoredClient> client(const core::Uaid& uaid);
+    /// A pending message that is tracked.
+    std::optional<core::Tracked> tracked(const core::Uaid& uaid, const core::MessageKey& key);
     /// nullopt also if its client is unknown: such a channel is dead.
     std::optional<StoredChannel> channel(const core::Uaid& uaid, const core::ChannelId& channel);
     std::vector<StoredChannel> channels(const core::Uaid& uaid);

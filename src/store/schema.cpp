@@ -15,6 +15,7 @@ using core::Timestamp;
 // The first byte of a value: form and version. A new version of a form is a new byte.
 constexpr char kMessageForm = 'm';
 constexpr char kPendingForm = 'k';
+constexpr char kTrackedForm = 't';
 constexpr char kDoneForm = 'd';
 constexpr char kOwedForm = 'w';
 constexpr char kReplacementForm = 'r';
@@ -318,7 +319,8 @@ char form_of(KeyRow::State state) {
 
 std::optional<KeyRow::State> state_of(char form) {
     switch (form) {
-        case kPendingForm: return KeyRow::State::pending;
+        case kPendingForm:
+        case kTrackedForm: return KeyRow::State::pending;
         case kDoneForm: return KeyRow::State::done;
         case kOwedForm: return KeyRow::State::owed;
         default: return std::nullopt;
@@ -328,20 +330,24 @@ std::optional<KeyRow::State> state_of(char form) {
 }  // namespace
 
 void append_key_row(std::string& out, const KeyRow& row) {
-    out.push_back(form_of(row.state));
+    const bool tracked = !row.reliability_id.empty();
+    out.push_back(tracked ? kTrackedForm : form_of(row.state));
     append_time(out, row.until);
     append_i64(out, row.offset);
+    if (tracked) append_text(out, row.reliability_id);
     out.append(row.slot);
 }
 
 std::optional<KeyRow> parse_key_row(std::string_view value) {
     KeyRow row;
     Parser in{value};
-    const auto state = state_of(in.byte());
+    const char form = in.byte();
+    const auto state = state_of(form);
     if (!state) return std::nullopt;
     row.state = *state;
     row.until = in.time();
     row.offset = in.i64();
+    if (form == kTrackedForm) row.reliability_id = in.text();
     row.slot = in.rest();
     if (!in.ok()) return std::nullopt;
     return row;
@@ -370,6 +376,10 @@ void append_debt(std::string& out, const Debt& debt) {
     append_time(out, Timestamp{});
     append_id(out, debt.uaid.bytes);
     out.push_back(static_cast<char>(debt.reason));
+    if (!debt.end) return;
+    out.push_back(static_cast<char>(debt.end->milestone));
+    append_time(out, debt.end->message.expires);
+    out.append(debt.end->message.id);
 }
 
 std::optional<Debt> parse_debt(std::string_view row_key, std::string_view value) {
@@ -385,7 +395,14 @@ std::optional<Debt> parse_debt(std::string_view row_key, std::string_view value)
     const auto reason = static_cast<unsigned char>(in.byte());
     if (reason > static_cast<unsigned char>(core::FinishReason::unregistered)) return std::nullopt;
     debt.reason = static_cast<core::FinishReason>(reason);
-    if (!in.ok_at_end()) return std::nullopt;
+    if (in.ok_at_end()) return debt;
+    const auto milestone = static_cast<unsigned char>(in.byte());
+    if (milestone >= core::kMilestones) return std::nullopt;
+    auto& end = debt.end.emplace();
+    end.milestone = static_cast<core::Milestone>(milestone);
+    end.message.expires = in.time();
+    end.message.id = in.rest();
+    if (!in.ok()) return std::nullopt;
     return debt;
 }
 

@@ -109,9 +109,10 @@ struct KeyRow {
         owed,     ///< finished; the debt of this put stands in `owed`
     };
     State state = State::pending;
-    core::Offset offset = -1;  ///< of the put; -1 if done
-    core::Timestamp until{};   ///< pending: expiry of the message; owed: never (0)
-    std::string slot;          ///< pending Topic messages: replacement_slot()
+    core::Offset offset = -1;      ///< of the put; -1 if done
+    core::Timestamp until{};       ///< pending: expiry of the message; owed: never (0)
+    std::string slot;              ///< pending Topic messages: replacement_slot()
+    std::string reliability_id{};  ///< pending tracked messages
 
     MessageOrder order() const { return {.has_topic = !slot.empty(), .offset = offset}; }
     bool operator==(const KeyRow&) const = default;

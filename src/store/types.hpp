@@ -3,6 +3,7 @@
 #include "core/clock.hpp"
 #include "core/events.hpp"
 #include "core/ids.hpp"
+#include "core/milestone.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -71,6 +72,14 @@ struct Debt {
     core::MessageKey key;
     core::FinishReason reason = core::FinishReason::acked;
     core::Offset put_offset = 0;  ///< publish in this order: replaced ones before their replacement
+    /// Of a tracked message whose end is to be told: the milestone that it ended with. It stays
+    /// here until the tombstone is read back, so that whoever pays the debt can tell it again.
+    struct End {
+        core::Tracked message;
+        core::Milestone milestone = core::Milestone::delivered;
+        bool operator==(const End&) const = default;
+    };
+    std::optional<End> end{};
     bool operator==(const Debt&) const = default;
 };
 

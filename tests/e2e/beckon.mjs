@@ -82,11 +82,13 @@ class Child {
 export class Cluster {
     /**
      * @param {'embedded'|'kafka'} log
-     * @param {{plain?: boolean, endpoint?: string[], retry?: string[], tiers?: string}} [options] `plain`:
-     *     the endpoint speaks HTTP; `endpoint`, `retry`: further options of the process that holds it; on
-     *     Kafka the role retry runs only if `retry` is given; `tiers`: the delays of a new log
+     * @param {{plain?: boolean, endpoint?: string[], retry?: string[], tiers?: string, reliability?: boolean}} [options]
+     *     `plain`: the endpoint speaks HTTP; `endpoint`, `retry`: further options of the process that holds it; on
+     *     Kafka the role retry runs only if `retry` is given, and the role reliability only with `reliability`
+     *     (embedded: both always); `tiers`: the delays of a new log
      */
-    constructor(log, { plain = false, endpoint = [], retry, tiers } = {}) {
+    constructor(log, { plain = false, endpoint = [], retry, tiers, reliability = false } = {}) {
+        this.reliability = reliability;
         this.log = log;
         this.plain = plain;
         this.retryOptions = retry;
@@ -106,6 +108,7 @@ export class Cluster {
             opsEdge: await freePort(),
             retry: await freePort(),
             opsRetry: await freePort(),
+            opsReliability: await freePort(),
             kafka: await freePort(),
         };
         this.endpoint = this.plain ? `http://127.0.0.1:${this.ports.endpoint}` : `https://localhost:${this.ports.endpoint}`;
@@ -229,6 +232,13 @@ export class Cluster {
             ]);
             await this.ready('retry', this.ports.opsRetry);
         }
+        if (this.reliability && (!only || only === 'reliability')) {
+            this.spawn('reliability', [
+                '--data', join(this.directory, 'reliability'), '--ops-port', String(this.ports.opsReliability),
+                '--log-format', 'json', ...kafka,
+            ]);
+            await this.ready('reliability', this.ports.opsReliability);
+        }
         if (!only || only === 'endpoint') await this.ready('endpoint', this.ports.ops);
         if (!only || only === 'edge') await this.ready('edge', this.ports.opsEdge);
     }
@@ -286,6 +296,15 @@ export class Cluster {
         const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
         const series = text.split('\n').filter((line) => line.startsWith(name) && ' {'.includes(line[name.length]) && line.includes(labels));
         return series.reduce((sum, line) => sum + Number(line.split(' ').pop()), 0);
+    }
+
+    /** A page of the role reliability, as JSON; null if it is not there. */
+    async reliabilityPage(path) {
+        const port = this.log === 'kafka' ? this.ports.opsReliability : this.ports.ops;
+        const reply = await fetch(`http://127.0.0.1:${port}/reliability/${path}`);
+        if (reply.status === 404) return null;
+        if (reply.status !== 200) throw new Error(`/reliability/${path} answered ${reply.status}: ${await reply.text()}`);
+        return reply.json();
     }
 
     /** Of the process that holds the endpoint. */

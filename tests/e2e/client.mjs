@@ -54,14 +54,17 @@ export class UserAgent {
             case 'notification': {
                 this.versions.set(message.version, (this.versions.get(message.version) ?? 0) + 1);
                 if (message.data) this.bodies.push(Buffer.from(message.data, 'base64url').toString());
-                if (!this.mute) {
-                    this.say({ messageType: 'ack', updates: [{ channelID: message.channelID, version: message.version, code: 100 }] });
-                }
+                if (!this.mute) this.answer(message);
                 break;
             }
             default:
                 this.waiting.get(`${message.messageType} ${message.channelID}`)?.(message);
         }
+    }
+
+    /** How it answers a notification. */
+    answer({ channelID, version }) {
+        this.say({ messageType: 'ack', updates: [{ channelID, version, code: 100 }] });
     }
 
     /** @param key the VAPID public key that the subscription shall be bound to */

@@ -102,6 +102,9 @@ struct WorldOptions {
     std::vector<std::string> extra_audiences = {};
     std::vector<std::string> crypto_keys = {};
     std::vector<ingest::Es256::Digest> tracked = {};
+    std::vector<std::string> tracked_names = {};
+    core::MilestoneSink* milestones = nullptr;
+    const core::MilestoneCountsSource* milestone_counts = nullptr;
     std::size_t vapid_cache_entries = 100;
     bool start_view = true;
     bool bridged_delivery = false;
@@ -147,6 +150,9 @@ public:
         config.fcm_app_ids = {"my-app"};
         config.apns_channels = {"release"};
         config.tracked = options.tracked;
+        config.tracked_names = options.tracked_names;
+        config.milestones = options.milestones;
+        config.milestone_counts = options.milestone_counts;
         config.version = "1.2.3";
         config.commit = "abc";
         config.source = "here";

@@ -44,6 +44,8 @@ TEST_CASE("every path has its methods; others are 405 with Allow, or 404", "[rou
         {"/__lbheartbeat__", "GET"},
         {"/__version__", "GET"},
         {"/errors", "GET"},
+        {"/__milestones__", "GET"},
+        {"/metrics", "GET"},
         {"/__error__", "GET"},
         {"/v1/err", "GET"},
         {"http://push.example.com/status?x=y", "GET"},
@@ -67,7 +69,6 @@ TEST_CASE("every path has its methods; others are 405 with Allow, or 404", "[rou
         {"/v1/fcm/app/registration/x/subscription/y/z", ""},
         {"/v1//app/registration", ""},
         {"/v2/fcm/app/registration", ""},
-        {"/metrics", ""},
         {"http://push.example.com", ""},
         {"status", ""},
     };
@@ -122,6 +123,7 @@ TEST_CASE("the monitoring routes", "[monitoring]") {
         {"bridged_delivery",
          {{"status", "NOT OK"},
           {"cause", "messages of bridged clients get 503: no retry role delivers them"}}},
+        {"reliability", {{"Ok", "NO_TRACKING_KEYS"}}},
         {"request_count", 1}};
     CHECK(body("/health") == healthy);
     CHECK(body("/__heartbeat__") == healthy);
@@ -304,4 +306,46 @@ TEST_CASE("requests are counted by route and status, refusals by problem", "[met
           std::string::npos);
     CHECK(text.find(R"(beckon_ingest_refused_total{problem="bad_ttl"} 1)") != std::string::npos);
     CHECK(text.find("beckon_ingest_publish_waiting_messages 0") != std::string::npos);
+}
+
+namespace {
+
+struct FixedCounts final : core::MilestoneCountsSource {
+    std::optional<core::MilestoneCounts> counts() const override { return fixed; }
+    std::optional<core::MilestoneCounts> fixed;
+};
+
+}  // namespace
+
+TEST_CASE("the counts of tracked messages are JSON, or OpenMetrics for who asks so", "[service]") {
+    FixedCounts source;
+    IngestWorld world{{.milestone_counts = &source}};
+    const auto get = [&](const std::string& target, const std::string& accept) {
+        return world.ask(TestRequest{.method = "GET", .target = target}.with("Accept", accept));
+    };
+    constexpr auto kOpenMetrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    CHECK(json::parse(get("/__milestones__", "*/*").body) == json{{"error", "No data"}});
+    CHECK(get("/metrics", "*/*").body == "# EOF\n");
+
+    source.fixed.emplace();
+    (*source.fixed)[core::Milestone::stored] = 12;
+    const auto counts = get("/__milestones__", "*/*");
+    CHECK(counts.header("Content-Type") == "application/json");
+    CHECK(json::parse(counts.body).size() == core::kMilestones);
+    CHECK(json::parse(counts.body)["stored"] == 12);
+    CHECK(json::parse(counts.body)["delivered"] == 0);
+    const auto metrics = get("/metrics", "*/*");
+    CHECK(metrics.header("Content-Type") == kOpenMetrics);
+    CHECK(
+        metrics.body.starts_with("# HELP autopush_reliability Count of messages at given states."
+                                 "\n# TYPE autopush_reliability gauge\n"));
+    CHECK(metrics.body.find("autopush_reliability{state=\"stored\"} 12\n") != std::string::npos);
+    CHECK(metrics.body.ends_with("# EOF\n"));
+    CHECK(get("/__milestones__", "application/openmetrics-text;version=1.0.0") == metrics);
+}
+
+TEST_CASE("the health names the tracked keys by how they begin", "[monitoring]") {
+    IngestWorld world{{.tracked_names = {"BAbcdefg", "BHijklmn"}}};
+    const auto health = json::parse(world.ask(ask_for("GET", "/health")).body);
+    CHECK(health["reliability"] == json{{"Ok", "OK: BAbcdefg,BHijklmn"}});
 }

@@ -89,6 +89,46 @@ TEST_CASE("an ack counts once, and only for what waits", "[store]") {
     CHECK_FALSE(f.owe("m1"));
 }
 
+TEST_CASE("a tracked message is known as such, and its debt says how it ended", "[store]") {
+    using core::Milestone;
+    EdgeFixture f;
+    auto tracked = accepted(f.uaid, "m1", {});
+    tracked.reliability_id = "id-1";
+    tracked.ttl_s = 60;
+    f.part().put(1, at(1), tracked, nullptr);
+    f.put(2, "m2");
+    if (GENERATE(false, true)) {
+        f.commit();
+        f.reopen();
+    }
+    const core::Tracked message{.id = "id-1", .expires = at(61)};
+    CHECK(f.part().tracked(f.uaid, key_of("m1")) == message);
+    CHECK_FALSE(f.part().tracked(f.uaid, key_of("m2")));
+    CHECK_FALSE(f.part().tracked(f.uaid, key_of("m3")));
+
+    CHECK(f.part().owe(f.uaid, key_of("m1"), FinishReason::acked, Milestone::decryption_error));
+    CHECK(f.part().owe(f.uaid, key_of("m2"), FinishReason::acked, Milestone::delivered));
+    CHECK_FALSE(f.part().tracked(f.uaid, key_of("m1")));
+    f.commit();
+    f.reopen();
+    const auto debts = f.part().debts();
+    REQUIRE(debts.size() == 2);
+    CHECK(debts[0].end == Debt::End{message, Milestone::decryption_error});
+    CHECK_FALSE(debts[1].end);  // nobody tracks it
+}
+
+TEST_CASE("a tracked message that a read finds expired is owed with that end", "[store]") {
+    EdgeFixture f;
+    auto tracked = accepted(f.uaid, "m1", {});
+    tracked.reliability_id = "id-1";
+    tracked.ttl_s = 10;
+    f.part().put(1, at(1), tracked, nullptr);
+    CHECK(f.drain(11).empty());
+    const auto debts = f.part().debts();
+    REQUIRE(debts.size() == 1);
+    CHECK(debts[0].end == Debt::End{{"id-1", at(11)}, core::Milestone::expired});
+}
+
 TEST_CASE("an ack of one client does not touch another's message", "[store]") {
     EdgeFixture f;
     f.put(1, "m1");

@@ -107,10 +107,11 @@ TEST_CASE("every value comes back as it was written, and cut short not at all", 
         }
     }
     SECTION("key") {
-        const KeyRow in{.state = number(2) == 0 ? KeyRow::State::pending : KeyRow::State::done,
-                        .offset = number(1000) - 1,
-                        .until = at(number(1000)),
-                        .slot = texts[0]};
+        KeyRow in{.state = number(2) == 0 ? KeyRow::State::pending : KeyRow::State::done,
+                  .offset = number(1000) - 1,
+                  .until = at(number(1000)),
+                  .slot = texts[0]};
+        if (in.state == KeyRow::State::pending && number(2) == 0) in.reliability_id = "id-7";
         const auto [out, bytes] = round_trip(in, append_key_row, parse_key_row);
         CHECK(out == in);
         CHECK(drop_time(bytes) == in.until);
@@ -160,10 +161,15 @@ TEST_CASE("every value comes back as it was written, and cut short not at all", 
         CHECK_FALSE(drop_time(bytes));
     }
     SECTION("debt, replacement, checkpoint") {
-        const Debt debt{.uaid = uaid_of("u"),
-                        .key = key_of("k"),
-                        .reason = static_cast<core::FinishReason>(number(6)),
-                        .put_offset = number(1000)};
+        Debt debt{.uaid = uaid_of("u"),
+                  .key = key_of("k"),
+                  .reason = static_cast<core::FinishReason>(number(6)),
+                  .put_offset = number(1000),
+                  .end = {}};
+        if (number(2) == 0) {
+            debt.end = {.message = {.id = "id-7", .expires = at(number(1000))},
+                        .milestone = core::Milestone::decryption_error};
+        }
         const auto key = debt_row_key(3, debt.put_offset, debt.key);
         std::string bytes;
         append_debt(bytes, debt);
@@ -173,6 +179,7 @@ TEST_CASE("every value comes back as it was written, and cut short not at all", 
         CHECK(same_debt->key == debt.key);
         CHECK(same_debt->reason == debt.reason);
         CHECK(same_debt->put_offset == debt.put_offset);
+        CHECK(same_debt->end == debt.end);
         CHECK_FALSE(drop_time(bytes));  // a debt stays until it is paid
 
         const ReplacementRow replacement{

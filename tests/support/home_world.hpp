@@ -68,10 +68,11 @@ public:
         options.endpoint_url = "https://push.example.org";
         options.delivery_window = options_.delivery_window;
         options.delivery_window_bytes = options_.delivery_window_bytes;
-        home = std::make_unique<edge::Home>(
-            options,
-            edge::Home::Ports{*log, *publisher_, *this, executor, clock, tokens, tombstones},
-            store->open_partition(kPartition));
+        home =
+            std::make_unique<edge::Home>(options,
+                                         edge::Home::Ports{*log, *publisher_, *this, executor,
+                                                           clock, tokens, tombstones, milestones},
+                                         store->open_partition(kPartition));
         home->start();
     }
     /// Starts a home and lets it serve.
@@ -191,6 +192,7 @@ public:
         std::uint32_t ttl_s = 3600;
         std::optional<std::string> topic = std::nullopt;
         std::string body = "body";
+        std::optional<std::string> reliability_id = std::nullopt;
     };
     /// Publishes a message; its version.
     std::string push(const core::Uaid& uaid, const core::ChannelId& channel, const Push& push) {
@@ -203,6 +205,7 @@ public:
         event.channel = channel;
         event.ttl_s = push.ttl_s;
         if (push.topic) event.topic = *push.topic;
+        if (push.reliability_id) event.reliability_id = *push.reliability_id;
         event.encoding = "aes128gcm";
         event.source = "sender";
         event.body = push.body;
@@ -303,6 +306,7 @@ public:
     FaultyDisk disk;  ///< of the store
     std::unique_ptr<store::EdgeStore> store;
     edge::TombstonesInFlight tombstones;
+    core::MilestoneSink* milestones = nullptr;  ///< set before a home starts
     std::map<std::uint64_t, Heard> heard;
     std::map<std::uint64_t, edge::Attached> attached;  ///< the last one of each session
 

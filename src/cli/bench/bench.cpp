@@ -77,6 +77,7 @@ Result<GeneratorOptions> generator_options(const BenchOptions& options) {
     const auto vapid = vapid_use(options.vapid);
     if (!vapid) return core::fail(vapid.error());
     out.vapid = *vapid;
+    out.vapid_key_file = options.vapid_key_file;
     out.body_bytes = options.body_bytes;
     out.ttl_s = options.ttl_s;
     out.senders = options.senders;

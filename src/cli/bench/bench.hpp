@@ -27,6 +27,7 @@ struct BenchOptions {
     std::size_t pipeline = 1;  ///< POSTs in flight on each of them when saturating
     /// none, sign (a token on every POST) or restrict (and the subscriptions take only its key).
     std::string vapid = "none";
+    std::filesystem::path vapid_key_file = {};  ///< to sign with; empty: a new key
 
     std::size_t idle_connections = 10'000;
     bool idle_register = false;  ///< they also register a channel each

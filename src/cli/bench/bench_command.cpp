@@ -39,6 +39,8 @@ void add_bench_command(CommandLine& line) {
     command.add_option("--vapid", o.vapid, "none, sign or restrict")
         ->capture_default_str()
         ->check(CLI::IsMember({"none", "sign", "restrict"}));
+    command.add_option("--vapid-key", o.vapid_key_file,
+                       "Sign with the key of this file (`beckon keys vapid`), not with a new one");
     command.add_option("--idle-connections", o.idle_connections, "Clients of the idle profile")
         ->capture_default_str();
     command.add_flag("--idle-register", o.idle_register,

@@ -23,10 +23,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kDefaultP
     {{"https://", ":443"}, {"http://", ":80"}}};
 
 constexpr unsigned bit(Reader reader) { return 1U << static_cast<unsigned>(reader); }
-constexpr unsigned kRoles =
-    bit(Reader::standalone) | bit(Reader::endpoint) | bit(Reader::edge) | bit(Reader::retry);
+constexpr unsigned kRoles = bit(Reader::standalone) | bit(Reader::endpoint) | bit(Reader::edge) |
+                            bit(Reader::retry) | bit(Reader::reliability);
 constexpr unsigned kTools = bit(Reader::topics) | bit(Reader::keys) | bit(Reader::subscriptions);
-constexpr unsigned kOnKafka = bit(Reader::endpoint) | bit(Reader::edge) | bit(Reader::retry);
+constexpr unsigned kOnKafka = kRoles & ~bit(Reader::standalone);
 constexpr unsigned kClients = bit(Reader::webhooks);
 
 struct Effect {
@@ -216,6 +216,10 @@ Config defaults_of(Reader reader) {
     if (reader == Reader::retry) {
         config.data = "beckon-data-retry";
         config.ops.port = 9094;
+    }
+    if (reader == Reader::reliability) {
+        config.data = "beckon-data-reliability";
+        config.ops.port = 9093;
     }
     return config;
 }
@@ -440,7 +444,7 @@ std::vector<Setting> settings_of(Config& c) {
                      "an IP address"),
         number_setting("ops.port", c.ops.port, kPort,
                        "Its port; 0 takes any free one. By default 9090 (standalone), 9091 "
-                       "(endpoint), 9092 (edge) or 9094 (retry)."),
+                       "(endpoint), 9092 (edge), 9093 (reliability) or 9094 (retry)."),
     };
 }
 

@@ -8,6 +8,7 @@
 #include "log/kafka/kafka_log.hpp"
 #include "log/topics_admin.hpp"
 #include "ops/ops_server.hpp"
+#include "reliability/role.hpp"
 #include "retry/role/role.hpp"
 
 #include <chrono>
@@ -23,7 +24,18 @@
 namespace beckon::cli {
 
 /// Which command reads a configuration: it decides about defaults, and about what has an effect.
-enum class Reader { standalone, endpoint, edge, retry, webhooks, topics, keys, subscriptions, any };
+enum class Reader {
+    standalone,
+    endpoint,
+    edge,
+    retry,
+    reliability,
+    webhooks,
+    topics,
+    keys,
+    subscriptions,
+    any
+};
 
 /// Values in force. The parts are the structs of the roles themselves: their defaults stand there.
 struct Config {
@@ -46,6 +58,7 @@ struct Config {
     edge::EdgeConfig edge;
     bool edge_self_signed = false;
     retry::RoleConfig retry;
+    reliability::RoleConfig reliability;
     ops::OpsConfig ops;
     std::size_t cache_bytes = 128U << 20;
     std::size_t write_buffer_bytes = 64U << 20;

@@ -16,6 +16,7 @@ Reader reader_of(const std::string& role, const Config& config) {
     if (role == "endpoint") return Reader::endpoint;
     if (role == "edge") return Reader::edge;
     if (role == "retry") return Reader::retry;
+    if (role == "reliability") return Reader::reliability;
     if (role == "standalone") return Reader::standalone;
     return config.kafka.bootstrap_servers.empty() ? Reader::standalone : Reader::endpoint;
 }
@@ -43,7 +44,7 @@ void add_config_command(CommandLine& line) {
         .add_option("--role", role,
                     "Judge the configuration as a start of this role would; by default endpoint if "
                     "kafka.servers is set, else standalone")
-        ->check(CLI::IsMember({"standalone", "endpoint", "edge", "retry"}));
+        ->check(CLI::IsMember({"standalone", "endpoint", "edge", "retry", "reliability"}));
     line.add(group, "reference", "Print docs/configuration.md", [] {
         std::cout << config_reference();
         return 0;

@@ -1,5 +1,6 @@
 #include "cli/roles/roles.hpp"
 
+#include "cli/reliability/reliability_pages.hpp"
 #include "cli/roles/banner.hpp"
 #include "cli/roles/key_ring_guard.hpp"
 #include "cli/roles/origins.hpp"
@@ -13,6 +14,9 @@
 #include "net/self_signed.hpp"
 #include "ops/metric_names.hpp"
 #include "ops/ops_server.hpp"
+#include "reliability/role.hpp"
+#include "reliability/totals/totals_view.hpp"
+#include "reliability/tracking/tracking.hpp"
 #include "retry/role/role.hpp"
 #include "rocks/memory.hpp"
 
@@ -121,7 +125,27 @@ void adopt(Config& config, const log::Control& control, const Process& process) 
     config.retry.version = BECKON_VERSION;
     config.edge.version = version_text();
     if (!config.embedded.memory) config.embedded.memory = memory_of(config);
-    config.edge.store_memory = config.endpoint.store_memory = config.embedded.memory;
+    config.reliability.log_id = control.log_id;
+    config.reliability.partitions = control.partitions;
+    config.reliability.node = process.node;
+    config.reliability.store_directory = config.data / "reliability";
+    config.reliability.store_memory = config.edge.store_memory = config.endpoint.store_memory =
+        config.embedded.memory;
+}
+
+enum class Shows : std::uint8_t { nothing, counts };
+
+reliability::TrackingOptions tracking_options(const Config& config, const Process& process,
+                                              Shows shows) {
+    return {.node = process.node,
+            .partitions = config.endpoint.partitions,
+            .follow_totals = shows == Shows::counts};
+}
+
+/// The endpoint's part in tracking: `tracking` outlives it.
+void track(ingest::EndpointConfig& endpoint, reliability::Tracking& tracking) {
+    endpoint.milestones = &tracking.sink();
+    endpoint.milestone_counts = &tracking.totals();
 }
 
 /// Tries until there is a broker, one line each 5 s, not longer than the start-up time-out.
@@ -228,6 +252,14 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
 
     config.retry.decides_readiness = false;  // pushes do not wait for webhooks
     retry::Role retry{config.retry, *log, keys, process.clock, process.metrics, process.health};
+    config.reliability.decides_readiness = false;  // who delivers does not wait for who counts
+    reliability::Role reliability{config.reliability, *log, process.clock, process.metrics,
+                                  process.health};
+    const auto reliability_pages = mount_reliability_pages(*process.ops, reliability);
+    reliability::Tracking tracking{tracking_options(config, process, Shows::counts), *log,
+                                   process.clock, process.metrics};
+    track(config.endpoint, tracking);
+    config.edge.milestones = &tracking.sink();
     ingest::Endpoint endpoint{config.endpoint, *log,          keys, process.clock,
                               process.metrics, process.health};
     remember_origin(*log, config.endpoint, endpoint);
@@ -281,6 +313,9 @@ int run_endpoint(Config config, const Signals& signals) {
     use_self_signed(config);
     Process process{config};
     const auto log = open_cluster_log(config, process, *keys, signals);
+    reliability::Tracking tracking{tracking_options(config, process, Shows::counts), *log,
+                                   process.clock, process.metrics};
+    track(config.endpoint, tracking);
     ingest::Endpoint endpoint{config.endpoint, *log,          keys, process.clock,
                               process.metrics, process.health};
     process.health.set_ready("process", true);
@@ -301,6 +336,9 @@ int run_edge(Config config, const Signals& signals) {
     const auto log = open_cluster_log(config, process, *keys, signals);
     config.edge.endpoint_url = origin_of(config.endpoint, config.endpoint.port);
     config.edge.links = true;
+    reliability::Tracking tracking{tracking_options(config, process, Shows::nothing), *log,
+                                   process.clock, process.metrics};
+    config.edge.milestones = &tracking.sink();
     edge::Edge edge{config.edge, *log, keys, process.clock, process.metrics, process.health};
     process.health.set_ready("process", true);
     core::log_info("cli", "listening",
@@ -322,6 +360,23 @@ int run_retry(Config config, const Signals& signals) {
     core::log_info("cli", "listening", {{"webhooks_port", retry.port()}});
     const EndAfter end{config.retry.max_runtime};
     signals.wait([&] { retry.reload_tls(); });
+    watchdog.emplace(config.stop_timeout);
+    process.health.set_ready("process", false, "stopping");
+    return 0;
+}
+
+int run_reliability(Config config, const Signals& signals) {
+    std::optional<StopWatchdog> watchdog;
+    const DataDirectory directory{config.data};
+    const auto keys = load_key_ring(config);
+    Process process{config};
+    const auto log = open_cluster_log(config, process, *keys, signals);
+    reliability::Role role{config.reliability, *log, process.clock, process.metrics,
+                           process.health};
+    const auto pages = mount_reliability_pages(*process.ops, role);
+    process.health.set_ready("process", true);
+    core::log_info("cli", "serving", {{"role", "reliability"}, {"ops_port", process.ops->port()}});
+    signals.wait([] {});
     watchdog.emplace(config.stop_timeout);
     process.health.set_ready("process", false, "stopping");
     return 0;

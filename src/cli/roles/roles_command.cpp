@@ -1,6 +1,7 @@
 #include "cli/roles/roles_command.hpp"
 
 #include "cli/command_line.hpp"
+#include "cli/reliability/reliability_command.hpp"
 #include "cli/roles/roles.hpp"
 
 #include <CLI/CLI.hpp>
@@ -30,6 +31,12 @@ void add_roles_commands(CommandLine& line) {
         line.top(), "retry", "Run webhooks: the API for events, and their delivery, on Kafka",
         Reader::retry,
         [](Config config, const Sources&) { return run_retry(std::move(config), Signals{}); });
+    auto& reliability = line.add_configured(
+        line.top(), "reliability", "Run counts and histories of tracked messages, on Kafka",
+        Reader::reliability, [](Config config, const Sources&) {
+            return run_reliability(std::move(config), Signals{});
+        });
+    add_reliability_commands(line, reliability);
 }
 
 }  // namespace beckon::cli

@@ -188,7 +188,13 @@ Result<void> Generator::prepare_posts() {
     if (!message) return core::fail(message.error());
     post_plan_.body = message->body;
     post_plan_.run = run_;
-    if (options_.vapid != VapidUse::none) vapid_ = P256Key::generate();
+    if (options_.vapid != VapidUse::none && options_.vapid_key_file.empty()) {
+        vapid_ = P256Key::generate();
+    } else if (options_.vapid != VapidUse::none) {
+        auto key = load_vapid_key(options_.vapid_key_file, IfMissing::fail);
+        if (!key) return core::fail(key.error());
+        vapid_ = std::move(*key);
+    }
     if (options_.vapid == VapidUse::restrict_channels) {
         client_plan_.vapid_key = core::base64url(vapid_->public_point());
     }

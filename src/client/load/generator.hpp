@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -33,6 +34,8 @@ struct GeneratorOptions {
     std::size_t senders = 64;  ///< HTTP connections
     std::size_t pipeline = 1;  ///< POSTs in flight on each when saturating
     VapidUse vapid = VapidUse::none;
+    /// The key to sign with, as `beckon keys vapid` makes it; empty: a new one.
+    std::filesystem::path vapid_key_file = {};
     std::size_t connecting_max = 256;            ///< handshakes at the same time
     std::chrono::milliseconds patience{30'000};  ///< for replies and frames still to come
     std::chrono::milliseconds settling{1'000};   ///< before memory is read, after clients left

@@ -72,11 +72,34 @@ void Debts::read_more() {
 }
 
 void Debts::add(const store::Debt& debt) {
-    if (!held_.emplace(debt.key, Owed{debt}).second) return;
-    waiting_.emplace(debt.put_offset, debt.key);
+    const auto [at, added] = held_.emplace(debt.key, Owed{debt});
+    if (!added) return;
+    if (debt.end && ports_.milestones) {
+        at->second.stage = Stage::telling;
+        tell(debt);
+    } else {
+        waiting_.emplace(debt.put_offset, debt.key);
+    }
     if (debt.reason == core::FinishReason::replaced) {
         replaced_[debt.uaid].insert(debt.put_offset);
     }
+}
+
+void Debts::tell(const store::Debt& debt) {
+    const auto& [message, milestone] = *debt.end;
+    ports_.milestones->reached_then(
+        message.id, message.expires, milestone,
+        [back = lifetime_.remote(), then = lifetime_.guard([this, key = debt.key] { told(key); })] {
+            back.post(then);
+        });
+}
+
+void Debts::told(const core::MessageKey& key) {
+    const auto it = held_.find(key);
+    if (it == held_.end() || it->second.stage != Stage::telling) return;
+    it->second.stage = Stage::waiting;
+    waiting_.emplace(it->second.debt.put_offset, key);
+    pump();
 }
 
 bool Debts::must_wait(const store::Debt& debt) const {

@@ -26,7 +26,8 @@ struct TombstonesInFlight {
 /// Publishes what a serving home owes: a tombstone for each finished message, in the order of their
 /// puts, until it is *read back*. An unknown outcome is published again; tombstones may repeat. The
 /// tombstone of a message goes out only after the log has those of the older messages of its client
-/// that were replaced, so that no restore can find an old one alone.
+/// that were replaced, so that no restore can find an old one alone. That of a tracked message goes
+/// out after the milestone that it ended with: what a kill leaves untold is still owed.
 ///
 /// The store owns the debts. Here are those that are being paid, a bounded number, with the lowest
 /// puts; the rest is read from the store when there is room. On the home's thread.
@@ -40,6 +41,8 @@ public:
         log::Publisher& publisher;
         core::Executor& executor;
         TombstonesInFlight& in_flight;
+        /// Hears how tracked messages ended; null: nobody does.
+        core::MilestoneSink* milestones;
         /// The log has the tombstone of this debt (told once per debt).
         std::function<void(const store::Debt&)> durable;
     };
@@ -55,13 +58,17 @@ public:
     void read_back(const core::MessageKey& key);
 
 private:
-    enum class Stage { waiting, in_flight, durable };
+    /// telling: the tombstone waits until the log knows how the message ended. Who is killed
+    /// before finds the debt again, and tells it again.
+    enum class Stage { telling, waiting, in_flight, durable };
     struct Owed {
         store::Debt debt;
         Stage stage = Stage::waiting;
     };
 
     void add(const store::Debt& debt);
+    void tell(const store::Debt& debt);
+    void told(const core::MessageKey& key);
     void read_more();
     void pump();
     bool must_wait(const store::Debt& debt) const;

@@ -7,30 +7,87 @@
 
 namespace beckon::edge {
 
+namespace {
+
+/// What follows from a frame of a message that came from the log this moment.
+std::optional<Report> live_report(const std::optional<core::Tracked>& message,
+                                  core::Timestamp logged) {
+    using enum core::Milestone;
+    if (!message) return std::nullopt;
+    return Report{
+        .message = *message, .reached = {int_accepted, transmitted, accepted}, .logged = logged};
+}
+
+std::optional<Report> retrieved_report(const store::MessageView& message) {
+    if (!message.reliability_id) return std::nullopt;
+    return Report{
+        .message = {.id = std::string{*message.reliability_id}, .expires = message.expiry},
+        .reached = {core::Milestone::retrieved},
+        .logged = {}};
+}
+
+}  // namespace
+
+/// nullopt as well where nobody hears of it.
+std::optional<core::Tracked> Delivery::tracked(const core::RecordView& record,
+                                               const core::NotificationAccepted& message) const {
+    if (!message.reliability_id || !ports_.outbox.reports()) return std::nullopt;
+    return core::Tracked{.id = std::string{*message.reliability_id},
+                         .expires = record.time + std::chrono::seconds{message.ttl_s}};
+}
+
+/// Only who serves says where a message is: a standby folds it too.
+void Delivery::report(const std::optional<core::Tracked>& message, core::Milestone milestone) {
+    if (!message || !serving_since_) return;
+    ports_.outbox.report({.message = *message, .reached = {milestone}, .logged = {}});
+}
+
 void Delivery::fold(const core::RecordView& record, const core::NotificationAccepted& message) {
     std::optional<core::MessageKey> replaced;
     const auto outcome = ports_.store.put(record.offset, record.time, message, &replaced);
     if (replaced) finished(message.uaid, *replaced, core::FinishReason::replaced);
     const bool ttl_zero = outcome == store::PutOutcome::ttl_zero;
     if (outcome != store::PutOutcome::pending && !ttl_zero) return;
+    const auto tracked = this->tracked(record, message);
     auto* session = ports_.sessions.of(message.uaid);
     if (!session) {
-        if (ttl_zero) hold(record, message);
-        return;
+        if (!ttl_zero) return report(tracked, core::Milestone::stored);
+        return hold(record, message);
     }
     if (!ttl_zero && expired(record.time + std::chrono::seconds{message.ttl_s})) {
-        ports_.store.owe(message.uaid, message.key, core::FinishReason::expired);
+        ports_.store.owe(message.uaid, message.key, core::FinishReason::expired,
+                         core::Milestone::expired);
         return;
     }
-    send(*session, session->on(message, ports_.clock.mono()));
+    auto effects = session->on(message, ports_.clock.mono());
+    if (effects.frames.empty()) report(tracked, core::Milestone::stored);
+    if (ttl_zero) await_ack(message.key, tracked);
+    send(*session, std::move(effects), live_report(tracked, record.time));
     if (!session->live()) blocked_.insert(message.uaid);
 }
 
-void Delivery::send(const Session& session, Effects effects) {
+/// At most one frame.
+void Delivery::send(const Session& session, Effects effects, std::optional<Report> report) {
     for (auto& frame : effects.frames) {
-        ports_.outbox.frame(session.id, std::move(frame.text), frame.message);
+        ports_.outbox.frame(session.id, std::move(frame.text), frame.message, std::move(report));
         ++delivered_;
     }
+}
+
+/// Its debt says `expired` whatever becomes of it, so how it ends is told from here.
+void Delivery::await_ack(const core::MessageKey& message,
+                         const std::optional<core::Tracked>& tracked) {
+    if (!tracked) return;
+    if (unkept_.size() >= kUnkeptMax) unkept_.pop_front();
+    unkept_.push_back({message, *tracked});
+}
+
+void Delivery::acknowledged(const core::MessageKey& message, core::Milestone end) {
+    const auto sent = std::find_if(unkept_.begin(), unkept_.end(),
+                                   [&](const Unkept& unkept) { return unkept.message == message; });
+    if (sent == unkept_.end()) return;
+    report(sent->tracked, end);
+    unkept_.erase(sent);
 }
 
 void Delivery::finished(const core::Uaid& client, const core::MessageKey& message,
@@ -48,10 +105,11 @@ void Delivery::finished(const core::Uaid& client, const core::MessageKey& messag
 /// A client that was attached at another home before the take-over connects again now.
 void Delivery::hold(const core::RecordView& record, const core::NotificationAccepted& message) {
     const auto now = ports_.clock.mono();
-    if (serving_since_ && now - *serving_since_ > kTakeoverGrace) return;
-    if (outlived_grace(record.time)) return;
+    const auto tracked = this->tracked(record, message);
+    const bool settled = serving_since_ && now - *serving_since_ > kTakeoverGrace;
+    if (settled || outlived_grace(record.time)) return report(tracked, core::Milestone::expired);
     if (held_.size() >= kHeldMax) held_.pop_front();
-    held_.push_back({message.uaid, message.key, record.time, notification_frame(message)});
+    held_.push_back({message.uaid, message.key, record.time, notification_frame(message), tracked});
 }
 
 void Delivery::expire_held() {
@@ -64,7 +122,9 @@ void Delivery::send_held(const Session& session) {
     expire_held();
     for (auto& held : held_) {
         if (held.client != session.uaid) continue;
-        ports_.outbox.frame(session.id, std::move(held.text), held.message);
+        await_ack(held.message, held.tracked);
+        ports_.outbox.frame(session.id, std::move(held.text), held.message,
+                            live_report(held.tracked, held.appended));
         ++delivered_;
     }
     std::erase_if(held_, [&](const Held& held) { return held.client == session.uaid; });
@@ -84,6 +144,7 @@ bool Delivery::made_room(Session& session) {
 
 void Delivery::stop() {
     serving_since_.reset();
+    unkept_.clear();
     due_.clear();
     blocked_.clear();
 }
@@ -124,8 +185,9 @@ std::size_t Delivery::read_once(Session& session, std::size_t at_most) {
     const auto now = ports_.clock.mono();
     auto& cursor = session.cursor(ports_.position());
     const auto read = ports_.store.read_pending(
-        session.uaid, cursor, at_most, ports_.log_now(),
-        [&](const store::MessageView& message) { send(session, session.on(message, now)); });
+        session.uaid, cursor, at_most, ports_.log_now(), [&](const store::MessageView& message) {
+            send(session, session.on(message, now), retrieved_report(message));
+        });
     ports_.store.expire(session.uaid, read.expired);
     if (session.read_over(read.done)) {
         blocked_.insert(session.uaid);

@@ -27,6 +27,8 @@ public:
     /// For how long a TTL-0 message waits for its client after a take-over, and how many do.
     static constexpr core::Duration kTakeoverGrace = std::chrono::seconds{5};
     static constexpr std::size_t kHeldMax = 1'024;
+    /// Tracked TTL-0 messages that were sent and whose acks are awaited.
+    static constexpr std::size_t kUnkeptMax = 1'024;
 
     /// All of it outlives this.
     struct Ports {
@@ -49,6 +51,10 @@ public:
     /// which every home writes of such a message at once.
     void finished(const core::Uaid& client, const core::MessageKey& message,
                   core::FinishReason why);
+
+    /// The client acknowledged a message that is not pending: one with TTL 0, if it was sent here
+    /// and is tracked.
+    void acknowledged(const core::MessageKey& message, core::Milestone end);
 
     /// From now on clients may attach.
     void serve() { serving_since_ = ports_.clock.mono(); }
@@ -74,13 +80,22 @@ private:
         core::MessageKey message;
         core::Timestamp appended{};
         std::string text;
+        std::optional<core::Tracked> tracked;
+    };
+    struct Unkept {
+        core::MessageKey message;
+        core::Tracked tracked;
     };
 
+    std::optional<core::Tracked> tracked(const core::RecordView& record,
+                                         const core::NotificationAccepted& message) const;
+    void report(const std::optional<core::Tracked>& message, core::Milestone milestone);
+    void await_ack(const core::MessageKey& message, const std::optional<core::Tracked>& tracked);
     bool expired(core::Timestamp expiry) const { return ports_.log_now() >= expiry; }
     bool outlived_grace(core::Timestamp appended) const {
         return ports_.log_now() - appended > kTakeoverGrace;
     }
-    void send(const Session& session, Effects effects);
+    void send(const Session& session, Effects effects, std::optional<Report> report);
     void hold(const core::RecordView& record, const core::NotificationAccepted& message);
     void send_held(const Session& session);
     void expire_held();
@@ -93,6 +108,7 @@ private:
     std::unordered_set<core::Uaid> due_;      ///< something waits, and there is room
     std::unordered_set<core::Uaid> blocked_;  ///< something waits, and there is none
     std::deque<Held> held_;                   ///< in log order
+    std::deque<Unkept> unkept_;
     std::uint64_t delivered_ = 0;
 };
 

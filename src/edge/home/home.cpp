@@ -122,6 +122,7 @@ Home::Impl::Impl(HomeOptions o, Ports p, std::unique_ptr<store::PartitionStore> 
       ports(p),
       store(std::move(s)),
       fold(fold_options(options), {ports.log, ports.publisher, ports.executor, ports.clock}, *this),
+      outbox(ports.milestones),
       sessions({.messages = options.delivery_window,
                 .bytes = options.delivery_window_bytes,
                 .unacked = 10 * options.delivery_window}),
@@ -135,6 +136,7 @@ Home::Impl::Impl(HomeOptions o, Ports p, std::unique_ptr<store::PartitionStore> 
                                 .publisher = fold.publisher(),
                                 .executor = ports.executor,
                                 .in_flight = ports.tombstones,
+                                .milestones = ports.milestones,
                                 .durable =
                                     [this](const store::Debt& debt) {
                                         auto* session = sessions.of(debt.uaid);
@@ -349,10 +351,18 @@ void Home::Impl::front_lost(const core::NodeId& front) {
 void Home::Impl::apply(Session& session, Effects effects) {
     if (effects.command) ++counters.commands[*effects.command];
     for (auto& frame : effects.frames) outbox.frame(session.id, std::move(frame.text));
-    for (const auto& message : effects.acked) {
-        if (!store->owe(session.uaid, message, core::FinishReason::acked)) continue;
-        session.owed(message);
-        ++counters.acked;
+    for (const auto& [message, as] : effects.acked) {
+        if (store->owe(session.uaid, message, core::FinishReason::acked, as)) {
+            session.owed(message);
+            ++counters.acked;
+        } else {
+            delivery.acknowledged(message, as);
+        }
+    }
+    for (const auto& [message, as] : effects.nacked) {
+        if (auto tracked = store->tracked(session.uaid, message)) {
+            outbox.report({.message = std::move(*tracked), .reached = {as}, .logged = {}});
+        }
     }
     for (const auto& change : effects.changes) registrations.change(session, change);
     if (effects.close) {

@@ -4,6 +4,7 @@
 #include "core/executor.hpp"
 #include "core/ids.hpp"
 #include "core/log_clock.hpp"
+#include "core/milestone.hpp"
 #include "core/partition.hpp"
 #include "core/tokens.hpp"
 #include "edge/home/debts.hpp"
@@ -51,7 +52,8 @@ public:
         core::Executor& executor;
         const core::Clock& clock;
         core::Tokens& tokens;
-        TombstonesInFlight& tombstones;  ///< of all homes that share `publisher`
+        TombstonesInFlight& tombstones;             ///< of all homes that share `publisher`
+        core::MilestoneSink* milestones = nullptr;  ///< of tracked messages; null: nobody hears
     };
 
     Home(HomeOptions options, Ports ports, std::unique_ptr<store::PartitionStore> store);

@@ -64,7 +64,8 @@ HomeShard::Entry& HomeShard::entry_of(core::Partition partition) {
                                                     .executor = ports_.loop,
                                                     .clock = ports_.clock,
                                                     .tokens = tokens_,
-                                                    .tombstones = tombstones_},
+                                                    .tombstones = tombstones_,
+                                                    .milestones = ports_.milestones},
                                         ports_.store.open_partition(partition));
     ports_.board.connect_home(partition, [home = entry.home.get()](ToHome message) {
         home->receive(std::move(message));

@@ -34,6 +34,7 @@ public:
         std::shared_ptr<const core::KeyRing> keys;
         const core::Clock& clock;
         const HomeMetrics& metrics;
+        core::MilestoneSink* milestones;  ///< of tracked messages; null: nobody hears
         /// Some home's state has changed, or that it is stuck. On the shard's thread.
         std::function<void()> changed;
     };

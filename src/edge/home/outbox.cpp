@@ -4,17 +4,32 @@
 
 namespace beckon::edge {
 
-void Outbox::frame(const SessionId& to, std::string text, std::optional<core::MessageKey> of) {
+void Outbox::frame(const SessionId& to, std::string text, std::optional<core::MessageKey> of,
+                   std::optional<Report> report) {
     bytes_ += text.size();
-    entries_.push_back({ToClient{to, std::move(text)}, of});
+    entries_.push_back({ToClient{to, std::move(text)}, of, std::move(report)});
 }
 
-void Outbox::attached(Attached what) { entries_.push_back({std::move(what), std::nullopt}); }
+void Outbox::report(Report report) {
+    if (reports()) entries_.push_back({std::nullopt, std::nullopt, std::move(report)});
+}
+
+void Outbox::tell(const Report& report) {
+    const auto& [id, expires] = report.message;
+    if (report.logged) {
+        milestones_->reached(id, expires, core::Milestone::int_transmitted, *report.logged);
+    }
+    for (const auto milestone : report.reached) milestones_->reached(id, expires, milestone);
+}
+
+void Outbox::attached(Attached what) {
+    entries_.push_back({std::move(what), std::nullopt, std::nullopt});
+}
 
 void Outbox::close(const SessionId& session, Closing closing) {
     CloseClient close{
         .session = session, .code = closing.code, .reason = std::string{closing.reason}};
-    entries_.push_back({std::move(close), std::nullopt});
+    entries_.push_back({std::move(close), std::nullopt, std::nullopt});
 }
 
 void Outbox::release(const SessionId& session, Closing closing) {
@@ -22,7 +37,7 @@ void Outbox::release(const SessionId& session, Closing closing) {
                         .code = closing.code,
                         .reason = std::string{closing.reason},
                         .kind = CloseClient::Kind::released};
-    entries_.push_back({std::move(release), std::nullopt});
+    entries_.push_back({std::move(release), std::nullopt, std::nullopt});
 }
 
 void Outbox::index() {
@@ -41,6 +56,7 @@ void Outbox::withdraw(const core::MessageKey& message) {
     if (!what) return;
     bytes_ -= std::get<ToClient>(*what).text.size();
     what.reset();
+    entries_[at->second].report.reset();
 }
 
 void Outbox::drop_frames() {
@@ -58,6 +74,7 @@ void Outbox::flush(FrontPort& fronts) {
     indexed_ = 0;
     for (auto& entry : std::exchange(entries_, {})) {
         if (entry.what) fronts.to_front(std::move(*entry.what));
+        if (entry.report && reports()) tell(*entry.report);
     }
 }
 

@@ -21,7 +21,10 @@ Effects Session::on(std::string_view text, FrameParser& parser, core::Tokens& to
                    [&](const Unregister& request) { command(effects, request); },
                    [](const BroadcastSubscribe&) {},  // nothing is ever broadcast yet
                    [&](const Ack& said) { command(effects, said, tokens); },
-                   [&](const Nack& said) { window_.nacked(said.version); },
+                   [&](const Nack& said) {
+                       const auto key = window_.nacked(said.version);
+                       if (key) effects.nacked.push_back({*key, end_of_nack(said.code)});
+                   },
                    [&](const Ping&) {
                        effects.frames.push_back({ping_frame(), std::nullopt});
                    },
@@ -71,7 +74,7 @@ void Session::command(Effects& effects, const Ack& frame, core::Tokens& tokens) 
             if (!named || named->uaid != uaid) continue;
             key = named->key;
         }
-        effects.acked.push_back(*key);
+        effects.acked.push_back({*key, end_of_ack(update.code)});
     }
 }
 

@@ -35,8 +35,15 @@ struct Effects {
         std::optional<core::MessageKey> message;  ///< that the frame carries
         bool operator==(const Frame&) const = default;
     };
-    std::vector<Frame> frames;            ///< to the client, in this order
-    std::vector<core::MessageKey> acked;  ///< their tombstones are owed
+    /// A message that the client has answered.
+    struct Answered {
+        core::MessageKey key;
+        core::Milestone end = core::Milestone::delivered;  ///< by the answer's code
+        bool operator==(const Answered&) const = default;
+    };
+    std::vector<Frame> frames;     ///< to the client, in this order
+    std::vector<Answered> acked;   ///< their tombstones are owed
+    std::vector<Answered> nacked;  ///< they stay pending
     std::vector<ChannelChange> changes;
     std::optional<std::size_t> command;  ///< a well-formed frame came: its place in kCommands
     std::optional<Closing> close;        ///< the session is over

@@ -47,10 +47,12 @@ std::optional<core::MessageKey> Window::acked(std::string_view version) {
     return key;
 }
 
-void Window::nacked(std::string_view version) {
-    for (auto& message : sent_) {
-        if (message.version == version) free_place(message);
-    }
+std::optional<core::MessageKey> Window::nacked(std::string_view version) {
+    const auto it = std::find_if(sent_.begin(), sent_.end(),
+                                 [&](const Sent& sent) { return sent.version == version; });
+    if (it == sent_.end()) return std::nullopt;
+    free_place(*it);
+    return it->key;
 }
 
 bool Window::forget(const core::MessageKey& key) {

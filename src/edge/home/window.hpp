@@ -43,8 +43,9 @@ public:
     bool contains(const core::MessageKey& key) const;
     /// The message of that version, if it is under way; it is no longer afterwards.
     std::optional<core::MessageKey> acked(std::string_view version);
-    /// It no longer counts, but it is not sent again on this session.
-    void nacked(std::string_view version);
+    /// It no longer counts, but it is not sent again on this session. The message, if it is under
+    /// way.
+    std::optional<core::MessageKey> nacked(std::string_view version);
     /// It is finished (deleted, replaced, expired). True if it was under way.
     bool forget(const core::MessageKey& key);
     std::size_t unacked() const { return sent_.size(); }

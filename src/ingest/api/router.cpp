@@ -87,6 +87,8 @@ std::optional<Route> fixed_route(const Path& path) {
     if (path[0] == "__lbheartbeat__") return get(RouteName::lb_heartbeat);
     if (path[0] == "__version__") return get(RouteName::version);
     if (path[0] == "errors") return get(RouteName::errors);
+    if (path[0] == "__milestones__") return get(RouteName::milestones);
+    if (path[0] == "metrics") return get(RouteName::milestone_metrics);
     if (path[0] == "__error__") return get(RouteName::deliberate_error);
     return std::nullopt;
 }
@@ -130,6 +132,8 @@ std::string_view to_string(RouteName name) {
         case RouteName::lb_heartbeat: return "lb_heartbeat";
         case RouteName::version: return "version";
         case RouteName::errors: return "errors";
+        case RouteName::milestones: return "milestones";
+        case RouteName::milestone_metrics: return "milestone_metrics";
         case RouteName::deliberate_error: return "deliberate_error";
         case RouteName::preflight: return "preflight";
         case RouteName::unknown: return "unknown";

@@ -22,6 +22,8 @@ enum class RouteName : std::uint8_t {
     lb_heartbeat,
     version,
     errors,
+    milestones,         ///< GET /__milestones__: counts as JSON, or as `Accept` asks
+    milestone_metrics,  ///< GET /metrics: the same counts, OpenMetrics
     deliberate_error,
     preflight,  ///< OPTIONS with Access-Control-Request-Method, any path
     unknown,

@@ -3,6 +3,7 @@
 #include "core/clock.hpp"
 #include "core/ids.hpp"
 #include "core/key_ring.hpp"
+#include "core/milestone.hpp"
 #include "core/partition.hpp"
 #include "ingest/call/log_watch.hpp"
 #include "ingest/call/publish_budget.hpp"
@@ -37,6 +38,9 @@ struct ServiceConfig {
     std::vector<std::string> apns_channels;
     /// SHA-256 of the VAPID keys whose messages are tracked.
     std::vector<Es256::Digest> tracked;
+    std::vector<std::string> tracked_names;  ///< how each of them begins in base64url, for /health
+    core::MilestoneSink* milestones = nullptr;                      ///< null: nothing is reported
+    const core::MilestoneCountsSource* milestone_counts = nullptr;  ///< null: they are not known
     std::string version;
     std::string commit;
     std::string source;

@@ -173,6 +173,8 @@ void Registration::handle_known(const CallPtr& call) {
         case RouteName::lb_heartbeat:
         case RouteName::version:
         case RouteName::errors:
+        case RouteName::milestones:
+        case RouteName::milestone_metrics:
         case RouteName::deliberate_error:
         case RouteName::preflight:
         case RouteName::unknown: break;

@@ -8,6 +8,16 @@
 
 namespace beckon::ingest {
 
+namespace {
+
+/// Otherwise the record may stand in the log all the same, and be delivered.
+bool certainly_not_there(const core::Error& error) {
+    return error.fault == core::Fault::full || error.fault == core::Fault::too_large ||
+           error.fault == core::Fault::not_found;
+}
+
+}  // namespace
+
 Sending::Sending(const Uses& uses)
     : shared_(uses.shared),
       responder_(uses.responder),
@@ -78,7 +88,8 @@ Checked<std::optional<Destination>> Sending::destination(const Addressed& to) co
 
 // --- the message
 
-/// Empty: nobody tracks this sender's messages.
+/// The sender's own id if it is one, else a random one. Empty: nobody tracks this sender's
+/// messages.
 std::string Sending::reliability_id(const HttpRequest& request, const Addressed& to) const {
     const auto& tracked = shared_.config.tracked;
     if (!to.sender ||
@@ -86,7 +97,7 @@ std::string Sending::reliability_id(const HttpRequest& request, const Addressed&
         return {};
     }
     const auto given = request.headers.get(HeaderName::message_id).value_or("");
-    return given.empty() ? core::to_hex(core::random_uuid4()) : std::string{given};
+    return core::is_reliability_id(given) ? std::string{given} : core::to_hex(core::random_uuid4());
 }
 
 void Sending::check_and_publish(const CallPtr& call, const Addressed& to, Destination destination) {
@@ -114,8 +125,9 @@ void Sending::check_and_publish(const CallPtr& call, const Addressed& to, Destin
     event.traceparent = parts->traceparent;
     event.source = shared_.config.node.text;
     event.body = request.body;
-    const auto tracked = reliability_id(request, to);
-    if (!tracked.empty()) event.reliability_id = tracked;
+    Tracked tracked{.id = reliability_id(request, to),
+                    .expires = shared_.clock.wall() + std::chrono::seconds{parts->ttl_s}};
+    if (!tracked.id.empty()) event.reliability_id = tracked.id;
 
     auto record = core::encode(event);
     log::TopicPartition where{log::Topic::kNotifications,
@@ -125,14 +137,14 @@ void Sending::check_and_publish(const CallPtr& call, const Addressed& to, Destin
         where.topic = log::Topic::retry(0);
         record.key = core::to_hex(event.uaid);
     }
-    publish(call, where, std::move(record), publish_failure,
+    publish(call, where, std::move(record), publish_failure, std::move(tracked),
             [this, call, message_id, ttl_s = parts->ttl_s] {
                 responder_.finish(call, created(message_id, ttl_s));
             });
 }
 
 void Sending::publish(const CallPtr& call, log::TopicPartition where, core::Record record,
-                      FailureOf failure_of, std::function<void()> published) {
+                      FailureOf failure_of, Tracked tracked, std::function<void()> published) {
     const auto bytes = log::size_of(record);
     if (!shared_.publish_budget.reserve(bytes)) {
         auto failure = failure_of({core::Fault::full, "publish_bytes_max"});
@@ -140,17 +152,26 @@ void Sending::publish(const CallPtr& call, log::TopicPartition where, core::Reco
         return responder_.refuse(call, failure);
     }
     const auto sent = shared_.clock.mono();
-    publisher_.publish(where, std::move(record),
-                       [this, call, bytes, sent, failure_of, published = std::move(published)](
-                           const core::Result<log::Appended>& appended) {
-                           shared_.publish_budget.release(bytes);
-                           responder_.published(appended);
-                           shared_.metrics.publish_seconds.Observe(
-                               std::chrono::duration<double>(shared_.clock.mono() - sent).count());
-                           if (!appended)
-                               return responder_.refuse(call, failure_of(appended.error()));
-                           published();
-                       });
+    reached(tracked, core::Milestone::received);
+    publisher_.publish(
+        where, std::move(record),
+        [this, call, bytes, sent, failure_of, tracked = std::move(tracked),
+         published = std::move(published)](const core::Result<log::Appended>& appended) {
+            shared_.publish_budget.release(bytes);
+            responder_.published(appended);
+            if (!appended && certainly_not_there(appended.error())) {
+                reached(tracked, core::Milestone::errored);
+            }
+            shared_.metrics.publish_seconds.Observe(
+                std::chrono::duration<double>(shared_.clock.mono() - sent).count());
+            if (!appended) return responder_.refuse(call, failure_of(appended.error()));
+            published();
+        });
+}
+
+void Sending::reached(const Tracked& message, core::Milestone milestone) const {
+    if (message.id.empty() || !shared_.config.milestones) return;
+    shared_.config.milestones->reached(message.id, message.expires, milestone);
 }
 
 HttpReply Sending::created(std::string_view message_id, std::uint32_t ttl_s) const {
@@ -175,7 +196,7 @@ void Sending::delete_message(const CallPtr& call) {
     publish(
         call,
         {log::Topic::kNotifications, core::partition_of(message->uaid, shared_.config.partitions)},
-        core::encode(event), log_failure, [this, call] {
+        core::encode(event), log_failure, {}, [this, call] {
             HttpReply reply;
             reply.status = 204;
             responder_.finish(call, std::move(reply));

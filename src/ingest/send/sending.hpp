@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/executor.hpp"
+#include "core/milestone.hpp"
 #include "core/tokens.hpp"
 #include "ingest/call/responder.hpp"
 #include "ingest/send/send_message.hpp"
@@ -38,8 +39,15 @@ private:
     void count_vapid();
     void check_and_publish(const CallPtr& call, const Addressed& to, Destination destination);
     using FailureOf = Failure (*)(const core::Error&);
+    /// A message whose milestones are reported; without an id it is not tracked.
+    struct Tracked {
+        std::string id;
+        /// By this host's clock: the log's comes with the home's reports.
+        core::Timestamp expires{};
+    };
     void publish(const CallPtr& call, log::TopicPartition where, core::Record record,
-                 FailureOf failure_of, std::function<void()> published);
+                 FailureOf failure_of, Tracked tracked, std::function<void()> published);
+    void reached(const Tracked& message, core::Milestone milestone) const;
     HttpReply created(std::string_view message_id, std::uint32_t ttl_s) const;
     std::string reliability_id(const HttpRequest& request, const Addressed& to) const;
 

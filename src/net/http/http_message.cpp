@@ -36,6 +36,7 @@ constexpr std::array<NamedHeader, kHeaderNames> kNames{{
     {"access-control-request-headers", HeaderName::request_headers},
     {"forwarded", HeaderName::forwarded},
     {"x-forwarded-for", HeaderName::x_forwarded_for},
+    {"accept", HeaderName::accept},
 }};
 
 bool is_readable(std::string_view value) {

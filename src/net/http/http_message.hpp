@@ -34,8 +34,9 @@ enum class HeaderName : std::uint8_t {
     request_headers,  ///< Access-Control-Request-Headers
     forwarded,
     x_forwarded_for,
+    accept,
 };
-inline constexpr std::size_t kHeaderNames = 15;
+inline constexpr std::size_t kHeaderNames = 16;
 
 /// Any case; nullopt for a header that nobody here reads.
 std::optional<HeaderName> parse_header_name(std::string_view name);

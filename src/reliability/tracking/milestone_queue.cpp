@@ -16,19 +16,30 @@ void MilestoneQueue::reached(std::string_view id, Timestamp expires, Milestone m
 
 void MilestoneQueue::reached(std::string_view id, Timestamp expires, Milestone milestone,
                              Timestamp at) noexcept {
-    try {
-        if (!core::is_reliability_id(id) || !add(id, expires, {milestone, at})) {
-            ++dropped_;
-            return;
-        }
-        ++recorded_;
-        wake();
-    } catch (const std::exception&) {  // no memory: the message goes on without
-        ++dropped_;
-    }
+    record(id, expires, {milestone, at}, nullptr);
 }
 
-bool MilestoneQueue::add(std::string_view id, Timestamp expires, const Reached& reached) {
+void MilestoneQueue::reached_then(std::string_view id, Timestamp expires, Milestone milestone,
+                                  Done done) noexcept {
+    if (!record(id, expires, {milestone, clock_.wall()}, &done)) done();
+}
+
+bool MilestoneQueue::record(std::string_view id, Timestamp expires, const Reached& reached,
+                            Done* done) noexcept {
+    try {
+        if (core::is_reliability_id(id) && add(id, expires, reached, done)) {
+            ++recorded_;
+            wake();
+            return true;
+        }
+    } catch (const std::exception&) {  // no memory: the message goes on without
+    }
+    ++dropped_;
+    return false;
+}
+
+bool MilestoneQueue::add(std::string_view id, Timestamp expires, const Reached& reached,
+                         Done* done) {
     auto& part = part_of(id);
     const std::scoped_lock lock{part.mutex};
     auto found = part.messages.find(id);
@@ -43,6 +54,7 @@ bool MilestoneQueue::add(std::string_view id, Timestamp expires, const Reached& 
         std::any_of(waiting.reached.begin(), waiting.reached.end(),
                     [&](const Reached& before) { return before.milestone == reached.milestone; });
     if (!known) waiting.reached.push_back(reached);
+    if (done) waiting.done.push_back(std::move(*done));
     return true;
 }
 
@@ -50,17 +62,19 @@ void MilestoneQueue::wake() {
     if (!awake_.exchange(true)) woken_();
 }
 
-std::vector<MilestonesReached> MilestoneQueue::take(std::size_t max) {
-    std::vector<MilestonesReached> taken;
+std::vector<MilestoneQueue::Taken> MilestoneQueue::take(std::size_t max) {
+    std::vector<Taken> taken;
     awake_ = false;  // before looking: what comes from now on wakes
     for (auto& part : parts_) {
         const std::scoped_lock lock{part.mutex};
         while (!part.messages.empty() && taken.size() < max) {
             auto node = part.messages.extract(part.messages.begin());
-            taken.push_back({.id = std::move(node.key()),
-                             .expires = node.mapped().expires,
-                             .source = options_.source,
-                             .reached = std::move(node.mapped().reached)});
+            auto& waiting = node.mapped();
+            taken.push_back({.event = {.id = std::move(node.key()),
+                                       .expires = waiting.expires,
+                                       .source = options_.source,
+                                       .reached = std::move(waiting.reached)},
+                             .done = std::move(waiting.done)});
         }
     }
     return taken;
@@ -69,7 +83,7 @@ std::vector<MilestonesReached> MilestoneQueue::take(std::size_t max) {
 void MilestoneQueue::put_back(const MilestonesReached& event) noexcept {
     try {
         for (const auto& reached : event.reached) {
-            if (!add(event.id, event.expires, reached)) ++dropped_;
+            if (!add(event.id, event.expires, reached, nullptr)) ++dropped_;
         }
     } catch (const std::exception&) {
         dropped_ += event.reached.size();

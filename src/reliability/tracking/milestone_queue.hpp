@@ -33,10 +33,16 @@ public:
     void reached(std::string_view id, Timestamp expires, Milestone milestone,
                  Timestamp at) noexcept override;
     void reached(std::string_view id, Timestamp expires, Milestone milestone) noexcept override;
+    void reached_then(std::string_view id, Timestamp expires, Milestone milestone,
+                      Done done) noexcept override;
 
+    struct Taken {
+        MilestonesReached event;
+        std::vector<Done> done;  ///< to be called when the event is written, or was tried
+    };
     /// Takes out up to `max` messages. One that took less than `max` has emptied the queue, and the
     /// next milestone wakes again.
-    std::vector<MilestonesReached> take(std::size_t max);
+    std::vector<Taken> take(std::size_t max);
     /// What could not be written comes back, as far as there is room.
     void put_back(const MilestonesReached& event) noexcept;
 
@@ -57,14 +63,18 @@ private:
     struct Waiting {
         Timestamp expires{};
         std::vector<Reached> reached;
+        std::vector<Done> done;
     };
     struct Part {
         mutable std::mutex mutex;
         std::unordered_map<std::string, Waiting, Hash, std::equal_to<>> messages;
     };
 
-    /// False if there is no room.
-    bool add(std::string_view id, Timestamp expires, const Reached& reached);
+    /// False if there is no room. `done` may be null; it is taken if true.
+    bool add(std::string_view id, Timestamp expires, const Reached& reached, Done* done);
+    /// False: dropped.
+    bool record(std::string_view id, Timestamp expires, const Reached& reached,
+                Done* done) noexcept;
     void wake();
     Part& part_of(std::string_view id) { return parts_[Hash{}(id) % kParts]; }
 

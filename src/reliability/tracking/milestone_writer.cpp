@@ -19,19 +19,23 @@ struct MilestoneWriter::Impl : std::enable_shared_from_this<Impl> {
     void write() {
         if (pausing) return;
         const auto room = kUnderWayMax - under_way;
-        const auto events = queue.take(room);
+        auto taken = queue.take(room);
         // Full: an answer makes room and goes on. Otherwise the queue is empty, and wakes us.
-        waits_for_room = events.size() == room;
-        for (const auto& event : events) publish(event);
+        waits_for_room = taken.size() == room;
+        for (auto& one : taken) publish(std::move(one));
         finish_flush();
     }
 
-    void publish(const MilestonesReached& event) {
+    void publish(MilestoneQueue::Taken taken) {
         ++under_way;
         const log::TopicPartition where{log::Topic::kReliability,
-                                        core::partition_of(event.id, partitions)};
-        publisher->publish(where, encode(event),
-                           [this, event](const auto& appended) { answered(event, appended); });
+                                        core::partition_of(taken.event.id, partitions)};
+        auto record = encode(taken.event);
+        publisher->publish(where, std::move(record),
+                           [this, taken = std::move(taken)](const auto& appended) {
+                               for (const auto& done : taken.done) done();
+                               answered(taken.event, appended);
+                           });
     }
 
     void answered(const MilestonesReached& event, const core::Result<log::Appended>& appended) {

@@ -95,7 +95,8 @@ TEST_CASE("an ack that names another client's message does nothing", "[session]"
     CHECK(client.ack(client.tokens.seal_message({core::Uaid{core::random_uuid4()}, key}))
               .acked.empty());
     CHECK(client.ack("nonsense").acked.empty());
-    CHECK(client.ack(client.version_of(key)).acked == std::vector{key});  // of an earlier session
+    CHECK(client.ack(client.version_of(key)).acked ==
+          std::vector<Effects::Answered>{{key}});  // of an earlier session
 }
 
 TEST_CASE("a window's places are taken by what is sent and freed by what ends it", "[session]") {
@@ -105,7 +106,10 @@ TEST_CASE("a window's places are taken by what is sent and freed by what ends it
     REQUIRE(client.gets(first));
     CHECK_FALSE(client.gets(second));  // it waits in the store
     CHECK_FALSE(client.session.wants_read(client.now));
-    SECTION("an ack") { CHECK(client.ack(client.version_of(first)).acked == std::vector{first}); }
+    SECTION("an ack") {
+        CHECK(client.ack(client.version_of(first)).acked ==
+              std::vector<Effects::Answered>{{first}});
+    }
     SECTION("its end elsewhere") { client.session.finished(first); }
     SECTION("a nack") {
         client.say(R"({"messageType":"nack","version":")" + client.version_of(first) + R"("})");

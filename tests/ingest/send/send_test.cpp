@@ -436,6 +436,72 @@ TEST_CASE("messages of tracked VAPID keys get a reliability id", "[send]") {
     CHECK(header_of(records[2], core::header::kReliabilityId).size() == 32);
 }
 
+namespace {
+
+/// Notes what is reported.
+struct NotedMilestones final : core::MilestoneSink {
+    void reached(std::string_view id, core::Timestamp expires, core::Milestone milestone,
+                 core::Timestamp) noexcept override {
+        noted.push_back(std::string{id} + " " + std::string{core::to_string(milestone)});
+        last_expires = expires;
+    }
+    void reached(std::string_view id, core::Timestamp expires,
+                 core::Milestone milestone) noexcept override {
+        reached(id, expires, milestone, {});
+    }
+    std::vector<std::string> noted;
+    core::Timestamp last_expires{};
+};
+
+}  // namespace
+
+TEST_CASE("of a tracked message it is reported that it was received, and that it failed",
+          "[send]") {
+    IngestWorld keys;
+    NotedMilestones milestones;
+    IngestWorld world{
+        {.tracked = {core::sha256(keys.vapid_.public_point())}, .milestones = &milestones}};
+    const auto target = world.subscribed();
+    const auto post = IngestWorld::post(target.path).with("Authorization", keys.vapid_header());
+    CHECK(world.ask(IngestWorld::post(target.path)).status == 201);
+    CHECK(milestones.noted.empty());
+    CHECK(world.ask(post.with("X-MessageId", "a").with("TTL", "60")).status == 201);
+    CHECK(milestones.last_expires <= world.clock_.wall() + std::chrono::seconds{60});
+    CHECK(milestones.last_expires > world.clock_.wall() + std::chrono::seconds{50});
+    CHECK(world.ask(post.with("X-MessageId", "b").with("Topic", "no good topic")).status == 400);
+    world.log_->set_away(true);
+    CHECK(world.ask(post.with("X-MessageId", "c")).status == 503);  // it may be there all the same
+    CHECK(milestones.noted == std::vector<std::string>{"a received", "c received"});
+}
+
+TEST_CASE("what the log certainly refused is reported as failed", "[send]") {
+    IngestWorld keys;
+    NotedMilestones milestones;
+    IngestWorld world{{.waiting_max = 1,
+                       .tracked = {core::sha256(keys.vapid_.public_point())},
+                       .milestones = &milestones}};
+    const auto target = world.subscribed();
+    const auto post = IngestWorld::post(target.path).with("Authorization", keys.vapid_header());
+    const auto first = world.begin(post.with("X-MessageId", "a"));
+    const auto second = world.begin(post.with("X-MessageId", "b"));
+    world.settle();
+    CHECK(first->answer->status == 201);
+    CHECK(second->answer->status == 503);
+    CHECK(milestones.noted == std::vector<std::string>{"a received", "b received", "b errored"});
+}
+
+TEST_CASE("an X-MessageId that is no reliability id is not taken for one", "[send]") {
+    IngestWorld keys;
+    IngestWorld world{{.tracked = {core::sha256(keys.vapid_.public_point())}}};
+    const auto target = world.subscribed();
+    const auto post = IngestWorld::post(target.path).with("Authorization", keys.vapid_header());
+    CHECK(world.ask(post.with("X-MessageId", "!mark/0123")).status == 201);
+    CHECK(world.ask(post.with("X-MessageId", std::string(129, 'x'))).status == 201);
+    for (const auto& record : world.notifications()) {
+        CHECK(header_of(record, core::header::kReliabilityId).size() == 32);
+    }
+}
+
 TEST_CASE("requests per address are limited, behind a trusted proxy by the client's address",
           "[send]") {
     IngestWorld world{{.requests_per_second = 2, .trusted_proxies = {"192.0.2.0/24"}}};

@@ -1,0 +1,15 @@
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace beckon::cli {
+
+class CommandLine;
+
+/// Adds `counts`, `show` and `report` to `beckon reliability`, which is a role by itself. They ask
+/// the ops port of a process with that role.
+void add_reliability_commands(CommandLine& line, CLI::App& role);
+
+}  // namespace beckon::cli
