@@ -211,7 +211,7 @@ TEST_CASE("a standby folds tracked messages and says nothing", "[home][milestone
     world.start_home("standby");
     world.track("a");
     CHECK(world.noted.take().empty());
-    world.home->take(world.floor());
+    world.home->placed_here(world.floor());
     world.run();
     CHECK(world.noted.take().empty());
     const auto session = world.connect(world.client);
