@@ -420,7 +420,7 @@ void Edge::Impl::update_readiness() {
         return set_unready("waiting for the placement of partitions");
     }
     if (!missing.empty()) return set_unready(describe(missing));
-    if (!any_home && linked.empty()) {
+    if (links && !any_home && linked.empty()) {
         return set_unready("no partition is served here, and no link to another edge is up");
     }
     set_unready({});
