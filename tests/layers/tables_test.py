@@ -100,11 +100,15 @@ def settings():
 
 
 def indexes():
-    """Every page under docs/ is linked from the README.md of its folder."""
+    """Every page under docs/ and every schema is named in the README.md of its folder."""
     for page in (ROOT / "docs").rglob("*.md"):
         index = page.parent / "README.md"
         if page != index and f"]({page.name})" not in index.read_text():
             yield f"{index.relative_to(ROOT)}: {page.name} is not listed"
+    index = text_of("schemas/README.md")
+    for file in (ROOT / "schemas").iterdir():
+        if file.name != "README.md" and file.name not in index:
+            yield f"schemas/README.md: {file.name} is not listed"
 
 
 def main() -> int:
