@@ -27,12 +27,12 @@ std::unique_ptr<ApiClient> open_api(const Config& config, const ApiAccess& acces
 
 struct CreateWebhook {
     std::string url;
-    std::vector<std::string> types;
-    std::string filter;  ///< JSON, or @file
-    std::string secret;
-    std::string description;
+    std::vector<std::string> types{};
+    std::string filter{};  ///< JSON, or @file
+    std::string secret{};
+    std::string description{};
     bool ordered = false;
-    std::optional<int> timeout_s;
+    std::optional<int> timeout_s{};
 };
 /// The body of the request. Throws StartupError: the filter is no JSON.
 std::string body_of(const CreateWebhook& wanted);

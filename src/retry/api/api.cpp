@@ -99,7 +99,7 @@ net::HttpReply wrong_method(Route route) {
 
 // ------------------------------------------------------------------------------------- events
 
-/// Header values of the binary mode are percent-encoded (CloudEvents, HTTP binding §3.1.3.2).
+/// Header values of the binary mode are percent-encoded, as CloudEvents' HTTP binding has it.
 std::string percent_decoded(std::string_view text) {
     const auto digit = [](char c) {
         if (c >= '0' && c <= '9') return c - '0';

@@ -1,0 +1,241 @@
+// The role's HTTP API over the memory log: what each request is answered, and who sees what.
+#include "retry/api/api.hpp"
+
+#include "retry/api/webhook_body.hpp"
+#include "support/manual_clock.hpp"
+#include "support/memory_log.hpp"
+#include "support/test_executor.hpp"
+
+#include <map>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using namespace beckon::retry;
+using Json = nlohmann::json;
+using Verb = net::Method;
+
+namespace {
+
+constexpr core::Partition kPartitions = 2;
+
+struct World {
+    explicit World(Api::Options options = {})
+        : node({.partitions = kPartitions, .table = *TierTable::from({0s, 5s}), .node = {"a"}},
+               {.log = *log,
+                .executor = executor,
+                .clock = clock,
+                .keys = keys,
+                .send = [this](const HttpRequest& request, auto done) { send(request, done); },
+                .ready = [](bool, const std::string&) {}}),
+          api(std::move(options), node, clock, keys) {
+        node.start();
+        beat();
+    }
+    void start() { executor.run_for(20s); }
+    void beat() {
+        node.still_alive();
+        executor.post_after(1s, [this] { beat(); });
+    }
+    void send(const HttpRequest& request, const std::function<void(HttpAnswer)>& done) {
+        ++received[request.url];
+        executor.post_after(5ms, [done] {
+            HttpAnswer answer;
+            answer.end = HttpAnswer::End::answered;
+            answer.status = 200;
+            done(std::move(answer));
+        });
+    }
+
+    std::string token(const std::string& owner, bool to_all = false) const {
+        return *make_token(*keys, {.owner = owner, .publishes_to_all = to_all});
+    }
+    net::HttpReply ask(Verb method, const std::string& target, const Json& body = {},
+                       const std::string& owner = "shop") {
+        ApiRequest request;
+        request.method = method;
+        request.target = target;
+        request.authorization = "Bearer " + token(owner);
+        request.content_type =
+            target == "/events" ? "application/cloudevents+json" : "application/json";
+        if (!body.is_null()) request.body = body.dump();
+        return ask(request);
+    }
+    net::HttpReply ask(const ApiRequest& request) {
+        std::optional<net::HttpReply> reply;
+        api.handle(request, [&reply](net::HttpReply said) { reply = std::move(said); });
+        executor.run_for(1s);
+        REQUIRE(reply);
+        return *reply;
+    }
+    std::string make(const std::string& url, const std::string& owner = "shop") {
+        const auto made = ask(Verb::post, "/webhooks", {{"url", url}, {"types", {"t"}}}, owner);
+        REQUIRE(made.status == 201);
+        return Json::parse(made.body)["id"];
+    }
+    static Json event(const std::string& id) {
+        return {{"specversion", "1.0"}, {"id", id}, {"source", "/s"}, {"type", "t"}};
+    }
+
+    test::ManualClock clock;
+    test::SimExecutor executor{clock};
+    std::unique_ptr<log::MemoryLog> log = log::make_memory_log(
+        {.seed = 3, .partitions = kPartitions, .clock = &clock, .append_delay_max = 3ms});
+    std::shared_ptr<const core::KeyRing> keys =
+        std::make_shared<core::KeyRing>(core::KeyRing::generate());
+    std::map<std::string, int> received;
+    RetryNode node;
+    Api api;
+};
+
+std::string detail_of(const net::HttpReply& reply) { return Json::parse(reply.body)["detail"]; }
+
+}  // namespace
+
+TEST_CASE("a token says what it was made for, to the installation that made it", "[retry][api]") {
+    const auto keys = core::KeyRing::generate();
+    for (const Caller& caller :
+         {Caller{.owner = "shop"}, Caller{.owner = "a-b_1", .publishes_to_all = true}}) {
+        const auto token = make_token(keys, caller);
+        REQUIRE(token);
+        CHECK(check_token(keys, *token) == caller);
+        CHECK(check_token(*keys.rotated(), *token) == caller);
+        CHECK_FALSE(check_token(core::KeyRing::generate(), *token));
+        for (std::size_t i = 0; i < token->size(); ++i) {
+            auto other = *token;
+            other[i] = other[i] == 'x' ? 'y' : 'x';
+            CAPTURE(other);
+            CHECK_FALSE(check_token(keys, other));
+        }
+    }
+    CHECK_FALSE(make_token(keys, {.owner = "a.all"}));
+    CHECK_FALSE(make_token(keys, {.owner = ""}));
+    CHECK_FALSE(check_token(keys, ""));
+}
+
+TEST_CASE("null gives a field its default back, and what is not named stays", "[retry][api]") {
+    Webhook webhook;
+    webhook.secrets = {std::string(32, 's')};
+    const Json body{
+        {"url", "https://a.example/"}, {"types", {"order.*"}}, {"timeout_s", 5}, {"ordered", true},
+        {"filter", {{"ids", {1}}}},    {"description", "d"}};
+    auto made = body;
+    made.erase("filter");
+    made["filter"] = {{"term", {{"data.a", 1}}}};
+    REQUIRE(change(webhook, made.dump(), {}));
+    const auto before = webhook;
+    REQUIRE(change(webhook, R"({"description": null})", {}));
+    CHECK(webhook.description.empty());
+    CHECK(webhook.types == before.types);
+    REQUIRE(change(webhook, R"({"types": null, "filter": null, "timeout_s": null})", {}));
+    CHECK(webhook.types.empty());
+    CHECK(webhook.filter.empty());
+    CHECK(webhook.timeout == Webhook{}.timeout);
+    CHECK(webhook.ordered);
+    CHECK_FALSE(change(webhook, R"({"url": null})", {}));
+    CHECK_FALSE(change(webhook, "[]", {}));
+    CHECK_FALSE(change(webhook, std::string(1'000, '['), {}));
+    CHECK_FALSE(change(webhook, R"({"form_fields": {"a\r\nb": "c"}})", {}));
+}
+
+TEST_CASE("an address that the guard forbids is named at once, one that it allows is not",
+          "[retry][api]") {
+    const auto body = R"({"url": "http://127.0.0.1:9000/"})";
+    Webhook webhook;
+    const auto refused = change(webhook, body, {});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message.find("(loopback)") != std::string::npos);
+    CHECK(change(webhook, body, *AddressGuard::with_allowed({"127.0.0.0/8"})));
+}
+
+TEST_CASE("an owner has no more webhooks than it may, also with requests at the same time",
+          "[retry][api]") {
+    World world{{.guard = {}, .webhooks_per_owner_max = 2}};
+    world.start();
+    const Json body{{"url", "https://a.example/"}};
+    ApiRequest request;
+    request.method = Verb::post;
+    request.target = "/webhooks";
+    request.authorization = "Bearer " + world.token("shop");
+    request.body = body.dump();
+    std::multimap<int, std::string> replies;
+    for (int i = 0; i < 4; ++i) {
+        world.api.handle(request, [&](const net::HttpReply& reply) {
+            replies.emplace(reply.status, reply.body);
+        });
+    }
+    world.executor.run_for(2s);
+    CHECK(replies.count(201) == 2);
+    CHECK(replies.count(409) == 2);
+    CHECK(world.ask(Verb::post, "/webhooks", body, "other").status == 201);
+}
+
+TEST_CASE("events above an owner's quota are refused until the next second", "[retry][api]") {
+    World world{{.guard = {}, .events_per_owner_per_second = 1}};
+    world.start();
+    std::vector<int> statuses;
+    ApiRequest request;
+    request.method = Verb::post;
+    request.target = "/events";
+    request.authorization = "Bearer " + world.token("shop");
+    request.content_type = "application/cloudevents+json; charset=utf-8";
+    request.body = World::event("1").dump();
+    for (int i = 0; i < 2; ++i) {
+        world.api.handle(request,
+                         [&](const net::HttpReply& reply) { statuses.push_back(reply.status); });
+    }
+    world.executor.run_for(2s);
+    CHECK(statuses == std::vector{429, 202});
+    CHECK(world.ask(request).status == 202);
+}
+
+TEST_CASE("two owners may use one source and id: each event reaches its own webhooks",
+          "[retry][api]") {
+    World world;
+    world.start();
+    world.make("https://a.example/", "a");
+    world.make("https://b.example/", "b");
+    CHECK(world.ask(Verb::post, "/events", World::event("1"), "a").status == 202);
+    CHECK(world.ask(Verb::post, "/events", World::event("1"), "b").status == 202);
+    CHECK(world.ask(Verb::post, "/events", World::event("1"), "b").status == 202);
+    CHECK(world.received["https://a.example/"] == 1);
+    CHECK(world.received["https://b.example/"] == 1);
+}
+
+TEST_CASE("a webhook is shown without its secret, disabled, enabled and deleted", "[retry][api]") {
+    World world;
+    world.start();
+    const auto id = world.make("https://a.example/");
+    const auto path = "/webhooks/" + id;
+    const auto shown = Json::parse(world.ask(Verb::get, path).body);
+    CHECK_FALSE(shown.contains("secret"));
+    CHECK(shown["secrets"] == 1);
+    CHECK(Json::parse(world.ask(Verb::post, path + "/disable").body)["reason"] == "by its owner");
+    world.ask(Verb::post, "/events", World::event("1"));
+    CHECK(world.received.empty());
+    CHECK(Json::parse(world.ask(Verb::post, path + "/enable").body)["enabled"] == true);
+    CHECK(world.ask(Verb::post, path + "/test").status == 202);
+    CHECK(world.received["https://a.example/"] == 1);
+    CHECK(Json::parse(world.ask(Verb::get, path + "/attempts").body)["attempts"].size() == 1);
+    CHECK(world.ask(Verb::get, path, {}, "other").status == 404);
+    CHECK(world.ask(Verb::put, path).header("Allow") == "GET, PATCH, DELETE");
+    CHECK(world.ask(Verb::del, path).status == 204);
+    CHECK(world.ask(Verb::get, path).status == 404);
+}
+
+TEST_CASE("before all webhooks are read nobody is told that there is none", "[retry][api]") {
+    World world;
+    std::optional<net::HttpReply> reply;
+    ApiRequest request;
+    request.method = Verb::get;
+    request.target = "/webhooks/" + std::string(32, 'a');
+    request.authorization = "Bearer " + world.token("shop");
+    world.api.handle(request, [&](net::HttpReply said) { reply = std::move(said); });
+    REQUIRE(reply);
+    CHECK(reply->status == 503);
+    CHECK(detail_of(*reply) == "the webhooks are still being read");
+    world.start();
+    CHECK(world.ask(request).status == 404);
+}
