@@ -123,6 +123,7 @@ export class Cluster {
                 'topics', 'create', '--kafka-servers', this.servers, '--replication-factor', '1',
                 '--partitions', '4', ...this.tierOptions, ...keys,
             ]).then(() => true),
+            120000, // a broker on a busy machine takes its time
         );
     }
 
