@@ -26,9 +26,7 @@ public:
     /// From now on the next `count` calls of a kind on files whose names end in `suffix` fail with
     /// an I/O error.
     void fail(Call call, int count, std::string_view suffix = "");
-    /// From now on the disk is full: nothing is written to such files.
-    void fill(std::string_view suffix = "");
-    /// As fail(), but the call does its work before it reports the error.
+    /// The same, but the call does its work before it reports the error.
     void fail_after_the_fact(Call call, int count, std::string_view suffix = "");
     /// Reads of such files give other bytes than were written.
     void corrupt_reads(std::string_view suffix);
@@ -46,7 +44,7 @@ private:
     class RandomAccessFile;
     class SequentialFile;
 
-    enum class How { fail, fail_after, full, corrupt, hang };
+    enum class How { fail, fail_after, corrupt, hang };
     struct Fault {
         Call call = Call::read;
         How how = How::fail;

@@ -195,7 +195,7 @@ struct Restarted {
     }
     bool knows(const IngestWorld::Target& target) const {
         const auto found = view_->find(target.uaid, target.channel);
-        return found && found->channel_known;
+        return found && *found && (*found)->channel_known;
     }
     IngestWorld& world_;
     std::unique_ptr<ingest::SubscriptionView> view_;
