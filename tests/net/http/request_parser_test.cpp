@@ -52,8 +52,7 @@ TEST_CASE("a request is the same however its bytes are cut", "[parser]") {
 }
 
 TEST_CASE("headers with the prefix of a port are kept with their names", "[parser]") {
-    RequestParser parser{
-        {.header_bytes_max = 512, .body_bytes_max = 16, .extra_prefix = "ce-"}};
+    RequestParser parser{{.header_bytes_max = 512, .body_bytes_max = 16, .extra_prefix = "ce-"}};
     const std::string bytes =
         "POST / HTTP/1.1\r\nHost: x\r\nCE-Type: a.b\r\nX-Ce-Type: no\r\nce-id: 1\r\n"
         "Content-Length: 0\r\n\r\n";
