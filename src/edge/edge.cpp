@@ -2,6 +2,7 @@
 
 #include "cluster/cluster.hpp"
 #include "core/descriptors.hpp"
+#include "core/lasting_executor.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "edge/edge_metrics.hpp"
@@ -28,6 +29,8 @@ constexpr core::Duration kDropMonthsFirst = std::chrono::minutes{1};
 constexpr core::Duration kDeadAfter = std::chrono::minutes{1};
 /// Partitions named in a reason; the rest is a number.
 constexpr std::size_t kNamedMax = 5;
+/// A log that has not answered for so long is named by `/ready`.
+constexpr core::Duration kLogGrace = std::chrono::seconds{3};
 
 std::string_view to_string(Home::State state) {
     switch (state) {
@@ -74,6 +77,7 @@ FrontsOptions fronts_options(const EdgeConfig& config, const core::NodeId& node)
     } else if (config.tls_certificate || config.tls_key) {
         throw std::runtime_error("TLS on the edge needs both a certificate and a key");
     }
+    options.sockets.proxies = std::make_shared<const net::TrustedProxies>(config.trusted_proxies);
     options.limits = {.total_max = clients_max(config.connections_max),
                       .per_address_max = config.connections_per_address_max};
     options.version = config.version;
@@ -159,6 +163,7 @@ struct Edge::Impl {
     void homes_changed(std::size_t shard, std::map<core::Partition, Home::State> now,
                        std::map<core::Partition, std::string> stuck_now);
     void tick();
+    void ask_log();
     void drop_months();
     void update_readiness();
 
@@ -199,6 +204,9 @@ struct Edge::Impl {
     std::map<core::Partition, Assignment> assignments;
     std::map<core::Partition, Home::State> states;
     std::map<core::Partition, std::string> stuck;  ///< why
+    bool asked = false;                            ///< and not answered
+    core::MonoTime log_answered{};
+    std::string log_error;  ///< the last
 };
 
 void Edge::Impl::open_homes(std::size_t shard) {
@@ -244,6 +252,7 @@ void Edge::Impl::open_cluster() {
             .placed = [this](core::Partition p, const cluster::Placement& where) {
                 placed(p, where);
             }});
+    log_answered = clock.mono();
     tick();
     control.post_after(kDropMonthsFirst, lifetime.guard([this] { drop_months(); }));
 }
@@ -293,6 +302,9 @@ void Edge::Impl::update_readiness() {
         }
     }
     cluster->set_ready(ready);
+    if (clock.mono() - log_answered > kLogGrace) {
+        return set_unready("the log does not answer: " + log_error);
+    }
     if (const auto ownership = cluster->progress().stuck) {
         return set_unready("the fold of ownership is stuck: " + ownership->why);
     }
@@ -316,8 +328,27 @@ void Edge::Impl::tick() {
         if (still > kDeadAfter) health.set_dead("edge", fronts.loop(i).name() + " hangs");
     }
     if (fresh) cluster->still_alive();
+    ask_log();
     update_readiness();  // who lives may have changed without any placement
     control.post_after(config.session_timeout / 8, lifetime.guard([this] { tick(); }));
+}
+
+/// The homes only notice that the log is away when they have something to write.
+void Edge::Impl::ask_log() {
+    if (std::exchange(asked, true)) return;
+    core::ask_while(
+        lifetime,
+        [this](core::Executor& executor, auto callback) {
+            log.ends({log::Topic::kOwnership, 0}, executor, std::move(callback));
+        },
+        [this](const core::Result<log::Ends>& ends) {
+            asked = false;
+            if (ends) {
+                log_answered = clock.mono();
+            } else {
+                log_error = ends.error().message;
+            }
+        });
 }
 
 /// Asks a shard for log time; here, since it may wait for the disk, months are dropped.
