@@ -1,9 +1,14 @@
 #include "edge/home/delivery.hpp"
 
+#include "core/log_names.hpp"
+#include "core/logger.hpp"
 #include "edge/frames.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
+
+#include <prometheus/histogram.h>
 
 namespace beckon::edge {
 
@@ -22,12 +27,22 @@ void Delivery::fold(const core::RecordView& record, const core::NotificationAcce
         ports_.store.owe(message.uaid, message.key, core::FinishReason::expired);
         return;
     }
-    send(*session, session->on(message, ports_.clock.mono()));
+    auto effects = session->on(message, ports_.clock.mono());
+    if (ports_.times.append_to_frame && !effects.frames.empty()) {
+        const std::chrono::duration<double> late = ports_.clock.wall() - record.time;
+        ports_.times.append_to_frame->Observe(std::max(late.count(), 0.0));  // clocks differ
+    }
+    send(*session, std::move(effects));
     if (!session->live()) blocked_.insert(message.uaid);
 }
 
 void Delivery::send(const Session& session, Effects effects) {
     for (auto& frame : effects.frames) {
+        if (frame.message && core::log_enabled(core::LogLevel::debug)) {
+            core::log_debug("edge", "message_sent",
+                            {{"message", core::log_name(*frame.message)},
+                             {"client", core::log_name(session.uaid)}});
+        }
         ports_.outbox.frame(session.id, std::move(frame.text), frame.message);
         ++delivered_;
     }

@@ -2,6 +2,7 @@
 
 #include "core/assert.hpp"
 #include "core/codec.hpp"
+#include "core/log_names.hpp"
 #include "core/logger.hpp"
 #include "edge/frames.hpp"
 #include "edge/home/delivery.hpp"
@@ -12,7 +13,10 @@
 #include "edge/home/sessions.hpp"
 #include "edge/home/tenure.hpp"
 
+#include <chrono>
 #include <utility>
+
+#include <prometheus/histogram.h>
 
 namespace beckon::edge {
 
@@ -67,6 +71,7 @@ struct Home::Impl final : fold::State {
     // --- records
     void replay_notification(const core::RecordView& record);
     void replay_subscription(const core::RecordView& record);
+    void count_finished(const core::NotificationFinished& done);
     template <class Event>
     void overrule_if_late(bool folded, const Event& event);
     void unknown(log::Topic topic, core::Offset offset, const core::Unknown& record);
@@ -122,7 +127,8 @@ Home::Impl::Impl(HomeOptions o, Ports p, std::unique_ptr<store::PartitionStore> 
                 .outbox = outbox,
                 .clock = ports.clock,
                 .log_now = [this] { return log_now(); },
-                .position = [this] { return position(); }}),
+                .position = [this] { return position(); },
+                .times = ports.times}),
       debts(options.partition, {.store = *store,
                                 .publisher = fold.publisher(),
                                 .executor = ports.executor,
@@ -174,6 +180,7 @@ void Home::Impl::replay_notification(const core::RecordView& record) {
                                 [&](const core::NotificationFinished& done) {
                                     store->finish(done.uaid, done.key, record.time);
                                     debts.read_back(done.key);
+                                    count_finished(done);
                                     delivery.finished(done.uaid, done.key, done.reason);
                                 },
                                 [](const core::Mark&) {},
@@ -184,6 +191,17 @@ void Home::Impl::replay_notification(const core::RecordView& record) {
                                     unknown(log::Topic::kNotifications, record.offset, what);
                                 }},
                core::decode_notification(record, scratch));
+}
+
+/// Each node with a copy of the partition reads the tombstone; the one that serves counts it.
+void Home::Impl::count_finished(const core::NotificationFinished& done) {
+    if (!tenure.serving()) return;
+    ++counters.finished[static_cast<std::size_t>(done.reason)];
+    if (!core::log_enabled(core::LogLevel::debug)) return;
+    core::log_debug("edge", "message_finished",
+                    {{"message", core::log_name(done.key)},
+                     {"client", core::log_name(done.uaid)},
+                     {"reason", core::to_string(done.reason)}});
 }
 
 /// A record that lost was written by a former home. Own records never lose: they come in order.
@@ -339,6 +357,15 @@ void Home::Impl::apply(Session& session, Effects effects) {
         if (!store->owe(session.uaid, message, core::FinishReason::acked)) continue;
         session.owed(message);
         ++counters.acked;
+        if (!core::log_enabled(core::LogLevel::debug)) continue;
+        core::log_debug(
+            "edge", "message_acked",
+            {{"message", core::log_name(message)}, {"client", core::log_name(session.uaid)}});
+    }
+    for (const auto sent : session.take_acked()) {
+        if (!ports.times.frame_to_ack) break;
+        const std::chrono::duration<double> waited = ports.clock.mono() - sent;
+        ports.times.frame_to_ack->Observe(waited.count());
     }
     for (const auto& change : effects.changes) registrations.change(session, change);
     if (effects.close) {

@@ -7,6 +7,7 @@
 #include "core/partition.hpp"
 #include "core/tokens.hpp"
 #include "edge/home/debts.hpp"
+#include "edge/home/delivery_times.hpp"
 #include "edge/messages.hpp"
 #include "edge/protocol.hpp"
 #include "fold/fold.hpp"
@@ -52,6 +53,7 @@ public:
         const core::Clock& clock;
         core::Tokens& tokens;
         TombstonesInFlight& tombstones;  ///< of all homes that share `publisher`
+        DeliveryTimes times{};
     };
 
     Home(HomeOptions options, Ports ports, std::unique_ptr<store::PartitionStore> store);
@@ -77,6 +79,9 @@ public:
     static constexpr std::size_t kStates = 5;
     State state() const;
 
+    static constexpr std::size_t kFinishReasons =
+        static_cast<std::size_t>(core::FinishReason::unregistered) + 1;
+
     /// What a test or the console wants to know.
     struct Status {
         State state = State::starting;
@@ -90,6 +95,8 @@ public:
         std::uint64_t acked = 0;      ///< messages that were pending until their client said so
         std::uint64_t unknown_records = 0;  ///< of a type or key form that this build does not know
         std::uint64_t refused_frames = 0;   ///< connections closed for what the client said
+        /// Tombstones read while this home served, by FinishReason.
+        std::array<std::uint64_t, kFinishReasons> finished{};
         std::array<std::uint64_t, kCommands.size()> commands{};  ///< well-formed ones, by kind
     };
     Status status() const;
