@@ -25,6 +25,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kDefaultP
 constexpr unsigned bit(Reader reader) { return 1U << static_cast<unsigned>(reader); }
 constexpr unsigned kRoles = bit(Reader::standalone) | bit(Reader::endpoint) | bit(Reader::edge);
 constexpr unsigned kTools = bit(Reader::topics) | bit(Reader::keys) | bit(Reader::subscriptions);
+constexpr unsigned kRunning = bit(Reader::running);
 constexpr unsigned kOnKafka = bit(Reader::endpoint) | bit(Reader::edge);
 
 struct Effect {
@@ -33,7 +34,7 @@ struct Effect {
 };
 /// Who reads what; the longest prefix that fits decides.
 constexpr std::array<Effect, 19> kEffects{{
-    {"", kRoles | kTools},
+    {"", kRoles | kTools | kRunning},
     {"startup_timeout", kOnKafka},
     {"stop_timeout", kRoles},
     {"cache_bytes", kRoles},
@@ -50,8 +51,8 @@ constexpr std::array<Effect, 19> kEffects{{
     {"endpoint.", bit(Reader::standalone) | bit(Reader::endpoint)},
     {"endpoint.url", kRoles},
     {"edge.", bit(Reader::standalone) | bit(Reader::edge)},
-    {"ops.", kRoles},
-    {"config", kRoles | kTools},
+    {"ops.", kRoles | kRunning},
+    {"config", kRoles | kTools | kRunning},
 }};
 
 std::vector<std::string> names_of(const std::vector<Setting>& settings) {
@@ -195,7 +196,7 @@ Config defaults_of(Reader reader) {
     }
     if (reader == Reader::edge) {
         config.data = "beckon-data-edge";
-        config.ops.port = 9092;
+        config.ops.port = 9095;  // 9092 and 9093 are Kafka's
     }
     return config;
 }
@@ -346,6 +347,8 @@ std::vector<Setting> settings_of(Config& c) {
         optional_path_setting("edge.tls_certificate", c.edge.tls_certificate,
                               "PEM certificate chain; with edge.tls_key. Reread at SIGHUP."),
         optional_path_setting("edge.tls_key", c.edge.tls_key, "PEM private key."),
+        list_setting("edge.trusted_proxies", c.edge.trusted_proxies,
+                     "Addresses whose Forwarded and X-Forwarded-For headers are believed."),
         bool_setting("edge.self_signed", c.edge_self_signed,
                      "Serve wss:// with the same self-made certificate."),
         number_setting("edge.shards", c.edge.shards, {0, 256}, "Threads; 0: one per core."),
@@ -372,7 +375,7 @@ std::vector<Setting> settings_of(Config& c) {
                      "an IP address"),
         number_setting("ops.port", c.ops.port, kPort,
                        "Its port; 0 takes any free one. By default 9090 (standalone), 9091 "
-                       "(endpoint) or 9092 (edge)."),
+                       "(endpoint) or 9095 (edge)."),
     };
 }
 

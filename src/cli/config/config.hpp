@@ -22,7 +22,8 @@
 namespace beckon::cli {
 
 /// Which command reads a configuration: it decides about defaults, and about what has an effect.
-enum class Reader { standalone, endpoint, edge, topics, keys, subscriptions, any };
+/// `running` asks a process of this installation.
+enum class Reader { standalone, endpoint, edge, topics, keys, subscriptions, running, any };
 
 /// Values in force. The parts are the structs of the roles themselves: their defaults stand there.
 struct Config {
