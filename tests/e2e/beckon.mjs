@@ -114,6 +114,7 @@ export class Cluster {
                 'topics', 'create', '--kafka-servers', this.servers, '--replication-factor', '1',
                 '--partitions', '4', ...keys,
             ]).then(() => true),
+            90000,
         );
     }
 
