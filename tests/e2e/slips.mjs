@@ -114,6 +114,7 @@ test('Kafka: a rotation while the roles run, and a restart of them', async () =>
 });
 
 test('Kafka: /ready and the metrics tell that the broker is away', async () => {
+    await cluster.stop(); // of an earlier test
     const ports = { endpoint: await role('endpoint', 'own.json'), edge: await role('edge', 'own.json') };
     for (const name of ['endpoint', 'edge']) await cluster.ready(name, ports[name]);
     await cluster.killKafka();
