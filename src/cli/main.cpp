@@ -1,7 +1,9 @@
+#include "cli/backup/backup_command.hpp"
 #include "cli/bench/bench_command.hpp"
 #include "cli/command_line.hpp"
 #include "cli/config/config_command.hpp"
 #include "cli/keys/keys_command.hpp"
+#include "cli/lookup/lookup_command.hpp"
 #include "cli/push/push_command.hpp"
 #include "cli/roles/process.hpp"
 #include "cli/roles/roles_command.hpp"
@@ -21,8 +23,10 @@ int main(int argc, char** argv) {
         add_keys_command(line);
         add_subscriptions_command(line);
         add_config_command(line);
+        add_lookup_commands(line);
         add_push_commands(line);
         add_webhooks_commands(line);
+        add_backup_command(line);
         add_bench_command(line);
         return line.run(argc, argv);
     } catch (const StartupError& error) {

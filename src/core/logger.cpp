@@ -57,7 +57,7 @@ std::string json_line(LogLevel level, std::string_view folder, std::string_view 
 
 std::string text_line(LogLevel level, std::string_view folder, std::string_view event,
                       std::initializer_list<LogField> fields) {
-    std::string out = now_text().substr(11, 12);
+    std::string out = now_text();
     out.append(" ").append(name_of(level)).append(level == LogLevel::info ? "  " : " ");
     if (level == LogLevel::warn) out.append(" ");
     out.append(folder).append(" ").append(event);

@@ -2,6 +2,7 @@
 
 #include "cluster/cluster.hpp"
 #include "core/descriptors.hpp"
+#include "core/lasting_executor.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "edge/edge_metrics.hpp"
@@ -33,6 +34,8 @@ constexpr core::Duration kDropMonthsFirst = std::chrono::minutes{1};
 constexpr core::Duration kDeadAfter = std::chrono::minutes{1};
 /// Partitions named in a reason; the rest is a number.
 constexpr std::size_t kNamedMax = 5;
+/// A log that has not answered for so long is named by `/ready`.
+constexpr core::Duration kLogGrace = std::chrono::seconds{3};
 
 std::string_view to_string(Home::State state) {
     switch (state) {
@@ -79,6 +82,7 @@ FrontsOptions fronts_options(const EdgeConfig& config, const core::NodeId& node)
     } else if (config.tls_certificate || config.tls_key) {
         throw std::runtime_error("TLS on the edge needs both a certificate and a key");
     }
+    options.sockets.proxies = std::make_shared<const net::TrustedProxies>(config.trusted_proxies);
     options.limits = {.total_max = clients_max(config.connections_max),
                       .per_address_max = config.connections_per_address_max};
     options.version = config.version;
@@ -171,6 +175,7 @@ struct Edge::Impl {
     void introduce(const std::map<core::NodeId, cluster::NodeRecord>& nodes);
     void link_changed(const core::NodeId& peer, bool up);
     void tick();
+    void ask_log();
     void drop_months();
     void update_readiness();
     bool serves_any() const;
@@ -216,7 +221,10 @@ struct Edge::Impl {
     std::set<core::NodeId> linked;                 ///< whose link is up
     /// Set while this node leaves the cluster: told once no home serves here any more.
     std::optional<std::promise<void>> leaving;
-    bool left = false;  ///< `leaving` was told
+    bool left = false;   ///< `leaving` was told
+    bool asked = false;  ///< and not answered
+    core::MonoTime log_answered{};
+    std::string log_error;  ///< the last
 };
 
 void Edge::Impl::open_links() {
@@ -322,6 +330,7 @@ void Edge::Impl::open_cluster() {
             .placed = [this](core::Partition p,
                              const cluster::Placement& where) { placed(p, where); },
             .nodes = [this](const auto& nodes) { introduce(nodes); }});
+    log_answered = clock.mono();
     tick();
     control.post_after(kDropMonthsFirst, lifetime.guard([this] { drop_months(); }));
 }
@@ -408,6 +417,9 @@ void Edge::Impl::update_readiness() {
         }
     }
     cluster->set_ready(ready);
+    if (clock.mono() - log_answered > kLogGrace) {
+        return set_unready("the log does not answer: " + log_error);
+    }
     if (const auto ownership = cluster->progress().stuck) {
         return set_unready("the fold of ownership is stuck: " + ownership->why);
     }
@@ -440,8 +452,27 @@ void Edge::Impl::tick() {
         for (const auto& link : links->status()) waiting += link.waiting_bytes;
         counters.links.waiting_bytes->Set(static_cast<double>(waiting));
     }
+    ask_log();
     update_readiness();  // who lives may have changed without any placement
     control.post_after(config.session_timeout / 8, lifetime.guard([this] { tick(); }));
+}
+
+/// The homes only notice that the log is away when they have something to write.
+void Edge::Impl::ask_log() {
+    if (std::exchange(asked, true)) return;
+    core::ask_while(
+        lifetime,
+        [this](core::Executor& executor, auto callback) {
+            log.ends({log::Topic::kOwnership, 0}, executor, std::move(callback));
+        },
+        [this](const core::Result<log::Ends>& ends) {
+            asked = false;
+            if (ends) {
+                log_answered = clock.mono();
+            } else {
+                log_error = ends.error().message;
+            }
+        });
 }
 
 /// Asks a shard for log time; here, since it may wait for the disk, months are dropped.

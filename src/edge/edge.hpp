@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace beckon::edge {
 
@@ -27,6 +28,8 @@ struct EdgeConfig {
     int shards = 0;                                        ///< 0: one per core
     std::optional<std::filesystem::path> tls_certificate;  ///< PEM chain; with tls_key
     std::optional<std::filesystem::path> tls_key;
+
+    std::vector<std::string> trusted_proxies;  ///< addresses whose Forwarded header counts
 
     std::size_t delivery_window = 10;
     std::size_t connections_max = 100'000;

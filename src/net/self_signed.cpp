@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <string_view>
 
 #include <arpa/inet.h>
@@ -82,8 +83,8 @@ Certificate sign(EVP_PKEY* key, const SelfSignedOptions& options) {
     X509_set_issuer_name(certificate, subject);
     const bool good =
         set_random_serial(certificate) &&
-        add_extension(certificate, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") &&
-        add_extension(certificate, NID_key_usage, "critical,digitalSignature,keyCertSign") &&
+        add_extension(certificate, NID_basic_constraints, "critical,CA:FALSE") &&
+        add_extension(certificate, NID_key_usage, "critical,digitalSignature") &&
         add_extension(certificate, NID_ext_key_usage, "serverAuth") &&
         add_extension(certificate, NID_subject_key_identifier, "hash") &&
         add_extension(certificate, NID_subject_alt_name, alternative_names(options.names)) &&
@@ -129,6 +130,48 @@ core::Result<void> write_self_signed(const std::filesystem::path& certificate,
     PEM_write_bio_X509(certificate_pem.get(), made.get());
     if (auto written = write_file(key, 0600, key_pem.get()); !written) return written;
     return write_file(certificate, 0644, certificate_pem.get());
+}
+
+namespace {
+
+std::string text_of(const GENERAL_NAME& name) {
+    if (name.type == GEN_DNS) {
+        const auto* text = name.d.dNSName;
+        return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
+                static_cast<std::size_t>(ASN1_STRING_length(text))};
+    }
+    if (name.type != GEN_IPADD) return {};
+    const auto* bytes = name.d.iPAddress;
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    const int family = ASN1_STRING_length(bytes) == 4 ? AF_INET : AF_INET6;
+    if (!inet_ntop(family, ASN1_STRING_get0_data(bytes), text.data(), text.size())) return {};
+    return text.data();
+}
+
+std::vector<std::string> names_of(X509* certificate) {
+    using Names = Handle<GENERAL_NAMES, GENERAL_NAMES_free>;
+    const Names all{static_cast<GENERAL_NAMES*>(
+        X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr))};
+    std::vector<std::string> names;
+    for (int i = 0; all && i < sk_GENERAL_NAME_num(all.get()); ++i) {
+        auto text = text_of(*sk_GENERAL_NAME_value(all.get(), i));
+        if (!text.empty()) names.push_back(std::move(text));
+    }
+    return names;
+}
+
+}  // namespace
+
+core::Result<CertificateFacts> read_certificate(const std::filesystem::path& file) {
+    const Bio pem{BIO_new_file(file.c_str(), "r")};
+    if (!pem) return core::fail(Fault::not_found, "cannot read " + file.string());
+    const Certificate certificate{PEM_read_bio_X509(pem.get(), nullptr, nullptr, nullptr)};
+    std::tm end{};
+    if (!certificate || ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &end) != 1) {
+        return core::fail(Fault::invalid, file.string() + " holds no PEM certificate");
+    }
+    return CertificateFacts{.expires = std::chrono::system_clock::from_time_t(::timegm(&end)),
+                            .names = names_of(certificate.get())};
 }
 
 }  // namespace beckon::net

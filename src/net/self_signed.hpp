@@ -15,11 +15,20 @@ struct SelfSignedOptions {
     std::chrono::days valid{825};
 };
 
-/// Writes a new EC P-256 key (mode 0600) and a certificate that it signed itself, both PEM.
+/// Writes a new EC P-256 key (mode 0600) and a certificate that it signed itself, both PEM. The
+/// certificate is a server's and no authority: whoever trusts it trusts these names alone.
 /// Existing files are replaced. Errors: invalid (no name), unavailable (cannot be written: which
 /// file, why).
 core::Result<void> write_self_signed(const std::filesystem::path& certificate,
                                      const std::filesystem::path& key,
                                      const SelfSignedOptions& options);
+
+/// What the first certificate of a PEM file says.
+struct CertificateFacts {
+    std::chrono::system_clock::time_point expires;
+    std::vector<std::string> names;  ///< its alternative names, addresses in their usual form
+};
+/// Errors: not_found (cannot be read), invalid (holds no certificate).
+core::Result<CertificateFacts> read_certificate(const std::filesystem::path& file);
 
 }  // namespace beckon::net

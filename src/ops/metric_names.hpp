@@ -11,6 +11,17 @@ inline constexpr std::string_view kBuildInfo = "beckon_build_info";
 // --- readiness; written by the ops port itself
 inline constexpr std::string_view kReady = "beckon_ready";
 
+// --- the process; looked up when somebody asks
+inline constexpr std::string_view kProcessCpu = "process_cpu_seconds_total";
+inline constexpr std::string_view kProcessResident = "process_resident_memory_bytes";
+inline constexpr std::string_view kProcessOpenFds = "process_open_fds";
+inline constexpr std::string_view kProcessMaxFds = "process_max_fds";
+inline constexpr std::string_view kProcessThreads = "process_threads";
+inline constexpr std::string_view kProcessStart = "process_start_time_seconds";
+inline constexpr std::string_view kDataFree = "beckon_data_free_bytes";
+inline constexpr std::string_view kDataSize = "beckon_data_bytes";
+inline constexpr std::string_view kCertificateExpiry = "beckon_certificate_expiry_time_seconds";
+
 // --- ingest
 inline constexpr std::string_view kIngestRequests = "beckon_ingest_requests_total";
 inline constexpr std::string_view kIngestRequestSeconds = "beckon_ingest_request_seconds";
@@ -55,6 +66,11 @@ inline constexpr std::string_view kEdgeSessions = "beckon_edge_sessions";
 inline constexpr std::string_view kEdgeOwed = "beckon_edge_owed_tombstones";
 inline constexpr std::string_view kEdgeDelivered = "beckon_edge_delivered_total";
 inline constexpr std::string_view kEdgeAcked = "beckon_edge_acked_total";
+inline constexpr std::string_view kEdgeFinished = "beckon_edge_finished_total";
+inline constexpr std::string_view kEdgeDeliverSeconds = "beckon_edge_deliver_seconds";
+inline constexpr std::string_view kEdgeAckSeconds = "beckon_edge_ack_seconds";
+inline constexpr std::string_view kEdgeLag = "beckon_edge_lag_records";
+inline constexpr std::string_view kEdgeLagSeconds = "beckon_edge_lag_seconds";
 inline constexpr std::string_view kEdgeUnknownRecords = "beckon_edge_unknown_records_total";
 inline constexpr std::string_view kEdgeCommands = "beckon_edge_commands_total";
 inline constexpr std::string_view kEdgeRefusedFrames = "beckon_edge_refused_frames_total";

@@ -110,6 +110,14 @@ public:
         const std::scoped_lock lock{mutex_};
         makers_.erase(prefix);
     }
+    void look_with(std::function<void()> look) {
+        const std::scoped_lock lock{mutex_};
+        look_ = std::move(look);
+    }
+    void look() {
+        const std::scoped_lock lock{mutex_};
+        if (look_) look_();
+    }
     /// 404 if nobody answers this target.
     HttpReply answer(std::string_view target) {
         const auto path = target.substr(0, target.find('?'));
@@ -133,6 +141,7 @@ private:
 
     std::mutex mutex_;
     std::map<std::string, PageMaker> makers_;
+    std::function<void()> look_;
 };
 
 class Handler final : public net::HttpHandler {
@@ -169,7 +178,10 @@ private:
 
     HttpReply route(std::string_view target) const {
         const auto path = target.substr(0, target.find('?'));
-        if (path == "/metrics") return metrics_reply(metrics_, health_);
+        if (path == "/metrics") {
+            pages_.look();
+            return metrics_reply(metrics_, health_);
+        }
         if (path == "/__version__") return json_reply(200, {{"version", version_}});
         const auto report = health_.report();
         if (path == "/ready" || path == "/__heartbeat__") {
@@ -234,6 +246,11 @@ OpsServer::~OpsServer() = default;
 Mount OpsServer::mount(const std::string& prefix, PageMaker maker) {
     impl_->pages.add(prefix, std::move(maker));
     return Mount{[&pages = impl_->pages, prefix] { pages.remove(prefix); }};
+}
+
+Mount OpsServer::before_metrics(std::function<void()> look) {
+    impl_->pages.look_with(std::move(look));
+    return Mount{[&pages = impl_->pages] { pages.look_with(nullptr); }};
 }
 
 std::uint16_t OpsServer::port() const { return impl_->server.port(); }

@@ -58,6 +58,9 @@ public:
     /// Lets `maker` answer GET and HEAD of what is below `prefix` ("/reliability"). Thread-safe;
     /// the Mount ends before the server.
     [[nodiscard]] Mount mount(const std::string& prefix, PageMaker maker);
+    /// Calls `look` before each `/metrics`, for what is looked up and not counted. On the port's
+    /// thread, as a PageMaker. One at a time; the Mount ends before the server.
+    [[nodiscard]] Mount before_metrics(std::function<void()> look);
 
 private:
     struct Impl;

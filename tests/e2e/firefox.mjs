@@ -4,86 +4,14 @@
 //
 //   node firefox.mjs embedded|kafka
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
 import https from 'node:https';
 import { join } from 'node:path';
-import puppeteer from 'puppeteer-core';
 import webpush from 'web-push';
 import { Cluster, until } from './beckon.mjs';
+import { startFirefox, startSite, subscription } from './firefox-page.mjs';
 
 const log = process.argv[2];
 assert(['embedded', 'kafka'].includes(log), 'usage: node firefox.mjs embedded|kafka');
-
-const WORKER = `
-self.addEventListener('install', () => self.skipWaiting());
-self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim()));
-self.addEventListener('push', (event) => {
-    const text = event.data ? event.data.text() : '(no data)';
-    event.waitUntil(fetch('/got', { method: 'POST', body: text }));
-});
-self.addEventListener('pushsubscriptionchange', (event) => {
-    event.waitUntil(fetch('/got', { method: 'POST', body: 'SUBSCRIPTION LOST' }));
-});`;
-
-/** Serves the page and the worker, and collects what the worker decrypted. */
-async function startSite() {
-    const got = [];
-    const server = createServer((request, response) => {
-        if (request.url === '/got') {
-            let body = '';
-            request.on('data', (data) => (body += data));
-            request.on('end', () => {
-                got.push(body);
-                response.end();
-            });
-        } else if (request.url === '/worker.js') {
-            response.setHeader('content-type', 'text/javascript').end(WORKER);
-        } else {
-            response.setHeader('content-type', 'text/html').end('<!doctype html><title>Beckon</title>');
-        }
-    });
-    await new Promise((resolve) => server.listen(0, 'localhost', resolve));
-    return { origin: `http://localhost:${server.address().port}`, got, close: () => server.close() };
-}
-
-async function startFirefox(cluster, origin) {
-    const browser = await puppeteer.launch({
-        browser: 'firefox',
-        executablePath: '/usr/bin/firefox-esr',
-        headless: true,
-        userDataDir: join(cluster.directory, 'firefox'),
-        extraPrefsFirefox: {
-            'dom.push.serverURL': cluster.websocket,
-            'dom.push.testing.allowInsecureServerURL': true,
-            'dom.push.connection.enabled': true,
-            'dom.push.retryBaseInterval': 200,
-            'dom.push.maxQuotaPerSubscription': 1000000,
-            'dom.push.testing.ignorePermission': true,
-            'permissions.default.desktop-notification': 1,
-        },
-    });
-    await browser.defaultBrowserContext().overridePermissions(origin, ['notifications']);
-    const page = await browser.newPage();
-    await page.goto(`${origin}/`);
-    return { browser, page };
-}
-
-/** In the page: what the profile has, or a new subscription. */
-function subscription(page, publicKey, create) {
-    return page.evaluate(
-        async (key, subscribe) => {
-            await navigator.serviceWorker.register('/worker.js');
-            const registration = await navigator.serviceWorker.ready;
-            let found = await registration.pushManager.getSubscription();
-            if (!found && subscribe) {
-                found = await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
-            }
-            return found && found.toJSON();
-        },
-        publicKey,
-        create,
-    );
-}
 
 // The certificate is the one that Beckon made for itself.
 const agent = new https.Agent({ rejectUnauthorized: false, keepAlive: false });
@@ -96,9 +24,14 @@ const site = await startSite();
 let firefox = null;
 try {
     await cluster.prepare();
+    const preferences = {
+        'dom.push.serverURL': cluster.websocket,
+        'dom.push.testing.allowInsecureServerURL': true,
+        'dom.push.connection.enabled': true,
+    };
     await cluster.start();
 
-    firefox = await startFirefox(cluster, site.origin);
+    firefox = await startFirefox(join(cluster.directory, 'firefox'), preferences, site.origin);
     const first = await subscription(firefox.page, vapidDetails.publicKey, true);
     assert(first.endpoint.startsWith(`${cluster.endpoint}/wpush/`), `endpoint URL: ${first.endpoint}`);
     console.log('subscribed');
@@ -124,7 +57,7 @@ try {
     await cluster.start();
     console.log('servers restarted');
 
-    firefox = await startFirefox(cluster, site.origin);
+    firefox = await startFirefox(join(cluster.directory, 'firefox'), preferences, site.origin);
     await until('the messages sent while away', () =>
         [...away, 'the newest of its Topic'].every((text) => site.got.includes(text)),
     );

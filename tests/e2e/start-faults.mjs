@@ -52,10 +52,18 @@ test('a port that is taken is named', async () => {
     await new Promise((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const port = String(taken.address().port);
     for (const option of ['--endpoint-port', '--edge-port', '--ops-port']) {
-        const { code, text } = run(['standalone', '--data', fresh(), ...(await ports()), option, port]);
+        const data = fresh();
+        const { code, text } = run(['standalone', '--data', data, ...(await ports()), option, port]);
         assert.equal(code, 1, text);
         assert.match(text, new RegExp(port), option);
         assert.match(text, /in use|taken|listen/i);
+        // What is left does not stop the next start.
+        const next = spawn(BECKON, ['standalone', '--data', data, ...(await ports())], { stdio: ['ignore', 'ignore', 'pipe'] });
+        let said = '';
+        next.stderr.on('data', (more) => (said += more));
+        await until('that the next start listens', () => said.includes('listening') || next.exitCode !== null);
+        assert.equal(next.exitCode, null, said);
+        next.kill('SIGTERM');
     }
     taken.close();
 });

@@ -13,7 +13,7 @@ LIST = ROOT / "src/ops/metric_names.hpp"
 BY_HAND = {"kReady": ("gauge", ("part",), "1 for each part of the process that is ready; why not is in /ready.")}
 KINDS = {"counter": "counter", "gauge": "gauge", "seconds": "histogram"}
 
-NAME = re.compile(r'(k\w+) =\s*"(beckon_\w+)"')
+NAME = re.compile(r'(k\w+) =\s*"((?:beckon|process)_\w+)"')
 SECTION = re.compile(r"^// --- (.+)$", re.M)
 CALL = re.compile(r"\b(counter|gauge|seconds)\(\s*(?:ops::)?metric::(k\w+),")
 TEXTS = re.compile(r'\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')

@@ -28,6 +28,7 @@ constexpr unsigned kRoles = bit(Reader::standalone) | bit(Reader::endpoint) | bi
 constexpr unsigned kTools = bit(Reader::topics) | bit(Reader::keys) | bit(Reader::subscriptions);
 constexpr unsigned kOnKafka = kRoles & ~bit(Reader::standalone);
 constexpr unsigned kClients = bit(Reader::webhooks);
+constexpr unsigned kRunning = bit(Reader::running);
 
 struct Effect {
     std::string_view prefix;  ///< of the setting's name
@@ -35,7 +36,7 @@ struct Effect {
 };
 /// Who reads what; the longest prefix that fits decides.
 constexpr std::array<Effect, 25> kEffects{{
-    {"", kRoles | kTools | kClients},
+    {"", kRoles | kTools | kClients | kRunning},
     {"startup_timeout", kOnKafka},
     {"stop_timeout", kRoles},
     {"cache_bytes", kRoles},
@@ -58,8 +59,8 @@ constexpr std::array<Effect, 25> kEffects{{
     {"retry.host", bit(Reader::standalone) | bit(Reader::retry) | kClients},
     {"retry.port", bit(Reader::standalone) | bit(Reader::retry) | kClients},
     {"retry.max_runtime", bit(Reader::retry)},
-    {"ops.", kRoles},
-    {"config", kRoles | kTools | kClients},
+    {"ops.", kRoles | kRunning},
+    {"config", kRoles | kTools | kClients | kRunning},
 }};
 
 std::vector<std::string> names_of(const std::vector<Setting>& settings) {
@@ -211,7 +212,7 @@ Config defaults_of(Reader reader) {
     }
     if (reader == Reader::edge) {
         config.data = "beckon-data-edge";
-        config.ops.port = 9092;
+        config.ops.port = 9095;  // 9092 and 9093 are Kafka's
     }
     if (reader == Reader::retry) {
         config.data = "beckon-data-retry";
@@ -219,7 +220,7 @@ Config defaults_of(Reader reader) {
     }
     if (reader == Reader::reliability) {
         config.data = "beckon-data-reliability";
-        config.ops.port = 9093;
+        config.ops.port = 9096;
     }
     return config;
 }
@@ -370,6 +371,8 @@ std::vector<Setting> settings_of(Config& c) {
         optional_path_setting("edge.tls_certificate", c.edge.tls_certificate,
                               "PEM certificate chain; with edge.tls_key. Reread at SIGHUP."),
         optional_path_setting("edge.tls_key", c.edge.tls_key, "PEM private key."),
+        list_setting("edge.trusted_proxies", c.edge.trusted_proxies,
+                     "Addresses whose Forwarded and X-Forwarded-For headers are believed."),
         bool_setting("edge.self_signed", c.edge_self_signed,
                      "Serve wss:// with the same self-made certificate."),
         number_setting("edge.shards", c.edge.shards, {0, 256}, "Threads; 0: one per core."),
@@ -444,7 +447,7 @@ std::vector<Setting> settings_of(Config& c) {
                      "an IP address"),
         number_setting("ops.port", c.ops.port, kPort,
                        "Its port; 0 takes any free one. By default 9090 (standalone), 9091 "
-                       "(endpoint), 9092 (edge), 9093 (reliability) or 9094 (retry)."),
+                       "(endpoint), 9094 (retry), 9095 (edge) or 9096 (reliability)."),
     };
 }
 

@@ -24,6 +24,7 @@
 namespace beckon::cli {
 
 /// Which command reads a configuration: it decides about defaults, and about what has an effect.
+/// `running` asks a process of this installation.
 enum class Reader {
     standalone,
     endpoint,
@@ -34,6 +35,7 @@ enum class Reader {
     topics,
     keys,
     subscriptions,
+    running,
     any
 };
 

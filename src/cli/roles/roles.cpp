@@ -1,9 +1,12 @@
 #include "cli/roles/roles.hpp"
 
+#include "cli/backup/backup_service.hpp"
 #include "cli/reliability/reliability_pages.hpp"
 #include "cli/roles/banner.hpp"
 #include "cli/roles/key_ring_guard.hpp"
 #include "cli/roles/origins.hpp"
+#include "cli/roles/process_metrics.hpp"
+#include "cli/roles/self_made_certificate.hpp"
 #include "core/clock.hpp"
 #include "core/logger.hpp"
 #include "core/time_guard.hpp"
@@ -11,7 +14,6 @@
 #include "ingest/endpoint.hpp"
 #include "log/control.hpp"
 #include "log/topics_admin.hpp"
-#include "net/self_signed.hpp"
 #include "ops/metric_names.hpp"
 #include "ops/ops_server.hpp"
 #include "reliability/role.hpp"
@@ -49,39 +51,15 @@ struct Process {
         ops::OpsConfig ops_config = config.ops;
         ops_config.version = version_text();
         ops = std::make_unique<ops::OpsServer>(ops_config, metrics, health);
+        looked_up = std::make_unique<ProcessMetrics>(*ops, metrics, config);
     }
     core::SystemClock clock;
     ops::Metrics metrics;
     ops::Health health;
     std::unique_ptr<ops::OpsServer> ops;
+    std::unique_ptr<ProcessMetrics> looked_up;
     core::NodeId node = core::NodeId::random();
 };
-
-/// The self-made certificate, made at the first start: it must stay the same, since senders and
-/// clients were told to trust it.
-void use_self_signed(Config& config) {
-    if (!config.endpoint_self_signed && !config.edge_self_signed) return;
-    const auto directory = config.data / "tls";
-    const auto certificate = directory / "certificate.pem";
-    const auto key = directory / "key.pem";
-    if (!std::filesystem::exists(certificate) || !std::filesystem::exists(key)) {
-        std::filesystem::create_directories(directory);
-        net::SelfSignedOptions options;
-        options.names.insert(options.names.end(), config.certificate_names.begin(),
-                             config.certificate_names.end());
-        const auto made = net::write_self_signed(certificate, key, options);
-        if (!made) throw StartupError(made.error().message);
-        core::log_info("cli", "certificate_made", {{"file", certificate.string()}});
-    }
-    if (config.endpoint_self_signed) {
-        config.endpoint.tls_certificate = certificate;
-        config.endpoint.tls_key = key;
-    }
-    if (config.edge_self_signed) {
-        config.edge.tls_certificate = certificate;
-        config.edge.tls_key = key;
-    }
-}
 
 std::string origin_of(const ingest::EndpointConfig& endpoint, std::uint16_t port) {
     if (!endpoint.public_url.empty()) return endpoint.public_url;
@@ -110,6 +88,10 @@ public:
 private:
     std::jthread thread_;
 };
+
+std::string ops_origin(const Config& config, const Process& process) {
+    return "http://" + authority(config.ops.host, process.ops->port());
+}
 
 /// The settings that a role takes from the installation instead of its own configuration.
 void adopt(Config& config, const log::Control& control, const Process& process) {
@@ -216,9 +198,10 @@ std::string version_text() { return BECKON_VERSION " (" BECKON_COMMIT ")"; }
 int run_standalone(Config config, const Signals& signals, const StandaloneOptions& options) {
     std::optional<StopWatchdog> watchdog;  // outlives everything whose end it watches
     const DataDirectory directory{config.data};
-    const auto keys = load_or_make_key_ring(config, options.new_log);
-    use_self_signed(config);
+    use_self_made_certificate(config);
     Process process{config};
+    // Behind what fails for a slip: a ring that was made and has no log ends the next start.
+    const auto keys = load_or_make_key_ring(config, options.new_log);
 
     config.embedded.directory = config.data / "log";
     config.embedded.sync = config.sync == "always"     ? log::Sync::always
@@ -249,6 +232,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     if (!control) throw StartupError("cannot read the log: " + control.error().message);
     hold_to_embedded_log(*log, *control, *keys, config);
     adopt(config, *control, process);
+    const BackupService backup{*process.ops, *log, config.data};
 
     config.retry.decides_readiness = false;  // pushes do not wait for webhooks
     retry::Role retry{config.retry, *log, keys, process.clock, process.metrics, process.health};
@@ -271,7 +255,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
                                            authority(config.edge.host, edge.port()) + "/",
                               .webhooks = (config.retry.tls_certificate ? "https://" : "http://") +
                                           authority(config.retry.host, retry.port()),
-                              .ops = "http://" + authority(config.ops.host, process.ops->port()),
+                              .ops = ops_origin(config, process),
                               .self_signed = config.endpoint_self_signed || config.edge_self_signed,
                               .data = config.data};
     process.health.set_ready("process", true);
@@ -310,7 +294,7 @@ int run_endpoint(Config config, const Signals& signals) {
     std::optional<StopWatchdog> watchdog;
     const DataDirectory directory{config.data};
     const auto keys = load_key_ring(config);
-    use_self_signed(config);
+    use_self_made_certificate(config);
     Process process{config};
     const auto log = open_cluster_log(config, process, *keys, signals);
     reliability::Tracking tracking{tracking_options(config, process, Shows::counts), *log,
@@ -320,7 +304,9 @@ int run_endpoint(Config config, const Signals& signals) {
                               process.metrics, process.health};
     process.health.set_ready("process", true);
     remember_origin(*log, config.endpoint, endpoint);
-    core::log_info("cli", "listening", {{"endpoint", origin_of(config.endpoint, endpoint.port())}});
+    core::log_info("cli", "listening",
+                   {{"endpoint", origin_of(config.endpoint, endpoint.port())},
+                    {"ops", ops_origin(config, process)}});
     signals.wait([&] { endpoint.reload_tls(); });
     watchdog.emplace(config.stop_timeout);
     process.health.set_ready("process", false, "stopping");
@@ -331,7 +317,7 @@ int run_edge(Config config, const Signals& signals) {
     std::optional<StopWatchdog> watchdog;
     const DataDirectory directory{config.data};
     const auto keys = load_key_ring(config);
-    use_self_signed(config);
+    use_self_made_certificate(config);
     Process process{config};
     const auto log = open_cluster_log(config, process, *keys, signals);
     config.edge.endpoint_url = origin_of(config.endpoint, config.endpoint.port);
@@ -342,7 +328,9 @@ int run_edge(Config config, const Signals& signals) {
     edge::Edge edge{config.edge, *log, keys, process.clock, process.metrics, process.health};
     process.health.set_ready("process", true);
     core::log_info("cli", "listening",
-                   {{"websocket_port", edge.port()}, {"endpoint_url", config.edge.endpoint_url}});
+                   {{"websocket_port", edge.port()},
+                    {"endpoint_url", config.edge.endpoint_url},
+                    {"ops", ops_origin(config, process)}});
     signals.wait([&] { edge.reload_tls(); });
     watchdog.emplace(config.stop_timeout);
     process.health.set_ready("process", false, "stopping");

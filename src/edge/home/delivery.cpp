@@ -1,9 +1,14 @@
 #include "edge/home/delivery.hpp"
 
+#include "core/log_names.hpp"
+#include "core/logger.hpp"
 #include "edge/frames.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
+
+#include <prometheus/histogram.h>
 
 namespace beckon::edge {
 
@@ -60,6 +65,10 @@ void Delivery::fold(const core::RecordView& record, const core::NotificationAcce
         return;
     }
     auto effects = session->on(message, ports_.clock.mono());
+    if (ports_.times.append_to_frame && !effects.frames.empty()) {
+        const std::chrono::duration<double> late = ports_.clock.wall() - record.time;
+        ports_.times.append_to_frame->Observe(std::max(late.count(), 0.0));  // clocks differ
+    }
     if (effects.frames.empty()) report(tracked, core::Milestone::stored);
     if (ttl_zero) await_ack(message.key, tracked);
     send(*session, std::move(effects), live_report(tracked, record.time));
@@ -69,6 +78,11 @@ void Delivery::fold(const core::RecordView& record, const core::NotificationAcce
 /// At most one frame.
 void Delivery::send(const Session& session, Effects effects, std::optional<Report> report) {
     for (auto& frame : effects.frames) {
+        if (frame.message && core::log_enabled(core::LogLevel::debug)) {
+            core::log_debug("edge", "message_sent",
+                            {{"message", core::log_name(*frame.message)},
+                             {"client", core::log_name(session.uaid)}});
+        }
         ports_.outbox.frame(session.id, std::move(frame.text), frame.message, std::move(report));
         ++delivered_;
     }

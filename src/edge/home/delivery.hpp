@@ -3,6 +3,7 @@
 #include "core/clock.hpp"
 #include "core/events.hpp"
 #include "core/record.hpp"
+#include "edge/home/delivery_times.hpp"
 #include "edge/home/outbox.hpp"
 #include "edge/home/sessions.hpp"
 #include "store/edge_store.hpp"
@@ -40,6 +41,7 @@ public:
         std::function<core::Timestamp()> log_now;
         /// Everything of `notifications` below it is folded.
         std::function<core::Offset()> position;
+        DeliveryTimes times{};
     };
     explicit Delivery(Ports ports) : ports_(std::move(ports)) {}
 

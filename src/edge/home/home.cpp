@@ -2,6 +2,7 @@
 
 #include "core/assert.hpp"
 #include "core/codec.hpp"
+#include "core/log_names.hpp"
 #include "core/logger.hpp"
 #include "edge/frames.hpp"
 #include "edge/home/delivery.hpp"
@@ -12,7 +13,10 @@
 #include "edge/home/sessions.hpp"
 #include "edge/home/tenure.hpp"
 
+#include <chrono>
 #include <utility>
+
+#include <prometheus/histogram.h>
 
 namespace beckon::edge {
 
@@ -74,6 +78,7 @@ struct Home::Impl final : fold::State {
     void folded(bool won) {
         if (!won) registrations.lost();
     }
+    void count_finished(const core::NotificationFinished& done);
     void unknown(log::Topic topic, core::Offset offset, const core::Unknown& record);
 
     // --- clients
@@ -131,7 +136,8 @@ Home::Impl::Impl(HomeOptions o, Ports p, std::unique_ptr<store::PartitionStore> 
                 .outbox = outbox,
                 .clock = ports.clock,
                 .log_now = [this] { return log_now(); },
-                .position = [this] { return position(); }}),
+                .position = [this] { return position(); },
+                .times = ports.times}),
       debts(options.partition, {.store = *store,
                                 .publisher = fold.publisher(),
                                 .executor = ports.executor,
@@ -184,6 +190,7 @@ void Home::Impl::replay_notification(const core::RecordView& record) {
                                 [&](const core::NotificationFinished& done) {
                                     store->finish(done.uaid, done.key, record.time);
                                     debts.read_back(done.key);
+                                    count_finished(done);
                                     delivery.finished(done.uaid, done.key, done.reason);
                                 },
                                 [](const core::Mark&) {},
@@ -194,6 +201,17 @@ void Home::Impl::replay_notification(const core::RecordView& record) {
                                     unknown(log::Topic::kNotifications, record.offset, what);
                                 }},
                core::decode_notification(record, scratch));
+}
+
+/// Each node with a copy of the partition reads the tombstone; the one that serves counts it.
+void Home::Impl::count_finished(const core::NotificationFinished& done) {
+    if (!tenure.serving()) return;
+    ++counters.finished[static_cast<std::size_t>(done.reason)];
+    if (!core::log_enabled(core::LogLevel::debug)) return;
+    core::log_debug("edge", "message_finished",
+                    {{"message", core::log_name(done.key)},
+                     {"client", core::log_name(done.uaid)},
+                     {"reason", core::to_string(done.reason)}});
 }
 
 /// A record that lost was written by a former home. Own records never lose: they come in order.
@@ -352,17 +370,26 @@ void Home::Impl::apply(Session& session, Effects effects) {
     if (effects.command) ++counters.commands[*effects.command];
     for (auto& frame : effects.frames) outbox.frame(session.id, std::move(frame.text));
     for (const auto& [message, as] : effects.acked) {
-        if (store->owe(session.uaid, message, core::FinishReason::acked, as)) {
-            session.owed(message);
-            ++counters.acked;
-        } else {
+        if (!store->owe(session.uaid, message, core::FinishReason::acked, as)) {
             delivery.acknowledged(message, as);
+            continue;
         }
+        session.owed(message);
+        ++counters.acked;
+        if (!core::log_enabled(core::LogLevel::debug)) continue;
+        core::log_debug(
+            "edge", "message_acked",
+            {{"message", core::log_name(message)}, {"client", core::log_name(session.uaid)}});
     }
     for (const auto& [message, as] : effects.nacked) {
         if (auto tracked = store->tracked(session.uaid, message)) {
             outbox.report({.message = std::move(*tracked), .reached = {as}, .logged = {}});
         }
+    }
+    for (const auto sent : session.take_acked()) {
+        if (!ports.times.frame_to_ack) break;
+        const std::chrono::duration<double> waited = ports.clock.mono() - sent;
+        ports.times.frame_to_ack->Observe(waited.count());
     }
     for (const auto& change : effects.changes) registrations.change(session, change);
     if (effects.close) {

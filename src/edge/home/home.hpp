@@ -8,6 +8,7 @@
 #include "core/partition.hpp"
 #include "core/tokens.hpp"
 #include "edge/home/debts.hpp"
+#include "edge/home/delivery_times.hpp"
 #include "edge/messages.hpp"
 #include "edge/protocol.hpp"
 #include "fold/fold.hpp"
@@ -54,6 +55,8 @@ public:
         core::Tokens& tokens;
         TombstonesInFlight& tombstones;             ///< of all homes that share `publisher`
         core::MilestoneSink* milestones = nullptr;  ///< of tracked messages; null: nobody hears
+        TombstonesInFlight& tombstones;             ///< of all homes that share `publisher`
+        DeliveryTimes times{};
     };
 
     Home(HomeOptions options, Ports ports, std::unique_ptr<store::PartitionStore> store);
@@ -81,6 +84,9 @@ public:
     static constexpr std::size_t kStates = 5;
     State state() const;
 
+    static constexpr std::size_t kFinishReasons =
+        static_cast<std::size_t>(core::FinishReason::unregistered) + 1;
+
     /// What a test or the console wants to know.
     struct Status {
         State state = State::starting;
@@ -95,6 +101,8 @@ public:
         std::uint64_t messages_read = 0;  ///< waiting messages looked at in the store
         std::uint64_t unknown_records = 0;  ///< of a type or key form that this build does not know
         std::uint64_t refused_frames = 0;   ///< connections closed for what the client said
+        /// Tombstones read while this home served, by FinishReason.
+        std::array<std::uint64_t, kFinishReasons> finished{};
         std::array<std::uint64_t, kCommands.size()> commands{};  ///< well-formed ones, by kind
     };
     Status status() const;

@@ -39,11 +39,16 @@ void HomeTotals::add_counters(const Home::Status& status) {
     acked += status.acked;
     unknown_records += status.unknown_records;
     refused_frames += status.refused_frames;
+    for (std::size_t i = 0; i < finished.size(); ++i) finished[i] += status.finished[i];
     for (std::size_t i = 0; i < commands.size(); ++i) commands[i] += status.commands[i];
 }
 
 HomeMetrics::HomeMetrics(ops::Metrics& metrics)
-    : sessions_(metrics.gauge(metric::kEdgeSessions, "Sessions that homes hold.")),
+    : metrics_(metrics),
+      times_{&metrics.seconds(metric::kEdgeDeliverSeconds,
+                              "From the log's append to the frame, for clients that were there."),
+             &metrics.seconds(metric::kEdgeAckSeconds, "From the frame to the client's ack.")},
+      sessions_(metrics.gauge(metric::kEdgeSessions, "Sessions that homes hold.")),
       owed_(metrics.gauge(metric::kEdgeOwed,
                           "Messages whose tombstone is not read back from the log yet.")),
       delivered_(metrics.counter(metric::kEdgeDelivered,
@@ -53,6 +58,12 @@ HomeMetrics::HomeMetrics(ops::Metrics& metrics)
                                        "Log records of a type that this build does not know.")),
       refused_frames_(metrics.counter(metric::kEdgeRefusedFrames,
                                       "Connections closed for what the client said.")) {
+    for (std::size_t i = 0; i < Home::kFinishReasons; ++i) {
+        const auto reason = core::to_string(static_cast<core::FinishReason>(i));
+        finished_[i] =
+            &metrics.counter(metric::kEdgeFinished, "Messages that are finished, by why.",
+                             {{"reason", std::string{reason}}});
+    }
     for (std::size_t i = 0; i < kCommands.size(); ++i) {
         commands_[i] = &metrics.counter(metric::kEdgeCommands, "What clients said, by command.",
                                         {{"command", std::string{kCommands[i]}}});
@@ -74,9 +85,24 @@ void HomeMetrics::report(const HomeTotals& now, const HomeTotals& before) const 
     acked_.Increment(difference(now.acked, before.acked));
     unknown_records_.Increment(difference(now.unknown_records, before.unknown_records));
     refused_frames_.Increment(difference(now.refused_frames, before.refused_frames));
+    for (std::size_t i = 0; i < finished_.size(); ++i) {
+        finished_[i]->Increment(difference(now.finished[i], before.finished[i]));
+    }
     for (std::size_t i = 0; i < commands_.size(); ++i) {
         commands_[i]->Increment(difference(now.commands[i], before.commands[i]));
     }
+}
+
+void HomeMetrics::report_lag(std::string_view shard, core::Offset records,
+                             core::Duration age) const {
+    metrics_
+        .gauge(metric::kEdgeLag, "Records that the homes of a shard have not folded.",
+               {{"shard", std::string{shard}}})
+        .Set(static_cast<double>(records));
+    metrics_
+        .gauge(metric::kEdgeLagSeconds, "Age of the oldest record that is not folded.",
+               {{"shard", std::string{shard}}})
+        .Set(std::chrono::duration<double>(age).count());
 }
 
 }  // namespace beckon::edge

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace beckon::edge {
 
@@ -18,6 +19,7 @@ struct HomeTotals {
     std::uint64_t acked = 0;
     std::uint64_t unknown_records = 0;
     std::uint64_t refused_frames = 0;
+    std::array<std::uint64_t, Home::kFinishReasons> finished{};
     std::array<std::uint64_t, kCommands.size()> commands{};
 
     void add(const Home::Status& status);
@@ -31,8 +33,14 @@ public:
     explicit HomeMetrics(ops::Metrics& metrics);
     /// `now` replaces what this shard reported `before`.
     void report(const HomeTotals& now, const HomeTotals& before) const;
+    /// How far the folds of a shard are behind the log.
+    void report_lag(std::string_view shard, core::Offset records, core::Duration age) const;
+    const DeliveryTimes& times() const { return times_; }
 
 private:
+    ops::Metrics& metrics_;
+    DeliveryTimes times_;
+    std::array<prometheus::Counter*, Home::kFinishReasons> finished_{};
     std::array<prometheus::Gauge*, Home::kStates> states_{};
     prometheus::Gauge& sessions_;
     prometheus::Gauge& owed_;

@@ -2,6 +2,7 @@
 
 #include "core/logger.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace {
 /// States change within turns of this loop, so looking at their end misses none; not at every one,
 /// since there may be thousands of partitions.
 constexpr core::Duration kNoticeEvery = std::chrono::milliseconds{20};
+constexpr core::Duration kLagEvery = std::chrono::seconds{1};
 
 }  // namespace
 
@@ -65,7 +67,8 @@ HomeShard::Entry& HomeShard::entry_of(core::Partition partition) {
                                                     .clock = ports_.clock,
                                                     .tokens = tokens_,
                                                     .tombstones = tombstones_,
-                                                    .milestones = ports_.milestones},
+                                                    .milestones = ports_.milestones,
+                                                    .times = ports_.metrics.times()},
                                         ports_.store.open_partition(partition));
     ports_.board.connect_home(partition, [home = entry.home.get()](ToHome message) {
         home->receive(std::move(message));
@@ -142,6 +145,20 @@ void HomeShard::report() {
     for (const auto& [partition, entry] : homes_) now.add(entry.home->status());
     ports_.metrics.report(now, reported_);
     reported_ = now;
+    if (noticed_ - lag_told_ >= kLagEvery) tell_lag();
+}
+
+void HomeShard::tell_lag() {
+    lag_told_ = noticed_;
+    core::Offset records = 0;
+    core::Duration age{};
+    for (const auto& [partition, entry] : homes_) {
+        for (const auto& input : entry.home->progress().inputs) {
+            records += input.lag_records();
+            age = std::max(age, input.lag);
+        }
+    }
+    ports_.metrics.report_lag(ports_.loop.name(), records, age);
 }
 
 std::map<core::Partition, Home::State> HomeShard::states() const {

@@ -73,6 +73,7 @@ private:
     void turn_ended();
     bool notice_changes();
     void report();
+    void tell_lag();
 
     const HomeOptions options_;
     Ports ports_;
@@ -83,7 +84,8 @@ private:
     HomeTotals reported_;
     HomeTotals forgotten_;      ///< what homes counted that are no more
     core::MonoTime noticed_{};  ///< when states were last compared
-    bool again_ = false;        ///< a turn is asked for, to compare them again
+    core::MonoTime lag_told_{};
+    bool again_ = false;  ///< a turn is asked for, to compare them again
     core::Lifetime lifetime_;
 };
 

@@ -9,6 +9,7 @@ namespace beckon::edge {
 
 Effects Session::on(std::string_view text, FrameParser& parser, core::Tokens& tokens) {
     Effects effects;
+    window_.take_acked();  // of an earlier frame, if nobody asked
     const auto frame = parser.parse(text);
     if (!frame) {
         effects.close = closing_for(frame.error());

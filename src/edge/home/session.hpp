@@ -73,6 +73,8 @@ public:
 
     /// A text frame of the client.
     Effects on(std::string_view text, FrameParser& parser, core::Tokens& tokens);
+    /// When the messages were sent which the last frame has acknowledged.
+    std::vector<core::MonoTime> take_acked() { return window_.take_acked(); }
     /// A message was folded for this client, and has not expired. It is sent if nothing older waits
     /// in the store and there is room; else it waits there. With TTL 0 it is sent in any case,
     /// takes no place in the window, and an ack for it is ignored.

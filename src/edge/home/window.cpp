@@ -42,6 +42,7 @@ std::optional<core::MessageKey> Window::acked(std::string_view version) {
                                  [&](const Sent& sent) { return sent.version == version; });
     if (it == sent_.end()) return std::nullopt;
     const auto key = it->key;
+    acked_.push_back(it->at);
     free_place(*it);
     sent_.erase(it);
     return key;

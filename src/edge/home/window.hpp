@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace beckon::edge {
@@ -43,6 +44,8 @@ public:
     bool contains(const core::MessageKey& key) const;
     /// The message of that version, if it is under way; it is no longer afterwards.
     std::optional<core::MessageKey> acked(std::string_view version);
+    /// When the messages were sent that were acknowledged since the last call.
+    std::vector<core::MonoTime> take_acked() { return std::exchange(acked_, {}); }
     /// It no longer counts, but it is not sent again on this session. The message, if it is under
     /// way.
     std::optional<core::MessageKey> nacked(std::string_view version);
@@ -71,6 +74,7 @@ private:
     std::size_t counted_ = 0;  ///< of sent_
     std::size_t bytes_ = 0;    ///< of those counted
     std::unordered_set<core::MessageKey> not_durable_;
+    std::vector<core::MonoTime> acked_;
 };
 
 }  // namespace beckon::edge

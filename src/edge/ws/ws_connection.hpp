@@ -81,10 +81,12 @@ struct Connection final : Client, WheelTimer {
 
     void* server;  ///< WsServer::Impl
     struct lws* wsi = nullptr;
+    core::MonoTime opened{};
     net::Peer peer;
     Mode mode = Mode::handshake;
     ClosedBy why = ClosedBy::lost;
     CloseCode close_code = CloseCode::internal;
+    bool socket_counted = true;   ///< against the limit of sockets
     bool client_counted = false;  ///< against the limit of clients
     bool ping_due = false;
     bool established = false;

@@ -117,7 +117,8 @@ void WsServer::Impl::create() {
 }
 
 void WsServer::Impl::accept(int fd, const sockaddr_storage& peer) {
-    const net::Peer key{net::address_of(peer)};
+    net::Peer key{net::address_of(peer)};
+    key.exempt = options.proxies->contains(key.address);
     if (!admission.admit_socket(key)) {
         metrics.refused_full->Increment();
         if (!ssl) {
@@ -156,7 +157,7 @@ int WsServer::Impl::destroyed(Connection* c) {
     if (c->established) closed(*c);
     drop_pieces(*c);
     if (c->client_counted) admission.client_gone(c->peer);
-    admission.socket_gone(c->peer);
+    if (c->socket_counted) admission.socket_gone(c->peer);
     --sockets;
     metrics.connections->Decrement();
     if (c->wsi) lws_set_opaque_user_data(c->wsi, nullptr);

@@ -7,6 +7,7 @@
 #include "edge/ws/monitor_routes.hpp"
 #include "net/admission.hpp"
 #include "net/descriptor.hpp"
+#include "net/peer_address.hpp"
 #include "net/tls.hpp"
 
 #include <array>
@@ -36,6 +37,8 @@ struct WsServerOptions {
     /// From accept to the end of the upgrade: TLS, a dripping head, a silent connection.
     core::Duration handshake_timeout = std::chrono::seconds{5};
     std::optional<net::TlsFiles> tls;
+    /// Whose forwarding headers say which client it is; never null.
+    std::shared_ptr<const net::TrustedProxies> proxies = std::make_shared<net::TrustedProxies>();
     /// Session tickets of one shard are good on the others if all have the same keys.
     std::array<unsigned char, 80> ticket_keys{};
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/handle.hpp"
+#include "edge/ws/cut_watch.hpp"
 #include "edge/ws/ws_connection.hpp"
 #include "edge/ws/ws_server.hpp"
 
@@ -41,6 +42,7 @@ struct WsServer::Impl {
 
     // --- HTTP
     int http(lws* wsi, std::string_view path);
+    bool admit(Connection& c);
     int confirm_upgrade(Connection& c, std::string_view protocol);
     int reply(lws* wsi, const HttpReply& reply);
     std::optional<HttpReply> choose_subprotocol(lws* wsi);
@@ -84,6 +86,7 @@ struct WsServer::Impl {
     Connection* adopting = nullptr;  ///< lws has not told its wsi yet
     int callbacks = 0;               ///< how deep we are inside callbacks of lws
     std::size_t sockets = 0;
+    CutWatch cuts;
     std::size_t half_frames_bytes = 0;   ///< of all connections
     std::vector<unsigned char> scratch;  ///< frame under way, behind room for its header
 };

@@ -1,3 +1,4 @@
+#include "core/logger.hpp"
 #include "edge/ws/ws_server_impl.hpp"
 
 #include <algorithm>
@@ -34,6 +35,7 @@ constexpr std::string_view kPingPayload = "b";
 int WsServer::Impl::opened(Connection& c) {
     c.mode = Mode::open;
     c.established = true;
+    c.opened = loop.now();
     front->opened(c);
     return 0;
 }
@@ -138,6 +140,14 @@ int WsServer::Impl::closed(Connection& c) {
     c.established = false;
     front->gone(c);
     metrics.closed[static_cast<std::size_t>(c.why)]->Increment();
+    if (c.why != ClosedBy::lost) return 0;
+    if (const auto age = cuts.lost(loop.now() - c.opened, loop.now())) {
+        core::log_warn("edge", "cut_at_same_age",
+                       {{"age_s", age->count()},
+                        {"remedy",
+                         "a proxy or firewall ends connections on which nothing comes: let it wait "
+                         "for longer than edge.ping_interval, or make that shorter"}});
+    }
     return 0;
 }
 

@@ -10,6 +10,24 @@ namespace beckon::edge {
 
 namespace {
 
+/// As lws has the names of headers that it does not know: it keeps those, too.
+constexpr std::string_view kForwarded = "forwarded:";
+constexpr std::string_view kXForwardedFor = "x-forwarded-for:";
+/// A longer list of proxies is nobody's; then the proxy's own address counts.
+constexpr std::size_t kForwardedMax = 512;
+
+std::optional<std::string> header(lws* wsi, std::string_view name) {
+    std::string value(kForwardedMax, '\0');
+    const int size = name == kXForwardedFor
+                         ? lws_hdr_copy(wsi, value.data(), static_cast<int>(value.size()),
+                                        WSI_TOKEN_X_FORWARDED_FOR)
+                         : lws_hdr_custom_copy(wsi, value.data(), static_cast<int>(value.size()),
+                                               name.data(), static_cast<int>(name.size()));
+    if (size <= 0) return std::nullopt;
+    value.resize(static_cast<std::size_t>(size));
+    return value;
+}
+
 constexpr std::size_t kSubprotocolListMax = 127;  // lws: EOF without an answer above it
 
 std::string_view trim(std::string_view text) {
@@ -39,12 +57,24 @@ int WsServer::Impl::confirm_upgrade(Connection& c, std::string_view protocol) {
     const int size = lws_hdr_copy(c.wsi, path.data(), path.size(), WSI_TOKEN_GET_URI);
     if (size != 1 || path[0] != '/') return reply(c.wsi, plain_reply(404));
     if (const auto refusal = choose_subprotocol(c.wsi)) return reply(c.wsi, *refusal);
-    if (!admission.admit_client(c.peer)) {
-        metrics.refused_full->Increment();
-        return reply(c.wsi, full_reply());
+    if (admit(c)) return 0;
+    metrics.refused_full->Increment();
+    return reply(c.wsi, full_reply());
+}
+
+/// Counts the client. From here on a connection of a trusted proxy counts as that of the address
+/// which the proxy names.
+bool WsServer::Impl::admit(Connection& c) {
+    if (c.peer.exempt) {
+        const auto client = options.proxies->client_of(c.peer.address, header(c.wsi, kForwarded),
+                                                       header(c.wsi, kXForwardedFor));
+        admission.socket_gone(c.peer);
+        c.peer = {.address = client, .exempt = options.proxies->contains(client)};
+        c.socket_counted = admission.admit_socket(c.peer);
+        if (!c.socket_counted) return false;
     }
-    c.client_counted = true;
-    return 0;
+    c.client_counted = admission.admit_client(c.peer);
+    return c.client_counted;
 }
 
 /// Accepts whatever is offered: protocols[0] takes its name.

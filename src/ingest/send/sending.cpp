@@ -1,6 +1,8 @@
 #include "ingest/send/sending.hpp"
 
 #include "core/codec.hpp"
+#include "core/log_names.hpp"
+#include "core/logger.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -138,7 +140,13 @@ void Sending::check_and_publish(const CallPtr& call, const Addressed& to, Destin
         record.key = core::to_hex(event.uaid);
     }
     publish(call, where, std::move(record), publish_failure, std::move(tracked),
-            [this, call, message_id, ttl_s = parts->ttl_s] {
+            [this, call, message_id, ttl_s = parts->ttl_s, uaid = event.uaid, key = event.key] {
+                if (core::log_enabled(core::LogLevel::debug)) {
+                    core::log_debug("ingest", "message_accepted",
+                                    {{"message", core::log_name(key)},
+                                     {"client", core::log_name(uaid)},
+                                     {"ttl_s", ttl_s}});
+                }
                 responder_.finish(call, created(message_id, ttl_s));
             });
 }

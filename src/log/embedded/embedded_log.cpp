@@ -219,6 +219,9 @@ public:
     Result<void> truncate_before(TopicPartition where, Offset start) override {
         return cleaner_->truncate_before(where, start);
     }
+    Result<void> copy_to(const std::filesystem::path& directory) override {
+        return storage_.copy_to(directory);
+    }
 
 private:
     const EmbeddedConfig config_;

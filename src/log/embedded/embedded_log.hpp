@@ -52,6 +52,11 @@ public:
 
     /// Moves the start of a partition up to `start`. Blocks likewise.
     virtual core::Result<void> truncate_before(TopicPartition where, core::Offset start) = 0;
+
+    /// Makes `directory`, which must not exist and be on the same disk, a copy of the log as it is
+    /// at one moment, with all that was answered before the call. Others go on reading and writing.
+    /// Blocks likewise. Errors: full, unavailable.
+    virtual core::Result<void> copy_to(const std::filesystem::path& directory) = 0;
 };
 
 /// Opens or creates the log. Throws std::runtime_error with one line that names the directory: in

@@ -10,6 +10,7 @@
 #include "rocks/slice.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <mutex>
 #include <stdexcept>
 #include <utility>
@@ -21,6 +22,7 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
+#include <rocksdb/utilities/checkpoint.h>
 #include <rocksdb/utilities/table_properties_collectors.h>
 #include <rocksdb/version.h>
 #include <unistd.h>
@@ -44,6 +46,8 @@ constexpr std::size_t kDeletionWindow = 32'768;
 constexpr std::size_t kDeletionTrigger = 16'384;
 /// What must fit on the disk before a failed log is opened again.
 constexpr std::size_t kProbeBytes = 1U << 20;
+/// A copy takes the write-ahead files with it, however long they are: nothing is flushed for it.
+constexpr std::uint64_t kNeverFlush = std::numeric_limits<std::uint64_t>::max();
 constexpr const char* kNotOpen = "the log's database is not open";
 constexpr std::array<const char*, kFamilies> kFamilyNames = {"default", "records", "latest"};
 
@@ -235,6 +239,17 @@ Result<void> Storage::flush() {
     rocksdb::FlushOptions options;
     options.allow_write_stall = true;  // nobody writes at a start or a stop
     const auto status = db_->Flush(options, {handles_.begin(), handles_.end()});
+    if (!status.ok()) return core::fail(error_of(status));
+    return {};
+}
+
+Result<void> Storage::copy_to(const std::filesystem::path& directory) {
+    const std::shared_lock lock{mutex_};
+    if (!db_) return core::fail(Fault::unavailable, kNotOpen);
+    rocksdb::Checkpoint* made = nullptr;
+    auto status = rocksdb::Checkpoint::Create(db_.get(), &made);
+    const std::unique_ptr<rocksdb::Checkpoint> checkpoint{made};
+    if (status.ok()) status = checkpoint->CreateCheckpoint(directory.string(), kNeverFlush);
     if (!status.ok()) return core::fail(error_of(status));
     return {};
 }

@@ -66,6 +66,8 @@ public:
     core::Result<void> sync();
     /// What was written so far needs no write-ahead log any more.
     core::Result<void> flush();
+    /// As EmbeddedLog::copy_to.
+    core::Result<void> copy_to(const std::filesystem::path& directory);
 
     /// After a failed write: true if it can be written again. Tries RocksDB's own way first and, if
     /// that does not help, closes and opens it as a restart would. One thread (the writer's).

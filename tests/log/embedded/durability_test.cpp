@@ -206,3 +206,35 @@ TEST_CASE("what a failed sync left on disk is never shown, not even after a rest
     log.open();
     CHECK(read_all(log, kWhere) == live.seen);
 }
+
+TEST_CASE("a copy made while others write is a log with all that was answered before",
+          "[embedded]") {
+    EmbeddedUnderTest log{with(Sync::always)};
+    append(log, kWhere, {record("1"), record("2")});
+    const auto publisher = log.log().open_publisher(log.executor());
+    bool answered = false;
+    publisher->publish(kWhere, record("3"), [&](const auto& r) { answered = r.has_value(); });
+    const auto copy = log.directory / "copy";
+    REQUIRE(log.embedded->copy_to(copy));
+    REQUIRE(log.wait_until([&] { return answered; }));
+    CHECK_FALSE(log.embedded->copy_to(copy));  // it is there already
+
+    EmbeddedUnderTest copied{[&](EmbeddedConfig& c) { c.directory = copy; }};
+    Collector reader{copied, kWhere, 0};
+    REQUIRE(copied.wait_until([&] { return reader.drained; }));
+    const auto keys = reader.keys();
+    REQUIRE(keys.size() >= 2);
+    CHECK(Keys(keys.begin(), keys.begin() + 2) == Keys{"1", "2"});
+    append(copied, kWhere, {record("4")});
+}
+
+TEST_CASE("a copy of a log whose records are all in tables opens too", "[embedded]") {
+    EmbeddedUnderTest log;
+    append(log, kWhere, {record("1")});
+    log.close();  // flushes
+    log.open();
+    const auto copy = log.directory / "copy";
+    REQUIRE(log.embedded->copy_to(copy));
+    EmbeddedUnderTest copied{[&](EmbeddedConfig& c) { c.directory = copy; }};
+    CHECK(ends_of(copied, kWhere) == Ends{0, 1});
+}

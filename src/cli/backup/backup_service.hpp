@@ -1,0 +1,32 @@
+#pragma once
+
+#include "log/embedded/embedded_log.hpp"
+#include "ops/ops_server.hpp"
+
+#include <filesystem>
+#include <memory>
+
+namespace beckon::cli {
+
+/// Where a running process puts a copy of its log for `beckon backup` to take away.
+std::filesystem::path snapshot_of(const std::filesystem::path& data);
+
+/// Makes copies of the embedded log while it is in use; asked at `/backup` of the ops port:
+///   /backup/start  begins one, in place of an earlier one; 409 while one is being made
+///   /backup/state  {"state": "none" | "running" | "done" | "failed", "directory", "error"}
+/// A copy is hard links to files that never change, and the write-ahead file: it takes a moment and
+/// no room, but keeps what is in it on the disk until somebody removes it, as the next start does.
+class BackupService {
+public:
+    /// All three outlive it.
+    BackupService(ops::OpsServer& ops, log::EmbeddedLog& log, std::filesystem::path data);
+    ~BackupService();
+    BackupService(const BackupService&) = delete;
+    BackupService& operator=(const BackupService&) = delete;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::cli

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "cli/config/config.hpp"
+#include "ops/metrics.hpp"
+#include "ops/ops_server.hpp"
+
+#include <memory>
+
+namespace beckon::cli {
+
+/// What `/metrics` says of the process itself, its data directory and its certificates: looked up
+/// each time that somebody asks.
+class ProcessMetrics {
+public:
+    /// `ops` and `metrics` outlive it. `config` is copied as it is now.
+    ProcessMetrics(ops::OpsServer& ops, ops::Metrics& metrics, const Config& config);
+    ~ProcessMetrics();
+    ProcessMetrics(const ProcessMetrics&) = delete;
+    ProcessMetrics& operator=(const ProcessMetrics&) = delete;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::cli

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "core/clock.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+
+namespace beckon::edge {
+
+/// Notices that connections end again and again at the same age, which no client does by itself: a
+/// proxy or a firewall ends them (nginx after 60 s without a byte). One thread.
+class CutWatch {
+public:
+    /// Of so many that were lost last, so many at the same age, give or take a second.
+    static constexpr std::size_t kLooked = 40;
+    static constexpr std::size_t kSame = 30;
+    /// Younger ones end for many reasons.
+    static constexpr core::Duration kYoungest = std::chrono::seconds{5};
+    static constexpr core::Duration kSayAgain = std::chrono::hours{1};
+
+    /// A connection was lost at this age. The age in question if it is time to say so.
+    std::optional<std::chrono::seconds> lost(core::Duration age, core::MonoTime now) {
+        ages_[next_++ % kLooked] = age;
+        if (next_ < kLooked || age < kYoungest || (said_ && now - *said_ < kSayAgain)) return {};
+        const auto same = std::count_if(ages_.begin(), ages_.end(), [&](core::Duration other) {
+            return std::chrono::abs(other - age) <= std::chrono::seconds{1};
+        });
+        if (same < static_cast<std::ptrdiff_t>(kSame)) return {};
+        said_ = now;
+        return std::chrono::round<std::chrono::seconds>(age);
+    }
+
+private:
+    std::array<core::Duration, kLooked> ages_{};
+    std::size_t next_ = 0;
+    std::optional<core::MonoTime> said_;
+};
+
+}  // namespace beckon::edge

@@ -1,0 +1,61 @@
+// What whoever runs Beckon sees of it: metrics that are documented, and the life of a message in the log.
+//
+//   node operator.mjs
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Cluster, until } from './beckon.mjs';
+import { UserAgent, post } from './client.mjs';
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+const cluster = new Cluster('embedded', { endpoint: ['--log-level', 'debug'] });
+const agent = new UserAgent();
+before(async () => {
+    await cluster.prepare();
+    await cluster.start();
+    agent.url = cluster.websocket;
+    await agent.connect();
+    await agent.register();
+});
+after(async () => {
+    agent.end();
+    await cluster.destroy();
+});
+const output = () => cluster.children.get('standalone').output;
+const lines = () => output().split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
+
+test('one grep shows the life of a message', async () => {
+    const { status, headers } = await post(agent.endpoint, 'hello');
+    assert.equal(status, 201);
+    const keys = ['--key-ring', join(cluster.directory, 'standalone', 'keys.json')];
+    const [, message, client] = (await cluster.tool(['message', headers.location, ...keys])).match(/^message=(\w+) client=(\w+)$/m);
+    assert((await cluster.tool(['message', agent.endpoint, ...keys])).startsWith(`client=${client} channel=`));
+    const life = () => lines().filter((line) => line.message === message);
+    await until('its end', () => life().some((line) => line.event === 'message_finished'));
+    assert.deepEqual(life().map((line) => line.event).sort(), ['message_accepted', 'message_acked', 'message_finished', 'message_sent']);
+    assert(life().every((line) => line.client === client));
+    assert.equal(life().find((line) => line.event === 'message_finished').reason, 'acked');
+    assert.match(life()[0].time, /^\d{4}-\d\d-\d\dT/);
+    assert(!output().includes(new URL(agent.endpoint).pathname), 'no endpoint URL in the log');
+});
+
+test('every metric is documented, and those of a delivery count', async () => {
+    const text = await (await fetch(`http://127.0.0.1:${cluster.ports.ops}/metrics`)).text();
+    const documented = readFileSync(join(ROOT, 'docs', 'metrics.md'), 'utf8');
+    const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map((found) => found[1]);
+    assert(names.length > 30);
+    for (const name of names) assert(documented.includes(`\`${name}\``) || documented.includes(`\`${name}{`), `${name} is not in docs/metrics.md`);
+    assert(await cluster.metric('beckon_edge_deliver_seconds_count') >= 1);
+    assert(await cluster.metric('beckon_edge_ack_seconds_count') >= 1);
+    assert(await cluster.metric('beckon_edge_finished_total', 'reason="acked"') >= 1);
+    assert(await cluster.metric('process_resident_memory_bytes') > 1e6);
+    assert(await cluster.metric('process_threads') > 3);
+    assert(await cluster.metric('process_open_fds') > 10);
+    assert(Math.abs(await cluster.metric('process_start_time_seconds') - Date.now() / 1000) < 120);
+    assert(await cluster.metric('beckon_data_free_bytes') > 0);
+    assert(await cluster.metric('beckon_data_bytes', 'part="log"') > 0);
+    const days = (await cluster.metric('beckon_certificate_expiry_time_seconds', 'port="endpoint"') - Date.now() / 1000) / 86400;
+    assert(days > 800 && days < 826, `${days}`);
+});

@@ -1,0 +1,133 @@
+// Slips of an operator that must not tell senders to forget their subscriptions, nor pass unnoticed.
+//
+//   node slips.mjs
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { BECKON, Cluster, freePort, until } from './beckon.mjs';
+import { UserAgent } from './client.mjs';
+
+/** Runs to the end; the exit code and what it said. */
+function run(args) {
+    const { status, stdout, stderr } = spawnSync(BECKON, args, { encoding: 'utf8', timeout: 30000 });
+    return { code: status, text: stderr + stdout };
+}
+
+async function ready(port) {
+    const reply = await fetch(`http://127.0.0.1:${port}/ready`);
+    return { status: reply.status, body: await reply.text() };
+}
+
+/** A POST to a plain endpoint; its status. */
+async function post(url, headers = {}) {
+    const reply = await fetch(url, { method: 'POST', body: 'x', headers: { TTL: '60', 'Content-Encoding': 'aes128gcm', ...headers } });
+    await reply.text();
+    return reply.status;
+}
+
+test('standalone: a rotation beside the running process', async (t) => {
+    const cluster = new Cluster('embedded', { plain: true });
+    t.after(() => cluster.destroy());
+    await cluster.prepare();
+    await cluster.start();
+    const agent = new UserAgent(cluster.websocket);
+    t.after(() => agent.end());
+    await agent.connect();
+    await agent.register();
+    const data = join(cluster.directory, 'standalone');
+    const rotated = run(['keys', 'rotate', '--data', data]);
+    assert.equal(rotated.code, 0, rotated.text);
+    assert.equal(await post(agent.endpoint), 201);
+    await cluster.stop();
+    await cluster.start();
+    assert.match(cluster.outputs(), /key_ring_published/);
+    assert.equal(await post(agent.endpoint), 201, 'an old endpoint URL lives');
+});
+
+test('standalone: another endpoint.url, and senders that sign for the old one', async (t) => {
+    const cluster = new Cluster('embedded', { plain: true });
+    t.after(() => cluster.destroy());
+    await cluster.prepare();
+    await cluster.start();
+    const agent = new UserAgent(cluster.websocket);
+    t.after(() => agent.end());
+    await agent.connect();
+    const old = await agent.register();
+    await cluster.stop();
+    cluster.endpoint = `http://localhost:${cluster.ports.endpoint}`;
+    await cluster.start();
+    const vapid = ['--vapid', join(cluster.directory, 'vapid.json')];
+    const sent = run(['push', old, ...vapid]);
+    assert.equal(sent.code, 0, sent.text);
+    await until('the client is back', () => agent.helloed);
+    const current = await agent.register();
+    assert.match(current, /^http:\/\/localhost:/);
+    assert.equal(run(['push', current, ...vapid]).code, 0);
+});
+
+const cluster = new Cluster('kafka', { plain: true });
+const kafka = () => ['--kafka-servers', cluster.servers, '--kafka-prefix', 'slips.', '--replication-factor', '1'];
+const ring = (name) => ['--key-ring', join(cluster.directory, name)];
+const origin = ['--endpoint-url', 'https://push.example.org'];
+
+async function role(name, keys) {
+    const ops = await freePort();
+    cluster.spawn(name, [
+        '--data', join(cluster.directory, `slips-${name}`), '--ops-port', String(ops), '--endpoint-port', '0', '--edge-port', '0',
+        '--log-format', 'json', ...origin, ...kafka(), ...ring(keys),
+    ]);
+    return ops;
+}
+
+before(() => cluster.prepare());
+after(() => cluster.destroy());
+
+test('Kafka: topics that were made without a ring, and a role with another one', async () => {
+    for (const name of ['own.json', 'other.json']) assert.equal(run(['keys', 'generate', ...ring(name)]).code, 0);
+    const made = run(['topics', 'create', '--data', join(cluster.directory, 'nowhere'), '--partitions', '4', ...kafka()]);
+    assert.equal(made.code, 0, made.text);
+    assert.match(made.text, /key ring none/);
+    const ops = await role('endpoint', 'own.json');
+    await cluster.ready('endpoint', ops);
+    const refused = run(['edge', '--data', join(cluster.directory, 'slips-edge'), '--ops-port', '0', '--edge-port', '0', ...origin, ...kafka(), ...ring('other.json')]);
+    assert.equal(refused.code, 1);
+    assert.match(refused.text, /has the fingerprint [0-9a-f]{16}, but this log was made with [0-9a-f]{16}/);
+    const published = run(['keys', 'publish', ...kafka(), ...ring('other.json')]);
+    assert.equal(published.code, 1);
+    assert.match(published.text, /lacks keys of the published one.*--force/s);
+});
+
+test('Kafka: a rotation while the roles run, and a restart of them', async () => {
+    const before = readFileSync(join(cluster.directory, 'own.json'), 'utf8');
+    const other = run(['keys', 'rotate', ...kafka(), ...ring('other.json')]);
+    assert.equal(other.code, 1);
+    assert.match(other.text, /rotate the ring that the roles use/);
+    const rotated = run(['keys', 'rotate', ...kafka(), ...ring('own.json')]);
+    assert.equal(rotated.code, 0, rotated.text);
+    assert.notEqual(readFileSync(join(cluster.directory, 'own.json'), 'utf8'), before);
+    await cluster.stop();
+    const ops = await role('endpoint', 'own.json');
+    await cluster.ready('endpoint', ops);
+    await cluster.stop();
+});
+
+test('Kafka: /ready and the metrics tell that the broker is away', async () => {
+    await cluster.stop(); // of an earlier test
+    const ports = { endpoint: await role('endpoint', 'own.json'), edge: await role('edge', 'own.json') };
+    for (const name of ['endpoint', 'edge']) await cluster.ready(name, ports[name]);
+    await cluster.killKafka();
+    for (const name of ['endpoint', 'edge']) {
+        const told = await until(`${name} is not ready`, async () => {
+            const now = await ready(ports[name]);
+            return now.status === 503 && now.body;
+        });
+        assert.match(told, /"faults":\{/);
+        assert.equal(await cluster.metric('beckon_ready', `part="${name === 'endpoint' ? 'endpoint_log' : 'edge'}"`, ports[name]), 0);
+        assert.equal((await fetch(`http://127.0.0.1:${ports[name]}/live`)).status, 200, 'a restart would not help');
+    }
+    await cluster.startKafka();
+    for (const name of ['endpoint', 'edge']) await until(`${name} is ready`, async () => (await ready(ports[name])).status === 200, 60000);
+    await cluster.stop();
+});

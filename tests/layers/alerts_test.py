@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""The alert rules of packaging/prometheus ask for metrics that exist; promtool, where it is installed, finds no
+fault in them, and they fire when they should."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RULES = ROOT / "packaging" / "prometheus"
+NAMES = set(re.findall(r'"((?:beckon|process)_\w+)"', (ROOT / "src/ops/metric_names.hpp").read_text()))
+
+
+def faults():
+    rules = (RULES / "beckon.rules.yml").read_text()
+    for name in sorted(set(re.findall(r"\b((?:beckon|process)_[a-z_]+)", rules))):
+        if name not in NAMES and re.sub(r"_(bucket|sum|count)$", "", name) not in NAMES:
+            yield f"the alert rules ask for {name}, which does not exist"
+    promtool = shutil.which("promtool")
+    for command in ["check rules beckon.rules.yml", "test rules beckon.rules.test.yml"] if promtool else []:
+        done = subprocess.run([promtool, *command.split()], cwd=RULES, capture_output=True, text=True)
+        if done.returncode != 0:
+            yield f"promtool {command}:\n{done.stdout}{done.stderr}"
+
+
+found = list(faults())
+for fault in found:
+    print(fault)
+if not found:
+    print("alerts: the rules ask for what exists")
+sys.exit(1 if found else 0)
