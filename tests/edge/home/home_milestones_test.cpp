@@ -1,5 +1,8 @@
 #include "support/home_world.hpp"
 
+#include <tuple>
+#include <utility>
+
 #include <catch2/catch.hpp>
 
 using namespace std::chrono_literals;
