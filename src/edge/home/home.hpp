@@ -55,7 +55,6 @@ public:
         core::Tokens& tokens;
         TombstonesInFlight& tombstones;             ///< of all homes that share `publisher`
         core::MilestoneSink* milestones = nullptr;  ///< of tracked messages; null: nobody hears
-        TombstonesInFlight& tombstones;             ///< of all homes that share `publisher`
         DeliveryTimes times{};
     };
 
