@@ -221,8 +221,8 @@ struct Edge::Impl {
     std::set<core::NodeId> linked;                 ///< whose link is up
     /// Set while this node leaves the cluster: told once no home serves here any more.
     std::optional<std::promise<void>> leaving;
-    bool left = false;   ///< `leaving` was told
-    bool asked = false;  ///< and not answered
+    bool left = false;  ///< `leaving` was told
+    core::MonoTime asked{};
     core::MonoTime log_answered{};
     std::string log_error;  ///< the last
 };
@@ -459,14 +459,15 @@ void Edge::Impl::tick() {
 
 /// The homes only notice that the log is away when they have something to write.
 void Edge::Impl::ask_log() {
-    if (std::exchange(asked, true)) return;
+    // Not "once the last is answered": an answer that got lost would be waited for for ever.
+    if (clock.mono() - asked < kLogGrace / 3) return;
+    asked = clock.mono();
     core::ask_while(
         lifetime,
         [this](core::Executor& executor, auto callback) {
             log.ends({log::Topic::kOwnership, 0}, executor, std::move(callback));
         },
         [this](const core::Result<log::Ends>& ends) {
-            asked = false;
             if (ends) {
                 log_answered = clock.mono();
             } else {
