@@ -223,7 +223,7 @@ export class Cluster {
             this.spawn('endpoint', [...this.common('endpoint', this.ports.ops), ...endpoint, ...kafka]);
         }
         if (!only || only === 'edge') {
-            this.spawn('edge', [...this.common('edge', this.ports.opsEdge), ...edge, ...kafka]);
+            this.spawn('edge', [...this.common('edge', this.ports.opsEdge), ...edge, '--edge-link-port', '0', ...kafka]);
         }
         const retry = this.retryOptions && (!only || only === 'retry');
         if (retry) {

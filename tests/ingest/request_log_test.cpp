@@ -36,7 +36,11 @@ TEST_CASE("a request's log line says what was asked and what became of it", "[lo
     IngestWorld world;
     world.shared_->config.log_requests = true;
     const auto target = world.subscribed();
-    const auto line = json::parse(logged([&] { world.ask(IngestWorld::post_data(target.path)); }));
+    const auto text = logged([&] { world.ask(IngestWorld::post_data(target.path)); });
+    REQUIRE(count(text, "\n") == 2);
+    const auto end = text.find('\n');
+    CHECK(json::parse(text.substr(0, end))["event"] == "message_accepted");
+    const auto line = json::parse(text.substr(end));
     CHECK(line["event"] == "request");
     CHECK(line["method"] == "POST");
     CHECK(line["route"] == "send");

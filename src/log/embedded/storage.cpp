@@ -10,6 +10,7 @@
 #include "rocks/slice.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <limits>
 #include <mutex>
 #include <stdexcept>
@@ -48,6 +49,9 @@ constexpr std::size_t kDeletionTrigger = 16'384;
 constexpr std::size_t kProbeBytes = 1U << 20;
 /// A copy takes the write-ahead files with it, however long they are: nothing is flushed for it.
 constexpr std::uint64_t kNeverFlush = std::numeric_limits<std::uint64_t>::max();
+/// Beside a copy that has no write-ahead file since it needs none; without it the copy would pass
+/// for a log that lost them.
+constexpr const char* kAllInTables = "ALL_IN_TABLES";
 constexpr const char* kNotOpen = "the log's database is not open";
 constexpr std::array<const char*, kFamilies> kFamilyNames = {"default", "records", "latest"};
 
@@ -181,9 +185,13 @@ Storage::Storage(const EmbeddedConfig& config) : config_(config) {
     BECKON_ASSERT(config_.memory != nullptr, "open_embedded_log() gives it one");
     prepare(config_.directory);
     new_ = !std::filesystem::exists(config_.directory / "CURRENT");
-    write_ahead_lost_ = !new_ && !has_write_ahead_file(config_.directory);
+    const auto all_in_tables = config_.directory / kAllInTables;
+    write_ahead_lost_ = !new_ && !has_write_ahead_file(config_.directory) &&
+                        !std::filesystem::exists(all_in_tables);
     const auto status = open();
     if (!status.ok()) refuse(config_.directory, status);
+    std::error_code ignored;  // it is asked for only where there is no write-ahead file
+    std::filesystem::remove(all_in_tables, ignored);
 }
 
 Storage::~Storage() { close(); }
@@ -251,6 +259,12 @@ Result<void> Storage::copy_to(const std::filesystem::path& directory) {
     const std::unique_ptr<rocksdb::Checkpoint> checkpoint{made};
     if (status.ok()) status = checkpoint->CreateCheckpoint(directory.string(), kNeverFlush);
     if (!status.ok()) return core::fail(error_of(status));
+    if (has_write_ahead_file(directory)) return {};
+    const std::ofstream mark{directory / kAllInTables};
+    if (!mark) {
+        return core::fail(Fault::unavailable,
+                          "cannot write " + (directory / kAllInTables).string());
+    }
     return {};
 }
 

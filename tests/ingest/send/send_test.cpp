@@ -477,17 +477,20 @@ TEST_CASE("of a tracked message it is reported that it was received, and that it
 TEST_CASE("what the log certainly refused is reported as failed", "[send]") {
     IngestWorld keys;
     NotedMilestones milestones;
-    IngestWorld world{{.waiting_max = 1,
+    IngestWorld world{{.waiting_max = 2,
                        .tracked = {core::sha256(keys.vapid_.public_point())},
                        .milestones = &milestones}};
     const auto target = world.subscribed();
     const auto post = IngestWorld::post(target.path).with("Authorization", keys.vapid_header());
     const auto first = world.begin(post.with("X-MessageId", "a"));
     const auto second = world.begin(post.with("X-MessageId", "b"));
+    const auto third = world.begin(post.with("X-MessageId", "c"));
     world.settle();
     CHECK(first->answer->status == 201);
-    CHECK(second->answer->status == 503);
-    CHECK(milestones.noted == std::vector<std::string>{"a received", "b received", "b errored"});
+    CHECK(second->answer->status == 201);
+    CHECK(third->answer->status == 503);
+    CHECK(milestones.noted ==
+          std::vector<std::string>{"a received", "b received", "c received", "c errored"});
 }
 
 TEST_CASE("an X-MessageId that is no reliability id is not taken for one", "[send]") {

@@ -236,5 +236,7 @@ TEST_CASE("a copy of a log whose records are all in tables opens too", "[embedde
     const auto copy = log.directory / "copy";
     REQUIRE(log.embedded->copy_to(copy));
     EmbeddedUnderTest copied{[&](EmbeddedConfig& c) { c.directory = copy; }};
-    CHECK(ends_of(copied, kWhere) == Ends{0, 1});
+    const auto records = read_all(copied, kWhere);
+    REQUIRE(records.size() == 1);
+    CHECK(records.front().key == "1");
 }
