@@ -61,7 +61,7 @@ class Child {
         this.exited = new Promise((resolve) => this.process.once('exit', (code, signal) => resolve({ code, signal })));
         for (const stream of [this.process.stdout, this.process.stderr]) {
             stream.on('data', (data) => {
-                this.output = (this.output + data).slice(-20000);
+                this.output = (this.output + data).slice(-200000);
             });
         }
     }

@@ -139,6 +139,17 @@ test('README: first push from the command line', async () => {
     assert.match(readFileSync(join(checkout, 'vapid.pem'), 'utf8'), /BEGIN .*PRIVATE KEY/);
 });
 
+test('README: first webhook', async () => {
+    const [listen, send] = take(README, 'First webhook')[0].trim().split('\n');
+    const [, setting] = readFileSync(README, 'utf8').match(/`export (BECKON_DATA=[^`]+)`/);
+    const receiver = new Terminal(`env ${setting} ${listen}`);
+    await receiver.says('listening at');
+    must(`env ${setting} ${send}`);
+    await receiver.says('verified');
+    assert.match(receiver.output, /Hello/);
+    await receiver.stop();
+});
+
 test('README: first push to a real Firefox', async (t) => {
     const heading = 'First push to a real Firefox';
     const [start, send] = take(README, heading);
@@ -172,9 +183,9 @@ test('README: first push to a real Firefox', async (t) => {
 
 test('README: on Kafka', async () => {
     const kafka = new Terminal(`scripts/kafka/start.sh ${join(host, 'kafka')} 9092`);
-    const [generate, create, endpoint, edge] = take(README, 'On Kafka')[0].trim().split('\n');
+    const [generate, create, endpoint, edge, retry, reliability] = take(README, 'On Kafka')[0].trim().split('\n');
     must(generate);
-    await until('the topics', () => shell(create).status === 0, 60000);
+    await until('the topics', () => shell(create).status === 0, 120000);
     assert.match(must(create), /log topics are as expected/);
     const roles = [new Terminal(endpoint), new Terminal(edge)];
     for (const role of roles) {
@@ -182,6 +193,8 @@ test('README: on Kafka', async () => {
         const [, port] = /ops=\S+:(\d+)|"ops":"\S+?:(\d+)"/.exec(role.output)?.filter(Boolean) ?? [];
         await ready(`http://127.0.0.1:${port}`);
     }
+    roles.push(new Terminal(retry), new Terminal(reliability));
+    for (const port of [9094, 9096]) await ready(`http://127.0.0.1:${port}`);
     const listen = new Terminal(`beckon listen ${WEBSOCKET} --state kafka.json`);
     await listen.says('"endpoint"');
     const { endpoint: url } = JSON.parse(listen.output.match(/^\{.*\}$/m)[0]);

@@ -75,7 +75,7 @@ const origin = ['--endpoint-url', 'https://push.example.org'];
 async function role(name, keys) {
     const ops = await freePort();
     cluster.spawn(name, [
-        '--data', join(cluster.directory, `slips-${name}`), '--ops-port', String(ops), '--endpoint-port', '0', '--edge-port', '0',
+        '--data', join(cluster.directory, `slips-${name}`), '--ops-port', String(ops), '--endpoint-port', '0', '--edge-port', '0', '--edge-link-port', '0',
         '--log-format', 'json', ...origin, ...kafka(), ...ring(keys),
     ]);
     return ops;
