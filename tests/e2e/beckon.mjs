@@ -164,7 +164,7 @@ export class Cluster {
 
     /** A role that starts before the broker answers ends at once and says so. */
     async kafkaAnswers() {
-        const ask = () => this.tool(['topics', 'describe', '--kafka-servers', this.servers]).then(() => true);
+        const ask = () => this.tool(['topics', 'describe', '--kafka-servers', this.servers, '--replication-factor', '1']).then(() => true);
         await until('an answer of the broker', ask, 60000);
     }
 
