@@ -418,7 +418,7 @@ void Edge::Impl::update_readiness() {
     }
     cluster->set_ready(ready);
     if (clock.mono() - log_answered > kLogGrace) {
-        return set_unready("the log does not answer: " + log_error);
+        return set_unready(log_error.empty() ? "the log does not answer" : log_error);
     }
     if (const auto ownership = cluster->progress().stuck) {
         return set_unready("the fold of ownership is stuck: " + ownership->why);
@@ -470,6 +470,7 @@ void Edge::Impl::ask_log() {
         [this](const core::Result<log::Ends>& ends) {
             if (ends) {
                 log_answered = clock.mono();
+                log_error.clear();
             } else {
                 log_error = ends.error().message;
             }

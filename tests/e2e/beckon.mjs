@@ -286,7 +286,7 @@ export class Cluster {
         await until(`${role} ready`, async () => {
             if (ended) return true;
             return (await fetch(`http://127.0.0.1:${port}/ready`)).status === 200;
-        }).catch((error) => {
+        }, 60000).catch((error) => {
             throw new Error(`${error.message}\n${child.output}`);
         });
         if (ended) throw new Error(`${role} ended at once (${JSON.stringify(ended)}):\n${child.output}`);

@@ -230,7 +230,7 @@ for (const [title, log, role, plain] of [
             await cluster.killKafka();
             await until('the group has missed its coordinator', () => edge.output.includes('session timed out'));
             await cluster.startKafka();
-            await until('201', async () => (await post(endpoint, '', { TTL: '0' })).status === 201, 60000);
+            await until('201', async () => (await post(endpoint, '', { TTL: '0' })).status === 201, 120000);
             edge.process.kill('SIGTERM');
             const { code, ms } = await ends(edge);
             assert.equal(code, 0, edge.output);

@@ -130,10 +130,43 @@ void track(ingest::EndpointConfig& endpoint, reliability::Tracking& tracking) {
     endpoint.milestone_counts = &tracking.totals();
 }
 
-/// Tries until there is a broker, one line each 5 s, not longer than the start-up time-out.
-log::Control await_control(log::EventLog& log, const Config& config, const Signals& signals) {
-    const auto until = std::chrono::steady_clock::now() + config.startup_timeout;
-    auto next_line = std::chrono::steady_clock::now();
+/// The wait of a start for a broker: one line each 5 s, not longer than the start-up time-out.
+class BrokerWait {
+public:
+    BrokerWait(const Config& config, const Signals& signals)
+        : config_(config),
+          signals_(signals),
+          until_(steady_clock::now() + config.startup_timeout) {}
+
+    /// Returns when it is time to ask again. Throws StartupError: asking again does not help, the
+    /// time is over, or a signal came.
+    void after(const core::Error& why) {
+        if (!why.retryable()) throw StartupError(why.message);
+        const auto& servers = config_.kafka.bootstrap_servers;
+        const auto now = steady_clock::now();
+        if (now >= until_) {
+            throw StartupError("no broker at " + servers + " within " +
+                               duration_text(config_.startup_timeout) + ": " + why.message);
+        }
+        if (now >= next_line_) {
+            next_line_ = now + kLineInterval;
+            core::log_warn("cli", "waiting_for_broker",
+                           {{"servers", servers}, {"why", why.message}});
+        }
+        if (const int signal = signals_.stop_within(kAskAgain)) {
+            throw StartupError("stopped while waiting for a broker at " + servers, 128 + signal);
+        }
+    }
+
+private:
+    using steady_clock = std::chrono::steady_clock;
+    const Config& config_;
+    const Signals& signals_;
+    const steady_clock::time_point until_;
+    steady_clock::time_point next_line_{};
+};
+
+log::Control await_control(log::EventLog& log, const Config& config, BrokerWait& wait) {
     for (;;) {
         const auto control = log::read_control(log, kControlTimeout);
         if (control) return *control;
@@ -143,23 +176,7 @@ log::Control await_control(log::EventLog& log, const Config& config, const Signa
                 config.kafka.bootstrap_servers + ": run `beckon topics create --kafka-servers " +
                 config.kafka.bootstrap_servers + "` (" + control.error().message + ")");
         }
-        if (!control.error().retryable()) throw StartupError(control.error().message);
-        if (std::chrono::steady_clock::now() >= until) {
-            throw StartupError("no broker at " + config.kafka.bootstrap_servers + " within " +
-                               duration_text(config.startup_timeout) + ": " +
-                               control.error().message);
-        }
-        if (const auto now = std::chrono::steady_clock::now(); now >= next_line) {
-            next_line = now + kLineInterval;
-            core::log_warn(
-                "cli", "waiting_for_broker",
-                {{"servers", config.kafka.bootstrap_servers}, {"why", control.error().message}});
-        }
-        if (const int signal = signals.stop_within(kAskAgain)) {
-            throw StartupError(
-                "stopped while waiting for a broker at " + config.kafka.bootstrap_servers,
-                128 + signal);
-        }
+        wait.after(control.error());
     }
 }
 
@@ -172,6 +189,14 @@ core::Result<log::TopicFacts> check_log_topics(const Config& config, const log::
 }
 
 /// Opens Kafka, checks the installation, and gives the role its identity.
+log::TopicFacts await_topics(const Config& config, const log::Control& control, BrokerWait& wait) {
+    for (;;) {
+        const auto checked = check_log_topics(config, control);
+        if (checked) return *checked;
+        wait.after(checked.error());
+    }
+}
+
 std::unique_ptr<log::EventLog> open_cluster_log(Config& config, const Process& process,
                                                 const core::KeyRing& keys, const Signals& signals) {
     if (config.kafka.bootstrap_servers.empty()) {
@@ -181,13 +206,13 @@ std::unique_ptr<log::EventLog> open_cluster_log(Config& config, const Process& p
     }
     config.kafka.client_id = process.node.text;
     auto log = log::open_kafka_log(config.kafka);
-    auto control = await_control(*log, config, signals);
+    BrokerWait wait{config, signals};
+    auto control = await_control(*log, config, wait);
     hold_to_cluster_log(*log, control, keys, config);
-    const auto checked = check_log_topics(config, control);
-    if (!checked) throw StartupError(checked.error().message);
+    const auto checked = await_topics(config, control, wait);
     adopt(config, control, process);
     config.edge.delete_retention = config.endpoint.delete_retention =
-        std::chrono::floor<std::chrono::seconds>(checked->delete_retention);
+        std::chrono::floor<std::chrono::seconds>(checked.delete_retention);
     return log;
 }
 

@@ -38,24 +38,25 @@ void LogWatch::ask() {
     (kind == Kind::write ? questions_.write : questions_.reach)(answer);
 }
 
+/// A log that did not answer was in trouble all the while.
 void LogWatch::answered(Kind kind, const core::Result<void>& answer) {
-    asked_.reset();
-    note(kind, answer ? std::nullopt : std::optional{answer.error()});
+    const auto asked = std::exchange(asked_, std::nullopt).value_or(clock_.mono());
+    note(kind, answer ? std::nullopt : std::optional{answer.error()}, asked);
 }
 
 void LogWatch::published(const std::optional<core::Error>& error) {
     if (error ? !error->retryable() : !troubled_.load(std::memory_order_relaxed)) return;
-    note(Kind::write, error);
+    note(Kind::write, error, clock_.mono());
 }
 
-void LogWatch::note(Kind kind, const std::optional<core::Error>& error) {
+void LogWatch::note(Kind kind, const std::optional<core::Error>& error, core::MonoTime since) {
     const std::scoped_lock lock{mutex_};
     auto& trouble = kind == Kind::write ? unwritable_ : unreachable_;
     if (!error) {
         trouble.reset();
         if (kind == Kind::write) unreachable_.reset();  // what takes records can be reached
     } else if (!trouble) {
-        trouble = Trouble{clock_.mono(), error->message};
+        trouble = Trouble{since, error->message};
     }
     troubled_.store(unreachable_ || unwritable_, std::memory_order_relaxed);
 }

@@ -56,7 +56,7 @@ private:
     void tick();
     void ask();
     void answered(Kind kind, const core::Result<void>& answer);
-    void note(Kind kind, const std::optional<core::Error>& error);
+    void note(Kind kind, const std::optional<core::Error>& error, core::MonoTime since);
     std::string trouble_that_lasts() const;
 
     const Options options_;

@@ -23,7 +23,7 @@ struct World {
     World() { watch.start(); }
 
     void answer(const std::optional<core::Error>& error, const LogWatch::Answer& to) {
-        if (silent) return;
+        if (silent) return held.push_back(to);
         if (error) return to(core::fail(*error));
         to({});
     }
@@ -33,6 +33,7 @@ struct World {
     std::optional<core::Error> reaching;
     std::optional<core::Error> writing;
     bool silent = false;
+    std::vector<LogWatch::Answer> held;  ///< what is not answered yet
     int writes = 0;
     std::vector<std::string> reports;
     LogWatch watch{{.grace = 3s, .interval = 1s},
@@ -67,6 +68,20 @@ TEST_CASE("a log that cannot be reached is reported after a grace, and its retur
     world.reaching.reset();
     world.executor.run_for(2s);
     CHECK(world.reports == std::vector<std::string>{"no broker", ""});
+}
+
+// Verified to fail when the trouble begins with the answer instead of the question.
+TEST_CASE("a question that is refused late is no end of the trouble", "[log_watch]") {
+    World world;
+    world.silent = true;
+    world.executor.run_for(5s);
+    CHECK(world.reports == std::vector<std::string>{"the log does not answer"});
+    world.silent = false;
+    world.reaching = kNoBroker;
+    REQUIRE(world.held.size() == 1);
+    world.held.front()(core::fail(kNoBroker));
+    world.executor.run_for(5s);
+    CHECK(world.reports == std::vector<std::string>{"the log does not answer", "no broker"});
 }
 
 TEST_CASE("a blip is not reported", "[log_watch]") {
