@@ -264,6 +264,8 @@ step('an edge that is stopped hands over first: clients of other edges keep thei
     await linked(3);
     for (const [i, client] of clients.entries()) await client.moveTo(urlOf(edges[i % 3]));
     const staying = clients.filter((client) => client.url !== urlOf('edge-2'));
+    const served = () => cluster.edgeMetric(['edge-2'], 'beckon_edge_partitions', '"serving"');
+    await until('edge-2 has something to hand over', async () => (await served()) > 0, 60000);
     const closesBefore = new Map(staying.map((client) => [client, client.closes.length]));
     const stopping = cluster.children.get('edge-2');
     await underTraffic(async () => {

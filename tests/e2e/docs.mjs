@@ -95,7 +95,7 @@ after(async () => {
     for (const terminal of terminals) await terminal.stop();
 });
 
-const ready = (ops = OPS) => until(`${ops}/ready`, async () => (await fetch(`${ops}/ready`)).status === 200);
+const ready = (ops = OPS) => until(`${ops}/ready`, async () => (await fetch(`${ops}/ready`)).status === 200, 60000);
 const serviceLog = () => (existsSync(join(host, 'systemd', 'beckon.log')) ? readFileSync(join(host, 'systemd', 'beckon.log'), 'utf8').slice(-4000) : '');
 
 /** POSTs to the path of an endpoint URL at the port that listens on loopback; the status. */
@@ -189,8 +189,9 @@ test('README: on Kafka', async () => {
     assert.match(must(create), /log topics are as expected/);
     const roles = [new Terminal(endpoint), new Terminal(edge)];
     for (const role of roles) {
-        await role.says('listening');
-        const [, port] = /ops=\S+:(\d+)|"ops":"\S+?:(\d+)"/.exec(role.output)?.filter(Boolean) ?? [];
+        const ops = () => /ops=\S+:(\d+)|"ops":"\S+?:(\d+)"/.exec(role.output)?.filter(Boolean);
+        await until(`the ops port of ${role.command}`, ops, 60000);
+        const [, port] = ops();
         await ready(`http://127.0.0.1:${port}`);
     }
     roles.push(new Terminal(retry), new Terminal(reliability));
