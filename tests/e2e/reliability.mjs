@@ -139,8 +139,8 @@ try {
             } else {
                 assert([0, 503].includes(reply.status), `unexpected status ${reply.status}: ${reply.body}`);
                 uncertain.add(id);
-                await new Promise((resolve) => setTimeout(resolve, 20));
             }
+            await new Promise((resolve) => setTimeout(resolve, 20));
         }
     };
     const senders = Array.from({ length: 4 }, sender);

@@ -83,10 +83,10 @@ struct Links::Impl {
     }
 
     ~Impl() {
-        resolver.reset();
         loop.stop([this] {
             acceptor.reset();
             connections.clear();
+            resolver.reset();  // here, since a link that is down dials until now
         });
     }
 
