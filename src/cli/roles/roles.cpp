@@ -188,7 +188,6 @@ core::Result<log::TopicFacts> check_log_topics(const Config& config, const log::
     return log::check_topics(*admin, log::topic_table(layout));
 }
 
-/// Opens Kafka, checks the installation, and gives the role its identity.
 log::TopicFacts await_topics(const Config& config, const log::Control& control, BrokerWait& wait) {
     for (;;) {
         const auto checked = check_log_topics(config, control);
@@ -197,6 +196,7 @@ log::TopicFacts await_topics(const Config& config, const log::Control& control, 
     }
 }
 
+/// Opens Kafka, checks the installation, and gives the role its identity.
 std::unique_ptr<log::EventLog> open_cluster_log(Config& config, const Process& process,
                                                 const core::KeyRing& keys, const Signals& signals) {
     if (config.kafka.bootstrap_servers.empty()) {
@@ -215,6 +215,41 @@ std::unique_ptr<log::EventLog> open_cluster_log(Config& config, const Process& p
         std::chrono::floor<std::chrono::seconds>(checked.delete_retention);
     return log;
 }
+
+enum class Certificate : std::uint8_t { none, may_be_self_made };
+
+const Config& prepared(Config& config, Certificate certificate) {
+    if (certificate == Certificate::may_be_self_made) use_self_made_certificate(config);
+    return config;
+}
+
+/// What every role on Kafka stands on, in the order in which it must live; the role itself is made
+/// after it.
+struct OnKafka {
+    OnKafka(Config& config, const Signals& wanted, Certificate certificate)
+        : directory(config.data),
+          keys(load_key_ring(config)),
+          process(prepared(config, certificate)),
+          log(open_cluster_log(config, process, *keys, wanted)),
+          signals(wanted),
+          stop_timeout(config.stop_timeout) {}
+
+    /// Until a signal ends the role; `reload` runs at SIGHUP. The exit code.
+    int serve(const std::function<void()>& reload) {
+        signals.wait(reload);
+        watchdog.emplace(stop_timeout);
+        process.health.set_ready("process", false, "stopping");
+        return 0;
+    }
+
+    std::optional<StopWatchdog> watchdog;  ///< outlives everything whose end it watches
+    const DataDirectory directory;
+    const std::shared_ptr<const core::KeyRing> keys;
+    Process process;
+    const std::unique_ptr<log::EventLog> log;
+    const Signals& signals;
+    const seconds stop_timeout;
+};
 
 }  // namespace
 
@@ -316,83 +351,58 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
 }
 
 int run_endpoint(Config config, const Signals& signals) {
-    std::optional<StopWatchdog> watchdog;
-    const DataDirectory directory{config.data};
-    const auto keys = load_key_ring(config);
-    use_self_made_certificate(config);
-    Process process{config};
-    const auto log = open_cluster_log(config, process, *keys, signals);
-    reliability::Tracking tracking{tracking_options(config, process, Shows::counts), *log,
+    OnKafka on{config, signals, Certificate::may_be_self_made};
+    auto& process = on.process;
+    reliability::Tracking tracking{tracking_options(config, process, Shows::counts), *on.log,
                                    process.clock, process.metrics};
     track(config.endpoint, tracking);
-    ingest::Endpoint endpoint{config.endpoint, *log,          keys, process.clock,
-                              process.metrics, process.health};
+    ingest::Endpoint endpoint{config.endpoint, *on.log,         on.keys,
+                              process.clock,   process.metrics, process.health};
     process.health.set_ready("process", true);
-    remember_origin(*log, config.endpoint, endpoint);
+    remember_origin(*on.log, config.endpoint, endpoint);
     core::log_info("cli", "listening",
                    {{"endpoint", origin_of(config.endpoint, endpoint.port())},
                     {"ops", ops_origin(config, process)}});
-    signals.wait([&] { endpoint.reload_tls(); });
-    watchdog.emplace(config.stop_timeout);
-    process.health.set_ready("process", false, "stopping");
-    return 0;
+    return on.serve([&] { endpoint.reload_tls(); });
 }
 
 int run_edge(Config config, const Signals& signals) {
-    std::optional<StopWatchdog> watchdog;
-    const DataDirectory directory{config.data};
-    const auto keys = load_key_ring(config);
-    use_self_made_certificate(config);
-    Process process{config};
-    const auto log = open_cluster_log(config, process, *keys, signals);
+    OnKafka on{config, signals, Certificate::may_be_self_made};
+    auto& process = on.process;
     config.edge.endpoint_url = origin_of(config.endpoint, config.endpoint.port);
     config.edge.links = true;
-    reliability::Tracking tracking{tracking_options(config, process, Shows::nothing), *log,
+    reliability::Tracking tracking{tracking_options(config, process, Shows::nothing), *on.log,
                                    process.clock, process.metrics};
     config.edge.milestones = &tracking.sink();
-    edge::Edge edge{config.edge, *log, keys, process.clock, process.metrics, process.health};
+    edge::Edge edge{config.edge, *on.log, on.keys, process.clock, process.metrics, process.health};
     process.health.set_ready("process", true);
     core::log_info("cli", "listening",
                    {{"websocket_port", edge.port()},
                     {"endpoint_url", config.edge.endpoint_url},
                     {"ops", ops_origin(config, process)}});
-    signals.wait([&] { edge.reload_tls(); });
-    watchdog.emplace(config.stop_timeout);
-    process.health.set_ready("process", false, "stopping");
-    return 0;
+    return on.serve([&] { edge.reload_tls(); });
 }
 
 int run_retry(Config config, const Signals& signals) {
-    std::optional<StopWatchdog> watchdog;
-    const DataDirectory directory{config.data};
-    const auto keys = load_key_ring(config);
-    Process process{config};
-    const auto log = open_cluster_log(config, process, *keys, signals);
-    retry::Role retry{config.retry, *log, keys, process.clock, process.metrics, process.health};
+    OnKafka on{config, signals, Certificate::none};
+    auto& process = on.process;
+    retry::Role retry{config.retry,  *on.log,         on.keys,
+                      process.clock, process.metrics, process.health};
     process.health.set_ready("process", true);
     core::log_info("cli", "listening", {{"webhooks_port", retry.port()}});
     const EndAfter end{config.retry.max_runtime};
-    signals.wait([&] { retry.reload_tls(); });
-    watchdog.emplace(config.stop_timeout);
-    process.health.set_ready("process", false, "stopping");
-    return 0;
+    return on.serve([&] { retry.reload_tls(); });
 }
 
 int run_reliability(Config config, const Signals& signals) {
-    std::optional<StopWatchdog> watchdog;
-    const DataDirectory directory{config.data};
-    const auto keys = load_key_ring(config);
-    Process process{config};
-    const auto log = open_cluster_log(config, process, *keys, signals);
-    reliability::Role role{config.reliability, *log, process.clock, process.metrics,
+    OnKafka on{config, signals, Certificate::none};
+    auto& process = on.process;
+    reliability::Role role{config.reliability, *on.log, process.clock, process.metrics,
                            process.health};
     const auto pages = mount_reliability_pages(*process.ops, role);
     process.health.set_ready("process", true);
     core::log_info("cli", "serving", {{"role", "reliability"}, {"ops_port", process.ops->port()}});
-    signals.wait([] {});
-    watchdog.emplace(config.stop_timeout);
-    process.health.set_ready("process", false, "stopping");
-    return 0;
+    return on.serve([] {});
 }
 
 }  // namespace beckon::cli
