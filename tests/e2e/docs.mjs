@@ -77,7 +77,7 @@ class Terminal {
         for (const stream of [this.process.stdout, this.process.stderr]) stream.on('data', (data) => (this.output += data));
         terminals.add(this);
     }
-    /** Waits until it has said `text` more often than before. */
+    /** Waits until it has said `text`. */
     async says(text, limitMs = 60000) {
         await until(`"${text}" from ${this.command}`, () => this.output.includes(text) || this.code !== undefined, limitMs).catch((error) => {
             throw new Error(`${error.message}\n${this.output}`);
@@ -206,6 +206,16 @@ test('README: on Kafka', async () => {
     const refused = shell(edge.replace('--replication-factor 1', '--data elsewhere --ops-port 0 --edge-port 0'));
     assert.equal(refused.status, 1, refused.text);
     assert.match(refused.text, /replication\.factor is 1, expected 3.*--replication-factor 1/);
+
+    // The edge of "Several edges" takes over from this one; there is only one broker here, so it gets that option too.
+    await roles[1].stop();
+    must('mkdir -p /etc/beckon && cp keys.json /etc/beckon/');
+    const next = take(OPERATIONS, 'Several edges')[0].trim();
+    roles[1] = new Terminal(`${next} --replication-factor 1`);
+    await ready('http://127.0.0.1:9095');
+    assert.equal(await post(url, ''), 201);
+    await until('the push through the next edge', () => listen.output.split('(no data)').length === 3);
+    rmSync('/etc/beckon', { recursive: true });
     for (const terminal of [listen, ...roles, kafka]) await terminal.stop();
 });
 

@@ -11,7 +11,7 @@ for changed in etc var usr/local; do
         -o "lowerdir=/$changed,upperdir=$directory/up/$changed,workdir=$directory/work/$changed" "/$changed"
 done
 cat >>/etc/hosts <<END
-127.0.0.1 kafka push.example.org
+127.0.0.1 kafka push.example.org edge-1.internal
 END
 mount -t tmpfs -o mode=755 run /run
 status=0
