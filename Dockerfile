@@ -4,9 +4,11 @@ RUN apt-get update && apt-get install -y --no-install-recommends bash ca-certifi
 WORKDIR /src
 COPY . .
 RUN ./dev build && cmake --install build/release --strip --prefix /usr/local
-# The Debian packages that hold the libraries of the binary, for the next stage.
+# The Debian packages that hold the libraries of the binary, for the next stage. (libwebsockets opens its libev
+# plugin by itself: ldd does not see it.)
 RUN ldd /usr/local/bin/beckon | awk '$3 ~ /^\// { print $3 }' | xargs -n1 readlink -f \
-    | xargs -n1 basename | xargs -I{} dpkg -S '*/{}' | cut -d: -f1 | sort -u > /runtime-packages.txt
+    | xargs -n1 basename | xargs -I{} dpkg -S '*/{}' | cut -d: -f1 | sort -u > /runtime-packages.txt \
+    && echo libwebsockets-evlib-ev >> /runtime-packages.txt
 
 FROM debian:13-slim
 COPY --from=build /runtime-packages.txt /tmp/

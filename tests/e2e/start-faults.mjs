@@ -187,6 +187,15 @@ test('no broker at the start: it says so while it tries, then exits with 1', asy
     assert.match(text, new RegExp(`no broker at 127\\.0\\.0\\.1:${port} within 2s`));
 });
 
+test('the commands for log topics wait for a broker too', async () => {
+    const port = await freePort();
+    for (const command of ['create', 'describe']) {
+        const { code, text } = run(['topics', command, '--kafka-servers', `127.0.0.1:${port}`, '--startup-timeout', '2s']);
+        assert.equal(code, 1);
+        assert.match(text, new RegExp(`no broker at 127\\.0\\.0\\.1:${port} within 2s`));
+    }
+});
+
 test('a start that waits for a broker ends at SIGTERM', async () => {
     const ring = join(directory, 'cluster-keys.json');
     const child = spawn(BECKON, ['endpoint', '--data', fresh(), '--key-ring', ring, '--kafka-servers', `127.0.0.1:${await freePort()}`, ...(await ports())]);

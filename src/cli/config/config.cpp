@@ -37,7 +37,7 @@ struct Effect {
 /// Who reads what; the longest prefix that fits decides.
 constexpr std::array<Effect, 25> kEffects{{
     {"", kRoles | kTools | kClients | kRunning},
-    {"startup_timeout", kOnKafka},
+    {"startup_timeout", kOnKafka | bit(Reader::topics)},
     {"stop_timeout", kRoles},
     {"cache_bytes", kRoles},
     {"write_buffer_bytes", kRoles},

@@ -3,6 +3,7 @@
 #include "cli/backup/backup_service.hpp"
 #include "cli/reliability/reliability_pages.hpp"
 #include "cli/roles/banner.hpp"
+#include "cli/roles/broker_wait.hpp"
 #include "cli/roles/key_ring_guard.hpp"
 #include "cli/roles/origins.hpp"
 #include "cli/roles/process_metrics.hpp"
@@ -37,8 +38,6 @@ using std::chrono::seconds;
 namespace {
 
 constexpr milliseconds kControlTimeout{5'000};
-constexpr milliseconds kAskAgain{200};
-constexpr seconds kLineInterval{5};
 
 /// What every role has, in the order in which it must live.
 struct Process {
@@ -130,42 +129,6 @@ void track(ingest::EndpointConfig& endpoint, reliability::Tracking& tracking) {
     endpoint.milestone_counts = &tracking.totals();
 }
 
-/// The wait of a start for a broker: one line each 5 s, not longer than the start-up time-out.
-class BrokerWait {
-public:
-    BrokerWait(const Config& config, const Signals& signals)
-        : config_(config),
-          signals_(signals),
-          until_(steady_clock::now() + config.startup_timeout) {}
-
-    /// Returns when it is time to ask again. Throws StartupError: asking again does not help, the
-    /// time is over, or a signal came.
-    void after(const core::Error& why) {
-        if (!why.retryable()) throw StartupError(why.message);
-        const auto& servers = config_.kafka.bootstrap_servers;
-        const auto now = steady_clock::now();
-        if (now >= until_) {
-            throw StartupError("no broker at " + servers + " within " +
-                               duration_text(config_.startup_timeout) + ": " + why.message);
-        }
-        if (now >= next_line_) {
-            next_line_ = now + kLineInterval;
-            core::log_warn("cli", "waiting_for_broker",
-                           {{"servers", servers}, {"why", why.message}});
-        }
-        if (const int signal = signals_.stop_within(kAskAgain)) {
-            throw StartupError("stopped while waiting for a broker at " + servers, 128 + signal);
-        }
-    }
-
-private:
-    using steady_clock = std::chrono::steady_clock;
-    const Config& config_;
-    const Signals& signals_;
-    const steady_clock::time_point until_;
-    steady_clock::time_point next_line_{};
-};
-
 log::Control await_control(log::EventLog& log, const Config& config, BrokerWait& wait) {
     for (;;) {
         const auto control = log::read_control(log, kControlTimeout);
@@ -206,7 +169,7 @@ std::unique_ptr<log::EventLog> open_cluster_log(Config& config, const Process& p
     }
     config.kafka.client_id = process.node.text;
     auto log = log::open_kafka_log(config.kafka);
-    BrokerWait wait{config, signals};
+    BrokerWait wait{config, [&](milliseconds pause) { return signals.stop_within(pause); }};
     auto control = await_control(*log, config, wait);
     hold_to_cluster_log(*log, control, keys, config);
     const auto checked = await_topics(config, control, wait);

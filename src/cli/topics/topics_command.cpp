@@ -1,12 +1,14 @@
 #include "cli/topics/topics_command.hpp"
 
 #include "cli/command_line.hpp"
+#include "cli/roles/broker_wait.hpp"
 #include "cli/roles/key_ring_guard.hpp"
 #include "cli/roles/process.hpp"
 #include "cli/topics/topics_tool.hpp"
 #include "core/key_ring.hpp"
 
 #include <iostream>
+#include <thread>
 
 #include <CLI/CLI.hpp>
 
@@ -14,7 +16,7 @@ namespace beckon::cli {
 
 namespace {
 
-/// The broker, the tool's options, and the outcome as an exit code.
+/// The broker, which answers, and the tool's options.
 struct Topics {
     Topics(Config config, bool dry_run) {
         if (config.kafka.bootstrap_servers.empty()) {
@@ -24,6 +26,7 @@ struct Topics {
         config.kafka.client_id = core::NodeId::random().text;
         admin = log::open_kafka_admin(config.kafka);
         log = log::open_kafka_log(config.kafka);
+        await_broker(config);
         options.prefix = config.kafka.prefix;
         options.layout = config.layout;
         options.dry_run = dry_run;
@@ -31,6 +34,18 @@ struct Topics {
     std::unique_ptr<log::TopicsAdmin> admin;
     std::unique_ptr<log::EventLog> log;
     TopicsToolOptions options;
+
+private:
+    /// A broker that was started beside this command may need a moment.
+    void await_broker(const Config& config) const {
+        BrokerWait wait{config, [](std::chrono::milliseconds pause) {
+                            std::this_thread::sleep_for(pause);
+                            return 0;  // a signal ends the command
+                        }};
+        for (auto asked = admin->describe(); !asked; asked = admin->describe()) {
+            wait.after(asked.error());
+        }
+    }
 };
 
 int exit_code(const core::Result<void>& done) {

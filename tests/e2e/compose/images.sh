@@ -3,23 +3,25 @@
 #
 # Makes the images of docker-compose.yml where no public registry can be reached: beckon:test from a
 # binary that was built on this Debian, kafka:test from the jars of the other tests, nginx:test from
-# Debian's package. Their base is made by debootstrap and kept as beckon-base:test.
+# Debian's package. Their base is made by debootstrap and kept as beckon-base.
 set -euo pipefail
 
-readonly ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
+readonly ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)"
 readonly BINARY="$(readlink -f "${1:?usage: images.sh BINARY}")"
 readonly WORK="$(mktemp -d)"
 trap 'rm -rf "$WORK"' EXIT
 
+# The packages of which the base is made; its tag follows them. libwebsockets opens its libev plugin by itself.
+packages="$(ldd "$BINARY" | awk '$3 ~ /^\// { print $3 }' | xargs -n1 readlink -f | xargs -n1 basename |
+    xargs -I{} dpkg -S '*/{}' | cut -d: -f1 | sort -u | paste -sd,),libwebsockets-evlib-ev,openjdk-17-jre-headless,nginx-light,ca-certificates"
+readonly packages BASE="beckon-base:$(sha256sum <<<"$packages" | cut -c1-12)"
+
 base() {
-    docker image inspect beckon-base:test >/dev/null 2>&1 && return
-    local packages
-    packages="$(ldd "$BINARY" | awk '$3 ~ /^\// { print $3 }' | xargs -n1 readlink -f | xargs -n1 basename |
-        xargs -I{} dpkg -S '*/{}' | cut -d: -f1 | sort -u | paste -sd,)"
-    debootstrap --variant=minbase --include="$packages,openjdk-17-jre-headless,nginx-light,ca-certificates" \
+    docker image inspect "$BASE" >/dev/null 2>&1 && return
+    debootstrap --variant=minbase --include="$packages" \
         "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$WORK/base" >"$WORK/log" || { tail -20 "$WORK/log"; exit 1; }
     rm -rf "$WORK"/base/var/cache/apt "$WORK"/base/usr/share/{doc,man,locale}
-    tar -C "$WORK/base" -c . | docker import - beckon-base:test >/dev/null
+    tar -C "$WORK/base" -c . | docker import - "$BASE" >/dev/null
 }
 
 # image NAME: from the Dockerfile on standard input, with $WORK/context as its context.
@@ -29,8 +31,8 @@ base
 mkdir "$WORK/context"
 cp "$BINARY" "$WORK/context/beckon"
 strip --strip-debug "$WORK/context/beckon"
-image beckon:test <<'END'
-FROM beckon-base:test
+image beckon:test <<END
+FROM $BASE
 RUN useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin beckon \
     && install -d -m 0700 -o 10001 -g 10001 /var/lib/beckon /keys
 COPY beckon /usr/local/bin/beckon
@@ -40,16 +42,16 @@ ENTRYPOINT ["beckon"]
 END
 
 cp -rL "$("$ROOT/scripts/kafka/fetch.sh")" "$WORK/context/libs"
-cp "$ROOT/tests/compose/kafka.sh" "$WORK/context/"
-image kafka:test <<'END'
-FROM beckon-base:test
+cp "$ROOT/tests/e2e/compose/kafka.sh" "$WORK/context/"
+image kafka:test <<END
+FROM $BASE
 COPY libs /opt/kafka/libs
 COPY kafka.sh /opt/kafka/kafka.sh
 VOLUME /var/lib/kafka/data
 ENTRYPOINT ["bash", "/opt/kafka/kafka.sh"]
 END
 
-image nginx:test <<'END'
-FROM beckon-base:test
+image nginx:test <<END
+FROM $BASE
 ENTRYPOINT ["nginx", "-g", "daemon off;"]
 END

@@ -4,14 +4,18 @@
 //   node --test compose.mjs
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { BECKON, freePort, until } from '../e2e/beckon.mjs';
-import { UserAgent } from '../e2e/client.mjs';
+import webpush from 'web-push';
+import { BECKON, freePort, until } from '../beckon.mjs';
+import { UserAgent } from '../client.mjs';
+import { startFirefox, startSite, subscription } from '../firefox-page.mjs';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
-const ROOT = join(HERE, '..', '..');
+const ROOT = join(HERE, '..', '..', '..');
 const CLIENTS = 20;
 
 const runs = (command, ...args) => spawnSync(command, args, { stdio: 'ignore' }).status === 0;
@@ -21,6 +25,7 @@ const skip = !runs('docker', 'info') ? 'no Docker engine runs here' : !runs(...c
 describe('docker-compose.yml', { skip }, () => {
     let environment;
     let endpoint;
+    let websocket;
     let clients;
     let load;
 
@@ -36,20 +41,23 @@ describe('docker-compose.yml', { skip }, () => {
     before(async () => {
         const made = spawnSync(join(HERE, 'images.sh'), [BECKON], { encoding: 'utf8' });
         assert.equal(made.status, 0, made.stdout + made.stderr);
-        const [http, websocket] = [await freePort(), await freePort()];
+        const [http, edge] = [await freePort(), await freePort()];
         endpoint = `http://127.0.0.1:${http}`;
+        websocket = `ws://127.0.0.1:${edge}/`;
         environment = {
             ...process.env,
             BECKON_IMAGE: 'beckon:test',
             KAFKA_IMAGE: 'kafka:test',
             NGINX_IMAGE: 'nginx:test',
             BECKON_ENDPOINT_PORT: String(http),
-            BECKON_EDGE_PORT: String(websocket),
+            BECKON_EDGE_PORT: String(edge),
+            BECKON_RETRY_PORT: String(await freePort()),
             BECKON_ENDPOINT_URL: endpoint,
             BECKON_PARTITIONS: '8',
+            BECKON_OPEN_FILES: '8192',
             BECKON_NET: '172.31.97',
         };
-        clients = Array.from({ length: CLIENTS }, () => new UserAgent(`ws://127.0.0.1:${websocket}/`));
+        clients = Array.from({ length: CLIENTS }, () => new UserAgent(websocket));
     });
     after(() => {
         load?.stop();
@@ -67,6 +75,23 @@ describe('docker-compose.yml', { skip }, () => {
         t.diagnostic(`${((Date.now() - began) / 1000).toFixed(1)} s from up to the first push`);
         const shown = run('--profile', 'tools', 'run', '--rm', 'demo');
         assert.match(shown, /decrypted|Hello/i);
+    });
+
+    test('Firefox subscribes and gets a push of web-push', async (t) => {
+        const profile = mkdtempSync(join(tmpdir(), 'beckon-firefox-'));
+        t.after(() => rmSync(profile, { recursive: true, force: true }));
+        const site = await startSite();
+        t.after(() => site.close());
+        const firefox = await startFirefox(profile, { 'dom.push.serverURL': websocket, 'dom.push.testing.allowInsecureServerURL': true, 'dom.push.connection.enabled': true }, site.origin);
+        t.after(() => firefox.browser.close());
+        const keys = webpush.generateVAPIDKeys();
+        const subscribed = await subscription(firefox.page, keys.publicKey, true);
+        const { statusCode } = await webpush.sendNotification(subscribed, 'Hello Firefox', {
+            vapidDetails: { subject: 'mailto:ops@example.org', ...keys },
+            TTL: 60,
+        });
+        assert.equal(statusCode, 201);
+        await until('the push', () => site.got.includes('Hello Firefox'));
     });
 
     test('a killed edge and a killed endpoint lose nothing', async () => {
