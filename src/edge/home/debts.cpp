@@ -39,6 +39,7 @@ void Debts::stop() {
     held_.clear();
     waiting_.clear();
     replaced_.clear();
+    gathering_ = false;
     pump_later_ = false;
     retry_after_ = kRetryFirst;
 }
@@ -52,7 +53,7 @@ void Debts::committed() {
     } else {
         for (const auto& debt : fresh.debts) add(debt);
     }
-    pump();
+    pump_soon();
 }
 
 /// In the order of the puts from the start, so that of what one client is owed nothing newer is
@@ -99,13 +100,24 @@ void Debts::told(const core::MessageKey& key) {
     if (it == held_.end() || it->second.stage != Stage::telling) return;
     it->second.stage = Stage::waiting;
     waiting_.emplace(it->second.debt.put_offset, key);
-    pump();
+    pump_soon();
 }
 
 bool Debts::must_wait(const store::Debt& debt) const {
     if (replaced_.empty() || debt.reason == core::FinishReason::replaced) return false;
     const auto older = replaced_.find(debt.uaid);
     return older != replaced_.end() && *older->second.begin() < debt.put_offset;
+}
+
+/// At the next multiple of kGather on the host's clock, which is the same for all homes.
+void Debts::pump_soon() {
+    if (waiting_.size() >= kCompany) return pump();
+    if (waiting_.empty() || std::exchange(gathering_, true)) return;
+    const auto since = ports_.clock.mono().time_since_epoch() % kGather;
+    ports_.executor.post_after(kGather - since, lifetime_.guard([this] {
+        gathering_ = false;
+        pump();
+    }));
 }
 
 void Debts::pump() {
@@ -155,7 +167,7 @@ void Debts::answered(const core::MessageKey& key, bool ok) {
     }
     if (ok) {
         retry_after_ = kRetryFirst;
-        pump();
+        pump_soon();
     } else {
         back_off();
     }

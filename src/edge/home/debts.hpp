@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/clock.hpp"
 #include "core/events.hpp"
 #include "core/executor.hpp"
 #include "core/ids.hpp"
@@ -8,6 +9,7 @@
 #include "log/event_log.hpp"
 #include "store/edge_store.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <set>
@@ -29,17 +31,27 @@ struct TombstonesInFlight {
 /// that were replaced, so that no restore can find an old one alone. That of a tracked message goes
 /// out after the milestone that it ended with: what a kill leaves untold is still owed.
 ///
+/// Nobody waits for a tombstone, and a request to the log costs about the same with one record as
+/// with fifty. So tombstones are gathered for up to kGather, and all homes of a process publish
+/// theirs at the same moments; kCompany of one home go at once
+/// (docs/decisions/0140-tombstones-are-gathered.md).
+///
 /// The store owns the debts. Here are those that are being paid, a bounded number, with the lowest
 /// puts; the rest is read from the store when there is room. On the home's thread.
 class Debts {
 public:
     /// Debts that are held in memory.
     static constexpr std::size_t kHeldMax = 4'096;
+    /// How long a tombstone may wait for others. A kill within that time costs a second delivery.
+    static constexpr core::Duration kGather = std::chrono::milliseconds{20};
+    /// So many do not wait.
+    static constexpr std::size_t kCompany = 64;
 
     struct Ports {
         store::PartitionStore& store;
         log::Publisher& publisher;
         core::Executor& executor;
+        const core::Clock& clock;
         TombstonesInFlight& in_flight;
         /// Hears how tracked messages ended; null: nobody does.
         core::MilestoneSink* milestones;
@@ -51,8 +63,10 @@ public:
 
     /// From now on, until stop(), the debts of this store are paid from here.
     void begin();
+    /// What waits goes out now: somebody else is about to serve.
+    void flush() { pump(); }
     void stop();
-    /// After a commit: new debts are published.
+    /// After a commit: new debts are published, soon.
     void committed();
     /// The tombstone was read: the debt is paid.
     void read_back(const core::MessageKey& key);
@@ -70,6 +84,7 @@ private:
     void tell(const store::Debt& debt);
     void told(const core::MessageKey& key);
     void read_more();
+    void pump_soon();
     void pump();
     bool must_wait(const store::Debt& debt) const;
     void publish(Owed& entry);
@@ -88,6 +103,7 @@ private:
     bool more_in_store_ = false;  ///< not all of them are held
     std::size_t mine_in_flight_ = 0;
     core::Duration retry_after_;
+    bool gathering_ = false;
     bool pump_later_ = false;
     core::Lifetime lifetime_;  ///< renewed by stop(): answers and timers are stale then
 };

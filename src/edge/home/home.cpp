@@ -141,6 +141,7 @@ Home::Impl::Impl(HomeOptions o, Ports p, std::unique_ptr<store::PartitionStore> 
       debts(options.partition, {.store = *store,
                                 .publisher = fold.publisher(),
                                 .executor = ports.executor,
+                                .clock = ports.clock,
                                 .in_flight = ports.tombstones,
                                 .milestones = ports.milestones,
                                 .durable =
@@ -283,6 +284,7 @@ void Home::Impl::began() {
 }
 
 void Home::Impl::ended(Closing closing) {
+    debts.flush();
     debts.stop();
     registrations.stop();
     purges.clear();

@@ -29,12 +29,15 @@ describe('docker-compose.yml', { skip }, () => {
     let clients;
     let load;
 
-    /** Runs docker compose; throws with what it printed if it fails. */
-    const run = (...args) => {
+    const spawned = (args) => {
         const [command, ...first] = compose;
-        const result = spawnSync(command, [...first, '-p', 'beckon-test', ...args], { cwd: ROOT, env: environment, encoding: 'utf8' });
-        if (result.status !== 0) throw new Error(`compose ${args.join(' ')}: ${result.stdout}${result.stderr}`);
-        return result.stdout;
+        return spawnSync(command, [...first, '-p', 'beckon-test', ...args], { cwd: ROOT, env: environment, encoding: 'utf8' });
+    };
+    /** Runs docker compose; throws with what it and the containers printed if it fails. */
+    const run = (...args) => {
+        const { status, stdout, stderr } = spawned(args);
+        if (status === 0) return stdout;
+        throw new Error(`compose ${args.join(' ')}: ${stdout}${stderr}\n${spawned(['logs', '--no-color', '--tail', '5']).stdout}`);
     };
     const accepting = async () => (await post(clients[0].endpoint)).status === 201;
 
@@ -55,6 +58,7 @@ describe('docker-compose.yml', { skip }, () => {
             BECKON_ENDPOINT_URL: endpoint,
             BECKON_PARTITIONS: '8',
             BECKON_OPEN_FILES: '8192',
+            BECKON_STARTUP_TIMEOUT: '240s',
             BECKON_NET: '172.31.97',
         };
         clients = Array.from({ length: CLIENTS }, () => new UserAgent(websocket));
@@ -68,7 +72,7 @@ describe('docker-compose.yml', { skip }, () => {
     test('from nothing to the first push', async (t) => {
         const began = Date.now();
         run('up', '-d', '--no-build');
-        await until('the first client', () => clients[0].connect(), 120000);
+        await until('the first client', () => clients[0].connect(), 240000);
         await clients[0].register();
         await until('the first 201', accepting, 60000);
         await until('its message', () => clients[0].versions.size > 0);

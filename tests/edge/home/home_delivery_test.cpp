@@ -481,3 +481,49 @@ TEST_CASE("while the log is away attached clients stay and get what is pending",
     world.run(10s);
     CHECK(world.take(stranger) == Heard{"closed 1013 Unproven"});
 }
+
+TEST_CASE("tombstones wait a moment for others, and a home that ends sends them first", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    const auto client = world.connect(uaid);
+    const auto first = world.push(uaid, channel);
+    const auto second = world.push(uaid, channel);
+    world.run();
+    world.run(edge::Debts::kGather - world.clock.mono().time_since_epoch() % edge::Debts::kGather);
+    world.ack(client, first);
+    world.run(edge::Debts::kGather / 2);
+    CHECK(world.home->status().owed == 1);
+    CHECK(world.reasons().empty());
+    world.ack(client, second);
+    world.run(edge::Debts::kGather);
+    CHECK(world.reasons() == Heard{"acked", "acked"});
+
+    const auto third = world.push(uaid, channel);
+    world.run();
+    world.run(edge::Debts::kGather - world.clock.mono().time_since_epoch() % edge::Debts::kGather);
+    world.ack(client, third);
+    world.run(1ms);
+    CHECK(world.reasons().size() == 2);
+    world.home->placed_elsewhere();
+    world.publish(Topic::kSubscriptions,
+                  core::encode(core::Lease{.epoch = 2, .node = "next", .role = "edge"}));
+    world.run(1ms);
+    CHECK(world.reasons().size() == 3);
+}
+
+TEST_CASE("many tombstones wait for nobody", "[home]") {
+    HomeWorld world{{.delivery_window = 100}};
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    const auto client = world.connect(uaid);
+    Versions pushed;
+    for (std::size_t i = 0; i < edge::Debts::kCompany; ++i) {
+        pushed.push_back(world.push(uaid, channel));
+    }
+    world.run();
+    world.run(edge::Debts::kGather - world.clock.mono().time_since_epoch() % edge::Debts::kGather);
+    for (const auto& version : pushed) world.ack(client, version);
+    world.run(1ms);
+    CHECK(world.reasons().size() == edge::Debts::kCompany);
+}
