@@ -1,5 +1,6 @@
 #include "cli/backup/backup_command.hpp"
 #include "cli/bench/bench_command.hpp"
+#include "cli/cluster/cluster_command.hpp"
 #include "cli/command_line.hpp"
 #include "cli/config/config_command.hpp"
 #include "cli/keys/keys_command.hpp"
@@ -20,6 +21,7 @@ int main(int argc, char** argv) {
         CommandLine line;
         add_roles_commands(line);
         add_topics_command(line);
+        add_cluster_command(line);
         add_keys_command(line);
         add_subscriptions_command(line);
         add_config_command(line);

@@ -82,6 +82,8 @@ struct Cluster::Impl final : fold::State {
 
     log::Members members;
     std::set<core::Partition> ready;
+    std::optional<std::uint64_t> clients;
+    std::set<core::NodeId> links;
     core::Epoch claiming = 0;  ///< a claim to be controller that is not read back yet; 0: none
     std::set<std::string> in_flight;  ///< keys published and not read back yet
     bool retry_posted = false;
@@ -184,7 +186,7 @@ void Cluster::Impl::act() {
 }
 
 void Cluster::Impl::say_who_we_are() {
-    const NodeRecord us{options.role, options.self, options.link_url, ready, false};
+    const NodeRecord us{options.role, options.self, options.link_url, ready, false, clients, links};
     const auto known = ownership.nodes().find(options.self);
     if (known == ownership.nodes().end() || known->second != us) publish(encode(us));
 }
@@ -251,6 +253,12 @@ Cluster::~Cluster() = default;
 
 void Cluster::still_alive() {
     if (impl_->member) impl_->member->still_alive();
+}
+
+void Cluster::set_status(std::uint64_t clients, const std::set<core::NodeId>& links) {
+    impl_->clients = clients;
+    impl_->links = links;
+    impl_->act();
 }
 
 bool Cluster::leave() {

@@ -53,6 +53,9 @@ public:
     /// Which partitions this node could serve at once (a standby within a second of the end).
     void set_ready(const std::set<core::Partition>& ready);
 
+    /// What this node says of itself besides, for people. At most every few seconds.
+    void set_status(std::uint64_t clients, const std::set<core::NodeId>& links);
+
     /// Leaves the group, so that the controller places this node's partitions elsewhere, and goes
     /// on following `ownership`. False: no other node is there to take over, and nothing happens.
     bool leave();

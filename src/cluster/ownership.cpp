@@ -94,6 +94,10 @@ OwnershipEvent decode_node(const core::RecordView& view, const KeyParts& key) {
     for (const auto& p : json.value("ready", Json::array())) {
         if (p.is_number_integer()) out.ready.insert(p.get<core::Partition>());
     }
+    if (json.contains("clients")) out.clients = json.at("clients").get<std::uint64_t>();
+    for (const auto& peer : json.value("links", Json::array())) {
+        if (peer.is_string()) out.links.insert({peer.get<std::string>()});
+    }
     return out;
 }
 
@@ -151,8 +155,10 @@ core::Record encode(const NodeRecord& node) {
     if (node.removed) return record(std::move(key), kNodeType, std::nullopt);
     auto ready = Json::array();
     for (const auto p : node.ready) ready.push_back(p);
-    return record(std::move(key), kNodeType,
-                  Json{{"link_url", node.link_url}, {"ready", std::move(ready)}});
+    Json value{{"link_url", node.link_url}, {"ready", std::move(ready)}};
+    if (node.clients) value["clients"] = *node.clients;
+    for (const auto& peer : node.links) value["links"].push_back(peer.text);
+    return record(std::move(key), kNodeType, std::move(value));
 }
 
 OwnershipEvent decode_ownership(const core::RecordView& view) try {

@@ -56,6 +56,9 @@ struct NodeRecord {
     std::string link_url;
     std::set<core::Partition> ready;
     bool removed = false;  ///< a tombstone: the node is gone
+    /// For people: clients that are connected there, and whose link is up. Absent: it does not say.
+    std::optional<std::uint64_t> clients = std::nullopt;
+    std::set<core::NodeId> links = {};
     bool operator==(const NodeRecord&) const = default;
 };
 

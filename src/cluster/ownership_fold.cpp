@@ -66,9 +66,9 @@ std::optional<Placement> OwnershipFold::placement(core::Partition partition) con
     return known->second;
 }
 
-core::Epoch OwnershipFold::highest_epoch(core::Partition partition) const {
+EpochRecord OwnershipFold::highest_claim(core::Partition partition) const {
     const auto known = epochs_.find(partition);
-    return known == epochs_.end() ? 0 : known->second.epoch;
+    return known == epochs_.end() ? EpochRecord{} : known->second;
 }
 
 bool OwnershipFold::is_ready(const core::NodeId& node, core::Partition partition) const {

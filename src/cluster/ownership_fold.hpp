@@ -34,7 +34,11 @@ public:
     const std::map<core::Partition, Placement>& placed() const { return placed_; }
     std::optional<Placement> placement(core::Partition partition) const;
     /// The highest lease epoch announced for a partition; 0: none.
-    core::Epoch highest_epoch(core::Partition partition) const;
+    core::Epoch highest_epoch(core::Partition partition) const {
+        return highest_claim(partition).epoch;
+    }
+    /// The same with who announced it.
+    EpochRecord highest_claim(core::Partition partition) const;
     const std::map<core::NodeId, NodeRecord>& nodes() const { return nodes_; }
     bool is_ready(const core::NodeId& node, core::Partition partition) const;
 

@@ -30,6 +30,8 @@ namespace {
 
 constexpr core::Duration kDropMonthsEvery = std::chrono::hours{1};
 constexpr core::Duration kDropMonthsFirst = std::chrono::minutes{1};
+/// How often this node says in `ownership` how many clients and which links it has.
+constexpr core::Duration kSayStatusEvery = std::chrono::seconds{10};
 /// A loop that has hung this long will not come back: only a restart helps.
 constexpr core::Duration kDeadAfter = std::chrono::minutes{1};
 /// Partitions named in a reason; the rest is a number.
@@ -170,12 +172,12 @@ struct Edge::Impl {
 
     // --- the control thread
     void placed(core::Partition partition, const cluster::Placement& placement);
-    void homes_changed(std::size_t shard, std::map<core::Partition, Home::State> now,
-                       std::map<core::Partition, std::string> stuck_now);
+    void homes_changed(std::size_t shard, std::map<core::Partition, HomeShard::Report> now);
     void introduce(const std::map<core::NodeId, cluster::NodeRecord>& nodes);
     void link_changed(const core::NodeId& peer, bool up);
     void tick();
     void ask_log();
+    void say_status();
     void drop_months();
     void update_readiness();
     bool serves_any() const;
@@ -216,9 +218,8 @@ struct Edge::Impl {
     core::Lifetime lifetime;
     std::unique_ptr<cluster::Cluster> cluster;
     std::map<core::Partition, Assignment> assignments;
-    std::map<core::Partition, Home::State> states;
-    std::map<core::Partition, std::string> stuck;  ///< why
-    std::set<core::NodeId> linked;                 ///< whose link is up
+    std::map<core::Partition, HomeShard::Report> reports;
+    std::set<core::NodeId> linked;  ///< whose link is up
     /// Set while this node leaves the cluster: told once no home serves here any more.
     std::optional<std::promise<void>> leaving;
     bool left = false;  ///< `leaving` was told
@@ -305,10 +306,10 @@ void Edge::Impl::open_homes(std::size_t shard) {
                              .metrics = counters.homes,
                              .milestones = config.milestones,
                              .changed = [this, shard, to_control = lifetime.remote()] {
-                                 to_control.post([this, shard, now = homes[shard]->states(),
-                                                  why = homes[shard]->stuck()]() mutable {
-                                     homes_changed(shard, std::move(now), std::move(why));
-                                 });
+                                 to_control.post(
+                                     [this, shard, now = homes[shard]->reports()]() mutable {
+                                         homes_changed(shard, std::move(now));
+                                     });
                              }});
     });
 }
@@ -318,6 +319,7 @@ void Edge::Impl::open_cluster() {
     options.role = "edge";
     options.self = node;
     options.partitions = config.partitions;
+    options.standby_count = config.standby_count;
     options.session_timeout = config.session_timeout;
     if (links) {
         options.link_url = config.link_address.empty()
@@ -332,6 +334,7 @@ void Edge::Impl::open_cluster() {
             .nodes = [this](const auto& nodes) { introduce(nodes); }});
     log_answered = clock.mono();
     tick();
+    if (links) say_status();
     control.post_after(kDropMonthsFirst, lifetime.guard([this] { drop_months(); }));
 }
 
@@ -376,20 +379,18 @@ void Edge::Impl::link_changed(const core::NodeId& peer, bool up) {
 }
 
 bool Edge::Impl::serves_any() const {
-    return std::any_of(states.begin(), states.end(),
-                       [](const auto& entry) { return entry.second == Home::State::serving; });
+    return std::any_of(reports.begin(), reports.end(), [](const auto& entry) {
+        return entry.second.state == Home::State::serving;
+    });
 }
 
 /// What the homes of a shard are doing now.
-void Edge::Impl::homes_changed(std::size_t shard, std::map<core::Partition, Home::State> now,
-                               std::map<core::Partition, std::string> stuck_now) {
-    const auto of_shard = [&](const auto& entry) {
+void Edge::Impl::homes_changed(std::size_t shard,
+                               std::map<core::Partition, HomeShard::Report> now) {
+    std::erase_if(reports, [&](const auto& entry) {
         return fronts.switchboard().shard_of(entry.first) == shard;
-    };
-    std::erase_if(states, of_shard);
-    std::erase_if(stuck, of_shard);
-    states.merge(now);
-    stuck.merge(stuck_now);
+    });
+    reports.merge(now);
     update_readiness();
 }
 
@@ -409,9 +410,11 @@ void Edge::Impl::update_readiness() {
     for (const auto& [partition, assignment] : assignments) {
         any = any || assignment != Assignment::none;
         any_home = any_home || assignment == Assignment::home;
-        const auto at = states.find(partition);
-        const auto state = at == states.end() ? Home::State::starting : at->second;
-        if (state == Home::State::serving || state == Home::State::standby) ready.insert(partition);
+        const auto at = reports.find(partition);
+        const auto report = at == reports.end() ? HomeShard::Report{} : at->second;
+        const auto state = report.state;
+        const bool warm = state == Home::State::standby && !report.behind;
+        if (state == Home::State::serving || warm) ready.insert(partition);
         if (assignment == Assignment::home && state != Home::State::serving) {
             missing.emplace_back(partition, to_string(state));
         }
@@ -423,9 +426,10 @@ void Edge::Impl::update_readiness() {
     if (const auto ownership = cluster->progress().stuck) {
         return set_unready("the fold of ownership is stuck: " + ownership->why);
     }
-    if (!stuck.empty()) {
-        const auto& [partition, why] = *stuck.begin();
-        return set_unready("partition " + std::to_string(partition) + " is stuck: " + why);
+    for (const auto& [partition, report] : reports) {
+        if (!report.stuck) continue;
+        return set_unready("partition " + std::to_string(partition) +
+                           " is stuck: " + *report.stuck);
     }
     if (assignments.size() < static_cast<std::size_t>(config.partitions) ||
         (!any && !cluster->settled())) {
@@ -475,6 +479,12 @@ void Edge::Impl::ask_log() {
                 log_error = ends.error().message;
             }
         });
+}
+
+void Edge::Impl::say_status() {
+    if (leaving) return;
+    cluster->set_status(fronts.identified(), linked);
+    control.post_after(kSayStatusEvery, lifetime.guard([this] { say_status(); }));
 }
 
 /// Asks a shard for log time; here, since it may wait for the disk, months are dropped.

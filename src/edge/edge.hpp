@@ -42,6 +42,8 @@ struct EdgeConfig {
     std::chrono::milliseconds drain{2'000};  ///< closes are staggered over this at a stop
     /// At a stop, other edges have so long to take the partitions over before clients are closed.
     std::chrono::milliseconds hand_over{5'000};
+    /// Other nodes that fold each partition, ready to take it over.
+    int standby_count = 1;
     std::chrono::milliseconds session_timeout{6'000};
 
     /// Links to the other edges. Off: this is the only edge of its log.

@@ -29,7 +29,7 @@ TEST_CASE("every record of ownership survives the round trip", "[ownership]") {
     const ControllerClaim cleared{"edge", 7, {"n1"}, true};
     const PlacementRecord placement{"retry", 3, {"n1"}, {{"n2"}, {"n3"}}, 9};
     const EpochRecord epoch{"edge", 12, 5, {"n1"}};
-    const NodeRecord node{"edge", {"n1"}, "ws://10.0.0.7:8081", {1, 5}, false};
+    const NodeRecord node{"edge", {"n1"}, "10.0.0.7:8081", {1, 5}, false, 12, {{"n2"}}};
     const NodeRecord gone{"edge", {"n1"}, "", {}, true};
     CHECK(decoded(encode(claim)) == OwnershipEvent{claim});
     CHECK(decoded(encode(cleared)) == OwnershipEvent{cleared});

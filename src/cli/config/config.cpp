@@ -35,7 +35,7 @@ struct Effect {
     unsigned readers;
 };
 /// Who reads what; the longest prefix that fits decides.
-constexpr std::array<Effect, 25> kEffects{{
+constexpr std::array<Effect, 26> kEffects{{
     {"", kRoles | kTools | kClients | kRunning},
     {"startup_timeout", kOnKafka | bit(Reader::topics)},
     {"stop_timeout", kRoles},
@@ -55,6 +55,7 @@ constexpr std::array<Effect, 25> kEffects{{
     {"edge.", bit(Reader::standalone) | bit(Reader::edge)},
     {"edge.link_", bit(Reader::edge)},
     {"edge.hand_over", bit(Reader::edge)},
+    {"edge.standby_count", bit(Reader::edge)},
     {"retry.", bit(Reader::standalone) | bit(Reader::retry)},
     {"retry.host", bit(Reader::standalone) | bit(Reader::retry) | kClients},
     {"retry.port", bit(Reader::standalone) | bit(Reader::retry) | kClients},
@@ -397,6 +398,9 @@ std::vector<Setting> settings_of(Config& c) {
         duration_setting("edge.hand_over", c.edge.hand_over, milliseconds{0}, milliseconds{600'000},
                          "At a stop, the other edges have this long to take the partitions over "
                          "before clients are closed."),
+        number_setting("edge.standby_count", c.edge.standby_count, {0, 16},
+                       "Other edges that keep a warm copy of each partition. The controller's "
+                       "counts, so all edges should have the same."),
         text_setting("edge.link_host", c.edge.link_host,
                      "Address that the port for links to other edges listens on.", "an IP address"),
         number_setting("edge.link_port", c.edge.link_port, kPort,

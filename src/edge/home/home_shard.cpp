@@ -14,6 +14,10 @@ namespace {
 /// since there may be thousands of partitions.
 constexpr core::Duration kNoticeEvery = std::chrono::milliseconds{20};
 constexpr core::Duration kLagEvery = std::chrono::seconds{1};
+/// A standby that falls back by more is not ready; it is again once it is within the lower limit.
+constexpr core::Duration kBehind = std::chrono::seconds{5};
+constexpr core::Duration kReadyAgain = std::chrono::seconds{1};
+constexpr core::Duration kNoticeLagEvery = std::chrono::seconds{1};
 
 }  // namespace
 
@@ -126,8 +130,11 @@ bool HomeShard::notice_changes() {
     noticed_ = now;
     forget_unwanted();
     report();
+    const bool lags = now - lag_noticed_ >= kNoticeLagEvery;
+    if (lags) lag_noticed_ = now;
     bool changed = false;
     for (auto& [partition, entry] : homes_) {
+        if (lags) changed |= notice_lag(entry);
         const bool stuck = entry.home->stuck().has_value();
         changed |= std::exchange(entry.stuck, stuck) != stuck;
         const auto state = entry.home->state();
@@ -138,6 +145,14 @@ bool HomeShard::notice_changes() {
     }
     if (changed) ports_.changed();
     return true;
+}
+
+/// True if the home has fallen behind, or has caught up again.
+bool HomeShard::notice_lag(Entry& entry) {
+    core::Duration lag{};
+    for (const auto& input : entry.home->progress().inputs) lag = std::max(lag, input.lag);
+    const bool behind = lag > (entry.behind ? kReadyAgain : kBehind);
+    return std::exchange(entry.behind, behind) != behind;
 }
 
 void HomeShard::report() {
@@ -161,16 +176,13 @@ void HomeShard::tell_lag() {
     ports_.metrics.report_lag(ports_.loop.name(), records, age);
 }
 
-std::map<core::Partition, Home::State> HomeShard::states() const {
-    std::map<core::Partition, Home::State> states;
-    for (const auto& [partition, entry] : homes_) states[partition] = entry.home->state();
-    return states;
-}
-
-std::map<core::Partition, std::string> HomeShard::stuck() const {
-    std::map<core::Partition, std::string> out;
+std::map<core::Partition, HomeShard::Report> HomeShard::reports() const {
+    std::map<core::Partition, Report> out;
     for (const auto& [partition, entry] : homes_) {
-        if (const auto& stuck = entry.home->stuck()) out.emplace(partition, stuck->why);
+        const auto& stuck = entry.home->stuck();
+        out[partition] = {.state = entry.home->state(),
+                          .behind = entry.behind,
+                          .stuck = stuck ? std::optional{stuck->why} : std::nullopt};
     }
     return out;
 }

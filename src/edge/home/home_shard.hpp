@@ -52,9 +52,14 @@ public:
     /// go. `floor` as in Home::placed_here().
     void assign(core::Partition partition, Assignment assignment, core::Epoch floor);
 
-    std::map<core::Partition, Home::State> states() const;
-    /// The partitions whose fold cannot go on, and why.
-    std::map<core::Partition, std::string> stuck() const;
+    /// What one home is doing.
+    struct Report {
+        Home::State state = Home::State::starting;
+        /// Its fold has fallen back: it could not take the partition over at once.
+        bool behind = false;
+        std::optional<std::string> stuck;  ///< the fold cannot go on, and why
+    };
+    std::map<core::Partition, Report> reports() const;
     /// Log time, once it is known: the earliest of the partitions, since old months go by it.
     std::optional<core::Timestamp> log_now() const;
 
@@ -63,6 +68,7 @@ private:
         std::unique_ptr<Home> home;
         Home::State state = Home::State::starting;  ///< as the switchboard knows it
         bool stuck = false;                         ///< as was reported
+        bool behind = false;                        ///< its fold has fallen back
         bool unwanted = false;  ///< to be forgotten once the next home has taken over
     };
 
@@ -72,6 +78,7 @@ private:
     void front_lost(const core::NodeId& front);
     void turn_ended();
     bool notice_changes();
+    static bool notice_lag(Entry& entry);
     void report();
     void tell_lag();
 
@@ -85,6 +92,7 @@ private:
     HomeTotals forgotten_;      ///< what homes counted that are no more
     core::MonoTime noticed_{};  ///< when states were last compared
     core::MonoTime lag_told_{};
+    core::MonoTime lag_noticed_{};
     bool again_ = false;  ///< a turn is asked for, to compare them again
     core::Lifetime lifetime_;
 };

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "core/result.hpp"
+#include "log/event_log.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+/// For start-ups and tools, which have no loop: each blocks, on its caller's thread. `timeout`
+/// bounds the wait for an answer, or for the next record, not the reading of many.
+namespace beckon::log {
+
+/// Where a partition begins and ends now.
+core::Result<Ends> ends_of(EventLog& log, TopicPartition where, std::chrono::milliseconds timeout);
+/// The same of several, asked for at once. Partitions that do not exist are left out.
+core::Result<std::map<TopicPartition, Ends>> ends_of(EventLog& log,
+                                                     const std::vector<TopicPartition>& partitions,
+                                                     std::chrono::milliseconds timeout);
+
+/// As EventLog::committed.
+core::Result<std::vector<GroupOffset>> committed_offsets(EventLog& log, const std::string& group,
+                                                         std::vector<TopicPartition> partitions,
+                                                         std::chrono::milliseconds timeout);
+
+/// Reads a partition from its start to where it ended when this was called. Errors: timed_out, and
+/// those of PartitionReader::take that waiting does not mend.
+core::Result<void> read_partition(EventLog& log, TopicPartition where, const RecordSink& sink,
+                                  std::chrono::milliseconds timeout);
+
+/// What a reader of a range wants after a record.
+enum class Next : std::uint8_t { go_on, stop };
+using ScanSink = std::function<Next(const core::RecordView&)>;
+
+/// Records with from <= offset < until, but never beyond the end as it is at the call.
+struct Range {
+    core::Offset from = 0;
+    core::Offset until = std::numeric_limits<core::Offset>::max();
+};
+
+/// Hands over the records of a range until `sink` wants no more. The offset behind the last record
+/// that was handed over, or where the range ended. Errors: as read_partition().
+core::Result<core::Offset> read_range(EventLog& log, TopicPartition where, Range range,
+                                      const ScanSink& sink, std::chrono::milliseconds timeout);
+
+/// From where on records were appended at `time` or later; the end if none were. Looks at some
+/// twenty records, however long the partition is: append times rise with offsets.
+core::Result<core::Offset> offset_at(EventLog& log, TopicPartition where, core::Timestamp time,
+                                     std::chrono::milliseconds timeout);
+
+}  // namespace beckon::log
