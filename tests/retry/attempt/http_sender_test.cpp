@@ -1,7 +1,7 @@
 #include "retry/attempt/http_sender.hpp"
 
 #include "retry/attempt/attempt_outcome.hpp"
-#include "retry/scripted_server.hpp"
+#include "retry/attempt/scripted_server.hpp"
 
 #include <catch2/catch.hpp>
 

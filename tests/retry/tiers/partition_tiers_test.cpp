@@ -1,6 +1,6 @@
 #include "retry/tiers/partition_tiers.hpp"
 
-#include "retry/tiers_world.hpp"
+#include "retry/tiers/tiers_world.hpp"
 
 #include <map>
 #include <random>
