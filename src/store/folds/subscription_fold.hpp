@@ -4,7 +4,7 @@
 #include "core/ids.hpp"
 #include "core/partition.hpp"
 #include "store/database.hpp"
-#include "store/schema.hpp"
+#include "store/rows/schema.hpp"
 
 #include <map>
 #include <optional>

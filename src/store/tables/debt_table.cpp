@@ -1,6 +1,6 @@
-#include "store/debt_table.hpp"
+#include "store/tables/debt_table.hpp"
 
-#include "store/schema.hpp"
+#include "store/rows/schema.hpp"
 
 #include <memory>
 #include <string>

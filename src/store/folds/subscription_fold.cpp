@@ -1,4 +1,4 @@
-#include "store/subscription_fold.hpp"
+#include "store/folds/subscription_fold.hpp"
 
 #include <chrono>
 #include <memory>

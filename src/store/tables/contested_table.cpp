@@ -1,6 +1,6 @@
-#include "store/contested_table.hpp"
+#include "store/tables/contested_table.hpp"
 
-#include "store/schema.hpp"
+#include "store/rows/schema.hpp"
 
 #include <memory>
 #include <string>

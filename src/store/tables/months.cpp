@@ -1,4 +1,4 @@
-#include "store/months.hpp"
+#include "store/tables/months.hpp"
 
 #include "core/logger.hpp"
 #include "core/time_guard.hpp"

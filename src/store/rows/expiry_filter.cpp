@@ -1,7 +1,7 @@
-#include "store/expiry_filter.hpp"
+#include "store/rows/expiry_filter.hpp"
 
 #include "core/time_guard.hpp"
-#include "store/schema.hpp"
+#include "store/rows/schema.hpp"
 
 #include <chrono>
 #include <string>

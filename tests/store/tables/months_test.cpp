@@ -1,6 +1,6 @@
 #include "store/edge_fixture.hpp"
 #include "store/edge_store.hpp"
-#include "store/schema.hpp"
+#include "store/rows/schema.hpp"
 
 #include <atomic>
 #include <string>

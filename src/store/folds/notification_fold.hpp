@@ -4,11 +4,11 @@
 #include "core/ids.hpp"
 #include "core/partition.hpp"
 #include "store/database.hpp"
-#include "store/debt_table.hpp"
-#include "store/message_table.hpp"
-#include "store/recently_finished.hpp"
-#include "store/row_changes.hpp"
-#include "store/schema.hpp"
+#include "store/folds/recently_finished.hpp"
+#include "store/rows/schema.hpp"
+#include "store/tables/debt_table.hpp"
+#include "store/tables/message_table.hpp"
+#include "store/tables/row_changes.hpp"
 #include "store/types.hpp"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 #include "core/partition.hpp"
 #include "core/result.hpp"
 #include "store/database.hpp"
-#include "store/months.hpp"
-#include "store/schema.hpp"
+#include "store/rows/schema.hpp"
+#include "store/tables/months.hpp"
 #include "store/types.hpp"
 
 #include <cstddef>

@@ -1,9 +1,9 @@
-#include "store/expiry_filter.hpp"
+#include "store/rows/expiry_filter.hpp"
 
 #include "core/time_guard.hpp"
 #include "store/database.hpp"
 #include "store/edge_fixture.hpp"
-#include "store/schema.hpp"
+#include "store/rows/schema.hpp"
 #include "support/manual_clock.hpp"
 
 #include <map>

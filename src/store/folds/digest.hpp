@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/partition.hpp"
-#include "store/subscription_fold.hpp"
+#include "store/folds/subscription_fold.hpp"
 
 #include <array>
 #include <cstdint>

@@ -3,7 +3,7 @@
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "store/database.hpp"
-#include "store/schema.hpp"
+#include "store/rows/schema.hpp"
 #include "store/types.hpp"
 
 #include <atomic>

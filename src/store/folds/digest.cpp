@@ -1,6 +1,6 @@
-#include "store/digest.hpp"
+#include "store/folds/digest.hpp"
 
-#include "store/schema.hpp"
+#include "store/rows/schema.hpp"
 
 #include <cstdio>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "store/message_table.hpp"
+#include "store/tables/message_table.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "store/schema.hpp"
+#include "store/rows/schema.hpp"
 
 #include "store/edge_fixture.hpp"
 

@@ -1,4 +1,4 @@
-#include "store/notification_fold.hpp"
+#include "store/folds/notification_fold.hpp"
 
 #include "core/assert.hpp"
 #include "store/partition_store.hpp"
