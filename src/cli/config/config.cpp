@@ -47,9 +47,10 @@ core::Result<core::KeyRing> Config::load_key_ring() const {
                                key_ring_group_readable ? Access::group : Access::owner);
 }
 
-std::vector<Setting> settings_of(Config& c) {
+namespace {
+
+std::vector<Setting> process_settings(Config& c) {
     return {
-        // --- the process
         path_setting("data", c.data,
                      "Directory of everything this process keeps; made with mode 0700. By default "
                      "beckon-data (standalone), or beckon-data-<role>, in the "
@@ -73,7 +74,11 @@ std::vector<Setting> settings_of(Config& c) {
             "The embedded log has 80 MiB of its own."),
         bytes_setting("write_buffer_bytes", c.write_buffer_bytes, 4U << 20,
                       "Of cache_bytes, what write buffers may take before they are flushed."),
-        // --- the log
+    };
+}
+
+std::vector<Setting> log_settings(Config& c) {
+    return {
         text_setting("kafka.servers", c.kafka.bootstrap_servers,
                      "Brokers to begin with, e.g. 127.0.0.1:9092.", "host:port[,host:port …]"),
         text_setting("kafka.prefix", c.kafka.prefix,
@@ -97,7 +102,11 @@ std::vector<Setting> settings_of(Config& c) {
                          "A publish without an answer by then has failed: 503."),
         number_setting("publish_waiting_max", c.kafka.waiting_max, {1, 10'000'000},
                        "Publishes waiting for the log; more are answered 503."),
-        // --- the endpoint
+    };
+}
+
+std::vector<Setting> endpoint_settings(Config& c) {
+    return {
         text_setting("endpoint.host", c.endpoint.host, "Address that the HTTP API listens on.",
                      "an IP address"),
         number_setting("endpoint.port", c.endpoint.port, kPort, "Its port; 0 takes any free one."),
@@ -155,7 +164,11 @@ std::vector<Setting> settings_of(Config& c) {
                      "One line per request at info instead of debug; never a token or a body."),
         duration_setting("endpoint.drain", c.endpoint.drain, milliseconds{0}, milliseconds{600'000},
                          "At a stop, running requests have this long."),
-        // --- the edge
+    };
+}
+
+std::vector<Setting> edge_settings(Config& c) {
+    return {
         text_setting("edge.host", c.edge.host, "Address that the WebSocket port listens on.",
                      "an IP address"),
         number_setting("edge.port", c.edge.port, kPort, "Its port; 0 takes any free one."),
@@ -196,7 +209,11 @@ std::vector<Setting> settings_of(Config& c) {
                      "By which the other edges reach that port; edge.link_host and edge.link_port "
                      "if not given.",
                      "host:port"),
-        // --- webhooks
+    };
+}
+
+std::vector<Setting> retry_settings(Config& c) {
+    return {
         text_setting("retry.host", c.retry.host, "Address that the API for webhooks listens on.",
                      "an IP address"),
         number_setting("retry.port", c.retry.port, kPort, "Its port; 0 takes any free one."),
@@ -233,13 +250,28 @@ std::vector<Setting> settings_of(Config& c) {
                          seconds{hours{24 * 365}},
                          "`beckon retry` ends by itself after this, and starts no attempt that "
                          "could outlive it; for schedulers. 0s: never."),
-        // --- operations
+    };
+}
+
+std::vector<Setting> ops_settings(Config& c) {
+    return {
         text_setting("ops.host", c.ops.host, "Address of health, readiness and metrics.",
                      "an IP address"),
         number_setting("ops.port", c.ops.port, kPort,
                        "Its port; 0 takes any free one. By default 9090 (standalone), 9091 "
                        "(endpoint), 9094 (retry), 9095 (edge) or 9096 (reliability)."),
     };
+}
+
+}  // namespace
+
+std::vector<Setting> settings_of(Config& c) {
+    std::vector<Setting> all;
+    for (auto* const part : {&process_settings, &log_settings, &endpoint_settings, &edge_settings,
+                             &retry_settings, &ops_settings}) {
+        for (auto& setting : part(c)) all.push_back(std::move(setting));
+    }
+    return all;
 }
 
 }  // namespace beckon::cli
