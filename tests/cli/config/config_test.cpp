@@ -1,23 +1,14 @@
 #include "cli/config/config.hpp"
 
 #include "cli/config/config_text.hpp"
+#include "cli/config/fault_of.hpp"
 #include "cli/config/reader.hpp"
 
 #include <catch2/catch.hpp>
 
 using namespace beckon::cli;
+using beckon::test::fault_of;
 using namespace std::chrono_literals;
-
-namespace {
-
-std::string fault_of(const std::vector<RawValue>& values) {
-    Config config;
-    Sources sources;
-    const auto faults = apply(values, config, sources);
-    return faults.empty() ? "" : faults[0].where + ": " + faults[0].what;
-}
-
-}  // namespace
 
 TEST_CASE("later sources win over earlier ones, and each value knows where it came from",
           "[config]") {

@@ -1,5 +1,5 @@
 #include "cli/config/config_text.hpp"
-#include "cli/config/config_values.hpp"
+#include "cli/config/fault_of.hpp"
 #include "support/temp_dir.hpp"
 
 #include <fstream>
@@ -7,18 +7,8 @@
 #include <catch2/catch.hpp>
 
 using namespace beckon::cli;
+using beckon::test::fault_of;
 using namespace std::chrono_literals;
-
-namespace {
-
-std::string fault_of(const std::vector<RawValue>& values) {
-    Config config;
-    Sources sources;
-    const auto faults = apply(values, config, sources);
-    return faults.empty() ? "" : faults[0].where + ": " + faults[0].what;
-}
-
-}  // namespace
 
 TEST_CASE("the environment is read by the names of the settings", "[config]") {
     Config config;
