@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/config/config.hpp"
+#include "cli/config/config_values.hpp"
 
 #include <functional>
 #include <memory>

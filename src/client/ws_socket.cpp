@@ -101,7 +101,7 @@ struct WsSocket::Impl {
     std::unique_ptr<PlainStream> plain;
     std::unique_ptr<TlsStream> tls;
     beast::flat_buffer buffer;
-    std::deque<WsMessage> inbox;
+    std::deque<WsMessage> received;
     WsClosed closed;
     bool is_open = false;
     bool reading = false;
@@ -159,7 +159,7 @@ Result<void> WsSocket::Impl::upgrade(Stream& stream, const Url& url,
 Result<void> WsSocket::Impl::connect(const Url& url) {
     const auto deadline = steady_clock::now() + options.connect_timeout;
     abandon();
-    inbox.clear();
+    received.clear();
     buffer.clear();
     closed = {};
     plain = std::make_unique<PlainStream>(io);
@@ -194,7 +194,7 @@ Result<void> WsSocket::Impl::connect(const Url& url) {
 }
 
 void WsSocket::Impl::read_next() {
-    if (reading || !is_open || inbox.size() >= options.inbox_messages_max) return;
+    if (reading || !is_open || received.size() >= options.received_max) return;
     reading = true;
     with_stream([this](auto& stream) {
         stream.async_read(buffer, [this, &stream](beast::error_code error, std::size_t) {
@@ -213,7 +213,7 @@ void WsSocket::Impl::on_read(beast::error_code error, bool text) {
         is_open = false;
         return;
     }
-    if (text) inbox.push_back({beast::buffers_to_string(buffer.data()), steady_clock::now()});
+    if (text) received.push_back({beast::buffers_to_string(buffer.data()), steady_clock::now()});
     buffer.clear();
     read_next();
 }
@@ -254,11 +254,11 @@ Result<void> WsSocket::send(std::string_view text) {
 Result<std::optional<WsMessage>> WsSocket::receive(std::chrono::milliseconds timeout) {
     impl_->read_next();
     impl_->run_until(
-        [this] { return !impl_->inbox.empty() || !impl_->is_open || impl_->interrupted; },
+        [this] { return !impl_->received.empty() || !impl_->is_open || impl_->interrupted; },
         steady_clock::now() + timeout);
-    if (!impl_->inbox.empty()) {
-        WsMessage message = std::move(impl_->inbox.front());
-        impl_->inbox.pop_front();
+    if (!impl_->received.empty()) {
+        WsMessage message = std::move(impl_->received.front());
+        impl_->received.pop_front();
         return message;
     }
     if (!impl_->is_open) {

@@ -25,7 +25,7 @@ struct WsOptions {
     std::chrono::milliseconds connect_timeout{10'000};  ///< name look-up to end of upgrade
     std::chrono::milliseconds send_timeout{10'000};
     std::size_t message_bytes_max = 1U << 20;
-    std::size_t inbox_messages_max = 10'000;        ///< received, not taken; more stops the reading
+    std::size_t received_max = 10'000;              ///< waiting; more stops the reading
     std::string subprotocol = "push-notification";  ///< offered; what the server picks is ignored
 };
 
@@ -57,8 +57,8 @@ public:
     Result<void> send(std::string_view text);
 
     /// The next text message; nullopt if none came in time or `interrupt` was called. Binary
-    /// messages are skipped. `unavailable` once the connection has ended and the inbox is empty;
-    /// `closed()` then says how.
+    /// messages are skipped. `unavailable` once the connection has ended and nothing waits any
+    /// more; `closed()` then says how.
     Result<std::optional<WsMessage>> receive(std::chrono::milliseconds timeout);
 
     bool open() const;

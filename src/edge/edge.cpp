@@ -39,17 +39,6 @@ constexpr std::size_t kNamedMax = 5;
 /// A log that has not answered for so long is named by `/ready`.
 constexpr core::Duration kLogGrace = std::chrono::seconds{3};
 
-std::string_view to_string(Home::State state) {
-    switch (state) {
-        case Home::State::starting: return "starting";
-        case Home::State::restoring: return "restoring";
-        case Home::State::standby: return "standby";
-        case Home::State::claiming: return "claiming";
-        case Home::State::serving: return "serving";
-    }
-    return "standby";
-}
-
 std::size_t clients_max(std::size_t wanted) {
     const auto descriptors = core::raise_descriptor_limit();
     const auto possible = net::clients_possible(wanted, descriptors);

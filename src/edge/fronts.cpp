@@ -87,10 +87,10 @@ void Fronts::Impl::build(std::size_t index, net::Descriptor listener, const Edge
         front->receive(std::move(message));
     });
     shard.sockets->serve(*shard.front, std::move(listener));
-    board->listen(
-        index, {.moved = [front = shard.front.get()](core::Partition) { front->moved(); },
-                .peer_lost = [front = shard.front.get()](
-                                 Place place, const core::NodeId&) { front->peer_lost(place); }});
+    board->listen(index, {.moved = [front = shard.front.get()](core::Partition) { front->moved(); },
+                          .peer_lost = [front = shard.front.get()](
+                                           NodeNumber node,
+                                           const core::NodeId&) { front->peer_lost(node); }});
     shard.loop.at_turn_end([&shard] {
         shard.identified.store(shard.front->identified(), std::memory_order_relaxed);
         if (shard.front->wants_tick() && !std::exchange(shard.tick_posted, true)) {

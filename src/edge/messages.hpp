@@ -125,33 +125,33 @@ enum class Sent : std::uint8_t {
     away,  ///< nobody is there at present
 };
 
-/// A node as a front knows it: 0 is this process, all others are numbered by the switchboard.
-struct Place {
-    std::uint32_t node = 0;
-    bool operator==(const Place&) const = default;
+/// A node as a front knows it: 0 is this process, the switchboard numbers all others.
+struct NodeNumber {
+    std::uint32_t value = 0;
+    bool operator==(const NodeNumber&) const = default;
 };
 
 /// Where a front sends. Implemented by the process's switchboard; called on the front's shard.
-class HomePort {
+class WayToHomes {
 public:
-    virtual ~HomePort() = default;
+    virtual ~WayToHomes() = default;
     /// Where the home of that UAID's partition lives now; nullopt: nobody is placed there.
-    virtual std::optional<Place> home_of(const core::Uaid& uaid) const = 0;
+    virtual std::optional<NodeNumber> home_of(const core::Uaid& uaid) const = 0;
     /// `message` is moved from only if the answer is yes. A Detach is never `full`.
-    virtual Sent to_home(Place place, ToHome&& message) = 0;
+    virtual Sent to_home(NodeNumber node, ToHome&& message) = 0;
 };
 
 /// Where a home sends. Called on the home's shard; a session that is gone is ignored.
-class FrontPort {
+class WayToFronts {
 public:
-    virtual ~FrontPort() = default;
+    virtual ~WayToFronts() = default;
     virtual void to_front(ToFront message) = 0;
 };
 
 /// The way to the other nodes. Any thread.
-class LinkPort {
+class WayToNodes {
 public:
-    virtual ~LinkPort() = default;
+    virtual ~WayToNodes() = default;
     virtual Sent to_home(const core::NodeId& node, const ToHome& message) = 0;
     virtual Sent to_front(const core::NodeId& node, const ToFront& message) = 0;
 };

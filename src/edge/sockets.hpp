@@ -66,7 +66,7 @@ struct Client {
     std::uint8_t tries = 0;  ///< at homes since the client became homeless
     std::uint64_t number = 0;
     core::Uaid uaid;         ///< routes to the home; known from awaiting_answer on
-    Place home;              ///< who was asked; of no meaning while `homeless`
+    NodeNumber home;         ///< who was asked; of no meaning while `homeless`
     Attach::Again answered;  ///< what the home said that answered the hello
     std::unique_ptr<Kept> kept;
 };

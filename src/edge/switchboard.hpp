@@ -24,15 +24,15 @@ class Switchboard {
 public:
     static constexpr std::size_t kWaitingMax = 65'536;
 
-    using HomeInbox = std::function<void(ToHome)>;
-    using FrontInbox = std::function<void(ToFront)>;
+    using HomeHandler = std::function<void(ToHome)>;
+    using FrontHandler = std::function<void(ToFront)>;
 
     /// What the fronts and homes of a shard hear of the cluster. On the shard's thread.
     struct Listener {
         /// The home of a partition lives elsewhere now.
         std::function<void(core::Partition)> moved = {};
         /// The link to a node is lost, and with it all that was on its way.
-        std::function<void(Place, const core::NodeId&)> peer_lost = {};
+        std::function<void(NodeNumber, const core::NodeId&)> peer_lost = {};
     };
 
     /// The loops must not run yet; they outlive this.
@@ -44,18 +44,18 @@ public:
     std::size_t shard_of(core::Partition partition) const;
 
     /// Where the front, or the homes, of a shard send; used on that shard only.
-    HomePort& homes(std::size_t shard);
-    FrontPort& fronts(std::size_t shard);
+    WayToHomes& homes(std::size_t shard);
+    WayToFronts& fronts(std::size_t shard);
 
-    /// On the shard's thread. Empty inbox: nobody is there any more.
-    void connect_home(core::Partition partition, HomeInbox inbox);
-    void connect_front(std::size_t shard, FrontInbox inbox);
+    /// On the shard's thread. Empty handler: nobody is there any more.
+    void connect_home(core::Partition partition, HomeHandler handler);
+    void connect_front(std::size_t shard, FrontHandler handler);
     /// Before the loops run, or on the shard's thread.
     void listen(std::size_t shard, Listener listener);
 
     // --- other nodes. Without connect_links() there are none, and every home lives here.
     /// Before the loops run. `links` outlives them.
-    void connect_links(core::NodeId self, LinkPort& links);
+    void connect_links(core::NodeId self, WayToNodes& links);
     /// Where `ownership` places a partition; before the first call it is taken to live here. Any
     /// one thread.
     void route(core::Partition partition, const core::NodeId& home);
@@ -77,7 +77,7 @@ public:
     std::optional<core::Partition> near(std::size_t shard);
 
 private:
-    struct Shard;
+    struct Part;
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };

@@ -4,7 +4,7 @@
 #include "rocks/directory.hpp"
 #include "rocks/error.hpp"
 #include "rocks/options.hpp"
-#include "store/schema.hpp"
+#include "store/rows/schema.hpp"
 
 #include <algorithm>
 #include <system_error>

@@ -3,8 +3,8 @@
 #include "core/result.hpp"
 #include "rocks/memory.hpp"
 #include "rocks/slice.hpp"
-#include "store/expiry_filter.hpp"
-#include "store/schema.hpp"
+#include "store/rows/expiry_filter.hpp"
+#include "store/rows/schema.hpp"
 
 #include <atomic>
 #include <cstdint>

@@ -1,13 +1,13 @@
 #include "store/edge_store.hpp"
 
 #include "core/assert.hpp"
-#include "store/checkpoint_table.hpp"
-#include "store/contested_table.hpp"
 #include "store/database.hpp"
-#include "store/months.hpp"
-#include "store/notification_fold.hpp"
+#include "store/folds/notification_fold.hpp"
+#include "store/folds/subscription_fold.hpp"
 #include "store/partition_impl.hpp"
-#include "store/subscription_fold.hpp"
+#include "store/tables/checkpoint_table.hpp"
+#include "store/tables/contested_table.hpp"
+#include "store/tables/months.hpp"
 
 #include <mutex>
 #include <set>

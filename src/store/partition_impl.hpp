@@ -1,13 +1,13 @@
 #pragma once
 
-#include "store/checkpoint_table.hpp"
-#include "store/contested_table.hpp"
 #include "store/database.hpp"
-#include "store/months.hpp"
-#include "store/notification_fold.hpp"
+#include "store/folds/notification_fold.hpp"
+#include "store/folds/subscription_fold.hpp"
 #include "store/partition_store.hpp"
-#include "store/schema.hpp"
-#include "store/subscription_fold.hpp"
+#include "store/rows/schema.hpp"
+#include "store/tables/checkpoint_table.hpp"
+#include "store/tables/contested_table.hpp"
+#include "store/tables/months.hpp"
 
 #include <array>
 #include <cstdint>

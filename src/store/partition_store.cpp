@@ -1,7 +1,7 @@
 #include "store/partition_store.hpp"
 
 #include "core/assert.hpp"
-#include "store/digest.hpp"
+#include "store/folds/digest.hpp"
 #include "store/partition_impl.hpp"
 
 #include <algorithm>

@@ -2,11 +2,11 @@
 
 #include "core/assert.hpp"
 #include "core/logger.hpp"
-#include "store/checkpoint_table.hpp"
 #include "store/database.hpp"
-#include "store/digest.hpp"
-#include "store/schema.hpp"
-#include "store/subscription_fold.hpp"
+#include "store/folds/digest.hpp"
+#include "store/folds/subscription_fold.hpp"
+#include "store/rows/schema.hpp"
+#include "store/tables/checkpoint_table.hpp"
 
 #include <atomic>
 #include <map>

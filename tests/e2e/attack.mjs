@@ -10,7 +10,7 @@ import http from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { ATTACKS, TLS_ATTACKS, connect, forkAttack } from './attackers.mjs';
 import { Cluster, until } from './beckon.mjs';
-import { UserAgent } from './client.mjs';
+import { startWithClient } from './client.mjs';
 
 const RATE = 400; // honest requests per second, far below what the server can do
 const SECONDS = 4;
@@ -63,11 +63,7 @@ describe('an endpoint', () => {
     const path = () => new URL(endpoint).pathname;
 
     before(async () => {
-        await cluster.prepare();
-        await cluster.start();
-        client = new UserAgent(cluster.websocket);
-        await client.connect();
-        endpoint = await client.register();
+        ({ client, endpoint } = await startWithClient(cluster));
     });
     after(async () => {
         client?.end();

@@ -106,6 +106,15 @@ export class UserAgent {
     }
 }
 
+/** Starts a new cluster, and a client with one channel: what a test of senders needs. */
+export async function startWithClient(cluster) {
+    await cluster.prepare();
+    await cluster.start();
+    const client = new UserAgent(cluster.websocket);
+    await client.connect();
+    return { client, endpoint: await client.register() };
+}
+
 export const agent = new https.Agent({ rejectUnauthorized: false, keepAlive: true, maxSockets: 16 });
 
 /** POSTs a body; resolves to {status, id} or, when there was no answer, to {status: 0}. */

@@ -7,7 +7,7 @@ import net from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import tls from 'node:tls';
 import { Cluster, until } from './beckon.mjs';
-import { UserAgent, agent, post } from './client.mjs';
+import { agent, post, startWithClient } from './client.mjs';
 
 const KEPT = 30; // connections that are kept alive and always busy
 const FRESH = 10; // senders that connect anew for each message
@@ -127,11 +127,7 @@ for (const [title, log, role, plain] of [
         let endpoint;
 
         before(async () => {
-            await cluster.prepare();
-            await cluster.start();
-            client = new UserAgent(cluster.websocket);
-            await client.connect();
-            endpoint = await client.register();
+            ({ client, endpoint } = await startWithClient(cluster));
         });
         after(async () => {
             client?.end();

@@ -41,7 +41,7 @@ edge::FromClient frame(core::Partition to, std::string text) {
 }
 
 /// Notes what would go over links.
-struct FakeLinks final : edge::LinkPort {
+struct FakeLinks final : edge::WayToNodes {
     Sent to_home(const core::NodeId& node, const edge::ToHome&) override {
         homes.push_back(node.text);
         return Sent::yes;
@@ -83,10 +83,10 @@ TEST_CASE("a client of another node's home goes over the link", "[edge][switchbo
     b.settle();
     b.zero.run_and_wait([&] {
         auto& homes = b.board.homes(0);
-        const auto place = homes.home_of(frame(0, "x").uaid);
-        REQUIRE(place);
-        CHECK(homes.to_home(*place, frame(0, "x")) == Sent::yes);
-        CHECK(homes.home_of(frame(1, "x").uaid) == edge::Place{});
+        const auto node = homes.home_of(frame(0, "x").uaid);
+        REQUIRE(node);
+        CHECK(homes.to_home(*node, frame(0, "x")) == Sent::yes);
+        CHECK(homes.home_of(frame(1, "x").uaid) == edge::NodeNumber{});
     });
     CHECK(b.links.homes == std::vector<std::string>{"other"});
 }
@@ -115,8 +115,8 @@ TEST_CASE("fronts and homes hear of moved partitions and lost links", "[edge][sw
     std::vector<std::string> lost;
     b.board.listen(0, {.moved = [&](core::Partition p) { moved.push_back(p); },
                        .peer_lost =
-                           [&](edge::Place place, const core::NodeId& node) {
-                               lost.push_back(std::to_string(place.node) + node.text);
+                           [&](edge::NodeNumber number, const core::NodeId& node) {
+                               lost.push_back(std::to_string(number.value) + node.text);
                            }});
     b.board.route(2, kOther);
     b.board.route(2, kOther);

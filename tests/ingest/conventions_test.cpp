@@ -13,13 +13,6 @@ using nlohmann::json;
 
 namespace {
 
-std::string header_of(const log::MemoryLog::Stored& stored, std::string_view name) {
-    for (const auto& h : stored.record.headers) {
-        if (h.name == name) return h.value;
-    }
-    return "(absent)";
-}
-
 const std::vector<std::string> kUuidForms{
     "0f1e2d3c4b5a49788796a5b4c3d2e1f0",
     "0F1E2D3C4B5A49788796A5B4C3D2E1F0",
@@ -43,12 +36,6 @@ const std::vector<std::string> kNoUuids{
     "0f1e2d3c-4b5a-4978-8796-a5b4c3d2e1f0 ",
 };
 const std::string kDashed = "0f1e2d3c-4b5a-4978-8796-a5b4c3d2e1f0";
-
-HttpReply gone(const std::string& code, const std::string& message) {
-    HttpReply like;
-    like.add("Cache-Control", "max-age=86400");
-    return error(410, code, "Gone", message, like);
-}
 
 TestRequest call(const std::string& method, const std::string& target,
                  const std::string& body = {}) {
@@ -91,8 +78,7 @@ TEST_CASE("a UUID is taken in every form, in paths and in JSON, and shown in one
         // Before a look at Authorization.
         CHECK(world.ask(call("GET", registration(text))) == gone("103", "No such client."));
         CHECK(world.ask(call("DELETE", registration(kDashed) + "/subscription/" + text)
-                            .with("Authorization", secret)) ==
-              gone("106", "No such subscription: it has ended, do not send to it again."));
+                            .with("Authorization", secret)) == no_such_subscription());
         CHECK(world.ask(call("POST", "/v1/fcm/my-app/registration",
                              json{{"token", "0123456789"}, {"channelID", text}}.dump())) ==
               error(400, "null", "Bad Request", "channelID must be a UUID."));
@@ -216,7 +202,6 @@ TEST_CASE("a client of a retired or unknown router type is no subscription", "[c
         client.headers.push_back({"ce_type", "beckon.client.v1"});
         world.publish(world.subscriptions_of(target.uaid), std::move(client));
         world.settle();
-        CHECK(world.ask(IngestWorld::post_data(target.path)) ==
-              gone("106", "No such subscription: it has ended, do not send to it again."));
+        CHECK(world.ask(IngestWorld::post_data(target.path)) == no_such_subscription());
     }
 }

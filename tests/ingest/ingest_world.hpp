@@ -314,4 +314,21 @@ inline HttpReply error(int status, const std::string& code, const std::string& p
     return reply;
 }
 
+inline HttpReply gone(const std::string& code, const std::string& message) {
+    HttpReply like;
+    like.add("Cache-Control", "max-age=86400");
+    return error(410, code, "Gone", message, like);
+}
+
+inline HttpReply no_such_subscription() {
+    return gone("106", "No such subscription: it has ended, do not send to it again.");
+}
+
+inline std::string header_of(const log::MemoryLog::Stored& stored, std::string_view name) {
+    for (const auto& h : stored.record.headers) {
+        if (h.name == name) return h.value;
+    }
+    return "(absent)";
+}
+
 }  // namespace beckon::test

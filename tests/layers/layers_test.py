@@ -27,7 +27,10 @@ LAYERS = {
     "log/local": ({"core", "log"}, set()),  # what embedded and the tests' memory log share
     "fold": ({"core", "log"}, set()),
     "cluster": ({"core", "log", "fold"}, {"json"}),
-    "store": ({"core", "rocks"}, {"rocksdb", "openssl"}),
+    "store": ({"core", "rocks"}, {"rocksdb"}),
+    "store/rows": ({"core"}, {"rocksdb"}),
+    "store/tables": ({"core", "rocks"}, {"rocksdb"}),
+    "store/folds": ({"core", "rocks"}, {"rocksdb", "openssl"}),
     "ops": ({"core", "net"}, {"prometheus", "json"}),
     "net": ({"core"}, {"openssl"}),
     "net/http": ({"core"}, {"openssl"}),
@@ -75,6 +78,10 @@ ROOMS = {
     "reliability/totals": {"reliability/history/"},
     "reliability/home": {"reliability/history/", "reliability/totals/"},
     "reliability/tracking": {"reliability/loop.hpp", "reliability/history/", "reliability/totals/"},
+    "store/rows": {"store/types.hpp"},
+    "store/tables": {"store/types.hpp", "store/database.hpp", "store/rows/"},
+    "store/folds": {"store/types.hpp", "store/database.hpp", "store/partition_store.hpp", "store/rows/",
+                    "store/tables/"},
     "net": set(),
     "net/http": {f"net/{name}.hpp" for name in (
         "connection_limiter", "descriptor", "io_loop", "listener", "peer_address", "tls")},

@@ -35,7 +35,7 @@ private:
 
 /// One edge process: cluster, store and a home per partition, as `Edge` composes them, without its
 /// threads and sockets. Destroying it is a kill: nothing is flushed.
-class SimProcess final : public edge::FrontPort {
+class SimProcess final : public edge::WayToFronts {
 public:
     struct Surroundings {
         log::MemoryLog& log;

@@ -30,7 +30,7 @@ namespace beckon::test {
 ///   anything else          `<partition>:<text>`
 class FakeHome {
 public:
-    FakeHome(core::Partition partition, edge::FrontPort& fronts)
+    FakeHome(core::Partition partition, edge::WayToFronts& fronts)
         : partition_(partition), fronts_(fronts) {}
 
     void receive(edge::ToHome message) {
@@ -117,7 +117,7 @@ private:
     }
 
     const core::Partition partition_;
-    edge::FrontPort& fronts_;
+    edge::WayToFronts& fronts_;
 };
 
 /// Real sockets and shards, fake homes: all partitions serve at once.

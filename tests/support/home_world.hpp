@@ -33,7 +33,7 @@ using Heard = std::vector<std::string>;
 
 /// One partition's home over the memory log and a real store in a temporary directory; fronts are
 /// this object, which only remembers what it was told.
-class HomeWorld : public edge::FrontPort {
+class HomeWorld : public edge::WayToFronts {
 public:
     static constexpr core::Partition kPartition = 0;
 

@@ -1,6 +1,7 @@
 #include "cli/config/config_command.hpp"
 
 #include "cli/command_line.hpp"
+#include "cli/config/config_text.hpp"
 
 #include <iostream>
 

@@ -31,7 +31,7 @@ std::size_t bytes_of(const Client::Kept& kept) {
 
 }  // namespace
 
-Front::Front(FrontOptions options, Sockets& sockets, HomePort& homes, NewUaid new_uaid,
+Front::Front(FrontOptions options, Sockets& sockets, WayToHomes& homes, NewUaid new_uaid,
              FrontMetrics metrics)
     : options_(std::move(options)),
       sockets_(sockets),
@@ -158,8 +158,8 @@ void Front::moved() {
     if (!move_ends_) move_ends_ = ticks_ + kMoveTicks;
 }
 
-void Front::peer_lost(Place place) {
-    leave_homes([place](const Client& client) { return client.home == place; });
+void Front::peer_lost(NodeNumber node) {
+    leave_homes([node](const Client& client) { return client.home == node; });
 }
 
 /// Those who are attached, or asked to be, and of whom `which` is true. The home hears of it if it

@@ -55,7 +55,7 @@ public:
     /// Chooses a UAID for a client that offers none, near this front; nullopt: nobody serves.
     using NewUaid = std::function<std::optional<core::Uaid>()>;
 
-    Front(FrontOptions options, Sockets& sockets, HomePort& homes, NewUaid new_uaid,
+    Front(FrontOptions options, Sockets& sockets, WayToHomes& homes, NewUaid new_uaid,
           FrontMetrics metrics);
 
     // --- from the sockets
@@ -73,7 +73,7 @@ public:
     /// that home lets them go, but no longer than kMoveTicks.
     void moved();
     /// Everything that was attached there is to be attached elsewhere.
-    void peer_lost(Place place);
+    void peer_lost(NodeNumber node);
     /// Whether there is something to do for tick(), which is due every kTick then.
     bool wants_tick() const { return !homeless_.empty() || move_ends_; }
     void tick();
@@ -114,7 +114,7 @@ private:
 
     const FrontOptions options_;
     Sockets& sockets_;
-    HomePort& homes_;
+    WayToHomes& homes_;
     const NewUaid new_uaid_;
     const FrontMetrics metrics_;
     FrameParser parser_;

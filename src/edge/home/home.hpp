@@ -49,7 +49,7 @@ public:
     struct Ports {
         log::EventLog& log;
         log::Publisher& publisher;
-        FrontPort& fronts;
+        WayToFronts& fronts;
         core::Executor& executor;
         const core::Clock& clock;
         core::Tokens& tokens;

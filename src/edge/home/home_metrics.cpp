@@ -10,6 +10,12 @@ namespace metric = ops::metric;
 
 namespace {
 
+double difference(std::size_t now, std::size_t before) {
+    return static_cast<double>(now) - static_cast<double>(before);
+}
+
+}  // namespace
+
 std::string_view to_string(Home::State state) {
     switch (state) {
         case Home::State::starting: return "starting";
@@ -20,12 +26,6 @@ std::string_view to_string(Home::State state) {
     }
     return "standby";
 }
-
-double difference(std::size_t now, std::size_t before) {
-    return static_cast<double>(now) - static_cast<double>(before);
-}
-
-}  // namespace
 
 void HomeTotals::add(const Home::Status& status) {
     ++in_state[static_cast<std::size_t>(status.state)];

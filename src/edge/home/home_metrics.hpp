@@ -10,6 +10,9 @@
 
 namespace beckon::edge {
 
+/// As metrics, readiness and log lines name it.
+std::string_view to_string(Home::State state);
+
 /// The homes of one shard, added up.
 struct HomeTotals {
     std::array<std::size_t, Home::kStates> in_state{};

@@ -33,7 +33,7 @@ HomeShard::HomeShard(HomeOptions options, Ports ports)
         return false;
     });
     ports_.board.listen(ports_.shard, {.peer_lost = [this, term = lifetime_.term()](
-                                                        Place, const core::NodeId& front) {
+                                                        NodeNumber, const core::NodeId& front) {
                             if (!term.over()) front_lost(front);
                         }});
 }

@@ -28,7 +28,7 @@ public:
         std::size_t shard;
         ShardLoop& loop;
         Switchboard& board;
-        FrontPort& fronts;
+        WayToFronts& fronts;
         log::EventLog& log;
         store::EdgeStore& store;
         std::shared_ptr<const core::KeyRing> keys;

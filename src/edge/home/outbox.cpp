@@ -68,7 +68,7 @@ void Outbox::drop_frames() {
     indexed_ = 0;
 }
 
-void Outbox::flush(FrontPort& fronts) {
+void Outbox::flush(WayToFronts& fronts) {
     bytes_ = 0;
     by_message_.clear();
     indexed_ = 0;

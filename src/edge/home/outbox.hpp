@@ -46,7 +46,7 @@ public:
     void withdraw(const core::MessageKey& message);
     /// What was decided is void. Only closes stay: their sessions are gone already.
     void drop_frames();
-    void flush(FrontPort& fronts);
+    void flush(WayToFronts& fronts);
 
     /// Of the frames that wait.
     std::size_t bytes() const { return bytes_; }

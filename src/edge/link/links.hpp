@@ -46,7 +46,7 @@ struct LinkStatus {
 /// A thread of its own (`edge-link`) does all the network's work. Messages to one peer keep the
 /// order in which a thread sent them; when a link is lost, what waited for it is dropped, and
 /// `down` says so to those who must send it again or give their sessions up.
-class Links final : public LinkPort {
+class Links final : public WayToNodes {
 public:
     /// On the thread of the links, except congested().
     struct Events {

@@ -1,5 +1,6 @@
 #include "log/embedded/log_time.hpp"
 
+#include "core/bytes.hpp"
 #include "core/logger.hpp"
 #include "log/embedded/record_format.hpp"
 
@@ -33,16 +34,16 @@ Timestamp timestamp(std::uint64_t number) {
 
 std::string to_bytes(const TimeMark& mark) {
     std::string bytes(kMarkBytes, '\0');
-    put_u64(bytes.data(), number(mark.log));
-    put_u64(bytes.data() + 8, number(mark.wall));
+    core::put_fixed(bytes.data(), number(mark.log));
+    core::put_fixed(bytes.data() + 8, number(mark.wall));
     bytes[16] = mark.disciplined ? '\1' : '\0';
     return bytes;
 }
 
 std::optional<TimeMark> parse_time_mark(std::string_view bytes) {
     if (bytes.size() != kMarkBytes) return std::nullopt;
-    return TimeMark{timestamp(get_u64(bytes.data())), timestamp(get_u64(bytes.data() + 8)),
-                    bytes[16] == '\1'};
+    return TimeMark{timestamp(core::get_fixed<std::uint64_t>(bytes.data())),
+                    timestamp(core::get_fixed<std::uint64_t>(bytes.data() + 8)), bytes[16] == '\1'};
 }
 
 LogTime::LogTime(const core::Clock& clock, std::function<bool()> disciplined,

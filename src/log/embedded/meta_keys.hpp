@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/bytes.hpp"
 #include "log/embedded/record_format.hpp"
 
 #include <string>
@@ -30,11 +31,11 @@ inline std::string key(char kind, TopicPartition where) { return kind + partitio
 
 inline std::string number(core::Offset offset) {
     std::string bytes(8, '\0');
-    put_u64(bytes.data(), static_cast<std::uint64_t>(offset));
+    core::put_fixed(bytes.data(), static_cast<std::uint64_t>(offset));
     return bytes;
 }
 inline core::Offset to_offset(std::string_view bytes) {
-    return static_cast<core::Offset>(get_u64(bytes.data()));
+    return static_cast<core::Offset>(core::get_fixed<std::uint64_t>(bytes.data()));
 }
 
 /// The first key after all those that begin with `prefix`.

@@ -1,6 +1,6 @@
 #include "log/embedded/record_format.hpp"
 
-#include <cstring>
+#include "core/bytes.hpp"
 
 namespace beckon::log::embedded {
 
@@ -10,58 +10,18 @@ constexpr std::uint8_t kTierBase = 0x80;
 constexpr char kNullValue = 'n';
 constexpr char kWithValue = 'v';
 
-void put_length(std::string& out, std::size_t length) {
-    while (length >= 0x80) {
-        out.push_back(static_cast<char>((length & 0x7f) | 0x80));
-        length >>= 7;
-    }
-    out.push_back(static_cast<char>(length));
-}
-
-void put_bytes(std::string& out, std::string_view bytes) {
-    put_length(out, bytes.size());
-    out.append(bytes);
-}
-
 std::size_t length_size(std::size_t length) {
     std::size_t size = 1;
     for (; length >= 0x80; length >>= 7) ++size;
     return size;
 }
 
-/// Takes apart what encode_body() made; every step says whether the bytes were there.
-class Cursor {
-public:
-    explicit Cursor(std::string_view bytes) : rest_(bytes) {}
-
-    bool form(char& form) {
-        if (rest_.empty()) return false;
-        form = rest_.front();
-        rest_.remove_prefix(1);
-        return form == kNullValue || form == kWithValue;
-    }
-    bool length(std::size_t& length) {
-        length = 0;
-        for (unsigned shift = 0; shift < 35 && !rest_.empty(); shift += 7) {
-            const auto byte = static_cast<unsigned char>(rest_.front());
-            rest_.remove_prefix(1);
-            length |= static_cast<std::size_t>(byte & 0x7fU) << shift;
-            if (byte < 0x80) return true;
-        }
-        return false;
-    }
-    bool bytes(std::string_view& bytes) {
-        std::size_t size = 0;
-        if (!length(size) || size > rest_.size()) return false;
-        bytes = rest_.substr(0, size);
-        rest_.remove_prefix(size);
-        return true;
-    }
-    std::string_view rest() const { return rest_; }
-
-private:
-    std::string_view rest_;
-};
+/// The form of a body; nullopt: none of ours.
+std::optional<char> form_of(core::ByteReader& body) {
+    const auto form = static_cast<char>(body.fixed<std::uint8_t>());
+    if (form != kNullValue && form != kWithValue) return std::nullopt;
+    return form;
+}
 
 }  // namespace
 
@@ -96,34 +56,24 @@ std::optional<TopicPartition> parse_partition_key(std::string_view key) {
 std::string record_key(TopicPartition where, core::Offset offset) {
     auto key = partition_key(where);
     key.resize(kRecordKeyBytes);
-    put_u64(key.data() + kPartitionKeyBytes, static_cast<std::uint64_t>(offset));
+    core::put_fixed(key.data() + kPartitionKeyBytes, static_cast<std::uint64_t>(offset));
     return key;
 }
 
 core::Offset offset_of_key(std::string_view key) {
-    return static_cast<core::Offset>(get_u64(key.data() + kPartitionKeyBytes));
-}
-
-void put_u64(char* at, std::uint64_t number) {
-    const std::uint64_t big = __builtin_bswap64(number);
-    std::memcpy(at, &big, sizeof big);
-}
-
-std::uint64_t get_u64(const char* at) {
-    std::uint64_t big = 0;
-    std::memcpy(&big, at, sizeof big);
-    return __builtin_bswap64(big);
+    return static_cast<core::Offset>(
+        core::get_fixed<std::uint64_t>(key.data() + kPartitionKeyBytes));
 }
 
 std::string encode_time(core::Timestamp time) {
     std::string bytes(kTimeBytes, '\0');
-    put_u64(bytes.data(), static_cast<std::uint64_t>(time.time_since_epoch().count()));
+    core::put_fixed(bytes.data(), static_cast<std::uint64_t>(time.time_since_epoch().count()));
     return bytes;
 }
 
 core::Timestamp decode_time(std::string_view bytes) {
-    return core::Timestamp{
-        std::chrono::milliseconds{static_cast<std::int64_t>(get_u64(bytes.data()))}};
+    return core::Timestamp{std::chrono::milliseconds{
+        static_cast<std::int64_t>(core::get_fixed<std::uint64_t>(bytes.data()))}};
 }
 
 std::string encode_body(const core::Record& record) {
@@ -136,11 +86,11 @@ std::string encode_body(const core::Record& record) {
     std::string body;
     body.reserve(size);
     body.push_back(record.value ? kWithValue : kNullValue);
-    put_bytes(body, record.key);
-    put_length(body, record.headers.size());
+    core::append_text(body, record.key);
+    core::append_varint(body, record.headers.size());
     for (const auto& h : record.headers) {
-        put_bytes(body, h.name);
-        put_bytes(body, h.value);
+        core::append_text(body, h.name);
+        core::append_text(body, h.value);
     }
     if (record.value) body.append(*record.value);
     return body;
@@ -148,28 +98,32 @@ std::string encode_body(const core::Record& record) {
 
 bool decode_body(std::string_view body, core::RecordView& view,
                  std::vector<core::HeaderView>& headers) {
-    Cursor cursor{body};
-    char form = 0;
-    std::size_t count = 0;
-    if (!cursor.form(form) || !cursor.bytes(view.key) || !cursor.length(count)) return false;
+    core::ByteReader reader{body};
+    const auto form = form_of(reader);
+    if (!form) return false;
+    view.key = reader.text();
+    const auto count = reader.varint();
     headers.clear();
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::uint64_t i = 0; i < count && reader.good(); ++i) {
         core::HeaderView header;
-        if (!cursor.bytes(header.name) || !cursor.bytes(header.value)) return false;
+        header.name = reader.text();
+        header.value = reader.text();
         headers.push_back(header);
     }
+    if (!reader.good()) return false;
     view.headers = headers;
     view.value.reset();
-    if (form == kWithValue) view.value = cursor.rest();
-    return form == kWithValue || cursor.rest().empty();
+    if (*form == kWithValue) view.value = reader.rest();
+    return *form == kWithValue || reader.finished();
 }
 
 std::optional<KeyOfBody> decode_key(std::string_view body) {
-    Cursor cursor{body};
-    char form = 0;
+    core::ByteReader reader{body};
+    const auto form = form_of(reader);
     KeyOfBody key;
-    if (!cursor.form(form) || !cursor.bytes(key.key)) return std::nullopt;
-    key.tombstone = form == kNullValue;
+    key.key = reader.text();
+    if (!form || !reader.good()) return std::nullopt;
+    key.tombstone = *form == kNullValue;
     return key;
 }
 

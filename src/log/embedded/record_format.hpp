@@ -40,10 +40,6 @@ std::string record_key(TopicPartition where, core::Offset offset);
 /// The offset of a key that record_key() made.
 core::Offset offset_of_key(std::string_view key);
 
-/// Writes `number` to `at[0..8)`.
-void put_u64(char* at, std::uint64_t number);
-std::uint64_t get_u64(const char* at);
-
 std::string encode_time(core::Timestamp time);
 core::Timestamp decode_time(std::string_view bytes);
 

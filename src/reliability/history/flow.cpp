@@ -1,11 +1,14 @@
 #include "reliability/history/flow.hpp"
 
-#include "reliability/history/bytes.hpp"
+#include "core/bytes.hpp"
 
 #include <algorithm>
 #include <bit>
 
 namespace beckon::reliability {
+
+using core::append_varint;
+using core::ByteReader;
 
 namespace {
 

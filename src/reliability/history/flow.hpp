@@ -12,6 +12,10 @@
 #include <vector>
 
 /// How long messages take from one milestone to the next.
+namespace beckon::core {
+class ByteReader;
+}
+
 namespace beckon::reliability {
 
 using std::chrono::milliseconds;
@@ -41,7 +45,7 @@ public:
 
     void append_to(std::string& out) const;
     /// Takes its bytes from the front.
-    static std::optional<Durations> parse(class ByteReader& reader);
+    static std::optional<Durations> parse(core::ByteReader& reader);
 
     bool operator==(const Durations&) const = default;
 

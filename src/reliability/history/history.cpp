@@ -1,10 +1,13 @@
 #include "reliability/history/history.hpp"
 
-#include "reliability/history/bytes.hpp"
+#include "core/bytes.hpp"
 
 #include <algorithm>
 
 namespace beckon::reliability {
+
+using core::append_fixed;
+using core::ByteReader;
 
 namespace {
 

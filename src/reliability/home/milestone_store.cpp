@@ -1,7 +1,7 @@
 #include "reliability/home/milestone_store.hpp"
 
 #include "core/assert.hpp"
-#include "reliability/history/bytes.hpp"
+#include "core/bytes.hpp"
 #include "store/database.hpp"
 
 #include <algorithm>
@@ -9,6 +9,9 @@
 #include <utility>
 
 namespace beckon::reliability {
+
+using core::append_fixed;
+using core::ByteReader;
 
 namespace {
 

@@ -1,11 +1,15 @@
 #include "reliability/totals/totals.hpp"
 
 #include "core/assert.hpp"
-#include "reliability/history/bytes.hpp"
+#include "core/bytes.hpp"
 
 #include <algorithm>
 
 namespace beckon::reliability {
+
+using core::append_fixed;
+using core::append_varint;
+using core::ByteReader;
 
 namespace {
 

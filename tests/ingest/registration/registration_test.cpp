@@ -63,10 +63,20 @@ HttpReply wrong_secret() {
                  like);
 }
 
-HttpReply gone(const std::string& code, const std::string& message) {
-    HttpReply like;
-    like.add("Cache-Control", "max-age=86400");
-    return error(410, code, "Gone", message, like);
+struct Refused {
+    std::string what;
+    TestRequest request;
+    HttpReply expected;
+};
+
+/// Each is answered so, and none of them has written anything.
+void check_refused(IngestWorld& world, const std::vector<Refused>& rows) {
+    const auto before = world.records(log::Topic::kSubscriptions.index()).size();
+    for (const auto& row : rows) {
+        CAPTURE(row.what);
+        CHECK(world.ask(row.request) == row.expected);
+    }
+    CHECK(world.records(log::Topic::kSubscriptions.index()).size() == before);
 }
 
 }  // namespace
@@ -150,11 +160,6 @@ TEST_CASE("an APNs registration keeps channel and aps", "[registration]") {
 
 TEST_CASE("each fault of a registration has its answer", "[registration]") {
     IngestWorld world{{.bridged_delivery = true}};
-    struct Row {
-        std::string what;
-        TestRequest request;
-        HttpReply expected;
-    };
     const auto bad = [](const std::string& message) {
         return error(400, "null", "Bad Request", message);
     };
@@ -163,50 +168,47 @@ TEST_CASE("each fault of a registration has its answer", "[registration]") {
     too_large.body_too_large = true;
     auto too_large_chunked = too_large;
     too_large_chunked.body_length_given = false;
-    const std::vector<Row> rows{
-        {"unknown type", registration(kToken, "adm/my-app"), type},
-        {"gcm is gone", registration(kToken, "gcm/my-app"), type},
-        {"webpush", registration(kToken, "webpush/my-app"),
-         error(400, "108", "Bad Request", "Clients of type webpush register over the WebSocket.")},
-        {"no content type", registration(kToken).without("Content-Type"),
-         bad("Content-Type must be application/json.")},
-        {"other content type", registration(kToken).with("Content-Type", "text/plain"),
-         bad("Content-Type must be application/json.")},
-        {"malformed", registration("{"), bad("The body must be one JSON object.")},
-        {"no object", registration("[]"), bad("The body must be one JSON object.")},
-        {"no token", registration("{}"), bad("token is required, as text.")},
-        {"token a number", registration(R"({"token":12345678})"),
-         bad("token is required, as text.")},
-        {"short token", registration(R"({"token":"1234567"})"),
-         bad("token must have at least 8 characters and no space.")},
-        {"token with a space", registration(R"({"token":"1234 5678"})"),
-         bad("token must have at least 8 characters and no space.")},
-        {"bad channel id", registration(R"({"token":"0123456789","channelID":"x"})"),
-         bad("channelID must be a UUID.")},
-        {"bad key", registration(R"({"token":"0123456789","key":"***"})"),
-         bad("key must be a VAPID public key as base64url text.")},
-        {"unknown FCM app", registration(kToken, "fcm/other"),
-         error(400, "106", "Bad Request", "The application id is not configured here.")},
-        {"unknown APNs channel", registration(kToken, "apns/other"),
-         bad("The release channel is not configured here.")},
-        {"aps no text", registration(R"({"token":"0123456789","aps":{}})", "apns/release"),
-         bad("aps must be text that holds a JSON object.")},
-        {"aps no JSON", registration(R"({"token":"0123456789","aps":"x"})", "apns/release"),
-         bad("aps must be text that holds a JSON object.")},
-        {"aps unknown field",
-         registration(R"({"token":"0123456789","aps":"{\"x\":1}"})", "apns/release"),
-         bad("aps has an unknown field.")},
-        {"too large", too_large,
-         error(413, "null", "Payload Too Large", "The JSON body is larger than allowed.")},
-        {"too large, chunked", too_large_chunked,
-         error(413, "104", "Payload Too Large", "The message body is larger than allowed.")},
-    };
-    const auto before = world.records(log::Topic::kSubscriptions.index()).size();
-    for (const auto& row : rows) {
-        CAPTURE(row.what);
-        CHECK(world.ask(row.request) == row.expected);
-    }
-    CHECK(world.records(log::Topic::kSubscriptions.index()).size() == before);
+    check_refused(
+        world,
+        {
+            {"unknown type", registration(kToken, "adm/my-app"), type},
+            {"gcm is gone", registration(kToken, "gcm/my-app"), type},
+            {"webpush", registration(kToken, "webpush/my-app"),
+             error(400, "108", "Bad Request",
+                   "Clients of type webpush register over the WebSocket.")},
+            {"no content type", registration(kToken).without("Content-Type"),
+             bad("Content-Type must be application/json.")},
+            {"other content type", registration(kToken).with("Content-Type", "text/plain"),
+             bad("Content-Type must be application/json.")},
+            {"malformed", registration("{"), bad("The body must be one JSON object.")},
+            {"no object", registration("[]"), bad("The body must be one JSON object.")},
+            {"no token", registration("{}"), bad("token is required, as text.")},
+            {"token a number", registration(R"({"token":12345678})"),
+             bad("token is required, as text.")},
+            {"short token", registration(R"({"token":"1234567"})"),
+             bad("token must have at least 8 characters and no space.")},
+            {"token with a space", registration(R"({"token":"1234 5678"})"),
+             bad("token must have at least 8 characters and no space.")},
+            {"bad channel id", registration(R"({"token":"0123456789","channelID":"x"})"),
+             bad("channelID must be a UUID.")},
+            {"bad key", registration(R"({"token":"0123456789","key":"***"})"),
+             bad("key must be a VAPID public key as base64url text.")},
+            {"unknown FCM app", registration(kToken, "fcm/other"),
+             error(400, "106", "Bad Request", "The application id is not configured here.")},
+            {"unknown APNs channel", registration(kToken, "apns/other"),
+             bad("The release channel is not configured here.")},
+            {"aps no text", registration(R"({"token":"0123456789","aps":{}})", "apns/release"),
+             bad("aps must be text that holds a JSON object.")},
+            {"aps no JSON", registration(R"({"token":"0123456789","aps":"x"})", "apns/release"),
+             bad("aps must be text that holds a JSON object.")},
+            {"aps unknown field",
+             registration(R"({"token":"0123456789","aps":"{\"x\":1}"})", "apns/release"),
+             bad("aps has an unknown field.")},
+            {"too large", too_large,
+             error(413, "null", "Payload Too Large", "The JSON body is larger than allowed.")},
+            {"too large, chunked", too_large_chunked,
+             error(413, "104", "Payload Too Large", "The message body is larger than allowed.")},
+        });
 }
 
 TEST_CASE("calls of a registration need its secret, in this order of checks", "[registration]") {
@@ -300,38 +302,29 @@ TEST_CASE("a body fault of PUT has the answer that it has in POST", "[registrati
     too_large.body_too_large = true;
     auto too_large_chunked = too_large;
     too_large_chunked.body_length_given = false;
-    struct Row {
-        std::string what;
-        TestRequest request;
-        HttpReply expected;
-    };
-    const std::vector<Row> rows{
-        {"no content type", good.without("Content-Type"),
-         bad("Content-Type must be application/json.")},
-        {"malformed", good.saying("{"), bad("The body must be one JSON object.")},
-        {"empty", good.saying(""), bad("The body must be one JSON object.")},
-        {"no token", good.saying("{}"), bad("token is required, as text.")},
-        {"short token", good.saying(R"({"token":"1234567"})"),
-         bad("token must have at least 8 characters and no space.")},
-        {"bad key", good.saying(R"({"token":"0123456789","key":5})"),
-         bad("key must be a VAPID public key as base64url text.")},
-        {"unknown FCM app", good.to("/v1/fcm/other/registration/" + mine.uaid),
-         error(400, "106", "Bad Request", "The application id is not configured here.")},
-        {"unknown APNs channel", good.to("/v1/apns/other/registration/" + mine.uaid),
-         bad("The release channel is not configured here.")},
-        {"unknown type", good.to("/v1/gcm/my-app/registration/" + mine.uaid),
-         error(400, "108", "Bad Request", "The router type must be fcm or apns.")},
-        {"too large", too_large,
-         error(413, "null", "Payload Too Large", "The JSON body is larger than allowed.")},
-        {"too large, chunked", too_large_chunked,
-         error(413, "104", "Payload Too Large", "The message body is larger than allowed.")},
-    };
-    const auto before = world.records(log::Topic::kSubscriptions.index()).size();
-    for (const auto& row : rows) {
-        CAPTURE(row.what);
-        CHECK(world.ask(row.request) == row.expected);
-    }
-    CHECK(world.records(log::Topic::kSubscriptions.index()).size() == before);
+    check_refused(
+        world,
+        {
+            {"no content type", good.without("Content-Type"),
+             bad("Content-Type must be application/json.")},
+            {"malformed", good.saying("{"), bad("The body must be one JSON object.")},
+            {"empty", good.saying(""), bad("The body must be one JSON object.")},
+            {"no token", good.saying("{}"), bad("token is required, as text.")},
+            {"short token", good.saying(R"({"token":"1234567"})"),
+             bad("token must have at least 8 characters and no space.")},
+            {"bad key", good.saying(R"({"token":"0123456789","key":5})"),
+             bad("key must be a VAPID public key as base64url text.")},
+            {"unknown FCM app", good.to("/v1/fcm/other/registration/" + mine.uaid),
+             error(400, "106", "Bad Request", "The application id is not configured here.")},
+            {"unknown APNs channel", good.to("/v1/apns/other/registration/" + mine.uaid),
+             bad("The release channel is not configured here.")},
+            {"unknown type", good.to("/v1/gcm/my-app/registration/" + mine.uaid),
+             error(400, "108", "Bad Request", "The router type must be fcm or apns.")},
+            {"too large", too_large,
+             error(413, "null", "Payload Too Large", "The JSON body is larger than allowed.")},
+            {"too large, chunked", too_large_chunked,
+             error(413, "104", "Payload Too Large", "The message body is larger than allowed.")},
+        });
 }
 
 TEST_CASE("the media type of a JSON body", "[registration]") {
@@ -436,8 +429,7 @@ TEST_CASE("channels of a registration come and go", "[registration]") {
         CHECK(world.ask(mine.ask("DELETE", "/subscription/" + mine.channel)).status == 410);
     }
     SECTION("what is not there cannot be removed") {
-        const auto no_channel =
-            gone("106", "No such subscription: it has ended, do not send to it again.");
+        const auto no_channel = no_such_subscription();
         CHECK(world.ask(mine.ask("DELETE", "/subscription/" + chosen)) == no_channel);
         CHECK(world.ask(mine.ask("DELETE", "/subscription/junk")) == no_channel);
     }

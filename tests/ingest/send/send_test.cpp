@@ -20,20 +20,6 @@ const std::string kFernetV2 =
 const core::Uaid kFernetUaid{*core::parse_uuid("0f1e2d3c4b5a49788796a5b4c3d2e1f0")};
 const core::ChannelId kFernetChannel{*core::parse_uuid("11112222333344445555666677778888")};
 
-std::string header_of(const log::MemoryLog::Stored& stored, std::string_view name) {
-    for (const auto& h : stored.record.headers) {
-        if (h.name == name) return h.value;
-    }
-    return "(absent)";
-}
-
-HttpReply gone() {
-    HttpReply like;
-    like.add("Cache-Control", "max-age=86400");
-    return error(410, "106", "Gone", "No such subscription: it has ended, do not send to it again.",
-                 like);
-}
-
 HttpReply unauthorized(const std::string& message) {
     HttpReply like;
     like.add("WWW-Authenticate", "vapid");
@@ -121,8 +107,8 @@ TEST_CASE("of several faults the earliest in the order of checks is answered", "
          unauthorized("The VAPID public key is not the one of this subscription.")},
         {6, others_token, world.vapid_header(),
          unauthorized("The VAPID public key is not the one of this subscription.")},
-        {7, stranger.path, world.vapid_header(), gone()},
-        {9, other_channel, world.vapid_header(), gone()},
+        {7, stranger.path, world.vapid_header(), no_such_subscription()},
+        {9, other_channel, world.vapid_header(), no_such_subscription()},
         {10, ours, world.vapid_header(), error(413, "104", "Payload Too Large", kTooLarge)},
     };
     for (const auto& row : rows) {

@@ -1,6 +1,5 @@
 #include "reliability/history/flow.hpp"
 
-#include "reliability/history/bytes.hpp"
 #include "reliability/milestone_texts.hpp"
 #include "reliability/random_lives.hpp"
 

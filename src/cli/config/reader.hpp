@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+/// Which command reads a configuration, and which settings change anything for it.
+namespace beckon::cli {
+
+/// Decides about defaults, and about what has an effect. `running` asks a process of this
+/// installation.
+enum class Reader {
+    standalone,
+    endpoint,
+    edge,
+    retry,
+    reliability,
+    webhooks,
+    topics,
+    keys,
+    subscriptions,
+    running,
+    any
+};
+
+/// Whether the setting of that name (also "kafka.librdkafka.<name>") changes anything for `reader`.
+bool has_effect(std::string_view name, Reader reader);
+/// What to do instead, beginning with ": "; empty where there is nothing to say.
+std::string why_without_effect(std::string_view name, Reader reader);
+
+}  // namespace beckon::cli

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "core/partition.hpp"
+#include "store/folds/subscription_fold.hpp"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include <rocksdb/db.h>
+
+namespace beckon::store {
+
+/// A digest of a set of rows that does not depend on the order in which they are added: the sum of
+/// the rows' SHA-256.
+class Digest {
+public:
+    /// The parts are told apart: ("ab", "c") and ("a", "bc") are different rows.
+    void add(std::initializer_list<std::string_view> parts);
+    /// 64 hex digits; "unreadable" if a row could not be read.
+    std::string text() const;
+    void spoil() { spoilt_ = true; }
+
+private:
+    std::array<std::uint64_t, 4> sum_{};
+    bool spoilt_ = false;
+};
+
+/// Visits all committed rows of a partition, in key order. False: the disk failed.
+bool scan_partition(rocksdb::DB& db, rocksdb::ColumnFamilyHandle& family, core::Partition partition,
+                    const std::function<void(std::string_view key, std::string_view value)>& visit);
+
+/// Adds what readers are told of a partition's clients and channels: a removed row, or a channel
+/// whose client is unknown, counts as little as one that is not there.
+void add_subscriptions(Digest& digest, const SubscriptionTables& tables, core::Partition partition);
+
+}  // namespace beckon::store

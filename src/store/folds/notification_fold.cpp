@@ -1,0 +1,358 @@
+#include "store/folds/notification_fold.hpp"
+
+#include "core/assert.hpp"
+#include "store/partition_store.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace beckon::store {
+
+namespace {
+
+/// Finished keys are remembered for ten minutes (docs/design.md#a-key-is-published-once).
+constexpr std::chrono::minutes kRemember{10};
+
+}  // namespace
+
+NotificationFold::NotificationFold(Database& database, Months& months, core::Partition partition)
+    : database_(database),
+      partition_(partition),
+      keys_family_(database.family("keys")),
+      replacements_family_(database.family("replacements")),
+      messages_(database, months, partition),
+      debts_(database, partition) {
+    reset();
+}
+
+std::vector<FamilySpec> NotificationFold::families() {
+    return {
+        {"keys", FamilyKind::keys}, {"replacements", FamilyKind::rows}, DebtTable::family_spec()};
+}
+
+void NotificationFold::fail(core::Error error) {
+    if (!broken_) broken_ = std::move(error);
+}
+
+// --- rows
+
+template <class Parse>
+auto NotificationFold::read_row(const Family& family, std::string_view row_key, Parse parse)
+    -> decltype(parse(std::string_view{})) {
+    rocksdb::PinnableSlice value;
+    const auto status = database_.db().Get({}, family.get(), slice(row_key), &value);
+    if (status.IsNotFound()) return std::nullopt;
+    if (!status.ok()) {
+        fail(unreadable(status, database_.directory().string()));
+        return std::nullopt;
+    }
+    auto row = parse(view(value));
+    if (!row) fail(undecodable(family->GetName(), database_.directory().string()));
+    return row;
+}
+
+std::optional<KeyRow> NotificationFold::key_row(const KeyName& name) {
+    if (const auto* change = keys_.find(name)) return change->row;
+    const auto row_key = key_row_key(partition_, name.uaid, name.key);
+    return read_row(keys_family_, row_key.view(), parse_key_row);
+}
+
+std::optional<ReplacementRow> NotificationFold::replacement_row(const std::string& row_key) {
+    if (const auto* change = replacements_.find(row_key)) return change->row;
+    return read_row(replacements_family_, row_key, parse_replacement_row);
+}
+
+void NotificationFold::take_from_pending(const KeyName& name, const KeyRow& row) {
+    messages_.remove(name.uaid, row.order(), row.until);
+    keys_.erase(name);
+    finished_.remember(name.key, row.offset, latest_);
+    if (row.slot.empty()) return;
+    replacements_.erase(replacement_row_key(partition_, name.uaid, row.slot));
+}
+
+// --- the fold
+
+PutOutcome NotificationFold::put(core::Offset offset, core::Timestamp appended,
+                                 const core::NotificationAccepted& message,
+                                 std::optional<core::MessageKey>* replaced) {
+    BECKON_ASSERT(!handing_over_, "a sink must not call the store");
+    if (replaced) replaced->reset();
+    raise_latest(appended);
+    const KeyName name{message.uaid, message.key};
+    bool key_in_table = false;
+    if (const auto outcome = refuse(offset, appended, name, key_in_table)) return *outcome;
+
+    const auto ttl = std::min<std::chrono::seconds>(std::chrono::seconds{message.ttl_s}, kTtlMax);
+    const core::Timestamp expiry = appended + ttl;
+    KeyRow row{.state = KeyRow::State::pending, .offset = offset, .until = expiry, .slot = {}};
+    if (message.reliability_id) row.reliability_id = *message.reliability_id;
+    std::string slot_row_key;
+    if (message.topic && !message.topic->empty()) {
+        row.slot = replacement_slot(message.channel, *message.topic);
+        slot_row_key = replacement_row_key(partition_, message.uaid, row.slot);
+        if (!take_slot(offset, appended, message.uaid, slot_row_key, replaced)) {
+            return owe_at_once(offset, name, core::FinishReason::replaced, PutOutcome::finished);
+        }
+    }
+    if (ttl == ttl.zero()) {
+        return owe_at_once(offset, name, core::FinishReason::expired, PutOutcome::ttl_zero);
+    }
+    const MessageView stored{.offset = offset,
+                             .appended = appended,
+                             .expiry = expiry,
+                             .key = message.key,
+                             .channel = message.channel,
+                             .message_id = message.message_id,
+                             .topic = message.topic,
+                             .encoding = message.encoding,
+                             .encryption = message.encryption,
+                             .crypto_key = message.crypto_key,
+                             .reliability_id = message.reliability_id,
+                             .body = message.body};
+    if (!messages_.put(message.uaid, row.order(), stored)) return PutOutcome::expired;
+    if (!slot_row_key.empty()) {
+        // take_slot() looked: if the table has a row of that name, there is a change by now.
+        replacements_.put(slot_row_key, {.offset = offset, .expiry = expiry, .key = message.key},
+                          false);
+    }
+    keys_.put(name, std::move(row), key_in_table);
+    return PutOutcome::pending;
+}
+
+std::optional<PutOutcome> NotificationFold::refuse(core::Offset offset, core::Timestamp appended,
+                                                   const KeyName& name, bool& key_in_table) {
+    using enum PutOutcome;
+    const auto rises_again = [&] {
+        return owe_at_once(offset, name, core::FinishReason::dropped, finished);
+    };
+    const auto row = key_row(name);
+    if (row && row->state == KeyRow::State::owed) {
+        return offset <= row->offset ? repeated : rises_again();
+    }
+    if (const auto* known = finished_.find(name.key); known && appended < known->when + kRemember) {
+        return offset <= known->put_offset ? repeated : rises_again();
+    }
+    if (!row) return std::nullopt;
+    if (row->state == KeyRow::State::pending) return repeated;
+    key_in_table = true;
+    if (appended >= row->until) return std::nullopt;
+    keys_.erase(name);
+    return rises_again();
+}
+
+void NotificationFold::add_debt(const Debt& debt) {
+    const KeyName name{debt.uaid, debt.key};
+    const auto row = key_row(name);
+    if (row && row->state == KeyRow::State::owed) debts_.erase(row->offset, name.key);
+    debts_.add(debt);
+    // key_row() looked: if the table has a row of that name, this may be it, or a change covers it.
+    keys_.put(name,
+              {.state = KeyRow::State::owed, .offset = debt.put_offset, .until = {}, .slot = {}},
+              row.has_value());
+}
+
+PutOutcome NotificationFold::owe_at_once(core::Offset offset, const KeyName& name,
+                                         core::FinishReason reason, PutOutcome outcome) {
+    add_debt(
+        {.uaid = name.uaid, .key = name.key, .reason = reason, .put_offset = offset, .end = {}});
+    return outcome;
+}
+
+/// Makes room for a Topic message: the one that holds the slot is done with. False: the holder is
+/// newer, and the message is done with itself.
+bool NotificationFold::take_slot(core::Offset offset, core::Timestamp appended,
+                                 const core::Uaid& uaid, const std::string& row_key,
+                                 std::optional<core::MessageKey>* replaced) {
+    const auto holder = replacement_row(row_key);
+    if (!holder) return true;
+    if (holder->offset > offset) return false;
+    messages_.remove(uaid, {.has_topic = true, .offset = holder->offset}, holder->expiry);
+    keys_.erase({uaid, holder->key});
+    replacements_.erase(row_key);
+    finished_.remember(holder->key, holder->offset, appended);
+    if (replaced) *replaced = holder->key;
+    // One that had expired may be gone from this store already, but not from another copy's; so
+    // that all copies agree, nothing is owed for it.
+    if (appended < holder->expiry) {
+        owe_at_once(holder->offset, {uaid, holder->key}, core::FinishReason::replaced,
+                    PutOutcome::finished);
+    }
+    return true;
+}
+
+bool NotificationFold::finish(const core::Uaid& uaid, const core::MessageKey& key,
+                              core::Timestamp time) {
+    BECKON_ASSERT(!handing_over_, "a sink must not call the store");
+    raise_latest(time);
+    const KeyName name{uaid, key};
+    const auto row = key_row(name);
+    if (row && row->state == KeyRow::State::owed) {
+        finished_.remember(key, row->offset, time);
+        debts_.erase(row->offset, key);
+        keys_.erase(name);
+        return true;
+    }
+    if (row && row->state == KeyRow::State::pending) {
+        take_from_pending(name, *row);
+        return true;
+    }
+    if (finished_.find(key)) return true;  // a repeated tombstone
+    remember_tombstone(name, time, row.has_value());
+    return false;
+}
+
+/// A tombstone without a put: the put may still come, if a producer sent it twice.
+void NotificationFold::remember_tombstone(const KeyName& name, core::Timestamp time,
+                                          bool in_table) {
+    keys_.put(name,
+              {.state = KeyRow::State::done, .offset = -1, .until = time + kRemember, .slot = {}},
+              in_table);
+}
+
+bool NotificationFold::owe(const core::Uaid& uaid, const core::MessageKey& key,
+                           core::FinishReason reason, std::optional<core::Milestone> end) {
+    BECKON_ASSERT(!handing_over_, "a sink must not call the store");
+    const KeyName name{uaid, key};
+    const auto row = key_row(name);
+    if (!row || row->state != KeyRow::State::pending) return false;
+    take_from_pending(name, *row);
+    Debt debt{.uaid = uaid, .key = key, .reason = reason, .put_offset = row->offset, .end = {}};
+    if (end && !row->reliability_id.empty()) {
+        debt.end = {.message = {.id = row->reliability_id, .expires = row->until},
+                    .milestone = *end};
+    }
+    add_debt(debt);
+    return true;
+}
+
+std::optional<core::Tracked> NotificationFold::tracked(const core::Uaid& uaid,
+                                                       const core::MessageKey& key) {
+    const auto row = key_row({uaid, key});
+    if (!row || row->reliability_id.empty()) return std::nullopt;
+    return core::Tracked{.id = row->reliability_id, .expires = row->until};
+}
+
+// --- reads
+
+ReadOutcome NotificationFold::read_pending(const core::Uaid& uaid, DrainCursor& cursor,
+                                           std::size_t max, core::Timestamp now,
+                                           const std::function<void(const MessageView&)>& sink) {
+    using Next = MessageTable::Next;
+    BECKON_ASSERT(!handing_over_, "a sink must not call the store");
+    ReadOutcome outcome{.messages = 0, .done = true, .expired = {}};
+    const auto visit = [&](MessageOrder order, std::string_view value) {
+        if (order.offset >= cursor.until) return order.has_topic ? Next::skip_topics : Next::stop;
+        outcome.done = outcome.messages < max && outcome.expired.size() < PartitionStore::kSkipMax;
+        if (!outcome.done) return Next::stop;
+        const auto message = parse_message(order, value);
+        if (!message) {
+            fail(undecodable("messages", database_.directory().string()));
+            return Next::stop;
+        }
+        cursor.topics = order.has_topic;
+        cursor.after = order.offset;
+        if (now >= message->expiry) {
+            outcome.expired.push_back({.key = message->key,
+                                       .offset = order.offset,
+                                       .expiry = message->expiry,
+                                       .has_topic = order.has_topic});
+        } else {
+            sink(*message);
+            ++outcome.messages;
+        }
+        return Next::go_on;
+    };
+    handing_over_ = true;
+    const auto scanned =
+        messages_.scan(uaid, {.has_topic = cursor.topics, .offset = cursor.after + 1}, visit);
+    handing_over_ = false;
+    if (!scanned) fail(scanned.error());
+    if (outcome.done) cursor = {.topics = false, .after = cursor.until, .until = cursor.until};
+    return outcome;
+}
+
+void NotificationFold::expire(const core::Uaid& uaid, const std::vector<ExpiredMessage>& expired) {
+    for (const auto& message : expired) {
+        const bool owed =
+            owe(uaid, message.key, core::FinishReason::expired, core::Milestone::expired);
+        if (owed) continue;
+        // Compaction has taken its key already: it is old enough to go without a tombstone.
+        messages_.remove(uaid, {.has_topic = message.has_topic, .offset = message.offset},
+                         message.expiry);
+    }
+}
+
+std::vector<Debt> NotificationFold::debts_after(const std::optional<Debt>& after, std::size_t max) {
+    auto found = debts_.after(after, max);
+    if (found) return std::move(*found);
+    fail(found.error());
+    return {};
+}
+
+std::size_t NotificationFold::pending_count(const core::Uaid& uaid, std::size_t at_most) {
+    std::size_t count = 0;
+    if (at_most == 0) return count;
+    const auto visit = [&](MessageOrder, std::string_view) {
+        return ++count == at_most ? MessageTable::Next::stop : MessageTable::Next::go_on;
+    };
+    const auto scanned = messages_.scan(uaid, {.has_topic = true, .offset = 0}, visit);
+    if (!scanned) fail(scanned.error());
+    return count;
+}
+
+// --- commits
+
+core::Result<void> NotificationFold::write_to(rocksdb::WriteBatch& batch) {
+    if (auto written = messages_.write_to(batch); !written) return written;
+    std::string value;
+    for (const auto& [name, change] : keys_) {
+        const auto row_key = key_row_key(partition_, name.uaid, name.key);
+        if (!change.row) {
+            batch.Delete(keys_family_.get(), slice(row_key.view()));
+            continue;
+        }
+        value.clear();
+        append_key_row(value, *change.row);
+        batch.Put(keys_family_.get(), slice(row_key.view()), slice(value));
+    }
+    for (const auto& [row_key, change] : replacements_) {
+        if (!change.row) {
+            batch.Delete(replacements_family_.get(), slice(row_key));
+            continue;
+        }
+        value.clear();
+        append_replacement_row(value, *change.row);
+        batch.Put(replacements_family_.get(), slice(row_key), slice(value));
+    }
+    debts_.write_to(batch);
+    return {};
+}
+
+std::size_t NotificationFold::changed_rows() const {
+    return messages_.changed_rows() + keys_.size() + replacements_.size() + debts_.changed_rows();
+}
+
+void NotificationFold::committed() {
+    messages_.committed();
+    keys_.clear();
+    replacements_.clear();
+    debts_.committed();
+}
+
+void NotificationFold::suspect() {
+    messages_.suspect();
+    keys_.suspect();
+    replacements_.suspect();
+    debts_.suspect();
+}
+
+void NotificationFold::reset() {
+    committed();
+    debts_.reset();
+    finished_.clear();
+    latest_ = newest_ = {};
+    broken_.reset();
+    if (auto loaded = debts_.load(); !loaded) fail(loaded.error());
+}
+
+}  // namespace beckon::store

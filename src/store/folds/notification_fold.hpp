@@ -1,0 +1,124 @@
+#pragma once
+
+#include "core/events.hpp"
+#include "core/ids.hpp"
+#include "core/partition.hpp"
+#include "store/database.hpp"
+#include "store/folds/recently_finished.hpp"
+#include "store/rows/schema.hpp"
+#include "store/tables/debt_table.hpp"
+#include "store/tables/message_table.hpp"
+#include "store/tables/row_changes.hpp"
+#include "store/types.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <rocksdb/write_batch.h>
+
+namespace beckon::store {
+
+/// The fold of one partition of `notifications`, and what a home decides about messages. Reads see
+/// what changed since the last commit. One thread.
+///
+/// Invariants. A `keys` row is pending exactly while the message waits in its month's family, and
+/// owed exactly while a debt stands at its offset in `owed`; a `replacements` row names the one
+/// pending message of its channel and Topic. (Rows whose time is over may be missing: the
+/// compaction filter takes each by itself.)
+class NotificationFold {
+public:
+    NotificationFold(Database& database, Months& months, core::Partition partition);
+    static std::vector<FamilySpec> families();
+
+    PutOutcome put(core::Offset offset, core::Timestamp appended,
+                   const core::NotificationAccepted& message,
+                   std::optional<core::MessageKey>* replaced);
+    bool finish(const core::Uaid& uaid, const core::MessageKey& key, core::Timestamp time);
+    bool owe(const core::Uaid& uaid, const core::MessageKey& key, core::FinishReason reason,
+             std::optional<core::Milestone> end);
+    std::optional<core::Tracked> tracked(const core::Uaid& uaid, const core::MessageKey& key);
+
+    ReadOutcome read_pending(const core::Uaid& uaid, DrainCursor& cursor, std::size_t max,
+                             core::Timestamp now,
+                             const std::function<void(const MessageView&)>& sink);
+    void expire(const core::Uaid& uaid, const std::vector<ExpiredMessage>& expired);
+    std::vector<Debt> debts_after(const std::optional<Debt>& after, std::size_t max);
+    NewDebts take_new_debts() { return debts_.take_new(); }
+    std::size_t debt_count() const { return debts_.size(); }
+    std::size_t pending_count(const core::Uaid& uaid, std::size_t at_most);
+
+    /// The greatest append time folded; the log time that decisions are remembered at.
+    core::Timestamp latest() const { return latest_; }
+    void raise_latest(core::Timestamp time) {
+        latest_ = std::max(latest_, time);
+        newest_ = time;
+    }
+    /// The append time folded last; lower than latest() after the log's clock stepped back.
+    core::Timestamp newest() const { return newest_; }
+
+    /// Adds all changes to a batch. Errors as Months::require().
+    core::Result<void> write_to(rocksdb::WriteBatch& batch);
+    std::size_t changed_rows() const;
+    std::size_t changed_bytes() const { return messages_.changed_bytes(); }
+    /// The batch is written · it failed.
+    void committed();
+    void suspect();
+    /// What is not committed is void, and all that is known of the tables.
+    void reset();
+
+    /// Set once a row could not be read; what was folded since is worthless.
+    const std::optional<core::Error>& broken() const { return broken_; }
+
+private:
+    struct KeyName {
+        core::Uaid uaid;
+        core::MessageKey key;
+        bool operator==(const KeyName&) const = default;
+    };
+    struct KeyHash {
+        std::size_t operator()(const KeyName& name) const noexcept {
+            return std::hash<core::MessageKey>{}(name.key) ^ std::hash<core::Uaid>{}(name.uaid);
+        }
+    };
+
+    std::optional<KeyRow> key_row(const KeyName& name);
+    std::optional<ReplacementRow> replacement_row(const std::string& row_key);
+    /// What is known of the key forbids a put: its outcome.
+    std::optional<PutOutcome> refuse(core::Offset offset, core::Timestamp appended,
+                                     const KeyName& name, bool& key_in_table);
+    void add_debt(const Debt& debt);
+    PutOutcome owe_at_once(core::Offset offset, const KeyName& name, core::FinishReason reason,
+                           PutOutcome outcome);
+    bool take_slot(core::Offset offset, core::Timestamp appended, const core::Uaid& uaid,
+                   const std::string& row_key, std::optional<core::MessageKey>* replaced);
+    /// Message, key and Topic's slot go.
+    void take_from_pending(const KeyName& name, const KeyRow& row);
+    void remember_tombstone(const KeyName& name, core::Timestamp time, bool in_table);
+
+    void fail(core::Error error);
+    template <class Parse>
+    auto read_row(const Family& family, std::string_view row_key, Parse parse)
+        -> decltype(parse(std::string_view{}));
+
+    Database& database_;
+    const core::Partition partition_;
+    const Family keys_family_;
+    const Family replacements_family_;
+
+    MessageTable messages_;
+    DebtTable debts_;
+    RowChanges<KeyName, KeyRow, KeyHash> keys_;
+    RowChanges<std::string, ReplacementRow> replacements_;  ///< by row key
+    RecentlyFinished finished_;
+
+    bool handing_over_ = false;  ///< a sink runs
+    core::Timestamp latest_{};
+    core::Timestamp newest_{};
+    std::optional<core::Error> broken_;
+};
+
+}  // namespace beckon::store

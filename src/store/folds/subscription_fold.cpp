@@ -1,0 +1,246 @@
+#include "store/folds/subscription_fold.hpp"
+
+#include <chrono>
+#include <memory>
+
+#include <rocksdb/iterator.h>
+
+namespace beckon::store {
+
+namespace {
+
+/// Deleted keys are remembered for a day (docs/design.md#late-writes).
+constexpr std::chrono::hours kRememberRemoved{24};
+
+using Stamp = std::optional<core::WriteStamp>;
+
+enum class Verdict { newer, same, lost };
+
+/// How a record stands to what is stored. Only two stamps can be compared; without them the later
+/// record is the newer one.
+Verdict judge(const Stamp& record, const Stamp& stored) {
+    if (!record || !stored) return Verdict::newer;
+    if (*record == *stored) return Verdict::same;
+    return *record > *stored ? Verdict::newer : Verdict::lost;
+}
+
+}  // namespace
+
+// --- SubscriptionTables
+
+SubscriptionTables::SubscriptionTables(const Database& database)
+    : db(database.db()),
+      path(database.directory().string()),
+      clients_family(database.family("clients")),
+      channels_family(database.family("channels")) {}
+
+std::vector<FamilySpec> SubscriptionTables::families() {
+    return {{"clients", FamilyKind::rows}, {"channels", FamilyKind::rows}};
+}
+
+core::Result<std::optional<ClientRow>> SubscriptionTables::client(core::Partition partition,
+                                                                  const core::Uaid& uaid) const {
+    const RowKey key{partition, uaid};
+    rocksdb::PinnableSlice value;
+    const auto status = db.Get({}, clients_family.get(), slice(key.view()), &value);
+    if (status.IsNotFound()) return std::optional<ClientRow>{};
+    if (!status.ok()) return core::fail(unreadable(status, path));
+    auto row = parse_client_row(view(value));
+    if (!row) return core::fail(undecodable("clients", path));
+    return row;
+}
+
+core::Result<std::optional<ChannelRow>> SubscriptionTables::channel(
+    core::Partition partition, const core::Uaid& uaid, const core::ChannelId& channel) const {
+    const auto key = channel_row_key(partition, uaid, channel);
+    rocksdb::PinnableSlice value;
+    const auto status = db.Get({}, channels_family.get(), slice(key.view()), &value);
+    if (status.IsNotFound()) return std::optional<ChannelRow>{};
+    if (!status.ok()) return core::fail(unreadable(status, path));
+    auto row = parse_channel_row(key.view(), view(value));
+    if (!row) return core::fail(undecodable("channels", path));
+    return row;
+}
+
+core::Result<std::vector<std::pair<core::ChannelId, ChannelRow>>> SubscriptionTables::channels(
+    core::Partition partition, const core::Uaid& uaid) const {
+    std::vector<std::pair<core::ChannelId, ChannelRow>> rows;
+    const RowKey prefix{partition, uaid};
+    rocksdb::ReadOptions options;
+    options.prefix_same_as_start = true;
+    const std::unique_ptr<rocksdb::Iterator> it{db.NewIterator(options, channels_family.get())};
+    for (it->Seek(slice(prefix.view())); it->Valid(); it->Next()) {
+        auto row = parse_channel_row(view(it->key()), view(it->value()));
+        if (!row) return core::fail(undecodable("channels", path));
+        rows.emplace_back(core::ChannelId{id_of_row(view(it->key()))}, std::move(*row));
+    }
+    if (!it->status().ok()) return core::fail(unreadable(it->status(), path));
+    return rows;
+}
+
+// --- SubscriptionFold: rows, the batch's own first
+
+template <class T>
+T SubscriptionFold::checked(core::Result<T> result) {
+    if (result) return std::move(*result);
+    if (!broken_) broken_ = result.error();
+    return {};
+}
+
+std::optional<ClientRow> SubscriptionFold::client_row(const ClientName& name) {
+    const auto known = clients_.find(name);
+    if (known != clients_.end()) return known->second;
+    return checked(tables_.client(name.first, name.second));
+}
+
+std::optional<ChannelRow> SubscriptionFold::channel_row(const ChannelName& name) {
+    const auto known = channels_.find(name);
+    if (known != channels_.end()) return known->second;
+    const auto& [partition, uaid] = name.first;
+    return checked(tables_.channel(partition, uaid, name.second));
+}
+
+std::map<core::ChannelId, ChannelRow> SubscriptionFold::channel_rows(const ClientName& name) {
+    std::map<core::ChannelId, ChannelRow> rows;
+    for (auto& [channel, row] : checked(tables_.channels(name.first, name.second))) {
+        rows.emplace(channel, std::move(row));
+    }
+    for (auto it = channels_.lower_bound({name, core::ChannelId{}});
+         it != channels_.end() && it->first.first == name; ++it) {
+        rows.erase(it->first.second);
+        if (it->second) rows.emplace(it->first.second, *it->second);
+    }
+    return rows;
+}
+
+void SubscriptionFold::write_to(rocksdb::WriteBatch& batch) const {
+    std::string value;
+    for (const auto& [name, row] : clients_) {
+        value.clear();
+        append_client_row(value, row);
+        batch.Put(tables_.clients_family.get(), slice(RowKey{name.first, name.second}.view()),
+                  slice(value));
+    }
+    for (const auto& [name, row] : channels_) {
+        const auto key = channel_row_key(name.first.first, name.first.second, name.second);
+        if (!row) {
+            batch.Delete(tables_.channels_family.get(), slice(key.view()));
+            continue;
+        }
+        value.clear();
+        append_channel_row(value, *row);
+        batch.Put(tables_.channels_family.get(), slice(key.view()), slice(value));
+    }
+}
+
+void SubscriptionFold::committed() {
+    clients_.clear();
+    channels_.clear();
+}
+
+void SubscriptionFold::reset() {
+    committed();
+    broken_.reset();
+}
+
+// --- SubscriptionFold: the rules
+
+bool SubscriptionFold::put_client(core::Partition partition, const core::ClientRecorded& client) {
+    const ClientName name{partition, client.uaid};
+    if (const auto stored = client_row(name)) {
+        const auto verdict = judge(client.stamp, stored->stamp);
+        if (verdict != Verdict::newer) return verdict == Verdict::same;
+    }
+    clients_[name] = {
+        .live = StoredClient{.router_type = client.router_type,
+                             .router_data = std::string{client.router_data.value_or("")},
+                             .created = client.created,
+                             .last_seen = client.last_seen,
+                             .stamp = client.stamp},
+        .stamp = client.stamp,
+        .until = {}};
+    return true;
+}
+
+bool SubscriptionFold::remove_client(core::Partition partition, const core::ClientRemoved& client,
+                                     core::Timestamp time) {
+    const ClientName name{partition, client.uaid};
+    if (const auto stored = client_row(name)) {
+        const auto verdict = judge(client.stamp, stored->stamp);
+        if (verdict != Verdict::newer) return verdict == Verdict::same;
+    }
+    // The client's own row covers the channels from here on: died_with_client() asks it. A channel
+    // that is newer than the removal was written by a home that knew of it, and waits.
+    for (const auto& [channel, row] : channel_rows(name)) {
+        if (judge(client.stamp, row.stamp) != Verdict::lost) channels_[{name, channel}].reset();
+    }
+    clients_[name] = {
+        .live = std::nullopt, .stamp = client.stamp, .until = time + kRememberRemoved};
+    return true;
+}
+
+bool SubscriptionFold::died_with_client(const ClientName& name,
+                                        const std::optional<core::WriteStamp>& stamp) {
+    const auto client = client_row(name);
+    return client && !client->live && judge(stamp, client->stamp) != Verdict::newer;
+}
+
+bool SubscriptionFold::put_channel(core::Partition partition,
+                                   const core::ChannelRecorded& channel) {
+    const ChannelName name{{partition, channel.uaid}, channel.channel};
+    if (const auto stored = channel_row(name)) {
+        const auto verdict = judge(channel.stamp, stored->stamp);
+        if (verdict != Verdict::newer) return verdict == Verdict::same;
+    }
+    if (died_with_client(name.first, channel.stamp)) return false;
+    // A channel may come before its client: compaction keeps a client's last record only.
+    channels_[name] = ChannelRow{
+        .live = StoredChannel{.channel = channel.channel,
+                              .created = channel.created,
+                              .vapid_sha256 = std::string{channel.vapid_sha256.value_or("")},
+                              .stamp = channel.stamp},
+        .stamp = channel.stamp,
+        .until = {}};
+    return true;
+}
+
+bool SubscriptionFold::remove_channel(core::Partition partition,
+                                      const core::ChannelRemoved& channel, core::Timestamp time) {
+    const ChannelName name{{partition, channel.uaid}, channel.channel};
+    if (const auto stored = channel_row(name)) {
+        const auto verdict = judge(channel.stamp, stored->stamp);
+        if (verdict != Verdict::newer) return verdict == Verdict::same;
+    }
+    if (died_with_client(name.first, channel.stamp)) return false;
+    channels_[name] =
+        ChannelRow{.live = std::nullopt, .stamp = channel.stamp, .until = time + kRememberRemoved};
+    return true;
+}
+
+// --- SubscriptionFold: what a reader is told
+
+std::optional<StoredClient> SubscriptionFold::client(core::Partition partition,
+                                                     const core::Uaid& uaid) {
+    auto row = client_row({partition, uaid});
+    return row ? std::move(row->live) : std::nullopt;
+}
+
+std::optional<StoredChannel> SubscriptionFold::channel(core::Partition partition,
+                                                       const core::Uaid& uaid,
+                                                       const core::ChannelId& channel) {
+    auto row = channel_row({{partition, uaid}, channel});
+    if (!row || !row->live || !client(partition, uaid)) return std::nullopt;
+    return std::move(row->live);
+}
+
+std::vector<StoredChannel> SubscriptionFold::channels(core::Partition partition,
+                                                      const core::Uaid& uaid) {
+    std::vector<StoredChannel> living;
+    if (!client(partition, uaid)) return living;
+    for (auto& [channel, row] : channel_rows({partition, uaid})) {
+        if (row.live) living.push_back(std::move(*row.live));
+    }
+    return living;
+}
+
+}  // namespace beckon::store

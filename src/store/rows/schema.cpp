@@ -1,0 +1,179 @@
+#include "store/rows/schema.hpp"
+
+#include "core/assert.hpp"
+#include "store/rows/row_bytes.hpp"
+
+namespace beckon::store {
+
+using core::Timestamp;
+
+namespace {
+
+constexpr std::size_t kTimeAt = 1;  ///< the drop time's place in every value
+
+char form_of(KeyRow::State state) {
+    switch (state) {
+        case KeyRow::State::pending: return form::kPending;
+        case KeyRow::State::done: return form::kDone;
+        case KeyRow::State::owed: return form::kOwed;
+    }
+    BECKON_ASSERT(false, "a state of the enum");
+}
+
+std::optional<KeyRow::State> state_of(char first) {
+    switch (first) {
+        case form::kPending:
+        case form::kTracked: return KeyRow::State::pending;
+        case form::kDone: return KeyRow::State::done;
+        case form::kOwed: return KeyRow::State::owed;
+        default: return std::nullopt;
+    }
+}
+
+}  // namespace
+
+std::optional<Timestamp> drop_time(std::string_view value) {
+    if (value.size() < kTimeAt + 8) return std::nullopt;
+    const auto ms =
+        static_cast<std::int64_t>(core::get_fixed<std::uint64_t>(value.data() + kTimeAt));
+    if (ms == 0) return std::nullopt;
+    return Timestamp{std::chrono::milliseconds{ms}};
+}
+
+void append_message(std::string& out, const MessageView& message) {
+    const std::array optional_texts{message.topic, message.encoding, message.encryption,
+                                    message.crypto_key, message.reliability_id};
+    char present = 0;
+    for (std::size_t i = 0; i < optional_texts.size(); ++i) {
+        if (optional_texts[i]) present = static_cast<char>(present | (1 << i));
+    }
+    out.push_back(form::kMessage);
+    append_time(out, message.expiry);
+    append_time(out, message.appended);
+    append_id(out, message.key.bytes);
+    append_id(out, message.channel.bytes);
+    out.push_back(present);
+    core::append_text(out, message.message_id);
+    for (const auto& text : optional_texts) {
+        if (text) core::append_text(out, *text);
+    }
+    out.append(message.body);
+}
+
+std::optional<MessageView> parse_message(MessageOrder order, std::string_view value) {
+    MessageView message;
+    message.offset = order.offset;
+    RowReader in{value};
+    if (in.byte() != form::kMessage) return std::nullopt;
+    message.expiry = in.time();
+    message.appended = in.time();
+    message.key.bytes = in.id();
+    message.channel.bytes = in.id();
+    const char present = in.byte();
+    message.message_id = in.text();
+    const std::array optional_texts{&message.topic, &message.encoding, &message.encryption,
+                                    &message.crypto_key, &message.reliability_id};
+    for (std::size_t i = 0; i < optional_texts.size(); ++i) {
+        if ((present & (1 << i)) != 0) *optional_texts[i] = in.text();
+    }
+    message.body = in.take_rest();
+    if (!in.good()) return std::nullopt;
+    return message;
+}
+
+void append_key_row(std::string& out, const KeyRow& row) {
+    const bool tracked = !row.reliability_id.empty();
+    out.push_back(tracked ? form::kTracked : form_of(row.state));
+    append_time(out, row.until);
+    append_i64(out, row.offset);
+    if (tracked) core::append_text(out, row.reliability_id);
+    out.append(row.slot);
+}
+
+std::optional<KeyRow> parse_key_row(std::string_view value) {
+    KeyRow row;
+    RowReader in{value};
+    const char first = in.byte();
+    const auto state = state_of(first);
+    if (!state) return std::nullopt;
+    row.state = *state;
+    row.until = in.time();
+    row.offset = in.i64();
+    if (first == form::kTracked) row.reliability_id = in.text();
+    row.slot = in.take_rest();
+    if (!in.good()) return std::nullopt;
+    return row;
+}
+
+void append_replacement_row(std::string& out, const ReplacementRow& row) {
+    out.push_back(form::kReplacement);
+    append_time(out, row.expiry);
+    append_i64(out, row.offset);
+    append_id(out, row.key.bytes);
+}
+
+std::optional<ReplacementRow> parse_replacement_row(std::string_view value) {
+    ReplacementRow row;
+    RowReader in{value};
+    if (in.byte() != form::kReplacement) return std::nullopt;
+    row.expiry = in.time();
+    row.offset = in.i64();
+    row.key.bytes = in.id();
+    if (!in.finished()) return std::nullopt;
+    return row;
+}
+
+void append_debt(std::string& out, const Debt& debt) {
+    out.push_back(form::kDebt);
+    append_time(out, Timestamp{});
+    append_id(out, debt.uaid.bytes);
+    out.push_back(static_cast<char>(debt.reason));
+    if (!debt.end) return;
+    out.push_back(static_cast<char>(debt.end->milestone));
+    append_time(out, debt.end->message.expires);
+    out.append(debt.end->message.id);
+}
+
+std::optional<Debt> parse_debt(std::string_view row_key, std::string_view value) {
+    if (row_key.size() != 2 + 8 + 16) return std::nullopt;
+    Debt debt;
+    RowReader place{row_key.substr(2)};
+    debt.put_offset = place.i64();
+    debt.key.bytes = place.id();
+    RowReader in{value};
+    if (in.byte() != form::kDebt) return std::nullopt;
+    in.time();
+    debt.uaid.bytes = in.id();
+    const auto reason = static_cast<unsigned char>(in.byte());
+    if (reason > static_cast<unsigned char>(core::FinishReason::unregistered)) return std::nullopt;
+    debt.reason = static_cast<core::FinishReason>(reason);
+    if (in.finished()) return debt;
+    const auto milestone = static_cast<unsigned char>(in.byte());
+    if (milestone >= core::kMilestones) return std::nullopt;
+    auto& end = debt.end.emplace();
+    end.milestone = static_cast<core::Milestone>(milestone);
+    end.message.expires = in.time();
+    end.message.id = in.take_rest();
+    if (!in.good()) return std::nullopt;
+    return debt;
+}
+
+void append_checkpoint(std::string& out, const core::Checkpoint& checkpoint) {
+    out.push_back(form::kCheckpoint);
+    append_time(out, Timestamp{});
+    append_i64(out, checkpoint.next);
+    append_time(out, checkpoint.caught_up);
+}
+
+std::optional<core::Checkpoint> parse_checkpoint(std::string_view value) {
+    core::Checkpoint checkpoint;
+    RowReader in{value};
+    if (in.byte() != form::kCheckpoint) return std::nullopt;
+    in.time();
+    checkpoint.next = in.i64();
+    checkpoint.caught_up = in.time();
+    if (!in.finished()) return std::nullopt;
+    return checkpoint;
+}
+
+}  // namespace beckon::store

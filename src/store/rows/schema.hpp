@@ -1,0 +1,87 @@
+#pragma once
+
+#include "core/checkpoint.hpp"
+#include "core/clock.hpp"
+#include "core/events.hpp"
+#include "core/ids.hpp"
+#include "store/rows/month.hpp"
+#include "store/rows/row_key.hpp"
+#include "store/types.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// The bytes of every value of the stores; row_key.hpp has the keys. No RocksDB here: plain
+/// functions, any thread.
+///
+/// They begin with one byte that names form and version, and eight bytes of time in
+/// milliseconds: when the row may be dropped (0: never). Numbers are big endian.
+namespace beckon::store {
+
+/// When the row may go; nullopt: never, or the value is none of ours. For the compaction filter.
+std::optional<core::Timestamp> drop_time(std::string_view value);
+
+// --- values; parse_… give nullopt for bytes that no append_… wrote
+
+/// Views point into the parsed bytes. The offset is in the row's key.
+void append_message(std::string& out, const MessageView& message);
+std::optional<MessageView> parse_message(MessageOrder order, std::string_view value);
+
+/// What is known of a message key.
+struct KeyRow {
+    enum class State : std::uint8_t {
+        pending,  ///< it waits in its month's family
+        done,     ///< its tombstone came without a put: remembered until `until`
+        owed,     ///< finished; the debt of this put stands in `owed`
+    };
+    State state = State::pending;
+    core::Offset offset = -1;      ///< of the put; -1 if done
+    core::Timestamp until{};       ///< pending: expiry of the message; owed: never (0)
+    std::string slot;              ///< pending Topic messages: replacement_slot()
+    std::string reliability_id{};  ///< pending tracked messages
+
+    MessageOrder order() const { return {.has_topic = !slot.empty(), .offset = offset}; }
+    bool operator==(const KeyRow&) const = default;
+};
+void append_key_row(std::string& out, const KeyRow& row);
+std::optional<KeyRow> parse_key_row(std::string_view value);
+
+/// Who holds a channel's Topic at present.
+struct ReplacementRow {
+    core::Offset offset = 0;
+    core::Timestamp expiry{};
+    core::MessageKey key;
+};
+void append_replacement_row(std::string& out, const ReplacementRow& row);
+std::optional<ReplacementRow> parse_replacement_row(std::string_view value);
+
+void append_debt(std::string& out, const Debt& debt);
+std::optional<Debt> parse_debt(std::string_view row_key, std::string_view value);
+
+/// A client or channel as `subscriptions` last told, removals included: those are remembered for a
+/// day so that a late record of a former home cannot undo them.
+struct ClientRow {
+    std::optional<StoredClient> live;  ///< nullopt: removed
+    std::optional<core::WriteStamp> stamp;
+    core::Timestamp until{};  ///< removed: when it may be forgotten
+};
+void append_client_row(std::string& out, const ClientRow& row);
+std::optional<ClientRow> parse_client_row(std::string_view value);
+
+struct ChannelRow {
+    std::optional<StoredChannel> live;
+    std::optional<core::WriteStamp> stamp;
+    core::Timestamp until{};
+};
+void append_channel_row(std::string& out, const ChannelRow& row);
+std::optional<ChannelRow> parse_channel_row(std::string_view row_key, std::string_view value);
+
+void append_contested(std::string& out);
+std::optional<Contested> parse_contested(std::string_view row_key, std::string_view value);
+
+void append_checkpoint(std::string& out, const core::Checkpoint& checkpoint);
+std::optional<core::Checkpoint> parse_checkpoint(std::string_view value);
+
+}  // namespace beckon::store

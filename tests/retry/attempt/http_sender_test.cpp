@@ -1,0 +1,238 @@
+#include "retry/attempt/http_sender.hpp"
+
+#include "retry/attempt/attempt_outcome.hpp"
+#include "retry/attempt/scripted_server.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using End = retry::HttpAnswer::End;
+using Peer = test::ScriptedServer::Peer;
+using retry::HttpAnswer;
+using retry::HttpRequest;
+using retry::Outcome;
+using retry::Verdict;
+
+namespace {
+
+retry::AddressGuard open_guard() { return *retry::AddressGuard::with_allowed({"127.0.0.1"}); }
+
+/// Sends one request and waits for its answer.
+HttpAnswer send(HttpRequest request, retry::AddressGuard guard = open_guard()) {
+    retry::Loop loop;
+    retry::HttpSender sender{{.guard = std::move(guard)}, loop};
+    HttpAnswer answer;
+    loop.post([&] {
+        sender.send(std::move(request), [&](HttpAnswer a) {
+            answer = std::move(a);
+            loop.stop();
+        });
+    });
+    loop.run();
+    return answer;
+}
+
+HttpAnswer send_to(test::ScriptedServer& server, core::Duration timeout = 10s) {
+    return send({.url = server.url("/hook"),
+                 .headers = {"X-Test: 1"},
+                 .body = "{\"a\":1}",
+                 .timeout = timeout});
+}
+
+}  // namespace
+
+TEST_CASE("a request arrives as it was made, and its answer comes back", "[retry][http]") {
+    std::string seen;
+    test::ScriptedServer server{[&](Peer& peer) {
+        seen = peer.read_request();
+        peer.answer("204 No Content");
+    }};
+    const auto answer = send_to(server);
+    CHECK(answer.end == End::answered);
+    CHECK(answer.status == 204);
+    CHECK(seen.starts_with("POST /hook HTTP/1.1\r\n"));
+    CHECK(seen.find("\r\nX-Test: 1\r\n") != std::string::npos);
+    CHECK(seen.ends_with("\r\n\r\n{\"a\":1}"));
+    CHECK(seen.find("Expect") == std::string::npos);
+}
+
+TEST_CASE("PUT is PUT", "[retry][http]") {
+    std::string seen;
+    test::ScriptedServer server{[&](Peer& peer) {
+        seen = peer.read_request();
+        peer.answer("200 OK");
+    }};
+    const auto answer =
+        send({.url = server.url(), .method = retry::Method::put, .headers = {}, .body = "x"});
+    CHECK(answer.status == 200);
+    CHECK(seen.starts_with("PUT / HTTP/1.1\r\n"));
+}
+
+TEST_CASE("a redirect is an answer and is not followed", "[retry][http]") {
+    test::ScriptedServer server{[](Peer& peer) {
+        peer.read_request();
+        peer.answer("302 Found", "Location: http://127.0.0.1:1/\r\n");
+    }};
+    const auto answer = send_to(server);
+    CHECK(answer.status == 302);
+    CHECK(judge(answer).outcome == Outcome::refused);
+    CHECK(server.connections() == 1);
+}
+
+TEST_CASE("a host that never answers costs the time-out and no more", "[retry][http]") {
+    test::ScriptedServer server{[](Peer& peer) { peer.hang(); }};
+    const auto answer = send_to(server, 300ms);
+    CHECK(answer.end == End::timed_out);
+    CHECK(answer.took >= 300ms);
+    CHECK(answer.took < 5s);
+}
+
+TEST_CASE("a host that drips cannot outlive the time-out", "[retry][http]") {
+    test::ScriptedServer server{[](Peer& peer) {
+        peer.read_request();
+        peer.write("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n");
+        while (peer.write("x")) peer.wait_readable(40);
+    }};
+    const auto answer = send_to(server, 400ms);
+    CHECK(answer.end == End::timed_out);
+}
+
+TEST_CASE("a host that sends without end is cut off", "[retry][http]") {
+    test::ScriptedServer server{[](Peer& peer) {
+        peer.read_request();
+        peer.write("HTTP/1.1 200 OK\r\n\r\n");
+        while (peer.write(std::string(65'536, 'x'))) {
+        }
+    }};
+    const auto answer = send_to(server);
+    CHECK(answer.end == End::too_large);
+    CHECK(answer.body.size() == retry::HttpSender::kBodyKept);
+}
+
+TEST_CASE("headers without end are cut off", "[retry][http]") {
+    test::ScriptedServer server{[](Peer& peer) {
+        peer.read_request();
+        peer.write("HTTP/1.1 200 OK\r\n");
+        while (peer.write("X-More: " + std::string(1'000, 'x') + "\r\n")) {
+        }
+    }};
+    CHECK(send_to(server).end == End::too_large);
+}
+
+TEST_CASE("a host that resets is unreachable", "[retry][http]") {
+    test::ScriptedServer server{[](Peer& peer) {
+        peer.read_request();
+        peer.reset();
+    }};
+    const auto answer = send_to(server);
+    CHECK(answer.end == End::unreachable);
+    CHECK_FALSE(answer.why.empty());
+}
+
+TEST_CASE("a port on which nobody listens is unreachable", "[retry][http]") {
+    CHECK(send({.url = "http://127.0.0.1:1/", .headers = {}, .body = ""}).end == End::unreachable);
+}
+
+TEST_CASE("an address that leads inside is refused at the connect", "[retry][http]") {
+    test::ScriptedServer server{[](Peer& peer) { peer.hang(); }};
+    const auto port = server.url().substr(std::string{"http://127.0.0.1"}.size());
+    for (const auto* host : {"127.0.0.1", "localhost", "0x7f.1", "2130706433", "[::ffff:7f00:1]"}) {
+        CAPTURE(host);
+        const auto answer = send(
+            {.url = "http://" + std::string{host} + port, .headers = {}, .body = "", .timeout = 5s},
+            retry::AddressGuard{});
+        CHECK(answer.end == End::forbidden);
+        CHECK(answer.why.starts_with("leads to an address that is not allowed: "));
+    }
+    CHECK(server.connections() == 0);
+}
+
+TEST_CASE("other schemes than http and https are not spoken", "[retry][http]") {
+    for (const auto* url : {"file:///etc/passwd", "gopher://127.0.0.1/", "ftp://127.0.0.1/", ""}) {
+        CAPTURE(url);
+        CHECK(send({.url = url, .headers = {}, .body = ""}).end == End::unreachable);
+    }
+}
+
+TEST_CASE("connections are kept", "[retry][http]") {
+    test::ScriptedServer server{[](Peer& peer) {
+        while (!peer.read_request().empty()) peer.answer("200 OK");
+    }};
+    retry::Loop loop;
+    retry::HttpSender sender{{.guard = open_guard()}, loop};
+    int answers = 0;
+    std::function<void()> one = [&] {
+        sender.send({.url = server.url(), .headers = {}, .body = "x"}, [&](const HttpAnswer& a) {
+            CHECK(a.status == 200);
+            ++answers < 5 ? one() : loop.stop();
+        });
+    };
+    loop.post(one);
+    loop.run();
+    CHECK(server.connections() == 1);
+}
+
+TEST_CASE("many at a time are all answered", "[retry][http]") {
+    test::ScriptedServer server{[](Peer& peer) {
+        while (!peer.read_request().empty()) peer.answer("200 OK");
+    }};
+    retry::Loop loop;
+    retry::HttpSender sender{{.guard = open_guard()}, loop};
+    int answers = 0;
+    loop.post([&] {
+        for (int i = 0; i < 40; ++i) {
+            sender.send({.url = server.url(), .headers = {}, .body = "x"},
+                        [&](const HttpAnswer& a) {
+                            CHECK(a.status == 200);
+                            if (++answers == 40) loop.stop();
+                        });
+        }
+    });
+    loop.run();
+    CHECK(sender.under_way() == 0);
+}
+
+TEST_CASE("a sender that goes answers nothing more", "[retry][http]") {
+    test::ScriptedServer server{[](Peer& peer) { peer.hang(); }};
+    retry::Loop loop;
+    bool answered = false;
+    {
+        retry::HttpSender sender{{.guard = open_guard()}, loop};
+        sender.send({.url = server.url(), .headers = {}, .body = ""},
+                    [&](const HttpAnswer&) { answered = true; });
+        loop.post_after(100ms, [&] { loop.stop(); });
+        loop.run();
+    }
+    CHECK_FALSE(answered);
+}
+
+TEST_CASE("what an answer means", "[retry][http]") {
+    const auto of = [](int status, std::optional<std::chrono::seconds> after = std::nullopt) {
+        return retry::judge({.end = End::answered, .status = status, .retry_after = after});
+    };
+    CHECK(of(200) == Verdict{Outcome::delivered, 0s});
+    CHECK(of(299) == Verdict{Outcome::delivered, 0s});
+    CHECK(of(301) == Verdict{Outcome::refused, 0s});
+    CHECK(of(404) == Verdict{Outcome::refused, 0s});
+    CHECK(of(410) == Verdict{Outcome::gone, 0s});
+    CHECK(of(429) == Verdict{Outcome::throttled, 60s});
+    CHECK(of(502) == Verdict{Outcome::throttled, 60s});
+    CHECK(of(504, 7200s) == Verdict{Outcome::throttled, 7200s});
+    CHECK(of(503, 30s) == Verdict{Outcome::throttled, 30s});
+    CHECK(of(503) == Verdict{Outcome::refused, 0s});
+}
+
+TEST_CASE("Retry-After is seconds or a date", "[retry][http]") {
+    const core::Timestamp now{1'766'000'000'000ms};  // Wed, 17 Dec 2025 19:33:20 GMT
+    using retry::parse_retry_after;
+    CHECK(parse_retry_after("120", now) == 120s);
+    CHECK(parse_retry_after(" 0 ", now) == 0s);
+    CHECK(parse_retry_after("Wed, 17 Dec 2025 19:34:20 GMT", now) == 60s);
+    CHECK(parse_retry_after("Wed, 17 Dec 2025 19:00:00 GMT", now) == 0s);
+    CHECK(parse_retry_after("99999999999", now) == 604'800s);
+    CHECK(parse_retry_after("soon", now) == std::nullopt);
+    CHECK(parse_retry_after("-5", now) == std::nullopt);
+    CHECK(parse_retry_after("12x", now) == std::nullopt);
+    CHECK(parse_retry_after("", now) == std::nullopt);
+}

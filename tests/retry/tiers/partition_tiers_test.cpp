@@ -1,0 +1,404 @@
+#include "retry/tiers/partition_tiers.hpp"
+
+#include "retry/tiers/tiers_world.hpp"
+
+#include <map>
+#include <random>
+#include <set>
+
+#include <catch2/catch.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using log::Topic;
+using test::TiersOwner;
+using test::TiersWorld;
+using Ids = std::vector<std::string>;
+
+namespace {
+
+constexpr auto kP = TiersWorld::kPartition;
+
+}  // namespace
+
+TEST_CASE("a new delivery is due at once, a failed one after the next tier's delay",
+          "[retry][tiers]") {
+    TiersWorld world;
+    TiersOwner owner{world};
+    owner.answer = [&](const auto& due) { owner.fail(due); };
+    world.put("a");
+    world.run_for(70s);
+    REQUIRE(owner.ids() == Ids{"a", "a", "a"});
+    CHECK(owner.seen[0].tier == 0);
+    CHECK(owner.seen[1].tier == 1);
+    CHECK(owner.seen[2].tier == 2);
+    for (const auto& one : owner.seen) {
+        CHECK(one.at >= one.due);
+        CHECK(one.at - one.due <= 10ms);
+    }
+    CHECK(world.standing(Topic::kRetryDead) == Ids{"a/3"});
+}
+
+TEST_CASE("deliveries of a tier are due in the order of the log", "[retry][tiers]") {
+    TiersWorld world;
+    TiersOwner owner{world};
+    for (const auto* id : {"a", "b", "c", "d"}) world.put(id, 1);
+    world.run_for(4s);
+    CHECK(owner.seen.empty());
+    world.run_for(2s);
+    CHECK(owner.ids() == Ids{"a", "b", "c", "d"});
+}
+
+TEST_CASE("a long wait pauses its reader and is due to the millisecond all the same",
+          "[retry][tiers]") {
+    TiersWorld world{{0s, 3'600s}};
+    TiersOwner owner{world};
+    world.put("a", 1);
+    world.run_for(60s);
+    world.put("b", 1);
+    world.run_for(2h);
+    REQUIRE(owner.ids() == Ids{"a", "b"});
+    CHECK(owner.seen[0].at - owner.seen[0].due <= 10ms);
+    CHECK(owner.seen[1].at - owner.seen[1].due <= 10ms);
+    CHECK(owner.seen[1].due - owner.seen[0].due >= 59s);
+}
+
+TEST_CASE("a full window holds the tiers back, and room lets them go on", "[retry][tiers]") {
+    TiersWorld world;
+    TiersOwner owner{world, 1, 16};
+    for (int i = 0; i < 40; ++i) world.put("n" + std::to_string(i));
+    world.run_for(1s);
+    CHECK(owner.seen.size() == 14);  // an eighth is kept for the other tiers
+    world.put("later", 1);
+    world.run_for(6s);
+    CHECK(owner.seen.back().id == "later");
+    owner.succeed(owner.seen.front().due_delivery);
+    world.run_for(1s);
+    CHECK(owner.seen.size() == 16);
+}
+
+TEST_CASE("what is finished is in the log within the fifth of a second", "[retry][tiers]") {
+    TiersWorld world;
+    TiersOwner owner{world};
+    owner.answer = [&](const auto& due) {
+        if (due.delivery.id != "b") owner.succeed(due);
+    };
+    for (const auto* id : {"a", "b", "c"}) world.put(id);
+    world.run_for(300ms);
+    const auto tier = world.done()->tiers.at(0);
+    // The first record is the owner's mark.
+    CHECK(tier.finished == retry::Finished{.low = 2, .above = {{3, 4}}});
+}
+
+// --- crash rows: what each may cost (docs/formats/retry.md)
+
+TEST_CASE("row 1: a crash before the attempt loses nothing", "[retry][crash]") {
+    TiersWorld world;
+    world.put("a");
+    { TiersOwner owner{world}; }
+    TiersOwner next{world, 2};
+    world.run_for(1s);
+    CHECK(next.ids() == Ids{"a"});
+}
+
+TEST_CASE("row 2: what was under way is attempted again, under the same id, and nothing else",
+          "[retry][crash]") {
+    TiersWorld world;
+    auto owner = std::make_unique<TiersOwner>(world);
+    owner->answer = [&](const auto& due) {
+        if (due.delivery.id != "b") owner->succeed(due);
+    };
+    for (const auto* id : {"a", "b", "c"}) world.put(id);
+    world.run_for(1s);
+    owner.reset();
+    TiersOwner next{world, 2};
+    world.run_for(1s);
+    CHECK(next.ids() == Ids{"b"});
+}
+
+TEST_CASE("rows 3 and 4: what was delivered and not yet recorded comes again, no more than that",
+          "[retry][crash]") {
+    TiersWorld world;
+    auto owner = std::make_unique<TiersOwner>(world);
+    owner->answer = [&](const auto& due) { owner->succeed(due); };
+    world.put("a");
+    world.run_for(1'100ms);  // recorded
+    world.put("b");
+    world.run_for(10ms);  // delivered, not recorded
+    CHECK(owner->ids() == Ids{"a", "b"});
+    owner.reset();
+    TiersOwner next{world, 2};
+    world.run_for(1s);
+    CHECK(next.ids() == Ids{"b"});
+}
+
+TEST_CASE("row 5: an attempt whose failure was not written is repeated", "[retry][crash]") {
+    TiersWorld world;
+    auto owner = std::make_unique<TiersOwner>(world);
+    world.put("a");
+    world.run_for(1s);
+    CHECK(owner->ids() == Ids{"a"});
+    owner.reset();  // it failed, and nobody wrote so
+    TiersOwner next{world, 2};
+    next.answer = [&](const auto& due) { next.fail(due); };
+    world.run_for(6s);
+    CHECK(next.ids() == Ids{"a", "a"});
+    CHECK(next.seen[0].tier == 0);
+    CHECK(next.seen[1].tier == 1);
+}
+
+TEST_CASE("row 6: a failure that is in the next tier is not attempted again at its source",
+          "[retry][crash]") {
+    TiersWorld world;
+    auto owner = std::make_unique<TiersOwner>(world);
+    owner->answer = [&](const auto& due) { owner->fail(due); };
+    world.run_for(1s);
+    world.put("a");
+    world.run_for(20ms);  // written to the next tier, not recorded as finished
+    CHECK(world.standing(Topic::retry(1)) == Ids{"a/1"});
+    owner.reset();
+    TiersOwner next{world, 2};
+    world.run_for(30s);
+    REQUIRE(next.ids() == Ids{"a"});
+    CHECK(next.seen[0].tier == 1);
+}
+
+TEST_CASE("row 6: a burial that is in the log is not attempted again either", "[retry][crash]") {
+    TiersWorld world{{0s}};
+    auto owner = std::make_unique<TiersOwner>(world);
+    owner->answer = [&](const auto& due) { owner->fail(due); };
+    world.run_for(1s);
+    world.put("a");
+    world.run_for(20ms);
+    CHECK(world.standing(Topic::kRetryDead) == Ids{"a/1"});
+    owner.reset();
+    TiersOwner next{world, 2};
+    world.run_for(30s);
+    CHECK(next.seen.empty());
+}
+
+TEST_CASE("row 7: a hand-over whose report was lost is written twice and attempted once",
+          "[retry][crash]") {
+    TiersWorld world;
+    TiersOwner owner{world};
+    world.run_for(1s);
+    owner.answer = [&](const auto& due) {
+        if (due.ticket.tier > 0) return owner.succeed(due);
+        world.log->lose_next_answers(1);
+        owner.fail(due);
+    };
+    world.put("a");
+    world.run_for(30s);
+    CHECK(world.standing(Topic::retry(1)) == Ids{"a/1", "a/1"});
+    CHECK(owner.ids() == Ids{"a", "a"});
+    CHECK(owner.tiers.counts().tiers.copies == 1);
+}
+
+TEST_CASE("row 8: a hand-over that the log refuses is written once it takes it", "[retry][crash]") {
+    TiersWorld world;
+    TiersOwner owner{world};
+    world.run_for(1s);
+    owner.answer = [&](const auto& due) {
+        if (due.ticket.tier > 0) return owner.succeed(due);
+        world.log->fail_next_publishes(3);
+        owner.fail(due);
+    };
+    world.put("a");
+    world.run_for(30s);
+    CHECK(world.standing(Topic::retry(1)) == Ids{"a/1"});
+    CHECK(owner.ids() == Ids{"a", "a"});
+}
+
+TEST_CASE("rows 9 and 10: what a former owner still writes is dropped at the next tier",
+          "[retry][crash]") {
+    TiersWorld world;
+    TiersOwner former{world, 1};
+    world.put("a");
+    world.run_for(1s);
+    CHECK(former.ids() == Ids{"a"});  // its attempt hangs
+    TiersOwner next{world, 2};
+    next.answer = [&](const auto& due) {
+        due.ticket.tier == 0 ? next.fail(due) : next.succeed(due);
+    };
+    world.run_for(1s);
+    former.fail(former.seen[0].due_delivery);  // now it fails there too
+    world.run_for(30s);
+    CHECK(world.standing(Topic::retry(1)) == Ids{"a/1", "a/1"});
+    CHECK(next.ids() == Ids{"a", "a"});
+}
+
+TEST_CASE("row 11: a record that a former owner writes late loses by its epoch", "[retry][crash]") {
+    TiersWorld world;
+    TiersOwner former{world, 1};
+    world.run_for(1s);
+    TiersOwner next{world, 2};
+    next.answer = [&](const auto& due) { next.succeed(due); };
+    world.put("a");
+    world.run_for(1s);
+    former.tiers.stop([] {});
+    world.run_for(1s);
+    CHECK(world.done()->epoch == 2);
+    CHECK(world.done()->tiers.at(0).finished.above.empty());
+}
+
+TEST_CASE("rows 12 and 13: a log that is away for a while costs no delivery", "[retry][crash]") {
+    TiersWorld world;
+    TiersOwner owner{world};
+    owner.answer = [&](const auto& due) {
+        due.ticket.tier < 2 ? owner.fail(due) : owner.succeed(due);
+    };
+    world.put("a");
+    world.run_for(1s);
+    world.log->set_away(true);
+    world.run_for(60s);
+    world.log->set_away(false);
+    world.run_for(120s);
+    CHECK(owner.ids() == Ids{"a", "a", "a"});
+    CHECK(owner.seen.back().tier == 2);
+}
+
+TEST_CASE("row 14: a step of the host's clock makes nothing early and nothing late",
+          "[retry][crash]") {
+    TiersWorld world;
+    TiersOwner owner{world};
+    world.put("a", 1);
+    world.run_for(1s);
+    // The memory log stamps by this clock too: it is the broker's that steps back.
+    world.clock.step_wall(-1h);
+    world.run_for(3s);
+    CHECK(owner.seen.empty());
+    world.run_for(2s);
+    CHECK(owner.ids() == Ids{"a"});
+}
+
+TEST_CASE("row 15: deliveries that wait by another tier table stop the partition, both are shown",
+          "[retry][crash]") {
+    TiersWorld world;
+    {
+        TiersOwner owner{world};
+        owner.answer = [&](const auto& due) { owner.fail(due); };
+        world.put("a");
+        world.run_for(1s);
+    }
+    world.table = *retry::TierTable::from({0s, 10s});
+    TiersOwner next{world, 2};
+    world.run_for(1s);
+    REQUIRE(next.failure);
+    CHECK(next.failure->fault == core::Fault::conflict);
+    CHECK(next.failure->message ==
+          "partition 1: retry.1 holds deliveries that wait by the tier table `0s 5s 60s`, "
+          "`control` has `0s 10s`");
+    CHECK(next.seen.empty());
+}
+
+TEST_CASE("row 15: a changed tier table counts once nothing waits by the old one",
+          "[retry][crash]") {
+    TiersWorld world;
+    {
+        TiersOwner owner{world};
+        owner.answer = [&](const auto& due) { owner.succeed(due); };
+        world.put("a");
+        world.run_for(1s);
+    }
+    world.table = *retry::TierTable::from({0s, 10s});
+    TiersOwner next{world, 2};
+    next.answer = [&](const auto& due) { next.fail(due); };
+    world.put("b");
+    world.run_for(30s);
+    CHECK_FALSE(next.failure);
+    REQUIRE(next.ids() == Ids{"b", "b"});
+    CHECK(next.seen[1].due - next.seen[0].at >= 10s);
+}
+
+TEST_CASE("row 17: an owner without any record of what is finished starts at the log's start",
+          "[retry][crash]") {
+    TiersWorld world;
+    world.put("a");
+    world.put("b", 1);
+    TiersOwner owner{world};
+    world.run_for(10s);
+    CHECK(owner.ids() == Ids{"a", "b"});
+}
+
+TEST_CASE("row 18: what fell off the log unfinished is counted exactly", "[retry][crash]") {
+    TiersWorld world;
+    {
+        TiersOwner owner{world};
+        owner.answer = [&](const auto& due) {
+            if (due.delivery.id == "b") owner.succeed(due);
+        };
+        for (const auto* id : {"a", "b", "c", "d"}) world.put(id);
+        world.run_for(1s);
+    }
+    world.log->truncate_before({Topic::retry(0), kP}, 4);  // mark a b c | d
+    TiersOwner next{world, 2};
+    world.run_for(1s);
+    CHECK(next.ids() == Ids{"d"});
+    CHECK(next.tiers.counts().lost == 2);
+}
+
+TEST_CASE("a clean stop leaves nothing to repeat", "[retry][crash]") {
+    TiersWorld world;
+    {
+        TiersOwner owner{world};
+        owner.answer = [&](const auto& due) { owner.succeed(due); };
+        world.put("a");
+        world.run_for(15ms);
+        bool stopped = false;
+        owner.tiers.stop([&] { stopped = true; });
+        world.run_for(15ms);
+        CHECK(stopped);
+    }
+    TiersOwner next{world, 2};
+    world.run_for(1s);
+    CHECK(next.seen.empty());
+}
+
+TEST_CASE("over many crashes nothing is lost, early, or out of its tier's order",
+          "[retry][crash][random]") {
+    const auto seed = GENERATE(range(0u, 20u));
+    CAPTURE(seed);
+    std::mt19937 random{seed};
+    TiersWorld world{{0s, 2s, 7s}, seed};
+    std::map<std::string, int> delivered;
+    std::set<std::string> given;
+    std::size_t in_flight_at_crashes = 0;
+    std::size_t attempts = 0;
+    int next_id = 0;
+    for (core::Epoch epoch = 1; epoch <= 8; ++epoch) {
+        TiersOwner owner{world, epoch};
+        owner.answer = [&](const retry::Due& due) {
+            CHECK(world.clock.wall() >= due.due);
+            ++attempts;
+            const auto takes = std::chrono::milliseconds{random() % 50};
+            const bool well = random() % 3 == 0;
+            world.executor.post_after(takes, [&, due, well, of = epoch] {
+                if (of != epoch) return;
+                if (well) ++delivered[due.delivery.id];
+                well ? owner.succeed(due) : owner.fail(due);
+            });
+        };
+        for (int i = 0; i < 10; ++i) {
+            given.insert(std::to_string(next_id));
+            world.put(std::to_string(next_id++));
+            if (random() % 4 == 0) world.log->lose_next_answers(1);
+            world.run_for(std::chrono::milliseconds{random() % 400});
+        }
+        in_flight_at_crashes += owner.tiers.in_window();
+        world.executor.forget_all();  // SIGKILL: neither reports nor timers come
+    }
+    TiersOwner last{world, 99};
+    last.answer = [&](const retry::Due& due) {
+        ++delivered[due.delivery.id];
+        last.succeed(due);
+    };
+    world.run_for(60s);
+    for (const auto& dead : world.standing(Topic::kRetryDead)) {
+        ++delivered[dead.substr(0, dead.find('/'))];
+    }
+    for (const auto& id : given) {
+        CAPTURE(id);
+        CHECK(delivered[id] >= 1);
+    }
+    CHECK(attempts <= 3 * given.size() + in_flight_at_crashes + 8 * 20);
+}

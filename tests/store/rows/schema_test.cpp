@@ -1,0 +1,233 @@
+#include "store/rows/schema.hpp"
+
+#include "store/edge_fixture.hpp"
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+namespace beckon::store {
+
+using namespace test;
+
+namespace {
+
+template <class Row, class Append, class Parse>
+auto round_trip(const Row& row, Append append, Parse parse) {
+    std::string bytes;
+    append(bytes, row);
+    // Whatever is cut off is missed: a torn value never passes for a whole one.
+    return std::pair{parse(std::string_view{bytes}), bytes};
+}
+
+}  // namespace
+
+TEST_CASE("row keys sort by partition, client, Topic before others, offset", "[store]") {
+    const std::vector<std::string> sorted{
+        std::string{message_row_key(0, uaid_of("z"), {false, 9}).view()},
+        std::string{message_row_key(1, uaid_of("a"), {true, 2}).view()},
+        std::string{message_row_key(1, uaid_of("a"), {true, 300}).view()},
+        std::string{message_row_key(1, uaid_of("a"), {false, 1}).view()},
+        std::string{message_row_key(1, uaid_of("a"), {false, 256}).view()},
+        std::string{message_row_key(1, uaid_of("b"), {true, 0}).view()},
+        std::string{message_row_key(255, uaid_of("a"), {true, 0}).view()},
+        std::string{message_row_key(256, uaid_of("a"), {true, 0}).view()},
+        std::string{message_row_key(65'534, uaid_of("a"), {false, INT64_MAX}).view()},
+        partition_begin(65'535),
+    };
+    CHECK(std::is_sorted(sorted.begin(), sorted.end()));
+    for (const auto& key : sorted) {
+        if (key.size() != kMessageRowKeyBytes) continue;
+        const auto partition = partition_of_row(key);
+        CHECK(message_row_key(partition, store::uaid_of_row(key), order_of_row(key)).view() == key);
+        CHECK(key >= partition_begin(partition));
+        CHECK(key < partition_begin(partition + 1));
+    }
+}
+
+TEST_CASE("every value comes back as it was written, and cut short not at all", "[store]") {
+    const auto seed = GENERATE(range(0u, 50u));
+    CAPTURE(seed);
+    std::mt19937 random{seed};
+    const auto number = [&](std::int64_t below) {
+        return std::uniform_int_distribution<std::int64_t>{0, below - 1}(random);
+    };
+    const auto text = [&] {
+        std::string out(static_cast<std::size_t>(number(300)), '\0');
+        for (auto& c : out) c = static_cast<char>(number(256));
+        return out;
+    };
+    const auto maybe_stamp = [&]() -> std::optional<core::WriteStamp> {
+        if (number(2) == 0) return std::nullopt;
+        return core::WriteStamp{static_cast<core::Epoch>(number(1'000'000)),
+                                static_cast<std::uint64_t>(number(1'000'000))};
+    };
+    const std::vector<std::string> texts{text(), text(), text(), text(), text(), text(), text()};
+    const auto maybe = [&](std::size_t i) -> std::optional<std::string_view> {
+        if (number(2) == 0) return std::nullopt;
+        return texts[i];
+    };
+
+    SECTION("message") {
+        const MessageView in{.offset = number(1'000'000),
+                             .appended = at(number(1000)),
+                             .expiry = at(1000 + number(1000)),
+                             .key = key_of(texts[0]),
+                             .channel = channel_of(texts[1]),
+                             .message_id = texts[0],
+                             .topic = maybe(1),
+                             .encoding = maybe(2),
+                             .encryption = maybe(3),
+                             .crypto_key = maybe(4),
+                             .reliability_id = maybe(5),
+                             .body = texts[6]};
+        std::string bytes;
+        append_message(bytes, in);
+        const auto out = parse_message({.has_topic = false, .offset = in.offset}, bytes);
+        REQUIRE(out);
+        CHECK(out->offset == in.offset);
+        CHECK(out->appended == in.appended);
+        CHECK(out->expiry == in.expiry);
+        CHECK(out->key == in.key);
+        CHECK(out->channel == in.channel);
+        CHECK(out->message_id == in.message_id);
+        CHECK(out->topic == in.topic);
+        CHECK(out->encoding == in.encoding);
+        CHECK(out->encryption == in.encryption);
+        CHECK(out->crypto_key == in.crypto_key);
+        CHECK(out->reliability_id == in.reliability_id);
+        CHECK(out->body == in.body);
+        CHECK(drop_time(bytes) == in.expiry);
+        const auto head = bytes.size() - in.body.size();
+        for (std::size_t cut = 0; cut < head; ++cut) {
+            CHECK_FALSE(parse_message({}, std::string_view{bytes}.substr(0, cut)));
+        }
+    }
+    SECTION("key") {
+        KeyRow in{.state = number(2) == 0 ? KeyRow::State::pending : KeyRow::State::done,
+                  .offset = number(1000) - 1,
+                  .until = at(number(1000)),
+                  .slot = texts[0]};
+        if (in.state == KeyRow::State::pending && number(2) == 0) in.reliability_id = "id-7";
+        const auto [out, bytes] = round_trip(in, append_key_row, parse_key_row);
+        CHECK(out == in);
+        CHECK(drop_time(bytes) == in.until);
+        CHECK_FALSE(parse_key_row(bytes.substr(0, 16)));
+    }
+    SECTION("client") {
+        ClientRow in{.live = std::nullopt, .stamp = maybe_stamp(), .until = at(number(1000))};
+        if (number(2) == 0) {
+            in.live = StoredClient{.router_type = static_cast<core::RouterType>(number(4)),
+                                   .router_data = texts[0],
+                                   .created = at(number(1000)),
+                                   .last_seen = at(number(1000)),
+                                   .stamp = in.stamp};
+            in.until = {};
+        }
+        const auto [out, bytes] = round_trip(in, append_client_row, parse_client_row);
+        REQUIRE(out);
+        CHECK(out->stamp == in.stamp);
+        CHECK(out->live.has_value() == in.live.has_value());
+        CHECK(drop_time(bytes).has_value() == !in.live.has_value());
+        if (in.live) {
+            CHECK(out->live->router_type == in.live->router_type);
+            CHECK(out->live->router_data == in.live->router_data);
+            CHECK(out->live->created == in.live->created);
+            CHECK(out->live->last_seen == in.live->last_seen);
+            CHECK(out->live->stamp == in.stamp);
+        } else {
+            CHECK(out->until == in.until);
+        }
+    }
+    SECTION("channel") {
+        const auto key = channel_row_key(1, uaid_of("u"), channel_of("c"));
+        const ChannelRow in{.live = StoredChannel{.channel = channel_of("c"),
+                                                  .created = at(number(1000)),
+                                                  .vapid_sha256 = texts[0],
+                                                  .stamp = maybe_stamp()},
+                            .stamp = std::nullopt,
+                            .until = {}};
+        std::string bytes;
+        append_channel_row(bytes, in);
+        const auto out = parse_channel_row(key.view(), bytes);
+        REQUIRE(out);
+        REQUIRE(out->live);
+        CHECK(out->live->channel == in.live->channel);
+        CHECK(out->live->created == in.live->created);
+        CHECK(out->live->vapid_sha256 == in.live->vapid_sha256);
+        CHECK_FALSE(drop_time(bytes));
+    }
+    SECTION("debt, replacement, checkpoint") {
+        Debt debt{.uaid = uaid_of("u"),
+                  .key = key_of("k"),
+                  .reason = static_cast<core::FinishReason>(number(6)),
+                  .put_offset = number(1000),
+                  .end = {}};
+        if (number(2) == 0) {
+            debt.end = {.message = {.id = "id-7", .expires = at(number(1000))},
+                        .milestone = core::Milestone::decryption_error};
+        }
+        const auto key = debt_row_key(3, debt.put_offset, debt.key);
+        std::string bytes;
+        append_debt(bytes, debt);
+        const auto same_debt = parse_debt(key.view(), bytes);
+        REQUIRE(same_debt);
+        CHECK(same_debt->uaid == debt.uaid);
+        CHECK(same_debt->key == debt.key);
+        CHECK(same_debt->reason == debt.reason);
+        CHECK(same_debt->put_offset == debt.put_offset);
+        CHECK(same_debt->end == debt.end);
+        CHECK_FALSE(drop_time(bytes));  // a debt stays until it is paid
+
+        const ReplacementRow replacement{
+            .offset = number(1000), .expiry = at(number(1000)), .key = key_of("k")};
+        const auto same = round_trip(replacement, append_replacement_row, parse_replacement_row);
+        REQUIRE(same.first);
+        CHECK(same.first->offset == replacement.offset);
+        CHECK(same.first->key == replacement.key);
+        CHECK(drop_time(same.second) == replacement.expiry);
+
+        const core::Checkpoint checkpoint{.next = number(1000), .caught_up = at(number(1000))};
+        const auto again = round_trip(checkpoint, append_checkpoint, parse_checkpoint);
+        REQUIRE(again.first);
+        CHECK(again.first->next == checkpoint.next);
+        CHECK(again.first->caught_up == checkpoint.caught_up);
+    }
+}
+
+TEST_CASE("a value of one form does not pass for another", "[store]") {
+    std::string bytes;
+    append_checkpoint(bytes, {});
+    CHECK_FALSE(parse_key_row(bytes));
+    CHECK_FALSE(parse_replacement_row(bytes));
+    CHECK_FALSE(parse_client_row(bytes));
+    CHECK_FALSE(parse_message({}, bytes));
+    CHECK_FALSE(parse_checkpoint(""));
+}
+
+TEST_CASE("months have names, an end, and numbers in a row", "[store]") {
+    using namespace std::chrono;
+    const auto at_date = [](year_month_day date) { return core::Timestamp{sys_days{date}}; };
+    const Month november = month_of(at_date(2026y / November / 30));
+    CHECK(month_family_name(november) == "messages.2026_11");
+    CHECK(month_of(at_date(2026y / December / 1)) == november + 1);
+    CHECK(month_of(at_date(2027y / January / 31)) == november + 2);
+    CHECK(month_family_name(november + 1) == "messages.2026_12");
+    CHECK(month_family_name(november + 2) == "messages.2027_01");
+    CHECK(month_end(november) == at_date(2026y / December / 1));
+    CHECK(month_end(november + 1) == at_date(2027y / January / 1));
+    CHECK(month_of(month_end(november)) == november + 1);
+    CHECK(month_of(month_end(november) - milliseconds{1}) == november);
+    CHECK(parse_month_family_name("messages.2026_11") == november);
+    CHECK(parse_month_family_name("messages.all") == kEveryMonth);
+    for (const auto* wrong : {"messages", "messages.2026_13", "messages.26_1", "clients",
+                              "messages.2026_1", "messages.2026_11x", "messages."}) {
+        CAPTURE(wrong);
+        CHECK_FALSE(parse_month_family_name(wrong));
+    }
+}
+
+}  // namespace beckon::store

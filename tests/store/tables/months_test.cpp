@@ -1,0 +1,180 @@
+#include "store/edge_fixture.hpp"
+#include "store/edge_store.hpp"
+#include "store/rows/schema.hpp"
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <rocksdb/db.h>
+
+namespace beckon::store {
+
+using namespace test;
+using namespace std::chrono;
+
+namespace {
+
+core::Timestamp date(year_month_day day) { return core::Timestamp{sys_days{day}}; }
+
+/// Seconds of at() for a date, since the fixture speaks in these.
+std::int64_t seconds_of(year_month_day day) {
+    return duration_cast<seconds>(date(day) - at(0)).count();
+}
+
+std::vector<std::string> month_families(const EdgeFixture& f, const EdgeStoreOptions& options) {
+    std::vector<std::string> names;
+    static_cast<void>(f);
+    REQUIRE(rocksdb::DB::ListColumnFamilies({}, options.directory.string(), &names).ok());
+    std::erase_if(names, [](const auto& name) { return !name.starts_with("messages."); });
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+constexpr std::uint32_t kDay = 86'400;
+
+}  // namespace
+
+TEST_CASE("a message lies in the family of the month in which it expires", "[store]") {
+    EdgeFixture f;
+    const auto t = seconds_of(2026y / November / 20);
+    f.put(t, "november", {.ttl_s = 5 * kDay});
+    f.put(t + 1, "december", {.ttl_s = 20 * kDay});
+    f.put(t + 2, "topic", {.ttl_s = 50 * kDay, .topic = "t"});
+    f.commit();
+    CHECK(f.drain(t + 10) == "topic november december");  // one order over all months
+    f.close();
+    CHECK(month_families(f, f.options()) ==
+          std::vector<std::string>{"messages.2026_11", "messages.2026_12", "messages.2027_01"});
+    f.open();
+    CHECK(f.drain(t + 10) == "topic november december");
+}
+
+TEST_CASE("a month is dropped when both clocks are an hour past its end", "[store]") {
+    EdgeFixture f;
+    const auto t = seconds_of(2026y / November / 20);
+    f.put(t, "november", {.ttl_s = 5 * kDay});
+    f.put(t + 1, "december", {.ttl_s = 20 * kDay});
+    f.commit();
+    const auto end = date(2026y / December / 1);
+    const auto late = end + hours{1};
+    const auto drop = [&](core::Timestamp log_now, core::Timestamp host_now) {
+        return f.store().drop_past_months(log_now, host_now);
+    };
+    CHECK(drop(late - milliseconds{1}, late).empty());
+    CHECK(drop(late, late - milliseconds{1}).empty());
+    CHECK(drop(late, end - hours{24 * 300}).empty());  // a host's clock is wrong: nothing
+    CHECK(drop(late, late) == std::vector<std::string>{"messages.2026_11"});
+    CHECK(drop(late, late).empty());
+    CHECK(f.drain(t + 10) == "december");
+    f.close();
+    CHECK(month_families(f, f.options()) == std::vector<std::string>{"messages.2026_12"});
+}
+
+TEST_CASE("a fold skips what belongs to a month that is over", "[store]") {
+    EdgeFixture f;
+    const auto t = seconds_of(2026y / November / 20);
+    const auto now = date(2026y / December / 2);
+    f.put(t, "old", {.ttl_s = 90 * kDay, .topic = "t"});
+    f.commit();
+    f.store().drop_past_months(now, now);
+    const bool restart = GENERATE(false, true);
+    if (restart) f.reopen();
+
+    CHECK(f.put(t + 1, "m1", {.ttl_s = 5 * kDay}) == PutOutcome::expired);
+    CHECK(f.put(t + 2, "m2", {.ttl_s = 5 * kDay, .topic = "t"}) == PutOutcome::expired);
+    CHECK(f.replaced() == "old");  // the later one replaces completely, whatever its own life
+    CHECK(f.drain(t + 10).empty());
+    CHECK(f.owed() == "old:replaced");
+    f.commit();
+    f.close();
+    CHECK(month_families(f, f.options()) == std::vector<std::string>{"messages.2027_02"});
+}
+
+TEST_CASE("what is left of a dropped month's messages does no harm", "[store]") {
+    EdgeFixture f;
+    const auto t = seconds_of(2026y / November / 20);
+    const auto now = date(2026y / December / 2);
+    f.put(t, "m1", {.ttl_s = 5 * kDay});
+    f.put(t + 1, "topic", {.ttl_s = 5 * kDay, .topic = "t"});
+    f.commit();
+    f.put(t + 2, "late", {.ttl_s = 5 * kDay});  // not committed when the month goes
+    f.store().drop_past_months(now, now);
+    f.commit();
+    CHECK(f.drain(t + 10).empty());
+    f.finish("m1", t + 20);
+    f.put(seconds_of(2026y / December / 3), "topic2", {.ttl_s = kDay, .topic = "t"});
+    f.commit();
+    CHECK(f.drain(seconds_of(2026y / December / 3)) == "topic2");
+    CHECK(f.owed().empty());
+}
+
+TEST_CASE("without rotation there is one family, and nothing is dropped", "[store]") {
+    EdgeStoreOptions options;
+    options.rotation = Rotation::off;
+    EdgeFixture f{options};
+    const auto t = seconds_of(2026y / November / 20);
+    f.put(t, "november", {.ttl_s = 5 * kDay});
+    f.put(t + 1, "january", {.ttl_s = 50 * kDay});
+    f.commit();
+    const auto later = date(2027y / June / 1);
+    CHECK(f.store().drop_past_months(later, later).empty());
+    CHECK(f.drain(t + 10) == "november january");
+    f.close();
+    CHECK(month_families(f, f.options()) == std::vector<std::string>{"messages.all"});
+}
+
+TEST_CASE("months come and go while other threads fold, read and commit", "[store]") {
+    EdgeFixture f;
+    f.close();
+    EdgeStoreOptions options = f.options();
+    options.memory = std::make_shared<rocks::Memory>(8U << 20, 2U << 20);
+    auto store = open_edge_store(options);
+    REQUIRE(store);
+    constexpr int kMonths = 24;
+    std::atomic<int> month = 0;  ///< since 2026-01; what is older is being dropped
+    std::atomic<int> failures = 0;
+    std::atomic<std::int64_t> folded = 0;
+    const auto time_of = [](int m) { return date(year{2026 + m / 12} / (m % 12 + 1) / 10); };
+    const auto fold = [&](core::Partition partition) {
+        auto part = (*store)->open_partition(partition);
+        const auto uaid = uaid_of("client-" + std::to_string(partition));
+        for (core::Offset offset = 0; month < kMonths; ++offset) {
+            // Some expire in the month before, which may be gone any moment.
+            const int expires_in = month + static_cast<int>(offset % 3) - 1;
+            const auto appended = time_of(std::max(expires_in, 0)) - hours{1};
+            const std::string name = std::to_string(partition) + "/" + std::to_string(offset);
+            const auto event = accepted(uaid, name);
+            part->put(offset, appended, event, nullptr);
+            if (offset % 7 == 0) {
+                DrainCursor cursor{.until = offset + 1};
+                part->read_pending(uaid, cursor, 5, appended, [](const MessageView&) {});
+            }
+            if (offset % 3 == 0) part->owe(uaid, event.key, core::FinishReason::acked);
+            part->advance(Source::notifications, offset + 1, std::nullopt);
+            if (offset % 5 == 0 && !part->commit()) ++failures;
+            ++folded;
+        }
+    };
+    std::thread a{fold, 1};
+    std::thread b{fold, 2};
+    std::size_t dropped = 0;
+    for (int m = 0; m < kMonths; ++m) {
+        const auto enough = folded + 200;
+        while (folded < enough) std::this_thread::yield();
+        month = m + 1;
+        const auto now = time_of(m + 1);
+        dropped += (*store)->drop_past_months(now, now).size();
+    }
+    a.join();
+    b.join();
+    CHECK(failures == 0);
+    CHECK(dropped >= kMonths / 2);
+    auto part = (*store)->open_partition(1);
+    part->put(1'000'000, time_of(kMonths + 1), accepted(uaid_of("client-1"), "last"), nullptr);
+    CHECK(part->commit());
+}
+
+}  // namespace beckon::store
