@@ -64,6 +64,8 @@ private:
         Home::State state = Home::State::starting;  ///< as the switchboard knows it
         bool stuck = false;                         ///< as was reported
         bool unwanted = false;  ///< to be forgotten once the next home has taken over
+        /// Records, of all inputs, that were folded when its restoring was first looked at.
+        std::optional<core::Offset> restoring_from;
     };
 
     Entry& entry_of(core::Partition partition);
