@@ -9,8 +9,8 @@
 #   --only LIST       comma-separated: endpoint, embedded (sync = always), embedded-interval,
 #                     embedded-never, kafka, reliability; default endpoint,embedded,embedded-never,
 #                     kafka. reliability: how fast milestones are folded (at least 200,000/s), and
-#                     the latency profile with none, one in a hundred and all messages tracked:
-#                     what tracking costs is the difference of the CPU times
+#                     the latency profile on Kafka with none, one in a hundred and all messages
+#                     tracked, while no process folds them: all may cost endpoint and edge a tenth
 #   --soak            only the endpoint, with ten million requests: its heap must not grow
 #   --quick           a tenth of the time and of the connections: shows that it works, measures
 #                     nothing that one could quote
@@ -140,58 +140,77 @@ bench_embedded() {
     measure "$log" $((base + 1)) --pid "standalone=$started"
 }
 
-bench_kafka() {
-    local base kafka endpoint edge
+# kafka_cluster NAME [OPTION ...]: a broker, an endpoint with these options and an edge. Sets `kafka`,
+# `endpoint` and `edge` to their pids, and `edge_port`.
+kafka_cluster() {
+    local name="$1" base
+    shift
     base="$(free_ports)"
+    edge_port=$((base + 4))
+    mkdir -p "$RUN/$name"
     local common=(--kafka-servers "127.0.0.1:$base" --replication-factor 1
-        --key-ring "$RUN/keys.json" --log-level warn)
-    BECKON_KAFKA_JIT=full start kafka scripts/kafka/start.sh "$RUN/kafka" "$base" $((base + 1))
+        --key-ring "$RUN/$name/keys.json" --log-level warn)
+    local url=(--endpoint-url "http://127.0.0.1:$((base + 2))")
+    BECKON_KAFKA_JIT=full start kafka scripts/kafka/start.sh "$RUN/$name/kafka" "$base" $((base + 1))
     kafka=$started
     wait_for_port kafka "$kafka" "$base"
-    "$BINARY" keys generate --key-ring "$RUN/keys.json" >/dev/null
+    "$BINARY" keys generate --key-ring "$RUN/$name/keys.json" >/dev/null
     "$BINARY" topics create "${common[@]}" >"$RUN/topics.log" 2>&1 ||
         { cat "$RUN/topics.log" >&2; die "topics create failed"; }
-    start endpoint "$BINARY" endpoint "${common[@]}" --data "$RUN/endpoint" \
-        --endpoint-url "http://127.0.0.1:$((base + 2))" --endpoint-port $((base + 2)) \
-        --ops-port $((base + 3))
+    start endpoint "$BINARY" endpoint "${common[@]}" "${url[@]}" --data "$RUN/$name/endpoint" \
+        --endpoint-port $((base + 2)) --ops-port $((base + 3)) "$@"
     endpoint=$started
-    start edge "$BINARY" edge "${common[@]}" --data "$RUN/edge" --edge-port $((base + 4)) \
-        --endpoint-url "http://127.0.0.1:$((base + 2))" --ops-port $((base + 5))
+    start edge "$BINARY" edge "${common[@]}" "${url[@]}" --data "$RUN/$name/edge" \
+        --edge-port "$edge_port" --ops-port $((base + 5)) --edge-link-port 0
     edge=$started
     wait_for_port endpoint "$endpoint" $((base + 2))
-    wait_for_port edge "$edge" $((base + 4))
+    wait_for_port edge "$edge" "$edge_port"
     wait_for endpoint "$endpoint" $((base + 3)) /ready
     wait_for edge "$edge" $((base + 5)) /ready
-    measure kafka $((base + 4)) --pid "endpoint=$endpoint" --pid "edge=$edge" --pid "broker=$kafka"
 }
 
-# tracked NAME SHARE: SHARE of 100 messages are signed with the key that the server tracks.
+bench_kafka() {
+    local kafka endpoint edge edge_port
+    kafka_cluster kafka
+    measure kafka "$edge_port" --pid "endpoint=$endpoint" --pid "edge=$edge" --pid "broker=$kafka"
+}
+
+# tracked NAME SHARE: SHARE of 100 messages are signed with the key that the endpoint tracks. No
+# process folds their milestones: what is measured is the cost of endpoint and edge, and all is
+# delivered without the role.
 bench_tracked() {
-    local name="$1" share="$2" base rate few pid result=0
-    base="$(free_ports)"
-    rate="${rate_of_all%%.*}"
-    few=$((rate * share / 100))
+    local name="$1" share="$2" few result=0 kafka endpoint edge edge_port
+    few=$((${rate_of_all%%.*} * share / 100))
     local keys=()
     ((share == 0)) || keys=(--endpoint-tracking-keys "$tracked_key")
-    start "$name" "$BINARY" standalone --data "$RUN/$name" --embedded-sync never \
-        --endpoint-port "$base" --edge-port $((base + 1)) --ops-port $((base + 2)) \
-        --log-level warn "${keys[@]}"
-    pid=$started
-    wait_for_port "$name" "$pid" $((base + 1))
-    wait_for "$name" "$pid" $((base + 2)) /ready
+    kafka_cluster "$name" "${keys[@]}"
     local signing=(--profiles latency --vapid sign)
+    local processes=(--pid "endpoint=$endpoint" --pid "edge=$edge")
     if ((share == 1)); then  # a second generator brings the tracked ones
-        "$BINARY" bench "ws://127.0.0.1:$((base + 1))/" "${options[@]}" "${signing[@]}" \
+        "$BINARY" bench "ws://127.0.0.1:$edge_port/" "${options[@]}" "${signing[@]}" \
             --vapid-key "$RUN/vapid.json" --rate "$((few > 0 ? few : 1))" --connections 10 \
             >"$RUN/$name-few.log" 2>&1 &
         pids+=($!)
-        measure "$name" $((base + 1)) "${signing[@]}" --pid "standalone=$pid" || result=1
+        measure "$name" "$edge_port" "${signing[@]}" "${processes[@]}" || result=1
     else
-        measure "$name" $((base + 1)) "${signing[@]}" --vapid-key "$RUN/vapid.json" \
-            --pid "standalone=$pid" || result=1
+        measure "$name" "$edge_port" "${signing[@]}" --vapid-key "$RUN/vapid.json" \
+            "${processes[@]}" || result=1
     fi
     stop_all
     return $result
+}
+
+# What the CPU times say: 100 % tracked may cost a tenth.
+compare_tracked() {
+    python3 - "$OUT" <<'PYTHON'
+import json, sys
+us = {share: json.load(open(f"{sys.argv[1]}/reliability-{share}.json"))["latency"]["cpu"]["us_per_message"]
+      for share in (0, 1, 100)}
+more = {share: 100 * (us[share] / us[0] - 1) for share in (1, 100)}
+print(f"endpoint and edge: {us[0]:.1f} us a message; {more[1]:+.1f} % with 1 % tracked, "
+      f"{more[100]:+.1f} % with all tracked (wanted: at most 10 %)")
+sys.exit(more[100] > 10)
+PYTHON
 }
 
 bench_reliability() {
@@ -208,6 +227,7 @@ bench_reliability() {
         say "$share of 100 messages tracked"
         bench_tracked "reliability-$share" "$share" || return 1
     done
+    compare_tracked
 }
 
 failed=()

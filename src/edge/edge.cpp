@@ -112,6 +112,21 @@ std::string describe(const std::vector<std::pair<core::Partition, std::string_vi
     return text + " not served yet";
 }
 
+/// "0-3, 7"; "none".
+std::string ranges(const std::set<core::Partition>& partitions) {
+    std::string text;
+    for (auto first = partitions.begin(); first != partitions.end();) {
+        auto last = first;
+        auto next = std::next(first);
+        for (; next != partitions.end() && *next == *last + 1; ++next) last = next;
+        if (!text.empty()) text += ", ";
+        text += std::to_string(*first);
+        if (last != first) text += "-" + std::to_string(*last);
+        first = next;
+    }
+    return text.empty() ? "none" : text;
+}
+
 }  // namespace
 
 struct Edge::Impl {
@@ -170,6 +185,7 @@ struct Edge::Impl {
     void drop_months();
     void update_readiness();
     bool serves_any() const;
+    void say_what_is_served();
 
     // --- any thread
     std::string unready() const {
@@ -208,6 +224,7 @@ struct Edge::Impl {
     std::unique_ptr<cluster::Cluster> cluster;
     std::map<core::Partition, Assignment> assignments;
     std::map<core::Partition, HomeShard::Report> reports;
+    std::set<core::Partition> said_served;
     std::set<core::NodeId> linked;  ///< whose link is up
     /// Set while this node leaves the cluster: told once no home serves here any more.
     std::optional<std::promise<void>> leaving;
@@ -373,6 +390,17 @@ bool Edge::Impl::serves_any() const {
     });
 }
 
+/// One line for all that changed since the last tick.
+void Edge::Impl::say_what_is_served() {
+    std::set<core::Partition> served;
+    for (const auto& [partition, report] : reports) {
+        if (report.state == Home::State::serving) served.insert(partition);
+    }
+    if (served == said_served) return;
+    core::log_info("edge", "serving", {{"partitions", ranges(served)}});
+    said_served = std::move(served);
+}
+
 /// What the homes of a shard are doing now.
 void Edge::Impl::homes_changed(std::size_t shard,
                                std::map<core::Partition, HomeShard::Report> now) {
@@ -447,6 +475,7 @@ void Edge::Impl::tick() {
     }
     ask_log();
     update_readiness();  // who lives may have changed without any placement
+    say_what_is_served();
     control.post_after(config.session_timeout / 8, lifetime.guard([this] { tick(); }));
 }
 

@@ -23,6 +23,8 @@ namespace {
 
 constexpr core::Duration kTick = std::chrono::seconds{1};
 constexpr core::Duration kEndsEvery = std::chrono::seconds{10};
+/// A fold that took so long to catch up says so; the others only at debug, for there are many.
+constexpr core::Duration kWorthALine = std::chrono::seconds{5};
 /// After the log did not answer.
 constexpr core::Duration kLogRetryFirst = std::chrono::milliseconds{250};
 constexpr core::Duration kLogRetryMost = std::chrono::seconds{4};
@@ -241,8 +243,8 @@ void Fold::Impl::open_all(bool anew) {
     from_start = anew;
     opened_at = ports.clock.mono();
     ends_asked = opened_at;
-    core::log_info(options.folder, "folding",
-                   {{"fold", name}, {"from", anew ? "the log's start" : "checkpoint"}});
+    core::log_debug(options.folder, "folding",
+                    {{"fold", name}, {"from", anew ? "the log's start" : "checkpoint"}});
     for (InputIndex i = 0; i < inputs.size(); ++i) {
         auto& input = *inputs[i];
         auto from = state.checkpoint(i).value_or(core::Checkpoint{});
@@ -466,7 +468,12 @@ void Fold::Impl::see_whether_caught_up() {
 void Fold::Impl::caught_up() {
     troubles.worked(Need::mark, 0);
     suspect = false;
-    core::log_info(options.folder, "caught_up", {{"fold", name}});
+    const auto took = ports.clock.mono() - opened_at;
+    core::log_line(took < kWorthALine ? core::LogLevel::debug : core::LogLevel::info,
+                   options.folder, "caught_up",
+                   {{"fold", name},
+                    {"from", from_start ? "the log's start" : "checkpoint"},
+                    {"seconds", std::chrono::duration<double>(took).count()}});
     const auto term = lifetime.term();
     phase_is(Phase::following);
     if (!term.over()) state.caught_up();
@@ -550,7 +557,6 @@ void Fold::Impl::refuse_all(const Error& why) {
 
 // --------------------------------------------------------------------------------- each second
 
-
 void Fold::Impl::tick() {
     notice_standstill();
     last_tick = ports.clock.mono();
@@ -605,7 +611,6 @@ void Fold::Impl::ask_for_reports() {
 }
 
 // -------------------------------------------------------------------------------- what users call
-
 
 Fold::Fold(Options options, Ports ports, State& state)
     : impl_(std::make_unique<Impl>(std::move(options), ports, state)) {}

@@ -71,6 +71,7 @@ inline constexpr std::string_view kEdgeDeliverSeconds = "beckon_edge_deliver_sec
 inline constexpr std::string_view kEdgeAckSeconds = "beckon_edge_ack_seconds";
 inline constexpr std::string_view kEdgeLag = "beckon_edge_lag_records";
 inline constexpr std::string_view kEdgeLagSeconds = "beckon_edge_lag_seconds";
+inline constexpr std::string_view kEdgeRestoredRatio = "beckon_edge_restored_ratio";
 inline constexpr std::string_view kEdgeUnknownRecords = "beckon_edge_unknown_records_total";
 inline constexpr std::string_view kEdgeCommands = "beckon_edge_commands_total";
 inline constexpr std::string_view kEdgeRefusedFrames = "beckon_edge_refused_frames_total";

@@ -107,11 +107,12 @@ struct ExpiredMessage {
 /// Where a drain stands: Topic messages first, then the others, each by offset
 /// (docs/design.md#delivery). A drain ends below
 /// `until`, so that nothing that is folded meanwhile is sent twice: set it to the checkpoint of
-/// `notifications` when the drain begins.
+/// `notifications` when the drain begins. What is below `from` is passed over.
 struct DrainCursor {
     bool topics = true;
     core::Offset after = -1;
     core::Offset until = 0;
+    core::Offset from = 0;
 };
 
 struct ReadOutcome {

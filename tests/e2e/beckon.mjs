@@ -248,14 +248,19 @@ export class Cluster {
             await this.ready('retry', this.ports.opsRetry);
         }
         if (this.reliability && (!only || only === 'reliability')) {
-            this.spawn('reliability', [
-                '--data', join(this.directory, 'reliability'), '--ops-port', String(this.ports.opsReliability),
-                '--log-format', 'json', ...kafka,
-            ]);
-            await this.ready('reliability', this.ports.opsReliability);
+            await this.startReliability('reliability', this.ports.opsReliability);
         }
         if (!only || only === 'endpoint') await this.ready('endpoint', this.ports.ops);
         if (!only || only === 'edge') await this.ready('edge', this.ports.opsEdge);
+    }
+
+    /** A process with the role reliability on Kafka; one of the same name gets its data again. */
+    async startReliability(name, ops) {
+        this.children.set(name, new Child(name, BECKON, [
+            'reliability', '--data', join(this.directory, name), '--ops-port', String(ops), '--log-format', 'json',
+            ...this.kafkaOptions(),
+        ]));
+        await this.ready(name, ops);
     }
 
     /** A further endpoint process on the same Kafka, with the public URL of the first; its own origin. */

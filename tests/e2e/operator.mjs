@@ -26,6 +26,13 @@ after(async () => {
 const output = () => cluster.children.get('standalone').output;
 const lines = () => output().split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
 
+test('a start takes a few lines of log', async () => {
+    const said = () => lines().filter((line) => line.level !== 'debug');
+    const served = () => said().find((line) => line.folder === 'edge' && line.event === 'serving' && line.partitions === '0-3');
+    await until('the line of what is served', served);
+    assert(said().length <= 15, JSON.stringify(said()));
+});
+
 test('one grep shows the life of a message', async () => {
     const { status, headers } = await post(agent.endpoint, 'hello');
     assert.equal(status, 201);
@@ -48,6 +55,7 @@ test('every metric is documented, and those of a delivery count', async () => {
     assert(names.length > 30);
     for (const name of names) assert(documented.includes(`\`${name}\``) || documented.includes(`\`${name}{`), `${name} is not in docs/metrics.md`);
     assert(await cluster.metric('beckon_edge_deliver_seconds_count') >= 1);
+    assert(text.includes('beckon_edge_restored_ratio{shard="edge-0"} 1\n'));
     assert(await cluster.metric('beckon_edge_ack_seconds_count') >= 1);
     assert(await cluster.metric('beckon_edge_finished_total', 'reason="acked"') >= 1);
     assert(await cluster.metric('process_resident_memory_bytes') > 1e6);

@@ -36,7 +36,7 @@ LAYERS = {
     "net/http": ({"core"}, {"openssl"}),
     "reliability": ({"core", "log", "cluster", "fold", "store", "rocks", "ops", "net"},
                     {"prometheus"}),
-    "reliability/history": ({"core"}, {"json"}),
+    "reliability/history": ({"core"}, {"simdjson"}),
     "reliability/home": ({"core", "log", "fold", "store", "rocks"}, {"rocksdb"}),
     "reliability/totals": ({"core", "log", "fold"}, {"json"}),
     "reliability/tracking": ({"core", "log", "fold", "ops"}, set()),

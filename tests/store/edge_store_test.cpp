@@ -349,6 +349,23 @@ TEST_CASE("a drain ends below its `until`, whatever is folded meanwhile", "[stor
     CHECK(f.read(all, 10) == "a d b c e done");
 }
 
+TEST_CASE("a drain passes over what is before its `from`, with a Topic or without", "[store]") {
+    EdgeFixture f;
+    f.put(1, "a", {.topic = "x"});
+    f.put(2, "b");
+    f.put(3, "c");
+    f.put(4, "d", {.topic = "y"});
+    f.put(5, "e");
+    DrainCursor cursor{.until = 6, .from = 3};
+    CHECK(f.read(cursor, 1) == "d");
+    CHECK(f.read(cursor, 1) == "c");
+    CHECK(f.read(cursor, 1) == "e done");
+    DrainCursor plain{.until = 6, .from = 5};
+    CHECK(f.read(plain, 10) == "e done");
+    DrainCursor none{.until = 6, .from = 6};
+    CHECK(f.read(none, 10) == "done");
+}
+
 TEST_CASE("a drain goes on behind its cursor", "[store]") {
     EdgeFixture f;
     for (int i = 1; i <= 9; ++i) f.put(i, "m" + std::to_string(i));

@@ -4,6 +4,7 @@
 #include "cli/reliability/reliability_pages.hpp"
 #include "cli/roles/banner.hpp"
 #include "cli/roles/broker_wait.hpp"
+#include "cli/roles/clock_watch.hpp"
 #include "cli/roles/key_ring_guard.hpp"
 #include "cli/roles/origins.hpp"
 #include "cli/roles/process_metrics.hpp"
@@ -53,6 +54,7 @@ struct Process {
         looked_up = std::make_unique<ProcessMetrics>(*ops, metrics, config);
     }
     core::SystemClock clock;
+    const ClockWatcher clock_watcher{clock};
     ops::Metrics metrics;
     ops::Health health;
     std::unique_ptr<ops::OpsServer> ops;

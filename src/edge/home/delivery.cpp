@@ -64,7 +64,7 @@ void Delivery::fold(const core::RecordView& record, const core::NotificationAcce
                          core::Milestone::expired);
         return;
     }
-    auto effects = session->on(message, ports_.clock.mono());
+    auto effects = session->on(message, record.offset, ports_.clock.mono());
     if (ports_.times.append_to_frame && !effects.frames.empty()) {
         const std::chrono::duration<double> late = ports_.clock.wall() - record.time;
         ports_.times.append_to_frame->Observe(std::max(late.count(), 0.0));  // clocks differ

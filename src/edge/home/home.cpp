@@ -270,7 +270,6 @@ void Home::Impl::settle() {
 }
 
 void Home::Impl::caught_up() {
-    core::log_info("edge", "caught_up", {{"partition", options.partition}});
     if (!tenure.wanted()) hellos.release_all(closing::kNotServing);
     tenure.caught_up();
 }

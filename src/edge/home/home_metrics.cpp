@@ -93,16 +93,22 @@ void HomeMetrics::report(const HomeTotals& now, const HomeTotals& before) const 
     }
 }
 
-void HomeMetrics::report_lag(std::string_view shard, core::Offset records,
-                             core::Duration age) const {
+void HomeMetrics::report_lag(std::string_view shard, const HomeLag& lag) const {
     metrics_
         .gauge(metric::kEdgeLag, "Records that the homes of a shard have not folded.",
                {{"shard", std::string{shard}}})
-        .Set(static_cast<double>(records));
+        .Set(static_cast<double>(lag.records));
     metrics_
         .gauge(metric::kEdgeLagSeconds, "Age of the oldest record that is not folded.",
                {{"shard", std::string{shard}}})
-        .Set(std::chrono::duration<double>(age).count());
+        .Set(std::chrono::duration<double>(lag.age).count());
+    metrics_
+        .gauge(
+            metric::kEdgeRestoredRatio,
+            "How much is folded of what partitions that are being restored have to fold; 1: none "
+            "is being restored.",
+            {{"shard", std::string{shard}}})
+        .Set(lag.restored_ratio());
 }
 
 }  // namespace beckon::edge

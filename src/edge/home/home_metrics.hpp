@@ -30,14 +30,28 @@ struct HomeTotals {
     void add_counters(const Home::Status& status);
 };
 
+/// How far the folds of a shard are behind the log.
+struct HomeLag {
+    core::Offset records = 0;
+    core::Duration age{};  ///< of the oldest record that is not folded
+    /// Of the homes that are being restored: records that they have folded, and those left.
+    core::Offset restored = 0;
+    core::Offset to_restore = 0;
+
+    /// 1 where nothing is being restored.
+    double restored_ratio() const {
+        const auto all = restored + to_restore;
+        return all > 0 ? static_cast<double>(restored) / static_cast<double>(all) : 1.0;
+    }
+};
+
 /// What homes count, for `/metrics`. Thread-safe: shards report by difference.
 class HomeMetrics {
 public:
     explicit HomeMetrics(ops::Metrics& metrics);
     /// `now` replaces what this shard reported `before`.
     void report(const HomeTotals& now, const HomeTotals& before) const;
-    /// How far the folds of a shard are behind the log.
-    void report_lag(std::string_view shard, core::Offset records, core::Duration age) const;
+    void report_lag(std::string_view shard, const HomeLag& lag) const;
     const DeliveryTimes& times() const { return times_; }
 
 private:

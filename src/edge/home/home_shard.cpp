@@ -165,15 +165,26 @@ void HomeShard::report() {
 
 void HomeShard::tell_lag() {
     lag_told_ = noticed_;
-    core::Offset records = 0;
-    core::Duration age{};
-    for (const auto& [partition, entry] : homes_) {
-        for (const auto& input : entry.home->progress().inputs) {
-            records += input.lag_records();
-            age = std::max(age, input.lag);
+    HomeLag lag;
+    for (auto& [partition, entry] : homes_) {
+        const auto progress = entry.home->progress();
+        core::Offset folded = 0;
+        core::Offset left = 0;
+        for (const auto& input : progress.inputs) {
+            folded += input.position;
+            left += input.lag_records();
+            lag.age = std::max(lag.age, input.lag);
         }
+        lag.records += left;
+        if (progress.phase != fold::Phase::restoring) {
+            entry.restoring_from.reset();
+            continue;
+        }
+        if (!entry.restoring_from) entry.restoring_from = folded;
+        lag.restored += folded - *entry.restoring_from;
+        lag.to_restore += left;
     }
-    ports_.metrics.report_lag(ports_.loop.name(), records, age);
+    ports_.metrics.report_lag(ports_.loop.name(), lag);
 }
 
 std::map<core::Partition, HomeShard::Report> HomeShard::reports() const {

@@ -70,6 +70,8 @@ private:
         bool stuck = false;                         ///< as was reported
         bool behind = false;                        ///< its fold has fallen back
         bool unwanted = false;  ///< to be forgotten once the next home has taken over
+        /// Records, of all inputs, that were folded when its restoring was first looked at.
+        std::optional<core::Offset> restoring_from;
     };
 
     Entry& entry_of(core::Partition partition);

@@ -79,19 +79,25 @@ void Session::command(Effects& effects, const Ack& frame, core::Tokens& tokens) 
     }
 }
 
-Effects Session::on(const core::NotificationAccepted& message, core::MonoTime now) {
+/// Offsets come in order: the first one that waits is where the next reading begins.
+void Session::waits(core::Offset offset) {
+    if (!std::exchange(behind_, true)) unsent_from_ = offset;
+}
+
+Effects Session::on(const core::NotificationAccepted& message, core::Offset offset,
+                    core::MonoTime now) {
     Effects effects;
     if (message.ttl_s == 0) {
         effects.frames.push_back({notification_frame(message), message.key});
         return effects;
     }
     if (!live() || window_.room(now) == 0) {
-        behind_ = true;
+        waits(offset);
         return effects;
     }
     auto text = notification_frame(message);
     if (!window_.has_bytes_for(text.size())) {
-        behind_ = true;
+        waits(offset);
         return effects;
     }
     window_.sent(message.key, message.message_id, text.size(), now);
@@ -112,12 +118,11 @@ bool Session::wants_read(core::MonoTime now) {
     return room * 2 >= limits_.messages || (room > 0 && window_.unacked() == 0);
 }
 
-/// A reading that came to its end while more was folded begins again and skips what is under way.
 store::DrainCursor& Session::cursor(core::Offset until) {
     if (!draining_) {
         draining_ = true;
         behind_ = false;
-        cursor_ = {.topics = true, .after = -1, .until = until};
+        cursor_ = {.topics = true, .after = -1, .until = until, .from = unsent_from_};
     }
     return cursor_;
 }
@@ -127,9 +132,9 @@ Effects Session::on(const store::MessageView& message, core::MonoTime now) {
     if (before_unfit_ || window_.contains(message.key)) return effects;
     auto text = notification_frame(message);
     if (!window_.has_bytes_for(text.size())) {
-        before_unfit_ = {.topics = message.topic && !message.topic->empty(),
-                         .after = message.offset - 1,
-                         .until = cursor_.until};
+        before_unfit_ = cursor_;
+        before_unfit_->topics = message.topic && !message.topic->empty();
+        before_unfit_->after = message.offset - 1;
         return effects;
     }
     window_.sent(message.key, message.message_id, text.size(), now);

@@ -75,10 +75,10 @@ public:
     Effects on(std::string_view text, FrameParser& parser, core::Tokens& tokens);
     /// When the messages were sent which the last frame has acknowledged.
     std::vector<core::MonoTime> take_acked() { return window_.take_acked(); }
-    /// A message was folded for this client, and has not expired. It is sent if nothing older waits
-    /// in the store and there is room; else it waits there. With TTL 0 it is sent in any case,
-    /// takes no place in the window, and an ack for it is ignored.
-    Effects on(const core::NotificationAccepted& message, core::MonoTime now);
+    /// A message was folded for this client at `offset`, and has not expired. It is sent if nothing
+    /// older waits in the store and there is room; else it waits there. With TTL 0 it is sent in
+    /// any case, takes no place in the window, and an ack for it is ignored.
+    Effects on(const core::NotificationAccepted& message, core::Offset offset, core::MonoTime now);
 
     /// The message is finished, whoever did it.
     void finished(const core::MessageKey& message);
@@ -94,13 +94,14 @@ public:
     /// Nothing waits there: what is folded next may be sent at once.
     bool live() const { return !draining_ && !behind_; }
     /// Something may wait there.
-    void look_into_store() { behind_ = true; }
+    void look_into_store() { waits(0); }
     /// How many messages may be read now.
     std::size_t room(core::MonoTime now) { return window_.room(now); }
     /// Whether there is enough room that a read is worth its cost.
     bool wants_read(core::MonoTime now);
-    /// From where to read. A reading ends below `until`, the position of the fold when it began, so
-    /// that nothing which is folded meanwhile is sent twice.
+    /// From where to read. A reading begins with the first message that was not sent on this
+    /// session, and ends below `until`, the position of the fold when it began, so that nothing
+    /// which is folded meanwhile is sent twice.
     store::DrainCursor& cursor(core::Offset until);
     /// The next message that was read there.
     Effects on(const store::MessageView& message, core::MonoTime now);
@@ -115,6 +116,7 @@ private:
     void command(Effects& effects, const Unregister& frame);
     void command(Effects& effects, const Ack& frame, core::Tokens& tokens);
     bool may_change(Effects& effects, std::string refusal);
+    void waits(core::Offset offset);
 
     const WindowLimits& limits_;
     Window window_;
@@ -125,6 +127,7 @@ private:
     bool draining_ = false;
     /// Something was folded for this client after the reading's `until` and was not sent.
     bool behind_ = false;
+    core::Offset unsent_from_ = 0;  ///< the first such; all before it was sent, or is being read
 };
 
 }  // namespace beckon::edge

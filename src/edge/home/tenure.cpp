@@ -84,7 +84,7 @@ void Tenure::read(log::Topic topic, core::Offset offset, const core::Lease& seen
 void Tenure::committed() {
     if (!std::exchange(won_, false)) return;
     state_ = State::serving;
-    core::log_info("edge", "serving", {{"partition", partition_}, {"epoch", lease_.epoch()}});
+    core::log_debug("edge", "serving", {{"partition", partition_}, {"epoch", lease_.epoch()}});
     events_.began();
 }
 

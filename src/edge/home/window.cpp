@@ -52,8 +52,10 @@ std::optional<core::MessageKey> Window::nacked(std::string_view version) {
     const auto it = std::find_if(sent_.begin(), sent_.end(),
                                  [&](const Sent& sent) { return sent.version == version; });
     if (it == sent_.end()) return std::nullopt;
+    const auto key = it->key;
     free_place(*it);
-    return it->key;
+    sent_.erase(it);
+    return key;
 }
 
 bool Window::forget(const core::MessageKey& key) {

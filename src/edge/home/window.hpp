@@ -19,7 +19,7 @@ struct WindowLimits {
     /// Frame bytes of those, so that what is sent fits into the socket's outbox. A message that is
     /// larger by itself is sent alone.
     std::size_t bytes = 512U << 10;
-    /// Unacknowledged messages, those that no longer count for `messages` included.
+    /// Messages without an answer, those that no longer count for `messages` included.
     std::size_t unacked = 100;
     /// Acknowledged messages whose tombstones the log does not have yet.
     std::size_t acked_not_durable = 1'000;
@@ -46,8 +46,8 @@ public:
     std::optional<core::MessageKey> acked(std::string_view version);
     /// When the messages were sent that were acknowledged since the last call.
     std::vector<core::MonoTime> take_acked() { return std::exchange(acked_, {}); }
-    /// It no longer counts, but it is not sent again on this session. The message, if it is under
-    /// way.
+    /// The message of that version, if it is under way; it no longer is afterwards, however many of
+    /// them the client refuses.
     std::optional<core::MessageKey> nacked(std::string_view version);
     /// It is finished (deleted, replaced, expired). True if it was under way.
     bool forget(const core::MessageKey& key);

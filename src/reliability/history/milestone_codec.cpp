@@ -2,16 +2,15 @@
 
 #include "core/codec.hpp"
 
-#include <charconv>
-#include <limits>
+#include <cstring>
 
-#include <nlohmann/json.hpp>
+#include <simdjson.h>
 
 namespace beckon::reliability {
 
 namespace {
 
-using Json = nlohmann::json;
+namespace dom = simdjson::dom;
 
 /// Nobody lives that long; larger numbers would overflow where times are added.
 constexpr std::int64_t kMsMax = std::int64_t{1} << 53;
@@ -22,28 +21,41 @@ void append_ms(std::string& out, Timestamp time) {
     out += std::to_string(time.time_since_epoch().count());
 }
 
-bool read_time(const Json& json, const char* name, Timestamp& time) {
-    const auto at = json.find(name);
-    if (at == json.end() || !at->is_number_integer()) return false;
-    const auto ms = at->get<std::int64_t>();
-    if (ms < 0 || ms > kMsMax) return false;
+bool read_time(const dom::element& json, std::string_view name, Timestamp& time) {
+    std::int64_t ms = 0;
+    if (json[name].get(ms) != simdjson::SUCCESS || ms < 0 || ms > kMsMax) return false;
     time = Timestamp{std::chrono::milliseconds{ms}};
     return true;
 }
 
 /// False if it is malformed; one that has a name that we do not know is skipped.
-bool read_reached(const Json& json, std::vector<Reached>& into) {
-    if (!json.is_object()) return false;
-    const auto name = json.find("milestone");
-    if (name == json.end() || !name->is_string()) return false;
+bool read_reached(const dom::element& json, std::vector<Reached>& into) {
+    std::string_view name;
+    if (json["milestone"].get(name) != simdjson::SUCCESS) return false;
     Reached reached;
     if (!read_time(json, "at", reached.at)) return false;
-    const auto milestone = core::parse_milestone(name->get_ref<const std::string&>());
+    const auto milestone = core::parse_milestone(name);
     if (!milestone) return true;
     reached.milestone = *milestone;
     into.push_back(reached);
     return true;
 }
+
+/// Each thread keeps its memory: records come by the hundred thousand a second.
+class Parser {
+public:
+    simdjson::simdjson_result<dom::element> parse(std::string_view text) {
+        if (padded_.size() < text.size() + simdjson::SIMDJSON_PADDING) {
+            padded_.resize(text.size() + simdjson::SIMDJSON_PADDING);
+        }
+        std::memcpy(padded_.data(), text.data(), text.size());
+        return parser_.parse(padded_.data(), text.size(), false);
+    }
+
+private:
+    dom::parser parser_;
+    std::string padded_;  ///< the text with the room behind it that simdjson reads into
+};
 
 }  // namespace
 
@@ -73,12 +85,14 @@ core::Record encode(const MilestonesReached& event) {
 bool decode(const core::RecordView& record, MilestonesReached& into) {
     if (!record.value || !core::is_reliability_id(record.key)) return false;
     if (record.header(core::header::kType) != kMilestonesType) return false;
-    const auto json = Json::parse(*record.value, nullptr, false);
-    if (!json.is_object() || !read_time(json, "expires", into.expires)) return false;
-    const auto list = json.find("reached");
-    if (list == json.end() || !list->is_array() || list->size() > kReachedMax) return false;
+    thread_local Parser parser;
+    dom::element json;
+    if (parser.parse(*record.value).get(json) != simdjson::SUCCESS) return false;
+    dom::array list;
+    if (!read_time(json, "expires", into.expires)) return false;
+    if (json["reached"].get(list) != simdjson::SUCCESS || list.size() > kReachedMax) return false;
     into.reached.clear();
-    for (const auto& item : *list) {
+    for (const auto item : list) {
         if (!read_reached(item, into.reached)) return false;
     }
     into.id = record.key;

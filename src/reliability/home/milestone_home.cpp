@@ -71,11 +71,16 @@ void MilestoneHome::advance(fold::InputIndex, core::Offset next,
     checkpoint_ = moved;
 }
 
-bool MilestoneHome::dirty() const { return moved_ || folded_.dirty(); }
+/// Nothing that the home says follows from its rows being written: a home that is killed folds the
+/// last second again.
+bool MilestoneHome::dirty() const {
+    const bool full = folded_.changes().size() >= kGatheredMax || folded_.broken();
+    return full || (due_ && (moved_ || folded_.dirty()));
+}
 
 core::Result<void> MilestoneHome::commit() {
     auto written = rows_->commit(folded_, checkpoint_.value_or(core::Checkpoint{}));
-    if (written) moved_ = false;
+    if (written) moved_ = due_ = false;
     return written;
 }
 
@@ -99,6 +104,8 @@ void MilestoneHome::restarted(std::string_view why) {
 // --- what the home says
 
 void MilestoneHome::tick() {
+    due_ = true;
+    fold_.request_turn();
     if (!serves_ || !following()) return;
     expire();
     tell_counts();
@@ -113,6 +120,7 @@ void MilestoneHome::expire() {
         return;
     }
     for (const auto& id : *due) {
+        if (folded_.changes().contains(id)) continue;  // its row is about to be another one
         const auto history = rows_->find(id);
         if (!history || !*history) continue;
         const auto expires = (*history)->expires();

@@ -28,6 +28,9 @@ public:
     static constexpr std::chrono::days kReportsKept{30};
     /// So many of the last days are told again at a start: the home may have been away meanwhile.
     static constexpr std::chrono::days kReportsAtStart{7};
+    /// Histories that gather until they are written: once a second, or when there are so many. What
+    /// a message reaches within that time is one row.
+    static constexpr std::size_t kGatheredMax = 100'000;
     /// Ids that expire in one turn, and ids that a report looks at in one turn.
     static constexpr std::size_t kExpiredMax = 1'000;
     static constexpr std::size_t kReportStep = 1'000;
@@ -49,8 +52,8 @@ public:
     /// Marks have passed: what it says is what the log says.
     bool following() const { return fold_.phase() == fold::Phase::following; }
 
-    /// Call about once a second: expires what is due, tells counts that changed and reports of days
-    /// that are over. Does nothing while it only follows.
+    /// Call about once a second: has what gathered written. While it serves, it also expires what
+    /// is due, tells counts that changed and reports of days that are over.
     void tick();
 
     PartitionCounts counts() const;
@@ -65,6 +68,7 @@ private:
     void replay(fold::InputIndex input, const core::RecordView& record) override;
     void advance(fold::InputIndex input, core::Offset next,
                  std::optional<core::Timestamp> caught_up) override;
+    /// True when it is time to write.
     bool dirty() const override;
     core::Result<void> commit() override;
     core::Result<void> clear() override;
@@ -95,6 +99,7 @@ private:
     PartitionFold folded_;
     std::optional<core::Checkpoint> checkpoint_;  ///< uncommitted advances included
     bool moved_ = false;                          ///< checkpoint_ is ahead of the rows
+    bool due_ = false;                            ///< a second is over since the last commit
     bool serves_ = false;
     std::size_t expiring_ = 0;  ///< published and not answered
     std::optional<PartitionCounts> told_;

@@ -84,6 +84,18 @@ std::optional<core::Checkpoint> parse_checkpoint(std::string_view row) {
     return checkpoint;
 }
 
+/// In the order of their rows: RocksDB takes sorted rows in half the time, and its tables do not
+/// overlap.
+std::vector<const PartitionFold::Changes::value_type*> sorted(
+    const PartitionFold::Changes& changes) {
+    std::vector<const PartitionFold::Changes::value_type*> sorted;
+    sorted.reserve(changes.size());
+    for (const auto& change : changes) sorted.push_back(&change);
+    std::sort(sorted.begin(), sorted.end(),
+              [](const auto* one, const auto* other) { return one->first < other->first; });
+    return sorted;
+}
+
 /// Where a history stands in the two indexes.
 struct Places {
     std::optional<Timestamp> expires;  ///< while the message lives
@@ -235,7 +247,8 @@ core::Result<void> Rows::commit(PartitionFold& fold, const core::Checkpoint& che
     if (fold.broken()) return core::fail(*fold.broken());
     rocksdb::WriteBatch batch;
     Timestamp newest{};
-    for (const auto& [id, change] : fold.changes()) {
+    for (const auto* const entry : sorted(fold.changes())) {
+        const auto& [id, change] = *entry;
         if (!change.after.current()) continue;  // everything about it was refused
         put(batch, id, change);
         newest = std::max(newest, change.after.changed());

@@ -101,16 +101,16 @@ void Totals::put_in(const History& history) {
     if (!at) return;
     if (const auto ended = history.ended()) {
         ++ended_[slot_of(*ended)][*at];
-        dirty_.emplace(kEnded, slot_of(*ended));
+        dirty_.insert({kEnded, slot_of(*ended)});
     } else {
         ++live_[*at];
-        dirty_.emplace(kLive, 0);
+        dirty_.insert({kLive, 0});
     }
     for (const auto& timed : timed_steps(history)) {
         const auto hour = hour_of(timed.over);
         if (!kept(hour)) continue;
         flow_[hour][timed.step].add(timed.took);
-        dirty_.emplace(kFlow, hour);
+        dirty_.insert({kFlow, hour});
     }
 }
 
@@ -121,12 +121,12 @@ void Totals::take_out(const History& history) {
         const auto slot = ended_.find(slot_of(*ended));
         if (slot != ended_.end() && slot->second[*at] > 0) {
             --slot->second[*at];
-            dirty_.emplace(kEnded, slot->first);
+            dirty_.insert({kEnded, slot->first});
         }
     } else {
         BECKON_ASSERT(live_[*at] > 0, "a message that lives is counted once");
         --live_[*at];
-        dirty_.emplace(kLive, 0);
+        dirty_.insert({kLive, 0});
     }
     for (const auto& timed : timed_steps(history)) {
         const auto hour = flow_.find(hour_of(timed.over));
@@ -135,13 +135,13 @@ void Totals::take_out(const History& history) {
         if (step == hour->second.end()) continue;
         step->second.remove(timed.took);
         if (step->second.count() == 0) hour->second.erase(step);
-        dirty_.emplace(kFlow, hour->first);
+        dirty_.insert({kFlow, hour->first});
     }
 }
 
 void Totals::count(Effect effect) {
     ++tally_.effects[static_cast<std::size_t>(effect)];
-    dirty_.emplace(kTally, 0);
+    dirty_.insert({kTally, 0});
 }
 
 void Totals::count_refused(Step step) {
@@ -151,13 +151,13 @@ void Totals::count_refused(Step step) {
 
 void Totals::count_unknown() {
     ++tally_.unknown_records;
-    dirty_.emplace(kTally, 0);
+    dirty_.insert({kTally, 0});
 }
 
 template <class Map>
 void Totals::drop(Map& parts, char kind, std::int64_t least) {
     while (!parts.empty() && parts.begin()->first < least) {
-        dirty_.emplace(kind, parts.begin()->first);
+        dirty_.insert({kind, parts.begin()->first});
         parts.erase(parts.begin());
     }
 }

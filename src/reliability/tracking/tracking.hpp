@@ -22,6 +22,18 @@ struct TrackingOptions {
 /// A process's part in tracking: milestones go in, records go into the log, and counts come back.
 /// It has a thread of its own (`milestones`), so that nobody who reports ever waits. Its end writes
 /// what is still there, for at most a second.
+///
+/// Who delivers in another way than over the edge (FCM, APNs) needs no more than sink(), which
+/// outlives it, and `core/milestone.hpp`; it links no library of this folder:
+///
+///     sink.reached(id, expires, core::Milestone::bridge_transmitted);  // the service took it
+///     sink.reached(id, expires, core::Milestone::errored);             // it refused it for good
+///
+/// `id` is what the record of the message has in `ce_reliabilityid`, `expires` its append time plus
+/// its TTL. A try that will be repeated is no milestone, and neither is the end of the TTL: the
+/// role reliability tells of that itself. Who writes down that a delivery is over uses
+/// reached_then(), and writes in its `done`; so a kill between the two tells again, which changes
+/// nothing, and no end is lost.
 class Tracking {
 public:
     Tracking(TrackingOptions options, log::EventLog& log, const core::Clock& clock,

@@ -166,7 +166,7 @@ void PartitionHome::Impl::started() {
                                  self.alive([why](Impl& s) { s.start_again(why); }));
                          })});
     spreader->start();
-    core::log_info("retry", "serving", {{"partition", options.partition}, {"epoch", epoch}});
+    core::log_debug("retry", "serving", {{"partition", options.partition}, {"epoch", epoch}});
 }
 
 PartitionHome::PartitionHome(Options options, Ports ports, Events events)

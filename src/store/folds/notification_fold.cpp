@@ -3,6 +3,7 @@
 #include "core/assert.hpp"
 #include "store/partition_store.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -242,6 +243,7 @@ ReadOutcome NotificationFold::read_pending(const core::Uaid& uaid, DrainCursor& 
     ReadOutcome outcome{.messages = 0, .done = true, .expired = {}};
     const auto visit = [&](MessageOrder order, std::string_view value) {
         if (order.offset >= cursor.until) return order.has_topic ? Next::skip_topics : Next::stop;
+        if (order.offset < cursor.from) return Next::skip_topics;
         outcome.done = outcome.messages < max && outcome.expired.size() < PartitionStore::kSkipMax;
         if (!outcome.done) return Next::stop;
         const auto message = parse_message(order, value);
@@ -262,12 +264,16 @@ ReadOutcome NotificationFold::read_pending(const core::Uaid& uaid, DrainCursor& 
         }
         return Next::go_on;
     };
+    const auto start = std::max(cursor.after + 1, cursor.from);
     handing_over_ = true;
     const auto scanned =
-        messages_.scan(uaid, {.has_topic = cursor.topics, .offset = cursor.after + 1}, visit);
+        messages_.scan(uaid, {.has_topic = cursor.topics, .offset = start}, visit, cursor.from);
     handing_over_ = false;
     if (!scanned) fail(scanned.error());
-    if (outcome.done) cursor = {.topics = false, .after = cursor.until, .until = cursor.until};
+    if (outcome.done) {
+        cursor.topics = false;
+        cursor.after = cursor.until;
+    }
     return outcome;
 }
 

@@ -207,14 +207,14 @@ private:
     bool valid_ = false;
 };
 
-core::Result<void> MessageTable::scan(const core::Uaid& uaid, MessageOrder from,
-                                      const Visit& visit) {
+core::Result<void> MessageTable::scan(const core::Uaid& uaid, MessageOrder from, const Visit& visit,
+                                      core::Offset plain_from) {
     Merge rows{*this, uaid};
     rows.seek(from);
     while (rows.valid()) {
         switch (visit(rows.order(), rows.value())) {
             case Next::go_on: rows.next(); break;
-            case Next::skip_topics: rows.seek({.has_topic = false, .offset = 0}); break;
+            case Next::skip_topics: rows.seek({.has_topic = false, .offset = plain_from}); break;
             case Next::stop: return {};
         }
     }

@@ -31,11 +31,13 @@ public:
     void remove(const core::Uaid& uaid, MessageOrder order, core::Timestamp expiry);
 
     /// Hands the client's messages over in their order, from the first that is not before `from`,
-    /// until `visit` says stop; `skip_topics` goes on behind the Topic messages. The view ends with
-    /// the call; `visit` must not call back. Errors: corrupt.
+    /// until `visit` says stop; `skip_topics` goes on behind the Topic messages, with the first
+    /// that is not before `plain_from`. The view ends with the call; `visit` must not call back.
+    /// Errors: corrupt.
     enum class Next { go_on, skip_topics, stop };
     using Visit = std::function<Next(MessageOrder, std::string_view value)>;
-    core::Result<void> scan(const core::Uaid& uaid, MessageOrder from, const Visit& visit);
+    core::Result<void> scan(const core::Uaid& uaid, MessageOrder from, const Visit& visit,
+                            core::Offset plain_from = 0);
 
     /// Adds all changes to a batch; makes the families that it needs. Errors as create_family().
     core::Result<void> write_to(rocksdb::WriteBatch& batch);

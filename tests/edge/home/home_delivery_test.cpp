@@ -181,6 +181,42 @@ TEST_CASE("a nack frees its place, and the message comes again at the next hello
     CHECK(world.take_versions(again) == Versions{first});
 }
 
+// Verified to fail when a nacked message stays in the window: after ten windows nothing came.
+TEST_CASE("a client that refuses everything gets each message once, on each of its sessions",
+          "[home]") {
+    HomeWorld world{{.delivery_window = 2}};
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    Versions sent;
+    const auto push = [&, client_uaid = uaid, at = channel](int count) {
+        for (int i = 0; i < count; ++i) sent.push_back(world.push(client_uaid, at));
+        world.run();
+    };
+    const auto refuse_all = [&](std::uint64_t client) {
+        Versions got;
+        for (auto now = world.take_versions(client); !now.empty();
+             now = world.take_versions(client)) {
+            for (const auto& version : now) {
+                got.push_back(version);
+                world.say(client, R"({"messageType":"nack","version":")" + version + R"("})");
+            }
+            world.run();
+        }
+        std::sort(got.begin(), got.end());
+        return got;
+    };
+    push(30);
+    const auto first = world.connect(uaid);
+    auto got = refuse_all(first);
+    push(30);
+    const auto later = refuse_all(first);
+    got.insert(got.end(), later.begin(), later.end());
+    std::sort(got.begin(), got.end());
+    std::sort(sent.begin(), sent.end());
+    CHECK(got == sent);
+    CHECK(refuse_all(world.connect(uaid)) == sent);
+}
+
 TEST_CASE("a TTL-0 message is sent now or never, and its tombstone is written either way",
           "[home]") {
     HomeWorld world;

@@ -24,6 +24,9 @@ struct Client {
                    R"(","version":")" + version + R"("}]})");
     }
     std::string version_of(const core::MessageKey& key) { return tokens.seal_message({uaid, key}); }
+    Effects nack(const core::MessageKey& key) {
+        return say(R"({"messageType":"nack","version":")" + version_of(key) + R"("})");
+    }
     /// A message is folded; true if it was sent.
     bool gets(const core::MessageKey& key, std::uint32_t ttl_s = 60) {
         const auto version = version_of(key);
@@ -33,7 +36,7 @@ struct Client {
         message.message_id = version;
         message.channel = channel;
         message.ttl_s = ttl_s;
-        return !session.on(message, now).frames.empty();
+        return !session.on(message, folded++, now).frames.empty();
     }
     /// The same message is read from the store.
     bool reads(const core::MessageKey& key, core::Offset offset) {
@@ -53,6 +56,7 @@ struct Client {
     core::Tokens tokens{std::make_shared<core::KeyRing>(core::KeyRing::generate())};
     edge::FrameParser parser;
     core::MonoTime now{};
+    core::Offset folded = 0;  ///< messages, each at the next offset
     Session session;
 };
 
@@ -111,15 +115,51 @@ TEST_CASE("a window's places are taken by what is sent and freed by what ends it
               std::vector<Effects::Answered>{{first}});
     }
     SECTION("its end elsewhere") { client.session.finished(first); }
-    SECTION("a nack") {
-        client.say(R"({"messageType":"nack","version":")" + client.version_of(first) + R"("})");
-    }
+    SECTION("a nack") { client.nack(first); }
     SECTION("a minute") { client.now += 60s; }
     CHECK(client.session.wants_read(client.now));
     client.session.cursor(100);
     CHECK(client.reads(second, 7));
     CHECK_FALSE(client.session.read_over(true));
     CHECK(client.session.live());
+}
+
+// Verified to fail when a nacked message stays in the window: it was full after `unacked` of them.
+TEST_CASE("however many messages a client refuses, it gets the next one", "[session]") {
+    Client client{{.messages = 2, .unacked = 4}};
+    for (int i = 0; i < 50; ++i) {
+        const auto key = new_key();
+        REQUIRE(client.gets(key));
+        CHECK(client.nack(key).nacked.size() == 1);
+        CHECK(client.nack(key).nacked.empty());
+    }
+    CHECK(client.session.unacked() == 0);
+}
+
+TEST_CASE("a nacked message may be acknowledged later", "[session]") {
+    Client client;
+    const auto key = new_key();
+    REQUIRE(client.gets(key));
+    client.nack(key);
+    CHECK(client.ack(client.version_of(key)).acked == std::vector<Effects::Answered>{{key}});
+}
+
+TEST_CASE("a reading begins with the first message that was not sent on this session",
+          "[session]") {
+    Client client{{.messages = 2}};
+    const auto first = new_key();
+    REQUIRE(client.gets(first));
+    REQUIRE(client.gets(new_key()));
+    CHECK_FALSE(client.gets(new_key()));  // at 2
+    CHECK_FALSE(client.gets(new_key()));
+    client.nack(first);
+    CHECK(client.session.cursor(4).from == 2);
+    CHECK_FALSE(client.gets(new_key()));  // at 4, while that is read
+    client.session.read_over(true);
+    CHECK(client.session.cursor(5).from == 4);
+    client.session.read_over(true);
+    client.session.look_into_store();
+    CHECK(client.session.cursor(5).from == 0);
 }
 
 TEST_CASE("a TTL-0 message takes no place and needs none", "[session]") {

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "core/clock.hpp"
+
+#include <optional>
+#include <thread>
+
+namespace beckon::cli {
+
+/// Notices that somebody, or time synchronisation, has set the host's wall clock: it has moved
+/// otherwise than the time since boot.
+class ClockWatch {
+public:
+    /// Smaller corrections are the daily work of time synchronisation.
+    static constexpr core::Duration kWorthALine = std::chrono::seconds{1};
+    /// Two clocks that were not read at one moment say nothing about each other.
+    static constexpr core::Duration kOneMoment = std::chrono::milliseconds{100};
+
+    explicit ClockWatch(const core::Clock& clock) : clock_(clock) {}
+
+    /// By how much the wall clock was set since it was last looked at, forwards or (negative)
+    /// backwards. nullopt: not at all, by less than kWorthALine, or nothing can be said now.
+    std::optional<core::Duration> look();
+
+private:
+    const core::Clock& clock_;
+    std::optional<core::Duration> offset_;  ///< of the wall clock, against the time since boot
+};
+
+/// Looks once a second, and says in one line of the log what was noticed; as long as this lives.
+class ClockWatcher {
+public:
+    static constexpr std::chrono::seconds kEvery{1};
+
+    explicit ClockWatcher(const core::Clock& clock);
+
+private:
+    std::jthread thread_;
+};
+
+}  // namespace beckon::cli
