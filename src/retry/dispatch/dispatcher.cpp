@@ -3,6 +3,7 @@
 #include "core/logger.hpp"
 #include "retry/attempt/attempt_outcome.hpp"
 #include "retry/schedule/breaker.hpp"
+#include "retry/schedule/put_backs.hpp"
 #include "retry/webhook/request_builder.hpp"
 
 #include <algorithm>
@@ -11,8 +12,6 @@
 namespace beckon::retry {
 
 using core::Duration;
-using std::chrono::ceil;
-using std::chrono::seconds;
 
 struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
     Impl(Options o, Ports p)
@@ -28,6 +27,8 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
         /// their order, and the tier in which the last of them waits.
         std::deque<std::string> line;
         int line_tier = 0;
+        PutBacks put_backs;
+        core::Partition partition = 0;  ///< of its deliveries
     };
 
     const Options options;
@@ -43,6 +44,9 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
     bool put_behind(const Due& due, const Webhook& webhook);
     bool wait_for_breaker(const Due& due);
     void wait(const Due& due, Duration how_long, std::uint64_t& count);
+    std::optional<int> tier_for_wait(const Due& due, Duration how_long);
+    void hand_over(const Due& due, int tier);
+    void came_back(const Ticket& ticket, const std::string& webhook);
     void bury(const Due& due, Outcome why);
     void not_known(const Due& due);
     bool too_late(const Webhook& webhook) const;
@@ -94,7 +98,7 @@ bool Dispatcher::Impl::put_behind(const Due& due, const Webhook& webhook) {
     if (receiver.line.empty() || receiver.line.front() == due.delivery.id) return false;
     ++counts.followed;
     join_line(receiver, due.delivery.id, receiver.line_tier);
-    ports.fates.hand_over(due.ticket, due.delivery, receiver.line_tier);
+    hand_over(due, receiver.line_tier);
     return true;
 }
 
@@ -108,14 +112,39 @@ bool Dispatcher::Impl::wait_for_breaker(const Due& due) {
 }
 
 void Dispatcher::Impl::wait(const Due& due, Duration how_long, std::uint64_t& count) {
-    const auto tier = options.table.tier_for_wait(ceil<seconds>(how_long));
+    const auto tier = tier_for_wait(due, how_long);
     if (!tier) return bury(due, due.delivery.last.value_or(Outcome::undeliverable));
     ++count;
+    hand_over(due, *tier);
+}
+
+/// What waits of an ordered webhook must not be overtaken by what comes later.
+std::optional<int> Dispatcher::Impl::tier_for_wait(const Due& due, Duration how_long) {
+    const auto now = ports.clock.mono();
     const auto* entry = ports.webhooks.find(due.delivery.webhook);
-    if (entry && entry->webhook.ordered) {
-        join_line(receivers[due.delivery.webhook], due.delivery.id, *tier);
+    if (!entry) return PutBacks{}.tier_for(options.table, how_long, now);
+    auto& receiver = receivers[due.delivery.webhook];
+    auto tier = receiver.put_backs.tier_for(options.table, how_long, now);
+    if (!tier || !entry->webhook.ordered) return tier;
+    if (!receiver.line.empty() && receiver.line.front() != due.delivery.id) {
+        tier = std::max(*tier, receiver.line_tier);
     }
-    ports.fates.hand_over(due.ticket, due.delivery, *tier);
+    join_line(receiver, due.delivery.id, *tier);
+    return tier;
+}
+
+void Dispatcher::Impl::hand_over(const Due& due, int tier) {
+    const auto found = receivers.find(due.delivery.webhook);
+    if (found != receivers.end()) {
+        found->second.partition = due.ticket.partition;
+        found->second.put_backs.put(options.table, tier, ports.clock.mono());
+    }
+    ports.fates.hand_over(due.ticket, due.delivery, tier);
+}
+
+void Dispatcher::Impl::came_back(const Ticket& ticket, const std::string& webhook) {
+    const auto found = receivers.find(webhook);
+    if (found != receivers.end()) found->second.put_backs.came_back(ticket.tier);
 }
 
 void Dispatcher::Impl::bury(const Due& due, Outcome why) {
@@ -288,7 +317,7 @@ void Dispatcher::Impl::failed(const Job& job, const Verdict& verdict) {
     if (entry && entry->webhook.ordered) {
         join_line(receivers[due.delivery.webhook], due.delivery.id, tier);
     }
-    ports.fates.hand_over(due.ticket, std::move(due.delivery), tier);
+    hand_over(due, tier);
 }
 
 void Dispatcher::Impl::leave_line(Receiver& receiver, const std::string& delivery) {
@@ -308,6 +337,7 @@ Dispatcher::Dispatcher(Options options, Ports ports)
 Dispatcher::~Dispatcher() { impl_->draining = true; }
 
 void Dispatcher::due(Due due) {
+    impl_->came_back(due.ticket, due.delivery.webhook);
     const auto* entry = impl_->ports.webhooks.find(due.delivery.webhook);
     if (impl_->put_aside(due, entry)) return;
     Job job{.due = std::move(due),
@@ -319,7 +349,12 @@ void Dispatcher::due(Due due) {
     impl_->pump_soon();
 }
 
-void Dispatcher::forget(core::Partition partition) { impl_->scheduler.forget(partition); }
+void Dispatcher::forget(core::Partition partition) {
+    impl_->scheduler.forget(partition);
+    for (auto& [id, receiver] : impl_->receivers) {
+        if (receiver.partition == partition) receiver.put_backs = {};
+    }
+}
 
 void Dispatcher::drain(std::function<void()> done) {
     impl_->draining = true;

@@ -21,12 +21,14 @@ using log::TopicPartition;
 
 namespace {
 
-/// How many of the finished offsets are below `start` and were not: they fell off the log.
-std::uint64_t unfinished_below(const Finished& finished, Offset start) {
-    if (finished.low >= start) return 0;
-    auto missing = start - finished.low;
-    for (const auto& range : finished.above) {
-        missing -= std::max<Offset>(0, std::min(range.end, start) - std::min(range.begin, start));
+/// How many offsets of a range are not finished.
+std::uint64_t unfinished_in(OffsetRange range, const Finished& finished) {
+    range.begin = std::max(range.begin, finished.low);
+    if (range.begin >= range.end) return 0;
+    auto missing = range.end - range.begin;
+    for (const auto& done : finished.above) {
+        missing -=
+            std::max<Offset>(0, std::min(done.end, range.end) - std::max(done.begin, range.begin));
     }
     return static_cast<std::uint64_t>(missing);
 }
@@ -83,7 +85,8 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
     bool refuse_other_table();
     void open_tiers();
     void open_tier(int tier);
-    void count_lost(int tier, const Finished& from, Offset start);
+    void count_lost(int tier, OffsetRange range, const Finished& finished);
+    void look_into_gap(int tier, OffsetRange gap, const Finished& finished);
 
     bool has_room(int tier) const;
     bool went_on(const Delivery& delivery) const;
@@ -199,30 +202,47 @@ void PartitionTiers::Impl::open_tier(int tier) {
     Finished from;
     if (options.from && options.from->tiers.contains(tier)) {
         from = options.from->tiers.at(tier).finished;
-        count_lost(tier, from, mark.start);
+        count_lost(tier, {from.low, mark.start}, from);
     }
     auto opened = std::make_unique<Tier>(
         Tier::Options{options.partition, options.epoch, tier, options.table.delay(tier),
-                      std::move(from)},
+                      std::move(from), mark.start},
         log, executor, clock,
-        Tier::Events{.has_room = [this, tier] { return has_room(tier); },
-                     .due = [this](Due one) { due(std::move(one)); },
-                     .went_on = [this](const Delivery& d) { return went_on(d); },
-                     .failed = [this](const core::Error& why) { fail(why); }});
+        Tier::Events{
+            .has_room = [this, tier] { return has_room(tier); },
+            .due = [this](Due one) { due(std::move(one)); },
+            .went_on = [this](const Delivery& d) { return went_on(d); },
+            .gap = [this, tier](OffsetRange gap,
+                                const Finished& finished) { look_into_gap(tier, gap, finished); },
+            .failed = [this](const core::Error& why) { fail(why); }});
     opened->clock().appended(mark.time, mark.sent);
     tiers[tier] = std::move(opened);
 }
 
-void PartitionTiers::Impl::count_lost(int tier, const Finished& from, Offset start) {
-    const auto missing = unfinished_below(from, start);
+void PartitionTiers::Impl::count_lost(int tier, OffsetRange range, const Finished& finished) {
+    const auto missing = unfinished_in(range, finished);
     if (missing == 0) return;
     lost += missing;
     core::log_error("retry", "deliveries_lost",
                     {{"tier", tier},
                      {"partition", options.partition},
                      {"count", missing},
-                     {"log_start", start},
-                     {"low", from.low}});
+                     {"from", range.begin},
+                     {"log_start", range.end}});
+}
+
+/// What is below the log's start fell off it; other gaps hold no records.
+void PartitionTiers::Impl::look_into_gap(int tier, OffsetRange gap, const Finished& finished) {
+    log.ends(at(Topic::retry(tier)), executor,
+             alive([=](Impl& self, const core::Result<log::Ends>& ends) {
+                 if (ends) {
+                     const auto end = std::min(gap.end, ends->start);
+                     return self.count_lost(tier, {gap.begin, end}, finished);
+                 }
+                 self.executor.post_after(kPublishAgain, self.alive([=](Impl& s) {
+                     s.look_into_gap(tier, gap, finished);
+                 }));
+             }));
 }
 
 bool PartitionTiers::Impl::has_room(int tier) const {

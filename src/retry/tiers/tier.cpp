@@ -41,6 +41,7 @@ struct Tier::Impl : std::enable_shared_from_this<Impl> {
     Counts counts;
     std::unique_ptr<log::PartitionReader> reader;
     std::optional<Due> head;
+    Offset expected = 0;  ///< what is read next, if nothing is missing
     bool paused = false;
     std::uint64_t timer = 0;  ///< generation; what was armed before is stale
 
@@ -48,6 +49,7 @@ struct Tier::Impl : std::enable_shared_from_this<Impl> {
     void turn();
     bool fetch();
     void read(const core::RecordView& record);
+    void note_gap(Offset offset, Offset next);
     bool read_failed(const core::Error& why);
     void hand_on();
     void wait(Duration until_due);
@@ -83,6 +85,7 @@ bool Tier::Impl::fetch() {
     const auto taken = reader->take(1, [this](const auto& record) { read(record); });
     if (!taken) return read_failed(taken.error());
     if (taken->records == 0) {
+        note_gap(reader->position(), reader->position());
         tracker.read_up_to(reader->position());
         return false;
     }
@@ -97,8 +100,16 @@ bool Tier::Impl::read_failed(const core::Error& why) {
     return false;  // unavailable: `ready` comes
 }
 
+/// The next record stands at `offset`; after it `next` is expected.
+void Tier::Impl::note_gap(Offset offset, Offset next) {
+    const auto from = std::max(expected, options.from.low);
+    expected = std::max(expected, next);
+    if (offset > from) events.gap({from, offset}, tracker.finished());
+}
+
 void Tier::Impl::read(const core::RecordView& record) {
     clock.read(record.time);
+    note_gap(record.offset, record.offset + 1);
     const auto due = maturity.due(record.time);
     const bool earlier = record.offset < options.from.low;
     if (core::is_control_key(record.key)) {
@@ -167,7 +178,10 @@ Tier::~Tier() { impl_->reader.reset(); }
 
 DueClock& Tier::clock() { return impl_->clock; }
 
-void Tier::start() { impl_->open(std::max<Offset>(0, impl_->options.from.low - kLookBack)); }
+void Tier::start() {
+    impl_->expected = std::max(impl_->options.from.low, impl_->options.log_start);
+    impl_->open(std::max<Offset>(0, impl_->options.from.low - kLookBack));
+}
 
 void Tier::turn() {
     const auto keep = impl_;

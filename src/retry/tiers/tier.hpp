@@ -31,6 +31,7 @@ public:
         int tier = 0;
         std::chrono::seconds delay{};
         Finished from;
+        core::Offset log_start = 0;  ///< what is below it was looked at before
     };
     /// What is asked of the owner.
     struct Events {
@@ -39,6 +40,9 @@ public:
         std::function<void(Due)> due;
         /// True if an earlier owner has handed this delivery to a later tier: it is finished.
         std::function<bool(const Delivery&)> went_on;
+        /// The log has nothing at offsets of this range, which are not finished as far as
+        /// `finished` says: perhaps they fell off the log.
+        std::function<void(OffsetRange, const Finished& finished)> gap;
         /// Reading cannot go on.
         std::function<void(const core::Error&)> failed;
     };

@@ -92,14 +92,6 @@ std::optional<int> TierTable::next(int step, seconds at_least) const {
     return std::nullopt;
 }
 
-std::optional<int> TierTable::tier_for_wait(seconds wait) const {
-    if (tiers_.size() == 1) return std::nullopt;
-    for (const int tier : tiers_) {
-        if (tier > 0 && delay(tier) >= wait) return tier;
-    }
-    return tiers_.back();
-}
-
 seconds TierTable::total() const {
     return std::accumulate(delays_.begin(), delays_.end(), seconds{0});
 }

@@ -35,10 +35,6 @@ public:
     /// step.
     std::optional<int> next(int step, std::chrono::seconds at_least = {}) const;
 
-    /// The tier with the shortest delay that is not shorter than `wait`, or the longest; never
-    /// tier 0. For what waits without an attempt being spent. nullopt if there is only tier 0.
-    std::optional<int> tier_for_wait(std::chrono::seconds wait) const;
-
     /// The sum of all delays: how long a delivery lives at least.
     std::chrono::seconds total() const;
     /// "0s 5s 60s", as messages show it.

@@ -250,6 +250,19 @@ TEST_CASE("one webhook with too much waiting is put back into a tier", "[retry][
     CHECK(world.fates.back() == "tier 1 29 attempts 0");
 }
 
+TEST_CASE("the more waits of one webhook, the longer its deliveries wait", "[retry][dispatch]") {
+    World world{{.table = *TierTable::from({0s, 5s, 60s, 300s, 1800s, 7200s}),
+                 .schedule = {.queued_max = 80}}};
+    world.add_webhook("w");
+    for (int i = 0; i < 30'000; ++i) world.due(i);
+    std::map<std::string, std::size_t> by_tier;
+    for (const auto& fate : world.fates) ++by_tier[fate.substr(0, fate.find(' ', 5))];
+    CHECK(by_tier.at("tier 1") == 3'000);
+    CHECK(by_tier.at("tier 2") == 12'000);
+    CHECK(by_tier.at("tier 3") > 12'000);
+    CHECK_FALSE(by_tier.contains("tier 5"));
+}
+
 TEST_CASE("a drain ends when the last attempt has", "[retry][dispatch]") {
     World world;
     world.add_webhook("w");

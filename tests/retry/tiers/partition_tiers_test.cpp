@@ -337,6 +337,26 @@ TEST_CASE("row 18: what fell off the log unfinished is counted exactly", "[retry
     CHECK(next.tiers.counts().lost == 2);
 }
 
+TEST_CASE("row 18: what falls off the log while its home waits is counted exactly too",
+          "[retry][crash]") {
+    TiersWorld world;
+    TiersOwner owner{world};
+    world.run_for(1s);
+    owner.answer = [&](const auto& due) { owner.succeed(due); };
+    for (const auto* id : {"a", "b", "c", "d", "e"}) world.put(id, 1);
+    world.run_for(1s);
+    world.log->truncate_before({Topic::retry(1), kP}, 4);  // mark a b c | d e
+    world.run_for(10s);
+    CHECK(owner.ids() == Ids{"a", "d", "e"});  // the head was in its hands
+    CHECK(owner.tiers.counts().lost == 2);
+    for (const auto* id : {"f", "g", "h"}) world.put(id, 1);
+    world.run_for(1s);
+    world.log->truncate_before({Topic::retry(1), kP}, 9);  // f g h, and nothing stands there
+    world.run_for(10s);
+    CHECK(owner.ids().back() == "f");
+    CHECK(owner.tiers.counts().lost == 4);
+}
+
 TEST_CASE("a clean stop leaves nothing to repeat", "[retry][crash]") {
     TiersWorld world;
     {

@@ -105,3 +105,19 @@ TEST_CASE("a copy is recognised until thousands have come after it", "[retry][re
     }
     CHECK(recent.insert(delivery));
 }
+
+TEST_CASE("the last thousands are known, and none before them, however many come",
+          "[retry][records]") {
+    constexpr int kCount = 5 * int{retry::RecentDeliveries::kRemembered};
+    retry::RecentDeliveries recent;
+    const auto named = [](int n) {
+        return Delivery{.id = std::to_string(n), .webhook = "w", .event = "{}"};
+    };
+    for (int n = 0; n < kCount; ++n) {
+        if (!recent.insert(named(n))) FAIL("a new one was taken for a copy: " << n);
+    }
+    for (int n = kCount - int{retry::RecentDeliveries::kRemembered}; n < kCount; ++n) {
+        if (recent.insert(named(n))) FAIL("a copy was not recognised: " << n);
+    }
+    CHECK(recent.insert(named(0)));
+}

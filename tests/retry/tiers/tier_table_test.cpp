@@ -42,14 +42,6 @@ TEST_CASE("a failure goes to the next step, or to the first that is long enough"
     CHECK(table.next(3) == std::nullopt);
 }
 
-TEST_CASE("what waits without an attempt waits in the shortest fitting tier", "[retry][tiers]") {
-    const auto table = *TierTable::from({0s, 5s, 60s});
-    CHECK(table.tier_for_wait(0s) == 1);
-    CHECK(table.tier_for_wait(6s) == 2);
-    CHECK(table.tier_for_wait(600s) == 2);
-    CHECK(TierTable::from({0s})->tier_for_wait(1s) == std::nullopt);
-}
-
 TEST_CASE("a broken tier table is refused and shown", "[retry][tiers]") {
     CHECK(fault_of({}) == "the tier table ``: it has no delay");
     CHECK(fault_of({5s}) == "the tier table `5s`: its first delay is not 0");
