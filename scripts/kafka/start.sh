@@ -29,11 +29,13 @@ command -v "$JAVA" >/dev/null || die "Java 17 or newer is missing (Debian: openj
 readonly NODE="${BECKON_KAFKA_NODE:-1}" VOTERS="${BECKON_KAFKA_VOTERS:-1@127.0.0.1:$CONTROLLER_PORT}"
 voters="${VOTERS//[^,]/}"
 readonly REPLICAS=$((${#voters} + 1))
-gates="" advertised="" protocols=""
+gates="" advertised="" protocols="" number=0
+# A broker names to a client the others' listeners of the same name: the first gate of each is GATE1.
 for gate in ${BECKON_KAFKA_GATES:-}; do
-    gates+=",GATE${gate%:*}://127.0.0.1:${gate%:*}"
-    advertised+=",GATE${gate%:*}://127.0.0.1:${gate#*:}"
-    protocols+=",GATE${gate%:*}:PLAINTEXT"
+    number=$((number + 1))
+    gates+=",GATE$number://127.0.0.1:${gate%:*}"
+    advertised+=",GATE$number://127.0.0.1:${gate#*:}"
+    protocols+=",GATE$number:PLAINTEXT"
 done
 
 libs="$("$HERE/fetch.sh")"
