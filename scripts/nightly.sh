@@ -9,15 +9,19 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly LOGS=build/nightly FUZZ_SECONDS=60 TAIL_LINES=40
+readonly LOGS=build/nightly FUZZ_SECONDS=60 TAIL_LINES=40 KILLS=1000
 mapfile -t fuzz_steps < <(scripts/fuzz.sh | sed 's/^/fuzz-/')
-readonly STEPS=("${fuzz_steps[@]}" asan tsan mutants soak)
+readonly STEPS=("${fuzz_steps[@]}" asan tsan mutants chaos-embedded chaos-kafka chaos-three-brokers model soak)
 
 step() {
     case "$1" in
         fuzz-*) ./dev fuzz "${1#fuzz-}" "$FUZZ_SECONDS" ;;
         asan | tsan) BECKON_PRESET="$1" ./dev test ;;
         mutants) ./dev mutants ;;
+        chaos-embedded) ./dev chaos --log embedded --kills "$KILLS" ;;
+        chaos-kafka) ./dev chaos --log kafka --kills "$KILLS" ;;
+        chaos-three-brokers) ./dev chaos --log kafka --brokers 3 --kills "$KILLS" ;;
+        model) ./dev setup model && tests/model/run.sh ;;
         soak) ./dev bench --soak ;;
     esac
 }

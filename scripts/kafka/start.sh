@@ -5,6 +5,11 @@
 # DIRECTORY; a second start goes on with it. CONTROLLER_PORT is PORT+1 unless given. For
 # development, tests and measuring, not for production: one node, no replication.
 #
+# Of several brokers each gets BECKON_KAFKA_NODE (1, 2, …), and all of them BECKON_KAFKA_VOTERS
+# ("1@127.0.0.1:PORT,2@…", the controllers' ports) and BECKON_KAFKA_CLUSTER (22 characters).
+# BECKON_KAFKA_GATES ("PORT:ADVERTISED PORT:ADVERTISED …"): further listeners, each of which sends
+# its clients to the port ADVERTISED, where a proxy may stand.
+#
 # Environment: BECKON_KAFKA_JIT=full for measuring (the default starts faster and runs slower);
 # BECKON_KAFKA as fetch.sh has it; JAVA (default: java).
 set -euo pipefail
@@ -21,25 +26,37 @@ for port in "$PORT" "$CONTROLLER_PORT"; do
 done
 command -v "$JAVA" >/dev/null || die "Java 17 or newer is missing (Debian: openjdk-17-jre-headless)"
 
+readonly NODE="${BECKON_KAFKA_NODE:-1}" VOTERS="${BECKON_KAFKA_VOTERS:-1@127.0.0.1:$CONTROLLER_PORT}"
+voters="${VOTERS//[^,]/}"
+readonly REPLICAS=$((${#voters} + 1))
+gates="" advertised="" protocols="" number=0
+# A broker names to a client the others' listeners of the same name: the first gate of each is GATE1.
+for gate in ${BECKON_KAFKA_GATES:-}; do
+    number=$((number + 1))
+    gates+=",GATE$number://127.0.0.1:${gate%:*}"
+    advertised+=",GATE$number://127.0.0.1:${gate#*:}"
+    protocols+=",GATE$number:PLAINTEXT"
+done
+
 libs="$("$HERE/fetch.sh")"
 mkdir -p "$DIRECTORY"
 readonly PROPERTIES="$DIRECTORY/server.properties"
 cat >"$PROPERTIES" <<END
 process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:$CONTROLLER_PORT
-listeners=PLAINTEXT://127.0.0.1:$PORT,CONTROLLER://127.0.0.1:$CONTROLLER_PORT
-advertised.listeners=PLAINTEXT://127.0.0.1:$PORT
+node.id=$NODE
+controller.quorum.voters=$VOTERS
+listeners=PLAINTEXT://127.0.0.1:$PORT,CONTROLLER://127.0.0.1:$CONTROLLER_PORT$gates
+advertised.listeners=PLAINTEXT://127.0.0.1:$PORT$advertised
 inter.broker.listener.name=PLAINTEXT
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT$protocols
 log.dirs=$DIRECTORY/data
 auto.create.topics.enable=false
-default.replication.factor=1
-min.insync.replicas=1
-offsets.topic.replication.factor=1
+default.replication.factor=$REPLICAS
+min.insync.replicas=$(((REPLICAS + 1) / 2))
+offsets.topic.replication.factor=$REPLICAS
 offsets.topic.num.partitions=4
-transaction.state.log.replication.factor=1
+transaction.state.log.replication.factor=$REPLICAS
 transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=4
 group.initial.rebalance.delay.ms=0
@@ -63,6 +80,7 @@ jvm=(-XX:+UseSerialGC -Xshare:auto -Djava.awt.headless=true
 if [[ ! -e "$DIRECTORY/data/meta.properties" ]]; then
     # 22 characters of base64 = 16 bytes; the first is not '-', the last has no stray bits.
     id="B$(head -c 64 /dev/urandom | base64 -w0 | tr -d '+/=' | cut -c1-20)A"
+    id="${BECKON_KAFKA_CLUSTER:-$id}"
     "$JAVA" -Xmx128m -XX:TieredStopAtLevel=1 "${jvm[@]}" -cp "$libs/*" \
         kafka.tools.StorageTool format --ignore-formatted -t "$id" -c "$PROPERTIES" >/dev/null
 fi

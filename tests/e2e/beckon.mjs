@@ -1,10 +1,12 @@
 // Starts and stops real Beckon processes (and a real Kafka) for the end-to-end tests.
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statfsSync } from 'node:fs';
+import { createWriteStream, mkdtempSync, readFileSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Proxy } from './proxy.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 export const BECKON = process.env.BECKON ?? join(ROOT, 'build', 'release', 'beckon');
@@ -68,7 +70,8 @@ function threadStates(group) {
 }
 
 class Child {
-    constructor(name, command, args, options = {}) {
+    /** @param {string} [options.copyTo] a directory: what it says is also appended to a file there */
+    constructor(name, command, args, { copyTo, ...options } = {}) {
         this.name = name;
         this.output = '';
         this.process = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
@@ -77,6 +80,7 @@ class Child {
             stream.on('data', (data) => {
                 this.output = (this.output + data).slice(-200000);
             });
+            if (copyTo) stream.pipe(createWriteStream(join(copyTo, `${name.split(' ')[0]}.log`), { flags: 'a' }));
         }
     }
     async stop() {
@@ -96,12 +100,17 @@ class Child {
 export class Cluster {
     /**
      * @param {'embedded'|'kafka'} log
-     * @param {{plain?: boolean, endpoint?: string[], retry?: string[], tiers?: string, reliability?: boolean}} [options]
+     * @param {{plain?: boolean, endpoint?: string[], retry?: string[], tiers?: string, reliability?: boolean, brokers?: number,
+     *     gates?: string[], copyTo?: string}} [options]
      *     `plain`: the endpoint speaks HTTP; `endpoint`, `retry`: further options of the process that holds it; on
      *     Kafka the role retry runs only if `retry` is given, and the role reliability only with `reliability`
-     *     (embedded: both always); `tiers`: the delays of a new log
+     *     (embedded: both always); `tiers`: the delays of a new log; `brokers`: how many; `gates`: names of edges
+     *     that reach the brokers through proxies, see gatesOf(); `copyTo`: a directory for what all of them say
      */
-    constructor(log, { plain = false, endpoint = [], retry, tiers, reliability = false } = {}) {
+    constructor(log, { plain = false, endpoint = [], retry, tiers, reliability = false, brokers = 1, gates = [], copyTo } = {}) {
+        this.brokerCount = brokers;
+        this.gated = gates;
+        this.copyTo = copyTo;
         this.reliability = reliability;
         this.log = log;
         this.plain = plain;
@@ -128,34 +137,64 @@ export class Cluster {
         this.endpoint = this.plain ? `http://127.0.0.1:${this.ports.endpoint}` : `https://localhost:${this.ports.endpoint}`;
         this.websocket = `ws://127.0.0.1:${this.ports.edge}/`;
         if (this.log !== 'kafka') return;
-        await this.startKafka();
-        this.servers = `127.0.0.1:${this.ports.kafka}`;
+        await this.prepareBrokers();
+        for (const name of this.brokers.keys()) await this.startKafka(name);
+        this.servers = [...this.brokers.values()].map((broker) => `127.0.0.1:${broker.port}`).join();
         const keys = ['--key-ring', join(this.directory, 'keys.json')];
         await this.tool(['keys', 'generate', ...keys]);
         await until('log topics', () =>
             this.tool([
-                'topics', 'create', '--kafka-servers', this.servers, '--replication-factor', '1',
+                'topics', 'create', '--kafka-servers', this.servers, '--replication-factor', String(this.brokerCount),
                 '--partitions', '4', ...this.tierOptions, ...keys,
             ]).then(() => true),
             120000, // a broker on a busy machine takes its time
         );
     }
 
-    async startKafka() {
+    /** Ports of each broker, and for each gated edge a listener of its own behind a proxy. */
+    async prepareBrokers() {
+        this.brokers = new Map(); // name → {node, port, controller, gates: Map of edge → {port, proxy, proxyPort}}
+        for (let node = 1; node <= this.brokerCount; ++node) {
+            const broker = { node, port: node === 1 ? this.ports.kafka : await freePort(), controller: await freePort(), gates: new Map() };
+            for (const edge of this.gated) {
+                const gate = { port: await freePort(), proxy: new Proxy(() => gate.port) };
+                gate.proxyPort = await gate.proxy.open();
+                broker.gates.set(edge, gate);
+            }
+            this.brokers.set(node === 1 ? 'kafka' : `kafka-${node}`, broker);
+        }
+        this.voters = [...this.brokers.values()].map(({ node, controller }) => `${node}@127.0.0.1:${controller}`).join();
+        this.kafkaCluster = `B${randomBytes(15).toString('hex').slice(0, 20)}A`;
+    }
+
+    /** The proxies between an edge and the brokers. */
+    gatesOf(edge) {
+        return [...this.brokers.values()].map(({ gates }) => gates.get(edge).proxy);
+    }
+
+    async startKafka(name = 'kafka') {
+        const { node, port, controller, gates } = this.brokers.get(name);
         this.children.set(
-            'kafka',
-            new Child('kafka', join(ROOT, 'scripts', 'kafka', 'start.sh'), [
-                join(this.directory, 'kafka'),
-                String(this.ports.kafka),
-            ], { detached: true }),
+            name,
+            new Child(name, join(ROOT, 'scripts', 'kafka', 'start.sh'), [join(this.directory, name), String(port), String(controller)], {
+                detached: true,
+                copyTo: this.copyTo,
+                env: {
+                    ...process.env,
+                    BECKON_KAFKA_NODE: String(node),
+                    BECKON_KAFKA_VOTERS: this.voters,
+                    BECKON_KAFKA_CLUSTER: this.kafkaCluster,
+                    BECKON_KAFKA_GATES: [...gates.values()].map((gate) => `${gate.port}:${gate.proxyPort}`).join(' '),
+                },
+            }),
         );
     }
 
-    /** Kills the broker; startKafka() goes on with its data. */
-    async killKafka() {
-        const kafka = this.children.get('kafka');
+    /** Kills a broker; startKafka() goes on with its data. */
+    async killKafka(name = 'kafka') {
+        const kafka = this.children.get(name);
         if (!kafka) return;
-        this.children.delete('kafka');
+        this.children.delete(name);
         try {
             process.kill(-kafka.process.pid, 'SIGKILL'); // the broker is a child of the script
         } catch {
@@ -164,21 +203,21 @@ export class Cluster {
         await kafka.exited;
     }
 
-    /** The broker hangs: connections stand, nothing is answered. */
-    async pauseKafka() {
-        const group = this.children.get('kafka').process.pid;
+    /** A broker hangs: connections stand, nothing is answered. */
+    async pauseKafka(name = 'kafka') {
+        const group = this.children.get(name).process.pid;
         process.kill(-group, 'SIGSTOP');
         // A thread that runs while the signal comes may still answer.
         await until('every thread of the broker stopped', () => threadStates(group).every((state) => state === 'T'));
     }
 
-    resumeKafka() {
-        process.kill(-this.children.get('kafka').process.pid, 'SIGCONT');
+    resumeKafka(name = 'kafka') {
+        process.kill(-this.children.get(name).process.pid, 'SIGCONT');
     }
 
     /** A role that starts before the broker answers ends at once and says so. */
     async kafkaAnswers() {
-        const ask = () => this.tool(['topics', 'describe', '--kafka-servers', this.servers, '--replication-factor', '1']).then(() => true);
+        const ask = () => this.tool(['topics', 'describe', '--kafka-servers', this.servers, '--replication-factor', String(this.brokerCount)]).then(() => true);
         await until('an answer of the broker', ask, 60000);
     }
 
@@ -210,15 +249,22 @@ export class Cluster {
         ];
     }
 
-    /** What every role on Kafka gets; the broker is alone. */
-    kafkaOptions() {
+    /** What every role on Kafka gets. */
+    kafkaOptions(servers = this.servers) {
         return [
-            '--kafka-servers', this.servers, '--key-ring', join(this.directory, 'keys.json'), '--replication-factor', '1',
+            '--kafka-servers', servers, '--key-ring', join(this.directory, 'keys.json'),
+            '--replication-factor', String(this.brokerCount),
         ];
     }
 
+    /** The brokers as an edge reaches them. */
+    serversOf(edge) {
+        if (!this.gated.includes(edge)) return this.servers;
+        return [...this.brokers.values()].map(({ gates }) => `127.0.0.1:${gates.get(edge).proxyPort}`).join();
+    }
+
     spawn(role, args) {
-        this.children.set(role, new Child(role, BECKON, [role, ...args]));
+        this.children.set(role, new Child(role, BECKON, [role, ...args], { copyTo: this.copyTo }));
     }
 
     async start(only) {
@@ -265,29 +311,35 @@ export class Cluster {
 
     /** A further endpoint process on the same Kafka, with the public URL of the first; its own origin. */
     async startAnotherEndpoint(name) {
-        const [port, ops] = [await freePort(), await freePort()];
+        this.endpoints ??= new Map(); // name → ports: a name that was used before gets them again
+        if (!this.endpoints.has(name)) this.endpoints.set(name, { port: await freePort(), ops: await freePort() });
+        const { port, ops } = this.endpoints.get(name);
         this.children.set(name, new Child(name, BECKON, [
             'endpoint', ...this.common(name, ops), ...this.endpointOptions, '--endpoint-port', String(port),
             ...this.kafkaOptions(),
-        ]));
+        ], { copyTo: this.copyTo }));
         await this.ready(name, ops);
         return new URL(this.endpoint).origin.replace(/:\d+$/, `:${port}`);
     }
 
     /**
      * A further edge on the same Kafka; a name that was used before gets its ports, its data and its URL again.
+     * @param {string[]} options further ones
+     * @param {string[]} under a command that runs it
      * @returns {Promise<string>} its WebSocket URL
      */
-    async startEdge(name, options = []) {
+    async startEdge(name, options = [], under = []) {
         if (!this.edges.has(name)) {
             const [port, ops, link] = [await freePort(), await freePort(), await freePort()];
             this.edges.set(name, { port, ops, link, websocket: `ws://127.0.0.1:${port}/` });
         }
         const edge = this.edges.get(name);
-        this.children.set(name, new Child(name, BECKON, [
+        const [command, ...args] = [
+            ...under, BECKON,
             'edge', ...this.common(name, edge.ops), '--edge-port', String(edge.port), '--edge-link-port', String(edge.link),
-            ...this.kafkaOptions(), ...options,
-        ]));
+            ...this.kafkaOptions(this.serversOf(name)), ...options,
+        ];
+        this.children.set(name, new Child(name, command, args, { copyTo: this.copyTo }));
         await this.ready(name, edge.ops);
         return edge.websocket;
     }
@@ -333,7 +385,7 @@ export class Cluster {
     }
 
     roles() {
-        return [...this.children.keys()].filter((name) => name !== 'kafka');
+        return [...this.children.keys()].filter((name) => !name.startsWith('kafka'));
     }
 
     /** SIGTERM to all Beckon processes; throws if one does not end cleanly. */
@@ -357,7 +409,10 @@ export class Cluster {
 
     async destroy() {
         for (const role of this.roles()) await this.children.get(role).kill();
-        await this.killKafka();
+        for (const name of this.brokers?.keys() ?? []) {
+            await this.killKafka(name);
+            for (const { proxy } of this.brokers.get(name).gates.values()) proxy.close();
+        }
         rmSync(this.directory, { recursive: true, force: true });
     }
 

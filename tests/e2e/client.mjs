@@ -1,5 +1,6 @@
 // A user agent and an application server of a few lines, for tests that need thousands of messages
 // and no browser. Bodies are not encrypted: the server must not care.
+import http from 'node:http';
 import https from 'node:https';
 import { randomUUID } from 'node:crypto';
 import WebSocket from 'ws';
@@ -116,16 +117,19 @@ export async function startWithClient(cluster) {
 }
 
 export const agent = new https.Agent({ rejectUnauthorized: false, keepAlive: true, maxSockets: 16 });
+const plainAgent = new http.Agent({ keepAlive: true, maxSockets: 16 });
 
-/** POSTs a body; resolves to {status, id} or, when there was no answer, to {status: 0}. */
-export function post(endpoint, body, headers = {}) {
+/** Sends a request; resolves to {status, id, headers, body} or, when there was no answer, to {status: 0}. */
+export function call(method, url, headers = {}, body = undefined) {
+    const isPlain = url.startsWith('http:');
     return new Promise((resolve) => {
-        const request = https.request(
-            endpoint,
-            { method: 'POST', agent, headers: { TTL: '3600', 'Content-Encoding': 'aes128gcm', ...headers } },
+        const request = (isPlain ? http : https).request(
+            url,
+            { method, agent: isPlain ? plainAgent : agent, headers },
             (response) => {
                 const parts = [];
                 response.on('data', (part) => parts.push(part));
+                response.on('error', () => resolve({ status: 0 }));
                 response.on('end', () =>
                     resolve({
                         status: response.statusCode,
@@ -141,3 +145,7 @@ export function post(endpoint, body, headers = {}) {
         request.end(body);
     });
 }
+
+/** POSTs a message. */
+export const post = (endpoint, body, headers = {}) =>
+    call('POST', endpoint, { TTL: '3600', 'Content-Encoding': 'aes128gcm', ...headers }, body);

@@ -1,9 +1,9 @@
 // Several edges and two endpoints on one Kafka: any client may be at any edge.
 import assert from 'node:assert/strict';
-import { connect, createServer } from 'node:net';
 import { after, before, test } from 'node:test';
 import { Cluster, until } from './beckon.mjs';
 import { UserAgent, agent, post } from './client.mjs';
+import { Proxy } from './proxy.mjs';
 
 const CLIENTS = 16;
 const cluster = new Cluster('kafka');
@@ -64,44 +64,13 @@ const linked = (count) =>
 const partitionsServed = () =>
     until('all partitions served', async () => (await cluster.edgeMetric(edges, 'beckon_edge_partitions', '"serving"')) === 4, 60000);
 
-/** Stands before the link port of one edge, so that links can be cut. */
-class LinkProxy {
-    constructor(target) {
-        this.sockets = new Set();
-        this.isCut = false;
-        this.server = createServer((near) => {
-            if (this.isCut) return near.destroy();
-            const far = connect(target(), '127.0.0.1');
-            for (const [one, other] of [[near, far], [far, near]]) {
-                this.sockets.add(one);
-                one.on('error', () => {});
-                one.on('close', () => {
-                    this.sockets.delete(one);
-                    other.destroy();
-                });
-                one.pipe(other);
-            }
-        });
-    }
-    async open() {
-        await new Promise((resolve) => this.server.listen(0, '127.0.0.1', resolve));
-        return `127.0.0.1:${this.server.address().port}`;
-    }
-    cut() {
-        this.isCut = true;
-        for (const socket of this.sockets) socket.destroy();
-    }
-    close() {
-        this.cut();
-        this.server.close();
-    }
-}
+/** Stand before the link ports, so that links can be cut. */
 const proxies = new Map(); // edge → {proxy, address}
 
 async function startEdge(name) {
     if (!proxies.has(name)) {
-        const proxy = new LinkProxy(() => cluster.edges.get(name).link);
-        proxies.set(name, { proxy, address: await proxy.open() });
+        const proxy = new Proxy(() => cluster.edges.get(name).link);
+        proxies.set(name, { proxy, address: `127.0.0.1:${await proxy.open()}` });
     }
     await cluster.startEdge(name, ['--edge-link-address', proxies.get(name).address]);
     edges.push(name);
@@ -229,7 +198,7 @@ step('links that are cut for a while cost nobody the connection', async () => {
         await until('all links down', async () => (await cluster.edgeMetric(edges, 'beckon_edge_links')) === 0, 30000);
         const registering = clients.map((client) => client.register()); // some at a home that cannot be reached
         await more(50);
-        for (const { proxy } of proxies.values()) proxy.isCut = false;
+        for (const { proxy } of proxies.values()) proxy.heal();
         await linked(edges.length);
         await Promise.all(registering);
         await more(50);

@@ -48,6 +48,7 @@ void Delivery::report(const std::optional<core::Tracked>& message, core::Milesto
 }
 
 void Delivery::fold(const core::RecordView& record, const core::NotificationAccepted& message) {
+    replace_held(message);
     std::optional<core::MessageKey> replaced;
     const auto outcome = ports_.store.put(record.offset, record.time, message, &replaced);
     if (replaced) finished(message.uaid, *replaced, core::FinishReason::replaced);
@@ -107,7 +108,7 @@ void Delivery::acknowledged(const core::MessageKey& message, core::Milestone end
 void Delivery::finished(const core::Uaid& client, const core::MessageKey& message,
                         core::FinishReason why) {
     ports_.outbox.withdraw(message);
-    if (why != core::FinishReason::expired) {
+    if (why != core::FinishReason::expired || !serving_since_) {
         std::erase_if(held_, [&](const Held& held) { return held.message == message; });
     }
     auto* session = ports_.sessions.of(client);
@@ -123,7 +124,19 @@ void Delivery::hold(const core::RecordView& record, const core::NotificationAcce
     const bool settled = serving_since_ && now - *serving_since_ > kTakeoverGrace;
     if (settled || outlived_grace(record.time)) return report(tracked, core::Milestone::expired);
     if (held_.size() >= kHeldMax) held_.pop_front();
-    held_.push_back({message.uaid, message.key, record.time, notification_frame(message), tracked});
+    std::optional<std::string> topic;
+    if (message.topic) topic = *message.topic;
+    held_.push_back({message.uaid, message.channel, std::move(topic), message.key, record.time,
+                     notification_frame(message), tracked});
+}
+
+/// The store knows nothing of what is held, so a newer message of the Topic replaces it here.
+void Delivery::replace_held(const core::NotificationAccepted& newer) {
+    if (!newer.topic) return;
+    std::erase_if(held_, [&](const Held& held) {
+        return held.client == newer.uaid && held.channel == newer.channel &&
+               held.topic == newer.topic;
+    });
 }
 
 void Delivery::expire_held() {

@@ -49,8 +49,9 @@ public:
     /// now waits in the store.
     void fold(const core::RecordView& record, const core::NotificationAccepted& message);
     /// The message is finished, whoever did it: no frame of it that has not left leaves. Only a
-    /// TTL-0 message that is held for its client goes on waiting if it is finished as `expired`,
-    /// which every home writes of such a message at once.
+    /// TTL-0 message that is held for its client goes on waiting if this home, while it serves,
+    /// reads that it is finished as `expired`: that is what it writes itself of such a message at
+    /// once. Before it serves, a former home wrote it, which has sent the message if it could.
     void finished(const core::Uaid& client, const core::MessageKey& message,
                   core::FinishReason why);
 
@@ -79,6 +80,8 @@ private:
     /// A TTL-0 message whose client was not there.
     struct Held {
         core::Uaid client;
+        core::ChannelId channel;
+        std::optional<std::string> topic;
         core::MessageKey message;
         core::Timestamp appended{};
         std::string text;
@@ -99,6 +102,7 @@ private:
     }
     void send(const Session& session, Effects effects, std::optional<Report> report);
     void hold(const core::RecordView& record, const core::NotificationAccepted& message);
+    void replace_held(const core::NotificationAccepted& newer);
     void send_held(const Session& session);
     void expire_held();
     std::size_t read(Session& session, std::size_t budget);

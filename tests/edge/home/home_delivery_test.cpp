@@ -268,6 +268,36 @@ TEST_CASE("a TTL-0 message that its sender deleted is not held for its client", 
     CHECK(world.take_versions(world.connect(uaid)) == Versions{kept});
 }
 
+// Verified to fail when Delivery::finished() leaves what a former home finished as expired.
+TEST_CASE("a TTL-0 message that a former home has sent is not sent by the next one", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    const auto client = world.connect(uaid);
+    const auto version = world.push(uaid, channel, Push{.ttl_s = 0});
+    world.run(100ms);
+    CHECK(world.take_versions(client) == Versions{version});
+    world.crash();
+    world.lose_store();
+    world.serve("home-2");
+    CHECK(world.take_versions(world.connect(uaid)).empty());
+}
+
+// Verified to fail without Delivery::replace_held().
+TEST_CASE("a newer message of its Topic replaces a TTL-0 message that is held", "[home]") {
+    const std::uint32_t ttl_s = GENERATE(0, 3600);
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    world.crash();
+    world.push(uaid, channel, Push{.ttl_s = 0, .topic = "weather"});
+    const auto other = world.push(uaid, channel, Push{.ttl_s = 0, .topic = "mail"});
+    const auto newer = world.push(uaid, channel, Push{.ttl_s = ttl_s, .topic = "weather"});
+    world.run(100ms);
+    world.serve("home-2");
+    CHECK(world.take_versions(world.connect(uaid)) == Versions{other, newer});
+}
+
 // Verified to fail when Delivery::finished() withdraws nothing from the outbox.
 TEST_CASE("a message and its end that are read in one turn are not sent", "[home]") {
     const std::uint32_t ttl_s = GENERATE(0, 3600);

@@ -1,0 +1,103 @@
+// The checker of the chaos test finds each fault in a made-up history, and none where there is none.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BOUNDS, Checker } from './chaos-checker.mjs';
+
+const TTL = 3600;
+const CHANNEL = { client: 'a', channel: 'c' };
+const FIRST = { kind: 'greeted', client: 'a', connection: 1, uaid: 'U' };
+const AGAIN = { ...FIRST, connection: 2 };
+const REGISTERED = { kind: 'registered', ...CHANNEL, endpoint: 'https://push/1' };
+
+const sent = (n, { status = 201, ttl = TTL, topic } = {}) => [
+    { kind: 'sending', n, ...CHANNEL, ttl, topic },
+    { kind: 'answered', n, status },
+];
+const arrived = (n, connection = 1) => ({ kind: 'arrived', n, client: 'a', connection });
+const acked = (n, connection = 1) => ({ kind: 'acked', n, client: 'a', connection });
+const wait = (ms) => ({ kind: 'wait', ms });
+
+/** The faults of a history in which 10 ms pass at each event. */
+function faultsOf(...events) {
+    const checker = new Checker();
+    let at = 0;
+    for (const event of events.flat()) {
+        at += event.kind === 'wait' ? event.ms : 10;
+        if (event.kind !== 'wait') checker.note({ ...event, at });
+    }
+    return checker.faults.map((fault) => fault.replace(/^\d+ ms: /, ''));
+}
+const holds = (name, ...events) => test(name, () => assert.deepEqual(faultsOf(...events), []));
+const finds = (name, pattern, ...events) =>
+    test(name, () => {
+        const faults = faultsOf(...events);
+        assert.equal(faults.length, 1, faults.join('\n'));
+        assert.match(faults[0], pattern);
+    });
+
+const SETTLED = { kind: 'settled' };
+const CHECKED = { kind: 'checked' };
+
+// --- a 201 is a promise
+holds('what was answered 201 arrived', FIRST, REGISTERED, sent(1), arrived(1), acked(1), SETTLED);
+holds('a message may arrive before its 201', FIRST, REGISTERED, sent(1)[0], arrived(1), sent(1)[1], SETTLED);
+holds('what was answered 503, or not at all, may be missing', FIRST, REGISTERED, sent(1, { status: 503 }), sent(2, { status: 0 }), SETTLED);
+holds('what was answered 503, or not at all, may arrive', FIRST, REGISTERED, sent(1, { status: 503 }), arrived(1), sent(2, { status: 0 }), arrived(2), SETTLED);
+holds('a message with TTL 0 may be missing', FIRST, REGISTERED, sent(1, { ttl: 0 }), SETTLED);
+holds('a message whose TTL ended may be missing', FIRST, REGISTERED, sent(1, { ttl: 2 }), wait(2000), SETTLED);
+holds('a message that somebody wants to delete may be missing', FIRST, REGISTERED, sent(1), { kind: 'deleting', n: 1 }, SETTLED);
+holds('an older message of a Topic may be missing', FIRST, REGISTERED, sent(1, { topic: 't' }), sent(2, { topic: 't' }), arrived(2), SETTLED);
+holds('a message to a channel that is left may be missing', FIRST, REGISTERED, sent(1), { kind: 'unregistering', ...CHANNEL }, SETTLED);
+holds('a message to a channel that was joined again before is not wanted', FIRST, REGISTERED, sent(1), { kind: 'unregistering', ...CHANNEL }, { kind: 'unregistered', ...CHANNEL }, REGISTERED, SETTLED);
+finds('a message that was answered 201 and never came', /never came/, FIRST, REGISTERED, sent(1), SETTLED);
+finds('a message that was answered 201 after the channel was joined again', /never came/, FIRST, REGISTERED, { kind: 'unregistering', ...CHANNEL }, { kind: 'unregistered', ...CHANNEL }, REGISTERED, sent(1), SETTLED);
+finds('a message with a short TTL that never came although time was left', /never came/, FIRST, REGISTERED, sent(1, { ttl: 2 }), wait(1000), SETTLED);
+finds('the newest message of a Topic never came', /message 2 .* never came/, FIRST, REGISTERED, sent(1, { topic: 't' }), sent(2, { topic: 't' }), SETTLED);
+finds('a message that another client got', /b got message 1, which was not sent to it/, FIRST, REGISTERED, sent(1), { ...arrived(1), client: 'b' }, arrived(1));
+finds('a message that nobody sent', /a got message 7/, FIRST, arrived(7));
+finds('a POST that was refused for no reason', /answered 401/, FIRST, REGISTERED, sent(1, { status: 401 }));
+
+// --- what is finished does not come back
+const CONFIRMED = { kind: 'confirmed', ns: [1] };
+holds('a repetition before the ack is confirmed', FIRST, REGISTERED, sent(1), arrived(1), acked(1), AGAIN, arrived(1, 2));
+finds('a message after its confirmed ack', /after its confirmed ack/, FIRST, REGISTERED, sent(1), arrived(1), acked(1), CONFIRMED, AGAIN, arrived(1, 2));
+finds('a message after its confirmed ack, on the same connection', /after its confirmed ack/, FIRST, REGISTERED, sent(1), arrived(1), acked(1), CONFIRMED, arrived(1));
+holds('what a former connection still had in its hands', FIRST, REGISTERED, sent(1), arrived(1), acked(1), CONFIRMED, AGAIN, arrived(1, 1));
+const DELETED = [{ kind: 'deleting', n: 1 }, { kind: 'deleted', n: 1 }];
+holds('a message in the moment after its DELETE', FIRST, REGISTERED, sent(1), DELETED, arrived(1));
+finds('a message after its DELETE', /after its DELETE/, FIRST, REGISTERED, sent(1), DELETED, wait(BOUNDS.lagMs), arrived(1));
+finds('a message with TTL 0 after its DELETE', /after its DELETE/, FIRST, REGISTERED, sent(1, { ttl: 0 }), DELETED, wait(BOUNDS.lagMs), arrived(1));
+finds('a message after its expiry', /after its expiry/, FIRST, REGISTERED, sent(1, { ttl: 2 }), wait(2000 + BOUNDS.lagMs), arrived(1));
+finds('a message with TTL 0 long after it was sent', /after its expiry/, FIRST, REGISTERED, sent(1, { ttl: 0 }), wait(10000), arrived(1));
+holds('a message with TTL 0 that was held for its client', FIRST, REGISTERED, sent(1, { ttl: 0 }), wait(6000), arrived(1));
+holds('a POST without an answer may be appended later', FIRST, REGISTERED, sent(1, { ttl: 2, status: 0 }), wait(10000), arrived(1));
+holds('an older message of a Topic before the newer one is acknowledged', FIRST, REGISTERED, sent(1, { topic: 't' }), sent(2, { topic: 't' }), arrived(1), arrived(2), acked(2));
+finds('an older message of a Topic after the newer one was acknowledged', /newer one of its Topic/, FIRST, REGISTERED, sent(1, { topic: 't' }), sent(2, { topic: 't' }), arrived(2), acked(2), arrived(1));
+holds('two messages of a Topic whose POSTs ran side by side', FIRST, REGISTERED, sent(1, { topic: 't' })[0], sent(2, { topic: 't' }), sent(1)[1], arrived(2), acked(2), arrived(1));
+
+// --- nobody is forgotten
+finds('410 for a live channel', /410 for the live channel/, FIRST, REGISTERED, sent(1, { status: 410 }));
+finds('404 for a live channel', /404 for the live channel/, FIRST, REGISTERED, sent(1, { status: 404 }));
+holds('410 for a channel that is being left', FIRST, REGISTERED, { kind: 'unregistering', ...CHANNEL }, sent(1, { status: 410 }));
+holds('410 for a POST that began before the channel was there again', FIRST, REGISTERED, { kind: 'unregistering', ...CHANNEL }, sent(1)[0], REGISTERED, sent(1, { status: 410 })[1]);
+finds('410 after the channel was joined again', /410 for the live channel/, FIRST, REGISTERED, { kind: 'unregistering', ...CHANNEL }, { kind: 'unregistered', ...CHANNEL }, REGISTERED, sent(1, { status: 410 }));
+finds('an endpoint that changed', /endpoint of channel c changed/, FIRST, REGISTERED, { ...REGISTERED, endpoint: 'https://push/2' });
+holds('another UAID while nothing is registered', FIRST, { ...AGAIN, uaid: 'V' });
+finds('another UAID after a registration', /UAID U became V/, FIRST, REGISTERED, { ...AGAIN, uaid: 'V' });
+
+// --- nobody waits for ever
+const SEEKING = { kind: 'seeking', client: 'a' };
+holds('a client that connects in time', SEEKING, wait(BOUNDS.connectMs - 100), CHECKED, FIRST);
+finds('a client that connects too late', /could not connect/, SEEKING, wait(BOUNDS.connectMs), FIRST);
+finds('a client that never connects', /could not connect/, SEEKING, wait(BOUNDS.connectMs), CHECKED, CHECKED);
+const ASKED = { kind: 'asked', client: 'a', connection: 1, what: 'ping' };
+holds('a frame that is answered', FIRST, ASKED, { ...ASKED, kind: 'told' }, wait(BOUNDS.answerMs), CHECKED);
+holds('a frame on a connection that is over', FIRST, ASKED, { kind: 'left', client: 'a', connection: 1 }, wait(BOUNDS.answerMs), CHECKED);
+finds('a frame that is never answered', /no answer on an open connection: 1 ping/, FIRST, ASKED, wait(BOUNDS.answerMs), CHECKED, CHECKED);
+
+// --- who hangs or is cut off stops the bounds, and nothing else
+const disturbed = (ms) => [{ kind: 'disturbing', what: 'x' }, wait(ms), { kind: 'calm', what: 'x' }];
+holds('bounds stand still while somebody hangs', FIRST, REGISTERED, sent(1), DELETED, ASKED, disturbed(BOUNDS.answerMs), CHECKED, arrived(1));
+finds('bounds go on afterwards', /no answer/, FIRST, ASKED, disturbed(BOUNDS.answerMs), wait(BOUNDS.answerMs + BOUNDS.tailMs), CHECKED);
+finds('overlapping disturbances count once', /no answer/, FIRST, ASKED, { kind: 'disturbing', what: 'y' }, disturbed(1000), { kind: 'calm', what: 'y' }, wait(BOUNDS.answerMs + BOUNDS.tailMs), CHECKED);
+finds('disturbances excuse no message after its confirmed ack', /confirmed/, FIRST, REGISTERED, sent(1), arrived(1), acked(1), CONFIRMED, disturbed(1000), arrived(1));

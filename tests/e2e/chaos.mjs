@@ -1,0 +1,184 @@
+// Clients and senders of all habits use Beckon while its processes are killed, stopped, cut off and robbed of their
+// stores; a checker outside of it says what may not have happened (chaos-checker.mjs).
+//
+//   node chaos.mjs [--log kafka|embedded] [--kills N] [--seed S] [--minutes M] [--brokers 1|3] [--clients N] [--gap MS]
+//
+// The plan follows from the seed; what happens at which moment does not. `--minutes` ends the plan early. All that was
+// seen is in build/chaos/<log>-<seed>/history.jsonl, and what the processes said beside it.
+import { createWriteStream, mkdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { Cluster, until } from './beckon.mjs';
+import { Checker } from './chaos-checker.mjs';
+import { crowd } from './chaos-clients.mjs';
+import { Faults, installationOn } from './chaos-faults.mjs';
+import { isKill, plan, randomFrom } from './chaos-plan.mjs';
+import { ChaosSenders } from './chaos-senders.mjs';
+import { agent } from './client.mjs';
+
+const { values: said } = parseArgs({
+    options: {
+        log: { type: 'string', default: 'embedded' },
+        kills: { type: 'string', default: '30' },
+        seed: { type: 'string', default: String(Date.now() % 1000000) },
+        minutes: { type: 'string' },
+        brokers: { type: 'string', default: '1' },
+        clients: { type: 'string', default: '30' },
+        gap: { type: 'string', default: '20' },
+    },
+});
+const number = (name, least, most) => {
+    const value = Number(said[name]);
+    if (Number.isInteger(value) && value >= least && value <= most) return value;
+    console.error(`chaos: --${name} ${said[name]}: not a whole number from ${least} to ${most}`);
+    process.exit(2);
+};
+const { log } = said;
+if (!['kafka', 'embedded'].includes(log)) {
+    console.error(`chaos: --log ${log}: not one of kafka, embedded`);
+    process.exit(2);
+}
+const seed = number('seed', 0, 2 ** 31);
+const brokers = Array.from({ length: number('brokers', 1, 3) }, (_, i) => (i === 0 ? 'kafka' : `kafka-${i + 1}`));
+const limitMs = said.minutes ? number('minutes', 1, 10000) * 60000 : Infinity;
+const names = { edges: ['edge-1', 'edge-2', 'edge-3'], endpoints: ['endpoint-1', 'endpoint-2'], brokers };
+const steps = plan({ seed, kills: number('kills', 1, 1000000), log, ...names });
+
+const SETTLE_MS = 90000;
+const CHECK_MS = 500;
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const directory = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'build', 'chaos', `${log}-${seed}`);
+rmSync(directory, { recursive: true, force: true });
+mkdirSync(directory, { recursive: true });
+const history = createWriteStream(join(directory, 'history.jsonl'));
+
+const began = performance.now();
+const checker = new Checker();
+function note(kind, fields = {}) {
+    const event = { at: performance.now() - began, kind, ...fields };
+    if (history.writable) history.write(`${JSON.stringify(event)}\n`);
+    checker[kind]?.(event);
+}
+
+const cluster = new Cluster(log, { plain: true, brokers: brokers.length, gates: names.edges, copyTo: directory });
+const installation = installationOn(cluster, names);
+const faults = new Faults(cluster, installation, note);
+let clients = [];
+let senders;
+
+/** All is healed, everybody attached: what is due has come, and what was acknowledged is so for good. */
+async function settle(isLast) {
+    await faults.allHealed();
+    await senders.stop();
+    for (const client of clients) {
+        client.suspended = true;
+        if (isLast) client.unmute();
+    }
+    const judged = clients.filter((client) => client.habit !== 'mute');
+    await until('every client attached and registered', () => clients.every((client) => client.attached && client.wishes.size === 0), SETTLE_MS)
+        .catch((error) => {
+            const some = clients.filter((client) => !client.attached || client.wishes.size > 0).map(({ name }) => name);
+            throw new Error(`${error.message}: ${some}`);
+        });
+    await faults.nothingOwed();
+
+    // A drain sends the newest message last: once that is there, all that was pending is.
+    const last = new Map(await Promise.all(judged.map(async (client) => [client, await senders.oneFor(client, SETTLE_MS)])));
+    const mute = clients.filter((client) => client.habit === 'mute').map(({ name }) => name);
+    const missing = () => checker.missing(performance.now() - began).filter(({ client }) => !mute.includes(client));
+    await until('every message', () => missing().length === 0 && judged.every((client) => client.arrivals.has(last.get(client))), SETTLE_MS)
+        .catch(() => {});
+    note('settled', { except: mute });
+    await confirm(judged, last);
+    for (const client of clients) client.suspended = false;
+}
+
+/** Acks of clients whose connection stood while the home took them and the log had their tombstones. */
+async function confirm(judged, last) {
+    const before = new Map(judged.map((client) => [client, client.socket]));
+    await until('every arrival acknowledged', () => judged.every((client) => client.acks.has(last.get(client))), SETTLE_MS);
+    const answered = await Promise.all(judged.map((client) => client.ping()));
+    const ns = [];
+    for (const [i, client] of judged.entries()) {
+        if (!answered[i] || client.socket !== before.get(client)) continue;
+        for (const [n, ack] of client.acks) if (ack.at >= client.arrivals.get(n).at) ns.push(n);
+        client.acks.clear();
+    }
+    await faults.nothingOwed();
+    if (judged.every((client) => client.socket === before.get(client))) note('confirmed', { ns });
+}
+
+/** Everybody once more at another edge: nothing comes but what is new, and every registration still works. */
+async function lastWord() {
+    for (const client of clients) {
+        client.suspended = true;
+        client.move();
+    }
+    await until('every client attached again', () => clients.every((client) => client.attached && !client.opening), SETTLE_MS);
+    for (const client of clients) {
+        for (const [channel, endpoint] of client.channels) await senders.post(client, channel, endpoint, 86400);
+    }
+    const missing = () => checker.missing(performance.now() - began);
+    await until('the last messages', () => missing().length === 0, SETTLE_MS).catch(() => {});
+    note('settled', {});
+}
+
+async function run() {
+    await cluster.prepare();
+    await installation.start();
+    clients = crowd(number('clients', 10, 1000), { urls: installation.urls(), seed, note });
+    for (const client of clients) client.start();
+    senders = new ChaosSenders({ clients, origins: () => installation.origins(), random: randomFrom(seed + 1), note, gapMs: number('gap', 0, 10000) });
+    await until('every client registered', () => clients.every((client) => client.channels.size > 0), SETTLE_MS);
+    const checks = setInterval(() => note('checked'), CHECK_MS);
+    senders.start();
+    let kills = 0;
+    try {
+        for (const step of steps) {
+            await pause(step.after);
+            const isLate = performance.now() - began > limitMs;
+            if (isLate && step !== steps.at(-1)) continue;
+            if (step.fault === 'settle') {
+                await settle(step === steps.at(-1));
+                if (step !== steps.at(-1)) senders.start();
+            } else {
+                await faults.begin(step);
+                if (isKill(step)) ++kills;
+            }
+            if (checker.faults.length > 0) break;
+        }
+        if (checker.faults.length === 0) await lastWord();
+    } finally {
+        clearInterval(checks);
+        await senders.stop();
+    }
+    return kills;
+}
+
+const command = `./dev chaos --log ${log} --seed ${seed} --kills ${said.kills}${brokers.length > 1 ? ` --brokers ${brokers.length}` : ''}`;
+try {
+    const kills = await run();
+    for (const client of clients) client.end();
+    if (checker.faults.length === 0) await cluster.stop();
+    const slowest = Math.round(Math.max(...checker.connecting));
+    const repeated = [...checker.messages.values()].filter(({ arrivals }) => arrivals > 1).length;
+    console.log(`${kills} kills in ${Math.round((performance.now() - began) / 1000)} s (${[...faults.counts].map(([fault, n]) => `${fault} ${n}`).join(', ')})`);
+    console.log(`${senders.numbers} messages (${[...senders.statuses].map(([status, n]) => `${status}: ${n}`).join(', ')}), ${repeated} came more than once`);
+    console.log(`${checker.connecting.length} connections, the slowest after ${slowest} ms`);
+    if (checker.faults.length > 0) throw new Error(`${checker.faults.length} faults:\n  ${checker.faults.slice(0, 20).join('\n  ')}`);
+    console.log(`OK: ${command}`);
+} catch (error) {
+    console.error(error.message);
+    console.error(`FAILED: ${command}\nWhat was seen and said: ${directory}`);
+    if (process.env.CI) console.error(cluster.outputs());
+    process.exitCode = 1;
+} finally {
+    for (const client of clients) client.end();
+    agent.destroy();
+    await cluster.destroy();
+    installation.close();
+    history.end();
+    setTimeout(() => process.exit(), 500).unref();
+}

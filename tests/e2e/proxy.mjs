@@ -1,0 +1,60 @@
+// Stands before a TCP port, so that a test can cut what goes through.
+import { connect, createServer } from 'node:net';
+
+export class Proxy {
+    /** @param {() => number} target the port behind it, asked for each connection */
+    constructor(target) {
+        this.pairs = new Set();
+        this.isCut = false;
+        this.isSilent = false;
+        this.server = createServer((near) => {
+            if (this.isCut) return near.destroy();
+            const pair = [near, connect(target(), '127.0.0.1')];
+            this.pairs.add(pair);
+            for (const [one, other] of [pair, [...pair].reverse()]) {
+                one.on('error', () => {});
+                one.on('close', () => {
+                    this.pairs.delete(pair);
+                    other.destroy();
+                });
+                one.pipe(other);
+            }
+            if (this.isSilent) for (const socket of pair) socket.pause();
+        });
+    }
+
+    /** @returns {Promise<number>} its port */
+    async open(port = 0) {
+        await new Promise((resolve, reject) => this.server.once('error', reject).listen(port, '127.0.0.1', resolve));
+        return this.server.address().port;
+    }
+
+    /** Resets what is connected and refuses what comes, until heal(). */
+    cut() {
+        this.isCut = true;
+        this.reset();
+    }
+
+    /** As a cable that is pulled: nobody is told, nothing passes, until heal(). */
+    silence() {
+        this.isSilent = true;
+        for (const pair of this.pairs) for (const socket of pair) socket.pause();
+    }
+
+    /** What stood still goes on: TCP would have sent it again. */
+    heal() {
+        this.isCut = false;
+        if (!this.isSilent) return;
+        this.isSilent = false;
+        for (const pair of this.pairs) for (const socket of pair) socket.resume();
+    }
+
+    reset() {
+        for (const pair of this.pairs) for (const socket of pair) socket.destroy();
+    }
+
+    close() {
+        this.cut();
+        this.server.close();
+    }
+}
