@@ -214,9 +214,9 @@ PYTHON
 }
 
 bench_reliability() {
+    local tracked_key rate_of_all=1000 i result=0
     "$(dirname "$BINARY")/tests/reliability/reliability_bench" "$OUT/reliability-fold.json" \
-        "${fold_options[@]}" || return 1
-    local tracked_key rate_of_all=1000 i
+        "${fold_options[@]}" || result=1
     for ((i = 0; i + 1 < ${#options[@]}; ++i)); do
         [[ "${options[i]}" != --rate ]] || rate_of_all="${options[i + 1]}"
     done
@@ -227,7 +227,8 @@ bench_reliability() {
         say "$share of 100 messages tracked"
         bench_tracked "reliability-$share" "$share" || return 1
     done
-    compare_tracked
+    compare_tracked || result=1
+    return $result
 }
 
 failed=()

@@ -8,6 +8,7 @@
 #include "cli/roles/key_ring_guard.hpp"
 #include "cli/roles/origins.hpp"
 #include "cli/roles/process_metrics.hpp"
+#include "cli/roles/room.hpp"
 #include "cli/roles/self_made_certificate.hpp"
 #include "core/clock.hpp"
 #include "core/logger.hpp"
@@ -188,6 +189,11 @@ const Config& prepared(Config& config, Certificate certificate) {
     return config;
 }
 
+Config& with_room(Config& config, Process& process, const Signals& signals) {
+    await_room(config.data, process.health, signals);
+    return config;
+}
+
 /// What every role on Kafka stands on, in the order in which it must live; the role itself is made
 /// after it.
 struct OnKafka {
@@ -195,7 +201,7 @@ struct OnKafka {
         : directory(config.data),
           keys(load_key_ring(config)),
           process(prepared(config, certificate)),
-          log(open_cluster_log(config, process, *keys, wanted)),
+          log(open_cluster_log(with_room(config, process, wanted), process, *keys, wanted)),
           signals(wanted),
           stop_timeout(config.stop_timeout) {}
 
@@ -225,6 +231,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     const DataDirectory directory{config.data};
     use_self_made_certificate(config);
     Process process{config};
+    await_room(config.data, process.health, signals);
     // Behind what fails for a slip: a ring that was made and has no log ends the next start.
     const auto keys = load_or_make_key_ring(config, options.new_log);
 

@@ -3,6 +3,7 @@
 #include "core/base64url.hpp"
 #include "edge/frames.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace beckon::edge {
@@ -79,9 +80,10 @@ void Session::command(Effects& effects, const Ack& frame, core::Tokens& tokens) 
     }
 }
 
-/// Offsets come in order: the first one that waits is where the next reading begins.
+/// The next reading begins with the first message that waits.
 void Session::waits(core::Offset offset) {
-    if (!std::exchange(behind_, true)) unsent_from_ = offset;
+    unsent_from_ = behind_ ? std::min(unsent_from_, offset) : offset;
+    behind_ = true;
 }
 
 Effects Session::on(const core::NotificationAccepted& message, core::Offset offset,
