@@ -91,10 +91,10 @@ void Switchboard::Part::flush() {
 }
 
 void Switchboard::Part::post(Batch batch) {
-    loop.post([this, batch = std::make_shared<Batch>(std::move(batch))] { take(*batch); });
+    loop.post([this, batch = std::make_shared<Batch>(std::move(batch))] { hand_out(*batch); });
 }
 
-void Switchboard::Part::take(Batch& batch) {
+void Switchboard::Part::hand_out(Batch& batch) {
     waiting.fetch_sub(batch.to_homes.size() + batch.to_fronts.size(), std::memory_order_relaxed);
     for (auto& message : batch.to_fronts) {
         if (front) front(std::move(message));

@@ -43,7 +43,7 @@ struct Switchboard::Part final : WayToHomes, WayToFronts {
     bool end_turn();
     /// From any thread, counted in `waiting`.
     void post(Batch batch);
-    void take(Batch& batch);
+    void hand_out(Batch& batch);
     void flush();
     Sent to_home_here(ToHome&& message);
     void to_front_elsewhere(const core::NodeId& node, ToFront&& message);

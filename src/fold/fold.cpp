@@ -1,12 +1,13 @@
 #include "fold/fold.hpp"
 
-#include "core/codec.hpp"
 #include "core/lasting_executor.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "fold/backoff.hpp"
 #include "fold/input.hpp"
 #include "fold/offset_reports.hpp"
+#include "fold/opening.hpp"
+#include "fold/questions.hpp"
 #include "fold/teaching_publisher.hpp"
 #include "fold/troubles.hpp"
 #include "fold/trust.hpp"
@@ -56,11 +57,6 @@ struct Fold::Impl {
     ~Impl();
 
     // --- a life: from opening to a restart
-    void begin();
-    void first_mark(InputIndex input);
-    void ask_ends();
-    template <class Answer>
-    void ask_ends(InputIndex input, Answer answer);
     void heard_all_ends();
     bool trusts_checkpoints() const;
     void open_all(bool anew);
@@ -68,7 +64,6 @@ struct Fold::Impl {
     void restart(std::string_view why, core::Duration pause);
     void clear_and_restart(std::string_view why);
     void close();
-    void try_again(InputIndex input, Need need, const Error& why, void (Impl::*step)());
 
     // --- a turn
     void schedule_turn();
@@ -85,18 +80,15 @@ struct Fold::Impl {
     void caught_up();
 
     // --- questions
-    void ask_marks(const std::vector<InputIndex>& of, Answer answer);
-    Answer admit(Answer answer);
     void confirm(const std::vector<InputIndex>& of, Answer answer);
     void when_folded(InputIndex input, core::Offset offset, Answer answer);
-    void refuse(Error why, const Answer& answer);
-    void refuse_all(const Error& why);
     std::vector<InputIndex> all() const;
 
     // --- every second
     void tick();
     void notice_standstill();
     void look_at_ends();
+    void look_at_end(InputIndex input);
     void ask_for_reports();
     void phase_is(Phase now);
 
@@ -105,25 +97,25 @@ struct Fold::Impl {
     State& state;
     const std::string name;
 
-    std::vector<std::unique_ptr<Input>> inputs;
+    Inputs inputs;
     TeachingPublisher publisher;
     Troubles troubles;
     OffsetReports reports;
+    Opening opening;
+    Questions questions;
     Backoff log_retry{kLogRetryFirst, kLogRetryMost};
     Backoff state_retry{kStateRetryFirst, kStateRetryMost};
 
     Phase phase = Phase::opening;
     bool from_start = false;
     core::MonoTime opened_at{};
-    std::size_t answers_missing = 0;  ///< of what opening asks of all inputs at once
-    bool marks_asked = false;         ///< those that end a restore
+    bool marks_asked = false;  ///< those that end a restore
     core::MonoTime ends_asked{};
 
     bool turn_posted = false;
     bool commit_failed = false;   ///< what is gathered goes to the state before more is
     std::size_t first_input = 0;  ///< of the next turn: inputs take turns at being first
 
-    std::size_t questions = 0;
     bool suspect = false;
     bool suspicion_asked = false;
     core::MonoTime last_tick{};
@@ -140,6 +132,9 @@ Fold::Impl::Impl(Options o, Ports p, State& s)
       publisher(p.publisher, p.executor, p.clock),
       troubles(options.folder, name, p.clock),
       reports(options.group, p.log, p.executor, p.clock),
+      opening(inputs, options.node, {p.log, publisher, p.executor, troubles},
+              Backoff{kLogRetryFirst, kLogRetryMost}, [this] { heard_all_ends(); }),
+      questions(inputs, p.executor, options.questions_max),
       lifetime(p.executor),
       life(p.executor) {
     for (const auto& where : options.inputs) {
@@ -161,69 +156,16 @@ void Fold::Impl::phase_is(Phase now) {
     state.progressed();
 }
 
-/// A first mark goes to every input before anything else is asked. Its report tells the log's time
-/// there, by which trust in a checkpoint is judged; and whoever has read past it has seen
-/// everything that stood there when this life began.
-void Fold::Impl::begin() {
-    answers_missing = inputs.size();
-    for (InputIndex i = 0; i < inputs.size(); ++i) first_mark(i);
-}
-
-void Fold::Impl::first_mark(InputIndex input) {
-    publisher.publish(inputs[input]->where(), core::encode(core::Mark{options.node.text}),
-                      life.guard([this, input](const core::Result<log::Appended>& at) {
-                          if (!at) {
-                              try_again(input, Need::log_time, at.error(), &Impl::begin);
-                              return;
-                          }
-                          troubles.worked(Need::log_time, input);
-                          inputs[input]->first_mark(at->offset);
-                          if (--answers_missing == 0) ask_ends();
-                      }));
-}
-
-/// Every answer that is still under way is void: `step` asks all of it again.
-void Fold::Impl::try_again(InputIndex input, Need need, const Error& why, void (Impl::*step)()) {
-    troubles.failed(need, input, why);
-    life.renew();
-    turn_posted = false;
-    ports.executor.post_after(log_retry.pause(), life.guard([this, step] { (this->*step)(); }));
-}
-
-template <class Answer>
-void Fold::Impl::ask_ends(InputIndex input, Answer answer) {
-    core::ask_while(
-        life,
-        [&](core::Executor& executor, auto callback) {
-            ports.log.ends(inputs[input]->where(), executor, std::move(callback));
-        },
-        std::move(answer));
-}
-
-void Fold::Impl::ask_ends() {
-    answers_missing = inputs.size();
-    for (InputIndex i = 0; i < inputs.size(); ++i) {
-        ask_ends(i, [this, i](const core::Result<log::Ends>& ends) {
-            if (!ends) {
-                try_again(i, Need::ends, ends.error(), &Impl::ask_ends);
-                return;
-            }
-            troubles.worked(Need::ends, i);
-            inputs[i]->heard_ends(*ends);
-            if (--answers_missing == 0) heard_all_ends();
-        });
-    }
-}
-
 void Fold::Impl::heard_all_ends() {
     const bool trusted = trusts_checkpoints();
     if (!trusted) {
         if (const auto cleared = state.clear(); !cleared) {
-            try_again(0, Need::clear, cleared.error(), &Impl::ask_ends);
+            opening.ask_again(Need::clear, 0, cleared.error());
             return;
         }
     }
     troubles.worked(Need::clear, 0);
+    opening.succeeded();
     log_retry.worked();
     open_all(!trusted);
 }
@@ -265,6 +207,7 @@ void Fold::Impl::open(InputIndex i) {
 
 void Fold::Impl::close() {
     life.renew();
+    opening.cancel();
     turn_posted = false;
     marks_asked = false;
     commit_failed = false;
@@ -283,9 +226,9 @@ void Fold::Impl::restart(std::string_view why, core::Duration pause) {
     if (term.over()) return;
     state.progressed();
     if (term.over()) return;
-    refuse_all({Fault::unavailable, "the fold begins again: " + std::string{why}});
+    questions.refuse_all({Fault::unavailable, "the fold begins again: " + std::string{why}});
     if (term.over()) return;
-    ports.executor.post_after(pause, life.guard([this] { begin(); }));
+    ports.executor.post_after(pause, life.guard([this] { opening.begin(); }));
 }
 
 void Fold::Impl::clear_and_restart(std::string_view why) {
@@ -455,7 +398,7 @@ void Fold::Impl::see_whether_caught_up() {
         return;
     }
     marks_asked = true;
-    ask_marks(all(), [this](const core::Result<void>& marked) {
+    questions.ask_marks(all(), [this](const core::Result<void>& marked) {
         marks_asked = false;
         if (marked) {
             caught_up();
@@ -487,72 +430,14 @@ std::vector<InputIndex> Fold::Impl::all() const {
     return out;
 }
 
-/// A mark on each of `of`; the first failure is the answer.
-void Fold::Impl::ask_marks(const std::vector<InputIndex>& of, Answer answer) {
-    struct Asked {
-        std::size_t missing;
-        Answer answer;
-    };
-    const auto asked = std::make_shared<Asked>(Asked{of.size(), std::move(answer)});
-    for (const auto i : of) {
-        inputs[i]->marker().ask(lifetime.guard([asked](const core::Result<void>& marked) {
-            if (!asked->answer) return;  // it has its answer
-            if (marked && --asked->missing > 0) return;
-            std::exchange(asked->answer, {})(marked);
-        }));
-    }
-}
-
-void Fold::Impl::refuse(Error why, const Answer& answer) {
-    ports.executor.post(
-        lifetime.guard([why = std::move(why), answer] { answer(core::fail(why)); }));
-}
-
-/// Counts a question, and what it gets once it is answered. Empty: it was refused.
-Answer Fold::Impl::admit(Answer answer) {
-    if (phase == Phase::opening) {
-        refuse({Fault::unavailable, "the fold is not open"}, answer);
-        return {};
-    }
-    if (questions >= options.questions_max) {
-        refuse({Fault::full, "too many questions wait for the fold"}, answer);
-        return {};
-    }
-    ++questions;
-    return lifetime.guard([this, answer = std::move(answer)](const core::Result<void>& result) {
-        --questions;
-        answer(result);
-    });
-}
-
 void Fold::Impl::confirm(const std::vector<InputIndex>& of, Answer answer) {
-    if (phase != Phase::following) {
-        refuse({Fault::unavailable, "the fold has not caught up yet"}, answer);
-        return;
-    }
-    if (auto admitted = admit(std::move(answer))) ask_marks(of, std::move(admitted));
+    if (phase == Phase::following) return questions.confirm(of, std::move(answer));
+    questions.refuse({Fault::unavailable, "the fold has not caught up yet"}, answer);
 }
 
 void Fold::Impl::when_folded(InputIndex i, core::Offset offset, Answer answer) {
-    auto admitted = admit(std::move(answer));
-    if (!admitted) return;
-    if (inputs[i]->committed() > offset) {
-        ports.executor.post(lifetime.guard([admitted] { admitted({}); }));
-        return;
-    }
-    const auto id = inputs[i]->waiters().add(offset, std::move(admitted));
-    ports.executor.post_after(kAnswerTimeout, life.guard([this, i, id] {
-        inputs[i]->waiters().cut_off(id,
-                                     {Fault::timed_out, "the fold did not come so far within 2 s"});
-    }));
-}
-
-void Fold::Impl::refuse_all(const Error& why) {
-    const auto term = lifetime.term();
-    for (InputIndex i = 0; i < inputs.size() && !term.over(); ++i) {
-        inputs[i]->waiters().refuse_all(why);
-        if (!term.over() && inputs[i]->has_marker()) inputs[i]->marker().refuse_all(why);
-    }
+    if (phase != Phase::opening) return questions.when_folded(i, offset, std::move(answer));
+    questions.refuse({Fault::unavailable, "the fold is not open"}, answer);
 }
 
 // --------------------------------------------------------------------------------- each second
@@ -578,7 +463,7 @@ void Fold::Impl::notice_standstill() {
     if (ports.clock.mono() - last_tick > kTick + options.standstill) suspect = true;
     if (!suspect || suspicion_asked || phase != Phase::following) return;
     suspicion_asked = true;
-    ask_marks(all(), [this](const core::Result<void>& marked) {
+    questions.ask_marks(all(), [this](const core::Result<void>& marked) {
         suspicion_asked = false;
         if (marked) suspect = false;
     });
@@ -588,8 +473,16 @@ void Fold::Impl::look_at_ends() {
     const auto now = ports.clock.mono();
     if (now - ends_asked < kEndsEvery) return;
     ends_asked = now;
-    for (InputIndex i = 0; i < inputs.size(); ++i) {
-        ask_ends(i, [this, i](const core::Result<log::Ends>& ends) {
+    for (InputIndex i = 0; i < inputs.size(); ++i) look_at_end(i);
+}
+
+void Fold::Impl::look_at_end(InputIndex i) {
+    core::ask_while(
+        life,
+        [&](core::Executor& executor, auto callback) {
+            ports.log.ends(inputs[i]->where(), executor, std::move(callback));
+        },
+        [this, i](const core::Result<log::Ends>& ends) {
             if (!ends) {
                 troubles.failed(Need::ends, i, ends.error());
                 ends_asked = {};  // again in a second
@@ -598,7 +491,6 @@ void Fold::Impl::look_at_ends() {
             troubles.worked(Need::ends, i);
             inputs[i]->heard_ends(*ends);
         });
-    }
 }
 
 /// A clock that nothing of our own has taught for a while would not notice a small step.
@@ -619,7 +511,7 @@ Fold::~Fold() = default;
 
 void Fold::start() {
     impl_->last_tick = impl_->ports.clock.mono();
-    impl_->begin();
+    impl_->opening.begin();
     impl_->tick();
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <vector>
 
 namespace beckon::fold {
 
@@ -106,5 +107,7 @@ private:
     core::MonoTime others_wrote_{};  ///< when a record that is not a control record was read last
     core::MonoTime told_end_{};      ///< when the state was last told that this is the end
 };
+
+using Inputs = std::vector<std::unique_ptr<Input>>;
 
 }  // namespace beckon::fold

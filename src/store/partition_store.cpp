@@ -125,7 +125,7 @@ core::Result<void> PartitionStore::commit() {
         impl_->tables.checkpoints.put(batch, impl_->partition, source, *state.checkpoint);
     }
     if (auto written = impl_->tables.database.write(batch); !written) {
-        impl_->notifications.suspect();
+        impl_->notifications.write_failed();
         return written;
     }
     impl_->committed();

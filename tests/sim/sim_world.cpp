@@ -105,20 +105,20 @@ SimProcess* SimWorld::home_of(const core::Uaid& uaid) {
 // ------------------------------------------------------------------------------------ clients
 
 void SimWorld::connect(SimClient& client) {
-    const auto wish = client.uaid.value_or(core::Uaid{random_id()});
-    auto* home = home_of(wish);
+    const auto uaid = client.uaid.value_or(core::Uaid{random_id()});
+    auto* home = home_of(uaid);
     if (!home) return;
     client.session = ++next_session_;
     client.greeted = false;
     client.home = home->id().text;
     sessions_[client.session] = client.number;
     edge::Attach attach{{{"front"}, 0, client.session},
-                        wish,
+                        uaid,
                         client.uaid.has_value(),
                         R"({"messageType":"hello","use_webpush":true})"};
-    if (!client.uaid) client.uaid = wish;
+    if (!client.uaid) client.uaid = uaid;
     home->executor().post_after(
-        up_to(20ms), [home, p = core::partition_of(wish, kPartitions), attach = std::move(attach)] {
+        up_to(20ms), [home, p = core::partition_of(uaid, kPartitions), attach = std::move(attach)] {
             home->home(p).receive(attach);
         });
 }

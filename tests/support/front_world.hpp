@@ -76,14 +76,14 @@ private:
             return;
         }
         if (from.text == "release") return release(from.session);
-        if (const auto wish = edge::answered_by(from.text)) {
+        if (const auto asked = edge::answered_by(from.text)) {
             ++changes;
             if (let_go > 0) {
                 --let_go;
                 return release(from.session);
             }
             fronts_.to_front(edge::ToClient{
-                .session = from.session, .text = edge::register_frame(wish->channel, 200, "url")});
+                .session = from.session, .text = edge::register_frame(asked->channel, 200, "url")});
             return;
         }
         if (from.text == "overflow") {

@@ -86,8 +86,8 @@ std::vector<Setting> log_settings(Config& c) {
         number_setting("partitions", c.layout.partitions, {1, 65'535},
                        "Partitions of the log topics; fixed when they are made."),
         number_setting("replication_factor", c.layout.replication_factor, {1, 32},
-                       "Copies of each partition. 1 is for a try on one broker, and says to the "
-                       "roles that you know it."),
+                       "Copies of each partition. 1 is for a try on one broker: roles start on "
+                       "fewer copies than 3 only if it says so."),
         durations_setting("tiers", c.layout.tiers, "Maturity delays of retry.0, retry.1, …"),
         duration_setting("history_window", c.layout.history_window, seconds{60},
                          seconds{hours{24 * 30}},

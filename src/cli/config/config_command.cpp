@@ -36,7 +36,7 @@ int print(Config config, const Sources& sources, const std::string& role) {
 
 void add_config_command(CommandLine& line) {
     static std::string role;
-    auto& group = line.add_group("config", "What is configured");
+    auto& group = line.add_group("config", "Show the configuration in force, or all settings");
     line.add_configured(group, "print", "Show each value in force and where it came from, as TOML",
                         Reader::any,
                         [](Config config, const Sources& sources) {

@@ -28,11 +28,12 @@ void add_roles_commands(CommandLine& line) {
         line.top(), "edge", "Run the WebSocket port for clients, on Kafka", Reader::edge,
         [](Config config, const Sources&) { return run_edge(std::move(config), Signals{}); });
     line.add_configured(
-        line.top(), "retry", "Run webhooks: the API for events, and their delivery, on Kafka",
-        Reader::retry,
+        line.top(), "retry",
+        "Run the role that accepts events and delivers them to webhooks, on Kafka", Reader::retry,
         [](Config config, const Sources&) { return run_retry(std::move(config), Signals{}); });
     auto& reliability = line.add_configured(
-        line.top(), "reliability", "Run counts and histories of tracked messages, on Kafka",
+        line.top(), "reliability",
+        "Run the role that counts tracked messages and keeps their histories, on Kafka",
         Reader::reliability, [](Config config, const Sources&) {
             return run_reliability(std::move(config), Signals{});
         });

@@ -92,10 +92,11 @@ void add_listen(CommandLine& line, CLI::App& group, Options& o) {
 }
 
 void add_webhooks(CommandLine& line, Options& o) {
-    auto& group = line.add_group("webhooks", "Who gets events as HTTP requests");
+    auto& group =
+        line.add_group("webhooks", "Make and manage webhooks, which get events as HTTP requests");
     add_create(line, group, o);
     add_asking(line, group, "list", "One line for each webhook of the owner", o, list_webhooks);
-    add_for_one(line, group, "show", "All about one, but its secret", o,
+    add_for_one(line, group, "show", "Show all of one except its secret", o,
                 [&o](ApiClient& api) { return show_webhook(api, o.id); });
     add_for_one(line, group, "change", "Change the fields that a JSON object names", o,
                 [&o](ApiClient& api) { return change_webhook(api, o.id, o.change); })
@@ -103,7 +104,7 @@ void add_webhooks(CommandLine& line, Options& o) {
         ->required();
     for (const auto& [name, help] :
          {std::pair{"enable", "Deliver to it again"},
-          std::pair{"disable", "Deliver nothing to it: what is due is dead"},
+          std::pair{"disable", "Deliver nothing to it: a delivery that falls due is given up"},
           std::pair{"test", "Send it an event of type beckon.webhook.test"}}) {
         add_for_one(line, group, name, help, o, [&o, action = std::string{name}](ApiClient& api) {
             return act_on_webhook(api, o.id, action);
@@ -127,7 +128,7 @@ void add_webhooks(CommandLine& line, Options& o) {
 }
 
 void add_events(CommandLine& line, Options& o) {
-    auto& group = line.add_group("events", "What webhooks are told");
+    auto& group = line.add_group("events", "Post the events that webhooks get");
     auto& send = add_asking(line, group, "send", "Post one event", o,
                             [&o](ApiClient& api) { return send_event(api, o.event); });
     send.add_option("TYPE", o.event.type, "For example order.created")->required();

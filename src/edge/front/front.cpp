@@ -191,8 +191,8 @@ void Front::remember_change(Client& client, const std::string& frame) {
     std::size_t bytes = frame.size();
     for (const auto& change : changes) bytes += change.text.size();
     if (changes.size() >= kChangesMax || bytes > options_.early_bytes_max) return;
-    if (const auto* wish = std::get_if<Register>(&*parsed)) {
-        changes.push_back({.registers = true, .channel = wish->channel, .text = frame});
+    if (const auto* asked = std::get_if<Register>(&*parsed)) {
+        changes.push_back({.registers = true, .channel = asked->channel, .text = frame});
     } else if (const auto* end = std::get_if<Unregister>(&*parsed)) {
         changes.push_back({.registers = false, .channel = end->channel, .text = frame});
     }

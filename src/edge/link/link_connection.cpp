@@ -29,12 +29,13 @@ core::Result<void> LinkConnection::receive(std::string_view bytes, core::MonoTim
         auto frame = reader_.next();
         if (!frame) return fail(frame.error());
         if (!*frame) return {};
-        if (auto taken = take(std::move(**frame), now, reply, arrivals); !taken) return taken;
+        if (auto handled = handle(std::move(**frame), now, reply, arrivals); !handled)
+            return handled;
     }
 }
 
-core::Result<void> LinkConnection::take(Frame frame, core::MonoTime now, std::string& reply,
-                                        Arrivals& arrivals) {
+core::Result<void> LinkConnection::handle(Frame frame, core::MonoTime now, std::string& reply,
+                                          Arrivals& arrivals) {
     if (auto* hello = std::get_if<Greeting>(&frame)) return greeted(*hello);
     if (!peer_) return fail(Fault::invalid, "the peer's first frame is not a greeting");
     if (auto* message = std::get_if<ToHome>(&frame)) {

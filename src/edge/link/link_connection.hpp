@@ -55,8 +55,8 @@ public:
 
 private:
     core::Result<void> greeted(const Greeting& peer);
-    core::Result<void> take(Frame frame, core::MonoTime now, std::string& reply,
-                            Arrivals& arrivals);
+    core::Result<void> handle(Frame frame, core::MonoTime now, std::string& reply,
+                              Arrivals& arrivals);
 
     const Options options_;
     FrameReader reader_;

@@ -20,7 +20,7 @@ namespace {
 
 using core::Fault;
 
-/// The port's face of a membership, which ends in the background.
+/// The membership that callers see, which ends in the background.
 class KafkaMember final : public Member {
 public:
     explicit KafkaMember(std::shared_ptr<kafka::Membership> membership)

@@ -78,26 +78,26 @@ bool TotalsView::complete() const {
 
 void TotalsView::replay(fold::InputIndex, const core::RecordView& record) {
     std::visit(core::Overloaded{
-                   [this](PartitionCounts&& counts) { take(std::move(counts)); },
-                   [this](PartitionReport&& report) { take(report); },
-                   [this](ReportRemoved&& removed) { take(removed); },
+                   [this](PartitionCounts&& counts) { fold_in(std::move(counts)); },
+                   [this](PartitionReport&& report) { fold_in(report); },
+                   [this](ReportRemoved&& removed) { fold_in(removed); },
                    [](NotTotals&&) {},
                },
                decode_totals(record));
 }
 
-void TotalsView::take(PartitionCounts counts) {
+void TotalsView::fold_in(PartitionCounts counts) {
     const std::scoped_lock lock{mutex_};
     const auto partition = counts.partition;
     counts_.insert_or_assign(partition, std::move(counts));
 }
 
-void TotalsView::take(const PartitionReport& report) {
+void TotalsView::fold_in(const PartitionReport& report) {
     const std::scoped_lock lock{mutex_};
     reports_[report.day].insert_or_assign(report.partition, report.report);
 }
 
-void TotalsView::take(const ReportRemoved& removed) {
+void TotalsView::fold_in(const ReportRemoved& removed) {
     const std::scoped_lock lock{mutex_};
     const auto parts = reports_.find(removed.day);
     if (parts == reports_.end()) return;

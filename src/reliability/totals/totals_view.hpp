@@ -43,9 +43,9 @@ private:
     void caught_up() override;
     void restarted(std::string_view) override;
 
-    void take(PartitionCounts counts);
-    void take(const PartitionReport& report);
-    void take(const ReportRemoved& removed);
+    void fold_in(PartitionCounts counts);
+    void fold_in(const PartitionReport& report);
+    void fold_in(const ReportRemoved& removed);
 
     mutable std::mutex mutex_;
     std::map<core::Partition, PartitionCounts> counts_;

@@ -1,5 +1,7 @@
 #include "retry/filter/percolator.hpp"
 
+#include "retry/filter/event_values.hpp"
+
 #include <algorithm>
 #include <map>
 #include <set>

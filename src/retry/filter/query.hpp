@@ -18,11 +18,6 @@ struct RequiredTerms {
     bool operator==(const RequiredTerms&) const = default;
 };
 
-/// One scalar as an index key: strings, numbers and booleans of equal text differ.
-std::string term_of(const nlohmann::json& scalar);
-/// The scalars at a dotted path of an event; arrays on the way count for each of their elements.
-std::vector<const nlohmann::json*> values_at(const nlohmann::json& event, std::string_view path);
-
 /// A compiled filter: the subset of the Elasticsearch query DSL that docs/webhooks.md#filters
 /// describes, over an event's JSON. Immutable; any thread.
 class Query {

@@ -345,11 +345,11 @@ void NotificationFold::committed() {
     debts_.committed();
 }
 
-void NotificationFold::suspect() {
-    messages_.suspect();
-    keys_.suspect();
-    replacements_.suspect();
-    debts_.suspect();
+void NotificationFold::write_failed() {
+    messages_.write_failed();
+    keys_.write_failed();
+    replacements_.write_failed();
+    debts_.write_failed();
 }
 
 void NotificationFold::reset() {

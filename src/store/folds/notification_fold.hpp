@@ -66,7 +66,7 @@ public:
     std::size_t changed_bytes() const { return messages_.changed_bytes(); }
     /// The batch is written · it failed.
     void committed();
-    void suspect();
+    void write_failed();
     /// What is not committed is void, and all that is known of the tables.
     void reset();
 

@@ -14,14 +14,14 @@ constexpr std::chrono::hours kRememberRemoved{24};
 
 using Stamp = std::optional<core::WriteStamp>;
 
-enum class Verdict { newer, same, lost };
+enum class Order { newer, same, older };
 
 /// How a record stands to what is stored. Only two stamps can be compared; without them the later
 /// record is the newer one.
-Verdict judge(const Stamp& record, const Stamp& stored) {
-    if (!record || !stored) return Verdict::newer;
-    if (*record == *stored) return Verdict::same;
-    return *record > *stored ? Verdict::newer : Verdict::lost;
+Order compare(const Stamp& record, const Stamp& stored) {
+    if (!record || !stored) return Order::newer;
+    if (*record == *stored) return Order::same;
+    return *record > *stored ? Order::newer : Order::older;
 }
 
 }  // namespace
@@ -148,8 +148,8 @@ void SubscriptionFold::reset() {
 bool SubscriptionFold::put_client(core::Partition partition, const core::ClientRecorded& client) {
     const ClientName name{partition, client.uaid};
     if (const auto stored = client_row(name)) {
-        const auto verdict = judge(client.stamp, stored->stamp);
-        if (verdict != Verdict::newer) return verdict == Verdict::same;
+        const auto order = compare(client.stamp, stored->stamp);
+        if (order != Order::newer) return order == Order::same;
     }
     clients_[name] = {
         .live = StoredClient{.router_type = client.router_type,
@@ -166,13 +166,13 @@ bool SubscriptionFold::remove_client(core::Partition partition, const core::Clie
                                      core::Timestamp time) {
     const ClientName name{partition, client.uaid};
     if (const auto stored = client_row(name)) {
-        const auto verdict = judge(client.stamp, stored->stamp);
-        if (verdict != Verdict::newer) return verdict == Verdict::same;
+        const auto order = compare(client.stamp, stored->stamp);
+        if (order != Order::newer) return order == Order::same;
     }
     // The client's own row covers the channels from here on: died_with_client() asks it. A channel
     // that is newer than the removal was written by a home that knew of it, and waits.
     for (const auto& [channel, row] : channel_rows(name)) {
-        if (judge(client.stamp, row.stamp) != Verdict::lost) channels_[{name, channel}].reset();
+        if (compare(client.stamp, row.stamp) != Order::older) channels_[{name, channel}].reset();
     }
     clients_[name] = {
         .live = std::nullopt, .stamp = client.stamp, .until = time + kRememberRemoved};
@@ -182,15 +182,15 @@ bool SubscriptionFold::remove_client(core::Partition partition, const core::Clie
 bool SubscriptionFold::died_with_client(const ClientName& name,
                                         const std::optional<core::WriteStamp>& stamp) {
     const auto client = client_row(name);
-    return client && !client->live && judge(stamp, client->stamp) != Verdict::newer;
+    return client && !client->live && compare(stamp, client->stamp) != Order::newer;
 }
 
 bool SubscriptionFold::put_channel(core::Partition partition,
                                    const core::ChannelRecorded& channel) {
     const ChannelName name{{partition, channel.uaid}, channel.channel};
     if (const auto stored = channel_row(name)) {
-        const auto verdict = judge(channel.stamp, stored->stamp);
-        if (verdict != Verdict::newer) return verdict == Verdict::same;
+        const auto order = compare(channel.stamp, stored->stamp);
+        if (order != Order::newer) return order == Order::same;
     }
     if (died_with_client(name.first, channel.stamp)) return false;
     // A channel may come before its client: compaction keeps a client's last record only.
@@ -208,8 +208,8 @@ bool SubscriptionFold::remove_channel(core::Partition partition,
                                       const core::ChannelRemoved& channel, core::Timestamp time) {
     const ChannelName name{{partition, channel.uaid}, channel.channel};
     if (const auto stored = channel_row(name)) {
-        const auto verdict = judge(channel.stamp, stored->stamp);
-        if (verdict != Verdict::newer) return verdict == Verdict::same;
+        const auto order = compare(channel.stamp, stored->stamp);
+        if (order != Order::newer) return order == Order::same;
     }
     if (died_with_client(name.first, channel.stamp)) return false;
     channels_[name] =

@@ -32,7 +32,7 @@ core::Result<void> DebtTable::load() {
 }
 
 void DebtTable::add(const Debt& debt) {
-    const Place place{debt.put_offset, debt.key};
+    const OffsetAndKey place{debt.put_offset, debt.key};
     changes_[place].debt = debt;
     ++size_;
     if (new_left_out_) return;
@@ -43,7 +43,7 @@ void DebtTable::add(const Debt& debt) {
 }
 
 void DebtTable::erase(core::Offset put_offset, const core::MessageKey& key) {
-    const Place place{put_offset, key};
+    const OffsetAndKey place{put_offset, key};
     new_.erase(place);
     --size_;
     const auto [it, added] = changes_.try_emplace(place);
@@ -78,14 +78,15 @@ core::Result<std::vector<Debt>> DebtTable::after(const std::optional<Debt>& afte
             stored = parse_debt(view(row->key()), view(row->value()));
             if (!stored) return core::fail(undecodable(family_spec().name, path()));
         }
-        const bool changed = change != changes_.end() &&
-                             (!stored || change->first <= Place{stored->put_offset, stored->key});
+        const bool changed =
+            change != changes_.end() &&
+            (!stored || change->first <= OffsetAndKey{stored->put_offset, stored->key});
         if (!changed) {
             found.push_back(*stored);
             row->Next();
             continue;
         }
-        if (stored && change->first == Place{stored->put_offset, stored->key}) row->Next();
+        if (stored && change->first == OffsetAndKey{stored->put_offset, stored->key}) row->Next();
         if (change->second.debt) found.push_back(*change->second.debt);
         ++change;
     }
@@ -115,7 +116,7 @@ void DebtTable::write_to(rocksdb::WriteBatch& batch) const {
     }
 }
 
-void DebtTable::suspect() {
+void DebtTable::write_failed() {
     for (auto& [place, change] : changes_) change.in_table = true;
 }
 

@@ -43,12 +43,12 @@ public:
     /// The changes are written · a write failed: nobody knows what of it is in the table · the
     /// table is empty.
     void committed() { changes_.clear(); }
-    void suspect();
+    void write_failed();
     void reset();
 
 private:
     /// In the order of the rows.
-    using Place = std::pair<core::Offset, core::MessageKey>;
+    using OffsetAndKey = std::pair<core::Offset, core::MessageKey>;
     struct Change {
         std::optional<Debt> debt;  ///< nullopt: deleted
         bool in_table = false;     ///< the table may hold the row
@@ -57,8 +57,8 @@ private:
     Database& database_;
     const core::Partition partition_;
     const Family family_;
-    std::map<Place, Change> changes_;
-    std::map<Place, Debt> new_;  ///< since take_new(), unpaid
+    std::map<OffsetAndKey, Change> changes_;
+    std::map<OffsetAndKey, Debt> new_;  ///< since take_new(), unpaid
     bool new_left_out_ = false;
     std::size_t size_ = 0;
 };

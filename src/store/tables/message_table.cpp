@@ -98,7 +98,7 @@ void MessageTable::committed() {
     changed_bytes_ = 0;
 }
 
-void MessageTable::suspect() {
+void MessageTable::write_failed() {
     for (auto& [uaid, changes] : changes_) {
         for (auto& change : changes) change.in_table = true;
     }

@@ -43,7 +43,7 @@ public:
     core::Result<void> write_to(rocksdb::WriteBatch& batch);
     /// The batch is written · it failed · it is void.
     void committed();
-    void suspect();
+    void write_failed();
 
     std::size_t changed_rows() const { return changed_rows_; }
     std::size_t changed_bytes() const { return changed_bytes_; }

@@ -45,7 +45,7 @@ public:
     }
 
     /// A write failed: nobody knows what of it is in the table.
-    void suspect() {
+    void write_failed() {
         for (auto& [name, change] : changes_) change.in_table = true;
     }
 

@@ -74,7 +74,7 @@ TEST_CASE("what a client says, and what follows", "[session]") {
     CHECK(client.say(R"({"messageType":"broadcast_subscribe","broadcasts":{}})").frames.empty());
 }
 
-TEST_CASE("registers and unregisters are wishes, answered later and bounded", "[session]") {
+TEST_CASE("registers and unregisters are answered later, and are bounded", "[session]") {
     Client client;
     const auto add =
         R"({"messageType":"register","channelID":")" + core::to_dashed(client.channel) + R"("})";

@@ -124,8 +124,8 @@ TEST_CASE("after a kill at any point everything answered is there and no offset 
     CAPTURE(static_cast<int>(sync));
     const TempDir directory;
     std::mt19937 random{7};
-    using Place = std::pair<std::int32_t, core::Offset>;
-    std::map<Place, std::string> answered;
+    using Position = std::pair<std::int32_t, core::Offset>;
+    std::map<Position, std::string> answered;
     for (int round = 0; round < 12; ++round) {
         {
             Child child{directory / "log", sync};
@@ -133,22 +133,22 @@ TEST_CASE("after a kill at any point everything answered is there and no offset 
             for (std::size_t i = 0; i < reports; ++i) {
                 const auto report = child.next();
                 REQUIRE(report);
-                const auto first_time = answered.emplace(Place{report->partition, report->offset},
-                                                         std::to_string(report->number));
+                const auto first_time = answered.emplace(
+                    Position{report->partition, report->offset}, std::to_string(report->number));
                 CHECK(first_time.second);
             }
             child.kill();
             while (const auto report = child.next()) {
-                answered.emplace(Place{report->partition, report->offset},
+                answered.emplace(Position{report->partition, report->offset},
                                  std::to_string(report->number));
             }
         }
         EmbeddedUnderTest log{
             [&](log::EmbeddedConfig& c) { configure(c, directory / "log", sync); }};
-        std::map<Place, std::string> in_log;
+        std::map<Position, std::string> in_log;
         for (int p = 0; p < 2; ++p) {
             for (const auto& r : read_all(log, {Topic::kNotifications, p})) {
-                CHECK(in_log.emplace(Place{p, r.offset}, r.key).second);
+                CHECK(in_log.emplace(Position{p, r.offset}, r.key).second);
                 if (r.key != "own") {
                     CHECK(r.value == numbered_record(std::stoll(r.key)).value);
                 }
@@ -163,7 +163,7 @@ TEST_CASE("after a kill at any point everything answered is there and no offset 
             const auto own = append(log, {Topic::kNotifications, p}, {record("own")}).front();
             const auto above = in_log.upper_bound({p, own.offset});
             CHECK((above == in_log.end() || above->first.first != p));
-            CHECK(answered.emplace(Place{p, own.offset}, "own").second);
+            CHECK(answered.emplace(Position{p, own.offset}, "own").second);
         }
     }
 }

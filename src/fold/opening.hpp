@@ -1,0 +1,53 @@
+#pragma once
+
+#include "core/executor.hpp"
+#include "core/ids.hpp"
+#include "core/lifetime.hpp"
+#include "fold/backoff.hpp"
+#include "fold/input.hpp"
+#include "fold/teaching_publisher.hpp"
+#include "fold/troubles.hpp"
+
+#include <cstddef>
+#include <functional>
+
+namespace beckon::fold {
+
+/// What a fold asks of the log before it reads: a first mark on every input, then every input's
+/// ends. If one of them fails, all that follow are asked again after a pause.
+class Opening {
+public:
+    struct Ports {
+        log::EventLog& log;
+        TeachingPublisher& publisher;
+        core::Executor& executor;
+        Troubles& troubles;
+    };
+    /// `retry`: the pauses. `answered` is called once all inputs have heard what was asked.
+    Opening(Inputs& inputs, core::NodeId node, Ports ports, Backoff retry,
+            std::function<void()> answered);
+
+    void begin();
+    /// Asks for the ends once more, since `need` of this input failed after they were known.
+    void ask_again(Need need, InputIndex input, const core::Error& why);
+    /// The fold reads now: the next pause is a short one again.
+    void succeeded() { retry_.worked(); }
+    /// Answers that are under way are void.
+    void cancel() { lifetime_.renew(); }
+
+private:
+    void first_mark(InputIndex input);
+    void ask_ends();
+    void ask_ends(InputIndex input);
+    void try_again(Need need, InputIndex input, const core::Error& why, void (Opening::*step)());
+
+    Inputs& inputs_;
+    const core::NodeId node_;
+    const Ports ports_;
+    const std::function<void()> answered_;
+    Backoff retry_;
+    std::size_t answers_missing_ = 0;  ///< of the step under way
+    core::Lifetime lifetime_;
+};
+
+}  // namespace beckon::fold

@@ -1,0 +1,72 @@
+#include "fold/questions.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace beckon::fold {
+
+using core::Error;
+using core::Fault;
+
+Questions::Questions(Inputs& inputs, core::Executor& executor, std::size_t most)
+    : inputs_(inputs), executor_(executor), most_(most), lifetime_(executor) {}
+
+void Questions::confirm(const std::vector<InputIndex>& of, Answer answer) {
+    if (auto admitted = admit(std::move(answer))) ask_marks(of, std::move(admitted));
+}
+
+void Questions::when_folded(InputIndex i, core::Offset offset, Answer answer) {
+    auto admitted = admit(std::move(answer));
+    if (!admitted) return;
+    if (inputs_[i]->committed() > offset) {
+        executor_.post(lifetime_.guard([admitted] { admitted({}); }));
+        return;
+    }
+    const auto id = inputs_[i]->waiters().add(offset, std::move(admitted));
+    executor_.post_after(Fold::kAnswerTimeout, lifetime_.guard([this, i, id] {
+        inputs_[i]->waiters().cut_off(
+            id, {Fault::timed_out, "the fold did not come so far within 2 s"});
+    }));
+}
+
+void Questions::refuse(Error why, const Answer& answer) {
+    executor_.post(lifetime_.guard([why = std::move(why), answer] { answer(core::fail(why)); }));
+}
+
+void Questions::refuse_all(const Error& why) {
+    const auto term = lifetime_.term();
+    for (InputIndex i = 0; i < inputs_.size() && !term.over(); ++i) {
+        inputs_[i]->waiters().refuse_all(why);
+        if (!term.over() && inputs_[i]->has_marker()) inputs_[i]->marker().refuse_all(why);
+    }
+}
+
+void Questions::ask_marks(const std::vector<InputIndex>& of, Answer answer) {
+    struct Asked {
+        std::size_t missing;
+        Answer answer;
+    };
+    const auto asked = std::make_shared<Asked>(Asked{of.size(), std::move(answer)});
+    for (const auto i : of) {
+        inputs_[i]->marker().ask(lifetime_.guard([asked](const core::Result<void>& marked) {
+            if (!asked->answer) return;  // it has its answer
+            if (marked && --asked->missing > 0) return;
+            std::exchange(asked->answer, {})(marked);
+        }));
+    }
+}
+
+/// Counts a question, and what it gets once it is answered. Empty: it was refused.
+Answer Questions::admit(Answer answer) {
+    if (waiting_ >= most_) {
+        refuse({Fault::full, "too many questions wait for the fold"}, answer);
+        return {};
+    }
+    ++waiting_;
+    return lifetime_.guard([this, answer = std::move(answer)](const core::Result<void>& result) {
+        --waiting_;
+        answer(result);
+    });
+}
+
+}  // namespace beckon::fold

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "core/executor.hpp"
+#include "core/lifetime.hpp"
+#include "fold/input.hpp"
+
+#include <cstddef>
+#include <vector>
+
+namespace beckon::fold {
+
+/// What a fold is asked: whether marks have passed, and when an offset is folded. Every question is
+/// answered once, unless the fold ends; none before the call that asked has returned.
+class Questions {
+public:
+    /// More than `most` questions without an answer are refused as `full`.
+    Questions(Inputs& inputs, core::Executor& executor, std::size_t most);
+
+    /// Answered once a mark of ours has passed on each of `of`.
+    void confirm(const std::vector<InputIndex>& of, Answer answer);
+    /// Answered once what stands at `offset` is committed, or after Fold::kAnswerTimeout.
+    void when_folded(InputIndex input, core::Offset offset, Answer answer);
+    void refuse(core::Error why, const Answer& answer);
+    /// Answers all that wait; any answer may destroy this.
+    void refuse_all(const core::Error& why);
+
+    /// A question of the fold itself, which is not counted. The first failure is the answer.
+    void ask_marks(const std::vector<InputIndex>& of, Answer answer);
+
+private:
+    Answer admit(Answer answer);
+
+    Inputs& inputs_;
+    core::Executor& executor_;
+    const std::size_t most_;
+    std::size_t waiting_ = 0;
+    core::Lifetime lifetime_;
+};
+
+}  // namespace beckon::fold
