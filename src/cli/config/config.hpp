@@ -24,7 +24,7 @@
 namespace beckon::cli {
 
 /// Which command reads a configuration: it decides about defaults, and about what has an effect.
-/// `running` asks a process of this installation.
+/// `running` asks a process of this installation; `log` reads the log, if need be through one.
 enum class Reader {
     standalone,
     endpoint,
@@ -36,6 +36,7 @@ enum class Reader {
     keys,
     subscriptions,
     running,
+    log,
     any
 };
 

@@ -7,6 +7,7 @@
 #include "cli/roles/origins.hpp"
 #include "cli/roles/process_metrics.hpp"
 #include "cli/roles/self_made_certificate.hpp"
+#include "cli/running/log_service.hpp"
 #include "core/clock.hpp"
 #include "core/logger.hpp"
 #include "core/time_guard.hpp"
@@ -293,6 +294,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     hold_to_embedded_log(*log, *control, *keys, config);
     adopt(config, *control, process);
     const BackupService backup{*process.ops, *log, config.data};
+    const LogService log_service{*process.ops, *log, *keys};
 
     config.retry.decides_readiness = false;  // pushes do not wait for webhooks
     retry::Role retry{config.retry, *log, keys, process.clock, process.metrics, process.health};
