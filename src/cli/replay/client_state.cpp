@@ -4,6 +4,7 @@
 #include "core/log_names.hpp"
 #include "log/read_partition.hpp"
 
+#include <limits>
 #include <utility>
 
 #include <nlohmann/json.hpp>

@@ -45,7 +45,8 @@ core::Result<void> fold_rest(log::EventLog& log, core::Partition partition, Scra
 std::size_t take_over_debts(store::PartitionStore& from, store::PartitionStore& to) {
     std::size_t owed = 0;
     for (const auto& debt : from.debts()) {
-        owed += to.owe(debt.uaid, debt.key, debt.reason) ? 1 : 0;
+        const auto end = debt.end ? std::optional{debt.end->milestone} : std::nullopt;
+        owed += to.owe(debt.uaid, debt.key, debt.reason, end) ? 1 : 0;
     }
     return owed;
 }

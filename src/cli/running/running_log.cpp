@@ -4,9 +4,11 @@
 #include "cli/running/ops_client.hpp"
 #include "core/lifetime.hpp"
 
+#include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
