@@ -3,13 +3,17 @@
 #include "cli/cluster/cluster_command.hpp"
 #include "cli/command_line.hpp"
 #include "cli/config/config_command.hpp"
+#include "cli/doctor/doctor_command.hpp"
 #include "cli/keys/keys_command.hpp"
 #include "cli/lookup/lookup_command.hpp"
 #include "cli/push/push_command.hpp"
+#include "cli/reference/reference_command.hpp"
+#include "cli/replay/replay_command.hpp"
 #include "cli/roles/process.hpp"
 #include "cli/roles/roles_command.hpp"
 #include "cli/subscriptions/subscriptions_command.hpp"
 #include "cli/topics/topics_command.hpp"
+#include "cli/trace/trace_command.hpp"
 #include "cli/webhooks/webhooks_command.hpp"
 
 #include <exception>
@@ -26,10 +30,14 @@ int main(int argc, char** argv) {
         add_subscriptions_command(line);
         add_config_command(line);
         add_lookup_commands(line);
+        add_trace_command(line);
+        add_doctor_command(line);
+        add_replay_commands(line);
         add_push_commands(line);
         add_webhooks_commands(line);
         add_backup_command(line);
         add_bench_command(line);
+        add_reference_command(line);
         return line.run(argc, argv);
     } catch (const StartupError& error) {
         std::cerr << "beckon: " << error.what() << "\n";

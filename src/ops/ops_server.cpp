@@ -1,5 +1,6 @@
 #include "ops/ops_server.hpp"
 
+#include "core/lifetime.hpp"
 #include "net/http/http_server.hpp"
 #include "ops/metric_names.hpp"
 
@@ -21,6 +22,8 @@ using net::Method;
 
 /// One loop serves all, and nothing on it waits: what other connections do delays nobody.
 constexpr int kThreads = 1;
+/// Pages that are being made by others.
+constexpr std::size_t kLateMax = 16;
 /// Above these the connection that has waited longest for its peer makes room.
 constexpr std::size_t kConnectionsMax = 64;
 constexpr net::RequestLimits kLimits{.header_bytes_max = 8'192, .body_bytes_max = 0};
@@ -106,9 +109,14 @@ public:
         const std::scoped_lock lock{mutex_};
         makers_.insert_or_assign(prefix, std::move(maker));
     }
+    void add_late(const std::string& prefix, LatePageMaker maker) {
+        const std::scoped_lock lock{mutex_};
+        late_.insert_or_assign(prefix, std::move(maker));
+    }
     void remove(const std::string& prefix) {
         const std::scoped_lock lock{mutex_};
         makers_.erase(prefix);
+        late_.erase(prefix);
     }
     void look_with(std::function<void()> look) {
         const std::scoped_lock lock{mutex_};
@@ -129,8 +137,25 @@ public:
         }
         return not_found_reply();
     }
+    /// Whether somebody answers this target later, as `done` is called then.
+    bool is_late(std::string_view target) {
+        const std::scoped_lock lock{mutex_};
+        return maker_of(target) != nullptr;
+    }
+    void answer_late(const net::HttpRequest& request, PageDone done) {
+        const auto target = request.target;
+        const auto path = target.substr(0, target.find('?'));
+        const auto query = target.substr(std::min(path.size() + 1, target.size()));
+        const auto proof = request.headers.get(net::HeaderName::authorization);
+        const std::scoped_lock lock{mutex_};
+        const auto* entry = maker_of(target);
+        if (!entry) return done({.status = 404, .body = "{}"});
+        entry->second({.path = percent_decoded(path.substr(entry->first.size())),
+                       .query = parse_query(query),
+                       .authorization = std::string{proof.value_or("")}},
+                      std::move(done));
+    }
 
-private:
     static HttpReply reply_of(Page page) {
         HttpReply reply;
         reply.status = page.status;
@@ -139,18 +164,39 @@ private:
         return reply;
     }
 
+private:
+    using LateMakers = std::map<std::string, LatePageMaker>;
+    /// Under the mutex.
+    const LateMakers::value_type* maker_of(std::string_view target) const {
+        const auto path = target.substr(0, target.find('?'));
+        const auto found = std::find_if(late_.begin(), late_.end(), [&](const auto& entry) {
+            return path.starts_with(entry.first + "/");
+        });
+        return found == late_.end() ? nullptr : &*found;
+    }
+
     std::mutex mutex_;
     std::map<std::string, PageMaker> makers_;
+    LateMakers late_;
     std::function<void()> look_;
 };
 
 class Handler final : public net::HttpHandler {
 public:
-    Handler(std::string version, const Metrics& metrics, const Health& health, Pages& pages)
-        : version_(std::move(version)), metrics_(metrics), health_(health), pages_(pages) {}
+    Handler(std::string version, const Metrics& metrics, const Health& health, Pages& pages,
+            core::Executor& loop)
+        : version_(std::move(version)),
+          metrics_(metrics),
+          health_(health),
+          pages_(pages),
+          lifetime_(loop) {}
 
     void handle(net::ExchangePtr exchange) override {
-        exchange->reply(answer(exchange->request()));
+        const auto& request = exchange->request();
+        const bool reads = request.method == Method::get && !request.body_too_large;
+        if (!reads || !pages_.is_late(request.target)) return exchange->reply(answer(request));
+        if (late_.size() >= kLateMax) return exchange->reply(text_reply(503, "too many at once\n"));
+        pages_.answer_late(request, promise(std::move(exchange)));
     }
 
     HttpReply rejection(net::Rejection why) override {
@@ -166,6 +212,18 @@ public:
     }
 
 private:
+    /// Keeps the exchange here, since it belongs to this thread, until its page comes.
+    PageDone promise(net::ExchangePtr exchange) {
+        const auto id = ++last_late_;
+        late_.emplace(id, std::move(exchange));
+        return [this, id, to_loop = lifetime_.remote()](Page page) {
+            to_loop.post([this, id, page = std::move(page)]() mutable {
+                const auto waiting = late_.extract(id);
+                if (waiting) waiting.mapped()->reply(Pages::reply_of(std::move(page)));
+            });
+        };
+    }
+
     HttpReply answer(const net::HttpRequest& request) const {
         if (request.method != Method::get && request.method != Method::head) {
             auto reply = text_reply(405, "only GET and HEAD\n");
@@ -197,6 +255,9 @@ private:
     const Metrics& metrics_;
     const Health& health_;
     Pages& pages_;
+    std::uint64_t last_late_ = 0;
+    std::map<std::uint64_t, net::ExchangePtr> late_;
+    core::Lifetime lifetime_;
 };
 
 class NobodyCounts final : public net::HttpObserver {
@@ -236,8 +297,8 @@ OpsServer::OpsServer(const OpsConfig& config, const Metrics& metrics, const Heal
     } catch (const std::runtime_error& why) {
         throw std::runtime_error("the ops port (--ops-port): " + std::string{why.what()});
     }
-    impl_->server.start([&](core::Executor&) {
-        return std::make_unique<Handler>(config.version, metrics, health, impl_->pages);
+    impl_->server.start([&](core::Executor& loop) {
+        return std::make_unique<Handler>(config.version, metrics, health, impl_->pages, loop);
     });
 }
 
@@ -245,6 +306,11 @@ OpsServer::~OpsServer() = default;
 
 Mount OpsServer::mount(const std::string& prefix, PageMaker maker) {
     impl_->pages.add(prefix, std::move(maker));
+    return Mount{[&pages = impl_->pages, prefix] { pages.remove(prefix); }};
+}
+
+Mount OpsServer::mount_late(const std::string& prefix, LatePageMaker maker) {
+    impl_->pages.add_late(prefix, std::move(maker));
     return Mount{[&pages = impl_->pages, prefix] { pages.remove(prefix); }};
 }
 

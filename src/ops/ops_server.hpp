@@ -30,6 +30,17 @@ using Query = std::map<std::string, std::string, std::less<>>;
 /// thread: it answers from what is at hand and waits for nobody, since `/live` waits for it.
 using PageMaker = std::function<Page(std::string_view path, const Query& query)>;
 
+/// A request for a page that takes a while, since a disk or another thread has to be asked.
+struct LateRequest {
+    std::string path;  ///< as of a PageMaker
+    Query query;
+    std::string authorization;  ///< the header; empty without one
+};
+/// Called exactly once, on any thread; after the server's end it does nothing.
+using PageDone = std::function<void(Page)>;
+/// Called on the port's thread, where it waits for nobody.
+using LatePageMaker = std::function<void(LateRequest request, PageDone done)>;
+
 /// Keeps a prefix of the ops port answered. When it ends, nothing is asked any more.
 class Mount {
 public:
@@ -58,6 +69,9 @@ public:
     /// Lets `maker` answer GET and HEAD of what is below `prefix` ("/reliability"). Thread-safe;
     /// the Mount ends before the server.
     [[nodiscard]] Mount mount(const std::string& prefix, PageMaker maker);
+    /// The same for pages that are answered later, within ten seconds; a few at a time, of which
+    /// more are refused with 503.
+    [[nodiscard]] Mount mount_late(const std::string& prefix, LatePageMaker maker);
     /// Calls `look` before each `/metrics`, for what is looked up and not counted. On the port's
     /// thread, as a PageMaker. One at a time; the Mount ends before the server.
     [[nodiscard]] Mount before_metrics(std::function<void()> look);

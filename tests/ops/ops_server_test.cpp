@@ -2,6 +2,10 @@
 
 #include "support/test_socket.hpp"
 
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -118,4 +122,60 @@ TEST_CASE("a part of the process answers below its prefix, until its mount ends"
         CHECK(running.client.Get("/live")->status == 200);  // its own pages stay
     }
     CHECK(running.client.Get("/part/page")->status == 404);
+}
+
+TEST_CASE("a page may be made by another thread, and the port waits for nobody", "[ops_server]") {
+    Running running;
+    std::promise<PageDone> asked;
+    std::string authorization;
+    const auto mount = running.server.mount_late("/late", [&](LateRequest request, PageDone done) {
+        authorization = request.authorization + " " + request.path + " " + request.query["a"];
+        asked.set_value(std::move(done));
+    });
+    auto reply = std::async(std::launch::async, [&] {
+        httplib::Client client{"127.0.0.1", running.server.port()};
+        return client.Get("/late/page?a=%31", {{"Authorization", "Bearer me"}});
+    });
+    const auto done = asked.get_future().get();
+    CHECK(authorization == "Bearer me /page 1");
+    CHECK(running.client.Get("/live")->status == 200);
+    done({.status = 202, .type = "text/plain", .body = "later"});
+    const auto page = reply.get();
+    REQUIRE(page);
+    CHECK(page->status == 202);
+    CHECK(page->body == "later");
+}
+
+TEST_CASE("a page that comes after the server's end goes nowhere", "[ops_server]") {
+    PageDone done;
+    {
+        Running running;
+        std::promise<void> asked;
+        const auto mount = running.server.mount_late("/late", [&](const LateRequest&, PageDone to) {
+            done = std::move(to);
+            asked.set_value();
+        });
+        TestSocket socket{running.server.port()};
+        socket.send("GET /late/ HTTP/1.1\r\nHost: a\r\n\r\n");
+        asked.get_future().wait();
+    }
+    done({.body = "nobody reads it"});
+}
+
+TEST_CASE("pages that others make are bounded", "[ops_server]") {
+    Running running;
+    std::vector<PageDone> open;
+    std::promise<void> full;
+    const auto mount = running.server.mount_late("/late", [&](const LateRequest&, PageDone done) {
+        open.push_back(std::move(done));
+        if (open.size() == 16) full.set_value();
+    });
+    std::vector<std::unique_ptr<TestSocket>> sockets;
+    for (int i = 0; i < 16; ++i) {
+        sockets.push_back(std::make_unique<TestSocket>(running.server.port()));
+        sockets.back()->send("GET /late/ HTTP/1.1\r\nHost: a\r\n\r\n");
+    }
+    full.get_future().wait();
+    CHECK(running.client.Get("/late/")->status == 503);
+    CHECK(running.client.Get("/live")->status == 200);
 }

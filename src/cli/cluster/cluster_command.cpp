@@ -3,9 +3,8 @@
 #include "cli/cluster/cluster_tool.hpp"
 #include "cli/command_line.hpp"
 #include "cli/push/output.hpp"
-#include "cli/roles/process.hpp"
+#include "cli/running/tool_log.hpp"
 #include "core/clock.hpp"
-#include "log/control.hpp"
 
 #include <condition_variable>
 #include <iostream>
@@ -64,19 +63,13 @@ bool show(log::EventLog& log, const ClusterOptions& options, core::Partition par
 }
 
 int run_cluster(Config config, const ClusterOptions& options) {
-    if (config.kafka.bootstrap_servers.empty()) {
-        throw StartupError(
-            "kafka.servers is not set: name the brokers with --kafka-servers HOST:PORT");
-    }
-    config.kafka.client_id = core::NodeId::random().text;
-    const auto log = log::open_kafka_log(config.kafka);
-    const auto control = log::read_control(*log, kTimeout);
-    if (!control) throw StartupError(control.error().message);
-    if (!options.watch) return show(*log, options, control->partitions) ? 0 : 1;
+    ToolLog log{config};
+    const auto partitions = log.control().partitions;
+    if (!options.watch) return show(log.log(), options, partitions) ? 0 : 1;
     Pause pause;
     const StopSignals signals{[&pause] { pause.stop(); }};
     do {
-        show(*log, options, control->partitions);
+        show(log.log(), options, partitions);
     } while (pause.wait());
     return 0;
 }
@@ -87,7 +80,7 @@ void add_cluster_command(CommandLine& line) {
     static ClusterOptions options;
     auto& command = line.add_configured(
         line.top(), "cluster", "Show the nodes of a role, and who serves which partition",
-        Reader::topics,
+        Reader::log,
         [](Config config, const Sources&) { return run_cluster(std::move(config), options); });
     command.add_option("--role", options.role, "edge, retry or reliability")
         ->check(CLI::IsMember({"edge", "retry", "reliability"}));

@@ -9,10 +9,11 @@ namespace {
 constexpr unsigned bit(Reader reader) { return 1U << static_cast<unsigned>(reader); }
 constexpr unsigned kRoles = bit(Reader::standalone) | bit(Reader::endpoint) | bit(Reader::edge) |
                             bit(Reader::retry) | bit(Reader::reliability);
-constexpr unsigned kTools = bit(Reader::topics) | bit(Reader::keys) | bit(Reader::subscriptions);
+constexpr unsigned kTools =
+    bit(Reader::topics) | bit(Reader::keys) | bit(Reader::subscriptions) | bit(Reader::log);
 constexpr unsigned kOnKafka = kRoles & ~bit(Reader::standalone);
 constexpr unsigned kClients = bit(Reader::webhooks);
-constexpr unsigned kRunning = bit(Reader::running);
+constexpr unsigned kRunning = bit(Reader::running) | bit(Reader::log);
 
 struct Effect {
     std::string_view prefix;  ///< of the setting's name

@@ -7,7 +7,7 @@
 namespace beckon::cli {
 
 /// Decides about defaults, and about what has an effect. `running` asks a process of this
-/// installation.
+/// installation; `log` reads the log, if need be through one.
 enum class Reader {
     standalone,
     endpoint,
@@ -19,6 +19,7 @@ enum class Reader {
     keys,
     subscriptions,
     running,
+    log,
     any
 };
 

@@ -10,6 +10,7 @@
 #include "cli/roles/process_metrics.hpp"
 #include "cli/roles/room.hpp"
 #include "cli/roles/self_made_certificate.hpp"
+#include "cli/running/log_service.hpp"
 #include "core/clock.hpp"
 #include "core/logger.hpp"
 #include "core/time_guard.hpp"
@@ -265,6 +266,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     hold_to_embedded_log(*log, *control, *keys, config);
     adopt(config, *control, process);
     const BackupService backup{*process.ops, *log, config.data};
+    const LogService log_service{*process.ops, *log, *keys};
 
     config.retry.decides_readiness = false;  // pushes do not wait for webhooks
     retry::Role retry{config.retry, *log, keys, process.clock, process.metrics, process.health};

@@ -5,6 +5,7 @@
 #include "core/handle.hpp"
 
 #include <array>
+#include <utility>
 
 #include <curl/curl.h>
 
@@ -16,6 +17,7 @@ constexpr long kTimeoutMs = 10'000;
 constexpr std::size_t kReplyBytesMax = 16U << 20;
 
 using Curl = core::Handle<CURL, curl_easy_cleanup>;
+using HeaderList = core::Handle<curl_slist, curl_slist_free_all>;
 
 std::size_t on_body(char* data, std::size_t size, std::size_t count, void* user) noexcept {
     auto& body = *static_cast<std::string*>(user);
@@ -26,28 +28,52 @@ std::size_t on_body(char* data, std::size_t size, std::size_t count, void* user)
 
 }  // namespace
 
-OpsReply ask_ops_port(const ops::OpsConfig& ops, const std::string& target) {
-    const auto origin = "http://" + authority(ops.host, ops.port);
-    const auto url = origin + target;
-    const Curl curl{curl_easy_init()};
-    std::string body;
-    std::array<char, CURL_ERROR_SIZE> why{};
-    curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
-    curl_easy_setopt(curl.get(), CURLOPT_PROXY, "");
-    curl_easy_setopt(curl.get(), CURLOPT_TIMEOUT_MS, kTimeoutMs);
-    curl_easy_setopt(curl.get(), CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl.get(), CURLOPT_ERRORBUFFER, why.data());
-    curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(curl.get(), CURLOPT_WRITEDATA, &body);
-    if (curl_easy_perform(curl.get()) != CURLE_OK) {
-        throw StartupError("no Beckon answers at its ops port " + origin + " (" +
-                           std::string{why.data()} +
-                           "): name the port of the running process with --ops-port");
+struct OpsConnection::Impl {
+    Impl(const ops::OpsConfig& ops, const std::string& bearer)
+        : origin("http://" + authority(ops.host, ops.port)), curl(curl_easy_init()) {
+        if (!bearer.empty()) {
+            headers.reset(curl_slist_append(nullptr, ("Authorization: Bearer " + bearer).c_str()));
+        }
+        curl_easy_setopt(curl.get(), CURLOPT_PROXY, "");
+        curl_easy_setopt(curl.get(), CURLOPT_TIMEOUT_MS, kTimeoutMs);
+        curl_easy_setopt(curl.get(), CURLOPT_NOSIGNAL, 1L);
+        curl_easy_setopt(curl.get(), CURLOPT_ERRORBUFFER, why.data());
+        curl_easy_setopt(curl.get(), CURLOPT_HTTPHEADER, headers.get());
+        curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, on_body);
     }
-    OpsReply reply;
-    curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &reply.status);
-    reply.body = nlohmann::json::parse(body, nullptr, false);
+
+    const std::string origin;
+    std::array<char, CURL_ERROR_SIZE> why{};
+    HeaderList headers;
+    Curl curl;
+};
+
+OpsConnection::OpsConnection(const ops::OpsConfig& ops, const std::string& bearer)
+    : impl_(std::make_unique<Impl>(ops, bearer)) {}
+
+OpsConnection::~OpsConnection() = default;
+OpsConnection::OpsConnection(OpsConnection&&) noexcept = default;
+
+core::Result<OpsConnection::Raw> OpsConnection::get(const std::string& target) {
+    auto* const curl = impl_->curl.get();
+    const auto url = impl_->origin + target;
+    Raw reply;
+    curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &reply.body);
+    if (curl_easy_perform(curl) != CURLE_OK) {
+        return core::fail(core::Fault::unavailable,
+                          "no Beckon answers at its ops port " + impl_->origin + " (" +
+                              std::string{impl_->why.data()} +
+                              "): name the port of the running process with --ops-port");
+    }
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &reply.status);
     return reply;
+}
+
+OpsReply ask_ops_port(const ops::OpsConfig& ops, const std::string& target) {
+    auto raw = OpsConnection{ops, {}}.get(target);
+    if (!raw) throw StartupError(raw.error().message);
+    return {.status = raw->status, .body = nlohmann::json::parse(raw->body, nullptr, false)};
 }
 
 std::string percent_encoded(const std::string& text) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include "core/result.hpp"
 #include "ops/ops_server.hpp"
 
+#include <memory>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -17,6 +19,27 @@ struct OpsReply {
 /// GET of `target` ("/backup/state?id=1") at `ops`. Throws StartupError naming the address if
 /// nobody answers there. Blocks.
 OpsReply ask_ops_port(const ops::OpsConfig& ops, const std::string& target);
+
+/// One connection to an ops port, kept open between requests. Blocks; one thread.
+class OpsConnection {
+public:
+    struct Raw {
+        long status = 0;
+        std::string body;
+    };
+
+    /// `bearer`: the proof that some pages ask for; empty: none.
+    OpsConnection(const ops::OpsConfig& ops, const std::string& bearer);
+    ~OpsConnection();
+    OpsConnection(OpsConnection&&) noexcept;
+
+    /// GET of `target`. Errors: unavailable (nobody answers; the text names the address).
+    core::Result<Raw> get(const std::string& target);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
 
 /// For what a path or a query may not hold.
 std::string percent_encoded(const std::string& text);

@@ -1,0 +1,44 @@
+# `cpack --config BUILD/CPackConfig.cmake` makes beckon_<version>_<architecture>.deb: the binary with the man page and
+# the completion that it makes itself, the unit, the account, and /etc/beckon/beckon.toml.
+set(package ${CMAKE_BINARY_DIR}/package)
+add_custom_command(
+    OUTPUT ${package}/beckon.1 ${package}/beckon.bash
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${package}
+    COMMAND beckon reference man > ${package}/beckon.1
+    COMMAND beckon reference bash > ${package}/beckon.bash
+    DEPENDS beckon VERBATIM)
+add_custom_target(package_files ALL DEPENDS ${package}/beckon.1 ${package}/beckon.bash)
+
+# What is installed by a package stands in /usr/bin.
+file(READ packaging/beckon.service unit)
+string(REPLACE /usr/local/bin /usr/bin unit "${unit}")
+file(WRITE ${package}/beckon.service "${unit}")
+
+# In the package only: `cmake --install` leaves man pages, accounts and /etc to who installs.
+install(FILES ${package}/beckon.service DESTINATION lib/systemd/system COMPONENT deb EXCLUDE_FROM_ALL)
+install(FILES ${package}/beckon.1 DESTINATION share/man/man1 COMPONENT deb EXCLUDE_FROM_ALL)
+install(FILES ${package}/beckon.bash DESTINATION share/bash-completion/completions RENAME beckon
+    COMPONENT deb EXCLUDE_FROM_ALL)
+install(FILES packaging/debian/sysusers.conf DESTINATION lib/sysusers.d RENAME beckon.conf
+    COMPONENT deb EXCLUDE_FROM_ALL)
+install(FILES packaging/debian/beckon.toml DESTINATION /etc/beckon COMPONENT deb EXCLUDE_FROM_ALL)
+install(FILES LICENSE DESTINATION share/doc/beckon RENAME copyright COMPONENT deb EXCLUDE_FROM_ALL)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT "Beckon maintainers <maintainers@beckon.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "event-sourced Web Push service")
+set(CPACK_PACKAGE_DESCRIPTION "Takes Web Push messages over HTTP and delivers them over WebSockets, from one process
+with an embedded log up to a cluster on Kafka. What was answered 201 is never lost.")
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
+    "${PROJECT_SOURCE_DIR}/packaging/debian/conffiles;${PROJECT_SOURCE_DIR}/packaging/debian/postinst;${PROJECT_SOURCE_DIR}/packaging/debian/prerm")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_STRIP_FILES ON)
+# /etc is not below the prefix, so the package is gathered in a directory of its own (DESTDIR).
+set(CPACK_SET_DESTDIR ON)
+set(CPACK_INSTALL_PREFIX /usr)
+set(CPACK_INSTALL_CMAKE_PROJECTS
+    "${CMAKE_BINARY_DIR};beckon;runtime;/;${CMAKE_BINARY_DIR};beckon;deb;/")
+include(CPack)

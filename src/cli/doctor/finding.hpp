@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace beckon::cli {
+
+enum class Verdict : std::uint8_t {
+    good,
+    unknown,   ///< could not be looked at
+    doubtful,  ///< works, and is not as it should be
+    bad,       ///< does not work, or a promise is not kept
+};
+std::string_view to_string(Verdict verdict);
+
+/// What `beckon doctor` found at one place.
+struct Finding {
+    Verdict verdict = Verdict::good;
+    std::string what = {};    ///< "clock", "key ring"
+    std::string detail = {};  ///< what was seen
+    std::string remedy = {};  ///< what to do about it; empty where nothing is to be done
+    bool operator==(const Finding&) const = default;
+};
+using Findings = std::vector<Finding>;
+
+/// One line each.
+std::string findings_text(const Findings& findings);
+/// One JSON array in one line.
+std::string findings_json(const Findings& findings);
+/// 0: nothing is bad; 1 otherwise.
+int exit_code(const Findings& findings);
+
+}  // namespace beckon::cli

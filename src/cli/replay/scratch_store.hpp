@@ -1,0 +1,49 @@
+#pragma once
+
+#include "core/codec.hpp"
+#include "core/partition.hpp"
+#include "core/record.hpp"
+#include "core/result.hpp"
+#include "log/topic.hpp"
+#include "store/edge_store.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace beckon::cli {
+
+/// A store, of which one partition is in use, in a directory for temporary files, which is removed
+/// at the end. One thread.
+class ScratchStore {
+public:
+    /// Errors: those of EdgeStore::open(), and unavailable: no directory could be made.
+    static core::Result<std::unique_ptr<ScratchStore>> open(core::Partition partition);
+    /// With what another store holds, which no process may have open. Errors: the same.
+    static core::Result<std::unique_ptr<ScratchStore>> copy_of(const std::filesystem::path& store,
+                                                               const std::string& log_id);
+    ~ScratchStore();
+    ScratchStore(const ScratchStore&) = delete;
+    ScratchStore& operator=(const ScratchStore&) = delete;
+
+    /// Folds a record of `notifications` or `subscriptions` as a home does, which decides nothing.
+    void fold(log::Topic topic, const core::RecordView& record);
+    /// Of the one in use.
+    store::PartitionStore& partition() { return *partition_; }
+    void use(core::Partition partition);
+
+private:
+    explicit ScratchStore(std::filesystem::path directory) : directory_(std::move(directory)) {}
+    static core::Result<std::unique_ptr<ScratchStore>> make();
+    core::Result<void> open_store(const std::string& log_id);
+    void fold_notification(const core::RecordView& record);
+    void fold_subscription(const core::RecordView& record);
+
+    const std::filesystem::path directory_;
+    std::unique_ptr<store::EdgeStore> store_;
+    std::unique_ptr<store::PartitionStore> partition_;
+    core::DecodeScratch scratch_;
+};
+
+}  // namespace beckon::cli

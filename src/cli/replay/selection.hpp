@@ -1,0 +1,80 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/ids.hpp"
+#include "core/record.hpp"
+#include "core/result.hpp"
+#include "log/event_log.hpp"
+
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+namespace beckon::cli {
+
+/// Which records of a log topic somebody asks for. What is not given does not restrict.
+struct Selection {
+    log::Topic topic = log::Topic::kNotifications;
+    std::optional<core::Partition> partition = std::nullopt;
+    core::Offset from = 0;
+    core::Offset until = std::numeric_limits<core::Offset>::max();
+    std::optional<core::Timestamp> since = std::nullopt;  ///< append time, included
+    std::optional<core::Timestamp> to = std::nullopt;     ///< append time, excluded
+    std::optional<core::Uaid> client =
+        std::nullopt;  ///< of `notifications` and `subscriptions` only
+    std::optional<core::ChannelId> channel = std::nullopt;
+    std::optional<core::MessageKey> message = std::nullopt;
+    std::string key = {};  ///< the whole key; empty: any
+};
+
+/// The part of one partition that may hold what is asked for.
+struct SelectedRange {
+    log::TopicPartition where;
+    core::Offset from = 0;
+    core::Offset until = 0;
+    bool operator==(const SelectedRange&) const = default;
+};
+
+/// Those that a selection leaves, whether they exist or not: a client's only, if one is given.
+std::vector<log::TopicPartition> partitions_of(const Selection& selection,
+                                               core::Partition partitions);
+
+/// Where to look: a client's partition only, if one is given; from the first record in time to the
+/// end. Errors: not_found (no such partition), those of log/read_partition.hpp.
+core::Result<std::vector<SelectedRange>> ranges_of(log::EventLog& log, const Selection& selection,
+                                                   core::Partition partitions,
+                                                   std::chrono::milliseconds timeout);
+
+/// Judges record by record. A tombstone does not name the channel of its message, so the keys of
+/// the messages that were seen are remembered, up to kKeysMax of them.
+class Filter {
+public:
+    static constexpr std::size_t kKeysMax = 1'000'000;
+
+    explicit Filter(Selection selection);
+    /// In the order of the log.
+    bool admits(const core::RecordView& record);
+    /// Nothing behind it in its partition is admitted.
+    bool is_past(const core::RecordView& record) const {
+        return selection_.to && record.time >= *selection_.to;
+    }
+
+private:
+    bool names_channel(const core::RecordView& record);
+
+    const Selection selection_;
+    const std::string client_;   ///< in hex; empty: any
+    const std::string channel_;  ///< dashed; empty: any
+    const std::string message_;  ///< in hex; empty: any
+    std::unordered_set<std::string> keys_;
+};
+
+/// "2026-11-22T10:00:00Z", with or without milliseconds; "@1790000000123" (milliseconds); "-15m",
+/// "-2h", "-3d": so long before `now`. nullopt for anything else.
+std::optional<core::Timestamp> parse_time(std::string_view text, core::Timestamp now);
+
+}  // namespace beckon::cli

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "core/key_ring.hpp"
+#include "log/event_log.hpp"
+#include "ops/ops_server.hpp"
+
+#include <memory>
+#include <string>
+
+namespace beckon::cli {
+
+/// What proves at `/log` of the ops port that its bearer has the installation's key ring, since
+/// records hold what not everybody who may look at metrics may see.
+std::string log_proof(const core::KeyRing::Key& key);
+
+/// Lets tools read the log of this process through its ops port, read only:
+///   /log/ends?topic=T&partitions=0,1       {"0": [start, end], …}; what is not there is left out
+///   /log/committed?group=G&topic=T&partitions=0,1    {"0": offset, …}
+///   /log/records?topic=T&partition=P&from=O&bytes=N  a batch (log_batch.hpp) of about N bytes
+/// Errors are {"fault": name, "error": text}. 401 without `Authorization: Bearer <log_proof()>`.
+/// One thread of its own makes the pages, one at a time.
+class LogService {
+public:
+    /// Both outlive it.
+    LogService(ops::OpsServer& ops, log::EventLog& log, const core::KeyRing& keys);
+    ~LogService();
+    LogService(const LogService&) = delete;
+    LogService& operator=(const LogService&) = delete;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::cli

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "cli/config/config.hpp"
+#include "cli/roles/installation.hpp"
+#include "log/control.hpp"
+#include "log/event_log.hpp"
+
+#include <memory>
+#include <optional>
+
+namespace beckon::cli {
+
+/// The log of an installation, for tools that only read it: Kafka if kafka.servers is set; else
+/// that of the standalone which holds the data directory, through its ops port; else what is in the
+/// data directory. One thread.
+class ToolLog {
+public:
+    /// Throws StartupError: no log there, no key ring to prove oneself with, nobody answers.
+    explicit ToolLog(Config& config);
+
+    log::EventLog& log() { return running_ ? *running_ : installation_->log(); }
+    /// Throws StartupError.
+    const log::Control& control();
+
+private:
+    std::unique_ptr<log::EventLog> running_;  ///< one of the two
+    std::optional<Installation> installation_;
+    std::optional<log::Control> control_;
+};
+
+}  // namespace beckon::cli

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "cli/trace/message_trace.hpp"
+#include "core/events.hpp"
+#include "core/milestone.hpp"
+
+#include <string>
+#include <string_view>
+
+/// What records mean, in sentences for people, and a trace as text or JSON. Pure functions.
+namespace beckon::cli {
+
+std::string accepted_words(const core::NotificationAccepted& message, core::Timestamp expires);
+std::string_view finished_words_of(core::FinishReason reason);
+inline std::string finished_words(core::FinishReason reason) {
+    return std::string{finished_words_of(reason)};
+}
+std::string home_words(std::string_view node, core::Epoch epoch);
+std::string newer_words(const core::NotificationAccepted& newer);
+/// Empty for what says nothing of a client (marks, leases).
+std::string subscription_words(const core::SubscriptionsEvent& event);
+std::string_view milestone_words(core::Milestone milestone);
+
+/// `reason`: as in the tombstone, where there is one.
+std::string verdict_words(TraceOutcome outcome, std::string_view reason, core::Timestamp expires);
+/// The log has nothing of a message that was made then.
+std::string unknown_words(core::Timestamp made, core::Timestamp now);
+
+/// "2026-11-22T10:00:00.123Z"
+std::string time_text(core::Timestamp time);
+
+/// Lines for people.
+std::string trace_text(const MessageTrace& trace);
+/// One JSON object in one line.
+std::string trace_json(const MessageTrace& trace);
+
+}  // namespace beckon::cli

@@ -1,0 +1,112 @@
+// The Debian package: made by CPack, installed by dpkg on a host of its own (/etc, /var and /usr are copies), and used
+// there as its administrator would.
+//
+//   node package.mjs
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { BECKON, until } from './beckon.mjs';
+import { enterOwnHost } from './own-host/enter.mjs';
+
+const host = enterOwnHost();
+const packages = join(host, 'packages');
+const UNIT = '/usr/lib/systemd/system/beckon.service';
+let service;
+
+function run(command, args, options = {}) {
+    const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', timeout: 240000, ...options });
+    return { status, text: `${stdout}${stderr}` };
+}
+function must(command, args, options) {
+    const { status, text } = run(command, args, options);
+    assert.equal(status, 0, `${command} ${args.join(' ')}\n${text}`);
+    return text;
+}
+const setting = (name) => readFileSync(UNIT, 'utf8').match(new RegExp(`^${name}=(.*)$`, 'm'))[1];
+
+before(() => {
+    // dpkg writes below /usr: it gets a copy that ends with this host.
+    for (const name of ['up/usr', 'work/usr']) mkdirSync(join(host, name), { recursive: true });
+    must('mount', ['-t', 'overlay', 'overlay', '-o', `lowerdir=/usr,upperdir=${host}/up/usr,workdir=${host}/work/usr`, '/usr']);
+    must('cpack', ['--config', join(dirname(BECKON), 'CPackConfig.cmake'), '-B', packages]);
+});
+after(() => service?.kill('SIGKILL'));
+
+const file = () => join(packages, readdirSync(packages).find((name) => name.endsWith('.deb')));
+
+test('the package says what it needs and what is configuration', () => {
+    const fields = must('dpkg-deb', ['--info', file()]);
+    assert.match(fields, /Package: beckon\n/);
+    assert.match(fields, /Depends: .*librdkafka1/);
+    assert.match(fields, /Section: net\n/);
+    const listed = must('dpkg-deb', ['--contents', file()]);
+    for (const path of ['/usr/bin/beckon', UNIT, '/usr/share/man/man1/beckon.1', '/etc/beckon/beckon.toml']) {
+        assert(listed.includes(` .${path}\n`), `${path}\n${listed}`);
+    }
+    assert(!listed.includes('/usr/local'), listed);
+});
+
+test('dpkg installs it, with an account, and starts nothing', () => {
+    must('dpkg', ['--force-not-root', '--install', file()]);
+    assert.match(must('getent', ['passwd', 'beckon']), /:\/var\/lib\/beckon:.*nologin$/m);
+    assert.match(must('/usr/bin/beckon', ['--version']), /^beckon \d/);
+    assert(statSync('/usr/bin/beckon').size < statSync(BECKON).size, 'without symbols');
+    assert(!existsSync('/var/lib/beckon'));
+});
+
+test('its man page is one, and names every command', () => {
+    const page = must('man', ['--warnings', '--local-file', '/usr/share/man/man1/beckon.1'], {
+        env: { ...process.env, MANWIDTH: '100', LC_ALL: 'C.UTF-8' },
+    });
+    for (const command of ['standalone', 'keys rotate', 'replay show', 'trace', 'doctor', 'cluster']) {
+        assert(page.includes(`beckon ${command}`), command);
+    }
+    assert.match(page, /edge\.standby_count/);
+    assert(!page.includes('warning'), page.match(/.*warning.*/)?.[0]);
+});
+
+test('bash completes commands and options', () => {
+    const completed = (...words) =>
+        must('bash', ['-c', `
+            source /usr/share/bash-completion/completions/beckon
+            COMP_WORDS=(beckon ${words.map((word) => `'${word}'`).join(' ')})
+            COMP_CWORD=${words.length}
+            _beckon
+            printf '%s\\n' "\${COMPREPLY[@]}"`]).trim().split('\n');
+    assert.deepEqual(completed('doc'), ['doctor']);
+    assert.deepEqual(completed('replay', 's').sort(), ['show', 'state']);
+    assert.deepEqual(completed('replay', 'show', '--chan'), ['--channel']);
+    assert(!completed('').includes('reference'), 'which is for packagers');
+});
+
+test('its unit starts with its configuration, and the doctor finds nothing bad', async () => {
+    const [program, ...args] = setting('ExecStart').split(' ');
+    assert.equal(program, '/usr/bin/beckon');
+    const data = `/var/lib/${setting('StateDirectory')}`;
+    mkdirSync(data, { mode: 0o700 });
+    must('chown', [`${setting('User')}:${setting('Group')}`, data]);
+    const as = ['--reuid', setting('User'), '--regid', setting('Group'), '--clear-groups', '--no-new-privs'];
+    let output = '';
+    service = spawn('setpriv', [...as, program, ...args], { cwd: '/' });
+    for (const stream of [service.stdout, service.stderr]) stream.on('data', (text) => (output += text));
+    await until('ready', async () => (await fetch('http://127.0.0.1:9090/ready')).status === 200, 60000).catch((error) => {
+        throw new Error(`${error.message}\n${output}`);
+    });
+    const found = run('setpriv', [...as, program, 'doctor', '--config', '/etc/beckon/beckon.toml', '--data', data], { cwd: '/' });
+    assert.equal(found.status, 0, found.text);
+    assert.match(found.text, /^ok +process +ready/m);
+});
+
+test('removing it leaves what it kept, and what was configured', async () => {
+    service.kill('SIGTERM');
+    await until('its end', () => service.exitCode !== null || service.signalCode !== null);
+    writeFileSync('/etc/beckon/beckon.toml', '# mine\n');
+    must('dpkg', ['--force-not-root', '--remove', 'beckon']);
+    assert(!existsSync('/usr/bin/beckon'));
+    assert.equal(readFileSync('/etc/beckon/beckon.toml', 'utf8'), '# mine\n');
+    must('dpkg', ['--force-not-root', '--purge', 'beckon']);
+    assert(!existsSync('/etc/beckon/beckon.toml'));
+    assert(existsSync('/var/lib/beckon/keys.json'));
+});
