@@ -219,7 +219,7 @@ ServiceConfig Endpoint::Impl::service_config() const {
     service.vapid_cache_entries = std::max<std::size_t>(
         1, config.vapid_cache_entries / static_cast<std::size_t>(threads_of(config)));
     service.log_requests = config.log_requests;
-    service.bridged_delivery = config.bridged_delivery;
+    service.bridges = {.fcm = config.fcm_delivered, .apns = config.apns_delivered};
     service.fcm_app_ids = config.fcm_app_ids;
     service.apns_channels = config.apns_channels;
     for (const auto& point : tracked_points(config.tracking_keys)) {

@@ -28,8 +28,9 @@ struct EndpointConfig {
     std::vector<std::string> extra_audiences;
     /// Origins that endpoint URLs of this installation began with before: good audiences still.
     std::vector<std::string> former_origins;
-    /// A retry role delivers what is accepted for bridged clients; without one such sends are 503.
-    bool bridged_delivery = false;
+    /// A retry role delivers what is accepted for clients of this bridge; else such sends are 503.
+    bool fcm_delivered = false;
+    bool apns_delivered = false;
     core::NodeId node;
     int threads = 0;                                       ///< 0: one per core
     std::optional<std::filesystem::path> tls_certificate;  ///< PEM chain; with tls_key

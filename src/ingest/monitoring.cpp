@@ -42,14 +42,13 @@ HttpReply health_reply(const HealthFacts& facts) {
         {"router_table", table(view, "the subscriptions are still being read")},
         {"message_table", table(healthy, causes)},
         {"routers",
-         {{"apns", facts.apns && facts.bridged_delivery},
-          {"fcm", facts.fcm && facts.bridged_delivery}}},
+         {{"apns", facts.apns && facts.apns_delivered}, {"fcm", facts.fcm && facts.fcm_delivered}}},
         {"reliability", {{"Ok", tracking_text(facts.tracked)}}},
         {"request_count", facts.requests},
     };
     if (facts.apns || facts.fcm) {
         body["bridged_delivery"] =
-            table(facts.bridged_delivery,
+            table((!facts.apns || facts.apns_delivered) && (!facts.fcm || facts.fcm_delivered),
                   "messages of bridged clients get 503: no retry role delivers them");
     }
     return json_reply(body);

@@ -18,7 +18,8 @@ struct HealthFacts {
     bool view_ready = false;
     bool apns = false;
     bool fcm = false;
-    bool bridged_delivery = false;            ///< somebody delivers what is accepted for the two
+    bool fcm_delivered = false;  ///< somebody delivers what is accepted for it
+    bool apns_delivered = false;
     const std::vector<std::string>& tracked;  ///< names of the keys whose messages are tracked
     std::size_t requests = 0;
 };

@@ -107,7 +107,8 @@ HttpReply Service::monitor(const Call& call) const {
                                  .view_ready = shared_.view.ready(),
                                  .apns = !config.apns_channels.empty(),
                                  .fcm = !config.fcm_app_ids.empty(),
-                                 .bridged_delivery = config.bridged_delivery,
+                                 .fcm_delivered = config.bridges.fcm,
+                                 .apns_delivered = config.bridges.apns,
                                  .tracked = config.tracked_names,
                                  .requests = shared_.requests_open.load()});
         case RouteName::send:

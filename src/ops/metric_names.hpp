@@ -86,6 +86,13 @@ inline constexpr std::string_view kReliabilityPartitions = "beckon_reliability_p
 inline constexpr std::string_view kReliabilityLag = "beckon_reliability_lag_records";
 
 // --- retry
+inline constexpr std::string_view kRetryBridgeAttempts = "beckon_retry_bridge_attempts_total";
+inline constexpr std::string_view kRetryBridgeSeconds = "beckon_retry_bridge_attempt_seconds";
+inline constexpr std::string_view kRetryBridgeTokens = "beckon_retry_bridge_tokens_total";
+inline constexpr std::string_view kRetryBridgeMessages = "beckon_retry_bridge_messages_total";
+inline constexpr std::string_view kRetryBridgeWaiting = "beckon_retry_bridge_waiting_messages";
+inline constexpr std::string_view kRetryBridgeUnderWay = "beckon_retry_bridge_under_way_attempts";
+inline constexpr std::string_view kRetryBridgeFaults = "beckon_retry_bridge_faulty_apps";
 inline constexpr std::string_view kRetryPartitions = "beckon_retry_partitions";
 inline constexpr std::string_view kRetryWebhooks = "beckon_retry_webhooks";
 inline constexpr std::string_view kRetryWaiting = "beckon_retry_waiting_deliveries";

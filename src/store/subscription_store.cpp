@@ -37,6 +37,11 @@ struct SubscriptionStore::Impl {
         core::log_error("store", "damaged", {{"partition", partition}, {"why", error.message}});
     }
 
+    void note_damage_of_fold(core::Partition partition) const {
+        const auto& error = fold.broken();
+        if (error && error->fault == core::Fault::corrupt) found_damage(partition, *error);
+    }
+
     core::Partition home_of(const core::Uaid& uaid) const {
         return core::partition_of(uaid, partitions);
     }
@@ -94,10 +99,16 @@ bool SubscriptionStore::fold(core::Partition partition, const core::Subscription
             [](const core::Unknown&) { return true; },
         },
         event);
-    if (const auto& error = impl_->fold.broken()) {
-        if (error->fault == core::Fault::corrupt) impl_->found_damage(partition, *error);
-    }
+    impl_->note_damage_of_fold(partition);
     return won;
+}
+
+void SubscriptionStore::fold(core::Partition partition, const core::ClientGone& gone,
+                             core::Timestamp time) {
+    if (impl_->fold.broken()) return;  // the batch is dropped anyhow
+    impl_->newest[partition] = time;
+    impl_->fold.end_client_with_token(partition, gone, time);
+    impl_->note_damage_of_fold(partition);
 }
 
 void SubscriptionStore::advance(core::Partition partition, core::Offset next,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/checkpoint.hpp"
+#include "core/client_gone.hpp"
 #include "core/events.hpp"
 #include "core/ids.hpp"
 #include "core/partition.hpp"
@@ -51,6 +52,8 @@ public:
     /// leases and unknown events change nothing: true.
     bool fold(core::Partition partition, const core::SubscriptionsEvent& event,
               core::Timestamp time);
+    /// Folds the end of a bridged client's token, likewise.
+    void fold(core::Partition partition, const core::ClientGone& gone, core::Timestamp time);
     void advance(core::Partition partition, core::Offset next,
                  std::optional<core::Timestamp> caught_up);
     /// Writes the batch; what was folded is visible to lookups from here on. Errors: full,

@@ -1,6 +1,7 @@
 // Holds what encode() writes against the files in schemas/.
 #include "cluster/ownership.hpp"
 #include "core/base64url.hpp"
+#include "core/client_gone.hpp"
 #include "core/codec.hpp"
 #include "core/random_events.hpp"
 #include "core/schema_subset.hpp"
@@ -159,6 +160,7 @@ std::vector<core::Record> records_of(unsigned seed) {
             core::encode(make.channel_removed()),
             core::encode(make.mark()),
             core::encode(make.lease()),
+            core::encode(core::ClientGone{make.client().uaid, core::hash_of_token("a token")}),
             milestones_of(make),
             counts_of(make),
             report_of(make),

@@ -114,6 +114,8 @@ class IngestWorld {
 public:
     static constexpr std::string_view kOrigin = "https://push.example.com:8443";
     static constexpr std::string_view kVary = ingest::kVary;
+    static constexpr std::string_view kRouterData =
+        R"({"token":"t","app_id":"my-app","rel_channel":"release"})";
 
     explicit IngestWorld(const WorldOptions& options = {})
         : log_(log::make_memory_log({.seed = 7,
@@ -146,7 +148,7 @@ public:
         config.node = node_;
         config.partitions = options.partitions;
         config.vapid_cache_entries = options.vapid_cache_entries;
-        config.bridged_delivery = options.bridged_delivery;
+        config.bridges = {.fcm = options.bridged_delivery, .apns = options.bridged_delivery};
         config.fcm_app_ids = {"my-app"};
         config.apns_channels = {"release"};
         config.tracked = options.tracked;
@@ -209,7 +211,7 @@ public:
         core::ClientRecorded client;
         client.uaid = uaid;
         client.router_type = type;
-        if (type != core::RouterType::webpush) client.router_data = R"({"token":"t"})";
+        if (type != core::RouterType::webpush) client.router_data = kRouterData;
         client.stamp = core::WriteStamp{1, ++seq_};
         if (type != core::RouterType::webpush) client.stamp.reset();
         publish(subscriptions_of(uaid), core::encode(client));

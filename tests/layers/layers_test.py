@@ -20,6 +20,7 @@ ALL = set(C_LIBRARIES)
 EVERYWHERE = {"expected"}
 LAYERS = {
     "core": (set(), {"openssl", "json"}),
+    "bridge": ({"core"}, {"json"}),
     "rocks": ({"core"}, {"rocksdb"}),
     "log": ({"core"}, {"json"}),
     "log/kafka": ({"core", "log"}, {"rdkafka", "json"}),
@@ -40,12 +41,12 @@ LAYERS = {
     "reliability/home": ({"core", "log", "fold", "store", "rocks"}, {"rocksdb"}),
     "reliability/totals": ({"core", "log", "fold"}, {"json"}),
     "reliability/tracking": ({"core", "log", "fold", "ops"}, set()),
-    "ingest": ({"core", "rocks", "log", "fold", "store", "ops", "net"}, {"json"}),
+    "ingest": ({"core", "bridge", "rocks", "log", "fold", "store", "ops", "net"}, {"json"}),
     "ingest/api": ({"core", "log", "net"}, set()),
     "ingest/call": ({"core", "log", "net", "ops"}, set()),
     "ingest/metrics": ({"core", "net", "ops"}, {"prometheus"}),
     "ingest/registration": ({"core", "log", "store"}, {"openssl", "json"}),
-    "ingest/send": ({"core", "log", "net", "store"}, set()),
+    "ingest/send": ({"core", "bridge", "log", "net", "store"}, set()),
     "ingest/vapid": ({"core", "net"}, {"openssl", "json"}),
     "ingest/view": ({"core", "log", "fold", "store"}, {"prometheus"}),
     "edge": ({"core", "rocks", "log", "fold", "cluster", "store", "ops", "net"}, {"ev", "simdjson", "openssl", "prometheus"}),
@@ -53,7 +54,7 @@ LAYERS = {
     "edge/home": ({"core", "log", "fold", "cluster", "store", "ops"}, {"prometheus"}),
     "edge/link": ({"core", "net"}, {"ev", "openssl"}),
     "edge/ws": ({"core", "net"}, {"lws", "ev", "openssl", "prometheus"}),
-    "retry": ({"core", "log", "fold", "cluster", "store", "ops", "net"}, {"curl", "openssl", "json", "prometheus"}),
+    "retry": ({"core", "bridge", "log", "fold", "cluster", "store", "ops", "net"}, {"curl", "openssl", "json", "prometheus"}),
     "client": ({"core"}, {"boost", "openssl", "json", "curl"}),
     "cli": ({"core", "rocks", "log", "fold", "cluster", "store", "ops", "reliability", "net", "ingest", "edge", "retry", "client"}, ALL),
 }

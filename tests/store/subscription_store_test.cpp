@@ -113,6 +113,50 @@ TEST_CASE("a channel without its client is dead for every reader of the view", "
     CHECK(v.store->digest() != dead);
 }
 
+TEST_CASE("a dead token ends its client, and no client that has another one", "[store]") {
+    View v;
+    const auto uaid = uaid_of("client-1");
+    const auto say_gone = [&](std::string_view token) {
+        v.store->fold(v.home(uaid), core::ClientGone{uaid, core::hash_of_token(token)}, at(1));
+        if (GENERATE(false, true)) REQUIRE(v.store->commit());
+    };
+    say_gone("one");  // of a client that is not known yet
+    v.put_client(uaid, R"({"token":"one"})");
+    v.put_channel(uaid, "c1");
+    say_gone("two");
+    REQUIRE(v.store->commit());
+    REQUIRE(v.store->find(uaid, channel_of("c1")).value());
+
+    say_gone("one");
+    REQUIRE(v.store->commit());
+    CHECK_FALSE(v.store->find(uaid, channel_of("c1")).value());
+    CHECK_FALSE(v.store->client(uaid).value());
+    CHECK(v.store->channels(uaid).value().empty());
+
+    v.put_client(uaid, R"({"token":"two"})");  // it was on its way meanwhile
+    REQUIRE(v.store->commit());
+    REQUIRE(v.store->find(uaid, channel_of("c1")).value());
+    CHECK(v.store->find(uaid, channel_of("c1")).value()->channel_known);
+}
+
+TEST_CASE("a view that is folded anew has the same clients after a token's end", "[store]") {
+    View live;
+    View anew;
+    const auto uaid = uaid_of("client-1");
+    const core::ClientGone gone{uaid, core::hash_of_token("one")};
+    live.put_client(uaid, R"({"token":"one"})");
+    live.put_channel(uaid, "c1");
+    live.store->fold(live.home(uaid), gone, at(1));
+    live.put_client(uaid, R"({"token":"two"})");
+    REQUIRE(live.store->commit());
+    // Compaction has kept the last record of each key only.
+    anew.put_channel(uaid, "c1");
+    anew.store->fold(anew.home(uaid), gone, at(1));
+    anew.put_client(uaid, R"({"token":"two"})");
+    REQUIRE(anew.store->commit());
+    CHECK(live.store->digest() == anew.store->digest());
+}
+
 TEST_CASE("marks, leases and unknown records change nothing in the view", "[store]") {
     View v;
     const auto before = v.store->digest();

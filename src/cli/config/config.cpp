@@ -13,6 +13,28 @@ namespace {
 
 constexpr Range kPort{0, 65'535};
 
+std::string app_of(const std::string& entry) { return entry.substr(0, entry.find('=')); }
+
+/// In one process the endpoint accepts for a bridge what the role retry delivers.
+void check_bridged_apps(const Config& config, Reader reader, std::vector<ConfigFault>& faults) {
+    if (reader != Reader::standalone) return;
+    const auto check = [&faults](const std::string& names_setting, const auto& names,
+                                 const std::string& setting, const auto& entries) {
+        for (const auto& name : entries.empty() ? std::vector<std::string>{} : names) {
+            if (std::any_of(entries.begin(), entries.end(),
+                            [&](const auto& entry) { return app_of(entry) == name; })) {
+                continue;
+            }
+            faults.push_back({names_setting, "names '" + name + "', for which " + setting +
+                                                 " has no credentials"});
+        }
+    };
+    check("endpoint.fcm_app_ids", config.endpoint.fcm_app_ids, "retry.fcm.credentials",
+          config.retry.fcm_credentials);
+    check("endpoint.apns_channels", config.endpoint.apns_channels, "retry.apns.credentials",
+          config.retry.apns_credentials);
+}
+
 }  // namespace
 
 Config defaults_of(Reader reader) {
@@ -155,9 +177,11 @@ std::vector<Setting> endpoint_settings(Config& c) {
         list_setting("endpoint.trusted_proxies", c.endpoint.trusted_proxies,
                      "Addresses whose Forwarded and X-Forwarded-For headers are believed."),
         list_setting("endpoint.fcm_app_ids", c.endpoint.fcm_app_ids,
-                     "App ids that registrations of type fcm may name."),
+                     "App ids that registrations of type fcm may name. A standalone takes those of "
+                     "retry.fcm.credentials by default; on Kafka, name those that a role retry "
+                     "has: their messages are accepted."),
         list_setting("endpoint.apns_channels", c.endpoint.apns_channels,
-                     "Release channels that registrations of type apns may name."),
+                     "Release channels that registrations of type apns may name; likewise."),
         list_setting("endpoint.tracking_keys", c.endpoint.tracking_keys,
                      "VAPID public keys (`beckon keys convert`) whose messages are tracked."),
         bool_setting("endpoint.log_requests", c.endpoint.log_requests,
@@ -256,6 +280,29 @@ std::vector<Setting> retry_settings(Config& c) {
     };
 }
 
+std::vector<Setting> bridge_settings(Config& c) {
+    return {
+        list_setting("retry.fcm.credentials", c.retry.fcm_credentials,
+                     "APP=FILE for each app of FCM: the app id that registrations name, and the "
+                     "JSON of a service account. Files are read at the start."),
+        origin_setting("retry.fcm.url", c.retry.fcm_url, "Where FCM is; for tests and proxies."),
+        text_setting("retry.fcm.token_url", c.retry.fcm_token_url,
+                     "Where access tokens are asked for, in place of the service account's "
+                     "token_uri.",
+                     "a URL"),
+        list_setting("retry.apns.credentials", c.retry.apns_credentials,
+                     "CHANNEL=FILE for each release channel of APNs: JSON with team_id, key_id, "
+                     "key_file (the .p8 file), topic and sandbox. Files are read at the start."),
+        origin_setting("retry.apns.url", c.retry.apns_url,
+                       "Where APNs is, in place of Apple's; for tests and proxies."),
+        duration_setting("retry.bridge_timeout", c.retry.bridge_timeout, milliseconds{100},
+                         milliseconds{60'000},
+                         "An attempt at a bridge without a complete answer by then has failed."),
+        number_setting("retry.bridge_attempts", c.retry.bridge_attempts, {1, 1'000},
+                       "Attempts at a time for each app of a bridge."),
+    };
+}
+
 std::vector<Setting> ops_settings(Config& c) {
     return {
         text_setting("ops.host", c.ops.host, "Address of health, readiness and metrics.",
@@ -271,7 +318,7 @@ std::vector<Setting> ops_settings(Config& c) {
 std::vector<Setting> settings_of(Config& c) {
     std::vector<Setting> all;
     for (auto* const part : {&process_settings, &log_settings, &endpoint_settings, &edge_settings,
-                             &retry_settings, &ops_settings}) {
+                             &retry_settings, &bridge_settings, &ops_settings}) {
         for (auto& setting : part(c)) all.push_back(std::move(setting));
     }
     return all;

@@ -2,8 +2,11 @@
 
 #include "cli/config/origin_setting.hpp"
 
+#include <algorithm>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace beckon::cli {
 
@@ -32,6 +35,28 @@ void check_public_url(const Config& config, Reader reader, std::vector<ConfigFau
                                               "that names this one as localhost"});
         return;
     }
+}
+
+std::string app_of(const std::string& entry) { return entry.substr(0, entry.find('=')); }
+
+/// In one process the endpoint accepts for a bridge what the role retry delivers.
+void check_bridged_apps(const Config& config, Reader reader, std::vector<ConfigFault>& faults) {
+    if (reader != Reader::standalone) return;
+    const auto check = [&faults](const std::string& names_setting, const auto& names,
+                                 const std::string& setting, const auto& entries) {
+        for (const auto& name : entries.empty() ? std::vector<std::string>{} : names) {
+            if (std::any_of(entries.begin(), entries.end(),
+                            [&](const auto& entry) { return app_of(entry) == name; })) {
+                continue;
+            }
+            faults.push_back({names_setting, "names '" + name + "', for which " + setting +
+                                                 " has no credentials"});
+        }
+    };
+    check("endpoint.fcm_app_ids", config.endpoint.fcm_app_ids, "retry.fcm.credentials",
+          config.retry.fcm_credentials);
+    check("endpoint.apns_channels", config.endpoint.apns_channels, "retry.apns.credentials",
+          config.retry.apns_credentials);
 }
 
 /// What no single option can see.
@@ -71,6 +96,7 @@ std::vector<ConfigFault> faults_of(const Config& config, Reader reader) {
     std::vector<ConfigFault> faults;
     check_together(config, faults);
     check_public_url(config, reader, faults);
+    check_bridged_apps(config, reader, faults);
     return faults;
 }
 

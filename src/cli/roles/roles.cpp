@@ -118,6 +118,27 @@ void adopt(Config& config, const log::Control& control, const Process& process) 
         config.embedded.memory;
 }
 
+/// What stands before the `=` of each entry.
+std::vector<std::string> apps_of(const std::vector<std::string>& credentials) {
+    std::vector<std::string> apps;
+    for (const auto& entry : credentials) apps.push_back(entry.substr(0, entry.find('=')));
+    return apps;
+}
+
+/// In one process the endpoint knows which bridges its messages have.
+void join_bridges(ingest::EndpointConfig& endpoint, const retry::RoleConfig& retry) {
+    endpoint.fcm_delivered = !retry.fcm_credentials.empty();
+    endpoint.apns_delivered = !retry.apns_credentials.empty();
+    if (endpoint.fcm_app_ids.empty()) endpoint.fcm_app_ids = apps_of(retry.fcm_credentials);
+    if (endpoint.apns_channels.empty()) endpoint.apns_channels = apps_of(retry.apns_credentials);
+}
+
+/// On Kafka the operator says so by naming the apps.
+void trust_bridges(ingest::EndpointConfig& endpoint) {
+    endpoint.fcm_delivered = !endpoint.fcm_app_ids.empty();
+    endpoint.apns_delivered = !endpoint.apns_channels.empty();
+}
+
 enum class Shows : std::uint8_t { nothing, counts };
 
 reliability::TrackingOptions tracking_options(const Config& config, const Process& process,
@@ -268,8 +289,6 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     const BackupService backup{*process.ops, *log, config.data};
     const LogService log_service{*process.ops, *log, *keys};
 
-    config.retry.decides_readiness = false;  // pushes do not wait for webhooks
-    retry::Role retry{config.retry, *log, keys, process.clock, process.metrics, process.health};
     config.reliability.decides_readiness = false;  // who delivers does not wait for who counts
     reliability::Role reliability{config.reliability, *log, process.clock, process.metrics,
                                   process.health};
@@ -277,7 +296,10 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     reliability::Tracking tracking{tracking_options(config, process, Shows::counts), *log,
                                    process.clock, process.metrics};
     track(config.endpoint, tracking);
-    config.edge.milestones = &tracking.sink();
+    config.edge.milestones = config.retry.milestones = &tracking.sink();
+    config.retry.decides_readiness = false;  // pushes do not wait for webhooks
+    retry::Role retry{config.retry, *log, keys, process.clock, process.metrics, process.health};
+    join_bridges(config.endpoint, config.retry);
     ingest::Endpoint endpoint{config.endpoint, *log,          keys, process.clock,
                               process.metrics, process.health};
     remember_origin(*log, config.endpoint, endpoint);
@@ -330,6 +352,7 @@ int run_endpoint(Config config, const Signals& signals) {
     reliability::Tracking tracking{tracking_options(config, process, Shows::counts), *on.log,
                                    process.clock, process.metrics};
     track(config.endpoint, tracking);
+    trust_bridges(config.endpoint);
     ingest::Endpoint endpoint{config.endpoint, *on.log,         on.keys,
                               process.clock,   process.metrics, process.health};
     process.health.set_ready("process", true);
@@ -360,6 +383,9 @@ int run_edge(Config config, const Signals& signals) {
 int run_retry(Config config, const Signals& signals) {
     OnKafka on{config, signals, Certificate::none};
     auto& process = on.process;
+    reliability::Tracking tracking{tracking_options(config, process, Shows::nothing), *on.log,
+                                   process.clock, process.metrics};
+    config.retry.milestones = &tracking.sink();
     retry::Role retry{config.retry,  *on.log,         on.keys,
                       process.clock, process.metrics, process.health};
     process.health.set_ready("process", true);

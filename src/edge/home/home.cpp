@@ -1,6 +1,7 @@
 #include "edge/home/home.hpp"
 
 #include "core/assert.hpp"
+#include "core/client_gone.hpp"
 #include "core/codec.hpp"
 #include "core/log_names.hpp"
 #include "core/logger.hpp"
@@ -217,6 +218,7 @@ void Home::Impl::count_finished(const core::NotificationFinished& done) {
 
 /// A record that lost was written by a former home. Own records never lose: they come in order.
 void Home::Impl::replay_subscription(const core::RecordView& record) {
+    if (core::decode_client_gone(record)) return;  // of a bridged client: the endpoints' concern
     std::visit(
         core::Overloaded{
             [&](const core::ClientRecorded& e) { folded(store->put_client(e)); },

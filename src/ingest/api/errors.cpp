@@ -33,6 +33,8 @@ Wire wire(Problem problem) {
                     "No such subscription: it has ended, do not send to it again."};
         case Problem::unknown_app_id:
             return {400, 106, "unknown_app_id", "The application id is not configured here."};
+        case Problem::unknown_channel:
+            return {400, 0, "unknown_channel", "The release channel is not configured here."};
         case Problem::bad_router_type:
             return {400, 108, "bad_router_type", "The router type must be fcm or apns."};
         case Problem::unauthorized:

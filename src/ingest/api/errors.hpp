@@ -20,6 +20,7 @@ enum class Problem : std::uint8_t {
     json_too_large,        ///< 413
     no_such_subscription,  ///< 410/106
     unknown_app_id,        ///< 400/106
+    unknown_channel,       ///< 400: the release channel of a client of APNs
     bad_router_type,       ///< 400/108
     unauthorized,          ///< 401/109, VAPID
     wrong_secret,          ///< 401/109, registration

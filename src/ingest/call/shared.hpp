@@ -31,9 +31,13 @@ struct ServiceConfig {
     std::uint32_t ttl_max_s = 2'592'000;
     std::size_t vapid_cache_entries = 0;  ///< of each service
     bool log_requests = false;            ///< at info instead of debug
-    /// A retry role takes the messages of bridged clients from the log and delivers them. Without
-    /// one they are not accepted: a 201 would be a promise that nobody keeps.
-    bool bridged_delivery = false;
+    /// For which bridges a retry role takes messages from the log and delivers them. Without one
+    /// they are not accepted: a 201 would be a promise that nobody keeps.
+    struct Bridges {
+        bool fcm = false;
+        bool apns = false;
+    };
+    Bridges bridges;
     std::vector<std::string> fcm_app_ids;
     std::vector<std::string> apns_channels;
     /// SHA-256 of the VAPID keys whose messages are tracked.

@@ -3,6 +3,7 @@
 #include "core/codec.hpp"
 #include "core/log_names.hpp"
 #include "core/logger.hpp"
+#include "ingest/send/bridged.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -68,13 +69,13 @@ void Sending::send(const CallPtr& call) {
     if (!addressed) return responder_.refuse(call, addressed.error());
     call->client = addressed->uaid;
 
-    const auto known = destination(*addressed);
+    const auto known = subscription(*addressed);
     if (!known) return responder_.refuse(call, known.error());
     if (*known) return check_and_publish(call, *addressed, **known);
     shared_.view.confirm(
         addressed->uaid, executor_, [this, call, to = *addressed](const auto& confirmed) {
             if (!confirmed) return responder_.refuse(call, {Problem::not_ready, {}, 0});
-            const auto now_known = destination(to);
+            const auto now_known = subscription(to);
             if (!now_known) return responder_.refuse(call, now_known.error());
             if (!*now_known) return responder_.refuse(call, {Problem::no_such_subscription, {}, 0});
             check_and_publish(call, to, **now_known);
@@ -82,10 +83,11 @@ void Sending::send(const CallPtr& call) {
 }
 
 /// nullopt: not known to the view. A view that could not be read proves nothing.
-Checked<std::optional<Destination>> Sending::destination(const Addressed& to) const {
-    const auto found = shared_.view.find(to.uaid, to.channel);
+Checked<std::optional<Sending::Subscription>> Sending::subscription(const Addressed& to) const {
+    auto found = shared_.view.find(to.uaid, to.channel);
     if (!found) return fail(Problem::not_ready);
-    return destination_of(*found);
+    if (!destination_of(*found)) return std::optional<Subscription>{};
+    return std::move(*found);
 }
 
 // --- the message
@@ -102,14 +104,11 @@ std::string Sending::reliability_id(const HttpRequest& request, const Addressed&
     return core::is_reliability_id(given) ? std::string{given} : core::to_hex(core::random_uuid4());
 }
 
-void Sending::check_and_publish(const CallPtr& call, const Addressed& to, Destination destination) {
+void Sending::check_and_publish(const CallPtr& call, const Addressed& to,
+                                const Subscription& client) {
     const auto& request = call->request();
     const auto parts = check_message(request, {.ttl_max_s = shared_.config.ttl_max_s});
     if (!parts) return responder_.refuse(call, parts.error());
-    if (destination == Destination::bridge && !shared_.config.bridged_delivery) {
-        return responder_.refuse(call, {Problem::not_bridged, {}, 0});
-    }
-
     core::NotificationAccepted event;
     event.uaid = to.uaid;
     event.key = core::new_message_key(shared_.clock.wall());
@@ -131,15 +130,14 @@ void Sending::check_and_publish(const CallPtr& call, const Addressed& to, Destin
                     .expires = shared_.clock.wall() + std::chrono::seconds{parts->ttl_s}};
     if (!tracked.id.empty()) event.reliability_id = tracked.id;
 
-    auto record = core::encode(event);
-    log::TopicPartition where{log::Topic::kNotifications,
-                              core::partition_of(event.uaid, shared_.config.partitions)};
-    if (destination == Destination::bridge) {
-        // A tier's key is the delivery subscription, so that one client's messages stay in order.
-        where.topic = log::Topic::retry(0);
-        record.key = core::to_hex(event.uaid);
-    }
-    publish(call, where, std::move(record), publish_failure, std::move(tracked),
+    const bool bridged = destination_of(client) == Destination::bridge;
+    auto record =
+        bridged ? bridged_record(event, client.router_type, client.router_data, shared_.config)
+                : core::encode(event);
+    if (!record) return responder_.refuse(call, record.error());
+    const log::TopicPartition where{bridged ? log::Topic::retry(0) : log::Topic::kNotifications,
+                                    core::partition_of(event.uaid, shared_.config.partitions)};
+    publish(call, where, std::move(*record), publish_failure, std::move(tracked),
             [this, call, message_id, ttl_s = parts->ttl_s, uaid = event.uaid, key = event.key] {
                 if (core::log_enabled(core::LogLevel::debug)) {
                     core::log_debug("ingest", "message_accepted",

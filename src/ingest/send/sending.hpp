@@ -34,10 +34,11 @@ public:
 
 private:
     Checked<Addressed> check_sender(const CallPtr& call);
-    Checked<std::optional<Destination>> destination(const Addressed& to) const;
+    using Subscription = store::SubscriptionStore::Subscription;
+    Checked<std::optional<Subscription>> subscription(const Addressed& to) const;
     Checked<void> may_verify(const Call& call) const;
     void count_vapid();
-    void check_and_publish(const CallPtr& call, const Addressed& to, Destination destination);
+    void check_and_publish(const CallPtr& call, const Addressed& to, const Subscription& client);
     using FailureOf = Failure (*)(const core::Error&);
     /// A message whose milestones are reported; without an id it is not tracked.
     struct Tracked {

@@ -1,5 +1,6 @@
 #include "ingest/view/subscription_view.hpp"
 
+#include "core/client_gone.hpp"
 #include "core/codec.hpp"
 
 #include <algorithm>
@@ -43,6 +44,10 @@ public:
     }
     void replay(fold::InputIndex, const core::RecordView& record) override {
         view_.metrics_.view_folded.Increment();
+        if (const auto gone = core::decode_client_gone(record)) {
+            dirty_ = true;
+            return view_.store_.fold(partition_, *gone, record.time);
+        }
         const auto event = core::decode_subscription(record, scratch_);
         if (std::holds_alternative<core::Unknown>(event)) {
             view_.metrics_.view_unknown.Increment();

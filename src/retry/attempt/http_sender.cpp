@@ -11,6 +11,8 @@
 #include <string_view>
 
 #include <curl/curl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -25,6 +27,8 @@ using std::chrono::seconds;
 namespace {
 
 constexpr seconds kRetryAfterMax = std::chrono::hours{24 * 7};
+/// A connection whose peer has acknowledged nothing for so long is dead.
+constexpr unsigned kUnackedMs = 20'000;
 
 using Easy = core::Handle<CURL, curl_easy_cleanup>;
 using Multi = core::Handle<CURLM, curl_multi_cleanup>;
@@ -35,7 +39,7 @@ struct Transfer {
     std::function<void(HttpAnswer)> done;
     HttpAnswer answer;
     HeaderList headers;
-    const AddressGuard* guard = nullptr;
+    const HttpSender::Options* options = nullptr;
     std::string_view refused;  ///< why the guard refused an address
     std::size_t body_bytes = 0;
     std::size_t header_bytes = 0;
@@ -49,7 +53,7 @@ extern "C" {
 std::size_t on_body(char* data, std::size_t, std::size_t size, void* user) noexcept {
     auto& transfer = *static_cast<Transfer*>(user);
     auto& body = transfer.answer.body;
-    body.append(data, std::min(size, HttpSender::kBodyKept - body.size()));
+    body.append(data, std::min(size, transfer.options->body_kept - body.size()));
     transfer.body_bytes += size;
     transfer.cut_off |= transfer.body_bytes > HttpSender::kAnswerBytesMax;
     return transfer.cut_off ? 0 : size;
@@ -65,11 +69,16 @@ std::size_t on_header(char*, std::size_t, std::size_t size, void* user) noexcept
 /// The one place where a connection begins: the address that is vetted is the one that it goes to.
 curl_socket_t on_open_socket(void* user, curlsocktype, curl_sockaddr* address) noexcept {
     auto& transfer = *static_cast<Transfer*>(user);
-    if (const auto why = transfer.guard->forbidden(address->addr); !why.empty()) {
+    if (const auto why = transfer.options->guard.forbidden(address->addr); !why.empty()) {
         transfer.refused = why;
         return CURL_SOCKET_BAD;
     }
-    return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    const int made = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    // Many requests share a connection then: one that is dead must not swallow all that follow.
+    if (made >= 0 && transfer.options->http2) {
+        ::setsockopt(made, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnackedMs, sizeof kUnackedMs);
+    }
+    return made;
 }
 
 }  // extern "C"
@@ -233,7 +242,9 @@ void HttpSender::Impl::prepare(Transfer& transfer) {
     set(easy, CURLOPT_HEADERDATA, &transfer);
     set(easy, CURLOPT_OPENSOCKETFUNCTION, &on_open_socket);
     set(easy, CURLOPT_OPENSOCKETDATA, &transfer);
-    set(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+    set(easy, CURLOPT_HTTP_VERSION,
+        static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+    if (options.http2) set(easy, CURLOPT_PIPEWAIT, 1L);  // rather than a connection of its own
     set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
     if (!options.ca_file.empty()) set(easy, CURLOPT_CAINFO, options.ca_file.c_str());
 }
@@ -256,7 +267,7 @@ void HttpSender::send(HttpRequest request, std::function<void(HttpAnswer)> done)
     auto transfer = std::make_unique<Transfer>();
     transfer->request = std::move(request);
     transfer->done = std::move(done);
-    transfer->guard = &impl_->options.guard;
+    transfer->options = &impl_->options;
     transfer->started = impl_->clock.mono();
     transfer->easy.reset(curl_easy_init());
     if (!transfer->easy) throw std::runtime_error("libcurl has no memory");

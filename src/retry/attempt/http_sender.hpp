@@ -55,6 +55,9 @@ public:
         std::string ca_file{};              ///< PEM, besides the system's; empty: none
         std::size_t connections_max = 256;  ///< that are kept
         std::string user_agent = "Beckon";
+        /// HTTP/2 where the receiver offers it in TLS (ALPN): many requests on one connection.
+        bool http2 = false;
+        std::size_t body_kept = kBodyKept;  ///< of an answer
     };
 
     /// Throws std::runtime_error if libcurl does not start.

@@ -1,5 +1,6 @@
 #include "retry/node/retry_node.hpp"
 
+#include "bridge/message.hpp"
 #include "cluster/cluster.hpp"
 #include "core/logger.hpp"
 #include "retry/node/partition_home.hpp"
@@ -68,6 +69,9 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, Fates {
     PartitionTiers* tiers_of(const Ticket& ticket);
     void stop_homes(std::function<void()> stopped);
     RetryNode::Counts counts() const;
+    void due(Due due);
+    void forget(core::Partition partition);
+    void drain(std::function<void()> done);
 
     // A ticket of a lease that was lost meanwhile is void: the next home has the delivery.
     void finish(const Ticket& ticket) override {
@@ -86,7 +90,26 @@ PartitionTiers* RetryNode::Impl::tiers_of(const Ticket& ticket) {
     return found == homes.end() ? nullptr : found->second->tiers(ticket.epoch);
 }
 
+/// To whom a delivery belongs shows in its id.
+void RetryNode::Impl::due(Due due) {
+    if (ports.bridges && bridge::is_bridged(due.delivery.id)) {
+        return ports.bridges->due(std::move(due));
+    }
+    dispatcher->due(std::move(due));
+}
+
+void RetryNode::Impl::forget(core::Partition partition) {
+    dispatcher->forget(partition);
+    if (ports.bridges) ports.bridges->forget(partition);
+}
+
+void RetryNode::Impl::drain(std::function<void()> done) {
+    if (!ports.bridges) return dispatcher->drain(std::move(done));
+    dispatcher->drain([bridges = ports.bridges, done = std::move(done)] { bridges->drain(done); });
+}
+
 void RetryNode::Impl::start() {
+    if (ports.bridges) ports.bridges->serve(*this);
     auto schedule = options.schedule;
     schedule.tiers = static_cast<std::size_t>(options.table.tiers().back()) + 1;
     dispatcher = std::make_unique<Dispatcher>(
@@ -132,7 +155,7 @@ void RetryNode::Impl::placed(core::Partition partition, const cluster::Placement
     if (found == homes.end()) return;
     // The new home takes the lease when it has read this; writing what is finished first spares it
     // the repetition.
-    dispatcher->forget(partition);
+    forget(partition);
     left += {found->second->counts(), found->second->spread()};
     const auto leaving = std::make_shared<std::unique_ptr<PartitionHome>>(std::move(found->second));
     homes.erase(found);
@@ -153,10 +176,10 @@ void RetryNode::Impl::open_home(core::Partition partition) {
             .clock = ports.clock,
             .webhooks = directory,
             .highest_epoch = [this, partition] { return cluster->highest_epoch(partition); }},
-        PartitionHome::Events{.due = [this](Due due) { dispatcher->due(std::move(due)); },
+        PartitionHome::Events{.due = [this](Due one) { due(std::move(one)); },
                               .serving =
                                   [this, partition](bool serving) {
-                                      if (!serving) dispatcher->forget(partition);
+                                      if (!serving) forget(partition);
                                       tell_ready();
                                   }});
     auto& opened = *home;
@@ -303,7 +326,7 @@ void RetryNode::stop(std::function<void()> stopped) {
     const auto go_on = [weak = std::weak_ptr{impl_}, stopped = std::move(stopped)] {
         if (const auto self = weak.lock()) self->stop_homes(stopped);
     };
-    impl_->dispatcher->drain(go_on);
+    impl_->drain(go_on);
     impl_->ports.executor.post_after(impl_->options.drain, go_on);
 }
 

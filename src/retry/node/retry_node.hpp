@@ -5,6 +5,7 @@
 #include "core/ids.hpp"
 #include "core/key_ring.hpp"
 #include "log/event_log.hpp"
+#include "retry/bridge/bridges.hpp"
 #include "retry/dispatch/dispatcher.hpp"
 #include "retry/event/event.hpp"
 #include "retry/event/spreader.hpp"
@@ -42,6 +43,7 @@ public:
         std::shared_ptr<const core::KeyRing> keys;
         std::function<void(HttpRequest, std::function<void(HttpAnswer)>)> send;
         std::function<void(bool ready, const std::string& why)> ready;
+        Bridges* bridges = nullptr;  ///< for messages of bridged clients; outlives the node
     };
 
     RetryNode(Options options, Ports ports);

@@ -8,6 +8,8 @@
 #include "retry/attempt/http_sender.hpp"
 #include "retry/loop/loop.hpp"
 #include "retry/node/retry_node.hpp"
+#include "retry/role/bridge_metrics.hpp"
+#include "retry/role/bridge_parts.hpp"
 #include "retry/role/role_metrics.hpp"
 
 #include <future>
@@ -67,6 +69,8 @@ struct Role::Impl {
           clock(clk),
           health(h),
           metrics(m),
+          bridge_metrics(m),
+          bridge_credentials(load_bridge_credentials(config)),
           server(server_options(config), metrics) {
         say_ready(false, "starting");
         std::latch opened{1};
@@ -107,13 +111,16 @@ struct Role::Impl {
     const core::Clock& clock;
     ops::Health& health;
     RoleMetrics metrics;
-    Loop loop;  ///< outlives everybody who posts to it
+    BridgeMetrics bridge_metrics;
+    std::optional<BridgeCredentials> bridge_credentials;  ///< until the bridges are made
+    Loop loop;                                            ///< outlives everybody who posts to it
     net::HttpServer server;
     bool stopping = false;
     std::promise<void> stopped;
 
     // Of the thread `retry`.
     std::unique_ptr<HttpSender> sender;
+    std::unique_ptr<BridgeParts> bridges;
     std::unique_ptr<RetryNode> node;
     std::unique_ptr<Api> api;
     bool was_ready = false;
@@ -140,8 +147,12 @@ void Role::Impl::run(std::latch& opened) {
         HttpSender::Options{
             .guard = guard, .ca_file = config.ca_file, .user_agent = "Beckon/" + config.version},
         loop);
+    auto options = node_options();
+    bridges = std::make_unique<BridgeParts>(config, std::move(*bridge_credentials), options, log,
+                                            loop, clock, bridge_metrics);
+    bridge_credentials.reset();
     node = std::make_unique<RetryNode>(
-        node_options(),
+        std::move(options),
         RetryNode::Ports{
             .log = log,
             .executor = loop,
@@ -151,7 +162,8 @@ void Role::Impl::run(std::latch& opened) {
                 [this](HttpRequest request, std::function<void(HttpAnswer)> done) {
                     sender->send(std::move(request), std::move(done));
                 },
-            .ready = [this](bool ready, const std::string& why) { say_ready(ready, why); }});
+            .ready = [this](bool ready, const std::string& why) { say_ready(ready, why); },
+            .bridges = &bridges->bridges()});
     api = std::make_unique<Api>(
         Api::Options{.guard = guard,
                      .webhooks_per_owner_max = config.webhooks_per_owner_max,
@@ -163,7 +175,9 @@ void Role::Impl::run(std::latch& opened) {
     loop.run();
     api.reset();
     sender.reset();  // its answers go to the node
+    bridges->end_answers();
     node.reset();
+    bridges.reset();
 }
 
 std::unique_ptr<net::HttpHandler> Role::Impl::make_handler(core::Executor& http) {
@@ -180,6 +194,7 @@ std::unique_ptr<net::HttpHandler> Role::Impl::make_handler(core::Executor& http)
 void Role::Impl::tick() {
     node->still_alive();
     metrics.measure(*node);
+    bridge_metrics.measure(bridges->bridges());
     loop.post_after(kTick, [this] { tick(); });
 }
 

@@ -3,6 +3,7 @@
 #include "core/clock.hpp"
 #include "core/ids.hpp"
 #include "core/key_ring.hpp"
+#include "core/milestone.hpp"
 #include "core/partition.hpp"
 #include "log/event_log.hpp"
 #include "ops/health.hpp"
@@ -39,6 +40,17 @@ struct RoleConfig {
     /// never.
     std::chrono::seconds max_runtime{0};
 
+    /// `<app id>=<file>` and `<release channel>=<file>` (docs/bridges.md).
+    std::vector<std::string> fcm_credentials;
+    std::vector<std::string> apns_credentials;
+    std::string fcm_url = "https://fcm.googleapis.com";
+    std::string fcm_token_url;  ///< empty: the one of the credentials
+    std::string apns_url;       ///< empty: Apple's, by the credentials
+    std::chrono::milliseconds bridge_timeout{10'000};
+    std::size_t bridge_attempts = 100;  ///< at a time, for each app
+    /// Where milestones of tracked messages are reported; it outlives the role. Null: nowhere.
+    core::MilestoneSink* milestones = nullptr;
+
     core::NodeId node;
     core::Partition partitions = 0;
     std::vector<std::chrono::seconds> tiers;  ///< those of `control`
@@ -53,7 +65,7 @@ struct RoleConfig {
 class Role {
 public:
     /// Throws std::runtime_error: the port is taken, the tier table or an allowed address is wrong,
-    /// the certificate does not load.
+    /// the certificate or the credentials of a bridge do not load.
     Role(RoleConfig config, log::EventLog& log, std::shared_ptr<const core::KeyRing> keys,
          const core::Clock& clock, ops::Metrics& metrics, ops::Health& health);
     /// begin_stop(), then waits until it has stopped (bounded by `drain`).

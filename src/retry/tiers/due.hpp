@@ -21,6 +21,7 @@ struct Due {
     Ticket ticket;
     Delivery delivery;
     core::Timestamp due{};
+    core::Timestamp now{};  ///< the log's time when it was handed on, at least
 };
 
 }  // namespace beckon::retry

@@ -134,14 +134,17 @@ void Tier::Impl::read(const core::RecordView& record) {
         return;
     }
     tracker.open(record.offset);
-    head = Due{
-        {options.partition, options.epoch, options.tier, record.offset}, std::move(*delivery), due};
+    head = Due{{options.partition, options.epoch, options.tier, record.offset},
+               std::move(*delivery),
+               due,
+               {}};
 }
 
 void Tier::Impl::hand_on() {
     ++counts.due;
     auto due = std::move(*head);
     head.reset();
+    due.now = due.due - std::chrono::ceil<std::chrono::milliseconds>(*clock.until(due.due));
     events.due(std::move(due));
 }
 

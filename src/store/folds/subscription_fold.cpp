@@ -179,6 +179,15 @@ bool SubscriptionFold::remove_client(core::Partition partition, const core::Clie
     return true;
 }
 
+void SubscriptionFold::end_client_with_token(core::Partition partition,
+                                             const core::ClientGone& gone, core::Timestamp time) {
+    const ClientName name{partition, gone.uaid};
+    const auto stored = client_row(name);
+    if (!stored || !stored->live) return;
+    if (core::hash_of_token_in(stored->live->router_data) != gone.token_hash) return;
+    clients_[name] = {.live = std::nullopt, .stamp = {}, .until = time + kRememberRemoved};
+}
+
 bool SubscriptionFold::died_with_client(const ClientName& name,
                                         const std::optional<core::WriteStamp>& stamp) {
     const auto client = client_row(name);

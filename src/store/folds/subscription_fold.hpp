@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/client_gone.hpp"
 #include "core/events.hpp"
 #include "core/ids.hpp"
 #include "core/partition.hpp"
@@ -48,6 +49,10 @@ public:
     bool put_client(core::Partition partition, const core::ClientRecorded& client);
     bool remove_client(core::Partition partition, const core::ClientRemoved& client,
                        core::Timestamp time);
+    /// Ends the client if this is its token still; its channels are dead with it, and live again if
+    /// a later record brings the client back.
+    void end_client_with_token(core::Partition partition, const core::ClientGone& gone,
+                               core::Timestamp time);
     bool put_channel(core::Partition partition, const core::ChannelRecorded& channel);
     bool remove_channel(core::Partition partition, const core::ChannelRemoved& channel,
                         core::Timestamp time);

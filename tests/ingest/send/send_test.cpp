@@ -292,45 +292,6 @@ TEST_CASE("a token of another key ring is no endpoint of ours", "[send]") {
     CHECK(world.notifications().empty());
 }
 
-TEST_CASE("a bridged client's message goes to the first delay tier, channel not checked",
-          "[send]") {
-    IngestWorld world{{.bridged_delivery = true}};
-    const auto target = world.new_target();
-    const auto type =
-        GENERATE(core::RouterType::fcm, core::RouterType::apns, core::RouterType::webhook);
-    world.subscribe(target.uaid, core::ChannelId{core::random_uuid4()}, type);
-    world.settle();
-    const auto reply = world.ask(IngestWorld::post_data(target.path).with("TTL", "2592001"));
-    CHECK(world.notifications().empty());
-    const auto tier = world.records(log::Topic::retry(0).index());
-    REQUIRE(tier.size() == 1);
-    HttpReply expected;  // as any other
-    expected.status = 201;
-    expected.add("Location",
-                 "https://push.example.com:8443/m/" + header_of(tier[0], core::header::kId));
-    expected.add("TTL", "2592000");
-    expected.add("Vary", std::string{IngestWorld::kVary});
-    CHECK(reply == expected);
-    CHECK(tier[0].record.key == core::to_hex(target.uaid));
-    CHECK(tier[0].record.value == "ciphertext");
-    CHECK(header_of(tier[0], core::header::kSubject) == core::to_dashed(target.channel));
-}
-
-TEST_CASE("a bridged client's message is not accepted where nobody would deliver it", "[send]") {
-    IngestWorld world;
-    const auto target = world.new_target();
-    world.subscribe(target.uaid, target.channel, core::RouterType::fcm);
-    world.settle();
-    HttpReply like;
-    like.add("Retry-After", "3600");
-    CHECK(world.ask(IngestWorld::post_data(target.path)) ==
-          error(503, "null", "Service Unavailable",
-                "Messages of this client are not delivered at present: no bridge is running.",
-                like));
-    CHECK(world.records(log::Topic::retry(0).index()).empty());
-    CHECK(world.ask(IngestWorld::post_data(target.path).without("TTL")).status == 400);
-}
-
 TEST_CASE("without the log there is no 201 but a 503 that says when to come back", "[send]") {
     IngestWorld world;
     const auto target = world.subscribed();

@@ -1,0 +1,117 @@
+#include "retry/bridge/access_token.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::retry {
+
+using core::Fault;
+using nlohmann::json;
+using std::chrono::duration_cast;
+using std::chrono::seconds;
+
+namespace {
+
+constexpr const char* kScope = "https://www.googleapis.com/auth/firebase.messaging";
+/// base64url needs no escaping in a form; this is `urn:ietf:params:oauth:grant-type:jwt-bearer`.
+constexpr const char* kForm =
+    "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=";
+constexpr seconds kAssertionLife{3'600};
+
+/// `error` of RFC 6749 §5.2, as far as it is a plain word.
+std::string error_word(const std::string& body) {
+    const auto object = json::parse(body, nullptr, false);
+    if (!object.is_object() || !object.contains("error") || !object["error"].is_string()) return "";
+    const auto word = object["error"].get<std::string>();
+    const bool plain = std::all_of(word.begin(), word.end(),
+                                   [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
+    return plain && word.size() <= 64 ? " " + word : "";
+}
+
+core::Error error_of(const HttpAnswer& answer) {
+    const std::string who = "the token server ";
+    switch (answer.end) {
+        case HttpAnswer::End::timed_out: return {Fault::timed_out, who + "did not answer"};
+        case HttpAnswer::End::unreachable:
+        case HttpAnswer::End::forbidden:
+        case HttpAnswer::End::too_large: return {Fault::unavailable, who + answer.why};
+        case HttpAnswer::End::answered: break;
+    }
+    const bool refused = answer.status >= 400 && answer.status < 500 && answer.status != 429;
+    return {refused ? Fault::unauthorized : Fault::unavailable,
+            who + "answered " + std::to_string(answer.status) + error_word(answer.body)};
+}
+
+}  // namespace
+
+AccessToken::AccessToken(const FcmCredentials& credentials, Options options,
+                         const core::Clock& clock, Send send, std::function<void(bool)> renewed)
+    : credentials_(credentials),
+      options_(std::move(options)),
+      clock_(clock),
+      send_(std::move(send)),
+      renewed_(std::move(renewed)) {}
+
+HttpRequest AccessToken::request(core::Timestamp now) const {
+    const auto at = duration_cast<seconds>(now.time_since_epoch());
+    const json header{{"alg", "RS256"}, {"typ", "JWT"}, {"kid", credentials_.key_id}};
+    const json claims{{"iss", credentials_.client_email},
+                      {"scope", kScope},
+                      {"aud", credentials_.token_uri},
+                      {"iat", at.count()},
+                      {"exp", (at + kAssertionLife).count()}};
+    return {.url = options_.url.empty() ? credentials_.token_uri : options_.url,
+            .headers = {"Content-Type: application/x-www-form-urlencoded"},
+            .body = kForm + credentials_.key.jwt(header.dump(), claims.dump()),
+            .timeout = options_.timeout};
+}
+
+void AccessToken::get(Answer answer) {
+    const auto now = clock_.mono();
+    const bool usable = !text_.empty() && now < unused_from_;
+    if (!usable) waiting_.push_back(std::move(answer));
+    if (!usable || now >= renew_at_) renew();
+    if (usable) answer(text_);
+}
+
+void AccessToken::renew() {
+    if (std::exchange(asking_, true)) return;
+    send_(request(clock_.wall()), [this](const HttpAnswer& answer) { answered(answer); });
+}
+
+/// Reads the token. It counts from now on, so it ends here no later than at the server.
+core::Result<void> AccessToken::take(const HttpAnswer& answer) {
+    if (answer.end != HttpAnswer::End::answered || answer.status != 200) {
+        return core::fail(error_of(answer));
+    }
+    const auto object = json::parse(answer.body, nullptr, false);
+    const bool good = object.is_object() && object.contains("access_token") &&
+                      object["access_token"].is_string() && object.contains("expires_in") &&
+                      object["expires_in"].is_number_unsigned();
+    const auto text = good ? object["access_token"].get<std::string>() : std::string{};
+    const bool printable =
+        std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
+    if (text.empty() || !printable) {
+        return core::fail(Fault::unavailable, "the token server answered without a token");
+    }
+    const auto life = std::min(seconds{object["expires_in"].get<std::uint32_t>()}, kLifeMost);
+    const auto now = clock_.mono() - answer.took;
+    text_ = text;
+    renew_at_ = now + std::max<core::Duration>(life - kRenewAhead, 3 * life / 4);
+    unused_from_ = now + std::max<core::Duration>(life - kUnusedBefore, life / 2);
+    return {};
+}
+
+void AccessToken::answered(const HttpAnswer& answer) {
+    asking_ = false;
+    const auto taken = take(answer);
+    renewed_(taken.has_value());
+    // A failed renewal is no news for who has a token still.
+    for (const auto& waiting : std::exchange(waiting_, {})) {
+        taken ? waiting(text_) : waiting(core::fail(taken.error()));
+    }
+}
+
+}  // namespace beckon::retry

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "retry/attempt/http_sender.hpp"
+#include "retry/bridge/credentials.hpp"
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace beckon::retry {
+
+/// The OAuth 2 token that each request to FCM carries: asked for with a signed assertion (RFC 7523
+/// §2.1), kept, and renewed before its end while the old one still serves. One request for it is
+/// under way at a time; whoever needs a token meanwhile waits for its answer. One thread.
+class AccessToken {
+public:
+    /// Renewed so long before its end, but not sooner than after three quarters of its life.
+    static constexpr std::chrono::minutes kRenewAhead{5};
+    /// Not used any more so long before its end.
+    static constexpr std::chrono::seconds kUnusedBefore{10};
+    static constexpr std::chrono::seconds kLifeMost = std::chrono::hours{24};
+
+    using Send = std::function<void(HttpRequest, std::function<void(HttpAnswer)>)>;
+    struct Options {
+        std::string url{};  ///< that is asked; empty: the one of the credentials
+        core::Duration timeout = std::chrono::seconds{10};
+    };
+    /// `renewed` hears how each request ended. Credentials, clock, and what `send` calls outlive
+    /// it; no answer comes after its end.
+    AccessToken(const FcmCredentials& credentials, Options options, const core::Clock& clock,
+                Send send, std::function<void(bool good)> renewed);
+
+    /// Answers at once or when a token is there. Errors: unauthorized (the account is refused),
+    /// timed_out, unavailable; the message says what the server said.
+    using Answer = std::function<void(const core::Result<std::string>&)>;
+    void get(Answer answer);
+    /// FCM refused it: the next one is new.
+    void drop() { text_.clear(); }
+
+    /// The request for a token, as it is sent at `now` (the host's wall time).
+    HttpRequest request(core::Timestamp now) const;
+
+private:
+    void renew();
+    void answered(const HttpAnswer& answer);
+    core::Result<void> take(const HttpAnswer& answer);
+
+    const FcmCredentials& credentials_;
+    const Options options_;
+    const core::Clock& clock_;
+    const Send send_;
+    const std::function<void(bool)> renewed_;
+
+    std::string text_;
+    core::MonoTime renew_at_{};
+    core::MonoTime unused_from_{};
+    bool asking_ = false;
+    std::vector<Answer> waiting_;  ///< bounded by the attempts at a time
+};
+
+}  // namespace beckon::retry

@@ -1,0 +1,72 @@
+#include "retry/bridge/apns_app.hpp"
+
+#include "bridge/payload.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace beckon::retry {
+
+using std::chrono::duration_cast;
+using std::chrono::seconds;
+
+namespace {
+
+constexpr std::size_t kDeviceTokenMax = 200;
+
+ApnsApp::Options with_url(ApnsApp::Options options, bool sandbox) {
+    if (options.url.empty()) options.url = sandbox ? ApnsApp::kSandboxUrl : ApnsApp::kUrl;
+    return options;
+}
+
+/// Zero: Apple tries once and keeps nothing, which is what TTL 0 asks for (RFC 8030 §5.2).
+std::string expiration_of(const BridgeApp::Attempt& attempt) {
+    if (attempt.message.ttl_s == 0) return "0";
+    return std::to_string(duration_cast<seconds>(attempt.expires.time_since_epoch()).count());
+}
+
+}  // namespace
+
+ApnsApp::ApnsApp(ApnsCredentials credentials, Options options, BridgeAppPorts ports)
+    : credentials_(std::move(credentials)),
+      options_(with_url(std::move(options), credentials_.sandbox)),
+      ports_(std::move(ports)),
+      token_(credentials_) {}
+
+void ApnsApp::send(const Attempt& attempt, Done done) {
+    if (!is_device_token(attempt.message.to.token)) {
+        return done({BridgeOutcome::refused, {}, "the token is no device token"}, {});
+    }
+    const auto before = token_.renewals();
+    auto request = apns_request(options_, credentials_.topic, attempt);
+    request.headers.push_back("authorization: bearer " + token_.at(ports_.clock.wall()));
+    if (token_.renewals() != before) ports_.observer.token_renewed(core::RouterType::apns, true);
+    ports_.send(std::move(request), [this, done = std::move(done)](const HttpAnswer& answer) {
+        auto verdict = judge_apns(answer);
+        if (verdict.outcome == BridgeOutcome::unauthorized) token_.refused();
+        done(std::move(verdict), answer.took);
+    });
+}
+
+bool is_device_token(std::string_view token) {
+    const auto good = [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+               c == '-' || c == '_' || c == ':';
+    };
+    return !token.empty() && token.size() <= kDeviceTokenMax &&
+           std::all_of(token.begin(), token.end(), good);
+}
+
+HttpRequest apns_request(const ApnsApp::Options& options, const std::string& topic,
+                         const BridgeApp::Attempt& attempt) {
+    const auto& message = attempt.message;
+    return {
+        .url = options.url + "/3/device/" + message.to.token,
+        .headers = {"apns-topic: " + topic, "apns-push-type: alert", "apns-priority: 10",
+                    "apns-expiration: " + expiration_of(attempt),
+                    "apns-id: " + core::to_dashed(message.key), "content-type: application/json"},
+        .body = bridge::apns_body(message),
+        .timeout = options.timeout};
+}
+
+}  // namespace beckon::retry

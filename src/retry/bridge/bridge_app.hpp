@@ -1,0 +1,44 @@
+#pragma once
+
+#include "bridge/message.hpp"
+#include "core/clock.hpp"
+#include "retry/attempt/http_sender.hpp"
+#include "retry/bridge/bridge_verdict.hpp"
+
+#include <chrono>
+#include <functional>
+
+namespace beckon::retry {
+
+/// What hears of a bridge's work, to measure it; on the role's thread.
+class BridgeObserver {
+public:
+    virtual ~BridgeObserver() = default;
+    virtual void attempted(core::RouterType bridge, BridgeOutcome outcome, core::Duration took) = 0;
+    virtual void token_renewed(core::RouterType bridge, bool good) = 0;
+};
+
+/// One app that messages can be sent to, with its credentials. One thread.
+class BridgeApp {
+public:
+    virtual ~BridgeApp() = default;
+
+    struct Attempt {
+        const bridge::BridgedMessage& message;  ///< for the call
+        std::chrono::seconds left{};            ///< of its TTL
+        core::Timestamp expires{};              ///< by the log's time
+    };
+    using Done = std::function<void(BridgeVerdict, core::Duration took)>;
+    /// Makes one attempt; answers exactly once, perhaps at once.
+    virtual void send(const Attempt& attempt, Done done) = 0;
+};
+
+/// What every app is made with; clock, observer, and what `send` calls outlive it, and no answer of
+/// `send` comes after its end.
+struct BridgeAppPorts {
+    const core::Clock& clock;
+    std::function<void(HttpRequest, std::function<void(HttpAnswer)>)> send;
+    BridgeObserver& observer;
+};
+
+}  // namespace beckon::retry

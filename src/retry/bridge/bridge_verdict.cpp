@@ -1,0 +1,167 @@
+#include "retry/bridge/bridge_verdict.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::retry {
+
+using nlohmann::json;
+using std::chrono::seconds;
+
+namespace {
+
+constexpr std::array kNames{
+    std::pair{BridgeOutcome::accepted, std::string_view{"accepted"}},
+    std::pair{BridgeOutcome::gone, std::string_view{"gone"}},
+    std::pair{BridgeOutcome::refused, std::string_view{"refused"}},
+    std::pair{BridgeOutcome::throttled, std::string_view{"throttled"}},
+    std::pair{BridgeOutcome::unauthorized, std::string_view{"unauthorized"}},
+    std::pair{BridgeOutcome::failed, std::string_view{"failed"}},
+    std::pair{BridgeOutcome::timed_out, std::string_view{"timed_out"}},
+    std::pair{BridgeOutcome::unreachable, std::string_view{"unreachable"}},
+};
+
+constexpr std::size_t kWordMax = 64;
+
+/// A bridge's word for a fault; anything else that it writes there is not repeated.
+std::string word_in(const json& object, const char* name) {
+    if (!object.is_object()) return {};
+    const auto found = object.find(name);
+    if (found == object.end() || !found->is_string()) return {};
+    const auto& word = found->get_ref<const std::string&>();
+    const bool plain = std::all_of(word.begin(), word.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    });
+    return plain && word.size() <= kWordMax ? word : std::string{};
+}
+
+/// What the error of FCM says: the code of FCM itself, else the status of Google's APIs.
+struct FcmError {
+    std::string code;    ///< UNREGISTERED, QUOTA_EXCEEDED …
+    std::string status;  ///< NOT_FOUND, RESOURCE_EXHAUSTED …
+    std::string word() const { return code.empty() ? status : code; }
+};
+
+FcmError fcm_error(const std::string& body) {
+    const auto object = json::parse(body, nullptr, false);
+    if (!object.is_object() || !object.contains("error")) return {};
+    const auto& error = object["error"];
+    FcmError out{.code = {}, .status = word_in(error, "status")};
+    if (!error.is_object() || !error.contains("details") || !error["details"].is_array())
+        return out;
+    for (const auto& detail : error["details"]) {
+        if (out.code.empty()) out.code = word_in(detail, "errorCode");
+    }
+    return out;
+}
+
+std::string with_status(const HttpAnswer& answer, const std::string& word) {
+    return std::to_string(answer.status) + (word.empty() ? "" : " " + word);
+}
+
+/// What did not end with an answer.
+BridgeVerdict not_answered(const HttpAnswer& answer) {
+    const bool slow = answer.end == HttpAnswer::End::timed_out;
+    return {slow ? BridgeOutcome::timed_out : BridgeOutcome::unreachable, {}, answer.why};
+}
+
+BridgeVerdict later(const HttpAnswer& answer, std::string why) {
+    return {BridgeOutcome::throttled, answer.retry_after.value_or(kBridgeWaitLeast),
+            std::move(why)};
+}
+
+/// 5xx, and what nobody has foreseen.
+BridgeVerdict other(const HttpAnswer& answer, std::string why) {
+    return {BridgeOutcome::failed, answer.retry_after.value_or(seconds{}), std::move(why)};
+}
+
+BridgeOutcome apns_400(const std::string& reason) {
+    // Of the connection, or none of Apple's words: the message itself may be good.
+    if (reason.empty() || reason == "IdleTimeout") return BridgeOutcome::failed;
+    return BridgeOutcome::refused;
+}
+
+/// All that Apple says about the token that proves who we are.
+bool is_about_provider(const std::string& reason) {
+    return reason == "TooManyProviderTokenUpdates" || reason.ends_with("ProviderToken");
+}
+
+}  // namespace
+
+std::string_view to_string(BridgeOutcome outcome) {
+    for (const auto& [known, text] : kNames) {
+        if (known == outcome) return text;
+    }
+    return "unknown";
+}
+
+BridgeVerdict judge_fcm(const HttpAnswer& answer) {
+    if (answer.end != HttpAnswer::End::answered) return not_answered(answer);
+    if (answer.status == 200) return {BridgeOutcome::accepted, {}, {}};
+    const auto error = fcm_error(answer.body);
+    auto why = with_status(answer, error.word());
+    switch (answer.status) {
+        case 404:
+            // Of anybody else on the way (a proxy, a wrong URL) a 404 says nothing about the token.
+            if (error.code == "UNREGISTERED" || error.status == "NOT_FOUND") {
+                return {BridgeOutcome::gone, {}, std::move(why)};
+            }
+            return other(answer, std::move(why));
+        case 400:
+            if (error.word() == "INVALID_ARGUMENT") {
+                return {BridgeOutcome::refused, {}, std::move(why)};
+            }
+            return other(answer, std::move(why));
+        case 403:
+            if (error.code == "SENDER_ID_MISMATCH") {
+                return {BridgeOutcome::refused, {}, std::move(why)};
+            }
+            return {BridgeOutcome::unauthorized, {}, std::move(why)};
+        case 401: return {BridgeOutcome::unauthorized, {}, std::move(why)};
+        case 413: return {BridgeOutcome::refused, {}, std::move(why)};
+        case 429: return later(answer, std::move(why));
+        default: return other(answer, std::move(why));
+    }
+}
+
+BridgeVerdict judge_apns(const HttpAnswer& answer) {
+    if (answer.end != HttpAnswer::End::answered) return not_answered(answer);
+    if (answer.status == 200) return {BridgeOutcome::accepted, {}, {}};
+    const auto object = json::parse(answer.body, nullptr, false);
+    const auto reason = word_in(object, "reason");
+    auto why = with_status(answer, reason);
+    if (is_about_provider(reason)) return {BridgeOutcome::unauthorized, {}, std::move(why)};
+    switch (answer.status) {
+        case 410: return {BridgeOutcome::gone, {}, std::move(why)};
+        case 400: return {apns_400(reason), {}, std::move(why)};
+        case 413: return {BridgeOutcome::refused, {}, std::move(why)};
+        case 401:
+        case 403: return {BridgeOutcome::unauthorized, {}, std::move(why)};
+        case 429: return later(answer, std::move(why));
+        default: return other(answer, std::move(why));
+    }
+}
+
+bool is_final(BridgeOutcome outcome) {
+    switch (outcome) {
+        case BridgeOutcome::accepted:
+        case BridgeOutcome::gone:
+        case BridgeOutcome::refused: return true;
+        case BridgeOutcome::throttled:
+        case BridgeOutcome::unauthorized:
+        case BridgeOutcome::failed:
+        case BridgeOutcome::timed_out:
+        case BridgeOutcome::unreachable: return false;
+    }
+    return false;
+}
+
+bool is_healthy(BridgeOutcome outcome) { return is_final(outcome); }
+
+bool is_faulty(BridgeOutcome outcome) {
+    return !is_final(outcome) && outcome != BridgeOutcome::throttled;
+}
+
+}  // namespace beckon::retry

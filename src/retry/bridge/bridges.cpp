@@ -1,0 +1,434 @@
+#include "retry/bridge/bridges.hpp"
+
+#include "core/client_gone.hpp"
+#include "core/lifetime.hpp"
+#include "core/log_names.hpp"
+#include "core/logger.hpp"
+#include "retry/schedule/breaker.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+namespace beckon::retry {
+
+using core::Duration;
+using core::Milestone;
+using std::chrono::ceil;
+using std::chrono::seconds;
+
+namespace {
+
+struct BridgedJob {
+    Due due;
+    bridge::BridgedMessage message;
+    core::MonoTime at{};  ///< when it was handed on
+
+    core::Timestamp expires() const { return due.delivery.accepted + seconds{message.ttl_s}; }
+    /// The log's time now, at least.
+    core::Timestamp now(const core::Clock& clock) const {
+        return due.now + std::chrono::floor<std::chrono::milliseconds>(clock.mono() - at);
+    }
+    const std::string& client() const { return due.delivery.webhook; }
+};
+
+/// What waits for one app.
+struct Queue {
+    std::unique_ptr<BridgeApp> app;
+    Breaker breaker;
+    int refusals = 0;   ///< of our credentials, in a row
+    std::string fault;  ///< why it needs a person; empty: it does not
+
+    struct Client {
+        std::deque<BridgedJob> waiting;
+        bool busy = false;
+    };
+    std::map<std::string, Client> clients;
+    std::deque<std::string> turns;  ///< of clients that wait and are not busy
+    std::size_t waiting = 0;
+    std::size_t under_way = 0;
+};
+
+/// The word that stands in the record.
+Outcome outcome_of(BridgeOutcome outcome) {
+    switch (outcome) {
+        case BridgeOutcome::accepted: return Outcome::delivered;
+        case BridgeOutcome::gone: return Outcome::gone;
+        case BridgeOutcome::refused:
+        case BridgeOutcome::unauthorized:
+        case BridgeOutcome::failed: return Outcome::refused;
+        case BridgeOutcome::throttled: return Outcome::throttled;
+        case BridgeOutcome::timed_out: return Outcome::timed_out;
+        case BridgeOutcome::unreachable: return Outcome::unreachable;
+    }
+    return Outcome::refused;
+}
+
+}  // namespace
+
+struct Bridges::Impl : std::enable_shared_from_this<Impl> {
+    Impl(Options o, Ports p)
+        : options(std::move(o)),
+          ports(p),
+          publisher(ports.log.open_publisher(ports.executor)),
+          lifetime(ports.executor) {}
+
+    const Options options;
+    const Ports ports;
+    const std::unique_ptr<log::Publisher> publisher;
+    core::Lifetime lifetime;
+    Fates* fates = nullptr;
+    std::map<BridgeAppName, Queue> queues;
+    std::map<BridgeAppName, std::string> unknown_apps;  ///< named once each
+    Counts counts;
+    std::size_t under_way = 0;
+    bool pump_posted = false;
+    bool draining = false;
+    std::function<void()> drained;
+
+    bool put_aside(const BridgedJob& job, Queue* queue);
+    void not_configured(const BridgedJob& job);
+    void wait(const BridgedJob& job, Duration how_long, std::uint64_t& count);
+    void enqueue(Queue& queue, BridgedJob job);
+
+    void pump_soon();
+    void pump(Queue& queue);
+    std::optional<BridgedJob> next(Queue& queue);
+    bool too_late() const;
+    void start(Queue& queue, BridgedJob job);
+    void ended(Queue& queue, const BridgedJob& job, const BridgeVerdict& verdict, Duration took);
+    void free_client(Queue& queue, const std::string& client);
+    void judge_app(Queue& queue, const BridgedJob& job, const BridgeVerdict& verdict);
+
+    void follow(const BridgedJob& job, const BridgeVerdict& verdict);
+    void failed(const BridgedJob& job, const BridgeVerdict& verdict);
+    std::optional<int> next_step(const BridgedJob& job, seconds not_before) const;
+    void expire(const BridgedJob& job);
+    void tell_gone(const BridgedJob& job, const std::string& why);
+    void publish_gone(const BridgedJob& job);
+    void reached_then(const BridgedJob& job, Milestone milestone, std::function<void()> then);
+
+    template <class F>
+    auto alive(F f) {
+        return [weak = weak_from_this(), f](const auto&... answer) {
+            if (const auto self = weak.lock()) f(*self, answer...);
+        };
+    }
+};
+
+// --- what is due
+
+/// True if the message is not to be attempted now, and its fate is written.
+bool Bridges::Impl::put_aside(const BridgedJob& job, Queue* queue) {
+    const auto last = std::max(job.expires(), job.due.delivery.accepted + kGrace);
+    if (job.now(ports.clock) >= last) {
+        expire(job);
+        return true;
+    }
+    if (!queue) {
+        not_configured(job);
+        return true;
+    }
+    const auto closed = queue->breaker.closed_in(ports.clock.mono());
+    if (closed <= Duration::zero()) return false;
+    wait(job, closed, counts.parked);
+    return true;
+}
+
+/// Perhaps it is configured at the next start, or on another node.
+void Bridges::Impl::not_configured(const BridgedJob& job) {
+    const BridgeAppName name{job.message.to.type, job.message.to.app};
+    auto& why = unknown_apps[name];
+    if (std::exchange(why, "not configured").empty()) {
+        core::log_error("retry", "bridge_not_configured",
+                        {{"bridge", core::to_string(name.first)},
+                         {"app", name.second},
+                         {"effect", "its messages wait until they expire"}});
+    }
+    wait(job, kWait, counts.unconfigured);
+}
+
+/// Back into a tier, without an attempt; a message that would not live so long expires there.
+void Bridges::Impl::wait(const BridgedJob& job, Duration how_long, std::uint64_t& count) {
+    const auto tier = options.table.tier_for_wait(ceil<seconds>(how_long));
+    if (!tier) return expire(job);
+    ++count;
+    fates->hand_over(job.due.ticket, job.due.delivery, *tier);
+}
+
+void Bridges::Impl::enqueue(Queue& queue, BridgedJob job) {
+    if (queue.waiting >= options.waiting_max) return wait(job, kWaitForPlace, counts.spilled);
+    auto& client = queue.clients[job.client()];
+    if (client.waiting.empty() && !client.busy) queue.turns.push_back(job.client());
+    client.waiting.push_back(std::move(job));
+    ++queue.waiting;
+    pump_soon();
+}
+
+// --- attempts
+
+void Bridges::Impl::pump_soon() {
+    if (std::exchange(pump_posted, true)) return;
+    ports.executor.post(alive([](Impl& self) {
+        self.pump_posted = false;
+        for (auto& [name, queue] : self.queues) self.pump(queue);
+    }));
+}
+
+std::optional<BridgedJob> Bridges::Impl::next(Queue& queue) {
+    if (queue.turns.empty()) return std::nullopt;
+    auto& client = queue.clients.at(queue.turns.front());
+    queue.turns.pop_front();
+    auto job = std::move(client.waiting.front());
+    client.waiting.pop_front();
+    client.busy = true;
+    --queue.waiting;
+    return job;
+}
+
+bool Bridges::Impl::too_late() const {
+    return options.stop_at && ports.clock.mono() + options.timeout + kOverhead > *options.stop_at;
+}
+
+void Bridges::Impl::pump(Queue& queue) {
+    while (!draining && queue.under_way < options.at_a_time) {
+        auto job = next(queue);
+        if (!job) return;
+        if (put_aside(*job, &queue)) {
+            free_client(queue, job->client());
+        } else if (too_late()) {
+            free_client(queue, job->client());  // its record stays unfinished, for the next run
+        } else {
+            start(queue, std::move(*job));
+        }
+    }
+}
+
+void Bridges::Impl::start(Queue& queue, BridgedJob job) {
+    queue.breaker.start();
+    ++queue.under_way;
+    ++under_way;
+    const auto shared = std::make_shared<const BridgedJob>(std::move(job));
+    const auto left = ceil<seconds>(shared->expires() - shared->now(ports.clock));
+    queue.app->send(
+        {.message = shared->message, .left = left, .expires = shared->expires()},
+        alive([&queue, shared](Impl& self, const BridgeVerdict& verdict, const Duration& took) {
+            self.ended(queue, *shared, verdict, took);
+        }));
+}
+
+void Bridges::Impl::free_client(Queue& queue, const std::string& name) {
+    const auto found = queue.clients.find(name);
+    found->second.busy = false;
+    if (found->second.waiting.empty()) {
+        queue.clients.erase(found);
+    } else {
+        queue.turns.push_back(name);
+    }
+}
+
+void Bridges::Impl::ended(Queue& queue, const BridgedJob& job, const BridgeVerdict& verdict,
+                          Duration took) {
+    --queue.under_way;
+    --under_way;
+    ports.observer.attempted(job.message.to.type, verdict.outcome, took);
+    core::log_debug("retry", "bridge_attempt",
+                    {{"bridge", core::to_string(job.message.to.type)},
+                     {"delivery", job.due.delivery.id},
+                     {"number", job.due.delivery.attempts},
+                     {"outcome", to_string(verdict.outcome)},
+                     {"why", verdict.why}});
+    judge_app(queue, job, verdict);
+    follow(job, verdict);
+    free_client(queue, job.client());
+    if (draining && under_way == 0 && drained) {
+        return ports.executor.post(std::exchange(drained, {}));
+    }
+    pump_soon();
+}
+
+void Bridges::Impl::judge_app(Queue& queue, const BridgedJob& job, const BridgeVerdict& verdict) {
+    const auto bridge = core::to_string(job.message.to.type);
+    if (is_healthy(verdict.outcome)) {
+        queue.breaker.succeeded();
+        queue.refusals = 0;
+        if (!std::exchange(queue.fault, {}).empty()) {
+            core::log_info("retry", "bridge_works",
+                           {{"bridge", bridge}, {"app", job.message.to.app}});
+        }
+        return;
+    }
+    if (is_faulty(verdict.outcome)) queue.breaker.failed(ports.clock.mono());
+    if (verdict.outcome != BridgeOutcome::unauthorized) return;
+    if (++queue.refusals < kRefusalsOfFault) return;
+    if (queue.fault.empty()) {
+        core::log_error("retry", "bridge_refuses_credentials",
+                        {{"bridge", bridge}, {"app", job.message.to.app}, {"why", verdict.why}});
+    }
+    queue.fault = verdict.why;
+}
+
+// --- what follows
+
+void Bridges::Impl::follow(const BridgedJob& job, const BridgeVerdict& verdict) {
+    switch (verdict.outcome) {
+        case BridgeOutcome::accepted:
+            return reached_then(job, Milestone::bridge_transmitted,
+                                [this, ticket = job.due.ticket] { fates->finish(ticket); });
+        case BridgeOutcome::gone: return tell_gone(job, verdict.why);
+        case BridgeOutcome::refused: {
+            auto dead = job.due.delivery;
+            ++dead.attempts;
+            dead.last = Outcome::refused;
+            core::log_warn("retry", "bridge_refuses_message",
+                           {{"bridge", core::to_string(job.message.to.type)},
+                            {"delivery", dead.id},
+                            {"why", verdict.why}});
+            return reached_then(job, Milestone::errored, [this, ticket = job.due.ticket, dead] {
+                fates->bury(ticket, dead);
+            });
+        }
+        case BridgeOutcome::throttled:
+        case BridgeOutcome::unauthorized:
+        case BridgeOutcome::failed:
+        case BridgeOutcome::timed_out:
+        case BridgeOutcome::unreachable: return failed(job, verdict);
+    }
+}
+
+void Bridges::Impl::failed(const BridgedJob& job, const BridgeVerdict& verdict) {
+    const auto step = next_step(job, verdict.not_before);
+    if (!step) return expire(job);
+    auto delivery = job.due.delivery;
+    ++delivery.attempts;
+    delivery.last = outcome_of(verdict.outcome);
+    delivery.step = *step;
+    fates->hand_over(job.due.ticket, std::move(delivery), options.table.tier_of(*step));
+}
+
+/// The step after this one, or the last again, that is not sooner than asked for; where the TTL
+/// ends before that, the longest one that still fits into it. nullopt: there is none.
+std::optional<int> Bridges::Impl::next_step(const BridgedJob& job, seconds not_before) const {
+    const auto& table = options.table;
+    const auto left = job.expires() - job.now(ports.clock);
+    const int last = table.steps() - 1;
+    const int wanted = table.next(job.due.delivery.step, not_before).value_or(last);
+    for (int step = wanted; step >= 1; --step) {
+        if (table.delay(step) < not_before && step != last) break;
+        if (table.delay(step) < left) return step;
+    }
+    return std::nullopt;
+}
+
+void Bridges::Impl::expire(const BridgedJob& job) {
+    ++counts.expired;
+    core::log_debug("retry", "bridged_message_expired", {{"delivery", job.due.delivery.id}});
+    reached_then(job, Milestone::expired,
+                 [this, ticket = job.due.ticket] { fates->finish(ticket); });
+}
+
+void Bridges::Impl::tell_gone(const BridgedJob& job, const std::string& why) {
+    ++counts.gone;
+    core::log_info("retry", "bridged_client_gone",
+                   {{"bridge", core::to_string(job.message.to.type)},
+                    {"client", core::log_name(job.message.uaid)},
+                    {"why", why}});
+    publish_gone(job);
+}
+
+/// Until the log has it; only then the delivery is finished.
+void Bridges::Impl::publish_gone(const BridgedJob& job) {
+    const auto& uaid = job.message.uaid;
+    const core::ClientGone gone{.uaid = uaid,
+                                .token_hash = core::hash_of_token(job.message.to.token)};
+    publisher->publish(
+        {log::Topic::kSubscriptions, core::partition_of(uaid, options.partitions)},
+        core::encode(gone), alive([job](Impl& self, const auto& where) {
+            if (where) {
+                return self.reached_then(job, Milestone::errored, [&self, ticket = job.due.ticket] {
+                    self.fates->finish(ticket);
+                });
+            }
+            core::log_warn("retry", "gone_not_written", {{"why", where.error().message}});
+            self.ports.executor.post_after(kPublishAgain,
+                                           self.alive([job](Impl& s) { s.publish_gone(job); }));
+        }));
+}
+
+/// Goes on when the log has the milestone of a tracked message, on the executor's thread.
+void Bridges::Impl::reached_then(const BridgedJob& job, Milestone milestone,
+                                 std::function<void()> then) {
+    if (!job.message.reliability_id || !ports.milestones) return then();
+    ports.milestones->reached_then(
+        *job.message.reliability_id, job.expires(), milestone,
+        [remote = lifetime.remote(), then = std::move(then)] { remote.post(then); });
+}
+
+// --- Bridges
+
+Bridges::Bridges(Options options, Ports ports, BridgeApps apps)
+    : impl_(std::make_shared<Impl>(std::move(options), ports)) {
+    for (auto& [name, app] : apps) impl_->queues[name].app = std::move(app);
+}
+
+Bridges::~Bridges() {
+    impl_->draining = true;
+    impl_->lifetime.end();
+}
+
+void Bridges::serve(Fates& fates) { impl_->fates = &fates; }
+
+void Bridges::due(Due due) {
+    auto message = bridge::parse_bridged(due.delivery.id, due.delivery.webhook, due.delivery.event);
+    if (!message) {
+        ++impl_->counts.broken;
+        core::log_error("retry", "broken_bridged_message",
+                        {{"delivery", due.delivery.id}, {"why", message.error().message}});
+        due.delivery.last = Outcome::undeliverable;
+        return impl_->fates->bury(due.ticket, std::move(due.delivery));
+    }
+    const auto found = impl_->queues.find({message->to.type, message->to.app});
+    Queue* queue = found == impl_->queues.end() ? nullptr : &found->second;
+    BridgedJob job{
+        .due = std::move(due), .message = std::move(*message), .at = impl_->ports.clock.mono()};
+    if (!impl_->put_aside(job, queue)) impl_->enqueue(*queue, std::move(job));
+}
+
+void Bridges::forget(core::Partition partition) {
+    for (auto& [name, queue] : impl_->queues) {
+        for (auto it = queue.clients.begin(); it != queue.clients.end();) {
+            auto& [client, state] = *it;
+            queue.waiting -= std::erase_if(state.waiting, [partition](const BridgedJob& job) {
+                return job.due.ticket.partition == partition;
+            });
+            const bool idle = state.waiting.empty() && !state.busy;
+            if (idle) std::erase(queue.turns, client);
+            it = idle ? queue.clients.erase(it) : std::next(it);
+        }
+    }
+}
+
+void Bridges::drain(std::function<void()> done) {
+    impl_->draining = true;
+    if (impl_->under_way == 0) return impl_->ports.executor.post(std::move(done));
+    impl_->drained = std::move(done);
+}
+
+const Bridges::Counts& Bridges::counts() const { return impl_->counts; }
+std::size_t Bridges::under_way() const { return impl_->under_way; }
+
+std::size_t Bridges::waiting() const {
+    std::size_t sum = 0;
+    for (const auto& [name, queue] : impl_->queues) sum += queue.waiting;
+    return sum;
+}
+
+std::map<BridgeAppName, std::string> Bridges::faults() const {
+    auto all = impl_->unknown_apps;
+    for (const auto& [name, queue] : impl_->queues) {
+        if (!queue.fault.empty()) all[name] = queue.fault;
+    }
+    return all;
+}
+
+}  // namespace beckon::retry

@@ -1,0 +1,100 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+#include "core/milestone.hpp"
+#include "core/partition.hpp"
+#include "log/event_log.hpp"
+#include "retry/bridge/bridge_app.hpp"
+#include "retry/dispatch/dispatcher.hpp"
+#include "retry/tiers/due.hpp"
+#include "retry/tiers/tier_table.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace beckon::retry {
+
+/// An app by its bridge and name.
+using BridgeAppName = std::pair<core::RouterType, std::string>;
+using BridgeApps = std::map<BridgeAppName, std::unique_ptr<BridgeApp>>;
+
+/// Delivers the messages of bridged clients when they are due, and decides what follows
+/// (docs/bridges.md#attempts). One attempt at a time for each client, in the order in which its
+/// messages became due; what fails goes on through the tiers until its TTL ends. A message that
+/// cannot be attempted now (its app's breaker is open, too many wait for the app, nobody has
+/// configured the app) waits in a tier without an attempt being spent.
+///
+/// The end of a message is in the log before its delivery is finished: its milestone, and for a
+/// dead token the record that ends the client. On the executor's thread.
+class Bridges {
+public:
+    /// Besides the time-out, what an attempt may take until its outcome is in the log.
+    static constexpr core::Duration kOverhead = std::chrono::seconds{2};
+    /// A message with a shorter TTL is tried once all the same if it comes this late.
+    static constexpr std::chrono::seconds kGrace{5};
+    /// What waits for a bridge that cannot be asked now.
+    static constexpr std::chrono::seconds kWait{60};
+    static constexpr std::chrono::seconds kWaitForPlace{5};
+    static constexpr core::Duration kPublishAgain = std::chrono::milliseconds{500};
+    /// So many refusals of our credentials in a row are a fault that a person must mend.
+    static constexpr int kRefusalsOfFault = 3;
+
+    struct Options {
+        TierTable table;
+        core::Partition partitions = 1;
+        std::size_t at_a_time = 100;      ///< attempts for each app
+        std::size_t waiting_max = 2'000;  ///< for each app; more wait in a tier
+        core::Duration timeout = std::chrono::seconds{10};
+        /// No attempt starts that could outlive this.
+        std::optional<core::MonoTime> stop_at{};
+    };
+    struct Ports {
+        core::Executor& executor;
+        const core::Clock& clock;
+        log::EventLog& log;
+        BridgeObserver& observer;
+        core::MilestoneSink* milestones = nullptr;  ///< null: nothing is reported
+    };
+
+    Bridges(Options options, Ports ports, BridgeApps apps);
+    ~Bridges();
+    Bridges(const Bridges&) = delete;
+    Bridges& operator=(const Bridges&) = delete;
+
+    /// Where the fates of deliveries are written; before the first one is due.
+    void serve(Fates& fates);
+
+    void due(Due due);
+    /// The partition is not this node's any more: what waits of it is dropped here.
+    void forget(core::Partition partition);
+    /// Starts nothing more; `done` once nothing is under way.
+    void drain(std::function<void()> done);
+
+    struct Counts {
+        std::uint64_t expired = 0;
+        std::uint64_t parked = 0;        ///< put back: the breaker is open
+        std::uint64_t spilled = 0;       ///< put back: too many wait for the app
+        std::uint64_t unconfigured = 0;  ///< put back: nobody has configured the app
+        std::uint64_t broken = 0;        ///< deliveries that are no message
+        std::uint64_t gone = 0;          ///< tokens that are dead
+    };
+    const Counts& counts() const;
+    std::size_t under_way() const;
+    std::size_t waiting() const;
+
+    /// Apps whose credentials are refused, and why; and those for which messages have come since
+    /// the start although nobody has configured them.
+    std::map<BridgeAppName, std::string> faults() const;
+
+private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::retry

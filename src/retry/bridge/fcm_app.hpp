@@ -1,0 +1,35 @@
+#pragma once
+
+#include "retry/bridge/access_token.hpp"
+#include "retry/bridge/bridge_app.hpp"
+
+#include <string>
+
+namespace beckon::retry {
+
+/// FCM's HTTP v1 API for one app.
+class FcmApp final : public BridgeApp {
+public:
+    struct Options {
+        std::string url = "https://fcm.googleapis.com";
+        std::string token_url{};  ///< empty: the one of the credentials
+        core::Duration timeout = std::chrono::seconds{10};
+    };
+    FcmApp(FcmCredentials credentials, Options options, BridgeAppPorts ports);
+
+    void send(const Attempt& attempt, Done done) override;
+
+private:
+    void post(const std::string& token, HttpRequest request, const Done& done);
+
+    const FcmCredentials credentials_;
+    const Options options_;
+    const BridgeAppPorts ports_;
+    AccessToken token_;
+};
+
+/// The request of one attempt without its `Authorization`. Pure.
+HttpRequest fcm_request(const FcmApp::Options& options, const std::string& project,
+                        const BridgeApp::Attempt& attempt);
+
+}  // namespace beckon::retry

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "ops/metrics.hpp"
+#include "retry/bridge/bridges.hpp"
+
+#include <array>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace beckon::retry {
+
+/// What the role measures of its bridges. On the role's thread.
+class BridgeMetrics final : public BridgeObserver {
+public:
+    explicit BridgeMetrics(ops::Metrics& metrics);
+
+    void attempted(core::RouterType bridge, BridgeOutcome outcome, core::Duration took) override;
+    void token_renewed(core::RouterType bridge, bool good) override;
+    /// Takes over what has been counted since the last call.
+    void measure(const Bridges& bridges);
+
+private:
+    struct OfBridge {
+        std::map<BridgeOutcome, prometheus::Counter*> attempts;
+        std::map<bool, prometheus::Counter*> tokens;  ///< by whether there is a new one
+        prometheus::Histogram* seconds = nullptr;
+        prometheus::Gauge* faulty = nullptr;
+    };
+    void follow(const char* fate, std::uint64_t now);
+
+    std::map<core::RouterType, OfBridge> bridges_;
+    std::map<std::string, std::pair<prometheus::Counter*, std::uint64_t>> messages_;
+    prometheus::Gauge& waiting_;
+    prometheus::Gauge& under_way_;
+};
+
+}  // namespace beckon::retry

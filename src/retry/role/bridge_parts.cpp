@@ -1,0 +1,100 @@
+#include "retry/role/bridge_parts.hpp"
+
+#include "core/logger.hpp"
+#include "retry/bridge/apns_app.hpp"
+#include "retry/bridge/fcm_app.hpp"
+
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+namespace beckon::retry {
+
+namespace {
+
+constexpr const char* kFcmSetting = "retry.fcm.credentials";
+constexpr const char* kApnsSetting = "retry.apns.credentials";
+/// Google's errors and tokens take a few kilobytes.
+constexpr std::size_t kAnswerKept = 16 * 1024;
+
+template <class Load>
+auto load_all(const char* setting, const std::vector<std::string>& entries, Load load) {
+    std::vector<typename decltype(load(std::string{}))::value_type> all;
+    std::set<std::string> names;
+    for (const auto& entry : entries) {
+        auto one = load(entry);
+        if (!one) throw std::runtime_error(std::string{setting} + ": " + one.error().message);
+        if (!names.insert(app_of(entry)).second) {
+            throw std::runtime_error(std::string{setting} + ": '" + app_of(entry) +
+                                     "' is named twice");
+        }
+        all.push_back(std::move(*one));
+    }
+    return all;
+}
+
+/// The operator names where bridges are; nobody else does.
+AddressGuard any_address() { return *AddressGuard::with_allowed({"any"}); }
+
+}  // namespace
+
+BridgeCredentials load_bridge_credentials(const RoleConfig& config) {
+    BridgeCredentials all{
+        .fcm = load_all(kFcmSetting, config.fcm_credentials, load_fcm_credentials),
+        .apns = load_all(kApnsSetting, config.apns_credentials, load_apns_credentials)};
+    for (const auto& one : all.fcm) {
+        core::log_info("retry", "bridge", {{"bridge", "fcm"}, {"app", one.app}});
+    }
+    for (const auto& one : all.apns) {
+        core::log_info("retry", "bridge",
+                       {{"bridge", "apns"}, {"app", one.channel}, {"topic", one.topic}});
+    }
+    return all;
+}
+
+BridgeParts::BridgeParts(const RoleConfig& config, BridgeCredentials credentials,
+                         const RetryNode::Options& node, log::EventLog& log, Loop& loop,
+                         const core::Clock& clock, BridgeObserver& observer)
+    : sender_(
+          std::make_unique<HttpSender>(HttpSender::Options{.guard = any_address(),
+                                                           .ca_file = config.ca_file,
+                                                           .user_agent = "Beckon/" + config.version,
+                                                           .http2 = true,
+                                                           .body_kept = kAnswerKept},
+                                       loop)) {
+    const BridgeAppPorts ports{
+        .clock = clock,
+        .send =
+            [this](HttpRequest request, std::function<void(HttpAnswer)> done) {
+                if (sender_) sender_->send(std::move(request), std::move(done));
+            },
+        .observer = observer};
+    BridgeApps apps;
+    for (auto& one : credentials.fcm) {
+        const BridgeAppName name{core::RouterType::fcm, one.app};
+        apps[name] = std::make_unique<FcmApp>(std::move(one),
+                                              FcmApp::Options{.url = config.fcm_url,
+                                                              .token_url = config.fcm_token_url,
+                                                              .timeout = config.bridge_timeout},
+                                              ports);
+    }
+    for (auto& one : credentials.apns) {
+        const BridgeAppName name{core::RouterType::apns, one.channel};
+        apps[name] = std::make_unique<ApnsApp>(
+            std::move(one),
+            ApnsApp::Options{.url = config.apns_url, .timeout = config.bridge_timeout}, ports);
+    }
+    bridges_ = std::make_unique<Bridges>(Bridges::Options{.table = node.table,
+                                                          .partitions = node.partitions,
+                                                          .at_a_time = config.bridge_attempts,
+                                                          .timeout = config.bridge_timeout,
+                                                          .stop_at = node.stop_at},
+                                         Bridges::Ports{.executor = loop,
+                                                        .clock = clock,
+                                                        .log = log,
+                                                        .observer = observer,
+                                                        .milestones = config.milestones},
+                                         std::move(apps));
+}
+
+}  // namespace beckon::retry

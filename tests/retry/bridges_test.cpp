@@ -1,0 +1,356 @@
+#include "retry/bridge/bridges.hpp"
+
+#include "core/client_gone.hpp"
+#include "support/manual_clock.hpp"
+#include "support/memory_log.hpp"
+#include "support/record_view.hpp"
+#include "support/test_executor.hpp"
+
+#include <deque>
+
+#include <catch2/catch.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using namespace beckon::retry;
+using namespace beckon::test;
+using Log = std::vector<std::string>;
+using enum BridgeOutcome;
+
+namespace {
+
+/// An app whose attempts are answered by the test.
+struct FakeApp final : BridgeApp {
+    struct Sent {
+        std::string token;
+        std::chrono::seconds left{};
+        Done done;
+    };
+    void send(const Attempt& attempt, Done done) override {
+        sent.push_back({attempt.message.to.token, attempt.left, std::move(done)});
+    }
+    std::deque<Sent> sent;
+};
+
+struct Client {
+    char digit = '1';  ///< of its UAID
+    std::string app = "my-app";
+};
+
+/// Bridges whose decisions are written down.
+struct World final : Fates, BridgeObserver, core::MilestoneSink {
+    explicit World(Bridges::Options options = default_options()) {
+        BridgeApps apps;
+        auto fake = std::make_unique<FakeApp>();
+        app = fake.get();
+        apps[{core::RouterType::fcm, "my-app"}] = std::move(fake);
+        bridges = std::make_unique<Bridges>(std::move(options),
+                                            Bridges::Ports{.executor = executor,
+                                                           .clock = clock,
+                                                           .log = *memory,
+                                                           .observer = *this,
+                                                           .milestones = this},
+                                            std::move(apps));
+        bridges->serve(*this);
+    }
+    static Bridges::Options default_options() {
+        return {.table = *TierTable::from({0s, 5s, 60s, 600s}), .at_a_time = 2, .waiting_max = 3};
+    }
+
+    void finish(const Ticket& t) override { fates.push_back("finish " + text(t)); }
+    void hand_over(const Ticket& t, Delivery d, int tier) override {
+        fates.push_back("tier " + std::to_string(tier) + " " + text(t) + " attempts " +
+                        std::to_string(d.attempts));
+        last = std::move(d);
+    }
+    void bury(const Ticket& t, Delivery d) override {
+        fates.push_back("bury " + text(t) + " " + std::string{to_string(*d.last)});
+    }
+    void attempted(core::RouterType, BridgeOutcome outcome, core::Duration) override {
+        outcomes.emplace_back(to_string(outcome));
+    }
+    void token_renewed(core::RouterType, bool) override {}
+    void reached(std::string_view id, core::Timestamp, core::Milestone milestone,
+                 core::Timestamp) noexcept override {
+        fates.push_back(std::string{id} + " " + std::string{to_string(milestone)});
+    }
+    void reached(std::string_view id, core::Timestamp expires,
+                 core::Milestone milestone) noexcept override {
+        reached(id, expires, milestone, {});
+    }
+    static std::string text(const Ticket& t) { return std::to_string(t.offset); }
+
+    /// What the endpoint wrote `ago`, handed on now.
+    Due made(core::Offset offset, std::uint32_t ttl_s = 100, Client client = {},
+             core::Duration ago = 0s) {
+        bridge::BridgedMessage message{
+            .uaid = core::Uaid{*core::parse_hex16(std::string(32, client.digit))},
+            .message_id = "id",
+            .to = {.type = core::RouterType::fcm,
+                   .app = client.app,
+                   .token = "token-" + std::to_string(offset)},
+            .ttl_s = ttl_s};
+        if (tracked) message.reliability_id = "rid";
+        const auto record = bridge::encode(message);
+        const auto now = core::Timestamp{50'000s};
+        return {.ticket = {.partition = 0, .tier = 0, .offset = offset},
+                .delivery = {.id = record.headers[2].value,
+                             .webhook = record.key,
+                             .event = *record.value,
+                             .accepted =
+                                 now - std::chrono::duration_cast<std::chrono::milliseconds>(ago)},
+                .due = now,
+                .now = now};
+    }
+    void due(Due one) {
+        bridges->due(std::move(one));
+        executor.run();
+    }
+    void answer(BridgeVerdict verdict) {
+        REQUIRE_FALSE(app->sent.empty());
+        const auto done = std::move(app->sent.front().done);
+        app->sent.pop_front();
+        done(std::move(verdict), 10ms);
+        executor.run();
+    }
+    void answer(BridgeOutcome outcome, std::chrono::seconds not_before = {}) {
+        answer({outcome, not_before, "why"});
+    }
+    Log under_way() const {
+        Log tokens;
+        for (const auto& one : app->sent) tokens.push_back(one.token);
+        return tokens;
+    }
+
+    ManualClock clock;
+    SimExecutor executor{clock};
+    std::unique_ptr<log::MemoryLog> memory =
+        log::make_memory_log({.seed = 1, .partitions = 1, .clock = &clock});
+    bool tracked = false;
+    Log fates;
+    Log outcomes;
+    std::optional<Delivery> last;
+    FakeApp* app = nullptr;
+    std::unique_ptr<Bridges> bridges;
+};
+
+}  // namespace
+
+TEST_CASE("a message that the bridge takes is finished", "[bridge]") {
+    World world;
+    world.due(world.made(1, 100));
+    CHECK(world.under_way() == Log{"token-1"});
+    CHECK(world.app->sent[0].left == 100s);
+    CHECK(world.fates.empty());
+    world.answer(accepted);
+    CHECK(world.fates == Log{"finish 1"});
+    CHECK(world.outcomes == Log{"accepted"});
+}
+
+TEST_CASE("the milestone of a tracked message is told before it is finished", "[bridge]") {
+    World world;
+    world.tracked = true;
+    world.due(world.made(1));
+    world.answer(accepted);
+    world.due(world.made(2, 100, {}, 100s));
+    world.due(world.made(3));
+    world.answer(refused);
+    CHECK(world.fates == Log{"rid bridge_transmitted", "finish 1", "rid expired", "finish 2",
+                             "rid errored", "bury 3 refused"});
+}
+
+TEST_CASE("what fails goes to the next tier, and no sooner than the bridge asks for", "[bridge]") {
+    World world;
+    world.due(world.made(1, 10'000));
+    world.answer(failed);
+    world.due(world.made(2, 10'000));
+    world.answer(throttled, 30s);
+    world.due(world.made(3, 10'000));
+    world.answer(throttled, 5'000s);
+    CHECK(world.fates == Log{"tier 1 1 attempts 1", "tier 2 2 attempts 1", "tier 3 3 attempts 1"});
+    CHECK(world.last->step == 3);
+    CHECK(world.last->last == Outcome::throttled);
+}
+
+TEST_CASE("after the last tier a message stays in it while its TTL lasts", "[bridge]") {
+    World world;
+    auto due = world.made(1, 10'000);
+    due.delivery.step = 3;
+    world.due(std::move(due));
+    world.answer(timed_out);
+    CHECK(world.fates == Log{"tier 3 1 attempts 1"});
+}
+
+TEST_CASE("near its end a message waits in the longest tier that its TTL has room for",
+          "[bridge]") {
+    World world;
+    auto due = world.made(1, 50);
+    due.delivery.step = 1;
+    world.due(std::move(due));
+    world.answer(unreachable);
+    CHECK(world.fates == Log{"tier 1 1 attempts 1"});
+    world.due(world.made(2, 4));
+    world.answer(unreachable);
+    CHECK(world.fates.back() == "finish 2");
+    world.due(world.made(3, 50));
+    world.answer(throttled, 55s);
+    CHECK(world.fates.back() == "finish 3");
+    CHECK(world.bridges->counts().expired == 2);
+}
+
+TEST_CASE("an expired message is not attempted, and one of TTL 0 is once", "[bridge]") {
+    World world;
+    world.due(world.made(1, 100, {}, 100s));
+    world.due(world.made(2, 0, {}, 5s));
+    CHECK(world.under_way().empty());
+    CHECK(world.fates == Log{"finish 1", "finish 2"});
+    world.due(world.made(3, 0, {}, 4s));
+    CHECK(world.under_way() == Log{"token-3"});
+    world.answer(failed);
+    CHECK(world.fates.back() == "finish 3");
+}
+
+TEST_CASE("a host's clock that is wrong ends no message", "[bridge]") {
+    World world;
+    world.clock.step_wall(std::chrono::hours{24 * 365});
+    world.due(world.made(1, 10));
+    CHECK(world.under_way() == Log{"token-1"});
+}
+
+TEST_CASE("what waited here is judged by the time that has passed", "[bridge]") {
+    World world;
+    world.due(world.made(1, 100, {.digit = '1'}));
+    world.due(world.made(2, 60, {.digit = '1'}));
+    world.clock.advance(60s);
+    world.answer(accepted);
+    CHECK(world.fates == Log{"finish 1", "finish 2"});
+    CHECK(world.bridges->counts().expired == 1);
+}
+
+TEST_CASE("a client has one attempt at a time, in the order of its messages", "[bridge]") {
+    World world;
+    world.due(world.made(1, 100, {.digit = '1'}));
+    world.due(world.made(2, 100, {.digit = '1'}));
+    world.due(world.made(3, 100, {.digit = '2'}));
+    CHECK(world.under_way() == Log{"token-1", "token-3"});
+    CHECK(world.bridges->waiting() == 1);
+    world.answer(accepted);
+    CHECK(world.under_way() == Log{"token-3", "token-2"});
+}
+
+TEST_CASE("so many attempts at a time, and what finds no place waits in a tier", "[bridge]") {
+    World world;
+    for (core::Offset i = 1; i <= 6; ++i) {
+        world.due(world.made(i, 100, {.digit = static_cast<char>('0' + i)}));
+    }
+    CHECK(world.bridges->under_way() == 2);
+    CHECK(world.bridges->waiting() == 3);
+    CHECK(world.fates == Log{"tier 1 6 attempts 0"});
+    CHECK(world.bridges->counts().spilled == 1);
+}
+
+TEST_CASE("a dead token ends its client in the log before the message is finished", "[bridge]") {
+    World world;
+    world.tracked = true;
+    world.memory->set_away(true);
+    world.due(world.made(1));
+    world.answer(gone);
+    world.executor.run_for(2s);
+    CHECK(world.fates.empty());
+    world.memory->set_away(false);
+    world.executor.run_for(2s);
+    CHECK(world.fates == Log{"rid errored", "finish 1"});
+    const auto& written = world.memory->records({log::Topic::kSubscriptions, 0});
+    REQUIRE_FALSE(written.empty());
+    const core::ClientGone wanted{.uaid = core::Uaid{*core::parse_hex16(std::string(32, '1'))},
+                                  .token_hash = core::hash_of_token("token-1")};
+    CHECK(core::decode_client_gone(*ReadBack{written[0].record}) == wanted);
+}
+
+TEST_CASE("a bridge that fails for all is left alone for a while", "[bridge]") {
+    World world;
+    for (core::Offset i = 1; i <= 10; ++i) {
+        world.due(world.made(i, 10'000));
+        world.answer(unreachable);
+    }
+    world.fates.clear();
+    world.due(world.made(11, 10'000));
+    CHECK(world.under_way().empty());
+    CHECK(world.fates == Log{"tier 2 11 attempts 0"});
+    CHECK(world.bridges->counts().parked == 1);
+    world.clock.advance(31s);
+    world.due(world.made(12, 10'000));
+    CHECK(world.under_way() == Log{"token-12"});
+    world.answer(gone);  // it answers as it should: it works
+    world.due(world.made(13, 10'000));
+    CHECK(world.under_way() == Log{"token-13"});
+}
+
+TEST_CASE("credentials that are refused again and again are a fault until something works",
+          "[bridge]") {
+    World world;
+    const BridgeAppName name{core::RouterType::fcm, "my-app"};
+    for (core::Offset i = 1; i <= 3; ++i) {
+        CHECK(world.bridges->faults().empty());
+        world.due(world.made(i, 10'000));
+        world.answer({unauthorized, {}, "403 PERMISSION_DENIED"});
+    }
+    CHECK(world.bridges->faults() ==
+          std::map<BridgeAppName, std::string>{{name, "403 PERMISSION_DENIED"}});
+    world.due(world.made(4, 10'000));
+    world.answer(accepted);
+    CHECK(world.bridges->faults().empty());
+}
+
+TEST_CASE("messages for an app that nobody has configured wait", "[bridge]") {
+    World world;
+    world.due(world.made(1, 10'000, {.app = "other"}));
+    CHECK(world.fates == Log{"tier 2 1 attempts 0"});
+    CHECK(world.bridges->counts().unconfigured == 1);
+    CHECK(world.bridges->faults() == std::map<BridgeAppName, std::string>{
+                                         {{core::RouterType::fcm, "other"}, "not configured"}});
+}
+
+TEST_CASE("what is no message is buried", "[bridge]") {
+    World world;
+    auto due = world.made(1);
+    due.delivery.event = "{}";
+    world.due(std::move(due));
+    CHECK(world.fates == Log{"bury 1 undeliverable"});
+    CHECK(world.bridges->counts().broken == 1);
+}
+
+TEST_CASE("a partition that is not ours any more leaves nothing behind", "[bridge]") {
+    World world;
+    world.due(world.made(1, 100, {.digit = '1'}));
+    world.due(world.made(2, 100, {.digit = '1'}));
+    world.bridges->forget(0);
+    CHECK(world.bridges->waiting() == 0);
+    world.answer(accepted);  // its ticket is void elsewhere
+    CHECK(world.under_way().empty());
+    world.due(world.made(3, 100, {.digit = '1'}));
+    CHECK(world.under_way() == Log{"token-3"});
+}
+
+TEST_CASE("a drain starts nothing and ends with what is under way", "[bridge]") {
+    World world;
+    world.due(world.made(1, 100, {.digit = '1'}));
+    world.due(world.made(2, 100, {.digit = '1'}));
+    bool drained = false;
+    world.bridges->drain([&] { drained = true; });
+    world.executor.run();
+    CHECK_FALSE(drained);
+    world.answer(accepted);
+    CHECK(drained);
+    CHECK(world.under_way().empty());
+    CHECK(world.fates == Log{"finish 1"});
+}
+
+TEST_CASE("no attempt starts that could outlive the role", "[bridge]") {
+    auto options = World::default_options();
+    options.stop_at = ManualClock{}.mono() + 11s;
+    World world{std::move(options)};
+    world.due(world.made(1));
+    CHECK(world.under_way().empty());
+    CHECK(world.fates.empty());  // its record stays unfinished, for the next run
+}
