@@ -2,6 +2,7 @@
 #include "cli/bench/bench_command.hpp"
 #include "cli/command_line.hpp"
 #include "cli/config/config_command.hpp"
+#include "cli/dead/dead_command.hpp"
 #include "cli/keys/keys_command.hpp"
 #include "cli/lookup/lookup_command.hpp"
 #include "cli/push/push_command.hpp"
@@ -26,6 +27,7 @@ int main(int argc, char** argv) {
         add_lookup_commands(line);
         add_push_commands(line);
         add_webhooks_commands(line);
+        add_dead_commands(line);
         add_backup_command(line);
         add_bench_command(line);
         return line.run(argc, argv);
