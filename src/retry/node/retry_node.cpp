@@ -62,6 +62,7 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, Fates {
     RetryNode::Counts left;  ///< of homes that are not here any more
 
     void start();
+    void webhooks_known();
     void open_dead_letters();
     void placed(core::Partition partition, const cluster::Placement& placement);
     void open_home(core::Partition partition);
@@ -112,11 +113,7 @@ void RetryNode::Impl::start() {
         *publisher, ports.executor,
         TopicView::Events{
             .apply = [this](core::Partition, const auto& record) { directory.apply(record); },
-            .caught_up =
-                [this] {
-                    for (auto& [partition, home] : homes) home->start();
-                    tell_ready();
-                }});
+            .caught_up = [this] { webhooks_known(); }});
     view->start();
     open_dead_letters();
     cluster = std::make_unique<cluster::Cluster>(
@@ -128,6 +125,16 @@ void RetryNode::Impl::start() {
         ports.log, ports.executor, ports.clock,
         cluster::Cluster::Events{
             .placed = [this](core::Partition p, const auto& placement) { placed(p, placement); }});
+}
+
+/// From here on this node can serve any partition: what waits stands in the log. The controller
+/// moves partitions to a node that says so.
+void RetryNode::Impl::webhooks_known() {
+    std::set<core::Partition> all;
+    for (core::Partition p = 0; p < options.partitions; ++p) all.insert(p);
+    cluster->set_ready(all);
+    for (auto& [partition, home] : homes) home->start();
+    tell_ready();
 }
 
 void RetryNode::Impl::open_dead_letters() {
@@ -151,7 +158,7 @@ void RetryNode::Impl::placed(core::Partition partition, const cluster::Placement
     }
     placed_elsewhere.insert(partition);
     const auto found = homes.find(partition);
-    if (found == homes.end()) return;
+    if (found == homes.end()) return tell_ready();
     // The new home takes the lease when it has read this; writing what is finished first spares it
     // the repetition.
     dispatcher->forget(partition);
@@ -159,6 +166,7 @@ void RetryNode::Impl::placed(core::Partition partition, const cluster::Placement
     const auto leaving = std::make_shared<std::unique_ptr<PartitionHome>>(std::move(found->second));
     homes.erase(found);
     (*leaving)->stop([leaving] {});
+    tell_ready();
 }
 
 void RetryNode::Impl::open_home(core::Partition partition) {
