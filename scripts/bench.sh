@@ -36,6 +36,7 @@ only=endpoint,embedded,embedded-never,kafka
 keep=no
 endpoint_options=()
 fold_options=()
+retry_options=()
 options=()
 while (($#)); do
     case "$1" in
@@ -44,7 +45,8 @@ while (($#)); do
         --quick) defaults+=([--connections]=200 [--duration]=2 [--warm-up]=1
             [--idle-connections]=1000 [--drain-messages]=200)
             endpoint_options=(--duration 1)
-            fold_options=(100000) ;;
+            fold_options=(100000)
+            retry_options=(--quick) ;;
         --keep) keep=yes ;;
         *) options+=("$1") ;;
     esac
@@ -231,6 +233,25 @@ bench_reliability() {
     return $result
 }
 
+bench_retry() {
+    local bench base kafka result=0
+    bench="$(dirname "$BINARY")/tests/retry/retry_bench"
+    say "retry on the embedded log"
+    "$bench" "$OUT/retry-embedded.json" "${retry_options[@]}" || result=1
+    say "retry on Kafka"
+    base="$(free_ports)"
+    BECKON_KAFKA_JIT=full start kafka scripts/kafka/start.sh "$RUN/kafka-retry" "$base" $((base + 1))
+    kafka=$started
+    wait_for_port kafka "$kafka" "$base"
+    "$BINARY" keys generate --key-ring "$RUN/keys-retry.json" >/dev/null
+    "$BINARY" topics create --kafka-servers "127.0.0.1:$base" --replication-factor 1 --partitions 8 \
+        --tiers 0s,2s,1h --key-ring "$RUN/keys-retry.json" >"$RUN/topics-retry.log" 2>&1 ||
+        { cat "$RUN/topics-retry.log" >&2; die "topics create failed"; }
+    "$bench" "$OUT/retry-kafka.json" --kafka "127.0.0.1:$base" --waiting 1000000 \
+        "${retry_options[@]}" || result=1
+    return $result
+}
+
 failed=()
 for log in ${only//,/ }; do
     say "measuring $log"
@@ -240,8 +261,9 @@ for log in ${only//,/ }; do
         embedded-interval) bench_embedded embedded-interval interval || failed+=("$log") ;;
         embedded-never) bench_embedded embedded-never never || failed+=("$log") ;;
         kafka) bench_kafka || failed+=("$log") ;;
+        retry) bench_retry || failed+=("$log") ;;
         reliability) bench_reliability || failed+=("$log") ;;
-        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka, reliability" ;;
+        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka, reliability, retry" ;;
     esac
     stop_all
 done

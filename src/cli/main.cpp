@@ -4,6 +4,7 @@
 #include "cli/command_line.hpp"
 #include "cli/config/config_command.hpp"
 #include "cli/doctor/doctor_command.hpp"
+#include "cli/dead/dead_command.hpp"
 #include "cli/keys/keys_command.hpp"
 #include "cli/lookup/lookup_command.hpp"
 #include "cli/push/push_command.hpp"
@@ -35,6 +36,7 @@ int main(int argc, char** argv) {
         add_replay_commands(line);
         add_push_commands(line);
         add_webhooks_commands(line);
+        add_dead_commands(line);
         add_backup_command(line);
         add_bench_command(line);
         add_reference_command(line);

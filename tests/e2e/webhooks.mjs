@@ -287,6 +287,39 @@ test('the command line: listen makes a webhook, send posts, the signature is che
     assert(!json.webhooks.some(({ types }) => types.includes('cli.*')), 'it was deleted at the end');
 });
 
+test('what is given up is listed, and a redrive brings it under its old id', async () => {
+    let status = 500;
+    const receiver = await new Receiver(() => status).start();
+    const webhook = await made({ url: receiver.url, types: ['dead.*'] });
+    const access = ['--url', api, '--token', token];
+    const dead = (...args) => cluster.tool(['dead', ...args, ...access]);
+    const sent = [await posted(eventOf('dead.one')), await posted(eventOf('dead.two'))];
+    await until('both dead', async () => (await ask('GET', `/dead?webhook=${webhook.id}`)).json.letters.length === 2, 60000);
+    const ids = [...new Set(receiver.requests.map(({ id }) => id))];
+    assert.match(await dead('list', '--webhook', webhook.id, '--type', 'dead.*'), /dead\.one {2}refused after 3 attempts/);
+    assert.match(await dead('redrive', '--webhook', webhook.id), /^2 dead letters match\. Nothing was changed/m);
+    const before = receiver.requests.length;
+    status = 204;
+    assert.match(await dead('redrive', ids[0], '--yes'), /redrive: 1/);
+    await until('the first', () => receiver.requests.length === before + 1);
+    assert.equal(receiver.requests.at(-1).id, ids[0]);
+    assert.match(await cluster.tool(['webhooks', 'redrive', webhook.id, '--yes', ...access]), /redrive: 1/);
+    await until('the other', () => receiver.requests.length === before + 2);
+    assert.deepEqual([...receiver.events()].sort(), sent.map(({ id }) => id).sort());
+    assert.equal(await dead('list', '--webhook', webhook.id), '');
+
+    status = 410;
+    await posted(eventOf('dead.three'));
+    await until('it is dead', async () => (await ask('GET', `/dead?webhook=${webhook.id}`)).json.letters.length === 1);
+    assert.equal((await ask('GET', '/dead', { as: ownerToken('other') })).json.letters.length, 0);
+    const [{ delivery }] = (await ask('GET', `/dead?webhook=${webhook.id}`)).json.letters;
+    assert.match(await dead('show', delivery), /"reason": "gone"/);
+    assert.match(await dead('redrive', '--webhook', webhook.id), /1 of them are of webhooks that are disabled/);
+    assert.match(await dead('drop', '--webhook', webhook.id, '--yes'), /drop: 1/);
+    assert.equal((await ask('GET', `/dead/${delivery}`)).status, 404);
+    await receiver.stop();
+});
+
 test(`${KILLS} kills lose nothing`, { timeout: 240000 }, async () => {
     const receiver = await new Receiver((id, times) => (times === 1 && id.charCodeAt(5) % 3 === 0 ? 500 : 204)).start();
     await made({ url: receiver.url, types: ['kill'] });

@@ -210,7 +210,7 @@ void add_replay_commands(CommandLine& line) {
     auto& group =
         line.add_group("replay",
                        "Read what the log says: records, and the state at a moment. Nothing here "
-                       "changes anything; dead letters are sent again by another command");
+                       "changes anything; `beckon dead redrive` sends dead letters again");
     const auto replay = [&](const char* name, const char* help, Replay run) -> CLI::App& {
         auto& command = line.add_configured(group, name, help, Reader::log,
                                             [run](Config config, const Sources&) {

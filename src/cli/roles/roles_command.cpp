@@ -1,12 +1,45 @@
 #include "cli/roles/roles_command.hpp"
 
 #include "cli/command_line.hpp"
+#include "cli/config/setting.hpp"
 #include "cli/reliability/reliability_command.hpp"
 #include "cli/roles/roles.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
 
 #include <CLI/CLI.hpp>
 
 namespace beckon::cli {
+
+namespace {
+
+/// `--max-runtime` is for schedulers; it stands above `retry.max_runtime`.
+void add_retry(CommandLine& line) {
+    static std::optional<std::chrono::seconds> max_runtime;
+    auto& command = line.add_configured(
+        line.top(), "retry",
+        "Run the role that accepts events and delivers them to webhooks, on Kafka", Reader::retry,
+        [](Config config, const Sources&) {
+            config.retry.max_runtime = max_runtime.value_or(config.retry.max_runtime);
+            return run_retry(std::move(config), Signals{});
+        });
+    command.add_option_function<std::string>(
+        "--max-runtime",
+        [](const std::string& text) {
+            const auto value = parse_duration(text);
+            if (!value) throw CLI::ValidationError("--max-runtime", value.error().message);
+            if (*value < std::chrono::seconds{1}) {
+                throw CLI::ValidationError("--max-runtime", "must be at least 1s");
+            }
+            max_runtime = std::chrono::floor<std::chrono::seconds>(*value);
+        },
+        "End with exit code 0 after this, e.g. 5min, for schedulers; no attempt starts whose "
+        "time-out could end later");
+}
+
+}  // namespace
 
 void add_roles_commands(CommandLine& line) {
     static StandaloneOptions standalone;
@@ -27,10 +60,7 @@ void add_roles_commands(CommandLine& line) {
     line.add_configured(
         line.top(), "edge", "Run the WebSocket port for clients, on Kafka", Reader::edge,
         [](Config config, const Sources&) { return run_edge(std::move(config), Signals{}); });
-    line.add_configured(
-        line.top(), "retry",
-        "Run the role that accepts events and delivers them to webhooks, on Kafka", Reader::retry,
-        [](Config config, const Sources&) { return run_retry(std::move(config), Signals{}); });
+    add_retry(line);
     auto& reliability = line.add_configured(
         line.top(), "reliability",
         "Run the role that counts tracked messages and keeps their histories, on Kafka",

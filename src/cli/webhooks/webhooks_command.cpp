@@ -1,6 +1,8 @@
 #include "cli/webhooks/webhooks_command.hpp"
 
 #include "cli/command_line.hpp"
+#include "cli/dead/dead_command.hpp"
+#include "cli/webhooks/api_command.hpp"
 #include "cli/webhooks/listen.hpp"
 #include "cli/webhooks/webhooks_tool.hpp"
 
@@ -24,24 +26,9 @@ struct Options {
     bool publishes_to_all = false;
 };
 
-void add_access(CLI::App& command, ApiAccess& access) {
-    command.add_option("--url", access.url, "Origin of the API; by default that of retry.port");
-    command.add_option("--token", access.token,
-                       "Of the owner (`beckon webhooks token`); without it, one is made with the "
-                       "key ring");
-    command.add_option("--owner", access.owner, "Whose token is made then")->capture_default_str();
-    command.add_option("--api-ca-file", access.ca_file, "PEM file of certificates to trust");
-    command.add_flag("--insecure", access.insecure, "Accept any TLS certificate of the API");
-}
-
 CLI::App& add_asking(CommandLine& line, CLI::App& parent, const char* name, const char* help,
                      Options& o, const std::function<int(ApiClient&)>& run) {
-    auto& command = line.add_configured(parent, name, help, Reader::webhooks,
-                                        [&o, run](const Config& config, const Sources&) {
-                                            return run(*open_api(config, o.access));
-                                        });
-    add_access(command, o.access);
-    return command;
+    return add_api_command(line, parent, {name, help}, o.access, run);
 }
 
 CLI::App& add_for_one(CommandLine& line, CLI::App& parent, const char* name, const char* help,
@@ -72,7 +59,7 @@ void add_listen(CommandLine& line, CLI::App& group, Options& o) {
         Reader::webhooks, [&o](const Config& config, const Sources&) {
             return run_webhook_listen(config, o.access, o.listen);
         });
-    add_access(command, o.access);
+    add_api_access(command, o.access);
     command.add_option("PORT", o.listen.port, "Of 127.0.0.1; without it any free one");
     command.add_option("--secret", o.listen.secret,
                        "Of a webhook that is there; without it one is made for this receiver, and "
@@ -116,6 +103,7 @@ void add_webhooks(CommandLine& line, Options& o) {
                 [&o](ApiClient& api) { return show_attempts(api, o.id); });
     add_for_one(line, group, "delete", "Remove it; what waits for it is dropped", o,
                 [&o](ApiClient& api) { return delete_webhook(api, o.id); });
+    add_webhook_redrive(line, group);
     add_listen(line, group, o);
     auto& token =
         line.add_configured(group, "token", "Print the token of an owner, made with the key ring",

@@ -1,7 +1,9 @@
 #include "retry/api/api.hpp"
 
 #include "core/logger.hpp"
+#include "retry/api/dead_api.hpp"
 #include "retry/api/problem.hpp"
+#include "retry/api/query_string.hpp"
 #include "retry/api/webhook_body.hpp"
 #include "retry/event/event.hpp"
 
@@ -99,27 +101,6 @@ net::HttpReply wrong_method(Route route) {
 
 // ------------------------------------------------------------------------------------- events
 
-/// Header values of the binary mode are percent-encoded, as CloudEvents' HTTP binding has it.
-std::string percent_decoded(std::string_view text) {
-    const auto digit = [](char c) {
-        if (c >= '0' && c <= '9') return c - '0';
-        if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-        if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-        return -1;
-    };
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const bool whole = text[i] == '%' && i + 2 < text.size();
-        if (whole && digit(text[i + 1]) >= 0 && digit(text[i + 2]) >= 0) {
-            out.push_back(static_cast<char>(16 * digit(text[i + 1]) + digit(text[i + 2])));
-            i += 2;
-        } else {
-            out.push_back(text[i]);
-        }
-    }
-    return out;
-}
-
 std::string media_type(std::string_view content_type) {
     auto type = std::string{content_type.substr(0, content_type.find(';'))};
     while (type.ends_with(' ')) type.pop_back();
@@ -135,7 +116,8 @@ bool is_structured(const ApiRequest& request) {
 core::Result<Event> parse_event(const ApiRequest& request) {
     if (is_structured(request)) return parse_structured(request.body);
     std::map<std::string, std::string> attributes;
-    for (const auto& [name, value] : request.ce) attributes[name] = percent_decoded(value);
+    for (const auto& [name, value] : request.ce)
+        attributes[name] = percent_decoded(value);  // as CloudEvents has it
     return parse_binary(attributes, request.content_type, request.body);
 }
 
@@ -187,12 +169,14 @@ struct Api::Impl {
           node(n),
           clock(c),
           keys(std::move(k)),
+          dead(node),
           quota(options.events_per_owner_per_second) {}
 
     const Options options;
     RetryNode& node;
     const core::Clock& clock;
     const std::shared_ptr<const core::KeyRing> keys;
+    DeadApi dead;
     Quota quota;
     std::map<std::string, std::size_t> being_made;  ///< webhooks by owner that are not folded yet
 
@@ -422,19 +406,24 @@ Api::~Api() = default;
 
 void Api::handle(const ApiRequest& request, Reply reply) {
     const auto path = parse_path(request.target);
-    if (path.route == Route::unknown) {
-        return reply(problem_reply(Problem::unknown_route,
-                                   "there is nothing at this path: /webhooks and /events are"));
+    const bool dead = DeadApi::has(request.target);
+    if (path.route == Route::unknown && !dead) {
+        return reply(
+            problem_reply(Problem::unknown_route,
+                          "there is nothing at this path: /webhooks, /events and /dead are"));
     }
     const auto caller = impl_->caller_of(request);
     if (!caller) return reply(problem_reply(Problem::unauthorized, caller.error().message));
     const auto methods = methods_of(path.route);
-    if (std::find(methods.begin(), methods.end(), request.method) == methods.end()) {
+    if (!dead && std::find(methods.begin(), methods.end(), request.method) == methods.end()) {
         return reply(wrong_method(path.route));
     }
     if (request.body_too_large) {
         return reply(problem_reply(Problem::too_large,
                                    "a body may have " + std::to_string(kEventBytesMax) + " bytes"));
+    }
+    if (dead) {
+        return impl_->dead.handle({request.method, request.target, request.body}, *caller, reply);
     }
     if (path.route == Route::events) return impl_->post_event(request, *caller, reply);
     if (!impl_->node.knows_webhooks()) {

@@ -4,7 +4,7 @@
 #include "cluster/cluster.hpp"
 #include "core/logger.hpp"
 #include "retry/node/partition_home.hpp"
-#include "retry/node/webhook_view.hpp"
+#include "retry/node/topic_view.hpp"
 
 #include <map>
 #include <set>
@@ -49,7 +49,10 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, Fates {
     const Ports ports;
     std::unique_ptr<log::Publisher> publisher;
     WebhookDirectory directory;
-    std::unique_ptr<WebhookView> view;
+    std::unique_ptr<TopicView> view;  ///< of `webhooks`
+    DeadIndex dead;
+    std::unique_ptr<TopicView> dead_view;  ///< of `retry.dead`
+    std::unique_ptr<Resender> resender;
     std::unique_ptr<Dispatcher> dispatcher;
     std::unique_ptr<cluster::Cluster> cluster;
     std::map<core::Partition, std::unique_ptr<PartitionHome>> homes;
@@ -60,6 +63,8 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, Fates {
     RetryNode::Counts left;  ///< of homes that are not here any more
 
     void start();
+    void webhooks_known();
+    void open_dead_letters();
     void placed(core::Partition partition, const cluster::Placement& placement);
     void open_home(core::Partition partition);
     void tell_ready();
@@ -126,12 +131,14 @@ void RetryNode::Impl::start() {
                           .change_state = [this](const std::string& id, const WebhookState& s) {
                               change_state(id, s);
                           }});
-    view = std::make_unique<WebhookView>(options.partitions, options.node, directory, ports.log,
-                                         *publisher, ports.executor, ports.clock, [this] {
-                                             for (auto& [partition, home] : homes) home->start();
-                                             tell_ready();
-                                         });
+    view = std::make_unique<TopicView>(
+        TopicView::Options{Topic::kWebhooks, options.partitions, options.node}, ports.log,
+        *publisher, ports.executor,
+        TopicView::Events{
+            .apply = [this](core::Partition, const auto& record) { directory.apply(record); },
+            .caught_up = [this] { webhooks_known(); }});
     view->start();
+    open_dead_letters();
     cluster = std::make_unique<cluster::Cluster>(
         cluster::ClusterOptions{.role = kRole,
                                 .self = options.node,
@@ -143,6 +150,28 @@ void RetryNode::Impl::start() {
             .placed = [this](core::Partition p, const auto& placement) { placed(p, placement); }});
 }
 
+/// From here on this node can serve any partition: what waits stands in the log. The controller
+/// moves partitions to a node that says so.
+void RetryNode::Impl::webhooks_known() {
+    std::set<core::Partition> all;
+    for (core::Partition p = 0; p < options.partitions; ++p) all.insert(p);
+    cluster->set_ready(all);
+    for (auto& [partition, home] : homes) home->start();
+    tell_ready();
+}
+
+void RetryNode::Impl::open_dead_letters() {
+    resender = std::make_unique<Resender>(
+        Resender::Ports{ports.log, *publisher, ports.executor, ports.clock, dead});
+    dead_view = std::make_unique<TopicView>(
+        TopicView::Options{Topic::kRetryDead, options.partitions, options.node}, ports.log,
+        *publisher, ports.executor,
+        TopicView::Events{
+            .apply = [this](core::Partition p, const auto& record) { dead.apply(p, record); },
+            .caught_up = [] {}});
+    dead_view->start();
+}
+
 void RetryNode::Impl::placed(core::Partition partition, const cluster::Placement& placement) {
     if (stopping) return;
     if (placement.home == options.node) {
@@ -152,7 +181,7 @@ void RetryNode::Impl::placed(core::Partition partition, const cluster::Placement
     }
     placed_elsewhere.insert(partition);
     const auto found = homes.find(partition);
-    if (found == homes.end()) return;
+    if (found == homes.end()) return tell_ready();
     // The new home takes the lease when it has read this; writing what is finished first spares it
     // the repetition.
     forget(partition);
@@ -160,6 +189,7 @@ void RetryNode::Impl::placed(core::Partition partition, const cluster::Placement
     const auto leaving = std::make_shared<std::unique_ptr<PartitionHome>>(std::move(found->second));
     homes.erase(found);
     (*leaving)->stop([leaving] {});
+    tell_ready();
 }
 
 void RetryNode::Impl::open_home(core::Partition partition) {
@@ -275,6 +305,8 @@ RetryNode::~RetryNode() {
     impl_->homes.clear();
     impl_->dispatcher.reset();
     impl_->view.reset();
+    impl_->dead_view.reset();
+    impl_->resender.reset();
     impl_->publisher.reset();
 }
 
@@ -313,6 +345,14 @@ void RetryNode::deliver(Delivery delivery, Done done) {
 }
 
 bool RetryNode::knows_webhooks() const { return impl_->view && impl_->view->caught_up(); }
+
+const DeadIndex& RetryNode::dead_letters() const { return impl_->dead; }
+
+bool RetryNode::knows_dead_letters() const {
+    return impl_->dead_view && impl_->dead_view->caught_up();
+}
+
+Resender& RetryNode::resender() { return *impl_->resender; }
 
 bool RetryNode::serves(std::string_view webhook) const {
     const auto found = impl_->homes.find(core::partition_of(webhook, impl_->options.partitions));

@@ -6,6 +6,8 @@
 #include "core/key_ring.hpp"
 #include "log/event_log.hpp"
 #include "retry/bridge/bridges.hpp"
+#include "retry/dead/dead_index.hpp"
+#include "retry/dead/resender.hpp"
 #include "retry/dispatch/dispatcher.hpp"
 #include "retry/event/event.hpp"
 #include "retry/event/spreader.hpp"
@@ -60,6 +62,11 @@ public:
     std::size_t partitions_served() const;
     /// Whether all webhooks have been read: before that nobody can say that there is none.
     bool knows_webhooks() const;
+    /// The dead letters of all partitions, and what can be done with them. Only once all have been
+    /// read nobody needs to fear that some are missing.
+    const DeadIndex& dead_letters() const;
+    bool knows_dead_letters() const;
+    Resender& resender();
     /// Whether the deliveries of this webhook are attempted on this node.
     bool serves(std::string_view webhook) const;
 
@@ -78,7 +85,7 @@ public:
     void remove_webhook(const std::string& id, std::function<void(core::Result<void>)> done);
     void put_state(const std::string& id, const WebhookState& state,
                    std::function<void(core::Result<void>)> done);
-    /// Writes a delivery of one event to one webhook alone (a test, a redrive).
+    /// Writes a delivery of one event to one webhook alone (a test).
     void deliver(Delivery delivery, std::function<void(core::Result<void>)> done);
 
     /// Starts no new attempt, waits for those under way (`drain`), writes what is finished.

@@ -23,6 +23,7 @@ constexpr std::string_view kHop = "ce_hop";
 constexpr std::string_view kAttempts = "ce_attempts";
 constexpr std::string_view kStep = "ce_step";
 constexpr std::string_view kAccepted = "ce_accepted";
+constexpr std::string_view kHistory = "ce_history";
 
 constexpr std::array kOutcomes = {
     std::pair{Outcome::delivered, std::string_view{"delivered"}},
@@ -56,6 +57,44 @@ std::optional<Number> number_in(const core::RecordView& record, std::string_view
     return text ? number<Number>(*text) : std::optional{absent};
 }
 
+/// `<ms> <why> <attempts>`, with commas between.
+std::string text_of(const std::vector<Burial>& history) {
+    std::string text;
+    for (const auto& one : history) {
+        text.append(text.empty() ? "" : ",")
+            .append(std::to_string(one.at.time_since_epoch().count()))
+            .append(1, ' ')
+            .append(to_string(one.why))
+            .append(1, ' ')
+            .append(std::to_string(one.attempts));
+    }
+    return text;
+}
+
+std::optional<Burial> parse_burial(std::string_view text) {
+    const auto first = text.find(' ');
+    const auto last = text.rfind(' ');
+    if (first == std::string_view::npos || first == last) return std::nullopt;
+    const auto at = number<std::int64_t>(text.substr(0, first));
+    const auto why = parse_outcome(text.substr(first + 1, last - first - 1));
+    const auto attempts = number<std::uint32_t>(text.substr(last + 1));
+    if (!at || !why || !attempts) return std::nullopt;
+    return Burial{core::Timestamp{std::chrono::milliseconds{*at}}, *why, *attempts};
+}
+
+std::optional<std::vector<Burial>> history_in(const core::RecordView& record) {
+    std::vector<Burial> history;
+    auto text = record.header(kHistory).value_or("");
+    while (!text.empty()) {
+        const auto comma = text.find(',');
+        const auto one = parse_burial(text.substr(0, comma));
+        if (!one) return std::nullopt;
+        history.push_back(*one);
+        text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+    }
+    return history;
+}
+
 core::Record encode_as(const Delivery& delivery, std::string_view type) {
     core::Record record{.key = delivery.webhook, .value = delivery.event, .headers = {}};
     const auto add = [&](std::string_view name, std::string value) {
@@ -71,6 +110,7 @@ core::Record encode_as(const Delivery& delivery, std::string_view type) {
     add(kStep, std::to_string(delivery.step));
     add(kAccepted, std::to_string(delivery.accepted.time_since_epoch().count()));
     if (delivery.last) add(core::header::kReason, std::string{to_string(*delivery.last)});
+    if (!delivery.history.empty()) add(kHistory, text_of(delivery.history));
     return record;
 }
 
@@ -117,6 +157,8 @@ core::Result<Delivery> decode_delivery(const core::RecordView& record) {
     if (!hop || !attempts || !step || *step < 0 || !accepted) {
         return core::fail(Fault::corrupt, "a delivery with a header that is no number");
     }
+    auto history = history_in(record);
+    if (!history) return core::fail(Fault::corrupt, "a delivery with a history that is none");
     const auto reason = record.header(core::header::kReason);
     return Delivery{.id = std::string{*id},
                     .webhook = std::string{record.key},
@@ -125,7 +167,8 @@ core::Result<Delivery> decode_delivery(const core::RecordView& record) {
                     .attempts = *attempts,
                     .step = *step,
                     .accepted = core::Timestamp{std::chrono::milliseconds{*accepted}},
-                    .last = reason ? parse_outcome(*reason) : std::nullopt};
+                    .last = reason ? parse_outcome(*reason) : std::nullopt,
+                    .history = std::move(*history)};
 }
 
 }  // namespace beckon::retry

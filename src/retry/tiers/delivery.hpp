@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace beckon::retry {
 
@@ -27,6 +28,14 @@ enum class Outcome : std::uint8_t {
 std::string_view to_string(Outcome outcome);
 std::optional<Outcome> parse_outcome(std::string_view text);
 
+/// That a delivery was dead once, before somebody sent it on its way again.
+struct Burial {
+    core::Timestamp at{};
+    Outcome why = Outcome::undeliverable;
+    std::uint32_t attempts = 0;  ///< made until then, since the burial before
+    bool operator==(const Burial&) const = default;
+};
+
 /// One event on its way to one webhook: a record of `retry.<tier>` and of `retry.dead`.
 struct Delivery {
     std::string id;              ///< the same at every attempt; the receiver's `webhook-id`
@@ -37,8 +46,11 @@ struct Delivery {
     int step = 0;                ///< of the tier table: the place of the next attempt
     core::Timestamp accepted{};  ///< append time of its first record
     std::optional<Outcome> last{};  ///< of the last attempt
+    std::vector<Burial> history{};  ///< the newest kHistoryMax, the oldest first
     bool operator==(const Delivery&) const = default;
 };
+
+inline constexpr std::size_t kHistoryMax = 10;
 
 /// A delivery's id follows from the event and the webhook alone, so that an event which is spread
 /// twice makes deliveries that are recognised as the same. It has no dot (Standard Webhooks).

@@ -4,6 +4,7 @@
 #include "retry/api/webhook_body.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
+#include "support/record_view.hpp"
 #include "support/test_executor.hpp"
 
 #include <map>
@@ -41,10 +42,10 @@ struct World {
     }
     void send(const HttpRequest& request, const std::function<void(HttpAnswer)>& done) {
         ++received[request.url];
-        executor.post_after(5ms, [done] {
+        executor.post_after(5ms, [done, status = answered] {
             HttpAnswer answer;
             answer.end = HttpAnswer::End::answered;
-            answer.status = 200;
+            answer.status = status;
             done(std::move(answer));
         });
     }
@@ -86,6 +87,7 @@ struct World {
     std::shared_ptr<const core::KeyRing> keys =
         std::make_shared<core::KeyRing>(core::KeyRing::generate());
     std::map<std::string, int> received;
+    int answered = 200;  ///< by every receiver
     RetryNode node;
     Api api;
 };
@@ -238,4 +240,126 @@ TEST_CASE("before all webhooks are read nobody is told that there is none", "[re
     CHECK(detail_of(*reply) == "the webhooks are still being read");
     world.start();
     CHECK(world.ask(request).status == 404);
+}
+
+namespace {
+
+/// A world with dead letters of two owners: a receiver that fails, until it is made well again.
+struct DeadWorld : World {
+    DeadWorld() {
+        start();
+        webhook = make("https://a.example/");
+        make("https://b.example/", "other");
+        answered = 500;
+        for (int i = 0; i < kLetters; ++i) {
+            ask(Verb::post, "/events", event(std::to_string(i)));
+        }
+        ask(Verb::post, "/events", event("o"), "other");
+        executor.run_for(20s);
+        answered = 200;
+        received.clear();
+    }
+    Json list(const std::string& query = "", const std::string& owner = "shop") {
+        const auto reply = ask(Verb::get, "/dead" + query, {}, owner);
+        REQUIRE(reply.status == 200);
+        return Json::parse(reply.body);
+    }
+    Json settle(const std::string& action, const Json& order) {
+        const auto reply = ask(Verb::post, "/dead/" + action, order);
+        REQUIRE(reply.status == 200);
+        return Json::parse(reply.body);
+    }
+    static constexpr int kLetters = 4;  ///< fewer failures than open the breaker
+    std::string webhook;
+};
+
+}  // namespace
+
+TEST_CASE("an owner sees the dead letters of its own webhooks, page by page", "[retry][dead]") {
+    DeadWorld world;
+    CHECK(world.list()["letters"].size() == DeadWorld::kLetters);
+    CHECK(world.list("", "other")["letters"].size() == 1);
+    const auto first = world.list("?limit=3");
+    CHECK(first["letters"].size() == 3);
+    const auto rest = world.list("?limit=3&after=" + first["next"].get<std::string>());
+    CHECK(rest["letters"].size() == 1);
+    CHECK(rest["next"].is_null());
+    CHECK(world.list("?reason=gone")["letters"].empty());
+    CHECK(world.list("?type=t&webhook=" + world.webhook)["letters"].size() == 4);
+
+    const std::string id = first["letters"][0]["delivery"];
+    const auto letter = Json::parse(world.ask(Verb::get, "/dead/" + id).body);
+    CHECK(letter["event"]["type"] == "t");
+    CHECK(letter["attempts"] == 2);
+    CHECK(letter["reason"] == "refused");
+    CHECK(world.ask(Verb::get, "/dead/" + id, {}, "other").status == 404);
+}
+
+TEST_CASE("a redrive does nothing before it is asked to, and then delivers under the old ids",
+          "[retry][dead]") {
+    DeadWorld world;
+    const auto dry = world.settle("redrive", Json::object());
+    CHECK(dry["matched"] == 4);
+    CHECK(dry["would_settle"] == 4);
+    CHECK(world.received.empty());
+    CHECK(world.settle("redrive", {{"limit", 2}, {"dry_run", false}})["settled"] == 2);
+    CHECK(world.list()["letters"].size() == 2);
+    CHECK(world.received["https://a.example/"] == 2);
+    CHECK(world.settle("redrive", {{"dry_run", false}})["settled"] == 2);
+    CHECK(world.list()["letters"].empty());
+    CHECK(world.received["https://a.example/"] == 4);
+    CHECK(world.list("", "other")["letters"].size() == 1);
+}
+
+TEST_CASE("what dies again after a redrive is a letter with a history", "[retry][dead]") {
+    DeadWorld world;
+    world.answered = 410;
+    const std::string id = world.list("?limit=1")["letters"][0]["delivery"];
+    CHECK(world.settle("redrive", {{"ids", {id}}, {"dry_run", false}})["settled"] == 1);
+    const auto letter = Json::parse(world.ask(Verb::get, "/dead/" + id).body);
+    CHECK(letter["reason"] == "gone");
+    CHECK(letter["redriven"] == 1);
+    CHECK(letter["history"][0]["reason"] == "refused");
+    CHECK(letter["history"][0]["attempts"] == 2);
+    // Its webhook is disabled now: what is sent there would die at once.
+    const auto again = world.settle("redrive", {{"dry_run", false}});
+    CHECK(again["disabled"] == 4);
+    CHECK(again["settled"] == 0);
+}
+
+TEST_CASE("what is dropped is gone for good, also for a process that starts later",
+          "[retry][dead]") {
+    DeadWorld world;
+    CHECK(world.settle("drop", {{"limit", 3}, {"dry_run", false}})["settled"] == 3);
+    CHECK(world.list()["letters"].size() == 1);
+    DeadIndex later;
+    for (core::Partition p = 0; p < kPartitions; ++p) {
+        for (const auto& stored : world.log->records({log::Topic::kRetryDead, p})) {
+            later.apply(p, *test::ReadBack{stored.record, stored.offset, stored.time});
+        }
+    }
+    CHECK(later.size() == 2);
+    CHECK(world.received.empty());
+}
+
+TEST_CASE("what is wrong with a request for dead letters is named", "[retry][dead]") {
+    DeadWorld world;
+    const auto detail = [&](const std::string& query) {
+        return detail_of(world.ask(Verb::get, "/dead" + query));
+    };
+    CHECK(detail("?limit=0") == "the parameter limit must be a whole number from 1 to 1000");
+    CHECK(detail("?reason=bad").starts_with("the parameter reason must be gone, refused"));
+    CHECK(detail("?since=yesterday").starts_with("the parameter since must be a date"));
+    CHECK(detail("?after=x") == "the parameter after must be what `next` said");
+    CHECK(detail("?colour=red").starts_with("the parameter colour is unknown"));
+    const auto order = [&](const Json& body) {
+        return detail_of(world.ask(Verb::post, "/dead/redrive", body));
+    };
+    CHECK(order({{"dry_run", "no"}}) == "$.dry_run must be true or false");
+    CHECK(order({{"ids", Json::array()}}).starts_with("$.ids must be a list of 1 to 1000"));
+    CHECK(order({{"limit", 1.5}}).starts_with("$.limit must be a whole number"));
+    CHECK(order({{"x", "y"}}).starts_with("$.x is no field"));
+    CHECK(world.ask(Verb::del, "/dead").header("Allow") == "GET");
+    CHECK(world.ask(Verb::get, "/dead/redrive").header("Allow") == "POST");
+    CHECK(world.ask(Verb::get, "/dead/none").status == 404);
 }

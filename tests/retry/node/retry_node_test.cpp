@@ -212,3 +212,21 @@ TEST_CASE("two nodes share the partitions, and one takes over what the other hel
         CHECK(std::set<std::string>{ids.begin(), ids.end()}.size() == 5);
     }
 }
+
+TEST_CASE("a node that comes later gets its part, and is ready also without one", "[retry][node]") {
+    World world;
+    Process first{world, "a"};
+    world.run_for(40s);
+    CHECK(first.node.partitions_served() == 4);
+    Process second{world, "b"};
+    world.run_for(40s);
+    CHECK(first.node.partitions_served() > 0);
+    CHECK(second.node.partitions_served() > 0);
+    CHECK(first.node.partitions_served() + second.node.partitions_served() == 4);
+    std::vector<std::unique_ptr<Process>> more;
+    for (const char* name : {"c", "d", "e", "f"}) {
+        more.push_back(std::make_unique<Process>(world, name));
+    }
+    world.run_for(60s);
+    for (const auto& one : more) CHECK(one->ready);
+}

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "cli/webhooks/api_client.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+/// What `beckon dead` does: asks the API and prints what it says. Exit codes: 0, and 1 with one
+/// line on standard error.
+namespace beckon::cli {
+
+/// Which dead letters; what is empty does not matter.
+struct DeadWanted {
+    std::vector<std::string> ids;
+    std::string webhook;
+    std::string type;
+    std::string reason;
+    std::string since;
+    std::string before;
+    std::size_t limit = 100;  ///< of a list; 0: all
+};
+
+int list_dead(ApiClient& api, const DeadWanted& wanted);
+int show_dead(ApiClient& api, const std::string& id);
+
+struct SettleDead {
+    bool yes = false;  ///< without it nothing is changed
+    int rate = 100;    ///< a second
+    std::size_t limit = 0;
+};
+/// `action`: redrive or drop.
+int settle_dead(ApiClient& api, const std::string& action, const DeadWanted& wanted,
+                const SettleDead& how);
+
+}  // namespace beckon::cli

@@ -1,0 +1,152 @@
+#include "retry/api/dead_api.hpp"
+
+#include "retry/api/dead_query.hpp"
+#include "retry/api/problem.hpp"
+#include "retry/api/query_string.hpp"
+
+#include <set>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::retry {
+
+using core::Fault;
+using Verb = net::Method;
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr std::string_view kRedrive = "/dead/redrive";
+constexpr std::string_view kDrop = "/dead/drop";
+
+std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
+
+net::HttpReply wrong_method(const std::string& allowed) {
+    auto reply = problem_reply(Problem::method_not_allowed, "allowed here: " + allowed);
+    reply.add("Allow", allowed);
+    return reply;
+}
+
+bool is_of(const RetryNode& node, const DeadLetter& letter, const Caller& caller) {
+    const auto* entry = node.webhooks().find(letter.webhook);
+    return entry && entry->webhook.owner == caller.owner;
+}
+
+/// What a redrive or drop is about.
+struct Selection {
+    std::vector<DeadLetter> letters;
+    std::size_t matched = 0;
+    std::size_t disabled = 0;  ///< of webhooks that would let them die again at once
+};
+
+void take(Selection& all, const RetryNode& node, const DeadLetter& letter, std::size_t limit,
+          Settlement how) {
+    ++all.matched;
+    const bool enabled = node.webhooks().find(letter.webhook)->state.enabled;
+    if (how == Settlement::redriven && !enabled) {
+        ++all.disabled;
+    } else if (all.letters.size() < limit) {
+        all.letters.push_back(letter);
+    }
+}
+
+Selection select(const RetryNode& node, const DeadOrder& order, Settlement how,
+                 const Caller& caller) {
+    Selection all;
+    const auto visit = [&](const DeadLetter& letter) {
+        if (order.filter.admits(letter) && is_of(node, letter, caller)) {
+            take(all, node, letter, order.limit, how);
+        }
+        return true;
+    };
+    if (order.filter.deliveries.empty()) {
+        node.dead_letters().each(std::nullopt, visit);
+        return all;
+    }
+    const std::set<std::string> ids{order.filter.deliveries.begin(), order.filter.deliveries.end()};
+    for (const auto& id : ids) {
+        if (const auto* letter = node.dead_letters().find(id)) visit(*letter);
+    }
+    return all;
+}
+
+}  // namespace
+
+bool DeadApi::has(std::string_view target) {
+    const auto path = path_of(target);
+    return path == kBase || path.starts_with("/dead/");
+}
+
+void DeadApi::handle(const DeadRequest& request, const Caller& caller, const Reply& reply) {
+    const auto path = path_of(request.target);
+    const bool settles = path == kRedrive || path == kDrop;
+    if (request.method != (settles ? Verb::post : Verb::get)) {
+        return reply(wrong_method(settles ? "POST" : "GET"));
+    }
+    if (!node_.knows_webhooks() || !node_.knows_dead_letters()) {
+        return reply(problem_reply(Problem::not_ready, "the dead letters are still being read"));
+    }
+    if (path == kBase) return list(request.target, caller, reply);
+    if (path == kRedrive) return settle(request.body, Settlement::redriven, caller, reply);
+    if (path == kDrop) return settle(request.body, Settlement::dropped, caller, reply);
+    show(std::string{path.substr(kBase.size() + 1)}, caller, reply);
+}
+
+void DeadApi::list(std::string_view target, const Caller& caller, const Reply& reply) const {
+    const auto page = parse_dead_page(parse_query(target));
+    if (!page) return reply(problem_reply(Problem::invalid, page.error().message));
+    std::vector<const DeadLetter*> letters;
+    bool more = false;
+    node_.dead_letters().each(page->after, [&](const DeadLetter& letter) {
+        if (!page->filter.admits(letter) || !is_of(node_, letter, caller)) return true;
+        more = letters.size() == page->limit;
+        if (!more) letters.push_back(&letter);
+        return !more;
+    });
+    const auto next = more ? std::optional{letters.back()->place} : std::nullopt;
+    reply(json_reply(200, letters_page(letters, next, node_.dead_letters().passed_over())));
+}
+
+void DeadApi::show(const std::string& id, const Caller& caller, const Reply& reply) {
+    const auto* letter = node_.dead_letters().find(id);
+    if (!letter || !is_of(node_, *letter, caller)) {
+        return reply(problem_reply(Problem::not_found,
+                                   "there is no such dead letter of this owner's webhooks"));
+    }
+    node_.resender().read(*letter, [reply, letter = *letter](const auto& delivery) {
+        if (delivery) return reply(json_reply(200, letter_page(letter, *delivery)));
+        if (delivery.error().fault == Fault::not_found) {
+            return reply(problem_reply(Problem::not_found, delivery.error().message));
+        }
+        reply(problem_reply(Problem::not_ready, "the log does not hand it over at present"));
+    });
+}
+
+void DeadApi::settle(std::string_view body, Settlement how, const Caller& caller,
+                     const Reply& reply) {
+    const auto order = parse_dead_order(body);
+    if (!order) return reply(problem_reply(Problem::invalid, order.error().message));
+    auto selection = select(node_, *order, how, caller);
+    Json page{{"dry_run", order->dry_run},
+              {"matched", selection.matched},
+              {"disabled", selection.disabled},
+              {"settled", 0},
+              {"gone", 0},
+              {"failed", 0}};
+    if (order->dry_run || selection.letters.empty()) {
+        page["would_settle"] = selection.letters.size();
+        return reply(json_reply(200, page.dump()));
+    }
+    const auto done = [reply, page](const Resender::Outcome& outcome) mutable {
+        page["settled"] = outcome.settled;
+        page["gone"] = outcome.gone;
+        page["failed"] = outcome.failed;
+        reply(json_reply(200, page.dump()));
+    };
+    auto& resender = node_.resender();
+    how == Settlement::redriven ? resender.redrive(selection.letters, done)
+                                : resender.drop(selection.letters, done);
+}
+
+}  // namespace beckon::retry

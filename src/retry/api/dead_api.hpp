@@ -1,0 +1,45 @@
+#pragma once
+
+#include "net/http/http_message.hpp"
+#include "retry/api/owner_token.hpp"
+#include "retry/node/retry_node.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace beckon::retry {
+
+/// Of a request for dead letters.
+struct DeadRequest {
+    net::Method method = net::Method::other;
+    std::string_view target;
+    std::string_view body;
+};
+
+/// The part of the API that is about dead letters (docs/webhooks.md#dead-letters): those of the
+/// webhooks of the caller's owner. On the node's thread.
+class DeadApi {
+public:
+    static constexpr std::string_view kBase = "/dead";
+    static constexpr std::size_t kPageMax = 1'000;
+    static constexpr std::size_t kPage = 100;
+    static constexpr std::size_t kIdsMax = 1'000;
+    using Reply = std::function<void(net::HttpReply)>;
+
+    explicit DeadApi(RetryNode& node) : node_(node) {}
+
+    /// Whether a path is this part's.
+    static bool has(std::string_view target);
+    /// Replies exactly once: now, or when the log has answered.
+    void handle(const DeadRequest& request, const Caller& caller, const Reply& reply);
+
+private:
+    void list(std::string_view target, const Caller& caller, const Reply& reply) const;
+    void show(const std::string& id, const Caller& caller, const Reply& reply);
+    void settle(std::string_view body, Settlement how, const Caller& caller, const Reply& reply);
+
+    RetryNode& node_;
+};
+
+}  // namespace beckon::retry

@@ -1,0 +1,173 @@
+#include "retry/api/dead_query.hpp"
+
+#include "retry/api/dead_api.hpp"
+#include "retry/api/webhook_body.hpp"
+#include "retry/filter/date.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::retry {
+
+using core::Fault;
+using Json = nlohmann::json;
+using Text = const std::string&;
+
+namespace {
+
+constexpr std::string_view kReasons =
+    "gone, refused, throttled, timed_out, unreachable, forbidden, too_large, undeliverable or "
+    "expired";
+
+auto invalid(Text what) { return core::fail(Fault::invalid, what); }
+
+core::Result<std::size_t> parse_limit(Text text, Text name) {
+    std::size_t limit = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), limit);
+    if (fault != std::errc{} || end != text.data() + text.size() || limit == 0 ||
+        limit > DeadApi::kPageMax) {
+        return invalid(name + " must be a whole number from 1 to " +
+                       std::to_string(DeadApi::kPageMax));
+    }
+    return limit;
+}
+
+core::Result<core::Timestamp> parse_time(Text text, Text name) {
+    const auto time = parse_date(text);
+    if (!time) return invalid(name + " must be a date, e.g. 2026-11-20 or 2026-11-20T08:30:00Z");
+    return *time;
+}
+
+/// One field of a filter, named as the query string and the body have it. False: there is none.
+core::Result<bool> set_field(DeadFilter& filter, Text name, Text value, Text shown) {
+    if (name == "webhook") {
+        filter.webhook = value;
+    } else if (name == "type") {
+        filter.type = value;
+    } else if (name == "reason") {
+        filter.why = parse_outcome(value);
+        if (!filter.why || *filter.why == Outcome::delivered) {
+            return invalid(shown + " must be " + std::string{kReasons});
+        }
+    } else if (name == "since" || name == "before") {
+        const auto time = parse_time(value, shown);
+        if (!time) return core::fail(time.error());
+        (name == "since" ? filter.since : filter.before) = *time;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+core::Result<void> set_ids(DeadFilter& filter, const Json& ids) {
+    const bool fits = ids.is_array() && !ids.empty() && ids.size() <= DeadApi::kIdsMax &&
+                      std::all_of(ids.begin(), ids.end(), [](const auto& id) {
+                          return id.is_string() && !id.template get<std::string>().empty();
+                      });
+    if (!fits) {
+        return invalid("$.ids must be a list of 1 to " + std::to_string(DeadApi::kIdsMax) +
+                       " ids of deliveries");
+    }
+    filter.deliveries = ids.get<std::vector<std::string>>();
+    return {};
+}
+
+core::Result<void> set_member(DeadOrder& order, Text name, const Json& value) {
+    const auto path = "$." + name;
+    if (name == "ids") return set_ids(order.filter, value);
+    if (name == "dry_run") {
+        if (!value.is_boolean()) return invalid(path + " must be true or false");
+        order.dry_run = value.get<bool>();
+        return {};
+    }
+    if (name == "limit") {
+        const auto limit = parse_limit(value.is_number_integer() ? value.dump() : "", path);
+        if (!limit) return core::fail(limit.error());
+        order.limit = *limit;
+        return {};
+    }
+    if (!value.is_string()) return invalid(path + " must be a string");
+    const auto set = set_field(order.filter, name, value.get<std::string>(), path);
+    if (!set) return core::fail(set.error());
+    if (*set) return {};
+    return invalid(path +
+                   " is no field; there are webhook, type, reason, since, before, ids, "
+                   "limit and dry_run");
+}
+
+Json json_of(const DeadLetter& letter) {
+    return {{"delivery", letter.delivery},
+            {"webhook", letter.webhook},
+            {"type", letter.type},
+            {"reason", to_string(letter.why)},
+            {"attempts", letter.attempts},
+            {"accepted", time_text(letter.accepted)},
+            {"died", time_text(letter.place.died)},
+            {"redriven", letter.redriven}};
+}
+
+std::string dumped(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+core::Result<DeadPage> parse_dead_page(const std::map<std::string, std::string>& query) {
+    DeadPage page{.filter = {}, .after = {}, .limit = DeadApi::kPage};
+    for (const auto& [name, value] : query) {
+        const auto shown = "the parameter " + name;
+        if (name == "limit") {
+            const auto limit = parse_limit(value, shown);
+            if (!limit) return core::fail(limit.error());
+            page.limit = *limit;
+        } else if (name == "after") {
+            page.after = LetterPlace::parse(value);
+            if (!page.after) return invalid(shown + " must be what `next` said");
+        } else {
+            const auto set = set_field(page.filter, name, value, shown);
+            if (!set) return core::fail(set.error());
+            if (!*set) {
+                return invalid(shown +
+                               " is unknown; there are webhook, type, reason, since, "
+                               "before, limit and after");
+            }
+        }
+    }
+    return page;
+}
+
+core::Result<DeadOrder> parse_dead_order(std::string_view body) {
+    const auto json = body.empty() ? Json::object() : Json::parse(body, nullptr, false);
+    if (!json.is_object()) return invalid("$ must be an object");
+    DeadOrder order{.filter = {}, .limit = DeadApi::kPageMax, .dry_run = true};
+    for (const auto& [name, value] : json.items()) {
+        if (const auto set = set_member(order, name, value); !set) return core::fail(set.error());
+    }
+    return order;
+}
+
+std::string letters_page(const std::vector<const DeadLetter*>& letters,
+                         const std::optional<LetterPlace>& next, std::uint64_t passed_over) {
+    Json list = Json::array();
+    for (const auto* letter : letters) list.push_back(json_of(*letter));
+    return dumped({{"letters", std::move(list)},
+                   {"next", next ? Json(next->text()) : Json()},
+                   {"passed_over", passed_over}});
+}
+
+std::string letter_page(const DeadLetter& letter, const Delivery& delivery) {
+    auto page = json_of(letter);
+    page["event"] = Json::parse(delivery.event, nullptr, false);
+    if (page["event"].is_discarded()) page["event"] = delivery.event;
+    page["history"] = Json::array();
+    for (const auto& one : delivery.history) {
+        page["history"].push_back({{"died", time_text(one.at)},
+                                   {"reason", to_string(one.why)},
+                                   {"attempts", one.attempts}});
+    }
+    return dumped(page);
+}
+
+}  // namespace beckon::retry

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "core/result.hpp"
+#include "retry/dead/dead_index.hpp"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// What callers say about dead letters, and what they are shown. Pure.
+namespace beckon::retry {
+
+/// A page of the list.
+struct DeadPage {
+    DeadFilter filter;
+    std::optional<LetterPlace> after;
+    std::size_t limit = 0;
+};
+/// Of a query string. Errors: invalid (which parameter, and what is allowed).
+core::Result<DeadPage> parse_dead_page(const std::map<std::string, std::string>& query);
+
+/// What is to be redriven or dropped.
+struct DeadOrder {
+    DeadFilter filter;
+    std::size_t limit = 0;
+    bool dry_run = true;  ///< nobody redrives or drops by mistake
+};
+/// Of a body. Errors: invalid, with the JSON path of the fault.
+core::Result<DeadOrder> parse_dead_order(std::string_view body);
+
+/// `{"letters": […], "next": …, "passed_over": …}`
+std::string letters_page(const std::vector<const DeadLetter*>& letters,
+                         const std::optional<LetterPlace>& next, std::uint64_t passed_over);
+/// One letter with its event and history.
+std::string letter_page(const DeadLetter& letter, const Delivery& delivery);
+
+}  // namespace beckon::retry

@@ -1,0 +1,122 @@
+#include "retry/dead/dead_index.hpp"
+
+#include "core/codec.hpp"
+#include "core/logger.hpp"
+#include "retry/dead/dead_records.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::retry {
+
+namespace {
+
+std::string type_of(const std::string& event) {
+    const auto json = nlohmann::json::parse(event, nullptr, false);
+    if (!json.is_object()) return "";
+    const auto found = json.find("type");
+    if (found == json.end() || !found->is_string()) return "";
+    return found->get<std::string>().substr(0, DeadIndex::kTypeShown);
+}
+
+bool admits_type(std::string_view wanted, std::string_view type) {
+    if (!wanted.ends_with('*')) return type == wanted.substr(0, DeadIndex::kTypeShown);
+    return type.starts_with(wanted.substr(0, wanted.size() - 1));
+}
+
+}  // namespace
+
+std::string LetterPlace::text() const {
+    return std::to_string(died.time_since_epoch().count()) + "." + std::to_string(partition) + "." +
+           std::to_string(offset);
+}
+
+std::optional<LetterPlace> LetterPlace::parse(std::string_view text) {
+    std::vector<std::int64_t> numbers;
+    while (numbers.size() < 4) {
+        std::int64_t number = 0;
+        const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+        if (fault != std::errc{} || number < 0) return std::nullopt;
+        numbers.push_back(number);
+        text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+        if (text.empty()) break;
+        if (text.front() != '.') return std::nullopt;
+        text.remove_prefix(1);
+    }
+    if (numbers.size() != 3 || numbers[1] > std::numeric_limits<core::Partition>::max()) {
+        return std::nullopt;
+    }
+    return LetterPlace{core::Timestamp{std::chrono::milliseconds{numbers[0]}},
+                       static_cast<core::Partition>(numbers[1]), numbers[2]};
+}
+
+bool DeadFilter::admits(const DeadLetter& letter) const {
+    if (!webhook.empty() && letter.webhook != webhook) return false;
+    if (!type.empty() && !admits_type(type, letter.type)) return false;
+    if (why && letter.why != *why) return false;
+    if (since && letter.place.died < *since) return false;
+    if (before && letter.place.died >= *before) return false;
+    return deliveries.empty() ||
+           std::find(deliveries.begin(), deliveries.end(), letter.delivery) != deliveries.end();
+}
+
+void DeadIndex::apply(core::Partition partition, const core::RecordView& record) {
+    if (core::is_control_key(record.key)) return;
+    if (const auto settled = decode_settled(record)) {
+        return erase(settled->delivery, settled->hop);
+    }
+    const auto dead = decode_delivery(record);
+    if (dead) return put(partition, record, *dead);
+    core::log_error("retry", "broken_dead_letter",
+                    {{"partition", partition}, {"offset", record.offset}});
+}
+
+/// A copy of a burial, and an older one, change nothing.
+void DeadIndex::put(core::Partition partition, const core::RecordView& record,
+                    const Delivery& dead) {
+    if (const auto* known = find(dead.id)) {
+        if (known->hop >= dead.hop) return;
+        erase(dead.id, known->hop);
+    }
+    const LetterPlace place{record.time, partition, record.offset};
+    places_[dead.id] = place;
+    letters_[place] = {.place = place,
+                       .delivery = dead.id,
+                       .webhook = dead.webhook,
+                       .type = type_of(dead.event),
+                       .hop = dead.hop,
+                       .attempts = dead.attempts,
+                       .redriven = static_cast<std::uint32_t>(dead.history.size()),
+                       .why = dead.last.value_or(Outcome::undeliverable),
+                       .accepted = dead.accepted};
+    if (letters_.size() <= letters_max_) return;
+    ++passed_over_;
+    forget(DeadLetter{letters_.begin()->second});
+}
+
+void DeadIndex::erase(std::string_view delivery, std::uint32_t hop) {
+    const auto* known = find(delivery);
+    if (known && known->hop <= hop) forget(DeadLetter{*known});
+}
+
+void DeadIndex::forget(const DeadLetter& letter) {
+    letters_.erase(letter.place);
+    const auto found = places_.find(letter.delivery);
+    if (found != places_.end() && found->second == letter.place) places_.erase(found);
+}
+
+const DeadLetter* DeadIndex::find(std::string_view delivery) const {
+    const auto found = places_.find(delivery);
+    return found == places_.end() ? nullptr : &letters_.at(found->second);
+}
+
+void DeadIndex::each(const std::optional<LetterPlace>& after,
+                     const std::function<bool(const DeadLetter&)>& visit) const {
+    auto at = after ? letters_.upper_bound(*after) : letters_.begin();
+    while (at != letters_.end() && visit(at->second)) ++at;
+}
+
+}  // namespace beckon::retry

@@ -1,0 +1,95 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/ids.hpp"
+#include "core/partition.hpp"
+#include "core/record.hpp"
+#include "retry/tiers/delivery.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace beckon::retry {
+
+/// Where a dead letter stands: the order in which they are shown, the oldest first.
+struct LetterPlace {
+    core::Timestamp died{};
+    core::Partition partition = 0;
+    core::Offset offset = 0;
+    auto operator<=>(const LetterPlace&) const = default;
+
+    /// As the API's `after` and `next` have it.
+    std::string text() const;
+    static std::optional<LetterPlace> parse(std::string_view text);
+};
+
+/// What is known of a dead letter without its event, which stays in the log.
+struct DeadLetter {
+    LetterPlace place;
+    std::string delivery;
+    std::string webhook;
+    std::string type;  ///< of the event, its first kTypeShown bytes
+    std::uint32_t hop = 0;
+    std::uint32_t attempts = 0;
+    std::uint32_t redriven = 0;  ///< how often before
+    Outcome why = Outcome::undeliverable;
+    core::Timestamp accepted{};
+    bool operator==(const DeadLetter&) const = default;
+};
+
+/// Which dead letters are meant; what is not said does not matter.
+struct DeadFilter {
+    std::string webhook{};
+    std::string type{};  ///< `order.*` for all that begin so
+    std::optional<Outcome> why{};
+    std::optional<core::Timestamp> since{};   ///< died then or later
+    std::optional<core::Timestamp> before{};  ///< died before
+    std::vector<std::string> deliveries{};    ///< one of these
+    bool admits(const DeadLetter& letter) const;
+};
+
+/// The fold of `retry.dead`: what was given up and neither redriven nor dropped. Folding a record
+/// twice changes nothing. Bounded: of more than kLettersMax the oldest are no longer known here,
+/// but counted. One thread.
+class DeadIndex {
+public:
+    static constexpr std::size_t kLettersMax = 50'000;
+    static constexpr std::size_t kTypeShown = 128;
+
+    explicit DeadIndex(std::size_t letters_max = kLettersMax) : letters_max_(letters_max) {}
+
+    void apply(core::Partition partition, const core::RecordView& record);
+    /// It fell off the log.
+    void forget(const DeadLetter& letter);
+
+    const DeadLetter* find(std::string_view delivery) const;
+    /// All after `after`, in order, until `visit` says false.
+    void each(const std::optional<LetterPlace>& after,
+              const std::function<bool(const DeadLetter&)>& visit) const;
+    std::size_t size() const { return letters_.size(); }
+    /// How many were too many to be known.
+    std::uint64_t passed_over() const { return passed_over_; }
+
+private:
+    struct Hash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const {
+            return std::hash<std::string_view>{}(text);
+        }
+    };
+    void put(core::Partition partition, const core::RecordView& record, const Delivery& dead);
+    void erase(std::string_view delivery, std::uint32_t hop);
+
+    const std::size_t letters_max_;
+    std::map<LetterPlace, DeadLetter> letters_;
+    std::unordered_map<std::string, LetterPlace, Hash, std::equal_to<>> places_;  ///< by delivery
+    std::uint64_t passed_over_ = 0;
+};
+
+}  // namespace beckon::retry

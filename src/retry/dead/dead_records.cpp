@@ -1,0 +1,68 @@
+#include "retry/dead/dead_records.hpp"
+
+#include "core/codec.hpp"
+
+#include <charconv>
+
+namespace beckon::retry {
+
+using core::Fault;
+
+namespace {
+
+constexpr std::string_view kType = "beckon.delivery.settled.v1";
+constexpr std::string_view kHop = "ce_hop";
+
+}  // namespace
+
+std::string_view to_string(Settlement settlement) {
+    switch (settlement) {
+        case Settlement::redriven: return "redriven";
+        case Settlement::dropped: return "dropped";
+    }
+    return "unknown";
+}
+
+core::Record encode(const Settled& settled) {
+    core::Record record{.key = settled.webhook, .value = "", .headers = {}};
+    record.headers.push_back({core::header::kSpecVersion, "1.0"});
+    record.headers.push_back({core::header::kType, std::string{kType}});
+    record.headers.push_back({core::header::kId, settled.delivery});
+    record.headers.push_back({kHop, std::to_string(settled.hop)});
+    record.headers.push_back({core::header::kReason, std::string{to_string(settled.how)}});
+    return record;
+}
+
+core::Result<Settled> decode_settled(const core::RecordView& record) {
+    if (record.header(core::header::kType) != kType) {
+        return core::fail(Fault::not_found, "another type");
+    }
+    const auto id = record.header(core::header::kId);
+    const auto hop = record.header(kHop).value_or("");
+    const auto how = record.header(core::header::kReason);
+    Settled settled;
+    const auto [end, fault] = std::from_chars(hop.data(), hop.data() + hop.size(), settled.hop);
+    if (!id || id->empty() || fault != std::errc{} || end != hop.data() + hop.size()) {
+        return core::fail(Fault::corrupt, "a settled dead letter without id or hop");
+    }
+    settled.delivery = *id;
+    settled.webhook = record.key;
+    settled.how =
+        how == to_string(Settlement::dropped) ? Settlement::dropped : Settlement::redriven;
+    return settled;
+}
+
+Delivery reborn(const Delivery& dead, core::Timestamp died, core::Timestamp now) {
+    auto delivery = dead;
+    delivery.hop = dead.hop + 1;
+    delivery.attempts = 0;
+    delivery.step = 0;
+    delivery.accepted = now;
+    delivery.last.reset();
+    delivery.history.push_back(
+        {.at = died, .why = dead.last.value_or(Outcome::undeliverable), .attempts = dead.attempts});
+    if (delivery.history.size() > kHistoryMax) delivery.history.erase(delivery.history.begin());
+    return delivery;
+}
+
+}  // namespace beckon::retry

@@ -1,0 +1,149 @@
+#include "retry/dead/resender.hpp"
+
+#include "core/logger.hpp"
+#include "retry/dead/letter_reader.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace beckon::retry {
+
+using core::Fault;
+using log::Topic;
+
+struct Resender::Impl : std::enable_shared_from_this<Impl> {
+    explicit Impl(Ports p) : ports(p) {}
+
+    /// One call of redrive() or drop().
+    struct Task {
+        Outcome outcome;
+        std::size_t left = 1;  ///< steps without an answer; one is the call itself
+        Done done;
+    };
+    using TaskPtr = std::shared_ptr<Task>;
+
+    const Ports ports;
+    std::map<std::uint64_t, std::unique_ptr<LetterReader>> readers;
+    std::uint64_t next_reader = 0;
+
+    void read(core::Partition partition, std::vector<core::Offset> offsets,
+              LetterReader::Done done);
+    void redrive(const TaskPtr& task, std::vector<DeadLetter> letters);
+    void resend_or_forget(const TaskPtr& task, const DeadLetter& letter,
+                          const LetterReader::Found& found);
+    void resend(const TaskPtr& task, const DeadLetter& letter, const LetterReader::Letter& found);
+    void settle(const TaskPtr& task, const DeadLetter& letter, Settlement how);
+    void step_done(const TaskPtr& task) {
+        if (--task->left == 0) task->done(task->outcome);
+    }
+};
+
+void Resender::Impl::read(core::Partition partition, std::vector<core::Offset> offsets,
+                          LetterReader::Done done) {
+    const auto number = next_reader++;
+    readers[number] = std::make_unique<LetterReader>(
+        partition, std::move(offsets), ports.log, ports.executor,
+        [weak = weak_from_this(), number, done = std::move(done)](auto result) {
+            const auto self = weak.lock();
+            if (!self) return;
+            const auto ended = std::move(self->readers[number]);
+            self->readers.erase(number);
+            done(std::move(result));
+        });
+}
+
+/// The letters of one partition, in the order of the log.
+void Resender::Impl::redrive(const TaskPtr& task, std::vector<DeadLetter> letters) {
+    std::vector<core::Offset> offsets;
+    for (const auto& letter : letters) offsets.push_back(letter.place.offset);
+    std::sort(offsets.begin(), offsets.end());
+    ++task->left;
+    const auto partition = letters.front().place.partition;
+    read(partition, std::move(offsets), [this, task, letters](const auto& found) {
+        if (!found) {
+            core::log_warn("retry", "dead_letters_not_read", {{"why", found.error().message}});
+            task->outcome.failed += letters.size();
+            return step_done(task);
+        }
+        for (const auto& letter : letters) resend_or_forget(task, letter, *found);
+        step_done(task);
+    });
+}
+
+void Resender::Impl::resend_or_forget(const TaskPtr& task, const DeadLetter& letter,
+                                      const LetterReader::Found& found) {
+    const auto at = std::find_if(found.letters.begin(), found.letters.end(), [&](const auto& one) {
+        return one.offset == letter.place.offset;
+    });
+    if (at != found.letters.end()) return resend(task, letter, *at);
+    if (letter.place.offset >= found.read_up_to) return;  // too many bytes at a time
+    ++task->outcome.gone;
+    ports.index.forget(letter);
+}
+
+void Resender::Impl::resend(const TaskPtr& task, const DeadLetter& letter,
+                            const LetterReader::Letter& found) {
+    ++task->left;
+    const auto again = reborn(found.delivery, found.died, ports.clock.wall());
+    ports.publisher.publish({Topic::retry(0), letter.place.partition}, encode(again),
+                            [weak = weak_from_this(), task, letter](const auto& written) {
+                                const auto self = weak.lock();
+                                if (!self) return;
+                                if (written) {
+                                    self->settle(task, letter, Settlement::redriven);
+                                } else {
+                                    ++task->outcome.failed;
+                                }
+                                self->step_done(task);
+                            });
+}
+
+void Resender::Impl::settle(const TaskPtr& task, const DeadLetter& letter, Settlement how) {
+    ++task->left;
+    ports.publisher.publish({Topic::kRetryDead, letter.place.partition},
+                            encode(Settled{letter.delivery, letter.webhook, letter.hop, how}),
+                            [weak = weak_from_this(), task, letter](const auto& written) {
+                                const auto self = weak.lock();
+                                if (!self) return;
+                                ++(written ? task->outcome.settled : task->outcome.failed);
+                                const auto* known = self->ports.index.find(letter.delivery);
+                                if (written && known && known->hop == letter.hop)
+                                    self->ports.index.forget(letter);
+                                self->step_done(task);
+                            });
+}
+
+Resender::Resender(Ports ports) : impl_(std::make_shared<Impl>(ports)) {}
+
+Resender::~Resender() { impl_->readers.clear(); }
+
+void Resender::redrive(const std::vector<DeadLetter>& letters, Done done) {
+    const auto task = std::make_shared<Impl::Task>();
+    task->done = std::move(done);
+    std::map<core::Partition, std::vector<DeadLetter>> by_partition;
+    for (const auto& letter : letters) by_partition[letter.place.partition].push_back(letter);
+    for (auto& [partition, some] : by_partition) impl_->redrive(task, std::move(some));
+    impl_->ports.executor.post([impl = impl_, task] { impl->step_done(task); });
+}
+
+void Resender::drop(const std::vector<DeadLetter>& letters, Done done) {
+    const auto task = std::make_shared<Impl::Task>();
+    task->done = std::move(done);
+    for (const auto& letter : letters) impl_->settle(task, letter, Settlement::dropped);
+    impl_->ports.executor.post([impl = impl_, task] { impl->step_done(task); });
+}
+
+void Resender::read(const DeadLetter& letter, std::function<void(core::Result<Delivery>)> done) {
+    impl_->read(letter.place.partition, {letter.place.offset},
+                [impl = impl_, letter, done = std::move(done)](auto found) {
+                    if (!found) return done(core::fail(found.error()));
+                    if (found->letters.empty()) {
+                        impl->ports.index.forget(letter);
+                        return done(core::fail(Fault::not_found, "it fell off the log"));
+                    }
+                    done(std::move(found->letters.front().delivery));
+                });
+}
+
+}  // namespace beckon::retry

@@ -1,0 +1,123 @@
+#include "retry/node/topic_view.hpp"
+
+#include "core/logger.hpp"
+#include "core/partition.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace beckon::retry {
+
+using core::Fault;
+
+namespace {
+
+constexpr std::size_t kTakeMax = 256;
+/// Takes of one turn; then others on the thread have theirs.
+constexpr int kTurnMax = 8;
+constexpr core::Duration kAskAgain = std::chrono::seconds{1};
+
+}  // namespace
+
+struct TopicView::Impl : std::enable_shared_from_this<Impl> {
+    Impl(Options o, log::EventLog& l, log::Publisher& p, core::Executor& x, Events e)
+        : options(std::move(o)), log(l), publisher(p), executor(x), events(std::move(e)) {}
+
+    struct Input {
+        std::unique_ptr<log::PartitionReader> reader;
+        std::unique_ptr<fold::Marker> marker;
+        bool caught_up = false;
+    };
+
+    const Options options;
+    log::EventLog& log;
+    log::Publisher& publisher;
+    core::Executor& executor;
+    const Events events;
+    std::vector<Input> inputs;
+    std::size_t left = 0;  ///< inputs that have not caught up
+
+    void open(core::Partition partition);
+    void read(std::size_t input);
+    bool take(std::size_t input);
+    void ask(std::size_t input);
+    std::function<void()> alive(std::size_t input, void (Impl::*what)(std::size_t)) {
+        return [weak = weak_from_this(), input, what] {
+            const auto self = weak.lock();
+            if (self && input < self->inputs.size()) ((*self).*what)(input);
+        };
+    }
+};
+
+void TopicView::Impl::open(core::Partition partition) {
+    const auto index = static_cast<std::size_t>(partition);
+    const log::TopicPartition where{options.topic, partition};
+    inputs[index].marker = std::make_unique<fold::Marker>(where, options.node, publisher, executor);
+    inputs[index].reader = log.open_reader(where, 0, executor, alive(index, &Impl::read));
+    ask(index);
+}
+
+void TopicView::Impl::read(std::size_t index) {
+    for (int i = 0; i < kTurnMax; ++i) {
+        if (!take(index)) return;
+    }
+    executor.post(alive(index, &Impl::read));
+}
+
+/// False: nothing more is there now.
+bool TopicView::Impl::take(std::size_t index) {
+    auto& input = inputs[index];
+    if (!input.reader) return false;
+    const auto taken = input.reader->take(kTakeMax, [&](const auto& record) {
+        events.apply(static_cast<core::Partition>(index), record);
+    });
+    if (!taken) {
+        if (taken.error().fault == Fault::unavailable) return false;  // `ready` comes
+        core::log_error("retry", "topic_not_read",
+                        {{"topic", options.topic.name()},
+                         {"partition", index},
+                         {"why", taken.error().message}});
+        input.reader.reset();
+        return false;
+    }
+    input.marker->passed(input.reader->position());
+    return !taken->drained;
+}
+
+void TopicView::Impl::ask(std::size_t index) {
+    inputs[index].marker->ask([weak = weak_from_this(), index](const core::Result<void>& passed) {
+        const auto self = weak.lock();
+        if (!self || index >= self->inputs.size()) return;
+        if (!passed) {
+            return self->executor.post_after(kAskAgain, self->alive(index, &Impl::ask));
+        }
+        if (std::exchange(self->inputs[index].caught_up, true)) return;
+        if (--self->left == 0) self->events.caught_up();
+    });
+}
+
+TopicView::TopicView(Options options, log::EventLog& log, log::Publisher& publisher,
+                     core::Executor& executor, Events events)
+    : impl_(
+          std::make_shared<Impl>(std::move(options), log, publisher, executor, std::move(events))) {
+    impl_->inputs.resize(static_cast<std::size_t>(impl_->options.partitions));
+    impl_->left = impl_->inputs.size();
+}
+
+TopicView::~TopicView() { impl_->inputs.clear(); }
+
+void TopicView::start() {
+    for (std::size_t p = 0; p < impl_->inputs.size(); ++p) {
+        impl_->open(static_cast<core::Partition>(p));
+    }
+}
+
+bool TopicView::caught_up() const { return impl_->left == 0; }
+
+void TopicView::confirm(std::string_view key, fold::Marker::Answer answer) {
+    const auto partitions = static_cast<core::Partition>(impl_->inputs.size());
+    const auto index = static_cast<std::size_t>(core::partition_of(key, partitions));
+    impl_->inputs[index].marker->ask(std::move(answer));
+}
+
+}  // namespace beckon::retry

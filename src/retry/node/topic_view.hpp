@@ -1,0 +1,46 @@
+#pragma once
+
+#include "core/executor.hpp"
+#include "core/ids.hpp"
+#include "fold/marker.hpp"
+#include "log/event_log.hpp"
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+namespace beckon::retry {
+
+/// Reads all partitions of one log topic into state that every node has: an event may be for any
+/// webhook, and any node may be asked for any dead letter. On the executor's thread.
+class TopicView {
+public:
+    struct Options {
+        log::Topic topic;
+        core::Partition partitions = 1;
+        core::NodeId node;
+    };
+    struct Events {
+        /// Each record in the order of its partition.
+        std::function<void(core::Partition, const core::RecordView&)> apply;
+        /// Once: everything that stood there at the start has been applied.
+        std::function<void()> caught_up;
+    };
+
+    TopicView(Options options, log::EventLog& log, log::Publisher& publisher,
+              core::Executor& executor, Events events);
+    ~TopicView();
+    TopicView(const TopicView&) = delete;
+    TopicView& operator=(const TopicView&) = delete;
+
+    void start();
+    bool caught_up() const;
+    /// Answers once everything that stood in the partition of this key has been applied.
+    void confirm(std::string_view key, fold::Marker::Answer answer);
+
+private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::retry

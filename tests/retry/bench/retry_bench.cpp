@@ -1,0 +1,361 @@
+// How exactly and how fast delay tiers mature, and what waiting deliveries cost. One thread has the
+// tiers of all partitions, as in the role, with a sink that finishes what is due at once; the
+// embedded log, or Kafka with the topics of `topics create --tiers 0s,2s,1h`. Prints each figure
+// beside its aim; fails only if something came early, was lost or came twice.
+#include "core/clock.hpp"
+#include "log/embedded/embedded_log.hpp"
+#include "log/kafka/kafka_log.hpp"
+#include "retry/loop/loop.hpp"
+#include "retry/tiers/partition_tiers.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <map>
+#include <optional>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using namespace beckon::retry;
+using std::chrono::steady_clock;
+using std::chrono::system_clock;
+
+namespace {
+
+constexpr core::Partition kPartitions = 8;
+constexpr int kShort = 1;  ///< the tier of 2 s
+constexpr int kLong = 2;   ///< that of an hour
+constexpr std::size_t kEventBytes = 300;
+constexpr std::size_t kUnanswered = 8'000;
+
+struct Figures {
+    std::vector<double> errors_us;  ///< of the deliveries that were due
+    std::size_t due = 0;
+    std::size_t early = 0;
+    steady_clock::time_point last{};
+};
+
+/// Passes on what is published, and remembers what is finished.
+class Tap final : public log::Publisher {
+public:
+    explicit Tap(std::unique_ptr<log::Publisher> to) : to_(std::move(to)) {}
+    void publish(log::TopicPartition where, core::Record record, log::AppendDone done) override {
+        if (where.topic == log::Topic::kRetryDone) last_[where.partition] = record;
+        to_->publish(where, std::move(record), std::move(done));
+    }
+    std::size_t unanswered() const override { return to_->unanswered(); }
+    std::optional<DoneRecord> done(core::Partition partition) const {
+        const auto found = last_.find(partition);
+        if (found == last_.end()) return std::nullopt;
+        core::RecordView view;
+        view.key = found->second.key;
+        view.value = *found->second.value;
+        return *decode_done(view);
+    }
+
+private:
+    std::unique_ptr<log::Publisher> to_;
+    std::map<core::Partition, core::Record> last_;
+};
+
+/// The log, a thread with the tiers, and what came out of them.
+class World {
+public:
+    explicit World(log::EventLog& log) : log_(log), thread_([this] { loop_.run(); }) {
+        on_loop([this] { tap_ = std::make_unique<Tap>(log_.open_publisher(loop_)); });
+    }
+    ~World() {
+        on_loop([this] {
+            tiers_.clear();
+            tap_.reset();
+        });
+        loop_.stop();
+        thread_.join();
+    }
+
+    void open() {
+        started_ = 0;
+        on_loop([this] {
+            ++epoch_;
+            for (core::Partition p = 0; p < kPartitions; ++p) open(p);
+        });
+        wait_for([this] { return started_ == kPartitions; });
+    }
+    void close() {
+        stopped_ = 0;
+        on_loop([this] {
+            for (auto& [partition, tiers] : tiers_) tiers->stop([this] { ++stopped_; });
+        });
+        wait_for([this] { return stopped_ == kPartitions; });
+        on_loop([this] { tiers_.clear(); });
+    }
+    /// So many deliveries, at a rate or as fast as the log takes them (0).
+    void publish(int tier, std::size_t count, double per_second) {
+        acked_ = 0;
+        const auto begun = steady_clock::now();
+        for (std::size_t made = 0; made < count;) {
+            auto wanted = count;
+            if (per_second > 0) {
+                const std::chrono::duration<double> passed = steady_clock::now() - begun;
+                wanted = std::min(count, static_cast<std::size_t>(passed.count() * per_second));
+            }
+            wanted = std::min(wanted, acked_ + kUnanswered);
+            if (wanted > made) {
+                on_loop([&] {
+                    for (; made < wanted; ++made) publish_one(tier);
+                });
+            }
+            std::this_thread::sleep_for(200us);
+        }
+        wait_for([&] { return acked_ == count; });
+    }
+    Figures take() {
+        Figures out;
+        on_loop([&] { out = std::exchange(figures_, {}); });
+        return out;
+    }
+    std::size_t due() {
+        std::size_t count = 0;
+        on_loop([&] { count = figures_.due; });
+        return count;
+    }
+    static void wait_for(const std::function<bool()>& over) {
+        while (!over()) std::this_thread::sleep_for(1ms);
+    }
+
+private:
+    void on_loop(const std::function<void()>& what) {
+        std::promise<void> done;
+        loop_.post([&] {
+            what();
+            done.set_value();
+        });
+        done.get_future().wait();
+    }
+    void open(core::Partition p) {
+        tiers_[p] = std::make_unique<PartitionTiers>(
+            PartitionTiers::Options{.partition = p,
+                                    .table = *TierTable::from({0s, 2s, 3600s}),
+                                    .node = {"bench"},
+                                    .epoch = epoch_,
+                                    .from = tap_->done(p)},
+            log_, *tap_, loop_, clock_,
+            PartitionTiers::Events{.due = [this, p](const Due& due) { sink(p, due); },
+                                   .started = [this] { ++started_; },
+                                   .failed =
+                                       [](const core::Error& why) {
+                                           std::fprintf(stderr, "retry_bench: %s\n",
+                                                        why.message.c_str());
+                                           std::_Exit(1);
+                                       }});
+        tiers_[p]->start();
+    }
+    void sink(core::Partition p, const Due& due) {
+        const auto late = system_clock::now().time_since_epoch() - due.due.time_since_epoch();
+        figures_.errors_us.push_back(std::chrono::duration<double, std::micro>(late).count());
+        figures_.early += late < 0ns ? 1 : 0;
+        ++figures_.due;
+        figures_.last = steady_clock::now();
+        loop_.post([this, p, ticket = due.ticket] { tiers_.at(p)->finish(ticket); });
+    }
+    void publish_one(int tier) {
+        const auto number = next_++;
+        const auto where = static_cast<core::Partition>(number % kPartitions);
+        auto record = encode(Delivery{.id = std::to_string(number),
+                                      .webhook = "w" + std::to_string(where),
+                                      .event = std::string(kEventBytes, 'x')});
+        tap_->publish({log::Topic::retry(tier), where}, std::move(record), [this](const auto& at) {
+            if (!at) {
+                std::fprintf(stderr, "retry_bench: %s\n", at.error().message.c_str());
+                std::_Exit(1);
+            }
+            ++acked_;
+        });
+    }
+
+    log::EventLog& log_;
+    const core::SystemClock clock_;
+    Loop loop_;
+    std::unique_ptr<Tap> tap_;
+    std::map<core::Partition, std::unique_ptr<PartitionTiers>> tiers_;
+    Figures figures_;
+    core::Epoch epoch_ = 0;
+    std::size_t next_ = 0;
+    std::atomic<std::size_t> acked_ = 0;
+    std::atomic<core::Partition> started_ = 0;
+    std::atomic<core::Partition> stopped_ = 0;
+    std::thread thread_;
+};
+
+double resident_mib() {
+    std::ifstream statm{"/proc/self/statm"};
+    double pages = 0;
+    double resident = 0;
+    statm >> pages >> resident;
+    return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
+}
+
+/// Bytes that came in over loopback.
+double loopback_bytes() {
+    std::ifstream dev{"/proc/net/dev"};
+    for (std::string line; std::getline(dev, line);) {
+        if (const auto at = line.find("lo:"); at != std::string::npos) {
+            return std::stod(line.substr(at + 3));
+        }
+    }
+    return 0;
+}
+
+/// Prints a figure and remembers it for the file.
+class Report {
+public:
+    void add(const std::string& name, double value, const char* unit, const char* aim = "") {
+        std::printf("  %-44s %12.2f %-6s %s\n", name.c_str(), value, unit, aim);
+        json_ += (json_.empty() ? "" : ",\n  ") + ("\"" + name + "\": ") + std::to_string(value);
+    }
+    void write(const char* file) const { std::ofstream{file} << "{\n  " << json_ << "\n}\n"; }
+
+private:
+    std::string json_;
+};
+
+double percentile(std::vector<double>& values, double part) {
+    if (values.empty()) return 0;
+    const auto at = static_cast<std::size_t>(part * static_cast<double>(values.size() - 1));
+    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at),
+                     values.end());
+    return values[at];
+}
+
+bool sound = true;
+void expect(const char* what, std::size_t is, std::size_t wanted) {
+    if (is == wanted) return;
+    std::fprintf(stderr, "retry_bench: %s: %zu, expected %zu\n", what, is, wanted);
+    sound = false;
+}
+
+void maturity(World& world, Report& report, double rate, double seconds) {
+    const auto count = static_cast<std::size_t>(rate * seconds);
+    world.take();
+    world.publish(kShort, count, rate);
+    World::wait_for([&] { return world.due() >= count; });
+    std::this_thread::sleep_for(100ms);  // copies would come now
+    auto figures = world.take();
+    const auto name = "maturity error at " + std::to_string(static_cast<int>(rate)) + "/s, ";
+    // Append times are cut to whole milliseconds: up to 1 ms of these figures is that.
+    for (const auto& [part, text, aim] :
+         {std::tuple{0.5, "p50", "aim: 0.2"}, std::tuple{0.99, "p99", "aim: 2"},
+          std::tuple{0.999, "p99.9", "aim: 10"}, std::tuple{1.0, "max", ""}}) {
+        report.add(name + text, percentile(figures.errors_us, part) / 1000, "ms", aim);
+    }
+    report.add(name + "early", static_cast<double>(figures.early), "", "aim: 0");
+    expect("deliveries", figures.due, count);
+    expect("early", figures.early, 0);
+}
+
+void throughput(World& world, Report& report, std::size_t count, bool kafka) {
+    world.close();
+    world.take();
+    world.publish(kShort, count, 0);
+    std::this_thread::sleep_for(3s);  // all of them are over-due
+    const auto bytes = loopback_bytes();
+    const auto begun = steady_clock::now();
+    world.open();
+    World::wait_for([&] { return world.due() >= count; });
+    const auto figures = world.take();
+    const std::chrono::duration<double> took = figures.last - begun;
+    report.add("matured records", static_cast<double>(count) / took.count(), "/s", "aim: 200000");
+    if (kafka) {
+        const auto payload = static_cast<double>(count * kEventBytes);
+        report.add("fetch ratio", (loopback_bytes() - bytes) / payload, "", "aim: 1.3");
+    }
+    expect("deliveries", figures.due, count);
+}
+
+void waiting(World& world, Report& report, std::size_t count) {
+    world.close();
+    const auto before = resident_mib();
+    world.publish(kLong, count, 0);
+    world.open();
+    std::this_thread::sleep_for(5s);
+    const auto name = std::to_string(count) + " waiting, ";
+    report.add(name + "memory of the process", resident_mib(), "MiB", "aim: 256 for 10 million");
+    report.add(name + "of it since before them", resident_mib() - before, "MiB");
+    expect("due", world.due(), 0);
+}
+
+struct Arguments {
+    const char* file = nullptr;
+    std::string kafka;
+    std::size_t waiting = 10'000'000;
+    bool quick = false;
+};
+
+Arguments parse(int argc, char** argv) {
+    Arguments all;
+    for (int i = 1; i < argc; ++i) {
+        const bool more = i + 1 < argc;
+        if (std::strcmp(argv[i], "--quick") == 0) {
+            all.quick = true;
+        } else if (std::strcmp(argv[i], "--kafka") == 0 && more) {
+            all.kafka = argv[++i];
+        } else if (std::strcmp(argv[i], "--waiting") == 0 && more) {
+            all.waiting = std::stoul(argv[++i]);
+        } else if (argv[i][0] != '-' && !all.file) {
+            all.file = argv[i];
+        } else {
+            std::fprintf(stderr,
+                         "usage: retry_bench [JSON-FILE] [--kafka SERVERS] [--waiting COUNT] "
+                         "[--quick]\n");
+            std::exit(2);
+        }
+    }
+    return all;
+}
+
+void measure(log::EventLog& log, const Arguments& arguments) {
+    World world{log};
+    Report report;
+    world.open();
+    const double seconds = arguments.quick ? 1 : 10;
+    maturity(world, report, 1'000, seconds);
+    maturity(world, report, 20'000, seconds);
+    throughput(world, report, arguments.quick ? 50'000 : 1'000'000, !arguments.kafka.empty());
+    waiting(world, report, arguments.quick ? 100'000 : arguments.waiting);
+    if (arguments.file) report.write(arguments.file);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const auto arguments = parse(argc, argv);
+    if (!arguments.kafka.empty()) {
+        const auto log =
+            log::open_kafka_log({.bootstrap_servers = arguments.kafka, .client_id = "retry-bench"});
+        measure(*log, arguments);
+        return sound ? 0 : 1;
+    }
+    const auto directory =
+        std::filesystem::temp_directory_path() / ("beckon-retry-bench-" + std::to_string(getpid()));
+    const core::SystemClock clock;
+    {
+        const auto log = log::open_embedded_log({.directory = directory,
+                                                 .sync = log::Sync::never,
+                                                 .partitions = kPartitions,
+                                                 .clock = &clock});
+        measure(*log, arguments);
+    }
+    std::filesystem::remove_all(directory);
+    return sound ? 0 : 1;
+}

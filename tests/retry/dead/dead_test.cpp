@@ -1,0 +1,132 @@
+#include "retry/dead/dead_index.hpp"
+#include "retry/dead/dead_records.hpp"
+#include "support/record_view.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using namespace beckon::retry;
+using Ids = std::vector<std::string>;
+
+namespace {
+
+core::Timestamp at(int second) {
+    return core::Timestamp{std::chrono::seconds{1'700'000'000 + second}};
+}
+
+Delivery dead(const std::string& id, std::uint32_t hop = 3, const std::string& webhook = "w") {
+    return {.id = id,
+            .webhook = webhook,
+            .event = R"({"type":"order.created"})",
+            .hop = hop,
+            .attempts = 3,
+            .step = 2,
+            .accepted = at(0),
+            .last = Outcome::refused};
+}
+
+struct Fold {
+    explicit Fold(std::size_t letters_max = DeadIndex::kLettersMax) : index(letters_max) {}
+    void bury(const Delivery& delivery) { add(encode_dead(delivery)); }
+    void settle(const std::string& id, std::uint32_t hop) {
+        add(encode(Settled{.delivery = id, .webhook = "w", .hop = hop}));
+    }
+    void add(const core::Record& record) {
+        index.apply(1, *test::ReadBack{record, offset, at(static_cast<int>(offset))});
+        ++offset;
+    }
+    Ids ids(const DeadFilter& filter = {}) const {
+        Ids out;
+        index.each(std::nullopt, [&](const DeadLetter& letter) {
+            if (filter.admits(letter)) out.push_back(letter.delivery);
+            return true;
+        });
+        return out;
+    }
+    DeadIndex index;
+    core::Offset offset = 0;
+};
+
+}  // namespace
+
+TEST_CASE("what was given up is listed until it is settled, the oldest first", "[retry][dead]") {
+    Fold fold;
+    for (const char* id : {"a", "b", "c"}) fold.bury(dead(id));
+    CHECK(fold.ids() == Ids{"a", "b", "c"});
+    fold.settle("b", 3);
+    CHECK(fold.ids() == Ids{"a", "c"});
+    CHECK(fold.index.find("b") == nullptr);
+    CHECK(fold.index.find("c")->type == "order.created");
+}
+
+TEST_CASE("a delivery that dies again is another letter, which the old settlement leaves",
+          "[retry][dead]") {
+    Fold fold;
+    fold.bury(dead("a", 3));
+    fold.settle("a", 3);
+    fold.bury(dead("a", 7));
+    fold.settle("a", 3);  // read again
+    CHECK(fold.ids() == Ids{"a"});
+    fold.bury(dead("a", 7));  // a copy
+    CHECK(fold.index.find("a")->place.offset == 2);
+    CHECK(fold.index.size() == 1);
+}
+
+TEST_CASE("of more letters than are known the oldest are passed over, and counted",
+          "[retry][dead]") {
+    Fold fold{2};
+    for (const char* id : {"a", "b", "c", "d"}) fold.bury(dead(id));
+    CHECK(fold.ids() == Ids{"c", "d"});
+    CHECK(fold.index.passed_over() == 2);
+}
+
+TEST_CASE("a filter admits what all of its fields admit", "[retry][dead]") {
+    Fold fold;
+    fold.bury(dead("a", 3, "w"));
+    fold.bury(dead("b", 3, "v"));
+    CHECK(fold.ids({.webhook = "v"}) == Ids{"b"});
+    CHECK(fold.ids({.type = "order.*"}) == Ids{"a", "b"});
+    CHECK(fold.ids({.type = "order"}).empty());
+    CHECK(fold.ids({.why = Outcome::timed_out}).empty());
+    CHECK(fold.ids({.since = at(1)}) == Ids{"b"});
+    CHECK(fold.ids({.before = at(1)}) == Ids{"a"});
+    CHECK(fold.ids({.deliveries = {"b", "x"}}) == Ids{"b"});
+}
+
+TEST_CASE("a place comes back from its text, and nothing else does", "[retry][dead]") {
+    const LetterPlace place{at(5), 3, 77};
+    CHECK(LetterPlace::parse(place.text()) == place);
+    for (const char* bad :
+         {"", "1", "1.2", "1.2.3.4", "a.b.c", "1.2.-3", "1.2.3x", "1.99999999999.3"}) {
+        CAPTURE(bad);
+        CHECK_FALSE(LetterPlace::parse(bad));
+    }
+}
+
+TEST_CASE("a redrive keeps the id, begins anew, and remembers every burial", "[retry][dead]") {
+    auto delivery = reborn(dead("a"), at(9), at(10));
+    CHECK(delivery.id == "a");
+    CHECK(delivery.hop == 4);
+    CHECK(delivery.attempts == 0);
+    CHECK(delivery.step == 0);
+    CHECK(delivery.accepted == at(10));
+    CHECK(delivery.history == std::vector<Burial>{{at(9), Outcome::refused, 3}});
+    for (int i = 0; i < 20; ++i) {
+        delivery.last = Outcome::timed_out;
+        delivery = reborn(delivery, at(20 + i), at(30));
+    }
+    CHECK(delivery.history.size() == kHistoryMax);
+    CHECK(delivery.history.back().at == at(39));
+    CHECK(*decode_delivery(*test::ReadBack{encode(delivery)}) == delivery);
+}
+
+TEST_CASE("a settlement comes back from its record, and another record is none", "[retry][dead]") {
+    const Settled settled{.delivery = "a", .webhook = "w", .hop = 5, .how = Settlement::dropped};
+    CHECK(*decode_settled(*test::ReadBack{encode(settled)}) == settled);
+    CHECK(decode_settled(*test::ReadBack{encode_dead(dead("a"))}).error().fault ==
+          core::Fault::not_found);
+    auto broken = encode(settled);
+    broken.headers[3].value = "five";
+    CHECK(decode_settled(*test::ReadBack{broken}).error().fault == core::Fault::corrupt);
+}
