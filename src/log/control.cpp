@@ -2,6 +2,7 @@
 
 #include "core/clock.hpp"
 #include "log/blocking_executor.hpp"
+#include "log/newest_values.hpp"
 
 #include <map>
 #include <utility>
@@ -18,52 +19,11 @@ using std::chrono::seconds;
 namespace {
 
 const TopicPartition kControl{Topic::kControl, 0};
-constexpr std::size_t kBatch = 100;
 constexpr const char* kHash = "murmur2";
 /// One key for each, so that processes that start at the same time do not overwrite each other's.
 constexpr std::string_view kOriginPrefix = "origin/";
 
-/// The newest value of each key; what has none is gone.
-using Entries = std::map<std::string, std::string>;
-
-core::Result<Entries> read_entries(EventLog& log, milliseconds timeout) {
-    // The executor outlives the reader and whatever the log still has to say to it.
-    auto executor = std::make_shared<BlockingExecutor>();
-    const auto until = core::SystemClock{}.mono() + timeout;
-    std::shared_ptr<std::optional<core::Result<Ends>>> ends =
-        std::make_shared<std::optional<core::Result<Ends>>>();
-    log.ends(kControl, *executor, [ends, executor](auto result) { *ends = std::move(result); });
-    if (!executor->wait_until([&] { return ends->has_value(); }, until)) {
-        return core::fail(Fault::timed_out, "no answer about the topic control");
-    }
-    if (!**ends) return core::fail((**ends).error());
-
-    Entries entries;
-    std::optional<core::Error> failed;
-    std::unique_ptr<PartitionReader> reader;
-    const auto end = (**ends)->end;
-    const auto note = [&](const core::RecordView& record) {
-        if (record.value) {
-            entries[std::string{record.key}] = std::string{*record.value};
-        } else {
-            entries.erase(std::string{record.key});
-        }
-    };
-    const auto take = [&] {
-        for (;;) {
-            const auto taken = reader->take(kBatch, note);
-            if (!taken && !taken.error().retryable()) failed = taken.error();
-            if (!taken || taken->drained || taken->records == 0) return;
-        }
-    };
-    reader = log.open_reader(kControl, (**ends)->start, *executor, take);
-    const auto complete = [&] { return failed || reader->position() >= end; };
-    if (!executor->wait_until(complete, until)) {
-        return core::fail(Fault::timed_out, "the topic control was not read in time");
-    }
-    if (failed) return core::fail(*failed);
-    return entries;
-}
+using Entries = NewestValues;
 
 core::Result<Control> parse(const Entries& entries) {
     if (!entries.contains("log") || !entries.contains("layout")) {
@@ -146,7 +106,7 @@ core::Result<void> write_entries(EventLog& log, const std::vector<Entry>& entrie
 }  // namespace
 
 core::Result<Control> read_control(EventLog& log, milliseconds timeout) {
-    const auto entries = read_entries(log, timeout);
+    const auto entries = read_newest_values(log, kControl, timeout);
     if (!entries) return core::fail(entries.error());
     return parse(*entries);
 }
