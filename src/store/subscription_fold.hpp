@@ -28,6 +28,9 @@ public:
     core::Result<std::optional<ChannelRow>> channel(core::Partition partition,
                                                     const core::Uaid& uaid,
                                                     const core::ChannelId& channel) const;
+    /// Up to `max` living clients of a partition behind `after`, ascending.
+    core::Result<std::vector<std::pair<core::Uaid, StoredClient>>> clients_after(
+        core::Partition partition, const std::optional<core::Uaid>& after, std::size_t max) const;
     /// All rows of a client's channels, removed ones included.
     core::Result<std::vector<std::pair<core::ChannelId, ChannelRow>>> channels(
         core::Partition partition, const core::Uaid& uaid) const;
@@ -46,13 +49,17 @@ public:
     explicit SubscriptionFold(const SubscriptionTables& tables) : tables_(tables) {}
 
     bool put_client(core::Partition partition, const core::ClientRecorded& client);
+    /// `dropped` (may be null) receives the channels that went with it.
     bool remove_client(core::Partition partition, const core::ClientRemoved& client,
-                       core::Timestamp time);
+                       core::Timestamp time, std::vector<core::ChannelId>* dropped = nullptr);
     bool put_channel(core::Partition partition, const core::ChannelRecorded& channel);
     bool remove_channel(core::Partition partition, const core::ChannelRemoved& channel,
                         core::Timestamp time);
 
     std::optional<StoredClient> client(core::Partition partition, const core::Uaid& uaid);
+    /// As the last commit left them.
+    std::vector<std::pair<core::Uaid, StoredClient>> clients_after(
+        core::Partition partition, const std::optional<core::Uaid>& after, std::size_t max);
     std::optional<StoredChannel> channel(core::Partition partition, const core::Uaid& uaid,
                                          const core::ChannelId& channel);
     std::vector<StoredChannel> channels(core::Partition partition, const core::Uaid& uaid);
