@@ -1,5 +1,6 @@
 #include "cli/backup/backup_command.hpp"
 #include "cli/bench/bench_command.hpp"
+#include "cli/broadcasts/broadcasts_command.hpp"
 #include "cli/command_line.hpp"
 #include "cli/config/config_command.hpp"
 #include "cli/keys/keys_command.hpp"
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
         add_topics_command(line);
         add_keys_command(line);
         add_subscriptions_command(line);
+        add_broadcasts_command(line);
         add_config_command(line);
         add_lookup_commands(line);
         add_push_commands(line);

@@ -25,7 +25,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kDefaultP
 constexpr unsigned bit(Reader reader) { return 1U << static_cast<unsigned>(reader); }
 constexpr unsigned kRoles = bit(Reader::standalone) | bit(Reader::endpoint) | bit(Reader::edge) |
                             bit(Reader::retry) | bit(Reader::reliability);
-constexpr unsigned kTools = bit(Reader::topics) | bit(Reader::keys) | bit(Reader::subscriptions);
+constexpr unsigned kTools =
+    bit(Reader::topics) | bit(Reader::keys) | bit(Reader::subscriptions) | bit(Reader::broadcasts);
 constexpr unsigned kOnKafka = kRoles & ~bit(Reader::standalone);
 constexpr unsigned kClients = bit(Reader::webhooks);
 constexpr unsigned kRunning = bit(Reader::running);
@@ -59,7 +60,7 @@ constexpr std::array<Effect, 25> kEffects{{
     {"retry.host", bit(Reader::standalone) | bit(Reader::retry) | kClients},
     {"retry.port", bit(Reader::standalone) | bit(Reader::retry) | kClients},
     {"retry.max_runtime", bit(Reader::retry)},
-    {"ops.", kRoles | kRunning},
+    {"ops.", kRoles | kRunning | bit(Reader::broadcasts)},
     {"config", kRoles | kTools | kClients | kRunning},
 }};
 
@@ -190,6 +191,10 @@ void check_together(const Config& config, std::vector<ConfigFault>& faults) {
         faults.push_back({"stop_timeout",
                           "must be longer than endpoint.drain, retry.drain, and edge.hand_over and "
                           "edge.drain together, or the process ends in the middle of them"});
+    }
+    const auto& page = config.edge.broadcasts_url;
+    if (!page.empty() && !page.starts_with("http://") && !page.starts_with("https://")) {
+        faults.push_back({"edge.broadcasts_url", "must begin with http:// or https://"});
     }
     const bool anywhere = config.edge.link_host == "0.0.0.0" || config.edge.link_host == "::";
     if (anywhere && config.edge.link_address.empty()) {
@@ -378,6 +383,21 @@ std::vector<Setting> settings_of(Config& c) {
         number_setting("edge.shards", c.edge.shards, {0, 256}, "Threads; 0: one per core."),
         number_setting("edge.delivery_window", c.edge.delivery_window, {1, 10'000},
                        "Unacknowledged notifications per client; further ones wait in the store."),
+        number_setting("edge.max_pending", c.edge.max_pending, {1, 1'000'000},
+                       "Messages that wait for one client, give or take a tenth."),
+        choice_setting("edge.max_pending_policy", c.edge.max_pending_policy,
+                       {"drop-oldest", "reset"},
+                       "What happens to a client with more: its oldest messages go, or it is "
+                       "removed and registers again under a new UAID."),
+        number_setting("edge.channels_per_client_max", c.edge.channels_per_client_max, {1, 100'000},
+                       "Channels of one client; a register beyond gets 409."),
+        duration_setting("edge.client_ttl", c.edge.client_ttl, seconds{hours{24 * 7}},
+                         seconds{hours{24 * 3'650}},
+                         "Clients that were not seen for so long are removed, with their "
+                         "channels and messages."),
+        list_setting("edge.allowed_origins", c.edge.allowed_origins,
+                     "Web pages that may connect, as their Origin header says it; who sends no "
+                     "Origin always may. Empty: all."),
         number_setting("edge.connections_max", c.edge.connections_max, {1, 100'000'000},
                        "Clients in total; more get 503."),
         number_setting("edge.connections_per_address_max", c.edge.connections_per_address_max,
@@ -392,6 +412,17 @@ std::vector<Setting> settings_of(Config& c) {
         duration_setting("edge.ping_timeout", c.edge.ping_timeout, milliseconds{10},
                          milliseconds{600'000},
                          "A ping without a pong by then ends the connection."),
+        duration_setting("edge.client_ping_interval_min", c.edge.client_ping_interval_min,
+                         milliseconds{0}, milliseconds{86'400'000},
+                         "A client whose own ping ({}) comes sooner is closed."),
+        number_setting("edge.frames_per_second_max", c.edge.frames_per_second_max, {0, 1'000'000},
+                       "Of one client, over ten seconds; more and it is closed. 0: no limit."),
+        text_setting("edge.broadcasts_url", c.edge.broadcasts_url,
+                     "A page that says which versions broadcasts have; one edge of all polls it. "
+                     "Empty: nothing is polled.",
+                     "an http or https URL"),
+        duration_setting("edge.broadcasts_interval", c.edge.broadcasts_interval, milliseconds{100},
+                         milliseconds{86'400'000}, "From the end of one poll to the next."),
         duration_setting("edge.drain", c.edge.drain, milliseconds{0}, milliseconds{600'000},
                          "At a stop, clients are closed spread over this."),
         duration_setting("edge.hand_over", c.edge.hand_over, milliseconds{0}, milliseconds{600'000},

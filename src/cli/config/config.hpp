@@ -35,6 +35,7 @@ enum class Reader {
     topics,
     keys,
     subscriptions,
+    broadcasts,
     running,
     any
 };
