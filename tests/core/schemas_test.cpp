@@ -4,6 +4,7 @@
 #include "core/codec.hpp"
 #include "core/random_events.hpp"
 #include "core/schema_subset.hpp"
+#include "edge/broadcast/broadcast_record.hpp"
 #include "log/control.hpp"
 #include "reliability/history/milestone_codec.hpp"
 #include "reliability/totals/totals_codec.hpp"
@@ -159,6 +160,9 @@ std::vector<core::Record> records_of(unsigned seed) {
             core::encode(make.channel_removed()),
             core::encode(make.mark()),
             core::encode(make.lease()),
+            edge::encode(edge::BroadcastSet{
+                "remote-settings/monitor_changes",
+                make.coin() ? std::optional<std::string>{"\"1619040505000\""} : std::nullopt}),
             milestones_of(make),
             counts_of(make),
             report_of(make),

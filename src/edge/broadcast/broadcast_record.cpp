@@ -18,12 +18,12 @@ bool is_printable(std::string_view text) {
 
 core::Result<void> check(const BroadcastSet& broadcast) {
     const auto& [id, version] = broadcast;
-    const bool good_id =
-        !id.empty() && id.size() <= kBroadcastIdMax && is_printable(id) && id.front() != '!';
+    const bool good_id = !id.empty() && id.size() <= kBroadcastIdMax && is_printable(id) &&
+                         id.front() != '!' && id.front() != ' ';
     if (!good_id) {
         return core::fail(core::Fault::invalid,
                           "the id of a broadcast is 1 to " + std::to_string(kBroadcastIdMax) +
-                              " printable ASCII characters and does not begin with '!'");
+                              " printable ASCII characters, the first neither a blank nor '!'");
     }
     if (!version) return {};
     if (version->empty() || version->size() > kBroadcastVersionMax || !is_printable(*version)) {

@@ -139,7 +139,7 @@ TEST_CASE("what is no broadcast is not decoded", "[edge][broadcast]") {
 TEST_CASE("ids and versions have bounds, which an error names", "[edge][broadcast]") {
     CHECK(check(BroadcastSet{std::string(128, 'a'), std::string(256, 'v')}));
     for (const auto& id : {std::string{}, std::string(129, 'a'), std::string{"!a"},
-                           std::string{"\xc3\xa4"}, std::string{"a\n"}}) {
+                           std::string{" a"}, std::string{"\xc3\xa4"}, std::string{"a\n"}}) {
         const auto checked = check(BroadcastSet{id, "1"});
         REQUIRE(!checked);
         CHECK(checked.error().message.find("1 to 128 printable ASCII") != std::string::npos);
