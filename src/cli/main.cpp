@@ -1,6 +1,7 @@
 #include "cli/backup/backup_command.hpp"
 #include "cli/bench/bench_command.hpp"
 #include "cli/cluster/cluster_command.hpp"
+#include "cli/broadcasts/broadcasts_command.hpp"
 #include "cli/command_line.hpp"
 #include "cli/config/config_command.hpp"
 #include "cli/doctor/doctor_command.hpp"
@@ -29,6 +30,7 @@ int main(int argc, char** argv) {
         add_cluster_command(line);
         add_keys_command(line);
         add_subscriptions_command(line);
+        add_broadcasts_command(line);
         add_config_command(line);
         add_lookup_commands(line);
         add_trace_command(line);

@@ -60,5 +60,12 @@ inline constexpr Closing kNotAttached{CloseCode::try_again, "NotAttached"};
 /// UAID.
 inline constexpr Closing kRemoved{CloseCode::try_again, "Removed"};
 
+/// More messages waited for the client than may: it is removed, and its next hello gets a new UAID.
+inline constexpr Closing kReset{CloseCode::normal, "Reset"};
+/// The client pinged sooner than it may.
+inline constexpr Closing kPingTooSoon{CloseCode::internal, "SM"};
+/// The client says more than it may.
+inline constexpr Closing kFlood{CloseCode::internal, "Flood"};
+
 }  // namespace closing
 }  // namespace beckon::edge

@@ -5,6 +5,7 @@
 #include "core/lasting_executor.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
+#include "edge/edge_broadcasts.hpp"
 #include "edge/edge_metrics.hpp"
 #include "edge/fronts.hpp"
 #include "edge/home/home_shard.hpp"
@@ -67,6 +68,8 @@ FrontsOptions fronts_options(const EdgeConfig& config, const core::NodeId& node)
     options.sockets.frame_bytes_max = config.frame_bytes_max;
     options.sockets.outbox_bytes_max = config.outbox_bytes_max;
     options.sockets.handshake_timeout = config.hello_timeout;
+    options.sockets.frames_per_second_max = config.frames_per_second_max;
+    options.sockets.allowed_origins = config.allowed_origins;
     if (config.tls_certificate && config.tls_key) {
         options.sockets.tls =
             net::TlsFiles{.certificate = *config.tls_certificate, .key = *config.tls_key};
@@ -149,6 +152,7 @@ struct Edge::Impl {
         fronts.start();
         homes.resize(fronts.shards());
         for (std::size_t i = 0; i < homes.size(); ++i) open_homes(i);
+        control.run_and_wait([this] { open_broadcasts(); });
         control.run_and_wait([this] { open_cluster(); });
     }
 
@@ -158,6 +162,7 @@ struct Edge::Impl {
         fronts.go_away(config.drain);
         control.run_and_wait([this] {
             lifetime.end();
+            broadcasts.reset();
             cluster.reset();
         });
         for (std::size_t i = 0; i < homes.size(); ++i) {
@@ -172,6 +177,7 @@ struct Edge::Impl {
     void open_links();
     void hand_over();
     void open_homes(std::size_t shard);
+    void open_broadcasts();
     void open_cluster();
 
     // --- the control thread
@@ -221,6 +227,7 @@ struct Edge::Impl {
 
     // of the control thread
     core::Lifetime lifetime;
+    std::unique_ptr<EdgeBroadcasts> broadcasts;  ///< constant once the edge is made
     std::unique_ptr<cluster::Cluster> cluster;
     std::map<core::Partition, Assignment> assignments;
     std::map<core::Partition, HomeShard::Report> reports;
@@ -295,6 +302,13 @@ void Edge::Impl::open_homes(std::size_t shard) {
     options.delivery_window = config.delivery_window;
     // Half of what a socket holds back, so that answers and TTL-0 messages fit beside it.
     options.delivery_window_bytes = config.outbox_bytes_max / 2;
+    options.pending = {.messages = config.max_pending,
+                       .policy = config.max_pending_policy == "reset"
+                                     ? PendingLimit::Policy::reset
+                                     : PendingLimit::Policy::drop_oldest};
+    options.channels_per_client = config.channels_per_client_max;
+    options.client_ttl = config.client_ttl;
+    options.ping_interval_min = config.client_ping_interval_min;
     options.delete_retention = config.delete_retention;
     options.session_timeout = config.session_timeout;
     auto& loop = fronts.loop(shard);
@@ -318,6 +332,17 @@ void Edge::Impl::open_homes(std::size_t shard) {
                                      });
                              }});
     });
+}
+
+void Edge::Impl::open_broadcasts() {
+    broadcasts = std::make_unique<EdgeBroadcasts>(
+        EdgeBroadcasts::Options{
+            .node = node, .url = config.broadcasts_url, .interval = config.broadcasts_interval},
+        EdgeBroadcasts::Ports{.log = log,
+                              .control = control,
+                              .clock = clock,
+                              .fronts = fronts,
+                              .metrics = counters.broadcasts});
 }
 
 void Edge::Impl::open_cluster() {
@@ -357,6 +382,8 @@ void Edge::Impl::placed(core::Partition partition, const cluster::Placement& pla
         assignment = Assignment::standby;
     }
     assignments[partition] = assignment;
+    // One edge of all polls: whoever is home of the first partition.
+    if (partition == 0) broadcasts->poll(assignment == Assignment::home);
     auto& shard = *homes[fronts.switchboard().shard_of(partition)];
     const auto floor = cluster->highest_epoch(partition);
     shard.remote().post(
@@ -530,5 +557,9 @@ Edge::~Edge() = default;
 std::uint16_t Edge::port() const { return impl_->fronts.port(); }
 
 void Edge::reload_tls() { impl_->fronts.reload_tls(); }
+
+BroadcastsPtr Edge::broadcasts() const { return impl_->broadcasts->now(); }
+
+void Edge::set_broadcast(BroadcastSet broadcast) { impl_->broadcasts->set(std::move(broadcast)); }
 
 }  // namespace beckon::edge

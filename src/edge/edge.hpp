@@ -3,6 +3,8 @@
 #include "core/clock.hpp"
 #include "core/key_ring.hpp"
 #include "core/milestone.hpp"
+#include "edge/broadcast/broadcast_record.hpp"
+#include "edge/broadcasts.hpp"
 #include "log/event_log.hpp"
 #include "ops/health.hpp"
 #include "ops/metrics.hpp"
@@ -31,7 +33,16 @@ struct EdgeConfig {
 
     std::vector<std::string> trusted_proxies;  ///< addresses whose Forwarded header counts
 
+    /// Web pages that may connect, as their `Origin`; empty: all, and all that are no web page.
+    std::vector<std::string> allowed_origins;
+
     std::size_t delivery_window = 10;
+    std::size_t max_pending = 10'000;  ///< messages that wait for one client
+    /// "drop-oldest", or "reset": the client gets a new UAID.
+    std::string max_pending_policy = "drop-oldest";
+    std::size_t channels_per_client_max = 1'000;
+    /// Clients that were not seen for so long are removed.
+    std::chrono::seconds client_ttl{std::chrono::hours{24 * 60}};
     std::size_t connections_max = 100'000;
     std::size_t connections_per_address_max = 0;  ///< 0: no limit (behind a proxy)
     std::size_t frame_bytes_max = 65'536;
@@ -39,6 +50,12 @@ struct EdgeConfig {
     std::chrono::milliseconds hello_timeout{5'000};
     std::chrono::milliseconds ping_interval{300'000};
     std::chrono::milliseconds ping_timeout{4'000};
+    /// A client's own ping (`{}`) may come so often.
+    std::chrono::milliseconds client_ping_interval_min{45'000};
+    std::size_t frames_per_second_max = 100;  ///< of one client, over ten seconds; 0: no limit
+    /// The page that says which versions broadcasts have; empty: nothing is polled.
+    std::string broadcasts_url;
+    std::chrono::milliseconds broadcasts_interval{30'000};  ///< from a poll's end to the next
     std::chrono::milliseconds drain{2'000};  ///< closes are staggered over this at a stop
     /// At a stop, other edges have so long to take the partitions over before clients are closed.
     std::chrono::milliseconds hand_over{5'000};
@@ -75,6 +92,12 @@ public:
     /// Reads certificate and key files again (SIGHUP). Old connections live on; a pair that does
     /// not fit changes nothing and is logged.
     void reload_tls();
+
+    /// The broadcasts as this edge knows them. Any thread.
+    BroadcastsPtr broadcasts() const;
+    /// Publishes a version, or its end (check() has passed it); broadcasts() shows it when it is
+    /// read back, and what fails is logged. Any thread.
+    void set_broadcast(BroadcastSet broadcast);
 
 private:
     struct Impl;

@@ -6,6 +6,14 @@ namespace beckon::edge {
 
 namespace metric = ops::metric;
 
+namespace {
+
+/// Its place in kCommands.
+constexpr std::size_t kBroadcastSubscribe = 3;
+static_assert(kCommands[kBroadcastSubscribe] == "broadcast_subscribe");
+
+}  // namespace
+
 EdgeMetrics::EdgeMetrics(ops::Metrics& metrics) : homes(metrics) {
     front.frames_in =
         &metrics.counter(metric::kEdgeFrames, "WebSocket text frames.", {{"direction", "in"}});
@@ -17,6 +25,17 @@ EdgeMetrics::EdgeMetrics(ops::Metrics& metrics) : homes(metrics) {
                          "Clients that another home took while their connection stayed open.");
     front.homeless = &metrics.gauge(metric::kEdgeHomeless,
                                     "Clients that wait until a home can be asked to take them.");
+    front.broadcast_subscribes =
+        &metrics.counter(metric::kEdgeCommands, "What clients said, by command.",
+                         {{"command", std::string{kCommands[kBroadcastSubscribe]}}});
+    front.broadcasts_told = &metrics.counter(metric::kEdgeBroadcastsTold,
+                                             "Broadcast frames, which tell clients of a change.");
+    broadcasts.known =
+        &metrics.gauge(metric::kEdgeBroadcasts, "Broadcasts that clients may follow.");
+    constexpr std::string_view kPolls = "Polls of the page that names broadcasts, by result.";
+    broadcasts.polls_ok = &metrics.counter(metric::kEdgeBroadcastPolls, kPolls, {{"result", "ok"}});
+    broadcasts.polls_failed =
+        &metrics.counter(metric::kEdgeBroadcastPolls, kPolls, {{"result", "failed"}});
     links.up = &metrics.gauge(metric::kEdgeLinks, "Links to other edges that are up.");
     links.to_homes =
         &metrics.counter(metric::kEdgeLinkMessages,
@@ -39,6 +58,8 @@ EdgeMetrics::EdgeMetrics(ops::Metrics& metrics) : homes(metrics) {
     }
     sockets.refused_full = &metrics.counter(
         metric::kEdgeRefused, "Sockets that did not become WebSockets.", {{"reason", "full"}});
+    sockets.refused_origin = &metrics.counter(
+        metric::kEdgeRefused, "Sockets that did not become WebSockets.", {{"reason", "origin"}});
     sockets.handshake_timeouts =
         &metrics.counter(metric::kEdgeRefused, "Sockets that did not become WebSockets.",
                          {{"reason", "handshake_timeout"}});

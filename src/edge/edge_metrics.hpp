@@ -17,6 +17,13 @@ struct LinkMetrics {
     prometheus::Gauge* waiting_bytes = nullptr;
 };
 
+/// What an edge counts of broadcasts.
+struct BroadcastMetrics {
+    prometheus::Gauge* known = nullptr;
+    prometheus::Counter* polls_ok = nullptr;
+    prometheus::Counter* polls_failed = nullptr;
+};
+
 /// What an edge counts; looked up once, shared by its shards.
 struct EdgeMetrics {
     explicit EdgeMetrics(ops::Metrics& metrics);
@@ -25,6 +32,7 @@ struct EdgeMetrics {
     WsServerMetrics sockets;
     HomeMetrics homes;
     LinkMetrics links;
+    BroadcastMetrics broadcasts;
 };
 
 }  // namespace beckon::edge

@@ -12,6 +12,9 @@ constexpr char kHex[] = "0123456789abcdef";
 /// Names, quotes and ids of a notification with all its members.
 constexpr std::size_t kNotificationFrame = 320;
 
+constexpr std::string_view kHelloStart = R"({"messageType":"hello",)";
+constexpr std::string_view kHelloEnd = R"("broadcasts":{}})";
+
 bool is_plain(char c) {
     return static_cast<signed char>(c) >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
 }
@@ -61,11 +64,32 @@ void append_json_string(std::string& out, std::string_view text) {
     out.push_back('"');
 }
 
+void append_json_utf8(std::string& out, std::string_view text) {
+    out.push_back('"');
+    for (const char c : text) {
+        static_cast<unsigned char>(c) < 0x80 ? append_escaped(out, c) : out.push_back(c);
+    }
+    out.push_back('"');
+}
+
 std::string hello_frame(const core::Uaid& uaid) {
     std::string out = R"({"messageType":"hello","uaid":")";
     core::append_hex(out, uaid.bytes);
-    out.append(R"(","status":200,"use_webpush":true,"broadcasts":{}})");
+    out.append(R"(","status":200,"use_webpush":true,)").append(kHelloEnd);
     return out;
+}
+
+bool is_hello_frame(std::string_view frame) {
+    return frame.starts_with(kHelloStart) && frame.ends_with(kHelloEnd);
+}
+
+void put_broadcasts(std::string& hello, std::string_view members) {
+    constexpr std::size_t kBraces = 2;
+    hello.insert(hello.size() - kBraces, members);
+}
+
+std::string broadcast_frame(std::string_view members) {
+    return std::string{R"({"messageType":"broadcast","broadcasts":{)"}.append(members).append("}}");
 }
 
 std::string register_frame(const core::ChannelId& channel, int status, std::string_view endpoint) {
@@ -116,6 +140,10 @@ std::string notification_frame(const NotificationText& message) {
     append_member(out, R"("reliability_id":)", message.reliability_id);
     out.push_back('}');
     return out;
+}
+
+bool is_notification_frame(std::string_view frame) {
+    return frame.starts_with(R"({"messageType":"notification")");
 }
 
 std::string notification_frame(const core::NotificationAccepted& message) {

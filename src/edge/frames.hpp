@@ -16,12 +16,21 @@ namespace beckon::edge {
 /// The fixed text in place of an endpoint when `key` does not decode.
 inline constexpr std::string_view kEndpointRefused = "Failed to generate endpoint";
 
+/// The same where the client has as many channels as it may have.
+inline constexpr std::string_view kTooManyChannels = "Too many channels";
+
 /// The `status` of an answer to register or unregister.
 inline constexpr int kStatusOk = 200;
 inline constexpr int kStatusBadKey = 400;
+inline constexpr int kStatusTooMany = 409;
 inline constexpr int kStatusFailed = 500;
 
+/// Names no broadcast: those are the front's to fill in, by put_broadcasts().
 std::string hello_frame(const core::Uaid& uaid);
+bool is_hello_frame(std::string_view frame);
+/// Puts the members of `broadcasts` into what hello_frame() made.
+void put_broadcasts(std::string& hello, std::string_view members);
+std::string broadcast_frame(std::string_view members);
 std::string register_frame(const core::ChannelId& channel, int status, std::string_view endpoint);
 std::string unregister_frame(const core::ChannelId& channel, int status);
 std::string ping_frame();
@@ -47,11 +56,14 @@ struct NotificationText {
 };
 /// `data` and `headers` stand there exactly when there is a body.
 std::string notification_frame(const NotificationText& message);
+bool is_notification_frame(std::string_view frame);
 std::string notification_frame(const core::NotificationAccepted& message);
 std::string notification_frame(const store::MessageView& message);
 
 /// Appends `text` as a JSON string with its quotes. Bytes above 0x7f are written as the code points
 /// of Latin-1: header texts are bytes, and a text frame that is not UTF-8 would end the connection.
 void append_json_string(std::string& out, std::string_view text);
+/// The same for text that is known to be UTF-8, as everything is that a client's frame said.
+void append_json_utf8(std::string& out, std::string_view text);
 
 }  // namespace beckon::edge

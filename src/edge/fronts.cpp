@@ -176,6 +176,12 @@ ShardLoop& Fronts::loop(std::size_t shard) { return impl_->shards[shard]->loop; 
 Switchboard& Fronts::switchboard() { return *impl_->board; }
 std::size_t Fronts::identified() const { return impl_->identified(); }
 
+void Fronts::broadcasts(const BroadcastsPtr& now) {
+    for (auto& each : impl_->shards) {
+        each->loop.post([shard = each.get(), now] { shard->front->broadcasts(now); });
+    }
+}
+
 void Fronts::reload_tls() {
     if (!impl_->options.sockets.tls) return;
     if (const auto fits = net::check(*impl_->options.sockets.tls); !fits) {

@@ -245,6 +245,20 @@ std::string_view to_string(FrameFault fault) {
     return "";
 }
 
+namespace {
+
+/// Three codes in a row, and the rest.
+std::size_t place_of(std::int64_t code, std::int64_t first, std::size_t place) {
+    const auto behind = code - first;
+    return place + (behind >= 0 && behind < 3 ? static_cast<std::size_t>(behind) : 3);
+}
+
+}  // namespace
+
+std::size_t answer_code(const AckUpdate& ack) { return place_of(ack.code, 100, 0); }
+std::size_t answer_code(const Nack& nack) { return place_of(nack.code, 301, 4); }
+std::size_t answer_code(const Unregister& unregister) { return place_of(unregister.code, 200, 8); }
+
 core::Milestone end_of_ack(std::uint16_t code) {
     switch (code) {
         case kNotDecrypted: return core::Milestone::decryption_error;

@@ -74,6 +74,16 @@ using ClientFrame = std::variant<Hello, Register, Unregister, BroadcastSubscribe
 inline constexpr std::array<std::string_view, std::variant_size_v<ClientFrame>> kCommands = {
     "hello", "register", "unregister", "broadcast_subscribe", "ack", "nack", "ping"};
 
+/// What clients say about messages and channels in a number; others count as `other`. For metrics.
+inline constexpr std::array<std::string_view, 12> kAnswerCodes = {
+    "ack_100",        "ack_101",        "ack_102",        "ack_other",
+    "nack_301",       "nack_302",       "nack_303",       "nack_other",
+    "unregister_200", "unregister_201", "unregister_202", "unregister_other"};
+/// Their places in kAnswerCodes.
+std::size_t answer_code(const AckUpdate& ack);
+std::size_t answer_code(const Nack& nack);
+std::size_t answer_code(const Unregister& unregister);
+
 /// Why a frame is refused. Each closes the connection.
 enum class FrameFault : std::uint8_t {
     not_json,  ///< or not valid UTF-8, or something behind the value

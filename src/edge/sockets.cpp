@@ -16,6 +16,7 @@ std::string_view to_string(ClosedBy cause) {
         case ClosedBy::too_big: return "too_big";
         case ClosedBy::unfinished: return "unfinished";
         case ClosedBy::protocol: return "protocol";
+        case ClosedBy::flood: return "flood";
         case ClosedBy::slow: return "slow";
         case ClosedBy::shutdown: return "shutdown";
     }

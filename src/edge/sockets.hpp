@@ -2,6 +2,7 @@
 
 #include "core/clock.hpp"
 #include "core/ids.hpp"
+#include "edge/broadcasts.hpp"
 #include "edge/closings.hpp"
 #include "edge/messages.hpp"
 
@@ -31,10 +32,11 @@ enum class ClosedBy : std::uint8_t {
     too_big,        ///< TooBig
     unfinished,     ///< UnfinishedMessage: begun and not ended in time
     protocol,       ///< Protocol: lws refused it (1002, 1007)
+    flood,          ///< Flood: more frames than a client may send
     slow,           ///< reads too slowly: reset without a frame, which would not arrive
     shutdown,       ///< Shutdown
 };
-inline constexpr std::size_t kClosedByCount = 14;
+inline constexpr std::size_t kClosedByCount = 15;
 std::string_view to_string(ClosedBy cause);
 
 /// What a front knows of one connection. The socket's owner embeds it.
@@ -69,6 +71,7 @@ struct Client {
     NodeNumber home;         ///< who was asked; of no meaning while `homeless`
     Attach::Again answered;  ///< what the home said that answered the hello
     std::unique_ptr<Kept> kept;
+    std::unique_ptr<Follows> follows;  ///< null: the client follows no broadcast
 };
 
 /// What a front may ask of its sockets. None of these calls back into the front, except that

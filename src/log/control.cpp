@@ -2,7 +2,7 @@
 
 #include "core/clock.hpp"
 #include "log/blocking_executor.hpp"
-#include "log/read_partition.hpp"
+#include "log/newest_values.hpp"
 
 #include <map>
 #include <utility>
@@ -23,24 +23,7 @@ constexpr const char* kHash = "murmur2";
 /// One key for each, so that processes that start at the same time do not overwrite each other's.
 constexpr std::string_view kOriginPrefix = "origin/";
 
-/// The newest value of each key; what has none is gone.
-using Entries = std::map<std::string, std::string>;
-
-core::Result<Entries> read_entries(EventLog& log, milliseconds timeout) {
-    Entries entries;
-    const auto read = read_partition(
-        log, kControl,
-        [&](const core::RecordView& record) {
-            if (record.value) {
-                entries[std::string{record.key}] = std::string{*record.value};
-            } else {
-                entries.erase(std::string{record.key});
-            }
-        },
-        timeout);
-    if (!read) return core::fail(read.error());
-    return entries;
-}
+using Entries = NewestValues;
 
 core::Result<Control> parse(const Entries& entries) {
     if (!entries.contains("log") || !entries.contains("layout")) {
@@ -123,7 +106,7 @@ core::Result<void> write_entries(EventLog& log, const std::vector<Entry>& entrie
 }  // namespace
 
 core::Result<Control> read_control(EventLog& log, milliseconds timeout) {
-    const auto entries = read_entries(log, timeout);
+    const auto entries = read_newest_values(log, kControl, timeout);
     if (!entries) return core::fail(entries.error());
     return parse(*entries);
 }

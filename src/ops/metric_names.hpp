@@ -53,6 +53,11 @@ inline constexpr std::string_view kEdgeClosed = "beckon_edge_closed_total";
 inline constexpr std::string_view kEdgeRefused = "beckon_edge_refused_total";
 inline constexpr std::string_view kEdgeAcceptPauses = "beckon_edge_accept_pauses_total";
 
+// --- edge: broadcasts
+inline constexpr std::string_view kEdgeBroadcasts = "beckon_edge_broadcasts";
+inline constexpr std::string_view kEdgeBroadcastsTold = "beckon_edge_broadcasts_told_total";
+inline constexpr std::string_view kEdgeBroadcastPolls = "beckon_edge_broadcast_polls_total";
+
 // --- edge: links to other edges
 inline constexpr std::string_view kEdgeLinks = "beckon_edge_links";
 inline constexpr std::string_view kEdgeLinkMessages = "beckon_edge_link_messages_total";
@@ -67,6 +72,8 @@ inline constexpr std::string_view kEdgeOwed = "beckon_edge_owed_tombstones";
 inline constexpr std::string_view kEdgeDelivered = "beckon_edge_delivered_total";
 inline constexpr std::string_view kEdgeAcked = "beckon_edge_acked_total";
 inline constexpr std::string_view kEdgeFinished = "beckon_edge_finished_total";
+inline constexpr std::string_view kEdgeAnswers = "beckon_edge_answers_total";
+inline constexpr std::string_view kEdgeClientsRemoved = "beckon_edge_clients_removed_total";
 inline constexpr std::string_view kEdgeDeliverSeconds = "beckon_edge_deliver_seconds";
 inline constexpr std::string_view kEdgeAckSeconds = "beckon_edge_ack_seconds";
 inline constexpr std::string_view kEdgeLag = "beckon_edge_lag_records";

@@ -175,8 +175,10 @@ bool PartitionStore::put_client(const core::ClientRecorded& client) {
 }
 bool PartitionStore::remove_client(const core::ClientRemoved& client, core::Timestamp time) {
     impl_->notifications.raise_latest(time);
-    return impl_->folded({client.uaid, std::nullopt},
-                         impl_->subscriptions.remove_client(impl_->partition, client, time));
+    std::vector<core::ChannelId> dropped;
+    const bool won = impl_->subscriptions.remove_client(impl_->partition, client, time, &dropped);
+    for (const auto& channel : dropped) impl_->folded({client.uaid, channel}, false);
+    return impl_->folded({client.uaid, std::nullopt}, won);
 }
 bool PartitionStore::put_channel(const core::ChannelRecorded& channel) {
     return impl_->folded({channel.uaid, channel.channel},
@@ -206,6 +208,10 @@ void PartitionStore::expire(const core::Uaid& uaid, const std::vector<ExpiredMes
 
 std::optional<StoredClient> PartitionStore::client(const core::Uaid& uaid) {
     return impl_->subscriptions.client(impl_->partition, uaid);
+}
+std::vector<std::pair<core::Uaid, StoredClient>> PartitionStore::clients_after(
+    const std::optional<core::Uaid>& after, std::size_t max) {
+    return impl_->subscriptions.clients_after(impl_->partition, after, max);
 }
 std::optional<StoredChannel> PartitionStore::channel(const core::Uaid& uaid,
                                                      const core::ChannelId& channel) {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace beckon::store {
@@ -74,7 +75,8 @@ public:
 
     // --- the fold of `subscriptions`; false: lost by (epoch, seq), nothing changed. A record with
     // the stamp that is stored already is the stored one: true, nothing changed. Removals are
-    // remembered for a day from `time`.
+    // remembered for a day from `time`. The channels that go with a removed client are contested
+    // from then on: the log has their records still.
     bool put_client(const core::ClientRecorded& client);
     bool remove_client(const core::ClientRemoved& client, core::Timestamp time);
     bool put_channel(const core::ChannelRecorded& channel);
@@ -90,6 +92,10 @@ public:
 
     // --- reads
     std::optional<StoredClient> client(const core::Uaid& uaid);
+    /// Up to `max` living clients behind `after` (nullopt: from the first), ascending, as the last
+    /// commit left them.
+    std::vector<std::pair<core::Uaid, StoredClient>> clients_after(
+        const std::optional<core::Uaid>& after, std::size_t max);
     /// A pending message that is tracked.
     std::optional<core::Tracked> tracked(const core::Uaid& uaid, const core::MessageKey& key);
     /// nullopt also if its client is unknown: such a channel is dead.

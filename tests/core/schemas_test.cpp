@@ -5,6 +5,7 @@
 #include "core/codec.hpp"
 #include "core/random_events.hpp"
 #include "core/schema_subset.hpp"
+#include "edge/broadcast/broadcast_record.hpp"
 #include "log/control.hpp"
 #include "reliability/history/milestone_codec.hpp"
 #include "reliability/totals/totals_codec.hpp"
@@ -161,6 +162,9 @@ std::vector<core::Record> records_of(unsigned seed) {
             core::encode(make.mark()),
             core::encode(make.lease()),
             core::encode(core::ClientGone{make.client().uaid, core::hash_of_token("a token")}),
+            edge::encode(edge::BroadcastSet{
+                "remote-settings/monitor_changes",
+                make.coin() ? std::optional<std::string>{"\"1619040505000\""} : std::nullopt}),
             milestones_of(make),
             counts_of(make),
             report_of(make),

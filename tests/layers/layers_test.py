@@ -50,6 +50,7 @@ LAYERS = {
     "ingest/vapid": ({"core", "net"}, {"openssl", "json"}),
     "ingest/view": ({"core", "log", "fold", "store"}, {"prometheus"}),
     "edge": ({"core", "rocks", "log", "fold", "cluster", "store", "ops", "net"}, {"ev", "simdjson", "openssl", "prometheus"}),
+    "edge/broadcast": ({"core", "log", "fold"}, {"curl", "json"}),
     "edge/front": ({"core"}, {"prometheus"}),
     "edge/home": ({"core", "log", "fold", "cluster", "store", "ops"}, {"prometheus"}),
     "edge/link": ({"core", "net"}, {"ev", "openssl"}),
@@ -61,9 +62,10 @@ LAYERS = {
 # The rooms of a folder are held apart. Each may include its own headers and these of its folder (a
 # name that ends in "/" is a whole room); the folder itself puts its rooms together.
 EDGE_BASE = {f"edge/{name}.hpp" for name in (
-    "acceptor", "closings", "frames", "messages", "new_uaid", "protocol", "shard_loop",
+    "acceptor", "broadcasts", "closings", "frames", "messages", "new_uaid", "protocol", "shard_loop",
     "sockets", "switchboard", "timing_wheel")}
 ROOMS = {
+    "edge/broadcast": EDGE_BASE,
     "edge/front": EDGE_BASE,
     "edge/home": EDGE_BASE,
     "edge/link": EDGE_BASE,

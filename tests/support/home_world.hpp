@@ -44,6 +44,9 @@ public:
         std::size_t delivery_window = 10;
         std::size_t delivery_window_bytes = 512U << 10;
         std::size_t write_buffer_bytes = 1U << 20;
+        edge::PendingLimit::Options pending{};
+        std::size_t channels_per_client = 1'000;
+        core::Duration client_ttl = std::chrono::hours{24 * 60};
     };
 
     HomeWorld() : HomeWorld(Options{}) {}
@@ -68,6 +71,9 @@ public:
         options.endpoint_url = "https://push.example.org";
         options.delivery_window = options_.delivery_window;
         options.delivery_window_bytes = options_.delivery_window_bytes;
+        options.pending = options_.pending;
+        options.channels_per_client = options_.channels_per_client;
+        options.client_ttl = options_.client_ttl;
         home =
             std::make_unique<edge::Home>(options,
                                          edge::Home::Ports{*log, *publisher_, *this, executor,

@@ -13,28 +13,6 @@ namespace {
 
 constexpr Range kPort{0, 65'535};
 
-std::string app_of(const std::string& entry) { return entry.substr(0, entry.find('=')); }
-
-/// In one process the endpoint accepts for a bridge what the role retry delivers.
-void check_bridged_apps(const Config& config, Reader reader, std::vector<ConfigFault>& faults) {
-    if (reader != Reader::standalone) return;
-    const auto check = [&faults](const std::string& names_setting, const auto& names,
-                                 const std::string& setting, const auto& entries) {
-        for (const auto& name : entries.empty() ? std::vector<std::string>{} : names) {
-            if (std::any_of(entries.begin(), entries.end(),
-                            [&](const auto& entry) { return app_of(entry) == name; })) {
-                continue;
-            }
-            faults.push_back({names_setting, "names '" + name + "', for which " + setting +
-                                                 " has no credentials"});
-        }
-    };
-    check("endpoint.fcm_app_ids", config.endpoint.fcm_app_ids, "retry.fcm.credentials",
-          config.retry.fcm_credentials);
-    check("endpoint.apns_channels", config.endpoint.apns_channels, "retry.apns.credentials",
-          config.retry.apns_credentials);
-}
-
 }  // namespace
 
 Config defaults_of(Reader reader) {
@@ -206,6 +184,21 @@ std::vector<Setting> edge_settings(Config& c) {
         number_setting("edge.shards", c.edge.shards, {0, 256}, "Threads; 0: one per core."),
         number_setting("edge.delivery_window", c.edge.delivery_window, {1, 10'000},
                        "Unacknowledged notifications per client; further ones wait in the store."),
+        number_setting("edge.max_pending", c.edge.max_pending, {1, 1'000'000},
+                       "Messages that wait for one client, give or take a tenth."),
+        choice_setting("edge.max_pending_policy", c.edge.max_pending_policy,
+                       {"drop-oldest", "reset"},
+                       "What happens to a client with more: its oldest messages go, or it is "
+                       "removed and registers again under a new UAID."),
+        number_setting("edge.channels_per_client_max", c.edge.channels_per_client_max, {1, 100'000},
+                       "Channels of one client; a register beyond gets 409."),
+        duration_setting("edge.client_ttl", c.edge.client_ttl, seconds{hours{24 * 7}},
+                         seconds{hours{24 * 3'650}},
+                         "Clients that were not seen for so long are removed, with their "
+                         "channels and messages."),
+        list_setting("edge.allowed_origins", c.edge.allowed_origins,
+                     "Web pages that may connect, as their Origin header says it; who sends no "
+                     "Origin always may. Empty: all."),
         number_setting("edge.connections_max", c.edge.connections_max, {1, 100'000'000},
                        "Clients in total; more get 503."),
         number_setting("edge.connections_per_address_max", c.edge.connections_per_address_max,
@@ -220,6 +213,17 @@ std::vector<Setting> edge_settings(Config& c) {
         duration_setting("edge.ping_timeout", c.edge.ping_timeout, milliseconds{10},
                          milliseconds{600'000},
                          "A ping without a pong by then ends the connection."),
+        duration_setting("edge.client_ping_interval_min", c.edge.client_ping_interval_min,
+                         milliseconds{0}, milliseconds{86'400'000},
+                         "A client whose own ping ({}) comes sooner is closed."),
+        number_setting("edge.frames_per_second_max", c.edge.frames_per_second_max, {0, 1'000'000},
+                       "Of one client, over ten seconds; more and it is closed. 0: no limit."),
+        text_setting("edge.broadcasts_url", c.edge.broadcasts_url,
+                     "A page that says which versions broadcasts have; one edge of all polls it. "
+                     "Empty: nothing is polled.",
+                     "an http or https URL"),
+        duration_setting("edge.broadcasts_interval", c.edge.broadcasts_interval, milliseconds{100},
+                         milliseconds{86'400'000}, "From the end of one poll to the next."),
         duration_setting("edge.drain", c.edge.drain, milliseconds{0}, milliseconds{600'000},
                          "At a stop, clients are closed spread over this."),
         duration_setting("edge.hand_over", c.edge.hand_over, milliseconds{0}, milliseconds{600'000},

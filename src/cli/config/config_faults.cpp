@@ -81,6 +81,10 @@ void check_together(const Config& config, std::vector<ConfigFault>& faults) {
                           "must be longer than endpoint.drain, retry.drain, and edge.hand_over and "
                           "edge.drain together, or the process ends in the middle of them"});
     }
+    const auto& page = config.edge.broadcasts_url;
+    if (!page.empty() && !page.starts_with("http://") && !page.starts_with("https://")) {
+        faults.push_back({"edge.broadcasts_url", "must begin with http:// or https://"});
+    }
     if (is_any_address(config.edge.link_host) && config.edge.link_address.empty()) {
         faults.push_back({"edge.link_address",
                           "must be given with this edge.link_host: other edges cannot reach " +

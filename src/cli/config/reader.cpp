@@ -9,8 +9,8 @@ namespace {
 constexpr unsigned bit(Reader reader) { return 1U << static_cast<unsigned>(reader); }
 constexpr unsigned kRoles = bit(Reader::standalone) | bit(Reader::endpoint) | bit(Reader::edge) |
                             bit(Reader::retry) | bit(Reader::reliability);
-constexpr unsigned kTools =
-    bit(Reader::topics) | bit(Reader::keys) | bit(Reader::subscriptions) | bit(Reader::log);
+constexpr unsigned kTools = bit(Reader::topics) | bit(Reader::keys) | bit(Reader::subscriptions) |
+                            bit(Reader::broadcasts) | bit(Reader::log);
 constexpr unsigned kOnKafka = kRoles & ~bit(Reader::standalone);
 constexpr unsigned kClients = bit(Reader::webhooks);
 constexpr unsigned kRunning = bit(Reader::running) | bit(Reader::log);
@@ -45,7 +45,7 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"retry.host", bit(Reader::standalone) | bit(Reader::retry) | kClients},
     {"retry.port", bit(Reader::standalone) | bit(Reader::retry) | kClients},
     {"retry.max_runtime", bit(Reader::retry)},
-    {"ops.", kRoles | kRunning},
+    {"ops.", kRoles | kRunning | bit(Reader::broadcasts)},
     {"config", kRoles | kTools | kClients | kRunning},
 });
 

@@ -18,6 +18,7 @@ enum class Reader {
     topics,
     keys,
     subscriptions,
+    broadcasts,
     running,
     log,
     any

@@ -1,6 +1,7 @@
 #include "cli/roles/roles.hpp"
 
 #include "cli/backup/backup_service.hpp"
+#include "cli/broadcasts/broadcast_pages.hpp"
 #include "cli/reliability/reliability_pages.hpp"
 #include "cli/roles/banner.hpp"
 #include "cli/roles/broker_wait.hpp"
@@ -305,6 +306,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     remember_origin(*log, config.endpoint, endpoint);
     config.edge.endpoint_url = origin_of(config.endpoint, endpoint.port());
     edge::Edge edge{config.edge, *log, keys, process.clock, process.metrics, process.health};
+    const auto broadcast_pages = mount_broadcast_pages(*process.ops, edge, keys);
 
     const Addresses addresses{.endpoint = config.edge.endpoint_url,
                               .websocket = (config.edge.tls_certificate ? "wss://" : "ws://") +
@@ -372,6 +374,7 @@ int run_edge(Config config, const Signals& signals) {
                                    process.clock, process.metrics};
     config.edge.milestones = &tracking.sink();
     edge::Edge edge{config.edge, *on.log, on.keys, process.clock, process.metrics, process.health};
+    const auto broadcast_pages = mount_broadcast_pages(*process.ops, edge, on.keys);
     process.health.set_ready("process", true);
     core::log_info("cli", "listening",
                    {{"websocket_port", edge.port()},

@@ -57,7 +57,9 @@ void Front::text(Client& client, std::string frame) {
         case Phase::awaiting_hello: return hello(client, std::move(frame));
         case Phase::awaiting_answer:
         case Phase::reattaching: return keep_early(client, std::move(frame));
-        case Phase::identified: return forward(client, std::move(frame));
+        case Phase::identified:
+            if (subscribe(client, frame)) return;
+            return forward(client, std::move(frame));
         case Phase::over: return;
     }
 }
@@ -74,6 +76,10 @@ void Front::hello(Client& client, std::string frame) {
     if (!uaid) return end(client, closing::kTryAgain, ClosedBy::unavailable);
     client.uaid = *uaid;
     client.offered = said->uaid.has_value();
+    if (!said->broadcasts.empty()) {
+        follow(client, said->broadcasts);
+        client.follows->awaits_hello = true;
+    }
     kept(client).hello = std::move(frame);
     client.phase = Phase::awaiting_answer;
     sockets_.set_timer(client, options_.answer_timeout);
@@ -135,6 +141,11 @@ void Front::tick() {
             return home && *home != client.home;
         });
     }
+    if (telling_) tell_some();
+    attach_homeless();
+}
+
+void Front::attach_homeless() {
     for (std::size_t budget = kTickBudget; budget > 0 && !homeless_.empty();) {
         const auto due = homeless_.begin();
         if (due->first > ticks_) return;
@@ -223,8 +234,74 @@ void Front::repeat_kept(Client& client) {
     if (client.kept->empty()) client.kept.reset();
     for (const auto& frame : early) {
         if (client.phase == Phase::over) return;  // one of them could not be forwarded
-        client.phase == Phase::identified ? forward(client, frame) : keep_early(client, frame);
+        if (client.phase != Phase::identified) {
+            keep_early(client, frame);
+        } else if (!subscribe(client, frame)) {
+            forward(client, frame);
+        }
     }
+}
+
+// --- broadcasts
+
+void Front::broadcasts(BroadcastsPtr now) {
+    broadcasts_ = std::move(now);
+    telling_ = 0;
+}
+
+void Front::follow(Client& client, const BroadcastList& named) {
+    if (!client.follows) client.follows = std::make_unique<Follows>();
+    client.follows->name(named, *broadcasts_);
+}
+
+/// True: the frame was a broadcast_subscribe, which no home need hear of. Text that may be one is
+/// parsed; it is seldom.
+bool Front::subscribe(Client& client, std::string_view frame) {
+    const bool may_be = frame.find("broadcast") != std::string_view::npos ||
+                        frame.find('\\') != std::string_view::npos;
+    if (!may_be) return false;
+    const auto parsed = parser_.parse(frame);
+    const auto* said = parsed ? std::get_if<BroadcastSubscribe>(&*parsed) : nullptr;
+    if (!said) return false;
+    metrics_.broadcast_subscribes->Increment();
+    follow(client, said->broadcasts);
+    tell(client);
+    return true;
+}
+
+/// A change is told to a bounded number at a time, so that no delivery waits for it.
+void Front::tell_some() {
+    std::size_t told = 0;
+    for (std::size_t looked = 0; looked < kLookBudget && told < kTellBudget; ++looked) {
+        Client* client = table_.next(*telling_);
+        if (!client) {
+            telling_.reset();
+            return;
+        }
+        if (tell(*client)) ++told;
+    }
+}
+
+/// True if there was something to tell. Whoever has no answer to the hello yet is told with it.
+bool Front::tell(Client& client) {
+    if (!client.follows || client.follows->awaits_hello || client.phase == Phase::over) {
+        return false;
+    }
+    const auto news = client.follows->take_news(*broadcasts_);
+    if (client.follows->empty()) client.follows.reset();
+    if (news.empty()) return false;
+    metrics_.broadcasts_told->Increment();
+    metrics_.frames_out->Increment();
+    sockets_.send(client, broadcast_frame(news));
+    return true;
+}
+
+void Front::answer_hello(Client& client, std::string& frame) {
+    if (!client.follows || !client.follows->awaits_hello || !is_hello_frame(frame)) return;
+    auto& follows = *client.follows;
+    follows.awaits_hello = false;
+    put_broadcasts(frame, follows.take_news(*broadcasts_));
+    if (follows.empty()) client.follows.reset();
 }
 
 void Front::keep_early(Client& client, std::string frame) {
@@ -254,10 +331,18 @@ void Front::forward(Client& client, std::string frame) {
     if (!repeats) keep_early(client, std::move(text));
 }
 
+/// Evenly over the last quarter of the interval: multiples of the golden ratio spread better than
+/// chance.
+core::Duration Front::until_ping() {
+    constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
+    const auto part = static_cast<std::int64_t>((++pings_ * kGoldenRatio) >> 44);  // of 2^20
+    return options_.ping_interval - options_.ping_interval / 4 * part / (1 << 20);
+}
+
 void Front::pong(Client& client) {
     if (client.phase != Phase::identified || !client.pinged) return;
     client.pinged = false;
-    sockets_.set_timer(client, options_.ping_interval);
+    sockets_.set_timer(client, until_ping());
 }
 
 void Front::timer(Client& client) {
@@ -297,6 +382,7 @@ void Front::leave(Client& client) {
     if (std::exchange(client.homeless, false)) metrics_.homeless->Decrement();
     client.phase = Phase::over;
     client.kept.reset();
+    client.follows.reset();
     table_.remove(client.number);
 }
 
@@ -309,6 +395,7 @@ void Front::deliver(ToClient message) {
     if (!client) return;
     metrics_.frames_out->Increment();
     forget_change(*client, message.text);
+    answer_hello(*client, message.text);
     sockets_.send(*client, std::move(message.text));
 }
 
@@ -337,7 +424,7 @@ void Front::deliver(const Attached& message) {
     }
     client->phase = Phase::identified;
     client->tries = 0;
-    sockets_.set_timer(*client, options_.ping_interval);
+    sockets_.set_timer(*client, until_ping());
     repeat_kept(*client);
 }
 

@@ -28,6 +28,8 @@ struct FrontOptions {
     core::Duration hello_timeout = std::chrono::seconds{5};
     /// How long a home may take to answer a hello (a take-over, a mark); then "try again".
     core::Duration answer_timeout = std::chrono::seconds{15};
+    /// The longest time between two WebSocket pings. Each is a little shorter, so that clients that
+    /// came together are not pinged together.
     core::Duration ping_interval = std::chrono::seconds{300};
     core::Duration ping_timeout = std::chrono::seconds{4};
     /// What is kept of a client that waits for a home; beyond it the client is closed.
@@ -41,6 +43,8 @@ struct FrontMetrics {
     prometheus::Gauge* clients = nullptr;  ///< identified
     prometheus::Counter* reattached = nullptr;
     prometheus::Gauge* homeless = nullptr;
+    prometheus::Counter* broadcast_subscribes = nullptr;  ///< which no home hears of
+    prometheus::Counter* broadcasts_told = nullptr;       ///< frames about a change
 };
 
 /// Holds the clients of one shard (docs/design.md#shards): knows a client's UAID and nothing else,
@@ -68,6 +72,10 @@ public:
     // --- from the homes
     void receive(ToFront message);
 
+    /// Other broadcasts or versions. Whoever follows one that has changed is told within the next
+    /// ticks.
+    void broadcasts(BroadcastsPtr now);
+
     // --- from the cluster
     /// The home of some partition lives elsewhere now. Clients stay where they are attached until
     /// that home lets them go, but no longer than kMoveTicks.
@@ -75,12 +83,15 @@ public:
     /// Everything that was attached there is to be attached elsewhere.
     void peer_lost(NodeNumber node);
     /// Whether there is something to do for tick(), which is due every kTick then.
-    bool wants_tick() const { return !homeless_.empty() || move_ends_; }
+    bool wants_tick() const { return !homeless_.empty() || move_ends_ || telling_; }
     void tick();
     static constexpr core::Duration kTick = std::chrono::milliseconds{20};
     static constexpr std::uint64_t kMoveTicks = 250;
     /// Clients that are attached again in one tick.
     static constexpr std::size_t kTickBudget = 4'096;
+    /// Clients that are looked at in one tick after a broadcast has changed, and told of it.
+    static constexpr std::size_t kLookBudget = 8'192;
+    static constexpr std::size_t kTellBudget = 512;
 
     /// Closes up to `at_most` clients with 1001; returns how many are left. For a stop, in
     /// portions, so that they do not all reconnect at once.
@@ -98,6 +109,13 @@ private:
     void wait_for_home(Client& client);
     void find_home(Client& client);
     void detach(const Client& client);
+    core::Duration until_ping();
+    void attach_homeless();
+    void follow(Client& client, const BroadcastList& named);
+    bool subscribe(Client& client, std::string_view frame);
+    void tell_some();
+    bool tell(Client& client);
+    void answer_hello(Client& client, std::string& frame);
     void remember_change(Client& client, const std::string& frame);
     void forget_change(Client& client, std::string_view answer);
     void repeat_kept(Client& client);
@@ -119,9 +137,13 @@ private:
     const FrontMetrics metrics_;
     FrameParser parser_;
     ClientTable table_;
+    std::uint64_t pings_ = 0;  ///< scheduled; spreads them
     std::size_t identified_ = 0;
     std::size_t going_ = 0;  ///< go_away(): place in the table
     std::uint64_t ticks_ = 0;
+    BroadcastsPtr broadcasts_ = std::make_shared<const Broadcasts>();
+    /// Place in the table of those who are to be told next.
+    std::optional<std::size_t> telling_;
     /// Session numbers of clients without a home, by the tick in which to try again. Some may be
     /// over.
     std::map<std::uint64_t, std::vector<std::uint64_t>> homeless_;

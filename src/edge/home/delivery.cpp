@@ -47,23 +47,23 @@ void Delivery::report(const std::optional<core::Tracked>& message, core::Milesto
     ports_.outbox.report({.message = *message, .reached = {milestone}, .logged = {}});
 }
 
-void Delivery::fold(const core::RecordView& record, const core::NotificationAccepted& message) {
+bool Delivery::fold(const core::RecordView& record, const core::NotificationAccepted& message) {
     replace_held(message);
     std::optional<core::MessageKey> replaced;
     const auto outcome = ports_.store.put(record.offset, record.time, message, &replaced);
     if (replaced) finished(message.uaid, *replaced, core::FinishReason::replaced);
     const bool ttl_zero = outcome == store::PutOutcome::ttl_zero;
-    if (outcome != store::PutOutcome::pending && !ttl_zero) return;
+    if (outcome != store::PutOutcome::pending && !ttl_zero) return false;
     const auto tracked = this->tracked(record, message);
     auto* session = ports_.sessions.of(message.uaid);
     if (!session) {
-        if (!ttl_zero) return report(tracked, core::Milestone::stored);
-        return hold(record, message);
+        ttl_zero ? hold(record, message) : report(tracked, core::Milestone::stored);
+        return !ttl_zero;
     }
     if (!ttl_zero && expired(record.time + std::chrono::seconds{message.ttl_s})) {
         ports_.store.owe(message.uaid, message.key, core::FinishReason::expired,
                          core::Milestone::expired);
-        return;
+        return false;
     }
     auto effects = session->on(message, record.offset, ports_.clock.mono());
     if (ports_.times.append_to_frame && !effects.frames.empty()) {
@@ -74,6 +74,7 @@ void Delivery::fold(const core::RecordView& record, const core::NotificationAcce
     if (ttl_zero) await_ack(message.key, tracked);
     send(*session, std::move(effects), live_report(tracked, record.time));
     if (!session->live()) blocked_.insert(message.uaid);
+    return !ttl_zero;
 }
 
 /// At most one frame.

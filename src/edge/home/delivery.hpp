@@ -46,8 +46,8 @@ public:
     explicit Delivery(Ports ports) : ports_(std::move(ports)) {}
 
     /// Folds a message, and sends it if its client is attached and can take it. What cannot be sent
-    /// now waits in the store.
-    void fold(const core::RecordView& record, const core::NotificationAccepted& message);
+    /// now waits in the store. True if the message is pending, sent or not.
+    bool fold(const core::RecordView& record, const core::NotificationAccepted& message);
     /// The message is finished, whoever did it: no frame of it that has not left leaves. Only a
     /// TTL-0 message that is held for its client goes on waiting if this home, while it serves,
     /// reads that it is finished as `expired`: that is what it writes itself of such a message at

@@ -117,6 +117,8 @@ struct Home::Impl final : fold::State {
     Debts debts;
     Purges purges;
     Registrations registrations;
+    Removals removals;
+    PendingLimit pending;
     Hellos hellos;
     Tenure tenure;
     std::uint64_t answered_hellos = 0;  ///< of the tenure
@@ -129,9 +131,10 @@ Home::Impl::Impl(HomeOptions o, Ports p, std::unique_ptr<store::PartitionStore> 
       store(std::move(s)),
       fold(fold_options(options), {ports.log, ports.publisher, ports.executor, ports.clock}, *this),
       outbox(ports.milestones),
-      sessions({.messages = options.delivery_window,
-                .bytes = options.delivery_window_bytes,
-                .unacked = 10 * options.delivery_window}),
+      sessions({.window = {.messages = options.delivery_window,
+                           .bytes = options.delivery_window_bytes,
+                           .unacked = 10 * options.delivery_window},
+                .ping_interval_min = options.ping_interval_min}),
       delivery({.store = *store,
                 .sessions = sessions,
                 .outbox = outbox,
@@ -153,17 +156,36 @@ Home::Impl::Impl(HomeOptions o, Ports p, std::unique_ptr<store::PartitionStore> 
                                         if (delivery.made_room(*session)) fold.request_turn();
                                     }}),
       purges(*store, delivery),
-      registrations({log::Topic::kSubscriptions, options.partition}, options.endpoint_url,
-                    {.store = *store,
-                     .fold = fold,
-                     .executor = ports.executor,
-                     .clock = ports.clock,
-                     .tokens = ports.tokens,
-                     .sessions = sessions,
-                     .outbox = outbox,
-                     .purges = purges,
-                     .log_now = [this] { return log_now(); },
-                     .settle = [this] { settle(); }}),
+      registrations(
+          {log::Topic::kSubscriptions, options.partition},
+          {.endpoint_url = options.endpoint_url, .channels_max = options.channels_per_client},
+          {.store = *store,
+           .fold = fold,
+           .executor = ports.executor,
+           .clock = ports.clock,
+           .tokens = ports.tokens,
+           .sessions = sessions,
+           .outbox = outbox,
+           .purges = purges,
+           .log_now = [this] { return log_now(); },
+           .settle = [this] { settle(); }}),
+      removals(options.client_ttl,
+               {.store = *store,
+                .fold = fold,
+                .executor = ports.executor,
+                .clock = ports.clock,
+                .sessions = sessions,
+                .registrations = registrations,
+                .purges = purges,
+                .log_now = [this] { return log_now(); },
+                .end = [this](Session& session, Closing closing) { end(session, closing); },
+                .settle = [this] { settle(); }}),
+      pending(options.pending, {.store = *store,
+                                .delivery = delivery,
+                                .reset =
+                                    [this](const core::Uaid& client) {
+                                        removals.remove(client, Removals::Why::max_pending);
+                                    }}),
       hellos(options.partition, options.partitions,
              {.store = *store,
               .fold = fold,
@@ -187,7 +209,10 @@ void Home::Impl::replay(fold::InputIndex input, const core::RecordView& record) 
 
 void Home::Impl::replay_notification(const core::RecordView& record) {
     std::visit(core::Overloaded{[&](const core::NotificationAccepted& message) {
-                                    delivery.fold(record, message);
+                                    const bool waits = delivery.fold(record, message);
+                                    if (waits && tenure.serving()) {
+                                        pending.waits(message.uaid, record.offset);
+                                    }
                                 },
                                 [&](const core::NotificationFinished& done) {
                                     store->finish(done.uaid, done.key, record.time);
@@ -222,7 +247,10 @@ void Home::Impl::replay_subscription(const core::RecordView& record) {
     std::visit(
         core::Overloaded{
             [&](const core::ClientRecorded& e) { folded(store->put_client(e)); },
-            [&](const core::ClientRemoved& e) { folded(store->remove_client(e, record.time)); },
+            [&](const core::ClientRemoved& e) {
+                folded(store->remove_client(e, record.time));
+                registrations.lost();  // the records of its channels are in the log still
+            },
             [&](const core::ChannelRecorded& e) { folded(store->put_channel(e)); },
             [&](const core::ChannelRemoved& e) { folded(store->remove_channel(e, record.time)); },
             [](const core::Mark&) {},
@@ -255,6 +283,7 @@ void Home::Impl::committed() {
     debts.committed();
     bool more = hellos.turn();
     more |= purges.turn(log_now(), position());
+    more |= pending.turn(log_now(), position());
     more |= delivery.turn();
     more |= registrations.write_over_contested();
     settle();
@@ -279,6 +308,7 @@ void Home::Impl::caught_up() {
 void Home::Impl::began() {
     answered_hellos = 0;
     registrations.begin(tenure.epoch());
+    removals.begin();
     delivery.serve();
     debts.begin();
     fold.report_offsets(true);
@@ -288,7 +318,9 @@ void Home::Impl::ended(Closing closing) {
     debts.flush();
     debts.stop();
     registrations.stop();
+    removals.stop();
     purges.clear();
+    pending.clear();
     delivery.stop();
     outbox.drop_frames();
     hellos.release_all(closing);
@@ -301,6 +333,7 @@ void Home::Impl::ended(Closing closing) {
 void Home::Impl::tick() {
     if (tenure.serving()) {
         registrations.tick();
+        removals.tick();
         delivery.tick();
         fold.request_turn();
     }
@@ -329,6 +362,7 @@ void Home::Impl::attach(const Attach& message) {
 
 void Home::Impl::identify(const SessionId& id, const Hellos::Offer& offer, const core::Uaid& uaid,
                           bool known) {
+    if (removals.holds(uaid)) return outbox.close(id, closing::kRemoved);
     const auto stamp =
         offer.again ? offer.again->stamp : SessionStamp{tenure.epoch(), ++answered_hellos};
     if (auto* other = sessions.of(uaid)) {
@@ -348,7 +382,7 @@ void Home::Impl::identify(const SessionId& id, const Hellos::Offer& offer, const
 
 void Home::Impl::hear(const FromClient& message) {
     if (auto* session = sessions.find(message.session, message.uaid)) {
-        apply(*session, session->on(message.text, parser, ports.tokens));
+        apply(*session, session->on(message.text, parser, ports.tokens, ports.clock.mono()));
         return;
     }
     if (hellos.forget(message.session)) {
@@ -371,6 +405,7 @@ void Home::Impl::front_lost(const core::NodeId& front) {
 /// Decisions go into the store's next batch; what the client hears of them leaves with it.
 void Home::Impl::apply(Session& session, Effects effects) {
     if (effects.command) ++counters.commands[*effects.command];
+    for (const auto code : effects.codes) ++counters.codes[code];
     for (auto& frame : effects.frames) outbox.frame(session.id, std::move(frame.text));
     for (const auto& [message, as] : effects.acked) {
         if (!store->owe(session.uaid, message, core::FinishReason::acked, as)) {
@@ -464,6 +499,7 @@ Home::Status Home::status() const {
     out.owed = impl_->tenure.serving() ? impl_->store->debt_count() : 0;
     out.delivered = impl_->delivery.delivered();
     out.messages_read = impl_->store->messages_read();
+    out.removed = impl_->removals.removed();
     return out;
 }
 

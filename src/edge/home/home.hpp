@@ -9,6 +9,8 @@
 #include "core/tokens.hpp"
 #include "edge/home/debts.hpp"
 #include "edge/home/delivery_times.hpp"
+#include "edge/home/pending_limit.hpp"
+#include "edge/home/removals.hpp"
 #include "edge/messages.hpp"
 #include "edge/protocol.hpp"
 #include "fold/fold.hpp"
@@ -31,6 +33,11 @@ struct HomeOptions {
     std::size_t delivery_window = 10;
     /// Frame bytes under way to one client, so that its socket's outbox takes what is sent.
     std::size_t delivery_window_bytes = 512U << 10;
+    PendingLimit::Options pending;  ///< of one client
+    std::size_t channels_per_client = 1'000;
+    /// Clients that were not seen for so long are removed.
+    core::Duration client_ttl = std::chrono::hours{24 * 60};
+    core::Duration ping_interval_min{};  ///< between two pings (`{}`) of a client
     core::Duration delete_retention = std::chrono::hours{24 * 7};
     /// A loop that stood still for half of this trusts nothing before a new mark.
     core::Duration session_timeout = std::chrono::seconds{6};
@@ -100,8 +107,10 @@ public:
         std::uint64_t messages_read = 0;  ///< waiting messages looked at in the store
         std::uint64_t unknown_records = 0;  ///< of a type or key form that this build does not know
         std::uint64_t refused_frames = 0;   ///< connections closed for what the client said
+        std::array<std::uint64_t, Removals::kReasons> removed{};  ///< clients, by Removals::Why
         /// Tombstones read while this home served, by FinishReason.
         std::array<std::uint64_t, kFinishReasons> finished{};
+        std::array<std::uint64_t, kAnswerCodes.size()> codes{};  ///< that clients gave
         std::array<std::uint64_t, kCommands.size()> commands{};  ///< well-formed ones, by kind
     };
     Status status() const;

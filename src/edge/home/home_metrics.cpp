@@ -41,6 +41,8 @@ void HomeTotals::add_counters(const Home::Status& status) {
     refused_frames += status.refused_frames;
     for (std::size_t i = 0; i < finished.size(); ++i) finished[i] += status.finished[i];
     for (std::size_t i = 0; i < commands.size(); ++i) commands[i] += status.commands[i];
+    for (std::size_t i = 0; i < codes.size(); ++i) codes[i] += status.codes[i];
+    for (std::size_t i = 0; i < removed.size(); ++i) removed[i] += status.removed[i];
 }
 
 HomeMetrics::HomeMetrics(ops::Metrics& metrics)
@@ -68,6 +70,16 @@ HomeMetrics::HomeMetrics(ops::Metrics& metrics)
         commands_[i] = &metrics.counter(metric::kEdgeCommands, "What clients said, by command.",
                                         {{"command", std::string{kCommands[i]}}});
     }
+    for (std::size_t i = 0; i < kAnswerCodes.size(); ++i) {
+        codes_[i] = &metrics.counter(metric::kEdgeAnswers,
+                                     "Codes that clients gave in acks, nacks and unregisters.",
+                                     {{"answer", std::string{kAnswerCodes[i]}}});
+    }
+    for (std::size_t i = 0; i < Removals::kReasons; ++i) {
+        removed_[i] = &metrics.counter(
+            metric::kEdgeClientsRemoved, "Clients removed with everything that was theirs, by why.",
+            {{"reason", std::string{to_string(static_cast<Removals::Why>(i))}}});
+    }
     for (std::size_t i = 0; i < Home::kStates; ++i) {
         states_[i] =
             &metrics.gauge(metric::kEdgePartitions, "Partitions by what their home is doing.",
@@ -87,6 +99,12 @@ void HomeMetrics::report(const HomeTotals& now, const HomeTotals& before) const 
     refused_frames_.Increment(difference(now.refused_frames, before.refused_frames));
     for (std::size_t i = 0; i < finished_.size(); ++i) {
         finished_[i]->Increment(difference(now.finished[i], before.finished[i]));
+    }
+    for (std::size_t i = 0; i < codes_.size(); ++i) {
+        codes_[i]->Increment(difference(now.codes[i], before.codes[i]));
+    }
+    for (std::size_t i = 0; i < removed_.size(); ++i) {
+        removed_[i]->Increment(difference(now.removed[i], before.removed[i]));
     }
     for (std::size_t i = 0; i < commands_.size(); ++i) {
         commands_[i]->Increment(difference(now.commands[i], before.commands[i]));

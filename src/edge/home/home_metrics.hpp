@@ -24,6 +24,8 @@ struct HomeTotals {
     std::uint64_t refused_frames = 0;
     std::array<std::uint64_t, Home::kFinishReasons> finished{};
     std::array<std::uint64_t, kCommands.size()> commands{};
+    std::array<std::uint64_t, Removals::kReasons> removed{};
+    std::array<std::uint64_t, kAnswerCodes.size()> codes{};
 
     void add(const Home::Status& status);
     /// Only what never goes down: all that remains of a home that is gone.
@@ -66,6 +68,8 @@ private:
     prometheus::Counter& unknown_records_;
     prometheus::Counter& refused_frames_;
     std::array<prometheus::Counter*, kCommands.size()> commands_{};
+    std::array<prometheus::Counter*, Removals::kReasons> removed_{};
+    std::array<prometheus::Counter*, kAnswerCodes.size()> codes_{};
 };
 
 }  // namespace beckon::edge

@@ -5,10 +5,21 @@
 namespace beckon::edge {
 
 void Purges::begin(const core::Uaid& client, const core::ChannelId& channel, Done done) {
+    auto& job = job_of(client);
+    job.channels.insert(channel);
+    job.done.push_back(std::move(done));
+}
+
+void Purges::begin_all(const core::Uaid& client, Done done) {
+    auto& job = job_of(client);
+    job.all = true;
+    job.done.push_back(std::move(done));
+}
+
+Purges::Job& Purges::job_of(const core::Uaid& client) {
     const auto [at, is_new] = waiting_.try_emplace(client);
     if (is_new) order_.push_back(client);
-    at->second.channels.insert(channel);
-    at->second.done.push_back(std::move(done));
+    return at->second;
 }
 
 void Purges::clear() {
@@ -39,7 +50,8 @@ bool Purges::read_piece(core::Timestamp now) {
     std::vector<core::MessageKey> found;
     const auto read =
         store_.read_pending(client_, cursor_, kBudget, now, [&](const store::MessageView& message) {
-            if (running_.channels.contains(message.channel)) found.push_back(message.key);
+            const bool goes = running_.all || running_.channels.contains(message.channel);
+            if (goes) found.push_back(message.key);
         });
     store_.expire(client_, read.expired);
     for (const auto& message : found) {

@@ -28,6 +28,8 @@ public:
     /// `done` runs when what waited when this was called is finished. Channels of one client that
     /// come before their turn share one reading.
     void begin(const core::Uaid& client, const core::ChannelId& channel, Done done);
+    /// The same for all channels of a client, which is gone.
+    void begin_all(const core::Uaid& client, Done done);
     /// True if there is more to do. `now`: log time. `position`: everything below is folded.
     bool turn(core::Timestamp now, core::Offset position);
     void clear();
@@ -35,8 +37,10 @@ public:
 private:
     struct Job {
         std::set<core::ChannelId> channels;
+        bool all = false;  ///< channels, whether they are named or not
         std::vector<Done> done;
     };
+    Job& job_of(const core::Uaid& client);
     void start_next(core::Offset position);
     bool read_piece(core::Timestamp now);
 

@@ -18,9 +18,9 @@ constexpr fold::InputIndex kSubscriptionsInput = 1;
 
 }  // namespace
 
-Registrations::Registrations(log::TopicPartition where, std::string endpoint_url, Ports ports)
+Registrations::Registrations(log::TopicPartition where, Options options, Ports ports)
     : where_(where),
-      endpoint_url_(std::move(endpoint_url)),
+      options_(std::move(options)),
       ports_(std::move(ports)),
       lifetime_(ports_.executor) {}
 
@@ -36,7 +36,19 @@ void Registrations::stop() {
     seen_due_.clear();
 }
 
+/// Those that are under way count as if they were new.
+bool Registrations::has_too_many(const Session& session, const core::ChannelId& channel) {
+    if (ports_.store.channel(session.uaid, channel)) return false;
+    const auto others = session.changes_in_flight() - 1;
+    return ports_.store.channels(session.uaid).size() + others >= options_.channels_max;
+}
+
 void Registrations::change(Session& session, const ChannelChange& request) {
+    if (request.kind == ChannelChange::Kind::add && has_too_many(session, request.channel)) {
+        session.change_answered();
+        return ports_.outbox.frame(
+            session.id, register_frame(request.channel, kStatusTooMany, kTooManyChannels));
+    }
     const auto change = std::make_shared<Change>();
     change->request = request;
     change->session = session.id;
@@ -51,7 +63,7 @@ void Registrations::add(const ChangePtr& change, const core::Uaid& client) {
     const auto now = ports_.log_now();
     const auto& [kind, channel, vapid] = change->request;
     change->endpoint =
-        endpoint_url_ + "/wpush/" + ports_.tokens.seal_endpoint(client, channel, vapid);
+        options_.endpoint_url + "/wpush/" + ports_.tokens.seal_endpoint(client, channel, vapid);
     const bool is_new = !ports_.store.client(client);
     change->reports_missing = is_new ? 2 : 1;
     if (is_new) {
@@ -168,6 +180,18 @@ core::Record Registrations::client_record(const core::Uaid& client,
         .created = stored.created,
         .last_seen = last_seen,
         .stamp = stamp()});
+}
+
+void Registrations::remove_client(const core::Uaid& client, std::function<void(bool)> done) {
+    ports_.fold.publisher().publish(
+        where_, core::encode(core::ClientRemoved{.uaid = client, .stamp = stamp()}),
+        lifetime_.guard([this, done](const core::Result<log::Appended>& result) {
+            if (!result) return done(false);
+            ports_.fold.when_folded(kSubscriptionsInput, result->offset,
+                                    lifetime_.guard([done](const core::Result<void>& is_folded) {
+                                        done(is_folded.has_value());
+                                    }));
+        }));
 }
 
 void Registrations::attached(Session& session) { write_last_seen(session); }

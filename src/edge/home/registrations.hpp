@@ -48,7 +48,11 @@ public:
         /// Something was put into the outbox outside of a turn.
         std::function<void()> settle;
     };
-    Registrations(log::TopicPartition where, std::string endpoint_url, Ports ports);
+    struct Options {
+        std::string endpoint_url;
+        std::size_t channels_max = 1'000;  ///< of one client
+    };
+    Registrations(log::TopicPartition where, Options options, Ports ports);
 
     /// Serving begins, with a lease of that epoch.
     void begin(core::Epoch epoch);
@@ -56,6 +60,9 @@ public:
 
     /// A register or unregister, which `session` counts as under way.
     void change(Session& session, const ChannelChange& request);
+    /// Writes the tombstone of a client; `done` hears whether it is folded. Its channels go with
+    /// it.
+    void remove_client(const core::Uaid& client, std::function<void(bool)> done);
     /// The client is there: writes `last_seen` if it is a day old, and again every day while it
     /// stays. A failure is no harm: the next connect writes it.
     void attached(Session& session);
@@ -90,6 +97,7 @@ private:
     core::Record client_record(const core::Uaid& client, const store::StoredClient& stored,
                                core::Timestamp last_seen);
     void add(const ChangePtr& change, const core::Uaid& client);
+    bool has_too_many(const Session& session, const core::ChannelId& channel);
     void remove(const ChangePtr& change, Session& session);
     void publish(const ChangePtr& change, core::Record record);
     void publish(core::Record record);
@@ -99,7 +107,7 @@ private:
     void write_last_seen(Session& session);
 
     const log::TopicPartition where_;
-    const std::string endpoint_url_;
+    const Options options_;
     Ports ports_;
     core::Epoch epoch_ = 0;
     std::uint64_t sequence_ = 0;

@@ -8,7 +8,8 @@
 
 namespace beckon::edge {
 
-Effects Session::on(std::string_view text, FrameParser& parser, core::Tokens& tokens) {
+Effects Session::on(std::string_view text, FrameParser& parser, core::Tokens& tokens,
+                    core::MonoTime now) {
     Effects effects;
     window_.take_acked();  // of an earlier frame, if nobody asked
     const auto frame = parser.parse(text);
@@ -21,18 +22,26 @@ Effects Session::on(std::string_view text, FrameParser& parser, core::Tokens& to
                    [&](const Hello&) { effects.close = closing::kOutOfPlace; },
                    [&](const Register& request) { command(effects, request); },
                    [&](const Unregister& request) { command(effects, request); },
-                   [](const BroadcastSubscribe&) {},  // nothing is ever broadcast yet
+                   [](const BroadcastSubscribe&) {},  // its front answers it
                    [&](const Ack& said) { command(effects, said, tokens); },
                    [&](const Nack& said) {
+                       effects.codes.push_back(answer_code(said));
                        const auto key = window_.nacked(said.version);
                        if (key) effects.nacked.push_back({*key, end_of_nack(said.code)});
                    },
-                   [&](const Ping&) {
-                       effects.frames.push_back({ping_frame(), std::nullopt});
-                   },
+                   [&](const Ping&) { ping(effects, now); },
                },
                *frame);
     return effects;
+}
+
+void Session::ping(Effects& effects, core::MonoTime now) {
+    if (pinged_ && now - *pinged_ < limits_.ping_interval_min) {
+        effects.close = closing::kPingTooSoon;
+        return;
+    }
+    pinged_ = now;
+    effects.frames.push_back({ping_frame(), std::nullopt});
 }
 
 /// False: too many are under way, and the client is told so.
@@ -62,6 +71,7 @@ void Session::command(Effects& effects, const Register& frame) {
 }
 
 void Session::command(Effects& effects, const Unregister& frame) {
+    effects.codes.push_back(answer_code(frame));
     if (!may_change(effects, unregister_frame(frame.channel, kStatusFailed))) return;
     effects.changes.push_back({ChannelChange::Kind::remove, frame.channel, std::nullopt});
 }
@@ -70,6 +80,7 @@ void Session::command(Effects& effects, const Unregister& frame) {
 /// A version says whose message it names, so that no client can finish another one's.
 void Session::command(Effects& effects, const Ack& frame, core::Tokens& tokens) {
     for (const auto& update : frame.updates) {
+        effects.codes.push_back(answer_code(update));
         auto key = window_.acked(update.version);
         if (!key) {
             const auto named = tokens.open_message(update.version);
@@ -117,7 +128,7 @@ void Session::durable(const core::MessageKey& message) { window_.durable(message
 bool Session::wants_read(core::MonoTime now) {
     if (live()) return false;
     const auto room = window_.room(now);
-    return room * 2 >= limits_.messages || (room > 0 && window_.unacked() == 0);
+    return room * 2 >= limits_.window.messages || (room > 0 && window_.unacked() == 0);
 }
 
 store::DrainCursor& Session::cursor(core::Offset until) {

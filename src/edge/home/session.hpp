@@ -45,9 +45,16 @@ struct Effects {
     std::vector<Answered> acked;   ///< their tombstones are owed
     std::vector<Answered> nacked;  ///< they stay pending
     std::vector<ChannelChange> changes;
+    std::vector<std::size_t> codes;      ///< that the client gave: places in kAnswerCodes
     std::optional<std::size_t> command;  ///< a well-formed frame came: its place in kCommands
     std::optional<Closing> close;        ///< the session is over
     bool operator==(const Effects&) const = default;
+};
+
+struct SessionLimits {
+    WindowLimits window;
+    /// The client's own pings may come so often; the first may come at once.
+    core::Duration ping_interval_min{};
 };
 
 /// The protocol with one client that has its UAID: a machine without I/O. Frames, messages and the
@@ -58,8 +65,8 @@ public:
     static constexpr std::size_t kChangesInFlightMax = 256;
 
     /// `limits` outlives the session.
-    Session(SessionId session, const core::Uaid& client, const WindowLimits& limits)
-        : id(std::move(session)), uaid(client), limits_(limits), window_(limits) {}
+    Session(SessionId session, const core::Uaid& client, const SessionLimits& limits)
+        : id(std::move(session)), uaid(client), limits_(limits), window_(limits.window) {}
 
     const SessionId id;
     const core::Uaid uaid;
@@ -72,7 +79,8 @@ public:
     core::MonoTime seen_due{};
 
     /// A text frame of the client.
-    Effects on(std::string_view text, FrameParser& parser, core::Tokens& tokens);
+    Effects on(std::string_view text, FrameParser& parser, core::Tokens& tokens,
+               core::MonoTime now);
     /// When the messages were sent which the last frame has acknowledged.
     std::vector<core::MonoTime> take_acked() { return window_.take_acked(); }
     /// A message was folded for this client at `offset`, and has not expired. It is sent if nothing
@@ -115,13 +123,15 @@ private:
     void command(Effects& effects, const Register& frame);
     void command(Effects& effects, const Unregister& frame);
     void command(Effects& effects, const Ack& frame, core::Tokens& tokens);
+    void ping(Effects& effects, core::MonoTime now);
     bool may_change(Effects& effects, std::string refusal);
     void waits(core::Offset offset);
 
-    const WindowLimits& limits_;
+    const SessionLimits& limits_;
     Window window_;
     std::size_t changes_in_flight_ = 0;
-    store::DrainCursor cursor_;  ///< only while draining_
+    std::optional<core::MonoTime> pinged_;  ///< when the client last did
+    store::DrainCursor cursor_;             ///< only while draining_
     /// Of the first message that was read and did not fit.
     std::optional<store::DrainCursor> before_unfit_;
     bool draining_ = false;

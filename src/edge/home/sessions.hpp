@@ -13,7 +13,7 @@ namespace beckon::edge {
 /// The sessions of one partition: at most one for each UAID.
 class Sessions {
 public:
-    explicit Sessions(const WindowLimits& limits) : limits_(limits) {}
+    explicit Sessions(const SessionLimits& limits) : limits_(limits) {}
 
     /// Begins a session of a UAID that has none. `said`: the UAID that the front knows the client
     /// by, and routes with until it hears of another one.
@@ -32,7 +32,7 @@ public:
     auto end() const { return by_uaid_.end(); }
 
 private:
-    const WindowLimits limits_;
+    const SessionLimits limits_;
     std::unordered_map<core::Uaid, Session> by_uaid_;
     /// Sessions that got another UAID than they offered: their front may not know yet.
     std::map<SessionId, core::Uaid> renamed_;

@@ -13,6 +13,7 @@ std::string_view reason_of(int status) {
     switch (status) {
         case 200: return "OK";
         case 400: return "Bad Request";
+        case 403: return "Forbidden";
         case 404: return "Not Found";
         case 418: return "I'm a teapot";
         case 426: return "Upgrade Required";

@@ -4,6 +4,8 @@
 #include "edge/timing_wheel.hpp"
 #include "net/peer_address.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <memory>
@@ -56,6 +58,35 @@ private:
     std::size_t bytes_ = 0;
 };
 
+/// How many frames a client may send: a bucket for ten seconds, refilled evenly.
+class FrameAllowance {
+public:
+    static constexpr std::chrono::seconds kSpan{10};
+
+    /// One frame came. False: it is one too many.
+    bool take(std::size_t per_second, core::MonoTime now) {
+        const auto most = static_cast<float>(per_second * kSpan.count());
+        if (!started_) {
+            started_ = true;
+            left_ = most;
+        } else {
+            const std::chrono::duration<float> passed = now - at_;
+            left_ = std::min(most, left_ + passed.count() * static_cast<float>(per_second));
+        }
+        at_ = now;
+        if (left_ < 1) return false;
+        left_ -= 1;
+        return true;
+    }
+    /// Something went out that is to be answered.
+    void give() { left_ += 1; }
+
+private:
+    core::MonoTime at_{};
+    float left_ = 0;
+    bool started_ = false;
+};
+
 struct Connection;
 
 /// The pieces of a message that is not complete, and when it must be.
@@ -94,6 +125,7 @@ struct Connection final : Client, WheelTimer {
     std::string close_reason;
     std::unique_ptr<HalfFrame> half;  ///< a message of which more pieces come
     SendQueue out;
+    FrameAllowance frames;
 };
 
 }  // namespace beckon::edge

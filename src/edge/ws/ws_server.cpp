@@ -1,6 +1,7 @@
 #include "edge/ws/ws_server.hpp"
 
 #include "core/logger.hpp"
+#include "edge/frames.hpp"
 #include "edge/ws/ws_server_impl.hpp"
 
 #include <cstring>
@@ -196,6 +197,7 @@ std::size_t WsServer::open() const { return impl_->sockets; }
 void WsServer::send(Client& client, std::string text) {
     auto& c = static_cast<Connection&>(client);
     if (c.mode != Mode::open || text.empty()) return;
+    if (is_notification_frame(text)) c.frames.give();
     if (impl_->can_write_now(c)) {
         if (!impl_->write(c, text, LWS_WRITE_TEXT)) impl_->drop(c, ClosedBy::lost);
         return;

@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace prometheus {
 class Counter;
@@ -34,6 +35,11 @@ struct WsServerOptions {
     std::size_t half_frames_bytes_max = 32U << 20;
     /// Sockets that lws takes at one time; 0: as many as the process may open.
     unsigned sockets_max = 0;
+    /// Frames that one client may send over ten seconds, a second's worth; each notification that
+    /// it gets allows one more, for its ack. 0: no limit.
+    std::size_t frames_per_second_max = 0;
+    /// Web pages that may connect, by their Origin; empty: all. Who sends none always may.
+    std::vector<std::string> allowed_origins;
     /// From accept to the end of the upgrade: TLS, a dripping head, a silent connection.
     core::Duration handshake_timeout = std::chrono::seconds{5};
     std::optional<net::TlsFiles> tls;
@@ -47,6 +53,7 @@ struct WsServerMetrics {
     std::array<prometheus::Counter*, kClosedByCount> closed{};
     prometheus::Gauge* connections = nullptr;  ///< sockets, clients or not
     prometheus::Counter* refused_full = nullptr;
+    prometheus::Counter* refused_origin = nullptr;
     prometheus::Counter* handshake_timeouts = nullptr;
     prometheus::Counter* accept_pauses = nullptr;
 };

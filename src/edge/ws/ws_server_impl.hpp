@@ -43,6 +43,7 @@ struct WsServer::Impl {
     // --- HTTP
     int http(lws* wsi, std::string_view path);
     bool admit(Connection& c);
+    bool is_allowed_origin(lws* wsi) const;
     int confirm_upgrade(Connection& c, std::string_view protocol);
     int reply(lws* wsi, const HttpReply& reply);
     std::optional<HttpReply> choose_subprotocol(lws* wsi);

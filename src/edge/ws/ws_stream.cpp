@@ -61,6 +61,11 @@ int WsServer::Impl::received(Connection& c, std::string_view piece) {
     std::string whole = c.half ? c.half->text : std::string{};
     drop_pieces(c);
     whole.append(piece);
+    const auto limit = options.frames_per_second_max;
+    if (limit > 0 && !c.frames.take(limit, loop.now())) {
+        close(c, closing::kFlood, ClosedBy::flood);
+        return 0;
+    }
     front->text(c, std::move(whole));
     return 0;
 }

@@ -56,10 +56,29 @@ int WsServer::Impl::confirm_upgrade(Connection& c, std::string_view protocol) {
     std::array<char, 8> path{};
     const int size = lws_hdr_copy(c.wsi, path.data(), path.size(), WSI_TOKEN_GET_URI);
     if (size != 1 || path[0] != '/') return reply(c.wsi, plain_reply(404));
+    if (!is_allowed_origin(c.wsi)) {
+        metrics.refused_origin->Increment();
+        return reply(c.wsi, plain_reply(403));
+    }
     if (const auto refusal = choose_subprotocol(c.wsi)) return reply(c.wsi, *refusal);
     if (admit(c)) return 0;
     metrics.refused_full->Increment();
     return reply(c.wsi, full_reply());
+}
+
+/// Browsers say which page opens a WebSocket; everybody else may leave it out or lie, so this keeps
+/// pages away and nobody else.
+bool WsServer::Impl::is_allowed_origin(lws* wsi) const {
+    if (options.allowed_origins.empty()) return true;
+    const int size = lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN);
+    if (size <= 0) return true;
+    std::string origin(static_cast<std::size_t>(size) + 1, '\0');
+    if (lws_hdr_copy(wsi, origin.data(), static_cast<int>(origin.size()), WSI_TOKEN_ORIGIN) < 0) {
+        return false;
+    }
+    origin.resize(static_cast<std::size_t>(size));
+    const auto& allowed = options.allowed_origins;
+    return std::find(allowed.begin(), allowed.end(), origin) != allowed.end();
 }
 
 /// Counts the client. From here on a connection of a trusted proxy counts as that of the address

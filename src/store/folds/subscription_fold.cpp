@@ -78,6 +78,25 @@ core::Result<std::vector<std::pair<core::ChannelId, ChannelRow>>> SubscriptionTa
     return rows;
 }
 
+core::Result<std::vector<std::pair<core::Uaid, StoredClient>>> SubscriptionTables::clients_after(
+    core::Partition partition, const std::optional<core::Uaid>& after, std::size_t max) const {
+    std::vector<std::pair<core::Uaid, StoredClient>> found;
+    const auto range = partition_range(partition);
+    const auto end = slice(range.end);
+    const std::unique_ptr<rocksdb::Iterator> it{
+        db.NewIterator(scan_options(end), clients_family.get())};
+    after ? it->Seek(slice(RowKey{partition, *after}.view())) : it->Seek(slice(range.begin));
+    for (; it->Valid() && found.size() < max; it->Next()) {
+        const auto uaid = uaid_of_row(view(it->key()));
+        if (after && uaid == *after) continue;
+        auto row = parse_client_row(view(it->value()));
+        if (!row) return core::fail(undecodable("clients", path));
+        if (row->live) found.emplace_back(uaid, std::move(*row->live));
+    }
+    if (!it->status().ok()) return core::fail(unreadable(it->status(), path));
+    return found;
+}
+
 // --- SubscriptionFold: rows, the batch's own first
 
 template <class T>
@@ -163,7 +182,7 @@ bool SubscriptionFold::put_client(core::Partition partition, const core::ClientR
 }
 
 bool SubscriptionFold::remove_client(core::Partition partition, const core::ClientRemoved& client,
-                                     core::Timestamp time) {
+                                     core::Timestamp time, std::vector<core::ChannelId>* dropped) {
     const ClientName name{partition, client.uaid};
     if (const auto stored = client_row(name)) {
         const auto order = compare(client.stamp, stored->stamp);
@@ -172,7 +191,9 @@ bool SubscriptionFold::remove_client(core::Partition partition, const core::Clie
     // The client's own row covers the channels from here on: died_with_client() asks it. A channel
     // that is newer than the removal was written by a home that knew of it, and waits.
     for (const auto& [channel, row] : channel_rows(name)) {
-        if (compare(client.stamp, row.stamp) != Order::older) channels_[{name, channel}].reset();
+        if (compare(client.stamp, row.stamp) == Order::older) continue;
+        channels_[{name, channel}].reset();
+        if (dropped && row.live) dropped->push_back(channel);
     }
     clients_[name] = {
         .live = std::nullopt, .stamp = client.stamp, .until = time + kRememberRemoved};
@@ -232,6 +253,11 @@ std::optional<StoredClient> SubscriptionFold::client(core::Partition partition,
                                                      const core::Uaid& uaid) {
     auto row = client_row({partition, uaid});
     return row ? std::move(row->live) : std::nullopt;
+}
+
+std::vector<std::pair<core::Uaid, StoredClient>> SubscriptionFold::clients_after(
+    core::Partition partition, const std::optional<core::Uaid>& after, std::size_t max) {
+    return checked(tables_.clients_after(partition, after, max));
 }
 
 std::optional<StoredChannel> SubscriptionFold::channel(core::Partition partition,

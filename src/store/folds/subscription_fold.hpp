@@ -29,6 +29,9 @@ public:
     core::Result<std::optional<ChannelRow>> channel(core::Partition partition,
                                                     const core::Uaid& uaid,
                                                     const core::ChannelId& channel) const;
+    /// Up to `max` living clients of a partition behind `after`, ascending.
+    core::Result<std::vector<std::pair<core::Uaid, StoredClient>>> clients_after(
+        core::Partition partition, const std::optional<core::Uaid>& after, std::size_t max) const;
     /// All rows of a client's channels, removed ones included.
     core::Result<std::vector<std::pair<core::ChannelId, ChannelRow>>> channels(
         core::Partition partition, const core::Uaid& uaid) const;
@@ -47,8 +50,9 @@ public:
     explicit SubscriptionFold(const SubscriptionTables& tables) : tables_(tables) {}
 
     bool put_client(core::Partition partition, const core::ClientRecorded& client);
+    /// `dropped` (may be null) receives the channels that went with it.
     bool remove_client(core::Partition partition, const core::ClientRemoved& client,
-                       core::Timestamp time);
+                       core::Timestamp time, std::vector<core::ChannelId>* dropped = nullptr);
     /// Ends the client if this is its token still; its channels are dead with it, and live again if
     /// a later record brings the client back.
     void end_client_with_token(core::Partition partition, const core::ClientGone& gone,
@@ -58,6 +62,9 @@ public:
                         core::Timestamp time);
 
     std::optional<StoredClient> client(core::Partition partition, const core::Uaid& uaid);
+    /// As the last commit left them.
+    std::vector<std::pair<core::Uaid, StoredClient>> clients_after(
+        core::Partition partition, const std::optional<core::Uaid>& after, std::size_t max);
     std::optional<StoredChannel> channel(core::Partition partition, const core::Uaid& uaid,
                                          const core::ChannelId& channel);
     std::vector<StoredChannel> channels(core::Partition partition, const core::Uaid& uaid);

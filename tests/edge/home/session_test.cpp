@@ -16,9 +16,10 @@ namespace {
 
 /// One client's session, and what it says and gets as text.
 struct Client {
-    explicit Client(edge::WindowLimits l = {}) : limits(l), session(id, uaid, limits) {}
+    explicit Client(edge::WindowLimits l = {}, core::Duration ping = {})
+        : limits{.window = l, .ping_interval_min = ping}, session(id, uaid, limits) {}
 
-    Effects say(std::string_view text) { return session.on(text, parser, tokens); }
+    Effects say(std::string_view text) { return session.on(text, parser, tokens, now); }
     Effects ack(const std::string& version) {
         return say(R"({"messageType":"ack","updates":[{"channelID":")" + core::to_dashed(channel) +
                    R"(","version":")" + version + R"("}]})");
@@ -52,7 +53,7 @@ struct Client {
     const edge::SessionId id{{"front"}, 0, 1};
     const core::Uaid uaid{core::random_uuid4()};
     const core::ChannelId channel{core::random_uuid4()};
-    const edge::WindowLimits limits;
+    const edge::SessionLimits limits;
     core::Tokens tokens{std::make_shared<core::KeyRing>(core::KeyRing::generate())};
     edge::FrameParser parser;
     core::MonoTime now{};
@@ -63,6 +64,43 @@ struct Client {
 core::MessageKey new_key() { return core::new_message_key(core::Timestamp{}); }
 
 }  // namespace
+
+TEST_CASE("a client that pings sooner than it may is closed", "[session]") {
+    Client client{{}, std::chrono::seconds{45}};
+    CHECK(client.say("{}").close == std::nullopt);  // the first may come at once
+    client.now += std::chrono::milliseconds{44'999};
+    SECTION("sooner") {
+        const auto effects = client.say(R"({"messageType":"ping"})");
+        CHECK(effects.close == edge::closing::kPingTooSoon);
+        CHECK(effects.frames.empty());
+    }
+    SECTION("in time") {
+        client.now += std::chrono::milliseconds{1};
+        CHECK(client.say("{}").frames == std::vector<Effects::Frame>{{"{}", std::nullopt}});
+    }
+}
+
+TEST_CASE("codes are counted by what they are about", "[session]") {
+    Client client;
+    const auto codes = [&](std::string_view frame) {
+        std::vector<std::string_view> names;
+        for (const auto code : client.say(frame).codes) names.push_back(edge::kAnswerCodes[code]);
+        return names;
+    };
+    using Names = std::vector<std::string_view>;
+    CHECK(codes(R"({"messageType":"nack","version":"v","code":303})") == Names{"nack_303"});
+    CHECK(codes(R"({"messageType":"nack","version":"v"})") == Names{"nack_other"});
+    const std::string id = core::to_dashed(client.channel);
+    CHECK(codes(R"({"messageType":"unregister","channelID":")" + id + R"("})") ==
+          Names{"unregister_200"});
+    CHECK(codes(R"({"messageType":"unregister","channelID":")" + id + R"(","code":203})") ==
+          Names{"unregister_other"});
+    const auto update = [&](int code) {
+        return R"({"channelID":")" + id + R"(","version":"v","code":)" + std::to_string(code) + "}";
+    };
+    CHECK(codes(R"({"messageType":"ack","updates":[)" + update(100) + "," + update(102) + "," +
+                update(99) + "]}") == Names{"ack_100", "ack_102", "ack_other"});
+}
 
 TEST_CASE("what a client says, and what follows", "[session]") {
     Client client;

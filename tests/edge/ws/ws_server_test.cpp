@@ -103,6 +103,51 @@ TEST_CASE("a head with long cookies is read, an endless one is not", "[edge][ws_
     CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 1; }));
 }
 
+TEST_CASE("web pages of other origins are refused, all others are not", "[edge][ws_server]") {
+    FrontWorld world{with([](auto& o) { o.sockets.allowed_origins = {"https://app.test"}; })};
+    const auto [origin, allowed] = GENERATE(table<std::string, bool>({
+        {"", true},
+        {"https://app.test", true},
+        {"https://other.test", false},
+        {"https://app.test.evil", false},
+        {"null", false},
+    }));
+    CAPTURE(origin);
+    WsClient client{world.fronts.port()};
+    CHECK(client.upgrade("/", origin.empty() ? "" : "Origin: " + origin + "\r\n") == allowed);
+    if (!allowed) {
+        CHECK(client.head().starts_with("HTTP/1.1 403"));
+        CHECK(world.counters.sockets.refused_origin->Value() == 1);
+    }
+}
+
+TEST_CASE("a client that says more than it may is closed", "[edge][ws_server]") {
+    FrontWorld world{with([](auto& o) { o.sockets.frames_per_second_max = 1; })};
+    auto client = world.client();  // its hello was the first
+    for (int i = 0; i < 9; ++i) client.text("x");
+    for (int i = 0; i < 9; ++i) REQUIRE(client.next_message().is_text());
+    for (int i = 0; i < 100; ++i) client.text("x");
+    check_close(client.until_closed(), 1011, "Flood");
+    CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::flood) == 1; }));
+}
+
+TEST_CASE("each notification allows one frame more, and time does", "[edge][ws_server]") {
+    edge::FrameAllowance frames;
+    core::MonoTime now{};
+    for (int i = 0; i < 20; ++i) REQUIRE(frames.take(2, now));
+    CHECK(!frames.take(2, now));
+    frames.give();
+    CHECK(frames.take(2, now));
+    CHECK(!frames.take(2, now));
+    now += 1s;
+    CHECK(frames.take(2, now));
+    CHECK(frames.take(2, now));
+    CHECK(!frames.take(2, now));
+    now += std::chrono::hours{1};
+    for (int i = 0; i < 20; ++i) REQUIRE(frames.take(2, now));
+    CHECK(!frames.take(2, now));
+}
+
 TEST_CASE("an upgrade on another path is 404", "[edge][ws_server]") {
     FrontWorld world;
     WsClient client{world.fronts.port()};

@@ -224,4 +224,35 @@ TEST_CASE("a record that lost is remembered until a newer one, or the truth agai
     CHECK(contested().empty());
 }
 
+TEST_CASE("the channels that go with a client are contested until their tombstones are read",
+          "[store]") {
+    Records r;
+    r.put_client(stamp(2, 1));
+    r.put_channel("c1", stamp(2, 2));
+    r.put_channel("c2", stamp(2, 3));
+    r.remove_channel("c2", stamp(2, 4));  // has its tombstone already
+    CHECK(r.remove_client(stamp(2, 5)));
+    r.maybe_commit();
+    CHECK(r.part().contested_after(std::nullopt, 10) ==
+          std::vector<Contested>{{r.uaid, channel_of("c1")}});
+    CHECK(r.remove_channel("c1", stamp(2, 6)));
+    r.maybe_commit();
+    CHECK(r.part().contested_after(std::nullopt, 10).empty());
+}
+
+TEST_CASE("living clients are handed over a page at a time", "[store]") {
+    Records r;
+    r.put_client(stamp(2, 1), 7);
+    REQUIRE(r.part().commit());
+    const auto page = r.part().clients_after(std::nullopt, 10);
+    REQUIRE(page.size() == 1);
+    CHECK(page[0].first == r.uaid);
+    CHECK(page[0].second.last_seen == at(7));
+    CHECK(r.part().clients_after(r.uaid, 10).empty());
+    CHECK(r.part().clients_after(std::nullopt, 0).empty());
+    r.remove_client(stamp(2, 2));
+    REQUIRE(r.part().commit());
+    CHECK(r.part().clients_after(std::nullopt, 10).empty());
+}
+
 }  // namespace beckon::store

@@ -1,0 +1,30 @@
+#include "cli/broadcasts/broadcast_token.hpp"
+
+#include "core/base64url.hpp"
+
+#include <algorithm>
+
+#include <openssl/crypto.h>
+
+namespace beckon::cli {
+
+namespace {
+
+std::string token_of(const core::KeyRing::Key& key) {
+    const auto secret = core::KeyRing::derive(key, "beckon/broadcasts/1");
+    return core::base64url({reinterpret_cast<const char*>(secret.data()), secret.size()});
+}
+
+}  // namespace
+
+std::string broadcast_token(const core::KeyRing& keys) { return token_of(keys.newest()); }
+
+bool is_broadcast_token(const core::KeyRing& keys, std::string_view token) {
+    return std::any_of(keys.keys().begin(), keys.keys().end(), [&](const auto& key) {
+        const auto right = token_of(key);
+        return right.size() == token.size() &&
+               CRYPTO_memcmp(right.data(), token.data(), token.size()) == 0;
+    });
+}
+
+}  // namespace beckon::cli

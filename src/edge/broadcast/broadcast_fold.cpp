@@ -1,0 +1,83 @@
+#include "edge/broadcast/broadcast_fold.hpp"
+
+#include "core/logger.hpp"
+
+#include <utility>
+
+namespace beckon::edge {
+
+namespace {
+
+const log::TopicPartition kBroadcasts{log::Topic::kBroadcasts, 0};
+
+fold::Options fold_options(const core::NodeId& node) {
+    fold::Options options;
+    options.folder = "edge";
+    options.inputs = {kBroadcasts};
+    options.node = node;
+    return options;
+}
+
+}  // namespace
+
+BroadcastFold::BroadcastFold(const core::NodeId& node, Ports ports)
+    : ports_(std::move(ports)),
+      publisher_(ports_.log.open_publisher(ports_.executor)),
+      fold_(fold_options(node), {ports_.log, *publisher_, ports_.executor, ports_.clock}, *this) {
+    fold_.start();
+}
+
+BroadcastFold::~BroadcastFold() = default;
+
+void BroadcastFold::set(const BroadcastSet& broadcast,
+                        std::function<void(const core::Result<void>&)> done) {
+    const bool same =
+        now_.complete && now_.version_of(broadcast.id) == broadcast.version.value_or("");
+    if (same) return done({});
+    fold_.publisher().publish(kBroadcasts, encode(broadcast),
+                              [done = std::move(done)](const core::Result<log::Appended>& result) {
+                                  if (!result) return done(core::fail(result.error()));
+                                  done({});
+                              });
+}
+
+void BroadcastFold::replay(fold::InputIndex, const core::RecordView& record) {
+    if (auto broadcast = decode_broadcast(record)) put(std::move(*broadcast));
+}
+
+void BroadcastFold::put(BroadcastSet broadcast) {
+    auto& [id, version] = broadcast;
+    if (!version) {
+        changed_ |= now_.versions.erase(id) > 0;
+        return;
+    }
+    const bool is_new = !now_.versions.contains(id);
+    if (is_new && now_.versions.size() >= kBroadcastsMax) {
+        core::log_warn("edge", "broadcast_left_out",
+                       {{"id", id}, {"broadcasts_max", kBroadcastsMax}});
+        return;
+    }
+    now_.versions.insert_or_assign(std::move(id), std::move(*version));
+    changed_ = true;
+}
+
+core::Result<void> BroadcastFold::clear() {
+    now_ = {};
+    return {};
+}
+
+void BroadcastFold::committed() {
+    if (!now_.complete || !std::exchange(changed_, false)) return;
+    ports_.changed(std::make_shared<const Broadcasts>(now_));
+}
+
+void BroadcastFold::caught_up() {
+    now_.complete = true;
+    changed_ = false;
+    ports_.changed(std::make_shared<const Broadcasts>(now_));
+}
+
+/// Fronts keep what they know until everything is read again.
+void BroadcastFold::restarted(std::string_view) { now_.complete = false; }
+
+}  // namespace beckon::edge

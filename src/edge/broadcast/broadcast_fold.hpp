@@ -1,0 +1,51 @@
+#pragma once
+
+#include "edge/broadcast/broadcast_record.hpp"
+#include "edge/broadcasts.hpp"
+#include "fold/fold.hpp"
+
+#include <functional>
+#include <memory>
+
+namespace beckon::edge {
+
+/// The broadcasts of an installation: a fold of `broadcasts` in memory, and the way to change them.
+/// Everything happens on the thread of the executor, construction and destruction too.
+class BroadcastFold final : private fold::State {
+public:
+    struct Ports {
+        log::EventLog& log;
+        core::Executor& executor;
+        const core::Clock& clock;
+        /// Something has changed, or everything was read. On that thread.
+        std::function<void(BroadcastsPtr)> changed;
+    };
+    BroadcastFold(const core::NodeId& node, Ports ports);
+    ~BroadcastFold() override;
+
+    /// Publishes a version, or its end. Nothing is published where the log says the same already.
+    /// Everybody hears of it when it is read back. `done` as log::Publisher has it.
+    void set(const BroadcastSet& broadcast, std::function<void(const core::Result<void>&)> done);
+
+private:
+    // fold::State: only in memory, so from the start of the topic each time
+    std::optional<core::Checkpoint> checkpoint(fold::InputIndex) const override { return {}; }
+    void replay(fold::InputIndex input, const core::RecordView& record) override;
+    void advance(fold::InputIndex, core::Offset, std::optional<core::Timestamp>) override {}
+    bool dirty() const override { return false; }
+    core::Result<void> commit() override { return {}; }
+    core::Result<void> clear() override;
+    void committed() override;
+    void caught_up() override;
+    void restarted(std::string_view) override;
+
+    void put(BroadcastSet broadcast);
+
+    Ports ports_;
+    const std::unique_ptr<log::Publisher> publisher_;
+    Broadcasts now_;
+    bool changed_ = false;  ///< and nobody was told
+    fold::Fold fold_;       ///< first to go: it calls us
+};
+
+}  // namespace beckon::edge

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "core/result.hpp"
+#include "edge/broadcast/broadcast_record.hpp"
+
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The page that says which versions broadcasts have
+/// (docs/protocol/client-protocol.md#broadcasts). Any thread.
+namespace beckon::edge {
+
+/// `{"broadcasts": {id: version}}`. Errors: invalid (what is wrong with it); nothing of a page that
+/// is wrong in one place counts.
+core::Result<std::vector<BroadcastSet>> parse_broadcasts(std::string_view body);
+
+/// GET of a page over http or https, redirects followed. Blocks for some seconds at most, and no
+/// longer than until `stop`. Errors: unavailable (no answer, or none with 2xx), too_large.
+core::Result<std::string> fetch_page(const std::string& url, const std::stop_token& stop);
+
+}  // namespace beckon::edge

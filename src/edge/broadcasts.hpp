@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// Broadcasts: ids with versions that concern everybody
+/// (docs/protocol/client-protocol.md#broadcasts).
+namespace beckon::edge {
+
+/// All broadcasts with their versions at one moment. Never changed once fronts have it, so that all
+/// threads share one.
+struct Broadcasts {
+    /// Everything that the log had is in it: what is not here does not exist.
+    bool complete = false;
+    std::map<std::string, std::string, std::less<>> versions;
+
+    /// Empty: unknown.
+    std::string_view version_of(std::string_view id) const {
+        const auto at = versions.find(id);
+        return at == versions.end() ? std::string_view{} : std::string_view{at->second};
+    }
+};
+using BroadcastsPtr = std::shared_ptr<const Broadcasts>;
+
+/// The broadcasts that one client follows, and which versions it has. One thread.
+class Follows {
+public:
+    /// Of one client. What it names beyond them is refused.
+    static constexpr std::size_t kMax = 64;
+
+    /// The client names broadcasts with the versions that it has. Unknown ones are refused, unless
+    /// nobody can know yet whether they exist: then they are followed until that is known.
+    void name(const std::vector<std::pair<std::string_view, std::string_view>>& named,
+              const Broadcasts& now);
+
+    /// The members of `broadcasts` in a frame to the client: what has another version than it was
+    /// last told, and what was refused; empty: nothing is to be said. The client has been told it
+    /// afterwards. What does not exist any more is no longer followed.
+    std::string take_news(const Broadcasts& now);
+
+    std::size_t size() const { return told_.size(); }
+    /// Nothing is left to be told of or to be remembered.
+    bool empty() const { return told_.empty() && refused_.empty(); }
+
+    /// The answer to the hello tells first.
+    bool awaits_hello = false;
+
+private:
+    struct Refused {
+        std::string id;
+        std::string_view why;  ///< of static storage
+    };
+    void refuse(std::string_view id, std::string_view why);
+
+    std::vector<std::pair<std::string, std::string>> told_;  ///< id, version
+    std::vector<Refused> refused_;                           ///< not told yet
+};
+
+}  // namespace beckon::edge

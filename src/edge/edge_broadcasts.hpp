@@ -1,0 +1,55 @@
+#pragma once
+
+#include "core/lifetime.hpp"
+#include "edge/broadcast/broadcast_fold.hpp"
+#include "edge/broadcast/broadcast_poller.hpp"
+#include "edge/edge_metrics.hpp"
+#include "edge/fronts.hpp"
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace beckon::edge {
+
+/// The broadcasts of an edge: what the log says of them reaches the fronts, and what the polled
+/// page says reaches the log. Made and destroyed on the control thread.
+class EdgeBroadcasts {
+public:
+    struct Options {
+        core::NodeId node;
+        std::string url;  ///< http or https; empty: nothing is polled
+        core::Duration interval{};
+    };
+    struct Ports {
+        log::EventLog& log;
+        core::Executor& control;
+        const core::Clock& clock;
+        Fronts& fronts;
+        const BroadcastMetrics& metrics;
+    };
+    EdgeBroadcasts(Options options, Ports ports);
+
+    /// Whether this edge is the one that polls. On the control thread.
+    void poll(bool enabled);
+    /// As BroadcastFold::set(); a failure is logged. Any thread.
+    void set(BroadcastSet broadcast);
+    /// As this edge knows them. Any thread.
+    BroadcastsPtr now() const;
+
+private:
+    void changed(const BroadcastsPtr& now);
+    void polled(const core::Result<std::vector<BroadcastSet>>& found);
+    void publish(const BroadcastSet& broadcast);
+
+    const Ports ports_;
+    mutable std::mutex mutex_;
+    BroadcastsPtr now_ = std::make_shared<const Broadcasts>();  ///< under mutex_
+    std::string last_failure_;                                  ///< of polling; empty: none
+    core::Lifetime lifetime_;
+    BroadcastFold fold_;
+    std::optional<BroadcastPoller> poller_;  ///< ends first
+};
+
+}  // namespace beckon::edge

@@ -1,0 +1,168 @@
+#include "edge/frames.hpp"
+#include "support/home_world.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using namespace std::chrono_literals;
+using edge::PendingLimit;
+using test::HomeWorld;
+
+// What one client may take: messages that wait, and channels.
+
+namespace {
+
+constexpr std::size_t kMax = 20;
+
+HomeWorld::Options limited(PendingLimit::Policy policy = PendingLimit::Policy::drop_oldest) {
+    HomeWorld::Options options;
+    options.delivery_window = 100;
+    options.pending = {.messages = kMax, .policy = policy};
+    return options;
+}
+
+/// A tenth more may wait until it is noticed.
+void check_held(HomeWorld& world, const std::vector<std::string>& pushed, std::size_t waiting) {
+    CHECK(waiting <= kMax + kMax / 10);
+    CHECK(waiting >= kMax);
+    CHECK(world.unfinished_in_log() == waiting);
+    CHECK(world.reasons() == std::vector<std::string>(pushed.size() - waiting, "dropped"));
+}
+
+}  // namespace
+
+TEST_CASE("of a client that has too many messages the oldest go", "[edge][home][limit]") {
+    HomeWorld world{limited()};
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    std::vector<std::string> pushed;
+    for (int i = 0; i < 100; ++i) {
+        pushed.push_back(world.push(uaid, channel));
+        world.run(20ms);
+    }
+    world.run(5s);
+    const auto got = world.take_versions(world.connect(uaid));
+    check_held(world, pushed, got.size());
+    CHECK(got == std::vector(pushed.end() - static_cast<std::ptrdiff_t>(got.size()), pushed.end()));
+}
+
+TEST_CASE("many that come at once go in pieces", "[edge][home][limit]") {
+    constexpr std::size_t kMany = PendingLimit::kBeyondMax + 2 * PendingLimit::kBudget;
+    HomeWorld world{limited()};
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    std::vector<std::string> pushed;
+    for (std::size_t i = 0; i < kMany; ++i) pushed.push_back(world.push(uaid, channel));
+    world.run(30s);
+    const auto got = world.take_versions(world.connect(uaid));
+    check_held(world, pushed, got.size());
+    CHECK(got.back() == pushed.back());
+}
+
+TEST_CASE("Topic messages count, and go by age as all others", "[edge][home][limit]") {
+    HomeWorld world{limited()};
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    const auto oldest = world.push(uaid, channel, {.topic = "old"});
+    for (std::size_t i = 0; i < 2 * kMax; ++i) {
+        world.push(uaid, channel);
+        world.run(20ms);
+    }
+    const auto newest = world.push(uaid, channel, {.topic = "new"});
+    world.run(5s);
+    const auto got = world.take_versions(world.connect(uaid));
+    CHECK(got.size() <= kMax + kMax / 10);
+    CHECK(got.front() == newest);  // Topic messages come first
+    CHECK(std::find(got.begin(), got.end(), oldest) == got.end());
+}
+
+TEST_CASE("a client that takes its messages loses none", "[edge][home][limit]") {
+    HomeWorld world{limited()};
+    world.serve();
+    const auto number = world.connect();
+    const core::ChannelId channel{core::random_uuid4()};
+    world.register_channel(number, channel);
+    world.take(number);
+    for (int i = 0; i < 100; ++i) {
+        const auto version = world.push(world.uaid(number), channel);
+        world.run();
+        REQUIRE(world.take_versions(number) == std::vector{version});
+        world.ack(number, version);
+    }
+    world.run(5s);
+    CHECK(world.reasons() == std::vector<std::string>(100, "acked"));
+}
+
+TEST_CASE("a crash in the middle of dropping drops the rest afterwards", "[edge][home][limit]") {
+    const auto steps = GENERATE(range(0, 12));
+    CAPTURE(steps);
+    HomeWorld world{limited()};
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    std::vector<std::string> pushed;
+    for (int i = 0; i < 60; ++i) pushed.push_back(world.push(uaid, channel));
+    for (int i = 0; i < steps; ++i) world.executor.step();
+    world.crash();
+    if (GENERATE(false, true)) world.lose_store();
+    world.serve("next");
+    // The limit is looked at when messages come.
+    for (int i = 0; i < 10; ++i) pushed.push_back(world.push(uaid, channel));
+    world.run(10s);
+    const auto got = world.take_versions(world.connect(uaid));
+    CHECK(got.size() <= kMax + kMax / 10);
+    CHECK(got.back() == pushed.back());
+    CHECK(world.unfinished_in_log() == got.size());
+}
+
+TEST_CASE("with the policy reset the client is removed and gets a new UAID",
+          "[edge][home][limit]") {
+    HomeWorld world{limited(PendingLimit::Policy::reset)};
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    for (std::size_t i = 0; i < 2 * kMax; ++i) world.push(uaid, channel);
+    world.run(5s);
+    CHECK(world.unfinished_in_log() == 0);
+    CHECK(world.home->status().removed ==
+          std::array<std::uint64_t, 2>{0, 1});  // absent, max_pending
+    CHECK(world.uaid(world.connect(uaid)) != uaid);
+}
+
+TEST_CASE("a client that is reset while it is attached is closed with 1000",
+          "[edge][home][limit]") {
+    HomeWorld world{limited(PendingLimit::Policy::reset)};
+    world.serve();
+    const auto number = world.connect();
+    const core::ChannelId channel{core::random_uuid4()};
+    world.register_channel(number, channel);
+    for (std::size_t i = 0; i < 2 * kMax; ++i) world.push(world.uaid(number), channel);
+    world.run(5s);
+    CHECK(world.take(number).back() == "closed 1000 Reset");
+}
+
+TEST_CASE("a register beyond the limit of channels gets 409", "[edge][home][limit]") {
+    HomeWorld::Options options;
+    options.channels_per_client = 2;
+    HomeWorld world{options};
+    world.serve();
+    const auto number = world.connect();
+    const core::ChannelId one{core::random_uuid4()};
+    const core::ChannelId two{core::random_uuid4()};
+    const core::ChannelId three{core::random_uuid4()};
+    const auto status = [&](const core::ChannelId& channel) {
+        world.take(number);
+        world.register_channel(number, channel);
+        const auto frame = world.take(number).at(0);
+        return frame.substr(frame.find(R"("status":)") + 9, 3);
+    };
+    CHECK(status(one) == "200");
+    CHECK(status(two) == "200");
+    CHECK(status(three) == "409");
+    CHECK(status(one) == "200");  // it is there already
+    world.say(number,
+              R"({"messageType":"unregister","channelID":")" + core::to_dashed(one) + R"("})");
+    world.run();
+    CHECK(status(three) == "200");
+    world.take(number);
+    world.register_channel(number, one);
+    CHECK(world.take(number) == test::Heard{edge::register_frame(one, 409, "Too many channels")});
+}

@@ -1,0 +1,141 @@
+#include "support/home_world.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using namespace std::chrono_literals;
+using log::Topic;
+using test::HomeWorld;
+
+// Clients that stay away are removed, and nothing of them stays in the log.
+
+namespace {
+
+HomeWorld::Options short_lived() {
+    HomeWorld::Options options;
+    options.client_ttl = 2h;
+    return options;
+}
+/// The time to live, the guard's margin, and a search.
+constexpr auto kGone = 5h;
+
+/// Keys of the client whose last record is no tombstone: what compaction would keep.
+std::vector<std::string> left_in_log(const HomeWorld& world, const core::Uaid& uaid) {
+    std::map<std::string, bool> last;
+    for (const auto topic : {Topic::kNotifications, Topic::kSubscriptions}) {
+        for (const auto& stored : world.log->records({topic, HomeWorld::kPartition})) {
+            if (!stored.record.key.starts_with(core::to_hex(uaid))) continue;
+            last[stored.record.key] = stored.record.value.has_value();
+        }
+    }
+    std::vector<std::string> out;
+    for (const auto& [key, alive] : last) {
+        if (alive) out.push_back(key);
+    }
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("nothing of a client that stayed away is left in any topic", "[edge][home][removal]") {
+    HomeWorld world{short_lived()};
+    world.serve();
+    const auto number = world.connect();
+    const auto uaid = world.uaid(number);
+    const core::ChannelId channel{core::random_uuid4()};
+    world.register_channel(number, channel);
+    world.register_channel(number, core::ChannelId{core::random_uuid4()});
+    world.hang_up(number);
+    world.push(uaid, channel, {.ttl_s = 1'000'000});
+    world.push(uaid, channel, {.ttl_s = 1'000'000, .topic = "t"});
+    world.run();
+    CHECK(left_in_log(world, uaid).size() == 5);
+    world.run(kGone);
+    CHECK(left_in_log(world, uaid).empty());
+    CHECK(world.reasons() == std::vector<std::string>{"unregistered", "unregistered"});
+    CHECK(world.home->status().removed == std::array<std::uint64_t, 2>{1, 0});
+    CHECK(world.uaid(world.connect(uaid)) != uaid);
+}
+
+TEST_CASE("who is there, or was there lately, is not removed", "[edge][home][removal]") {
+    HomeWorld world{short_lived()};
+    world.serve();
+    const auto [away, channel] = world.subscribed();
+    const auto number = world.connect();
+    world.register_channel(number, core::ChannelId{core::random_uuid4()});
+    SECTION("not two hours and a margin") {
+        world.run(2h);
+        CHECK(world.uaid(world.connect(away)) == away);
+    }
+    SECTION("attached all the time") {
+        world.run(kGone);
+        CHECK(left_in_log(world, world.uaid(number)).size() == 2);
+        CHECK(left_in_log(world, away).empty());
+    }
+}
+
+TEST_CASE("a bridged client is never taken for absent", "[edge][home][removal]") {
+    HomeWorld world{short_lived()};
+    world.serve();
+    const core::Uaid uaid{core::random_uuid4()};
+    core::ClientRecorded client;
+    client.uaid = uaid;
+    client.router_type = core::RouterType::fcm;
+    client.router_data = R"({"token":"t"})";
+    client.created = client.last_seen = world.clock.wall();
+    world.publish(Topic::kSubscriptions, core::encode(client));
+    world.run(kGone);
+    CHECK(left_in_log(world, uaid).size() == 1);
+}
+
+TEST_CASE("a log that does not answer removes nobody, and later it does", "[edge][home][removal]") {
+    HomeWorld world{short_lived()};
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    world.run(2h + 30min);
+    world.log->set_away(true);
+    world.run(1h);
+    world.log->set_away(false);
+    world.run(2h);
+    CHECK(left_in_log(world, uaid).empty());
+}
+
+TEST_CASE("the channels of a removed client get their tombstones from whoever serves next",
+          "[edge][home][removal]") {
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    world.crash();
+    const bool store_lost = GENERATE(false, true);
+    CAPTURE(store_lost);
+    if (store_lost) world.lose_store();
+    // A home wrote this and ended before anything else.
+    world.publish(Topic::kSubscriptions, core::encode(core::ClientRemoved{
+                                             .uaid = uaid, .stamp = core::WriteStamp{1, 99}}));
+    world.serve("next");
+    world.run(30s);
+    CHECK(left_in_log(world, uaid).empty());
+    CHECK(world.uaid(world.connect(uaid)) != uaid);
+}
+
+TEST_CASE("a crash at any step of a removal leaves a client that is there or gone",
+          "[edge][home][removal]") {
+    const auto steps = GENERATE(range(0, 40, 3));
+    CAPTURE(steps);
+    HomeWorld::Options options = short_lived();
+    options.append_delay_max = 20ms;
+    options.read_delay_max = 20ms;
+    HomeWorld world{options};
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    world.push(uaid, channel, {.ttl_s = 1'000'000});
+    world.run(3h);
+    // Within this hour the search finds it.
+    while (world.records_in(Topic::kSubscriptions, core::to_hex(uaid)) < 3) world.run(100ms);
+    for (int i = 0; i < steps; ++i) world.executor.step();
+    world.crash();
+    world.serve("next");
+    world.run(kGone);
+    CHECK(left_in_log(world, uaid).size() <= 1);  // its message, until its TTL is over
+    CHECK(world.uaid(world.connect(uaid)) != uaid);
+}

@@ -1,0 +1,100 @@
+#pragma once
+
+#include "edge/frames.hpp"
+#include "edge/front/front.hpp"
+#include "ops/metrics.hpp"
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace beckon::test {
+
+/// Sockets that keep what is sent.
+struct KeptSockets final : edge::Sockets {
+    void send(edge::Client& client, std::string text) override {
+        sent.emplace_back(&client, std::move(text));
+    }
+    void ping(edge::Client&) override {}
+    void close(edge::Client&, edge::Closing, edge::ClosedBy) override { ++closed; }
+    void set_timer(edge::Client&, core::Duration after) override { timers.push_back(after); }
+    std::vector<std::string> take() {
+        std::vector<std::string> texts;
+        for (auto& [client, text] : std::exchange(sent, {})) texts.push_back(std::move(text));
+        return texts;
+    }
+    std::vector<std::pair<edge::Client*, std::string>> sent;
+    std::vector<core::Duration> timers;  ///< all that were ever set
+    int closed = 0;
+};
+
+/// Homes that keep what comes and answer when they are told to.
+struct KeptHomes final : edge::HomePort {
+    std::optional<edge::Place> home_of(const core::Uaid&) const override { return edge::Place{}; }
+    edge::Sent to_home(edge::Place, edge::ToHome&& message) override {
+        got.push_back(std::move(message));
+        return edge::Sent::yes;
+    }
+    std::vector<edge::ToHome> got;
+};
+
+inline edge::BroadcastsPtr known(std::map<std::string, std::string, std::less<>> versions) {
+    return std::make_shared<const edge::Broadcasts>(
+        edge::Broadcasts{.complete = true, .versions = std::move(versions)});
+}
+
+/// A front without I/O.
+struct FrontAlone {
+    ops::Metrics metrics;
+    KeptSockets sockets;
+    KeptHomes homes;
+    edge::Front front{{},
+                      sockets,
+                      homes,
+                      [] { return std::optional{core::Uaid{core::random_uuid4()}}; },
+                      front_metrics()};
+    std::deque<edge::Client> clients;
+
+    edge::FrontMetrics front_metrics() {
+        const auto counter = [this](const char* of) {
+            return &metrics.counter("c", "help", {{"of", of}});
+        };
+        return {.frames_in = counter("in"),
+                .frames_out = counter("out"),
+                .clients = &metrics.gauge("g", "help", {{"of", "clients"}}),
+                .reattached = counter("reattached"),
+                .homeless = &metrics.gauge("g", "help", {{"of", "homeless"}}),
+                .broadcast_subscribes = counter("subscribes"),
+                .broadcasts_told = counter("told")};
+    }
+
+    /// Says hello; the home has not answered.
+    edge::Client& hello(const std::string& broadcasts) {
+        auto& client = clients.emplace_back();
+        front.opened(client);
+        front.text(client, R"({"messageType":"hello","broadcasts":)" + broadcasts + "}");
+        return client;
+    }
+    void answer(const edge::Client& client) {
+        const auto session = std::get<edge::Attach>(homes.got.back()).session;
+        front.receive(edge::Attached{
+            .session = session, .uaid = client.uaid, .stamp = {1, 1}, .persisted = true});
+        front.receive(edge::ToClient{.session = session, .text = edge::hello_frame(client.uaid)});
+    }
+    edge::Client& identified(const std::string& broadcasts) {
+        auto& client = hello(broadcasts);
+        answer(client);
+        return client;
+    }
+    std::string told_at_hello(const std::string& broadcasts) {
+        identified(broadcasts);
+        const auto frame = sockets.take().back();
+        return frame.substr(frame.find(R"("broadcasts":)") + 13);
+    }
+};
+
+}  // namespace beckon::test
