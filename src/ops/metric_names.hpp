@@ -112,4 +112,15 @@ inline constexpr std::string_view kRetryConnections = "beckon_retry_open_connect
 inline constexpr std::string_view kRetryClosed = "beckon_retry_closed_total";
 inline constexpr std::string_view kRetryAcceptPauses = "beckon_retry_accept_pauses_total";
 
+// --- console: the lag of all consumer groups, under the names of kafka_exporter and KMinion
+inline constexpr std::string_view kGroupLag = "kafka_consumergroup_lag";
+inline constexpr std::string_view kGroupLagSeconds = "kafka_consumergroup_lag_seconds";
+inline constexpr std::string_view kGroupLagSum = "kafka_consumergroup_lag_sum";
+inline constexpr std::string_view kGroupOffset = "kafka_consumergroup_current_offset";
+inline constexpr std::string_view kTopicEnd = "kafka_topic_partition_current_offset";
+inline constexpr std::string_view kTopicStart = "kafka_topic_partition_oldest_offset";
+inline constexpr std::string_view kKminionLag = "kminion_kafka_consumer_group_topic_partition_lag";
+inline constexpr std::string_view kKminionTopicLag = "kminion_kafka_consumer_group_topic_lag";
+inline constexpr std::string_view kGroupStatus = "beckon_console_group_status";
+
 }  // namespace beckon::ops::metric

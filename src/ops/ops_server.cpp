@@ -126,6 +126,14 @@ public:
         const std::scoped_lock lock{mutex_};
         if (look_) look_();
     }
+    void add_with(std::function<std::string()> more) {
+        const std::scoped_lock lock{mutex_};
+        more_ = std::move(more);
+    }
+    std::string more() {
+        const std::scoped_lock lock{mutex_};
+        return more_ ? more_() : std::string{};
+    }
     /// 404 if nobody answers this target.
     HttpReply answer(std::string_view target) {
         const auto path = target.substr(0, target.find('?'));
@@ -179,6 +187,7 @@ private:
     std::map<std::string, PageMaker> makers_;
     LateMakers late_;
     std::function<void()> look_;
+    std::function<std::string()> more_;
 };
 
 class Handler final : public net::HttpHandler {
@@ -238,7 +247,9 @@ private:
         const auto path = target.substr(0, target.find('?'));
         if (path == "/metrics") {
             pages_.look();
-            return metrics_reply(metrics_, health_);
+            auto reply = metrics_reply(metrics_, health_);
+            reply.body += pages_.more();
+            return reply;
         }
         if (path == "/__version__") return json_reply(200, {{"version", version_}});
         const auto report = health_.report();
@@ -317,6 +328,11 @@ Mount OpsServer::mount_late(const std::string& prefix, LatePageMaker maker) {
 Mount OpsServer::before_metrics(std::function<void()> look) {
     impl_->pages.look_with(std::move(look));
     return Mount{[&pages = impl_->pages] { pages.look_with(nullptr); }};
+}
+
+Mount OpsServer::after_metrics(std::function<std::string()> more) {
+    impl_->pages.add_with(std::move(more));
+    return Mount{[&pages = impl_->pages] { pages.add_with(nullptr); }};
 }
 
 std::uint16_t OpsServer::port() const { return impl_->server.port(); }

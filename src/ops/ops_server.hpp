@@ -75,6 +75,9 @@ public:
     /// Calls `look` before each `/metrics`, for what is looked up and not counted. On the port's
     /// thread, as a PageMaker. One at a time; the Mount ends before the server.
     [[nodiscard]] Mount before_metrics(std::function<void()> look);
+    /// Adds the text that `more` makes, in the same format, behind the process's own metrics: for
+    /// series that come and go with what they name. As before_metrics().
+    [[nodiscard]] Mount after_metrics(std::function<std::string()> more);
 
 private:
     struct Impl;

@@ -10,7 +10,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RULES = ROOT / "packaging" / "prometheus"
-NAMES = set(re.findall(r'"((?:beckon|process)_\w+)"', (ROOT / "src/ops/metric_names.hpp").read_text()))
+NAMES = set(re.findall(r'"((?:beckon|process|kafka|kminion)_\w+)"', (ROOT / "src/ops/metric_names.hpp").read_text()))
 
 
 def faults():

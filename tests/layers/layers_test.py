@@ -56,8 +56,13 @@ LAYERS = {
     "edge/link": ({"core", "net"}, {"ev", "openssl"}),
     "edge/ws": ({"core", "net"}, {"lws", "ev", "openssl", "prometheus"}),
     "retry": ({"core", "bridge", "log", "fold", "cluster", "store", "ops", "net"}, {"curl", "openssl", "json", "prometheus"}),
+    "console": ({"core", "log", "cluster", "ops"}, {"json"}),
+    "console/canary": ({"core", "client"}, {"json"}),
+    "console/cluster": ({"core", "log", "cluster"}, {"json"}),
+    "console/lag": ({"core", "log", "ops"}, {"json"}),
+    "console/web": ({"core"}, {"httplib", "json", "openssl"}),
     "client": ({"core"}, {"boost", "openssl", "json", "curl"}),
-    "cli": ({"core", "rocks", "log", "fold", "cluster", "store", "ops", "reliability", "net", "ingest", "edge", "retry", "client"}, ALL),
+    "cli": ({"core", "rocks", "log", "fold", "cluster", "store", "ops", "reliability", "net", "ingest", "edge", "retry", "client", "console"}, ALL),
 }
 # The rooms of a folder are held apart. Each may include its own headers and these of its folder (a
 # name that ends in "/" is a whole room); the folder itself puts its rooms together.
@@ -85,6 +90,10 @@ ROOMS = {
     "store/tables": {"store/types.hpp", "store/database.hpp", "store/rows/"},
     "store/folds": {"store/types.hpp", "store/database.hpp", "store/partition_store.hpp", "store/rows/",
                     "store/tables/"},
+    "console/canary": {"console/web/live_pages.hpp"},
+    "console/cluster": set(),
+    "console/lag": set(),
+    "console/web": set(),
     "net": set(),
     "net/http": {f"net/{name}.hpp" for name in (
         "connection_limiter", "descriptor", "io_loop", "listener", "peer_address", "tls")},

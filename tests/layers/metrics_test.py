@@ -9,11 +9,23 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs/metrics.md"
 LIST = ROOT / "src/ops/metric_names.hpp"
-# Written by the ops port itself, not through ops::Metrics.
-BY_HAND = {"kReady": ("gauge", ("part",), "1 for each part of the process that is ready; why not is in /ready.")}
+# Written by the ops port itself and by console/lag/lag_metrics, not through ops::Metrics.
+GROUP = ("consumergroup", "topic", "partition")
+BY_HAND = {
+    "kReady": ("gauge", ("part",), "1 for each part of the process that is ready; why not is in /ready."),
+    "kGroupLag": ("gauge", GROUP, "Records that a group has not read yet."),
+    "kGroupLagSeconds": ("gauge", GROUP, "Age of the oldest record that a group has not read yet."),
+    "kGroupOffset": ("gauge", GROUP, "Next record that a group will read."),
+    "kGroupStatus": ("gauge", GROUP, "0 OK, 1 RESTORING, 2 SLOW, 3 STALLED, 4 STOPPED."),
+    "kGroupLagSum": ("gauge", GROUP[:2], "Records of a topic that a group has not read yet."),
+    "kTopicEnd": ("gauge", GROUP[1:], "End of a partition."),
+    "kTopicStart": ("gauge", GROUP[1:], "First record that a partition still has."),
+    "kKminionLag": ("gauge", ("group_id", "topic_name", "partition_id"), "Records that a group has not read yet."),
+    "kKminionTopicLag": ("gauge", ("group_id", "topic_name"), "Records of a topic that a group has not read yet."),
+}
 KINDS = {"counter": "counter", "gauge": "gauge", "seconds": "histogram"}
 
-NAME = re.compile(r'(k\w+) =\s*"((?:beckon|process)_\w+)"')
+NAME = re.compile(r'(k\w+) =\s*"((?:beckon|process|kafka|kminion)_\w+)"')
 SECTION = re.compile(r"^// --- (.+)$", re.M)
 CALL = re.compile(r"\b(counter|gauge|seconds)\(\s*(?:ops::)?metric::(k\w+),")
 TEXTS = re.compile(r'\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')

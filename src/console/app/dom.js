@@ -1,0 +1,81 @@
+// Elements without templates: text is always text, never markup.
+
+/** @typedef {Node|string|number|null|undefined|false} Child */
+
+/**
+ * @param {string} tag  of HTML
+ * @param {Record<string, unknown>} [attributes]  `on…` functions are listeners; null and false are left out
+ * @param {Child[]} children
+ * @returns {HTMLElement}
+ */
+export function h(tag, attributes = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+        if (typeof value === 'function') element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
+        else if (value !== null && value !== false && value !== undefined) element.setAttribute(name, value === true ? '' : String(value));
+    }
+    element.append(...kept(children));
+    return element;
+}
+
+/**
+ * @param {string} tag  of SVG
+ * @param {Record<string, string|number>} attributes
+ * @param {Child[]} children
+ */
+export function svg(tag, attributes = {}, ...children) {
+    const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+    element.append(...kept(children));
+    return element;
+}
+
+/** @param {Child[]} children */
+function kept(children) {
+    return children.filter((child) => child !== null && child !== undefined && child !== false).map((child) => (typeof child === 'number' ? String(child) : /** @type {Node|string} */ (child)));
+}
+
+/**
+ * Replaces what an element holds and keeps the focus where a new element has the same `data-key`.
+ * @param {HTMLElement} parent
+ * @param {Node[]} children
+ */
+export function replace(parent, children) {
+    const active = document.activeElement;
+    const key = active instanceof HTMLElement && parent.contains(active) ? active.dataset.key : undefined;
+    parent.replaceChildren(...children);
+    if (key === undefined) return;
+    const again = parent.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    if (again instanceof HTMLElement) again.focus({ preventScroll: true });
+}
+
+/**
+ * @param {{title: string, class?: string, optional?: boolean}[]} columns
+ * @param {Node[]} rows
+ * @param {string} caption  for screen readers
+ */
+export function table(columns, rows, caption) {
+    const head = columns.map((column) => h('th', { scope: 'col', class: `${column.class ?? ''}${column.optional ? ' optional' : ''}` || null }, column.title));
+    return h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption },
+        h('table', { 'aria-label': caption }, h('thead', {}, h('tr', {}, ...head)), h('tbody', {}, ...rows)));
+}
+
+/** @param {string} word */
+export function word(word, title = '') {
+    return h('span', { class: 'word', 'data-word': word, title: title || null }, word);
+}
+
+/** @param {[string, Child, Child?][]} tiles  name, value, remark */
+export function tiles(...tiles) {
+    return h('dl', { class: 'tiles' }, ...tiles.map(([name, value, remark]) => h('div', { class: 'tile' }, h('dt', {}, name), h('dd', {}, value, remark ? h('small', {}, remark) : null))));
+}
+
+/** @param {string} title  @param {Child[]} more */
+export function head(title, ...more) {
+    return h('div', { class: 'head' }, h('h1', {}, title), ...more);
+}
+
+/** @param {string} title  @param {Child[]} children */
+export function panel(title, ...children) {
+    return h('section', { class: 'panel' }, h('div', { class: 'head' }, h('h2', {}, title)), ...children);
+}

@@ -1,0 +1,49 @@
+// What the server shows now: server-sent events, or questions every few seconds where those fail.
+
+const ASK_EVERY_MS = 5000;
+
+/** @typedef {'live'|'asking'|'lost'} State */
+
+/**
+ * Follows one page of the API until the returned function is called.
+ * @param {string} page
+ * @param {(data: any) => void} show
+ * @param {(state: State) => void} told
+ * @param {() => void} loggedOut
+ */
+export function follow(page, show, told, loggedOut) {
+    let ended = false;
+    /** @type {ReturnType<typeof setTimeout>|undefined} */
+    let timer;
+    const stream = new EventSource(`/api/live?pages=${page}`);
+    stream.addEventListener('open', () => told('live'));
+    stream.addEventListener(page, (event) => {
+        told('live');
+        show(JSON.parse(/** @type {MessageEvent} */ (event).data));
+    });
+    stream.addEventListener('error', () => {
+        if (stream.readyState === EventSource.CLOSED) ask();
+        else told('lost');
+    });
+
+    async function ask() {
+        if (ended) return;
+        clearTimeout(timer);
+        try {
+            const reply = await fetch(`/api/pages/${page}`);
+            if (ended) return;
+            if (reply.status === 401) return loggedOut();
+            told('asking');
+            if (reply.ok) show(await reply.json());
+        } catch {
+            told('lost');
+        }
+        if (!ended) timer = setTimeout(ask, ASK_EVERY_MS);
+    }
+
+    return () => {
+        ended = true;
+        clearTimeout(timer);
+        stream.close();
+    };
+}

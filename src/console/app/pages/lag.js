@@ -1,0 +1,131 @@
+// Lag: every consumer group, by topic, and by partition where one is unfolded.
+import { h, head, table, tiles, word } from '../dom.js';
+import { count, rate, seconds, time } from '../format.js';
+import { spark } from '../spark.js';
+
+/** @typedef {import('../types.js').LagRow} LagRow */
+
+const WORST_FIRST = ['STOPPED', 'STALLED', 'SLOW', 'RESTORING', 'OK'];
+/** @param {string} status */
+const badness = (status) => WORST_FIRST.length - WORST_FIRST.indexOf(status);
+
+/** What is unfolded and chosen outlives the next values. */
+const unfolded = new Set();
+let filter = '';
+let onlyBehind = false;
+
+/** @param {LagRow[]} rows */
+function summary(rows) {
+    const worst = rows.reduce((a, b) => (badness(b.status) > badness(a.status) ? b : a));
+    const sum = (/** @type {(row: LagRow) => number} */ of) => rows.reduce((total, row) => total + of(row), 0);
+    const unknown = rows.some((row) => row.lag_seconds === null);
+    const length = Math.max(...rows.map((row) => row.history.length));
+    const history = Array.from({ length }, (_, i) => sum((row) => row.history[row.history.length - length + i] ?? 0));
+    const drains = rows.map((row) => row.drain_seconds);
+    return {
+        ...worst,
+        lag: sum((row) => row.lag),
+        lag_seconds: unknown ? null : Math.max(...rows.map((row) => row.lag_seconds ?? 0)),
+        read_rate: sum((row) => row.read_rate),
+        append_rate: sum((row) => row.append_rate),
+        drain_seconds: drains.includes(null) ? null : Math.max(...drains.map(Number)),
+        loss: rows.some((row) => row.loss === 'now') ? 'now' : rows.some((row) => row.loss === 'near') ? 'near' : 'none',
+        owner: new Set(rows.map((row) => row.owner)).size === 1 ? rows[0].owner : `${new Set(rows.map((row) => row.owner).filter(Boolean)).size} owners`,
+        history,
+    };
+}
+
+/** @param {{loss: string, left_seconds: number|null}} row */
+function lossText(row) {
+    if (row.loss === 'now') return 'records were removed unread';
+    return `removed unread in ${seconds(row.left_seconds)}`;
+}
+
+/** @param {{loss: string, left_seconds: number|null}} row */
+const warning = (row) => (row.loss === 'none' ? null : h('span', { class: 'warn below' }, lossText(row)));
+
+/**
+ * @param {LagRow} row
+ * @param {Node|string} name
+ * @param {boolean} part
+ */
+function line(row, name, part) {
+    return h('tr', { class: part ? 'part' : null },
+        h('th', { scope: 'row' }, name, part ? null : warning(row)),
+        h('td', { title: row.why }, word(row.status, row.why), part && row.loss !== 'none' ? h('span', { class: 'warn', title: lossText(row) }, ' !') : null),
+        h('td', { class: 'num' }, count(row.lag)),
+        h('td', { class: 'num' }, row.lag ? seconds(row.lag_seconds) : '–'),
+        h('td', { class: 'optional' }, spark(row.history, { bad: badness(row.status) > 3, label: `lag of late, now ${count(row.lag)} records` })),
+        h('td', { class: 'num optional' }, rate(row.append_rate)),
+        h('td', { class: 'num optional' }, rate(row.read_rate)),
+        h('td', { class: 'num optional' }, row.lag ? seconds(row.drain_seconds) : '–'),
+        h('td', { class: 'optional' }, row.owner || '–'));
+}
+
+/**
+ * @param {string} key
+ * @param {LagRow[]} rows
+ * @param {() => void} again
+ */
+function topicLines(key, rows, again) {
+    const open = unfolded.has(key);
+    const toggle = () => {
+        if (open) unfolded.delete(key);
+        else unfolded.add(key);
+        again();
+    };
+    const [group, topic] = key.split('\n');
+    const name = h('button', { class: 'fold', type: 'button', 'aria-expanded': String(open), 'data-key': key, onclick: toggle }, `${group} `, h('span', { class: 'quiet' }, `${topic} · ${rows.length}`));
+    const lines = [line(/** @type {any} */ (summary(rows)), name, false)];
+    if (open) lines.push(...rows.map((row) => line(row, `partition ${row.partition}`, true)));
+    return lines;
+}
+
+/** @param {LagRow[]} rows */
+function byTopic(rows) {
+    /** @type {Map<string, LagRow[]>} */
+    const groups = new Map();
+    for (const row of rows) {
+        const key = `${row.group}\n${row.topic}`;
+        groups.set(key, [...(groups.get(key) ?? []), row]);
+    }
+    return [...groups].sort(([a, first], [b, second]) => badness(summary(second).status) - badness(summary(first).status) || a.localeCompare(b));
+}
+
+/** @type {import('../types.js').Page} */
+export const lag = {
+    name: 'lag',
+    title: 'Lag',
+    follows: 'lag',
+    show(/** @type {import('../types.js').LagPage} */ page, again) {
+        const chosen = page.rows.filter((row) => `${row.group} ${row.topic}`.includes(filter) && (!onlyBehind || row.status !== 'OK' || row.loss !== 'none'));
+        const counted = WORST_FIRST.filter((status) => status !== 'OK').map((status) => `${page.rows.filter((row) => row.status === status).length} ${status}`);
+        const bad = page.rows.filter((row) => row.status !== 'OK').length;
+        const oldest = Math.max(0, ...page.rows.map((row) => row.lag_seconds ?? 0));
+        const input = h('input', { type: 'search', placeholder: 'group or topic', 'aria-label': 'Filter by group or topic', 'data-key': 'filter', value: filter, oninput: (/** @type {Event} */ event) => {
+            filter = /** @type {HTMLInputElement} */ (event.target).value;
+            again();
+            const now = /** @type {HTMLInputElement|null} */ (document.querySelector('[data-key="filter"]'));
+            now?.setSelectionRange(filter.length, filter.length);
+        } });
+        const check = h('input', { type: 'checkbox', 'data-key': 'behind', checked: onlyBehind, onchange: () => {
+            onlyBehind = !onlyBehind;
+            again();
+        } });
+        const columns = [{ title: 'Group and topic' }, { title: 'Status' }, { title: 'Behind, records', class: 'num' }, { title: 'Behind, time', class: 'num' },
+            { title: 'Of late', optional: true }, { title: 'Written', class: 'num', optional: true }, { title: 'Read', class: 'num', optional: true },
+            { title: 'Drained in', class: 'num', optional: true }, { title: 'Owner', optional: true }];
+        return [
+            head('Lag', h('span', { class: 'quiet' }, `as of ${time(page.at)}, asked in ${page.took_ms} ms`)),
+            tiles(['Groups', count(new Set(page.rows.map((row) => row.group)).size), `${count(page.rows.length)} partitions`],
+                ['Not OK', count(bad), bad ? counted.filter((text) => !text.startsWith('0')).join(', ') : 'everybody keeps up'],
+                ['Records behind', count(page.rows.reduce((sum, row) => sum + row.lag, 0)), `oldest ${seconds(oldest)}`],
+                ['Loss', count(page.rows.filter((row) => row.loss !== 'none').length), 'partitions about to lose records unread']),
+            ...page.problems.map((problem) => h('p', { class: 'notice bad', role: 'alert' }, problem)),
+            h('div', { class: 'bar' }, input, h('label', { class: 'check' }, check, 'only what is not OK')),
+            h('section', { class: 'panel' }, chosen.length
+                ? table(columns, byTopic(chosen).flatMap(([key, rows]) => topicLines(key, rows, again)), 'Lag of all consumer groups')
+                : h('p', { class: 'quiet alone' }, page.rows.length ? 'No group is like that.' : 'No group has committed an offset yet.')),
+        ];
+    },
+};

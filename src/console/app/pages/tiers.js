@@ -1,0 +1,43 @@
+// Delay tiers: what waits for its next attempt, and whether it is tried in time.
+import { h, head, panel, table, tiles as tileList, word } from '../dom.js';
+import { count, seconds } from '../format.js';
+
+/** An attempt that is late by more than this is late. */
+const LATE_S = 5;
+
+/** @param {import('../types.js').TierState} state */
+function stateWord(state) {
+    if (state.overdue_seconds > LATE_S) return word('SLOW', 'what is due is not tried in time');
+    return word('OK');
+}
+
+/** @param {import('../types.js').TierState} state  @param {string} name  @param {string} delay  @param {boolean} part */
+function line(state, name, delay, part) {
+    return h('tr', { class: part ? 'part' : null },
+        h('th', { scope: 'row' }, name), h('td', {}, stateWord(state)), h('td', { class: 'num' }, delay),
+        h('td', { class: 'num' }, count(state.waiting)), h('td', { class: 'num' }, count(state.due)),
+        h('td', { class: 'num' }, state.overdue_seconds ? seconds(state.overdue_seconds) : '–'),
+        h('td', { class: 'num' }, state.waiting ? seconds(state.next_due_seconds) : '–'));
+}
+
+/** @type {import('../types.js').Page} */
+export const tiers = {
+    name: 'tiers',
+    title: 'Delay tiers',
+    follows: 'tiers',
+    missing: 'Nothing is known of the delay tiers yet.',
+    show(/** @type {import('../types.js').TiersPage} */ page) {
+        const sum = (/** @type {(one: import('../types.js').Tier) => number} */ of) => page.tiers.reduce((total, one) => total + of(one), 0);
+        const overdue = Math.max(0, ...page.tiers.map((one) => one.overdue_seconds));
+        const columns = [{ title: 'Topic' }, { title: 'Status' }, { title: 'Delay', class: 'num' }, { title: 'Waiting', class: 'num' },
+            { title: 'Due', class: 'num' }, { title: 'Overdue', class: 'num' }, { title: 'Next due in', class: 'num' }];
+        const rows = page.tiers.flatMap((one) => [line(one, one.topic, seconds(one.delay_seconds), false),
+            ...one.partitions.map((part) => line(part, `partition ${part.partition}`, '', true))]);
+        return [
+            head('Delay tiers', h('span', { class: 'quiet' }, 'deliveries that wait for their next attempt')),
+            tileList(['Waiting', count(sum((one) => one.waiting))], ['Due now', count(sum((one) => one.due)), 'about'],
+                ['Most overdue', overdue ? seconds(overdue) : '–'], ['Dead letters', count(page.dead), 'records of retry.dead, all time']),
+            panel('Tiers', table(columns, rows, 'Delay tiers')),
+        ];
+    },
+};

@@ -1,0 +1,64 @@
+// The JSON of /api/pages/<name>, as the console's C++ writes it; types only.
+
+/**
+ * @typedef {object} LagRow
+ * @property {string} group
+ * @property {string} topic
+ * @property {number} partition
+ * @property {string} status
+ * @property {string} why
+ * @property {string} owner
+ * @property {number} lag
+ * @property {number|null} lag_seconds
+ * @property {number} read_rate
+ * @property {number} append_rate
+ * @property {number|null} drain_seconds
+ * @property {'none'|'near'|'now'} loss
+ * @property {number|null} left_seconds
+ * @property {number[]} history
+ *
+ * @typedef {{at: number, took_ms: number, problems: string[], rows: LagRow[]}} LagPage
+ *
+ * @typedef {{id: string, link: string, homes: number, standbys: number, controller: boolean}} ClusterNode
+ * @typedef {{partition: number, home: string, standbys: string[], ready: string[], epoch: number, moving: boolean}} Placed
+ * @typedef {{name: string, controller_epoch: number, nodes: ClusterNode[], partitions: Placed[]}} ClusterRole
+ * @typedef {{complete: boolean, roles: ClusterRole[]}} ClusterPage
+ *
+ * @typedef {{waiting: number, due: number, overdue_seconds: number, next_due_seconds: number|null}} TierState
+ * @typedef {TierState & {topic: string, delay_seconds: number, partitions: (TierState & {partition: number})[]}} Tier
+ * @typedef {{tiers: Tier[], dead: number}} TiersPage
+ *
+ * @typedef {{from: string, to: string, count: number, mean_ms: number, p50_ms: number, p99_ms: number}} FlowStep
+ * @typedef {{counts: Record<string, number>, refused: {from: string, to: string, count: number}[], steps: FlowStep[]}} MilestonesPage
+ *
+ * @typedef {object} WebhookRow
+ * @property {string} id
+ * @property {string} owner
+ * @property {string} origin
+ * @property {string[]} types
+ * @property {boolean} filtered
+ * @property {boolean} ordered
+ * @property {string} description
+ * @property {number} created
+ * @property {boolean} enabled
+ * @property {string} reason
+ * @property {number|null} failing_since
+ *
+ * @typedef {{webhooks: WebhookRow[]}} WebhooksPage
+ *
+ * @typedef {{at: number, ms: number|null, why: string}} CanaryPush
+ * @typedef {{edge: string, state: string, p50_ms: number|null, p99_ms: number|null, sent: number, failed: number, last_failure: string, pushes: CanaryPush[]}} CanaryEdge
+ * @typedef {{every_seconds: number, edges: CanaryEdge[]}} CanaryPage
+ *
+ * @typedef {{kind: string, facts: {name: string, value: string}[]}} Found
+ *
+ * A page of the app: what it is called, which data it follows, and how it shows them.
+ * @typedef {object} Page
+ * @property {string} name
+ * @property {string} title
+ * @property {string} [follows]  a page of /api; none: it asks by itself
+ * @property {string} [missing]  what to say while there are no data
+ * @property {(data: any, again: () => void) => HTMLElement[]} show
+ */
+
+export {};

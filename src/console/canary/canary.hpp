@@ -1,0 +1,37 @@
+#pragma once
+
+#include "console/web/live_pages.hpp"
+#include "core/clock.hpp"
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace beckon::console {
+
+struct CanaryConfig {
+    std::vector<std::string> edges;  ///< WebSocket URLs
+    bool insecure = false;           ///< takes any certificate: those of ours that are self-made
+    std::chrono::milliseconds every{10'000};
+    std::chrono::milliseconds timeout{5'000};  ///< of each step of a push
+};
+
+/// Subscribes at every edge as a user agent does, pushes to itself as an application server does,
+/// and publishes the page "canary": whether push works right now, and how fast. A thread for each
+/// edge (`console-canary`).
+class Canary {
+public:
+    /// Throws std::runtime_error: an edge is no WebSocket URL. The others outlive it.
+    Canary(const CanaryConfig& config, const core::Clock& clock, LivePages& pages);
+    /// Waits for the step under way, which is interrupted.
+    ~Canary();
+    Canary(const Canary&) = delete;
+    Canary& operator=(const Canary&) = delete;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::console

@@ -1,0 +1,62 @@
+#include "console/canary/canary_stats.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::console {
+
+namespace {
+
+using nlohmann::json;
+
+json ms_or_null(const std::optional<core::Duration>& time) {
+    if (!time) return nullptr;
+    const auto ms = std::chrono::duration<double, std::milli>{*time}.count();
+    return std::round(ms * 100) / 100;
+}
+
+}  // namespace
+
+void CanaryStats::add(CanaryPush push) {
+    ++sent_;
+    if (!push.took) {
+        ++failed_;
+        last_failure_ = push.why;
+    }
+    pushes_.push_back(std::move(push));
+    if (pushes_.size() > kPushesMax) pushes_.pop_front();
+}
+
+std::optional<core::Duration> CanaryStats::percentile(double part) const {
+    std::vector<core::Duration> times;
+    for (const auto& push : pushes_) {
+        if (push.took) times.push_back(*push.took);
+    }
+    if (times.empty()) return std::nullopt;
+    std::sort(times.begin(), times.end());
+    const auto rank = std::ceil(part * static_cast<double>(times.size()));
+    return times[static_cast<std::size_t>(std::max(1.0, rank)) - 1];
+}
+
+json CanaryStats::json() const {
+    auto pushes = nlohmann::json::array();
+    for (const auto& push : pushes_) {
+        pushes.push_back({{"at", push.at.time_since_epoch().count()},
+                          {"ms", ms_or_null(push.took)},
+                          {"why", push.why}});
+    }
+    const char* state = pushes_.empty() ? "starting" : pushes_.back().took ? "well" : "failing";
+    return {{"edge", edge_},
+            {"state", state},
+            {"p50_ms", ms_or_null(percentile(0.5))},
+            {"p99_ms", ms_or_null(percentile(0.99))},
+            {"sent", sent_},
+            {"failed", failed_},
+            {"last_failure", last_failure_},
+            {"pushes", std::move(pushes)}};
+}
+
+}  // namespace beckon::console

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "core/clock.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace beckon::console {
+
+/// One push of the canary.
+struct CanaryPush {
+    core::Timestamp at{};
+    std::optional<core::Duration> took;  ///< from the POST until it was received; none: it failed
+    std::string why;                     ///< of a failure
+};
+
+/// What became of the last pushes through one edge. A value; bounded.
+class CanaryStats {
+public:
+    static constexpr std::size_t kPushesMax = 360;
+
+    explicit CanaryStats(std::string edge) : edge_(std::move(edge)) {}
+    void add(CanaryPush push);
+
+    /// Of those that are remembered and arrived; nullopt: none has. `part` is 0.5 for the median.
+    std::optional<core::Duration> percentile(double part) const;
+    /// {"edge", "state": "well" | "failing" | "starting", "p50_ms", "p99_ms", "sent", "failed",
+    /// "last_failure", "pushes": [{"at", "ms", "why"}, …]}
+    nlohmann::json json() const;
+
+private:
+    std::string edge_;
+    std::deque<CanaryPush> pushes_;  ///< the newest last
+    std::uint64_t sent_ = 0;
+    std::uint64_t failed_ = 0;
+    std::string last_failure_;
+};
+
+}  // namespace beckon::console

@@ -1,0 +1,129 @@
+#include "console/console.hpp"
+
+#include "console/cluster/cluster_json.hpp"
+#include "console/cluster/ownership_view.hpp"
+#include "console/lag/lag_collector.hpp"
+#include "console/lag/lag_metrics.hpp"
+#include "console/lag/lag_text.hpp"
+#include "log/blocking_executor.hpp"
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include <pthread.h>
+
+namespace beckon::console {
+
+namespace {
+
+constexpr std::chrono::seconds kMakeEvery{1};
+/// Our own groups have no members: who holds a partition's lease reads it.
+const std::map<std::string, std::string> kRoleOfGroup{{"edge", "edge"},
+                                                      {"reliability", "reliability"}};
+constexpr const char* kViews = "endpoint";
+
+}  // namespace
+
+struct Console::Impl {
+    Impl(const WebConfig& config, Ports p) : ports(std::move(p)) {
+        web.emplace(config, WebServer::Ports{pages, ports.clock, ports.find});
+        loop = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
+        collector.emplace(LagCollector::Ports{ports.groups, ports.clock,
+                                              [this](const auto& group, const auto& where) {
+                                                  return owner_of(group, where);
+                                              }},
+                          [this](const LagPagePtr& page) { take(page); });
+        lag_page.emplace(ports.ops.mount("/lag", [this](std::string_view, const ops::Query&) {
+            const auto text = pages.get("lag");
+            if (!text) return ops::Page{.status = 503, .body = R"({"error":"not known yet"})"};
+            return ops::Page{.body = *text};
+        }));
+        metrics.emplace(ports.ops.after_metrics([this] {
+            const auto page = newest_lag();
+            return page ? to_metrics(*page) : std::string{};
+        }));
+    }
+    ~Impl() {
+        metrics.reset();
+        lag_page.reset();
+        collector.reset();
+        web.reset();
+        loop.request_stop();
+        executor.post([] {});  // so that it looks
+        loop.join();
+    }
+
+    void run(const std::stop_token& stop) {
+        pthread_setname_np(pthread_self(), "console");
+        auto view = std::make_shared<OwnershipView>(ports.partitions, ports.log, executor);
+        use_view(view);
+        auto sources = ports.pages ? ports.pages(executor) : std::vector<PageSource>{};
+        while (!stop.stop_requested()) {
+            pages.publish("cluster", to_json(view->roles(), view->complete()));
+            for (const auto& source : sources) {
+                auto text = source.make();
+                if (!text.empty()) pages.publish(source.name, std::move(text));
+            }
+            executor.wait_until([&stop] { return stop.stop_requested(); },
+                                ports.clock.mono() + kMakeEvery);
+        }
+        use_view(nullptr);
+        sources.clear();
+        view.reset();
+    }
+
+    void use_view(std::shared_ptr<const OwnershipView> view) {
+        const std::scoped_lock lock{mutex};
+        ownership = std::move(view);
+    }
+
+    std::string owner_of(const std::string& group, const log::NamedPartition& where) const {
+        if (!group.starts_with(ports.prefix)) return {};
+        const auto name = group.substr(ports.prefix.size());
+        if (name == kViews) return "every endpoint";
+        const auto role = kRoleOfGroup.find(name);
+        if (role == kRoleOfGroup.end()) return {};
+        const std::scoped_lock lock{mutex};
+        return ownership ? ownership->home_of(role->second, where.partition) : std::string{};
+    }
+
+    void take(const LagPagePtr& page) {
+        {
+            const std::scoped_lock lock{mutex};
+            lag = page;
+        }
+        pages.publish("lag", to_json(*page));
+    }
+
+    LagPagePtr newest_lag() const {
+        const std::scoped_lock lock{mutex};
+        return lag;
+    }
+
+    const Ports ports;
+    LivePages pages;
+    mutable std::mutex mutex;
+    LagPagePtr lag;                                  ///< under mutex, as the next
+    std::shared_ptr<const OwnershipView> ownership;  ///< made and destroyed on the loop's thread
+    log::BlockingExecutor executor;
+    std::optional<WebServer> web;
+    std::jthread loop;
+    std::optional<LagCollector> collector;
+    std::optional<ops::Mount> lag_page;
+    std::optional<ops::Mount> metrics;
+};
+
+Console::Console(const WebConfig& config, Ports ports)
+    : impl_(std::make_unique<Impl>(config, std::move(ports))) {}
+
+Console::~Console() = default;
+
+std::uint16_t Console::port() const { return impl_->web->port(); }
+
+LivePages& Console::pages() { return impl_->pages; }
+
+}  // namespace beckon::console

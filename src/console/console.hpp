@@ -1,0 +1,56 @@
+#pragma once
+
+#include "console/web/web_server.hpp"
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+#include "core/partition.hpp"
+#include "log/event_log.hpp"
+#include "log/groups.hpp"
+#include "ops/ops_server.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+/// The role `console`: what an operator looks at. It reads the log and changes nothing.
+namespace beckon::console {
+
+/// A page that is made again and again; see Ports::pages.
+struct PageSource {
+    std::string name;
+    std::function<std::string()> make;  ///< JSON; empty text: nothing is known yet
+};
+
+class Console {
+public:
+    struct Ports {
+        log::EventLog& log;
+        log::Groups& groups;
+        const core::Clock& clock;
+        ops::OpsServer& ops;
+        core::Partition partitions = 0;
+        std::string prefix;  ///< of topics and groups, as the groups have it
+        Find find;           ///< any thread
+        /// Opens pages that follow the log themselves, on the console's own thread, whose executor
+        /// it is given; they are made and destroyed there.
+        std::function<std::vector<PageSource>(core::Executor&)> pages;
+    };
+
+    /// Throws std::runtime_error: the port is taken. The ports outlive it.
+    Console(const WebConfig& config, Ports ports);
+    ~Console();
+    Console(const Console&) = delete;
+    Console& operator=(const Console&) = delete;
+
+    std::uint16_t port() const;
+    /// For what publishes pages by itself; lives as long as this.
+    LivePages& pages();
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::console

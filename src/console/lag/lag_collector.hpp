@@ -1,0 +1,59 @@
+#pragma once
+
+#include "console/lag/lag_table.hpp"
+#include "core/clock.hpp"
+#include "log/groups.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace beckon::console {
+
+/// The lag of all groups at one moment. Immutable: whoever shows it keeps it.
+struct LagPage {
+    core::Timestamp at{};  ///< zero: nothing is known yet
+    std::vector<LagRow> rows;
+    std::vector<std::string> problems;
+    std::chrono::milliseconds took{};
+};
+using LagPagePtr = std::shared_ptr<const LagPage>;
+
+/// Looks at all groups again and again, on a thread of its own (`console-lag`), which alone waits
+/// for brokers.
+class LagCollector {
+public:
+    static constexpr std::chrono::seconds kEvery{5};
+    /// Records read per look to learn their append times.
+    static constexpr std::size_t kProbesMax = 8;
+
+    struct Ports {
+        log::Groups& groups;  ///< used on the thread alone; outlives it, as the clock does
+        const core::Clock& clock;
+        OwnerOf owner_of = {};
+    };
+    /// `looked` is called on the thread after each look.
+    LagCollector(Ports ports, std::function<void(const LagPagePtr&)> looked);
+    /// Waits for the look under way, which ends soon.
+    ~LagCollector();
+    LagCollector(const LagCollector&) = delete;
+    LagCollector& operator=(const LagCollector&) = delete;
+
+private:
+    void run(const std::stop_token& stop);
+
+    Ports ports_;
+    const std::function<void(const LagPagePtr&)> looked_;
+    std::jthread thread_;  ///< last: it uses the others
+};
+
+/// One look: takes what the groups say into the table, learns some ages, and makes the page. A look
+/// that failed shows no rows and says why. Blocks.
+LagPagePtr look(LagTable& table, log::Groups& groups, const core::Clock& clock,
+                const std::stop_token& stop);
+
+}  // namespace beckon::console

@@ -1,0 +1,95 @@
+#pragma once
+
+#include "console/lag/position_times.hpp"
+#include "console/lag/status.hpp"
+#include "core/clock.hpp"
+#include "log/groups.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace beckon::console {
+
+/// One group in one partition, as it is shown.
+struct LagRow {
+    std::string group;
+    log::NamedPartition where;
+    Status status = Status::ok;
+    std::string why;
+    std::string owner;
+    core::Offset position = 0;
+    log::Ends ends;
+    Facts facts;
+    /// False until the age of what waits is known: `facts.behind` is zero then.
+    bool aged = true;
+    Loss loss = Loss::none;
+    std::optional<core::Duration> drain;
+    std::optional<core::Duration> left;
+    std::vector<core::Offset> history;  ///< lags, the newest last
+
+    core::Offset lag() const { return facts.lag; }
+};
+
+/// Who reads a partition of a group, where the group's members do not say; empty: nobody known.
+using OwnerOf = std::function<std::string(const std::string& group, const log::NamedPartition&)>;
+
+/// What a time of the log is asked for: the first record at or after `offset`.
+struct Probe {
+    log::NamedPartition where;
+    core::Offset offset = 0;
+    bool operator==(const Probe&) const = default;
+};
+
+/// Turns snapshots of all groups into rows with rates, ages and words. No clock, no log; one
+/// thread. What it remembers of a partition is bounded, and of partitions and groups only those
+/// that the last snapshot named.
+class LagTable {
+public:
+    /// Rates are over about the last of these.
+    static constexpr std::size_t kHistory = 60;
+    static constexpr std::chrono::seconds kRateWindow{60};
+
+    explicit LagTable(OwnerOf owner_of = {}) : owner_of_(std::move(owner_of)) {}
+
+    /// `now`: when it was taken, by the clock of append times as far as anybody knows it.
+    void take(log::GroupsSnapshot snapshot, core::Timestamp now);
+
+    /// Records whose append time would tell an age that is not known: those that wait longest
+    /// unknown first, at most `max`.
+    std::vector<Probe> wanted(std::size_t max) const;
+    void learn(const Probe& probe, core::Timestamp appended);
+
+    std::vector<LagRow> rows() const;
+    const std::vector<std::string>& problems() const { return snapshot_.problems; }
+    core::Timestamp taken_at() const { return now_; }
+
+private:
+    struct Look {
+        core::Timestamp time{};
+        core::Offset position = 0;
+        core::Offset end = 0;
+    };
+    struct Series {
+        std::deque<Look> looks;      ///< the oldest first
+        core::Timestamp moved_at{};  ///< when the position was last seen to move
+    };
+    using Key = std::pair<std::string, log::NamedPartition>;
+
+    void remember(const log::GroupPosition& one);
+    LagRow row(const log::GroupPosition& one) const;
+    Facts facts(const log::GroupPosition& one, const Series& series) const;
+
+    const OwnerOf owner_of_;
+    log::GroupsSnapshot snapshot_;
+    core::Timestamp now_{};
+    std::map<Key, Series> series_;
+    std::map<log::NamedPartition, PositionTimes> times_;
+};
+
+}  // namespace beckon::console

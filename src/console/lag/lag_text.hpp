@@ -1,0 +1,28 @@
+#pragma once
+
+#include "console/lag/lag_collector.hpp"
+
+#include <string>
+
+/// The lag page in the forms in which it is told. Pure functions, any thread.
+namespace beckon::console {
+
+/// {"at", "took_ms", "problems": […], "rows": [{"group", "topic", "partition", "status", "why",
+/// "owner", "position", "start", "end", "lag", "lag_seconds", "read_rate", "append_rate",
+/// "drain_seconds", "loss", "left_seconds", "history": […]}, …]}; seconds that nobody knows are
+/// null, times are milliseconds since the Unix epoch.
+std::string to_json(const LagPage& page);
+/// Errors: corrupt: not a page of to_json().
+core::Result<LagPage> parse_lag_page(const std::string& json);
+
+/// A table for a terminal, the worst first; with `color`, words in colours.
+struct TextOptions {
+    bool color = false;
+    bool only_behind = false;  ///< leaves out what is OK
+};
+std::string to_text(const LagPage& page, const TextOptions& options);
+
+/// "1.2 s", "3 min 20 s", "2 d 4 h".
+std::string duration_words(core::Duration time);
+
+}  // namespace beckon::console

@@ -1,0 +1,76 @@
+#include "console/web/login.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+namespace beckon::console {
+
+namespace {
+
+constexpr std::chrono::minutes kMinute{1};
+
+std::string hmac_hex(std::string_view key, std::string_view text) {
+    std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
+    unsigned int size = 0;
+    HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+         reinterpret_cast<const unsigned char*>(text.data()), text.size(), out.data(), &size);
+    static constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string hex;
+    for (unsigned int i = 0; i < size; ++i) {
+        hex.push_back(kDigits[out[i] >> 4]);
+        hex.push_back(kDigits[out[i] & 15]);
+    }
+    return hex;
+}
+
+/// Of texts of one length, since what is compared are digests.
+bool same(const std::string& a, const std::string& b) {
+    return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+std::int64_t unix_seconds(core::Timestamp time) {
+    return std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
+}
+
+}  // namespace
+
+Login::Login(std::string token, const core::Clock& clock)
+    : token_(std::move(token)), clock_(clock) {}
+
+Login::Answer Login::try_token(std::string_view token) {
+    const auto now = clock_.mono();
+    const std::scoped_lock lock{mutex_};
+    while (!wrong_.empty() && now - wrong_.front() > kMinute) wrong_.pop_front();
+    if (wrong_.size() >= kWrongMax) return Answer::too_often;
+    const std::string salt = "token";
+    if (needed() && same(hmac_hex(token, salt), hmac_hex(token_, salt))) return Answer::good;
+    wrong_.push_back(now);
+    return Answer::wrong;
+}
+
+std::string Login::proof(std::string_view end) const {
+    return hmac_hex(token_, "session of the console until " + std::string{end});
+}
+
+std::string Login::new_session() const {
+    const auto end = std::to_string(unix_seconds(clock_.wall() + kSession));
+    return end + "." + proof(end);
+}
+
+bool Login::is_session(std::string_view session) const {
+    const auto dot = session.find('.');
+    if (!needed() || dot == std::string_view::npos) return false;
+    const auto end = session.substr(0, dot);
+    std::int64_t seconds = 0;
+    const auto read = std::from_chars(end.data(), end.data() + end.size(), seconds);
+    if (read.ec != std::errc{} || read.ptr != end.data() + end.size()) return false;
+    return seconds > unix_seconds(clock_.wall()) &&
+           same(proof(end), std::string{session.substr(dot + 1)});
+}
+
+}  // namespace beckon::console

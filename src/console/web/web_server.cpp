@@ -1,0 +1,333 @@
+#include "console/web/web_server.hpp"
+
+#include "console/web/assets.hpp"
+#include "console/web/bounded_pool.hpp"
+#include "console/web/login.hpp"
+#include "core/logger.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+#include <sys/socket.h>
+
+namespace beckon::console {
+
+namespace {
+
+using httplib::Request;
+using httplib::Response;
+using HandlerResponse = httplib::Server::HandlerResponse;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr int kBacklog = 128;
+constexpr std::size_t kRequestsPerConnection = 200;
+constexpr seconds kKeepAlive{2};
+constexpr seconds kRead{5};
+constexpr seconds kWrite{5};
+constexpr std::size_t kHeadersMax = 100;
+constexpr std::size_t kQueryBytesMax = 2'048;
+constexpr std::size_t kPagesMax = 16;
+/// How often a stream looks whether its reader is still there, and what it then sends.
+constexpr milliseconds kLook{500};
+constexpr seconds kBeat{5};
+constexpr const char* kCookie = "beckon_console";
+constexpr const char* kJson = "application/json";
+
+constexpr std::array<std::pair<const char*, const char*>, 6> kSecurityHeaders{{
+    {"Content-Security-Policy",
+     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"X-Frame-Options", "DENY"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Opener-Policy", "same-origin"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+}};
+
+/// What cpp-httplib keeps to itself.
+class Server final : public httplib::Server {
+public:
+    /// It listens with a backlog of 5.
+    void widen_backlog() { ::listen(svr_sock_, kBacklog); }
+};
+
+void json_reply(Response& reply, int status, std::string text) {
+    reply.status = status;
+    reply.set_header("Cache-Control", "no-store");
+    reply.set_content(std::move(text), kJson);
+}
+
+void error_reply(Response& reply, int status, const std::string& why) {
+    json_reply(reply, status, nlohmann::json{{"error", why}}.dump());
+}
+
+/// The host of a Host header, without its port.
+std::string_view host_of(std::string_view header) {
+    if (header.starts_with('[')) return header.substr(0, header.find(']') + 1);
+    return header.substr(0, header.find(':'));
+}
+
+bool is_local(std::string_view host) {
+    return host == "localhost" || host == "[::1]" || host.starts_with("127.");
+}
+
+std::optional<std::string> cookie_of(const Request& request) {
+    const auto header = request.get_header_value("Cookie");
+    const auto begin = header.find(std::string{kCookie} + "=");
+    if (begin == std::string::npos) return std::nullopt;
+    const auto value = begin + std::string_view{kCookie}.size() + 1;
+    return header.substr(value, header.find(';', value) - value);
+}
+
+std::vector<std::string> names_in(std::string_view list) {
+    std::vector<std::string> names;
+    while (!list.empty() && names.size() < kPagesMax) {
+        const auto comma = std::min(list.find(','), list.size());
+        if (comma > 0) names.emplace_back(list.substr(0, comma));
+        list.remove_prefix(std::min(comma + 1, list.size()));
+    }
+    return names;
+}
+
+std::string event_text(const std::string& name, const std::string& data) {
+    return "event: " + name + "\ndata: " + data + "\n\n";  // JSON has no line ends of its own
+}
+
+}  // namespace
+
+struct WebServer::Impl {
+    Impl(const WebConfig& c, Ports p)
+        : config(c), ports(std::move(p)), login(config.token, ports.clock) {
+        bound();
+        route();
+        listen();
+        thread = std::thread{[this] {
+            pthread_setname_np(pthread_self(), "console-accept");
+            server.listen_after_bind();
+            ended = true;
+        }};
+    }
+    ~Impl() {
+        ports.pages.stop();
+        // stop() does nothing before the thread has begun to accept.
+        while (!server.is_running() && !ended) std::this_thread::yield();
+        server.stop();
+        thread.join();
+    }
+
+    void bound() {
+        server.new_task_queue = [] { return new BoundedPool(kThreads, kConnectionsWaitingMax); };
+        server.set_keep_alive_max_count(kRequestsPerConnection);
+        server.set_keep_alive_timeout(kKeepAlive.count());
+        server.set_read_timeout(kRead.count());
+        server.set_write_timeout(kWrite.count());
+        server.set_payload_max_length(kBodyBytesMax);
+        server.set_tcp_nodelay(true);
+        // Its own options let two processes share the port unnoticed.
+        server.set_socket_options([](int socket) {
+            const int yes = 1;
+            ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+        });
+    }
+
+    void listen() {
+        const bool any = config.port == 0;
+        const int got = any ? server.bind_to_any_port(config.host)
+                        : server.bind_to_port(config.host, config.port) ? config.port
+                                                                        : -1;
+        if (got < 0) {
+            throw std::runtime_error("the console (--console-port): cannot listen on " +
+                                     config.host + ":" + std::to_string(config.port));
+        }
+        port = static_cast<std::uint16_t>(got);
+        server.widen_backlog();
+    }
+
+    void route() {
+        server.set_pre_routing_handler([this](const Request& request, Response& reply) {
+            return refuse(request, reply) ? HandlerResponse::Handled : HandlerResponse::Unhandled;
+        });
+        server.set_post_routing_handler([](const Request&, Response& reply) {
+            for (const auto& [name, value] : kSecurityHeaders) reply.set_header(name, value);
+        });
+        server.set_exception_handler([](const Request&, Response& reply, std::exception_ptr) {
+            error_reply(reply, 500, "the console failed at this request");
+        });
+        for (const auto& asset : assets()) {
+            const auto serve = [&asset](const Request& request, Response& reply) {
+                serve_asset(asset, request, reply);
+            };
+            server.Get(std::string{asset.path}, serve);
+            if (asset.path == "/index.html") server.Get("/", serve);
+        }
+        server.Post("/login", [this](const auto& q, auto& r) { log_in(q, r); });
+        server.Post("/logout", [](const auto&, auto& r) {
+            r.set_header("Set-Cookie", std::string{kCookie} +
+                                           "=; Path=/; Max-Age=0; HttpOnly; "
+                                           "SameSite=Strict");
+            json_reply(r, 200, "{}");
+        });
+        server.Get("/api/session", [this](const auto& q, auto& r) {
+            json_reply(r, 200,
+                       nlohmann::json{{"login", login.needed()}, {"in", allowed(q)}}.dump());
+        });
+        server.Get("/api/pages/([a-z]+)", [this](const auto& q, auto& r) { serve_page(q, r); });
+        server.Get("/api/live", [this](const auto& q, auto& r) { stream(q, r); });
+        server.Get("/api/find", [this](const auto& q, auto& r) { find(q, r); });
+    }
+
+    /// Before a body is read.
+    bool refuse(const Request& request, Response& reply) {
+        if (request.headers.size() > kHeadersMax || request.target.size() > kQueryBytesMax) {
+            return refused(reply, 431, "too many or too long headers");
+        }
+        if (request.method != "GET" && request.method != "HEAD" && request.method != "POST") {
+            return refused(reply, 405, "only GET, HEAD and POST");
+        }
+        if (request.has_header("Transfer-Encoding")) {
+            return refused(reply, 411, "a body needs its Content-Length");
+        }
+        if (request.get_header_value<std::uint64_t>("Content-Length") > kBodyBytesMax) {
+            return refused(reply, 413, "the body is too large");
+        }
+        const auto host = request.get_header_value("Host");
+        if (!login.needed() && !is_local(host_of(host))) {
+            return refused(reply, 421,
+                           "without a token (console.token_file) the console answers only to "
+                           "localhost and addresses of this host");
+        }
+        if (request.method == "POST" && !same_origin(request)) {
+            return refused(reply, 403, "another site may not ask this");
+        }
+        if (request.path.starts_with("/api/") && request.path != "/api/session" &&
+            !allowed(request)) {
+            return refused(reply, 401, "log in with the console's token");
+        }
+        return false;
+    }
+
+    static bool refused(Response& reply, int status, const std::string& why) {
+        error_reply(reply, status, why);
+        reply.set_header("Connection", "close");  // what else was sent is not read
+        return true;
+    }
+
+    static bool same_origin(const Request& request) {
+        const auto site = request.get_header_value("Sec-Fetch-Site");
+        if (!site.empty()) return site == "same-origin" || site == "none";
+        const auto origin = request.get_header_value("Origin");
+        return origin.empty() || origin.ends_with("//" + request.get_header_value("Host"));
+    }
+
+    bool allowed(const Request& request) {
+        if (!login.needed()) return true;
+        if (const auto session = cookie_of(request); session && login.is_session(*session)) {
+            return true;
+        }
+        constexpr std::string_view kBearer = "Bearer ";
+        const auto header = request.get_header_value("Authorization");
+        return header.starts_with(kBearer) &&
+               login.try_token(header.substr(kBearer.size())) == Login::Answer::good;
+    }
+
+    void log_in(const Request& request, Response& reply) {
+        const auto body = nlohmann::json::parse(request.body, nullptr, false);
+        const auto token = body.is_object() && body.contains("token") && body["token"].is_string()
+                               ? body["token"].get<std::string>()
+                               : std::string{};
+        switch (login.try_token(token)) {
+            case Login::Answer::wrong: return error_reply(reply, 403, "this is not the token");
+            case Login::Answer::too_often:
+                return error_reply(reply, 429, "too many wrong tokens; wait a minute");
+            case Login::Answer::good: break;
+        }
+        const bool tls = request.get_header_value("X-Forwarded-Proto") == "https";
+        reply.set_header("Set-Cookie", std::string{kCookie} + "=" + login.new_session() +
+                                           "; Path=/; HttpOnly; SameSite=Strict; Max-Age=" +
+                                           std::to_string(seconds{Login::kSession}.count()) +
+                                           (tls ? "; Secure" : ""));
+        json_reply(reply, 200, "{}");
+    }
+
+    static void serve_asset(const Asset& asset, const Request& request, Response& reply) {
+        reply.set_header("ETag", std::string{asset.etag});
+        reply.set_header("Cache-Control", "no-cache");
+        if (request.get_header_value("If-None-Match") == asset.etag) {
+            reply.status = 304;
+            return;
+        }
+        reply.set_content(asset.bytes.data(), asset.bytes.size(), std::string{asset.type});
+    }
+
+    void serve_page(const Request& request, Response& reply) {
+        const std::string name = request.matches[1];
+        const auto text = ports.pages.get(name);
+        if (!text) return error_reply(reply, 503, "nothing is known of '" + name + "' (yet)");
+        json_reply(reply, 200, *text);
+    }
+
+    void find(const Request& request, Response& reply) {
+        auto answer = ports.find ? ports.find(request.get_param_value("q"))
+                                 : Answer{404, R"({"error":"this console finds nothing"})"};
+        json_reply(reply, answer.status, std::move(answer.json));
+    }
+
+    void stream(const Request& request, Response& reply) {
+        if (streams.fetch_add(1) >= kStreamsMax) {
+            --streams;
+            return error_reply(reply, 503, "too many windows of the console are open");
+        }
+        const auto state = std::make_shared<Stream>();
+        state->names = names_in(request.get_param_value("pages"));
+        reply.set_header("Cache-Control", "no-store");
+        reply.set_header("X-Accel-Buffering", "no");  // nginx would keep events back
+        reply.set_chunked_content_provider(
+            "text/event-stream",
+            [this, state](std::size_t, httplib::DataSink& sink) { return feed(*state, sink); },
+            [this](bool) { --streams; });
+    }
+
+    struct Stream {
+        std::vector<std::string> names;
+        LivePages::Seen seen;
+        std::chrono::steady_clock::time_point spoke{};
+    };
+
+    /// One turn of a stream; false ends it.
+    bool feed(Stream& one, httplib::DataSink& sink) {
+        const auto changes = ports.pages.changes(one.names, one.seen, kLook);
+        if (ports.pages.stopped() || !sink.is_writable()) return false;
+        std::string text;
+        for (const auto& [name, page] : changes) text += event_text(name, *page);
+        const auto now = std::chrono::steady_clock::now();
+        if (text.empty() && now - one.spoke > kBeat) text = ": still here\n\n";
+        if (text.empty()) return true;
+        one.spoke = now;
+        return sink.write(text.data(), text.size());
+    }
+
+    const WebConfig config;
+    const Ports ports;
+    Login login;
+    Server server;
+    std::atomic<std::size_t> streams{0};
+    std::uint16_t port = 0;
+    std::atomic<bool> ended{false};
+    std::thread thread;
+};
+
+WebServer::WebServer(const WebConfig& config, Ports ports)
+    : impl_(std::make_unique<Impl>(config, std::move(ports))) {}
+
+WebServer::~WebServer() = default;
+
+std::uint16_t WebServer::port() const { return impl_->port; }
+
+}  // namespace beckon::console

@@ -1,0 +1,351 @@
+#include "log/groups.hpp"
+#include "log/kafka/assignment.hpp"
+#include "log/kafka/client_conf.hpp"
+#include "log/kafka/handles.hpp"
+#include "log/kafka/kafka_events.hpp"
+#include "log/kafka/report.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace beckon::log {
+
+using core::Fault;
+using namespace kafka;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+/// One request waits so long; a stop waits for two of them at most.
+constexpr int kAskMs = 1000;
+constexpr int kAttempts = 5;
+/// A client of librdkafka for each group, with threads of its own; more are named and left out.
+constexpr std::size_t kGroupsMax = 100;
+/// Which partitions a group has offsets for, and what topics keep, change seldom.
+constexpr std::chrono::seconds kDiscoverEvery{60};
+constexpr std::string_view kInternal = "__";
+
+using MetadataHandle = Handle<const rd_kafka_metadata_t, rd_kafka_metadata_destroy>;
+using GroupListHandle = Handle<const rd_kafka_group_list, rd_kafka_group_list_destroy>;
+using ConfigResourceHandle = Handle<rd_kafka_ConfigResource_t, rd_kafka_ConfigResource_destroy>;
+
+using Partitions = std::vector<NamedPartition>;
+
+struct Listed {
+    std::string name;
+    std::map<NamedPartition, std::string> owners;
+};
+
+PartitionList list_of(const Partitions& partitions) {
+    PartitionList list{rd_kafka_topic_partition_list_new(static_cast<int>(partitions.size()))};
+    for (const auto& one : partitions) {
+        rd_kafka_topic_partition_list_add(list.get(), one.topic.c_str(), one.partition);
+    }
+    return list;
+}
+
+/// "<client id> at <host>": Kafka puts a slash before the host.
+std::string name_of(const rd_kafka_group_member_info& member) {
+    std::string_view host = member.client_host ? member.client_host : "";
+    if (host.starts_with('/')) host.remove_prefix(1);
+    const std::string id = member.client_id ? member.client_id : "";
+    if (host.empty()) return id;
+    return id.empty() ? std::string{host} : id + " at " + std::string{host};
+}
+
+Listed listed(const rd_kafka_group_info& group) {
+    Listed out{group.group, {}};
+    for (int m = 0; m < group.member_cnt; ++m) {
+        const auto& member = group.members[m];
+        const std::string_view bytes{static_cast<const char*>(member.member_assignment),
+                                     static_cast<std::size_t>(member.member_assignment_size)};
+        for (const auto& one : parse_assignment(bytes).value_or(Partitions{})) {
+            out.owners[one] = name_of(member);
+        }
+    }
+    return out;
+}
+
+/// What groups read is `consumer`; one that only commits offsets, as ours do, has no protocol.
+bool reads(const rd_kafka_group_info& group) {
+    const std::string_view protocol = group.protocol_type ? group.protocol_type : "";
+    return group.err == RD_KAFKA_RESP_ERR_NO_ERROR && (protocol.empty() || protocol == "consumer");
+}
+
+class KafkaGroups final : public Groups {
+public:
+    explicit KafkaGroups(const KafkaConfig& config)
+        : config_(config),
+          events_(config.bootstrap_servers),
+          client_(make_client(RD_KAFKA_CONSUMER,
+                              make_conf(config_, events_,
+                                        {.required = {{"group.id", config_.prefix + "console"},
+                                                      {"enable.auto.commit", "false"},
+                                                      {"enable.auto.offset.store", "false"}}}))) {
+        rd_kafka_poll_set_consumer(client_.get());
+    }
+
+    core::Result<GroupsSnapshot> look(const std::stop_token& stop) override {
+        GroupsSnapshot found;
+        if (const auto now = steady_clock::now(); now >= discover_at_) {
+            if (const auto known = discover(); !known) return core::fail(known.error());
+            discover_at_ = now + kDiscoverEvery;
+        }
+        auto groups = list_groups();
+        if (!groups) return core::fail(groups.error());
+        leave_out(*groups, found);
+        for (const auto& group : *groups) {
+            if (stop.stop_requested()) return core::fail(Fault::unavailable, "stopping");
+            add(group, found);
+        }
+        add_ends(found, stop);
+        found.retention = retention_;
+        return found;
+    }
+
+    core::Result<std::optional<core::Timestamp>> append_time(const NamedPartition& where,
+                                                             core::Offset offset,
+                                                             const std::stop_token& stop) override {
+        const TopicHandle topic{rd_kafka_topic_new(client_.get(), where.topic.c_str(), nullptr)};
+        if (rd_kafka_consume_start(topic.get(), where.partition, offset) != 0) {
+            return core::fail(failed("read " + where.topic, rd_kafka_last_error()));
+        }
+        std::optional<core::Timestamp> time;
+        for (int attempt = 0; attempt < 2 && !time && !stop.stop_requested(); ++attempt) {
+            const MessageHandle message{rd_kafka_consume(topic.get(), where.partition, kAskMs)};
+            if (!message || message->err != RD_KAFKA_RESP_ERR_NO_ERROR) continue;
+            rd_kafka_timestamp_type_t type{};
+            const auto ms = rd_kafka_message_timestamp(message.get(), &type);
+            if (ms >= 0) time = core::Timestamp{milliseconds{ms}};
+        }
+        rd_kafka_consume_stop(topic.get(), where.partition);
+        return time;
+    }
+
+private:
+    struct Known {
+        ClientHandle client;
+        Partitions partitions;  ///< it has offsets for
+        steady_clock::time_point discover_at{};
+    };
+
+    core::Error failed(const std::string& what, rd_kafka_resp_err_t error) const {
+        return {fault_of(error), "cannot " + what + " at " + config_.bootstrap_servers + ": " +
+                                     rd_kafka_err2str(error)};
+    }
+
+    core::Result<void> discover() {
+        const rd_kafka_metadata_t* raw = nullptr;
+        const auto error = rd_kafka_metadata(client_.get(), 1, nullptr, &raw, kAskMs);
+        if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+            return core::fail(failed("ask for the topics", error));
+        }
+        const MetadataHandle metadata{raw};
+        all_.clear();
+        std::vector<std::string> topics;
+        for (int t = 0; t < metadata->topic_cnt; ++t) {
+            const auto& topic = metadata->topics[t];
+            if (std::string_view{topic.topic}.starts_with(kInternal)) continue;
+            topics.emplace_back(topic.topic);
+            for (int p = 0; p < topic.partition_cnt; ++p) all_.push_back({topic.topic, p});
+        }
+        read_retention(topics);
+        return {};
+    }
+
+    /// Without an answer, what was known stays: it only serves a warning.
+    void read_retention(const std::vector<std::string>& topics) {
+        std::vector<ConfigResourceHandle> owners;
+        std::vector<rd_kafka_ConfigResource_t*> resources;
+        for (const auto& topic : topics) {
+            owners.emplace_back(
+                rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str()));
+            resources.push_back(owners.back().get());
+        }
+        if (resources.empty()) return;
+        const QueueHandle answers{rd_kafka_queue_new(client_.get())};
+        const AdminOptionsHandle options{
+            rd_kafka_AdminOptions_new(client_.get(), RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS)};
+        rd_kafka_AdminOptions_set_request_timeout(options.get(), kAskMs, nullptr, 0);
+        rd_kafka_DescribeConfigs(client_.get(), resources.data(), resources.size(), options.get(),
+                                 answers.get());
+        const EventHandle event{rd_kafka_queue_poll(answers.get(), 2 * kAskMs)};
+        const auto* result = event ? rd_kafka_event_DescribeConfigs_result(event.get()) : nullptr;
+        if (!result || rd_kafka_event_error(event.get())) return;
+        std::size_t count = 0;
+        const auto** told = rd_kafka_DescribeConfigs_result_resources(result, &count);
+        retention_.clear();
+        for (std::size_t i = 0; i < count; ++i) {
+            if (const auto time = retention_of(told[i])) {
+                retention_[rd_kafka_ConfigResource_name(told[i])] = *time;
+            }
+        }
+    }
+
+    static std::optional<milliseconds> retention_of(const rd_kafka_ConfigResource_t* resource) {
+        std::size_t count = 0;
+        const auto** entries = rd_kafka_ConfigResource_configs(resource, &count);
+        std::int64_t ms = -1;
+        bool deletes = false;
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::string_view name = rd_kafka_ConfigEntry_name(entries[i]);
+            const auto* raw = rd_kafka_ConfigEntry_value(entries[i]);
+            const std::string_view value = raw ? raw : "";
+            if (name == "retention.ms") {
+                std::from_chars(value.data(), value.data() + value.size(), ms);
+            }
+            if (name == "cleanup.policy") deletes = value.find("delete") != value.npos;
+        }
+        if (!deletes || ms < 0) return std::nullopt;
+        return milliseconds{ms};
+    }
+
+    /// Not with the Admin API (docs/facts/kafka.md#traps).
+    core::Result<std::vector<Listed>> list_groups() {
+        const rd_kafka_group_list* raw = nullptr;
+        const auto error = rd_kafka_list_groups(client_.get(), nullptr, &raw, 2 * kAskMs);
+        if (error != RD_KAFKA_RESP_ERR_NO_ERROR && error != RD_KAFKA_RESP_ERR__PARTIAL) {
+            return core::fail(failed("list the consumer groups", error));
+        }
+        const GroupListHandle list{raw};
+        std::vector<Listed> groups;
+        for (int i = 0; i < list->group_cnt; ++i) {
+            if (reads(list->groups[i])) groups.push_back(listed(list->groups[i]));
+        }
+        std::sort(groups.begin(), groups.end(),
+                  [](const auto& a, const auto& b) { return a.name < b.name; });
+        return groups;
+    }
+
+    void leave_out(std::vector<Listed>& groups, GroupsSnapshot& found) {
+        if (groups.size() > kGroupsMax) {
+            found.problems.push_back("of " + std::to_string(groups.size()) +
+                                     " consumer groups only the first " +
+                                     std::to_string(kGroupsMax) + " by name are shown");
+            groups.resize(kGroupsMax);
+        }
+        std::set<std::string> names;
+        for (const auto& group : groups) names.insert(group.name);
+        std::erase_if(known_, [&](const auto& item) { return !names.contains(item.first); });
+    }
+
+    /// A consumer that never joins: to ask its group for offsets is all it does.
+    core::Result<ClientHandle> make_client_of(const std::string& group) {
+        try {
+            auto client =
+                make_client(RD_KAFKA_CONSUMER,
+                            make_conf(config_, events_,
+                                      {.required = {{"group.id", group},
+                                                    {"enable.auto.commit", "false"},
+                                                    {"enable.auto.offset.store", "false"}}}));
+            rd_kafka_poll_set_consumer(client.get());
+            return client;
+        } catch (const std::runtime_error& error) {
+            return core::fail(Fault::unavailable, error.what());
+        }
+    }
+
+    core::Result<Known*> known(const std::string& group) {
+        if (const auto at = known_.find(group); at != known_.end()) return &at->second;
+        auto client = make_client_of(group);
+        if (!client) return core::fail(client.error());
+        return &known_.emplace(group, Known{std::move(*client), {}, {}}).first->second;
+    }
+
+    void add(const Listed& group, GroupsSnapshot& found) {
+        auto asked = known(group.name);
+        if (!asked) return found.problems.push_back(asked.error().message);
+        auto& one = **asked;
+        const bool all = steady_clock::now() >= one.discover_at;
+        const auto list = list_of(all ? all_ : one.partitions);
+        if (list->cnt == 0) return;
+        auto error = RD_KAFKA_RESP_ERR__TIMED_OUT;
+        for (int i = 0; i < kAttempts && error != RD_KAFKA_RESP_ERR_NO_ERROR; ++i) {
+            error = rd_kafka_committed(one.client.get(), list.get(), kAskMs);
+            if (error != RD_KAFKA_RESP_ERR_NO_ERROR && fault_of(error) != Fault::unavailable) break;
+        }
+        if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+            found.problems.push_back(failed("ask for the offsets of " + group.name, error).message);
+            return;
+        }
+        if (all) {
+            one.partitions.clear();
+            one.discover_at = steady_clock::now() + kDiscoverEvery;
+        }
+        for (int i = 0; i < list->cnt; ++i) take(group, list->elems[i], all, one, found);
+    }
+
+    static void take(const Listed& group, const rd_kafka_topic_partition_t& told, bool all,
+                     Known& one, GroupsSnapshot& found) {
+        if (told.err != RD_KAFKA_RESP_ERR_NO_ERROR || told.offset < 0) return;
+        const NamedPartition where{told.topic, told.partition};
+        if (all) one.partitions.push_back(where);
+        const auto owner = group.owners.find(where);
+        found.positions.push_back(
+            {.group = group.name,
+             .where = where,
+             .position = told.offset,
+             .ends = {},
+             .owner = owner == group.owners.end() ? std::string{} : owner->second});
+    }
+
+    /// Positions whose partition does not answer are left out. The ends are asked after the
+    /// positions, so that no position is above its end.
+    void add_ends(GroupsSnapshot& found, const std::stop_token& stop) {
+        std::map<NamedPartition, Ends> ends;
+        for (const auto& position : found.positions) ends.try_emplace(position.where);
+        Partitions partitions;
+        for (const auto& item : ends) partitions.push_back(item.first);
+        const auto starts = ask_ends(partitions, RD_KAFKA_OFFSET_BEGINNING, stop);
+        const auto lasts = ask_ends(partitions, RD_KAFKA_OFFSET_END, stop);
+        const auto unknown = [&](const GroupPosition& position) {
+            return !starts.contains(position.where) || !lasts.contains(position.where);
+        };
+        if (std::any_of(found.positions.begin(), found.positions.end(), unknown)) {
+            found.problems.emplace_back("the ends of some partitions could not be asked");
+        }
+        std::erase_if(found.positions, unknown);
+        for (auto& position : found.positions) {
+            position.ends = {starts.at(position.where), lasts.at(position.where)};
+        }
+    }
+
+    /// Not rd_kafka_query_watermark_offsets, which ignores its time-out
+    /// (docs/facts/kafka.md#traps).
+    std::map<NamedPartition, core::Offset> ask_ends(const Partitions& partitions,
+                                                    std::int64_t which,
+                                                    const std::stop_token& stop) {
+        std::map<NamedPartition, core::Offset> found;
+        if (partitions.empty() || stop.stop_requested()) return found;
+        const auto list = list_of(partitions);
+        for (int i = 0; i < list->cnt; ++i) list->elems[i].offset = which;
+        rd_kafka_offsets_for_times(client_.get(), list.get(), kAskMs);
+        for (int i = 0; i < list->cnt; ++i) {
+            const auto& one = list->elems[i];
+            if (one.err != RD_KAFKA_RESP_ERR_NO_ERROR || one.offset < 0) continue;
+            found[{one.topic, one.partition}] = one.offset;
+        }
+        return found;
+    }
+
+    const KafkaConfig config_;
+    KafkaEvents events_;
+    ClientHandle client_;
+    Partitions all_;  ///< of the cluster, without Kafka's own
+    steady_clock::time_point discover_at_{};
+    std::map<std::string, milliseconds> retention_;
+    std::map<std::string, Known> known_;
+};
+
+}  // namespace
+
+std::unique_ptr<Groups> open_kafka_groups(const KafkaConfig& config) {
+    return std::make_unique<KafkaGroups>(config);
+}
+
+}  // namespace beckon::log

@@ -1,0 +1,138 @@
+#include "console/web/web_server.hpp"
+
+#include "core/clock.hpp"
+
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <httplib.h>
+
+using namespace beckon;
+using namespace beckon::console;
+using Catch::Matchers::Contains;
+
+namespace {
+
+const std::string kToken = "0123456789abcdef0123";
+
+struct Port {
+    explicit Port(const std::string& token = {})
+        : server({.host = "127.0.0.1", .port = 0, .token = token},
+                 {pages, clock,
+                  [](const std::string& text) {
+                      return Answer{200, "\"" + text + "\""};
+                  }}),
+          client("127.0.0.1", server.port()) {}
+
+    core::SystemClock clock;
+    LivePages pages;
+    WebServer server;
+    httplib::Client client;
+};
+
+}  // namespace
+
+TEST_CASE("the app is served with headers that let nothing else in", "[console]") {
+    Port port;
+    const auto reply = port.client.Get("/");
+    REQUIRE(reply);
+    CHECK(reply->status == 200);
+    CHECK_THAT(reply->body, Contains("Beckon console"));
+    const auto policy = reply->get_header_value("Content-Security-Policy");
+    CHECK_THAT(policy, Contains("default-src 'none'") && !Contains("unsafe"));
+    CHECK(reply->get_header_value("X-Content-Type-Options") == "nosniff");
+    const auto again =
+        port.client.Get("/", httplib::Headers{{"If-None-Match", reply->get_header_value("ETag")}});
+    REQUIRE(again);
+    CHECK(again->status == 304);
+    REQUIRE(port.client.Get("/../etc/passwd"));
+    CHECK(port.client.Get("/../etc/passwd")->status == 404);
+}
+
+TEST_CASE("a page is 503 until it is known", "[console]") {
+    Port port;
+    CHECK(port.client.Get("/api/pages/lag")->status == 503);
+    port.pages.publish("lag", "{\"rows\":[]}");
+    const auto reply = port.client.Get("/api/pages/lag");
+    CHECK(reply->status == 200);
+    CHECK(reply->body == "{\"rows\":[]}");
+    CHECK(reply->get_header_value("Cache-Control") == "no-store");
+}
+
+TEST_CASE("a stream tells each change, and ends with the server", "[console]") {
+    Port port;
+    port.pages.publish("lag", "1");
+    std::string heard;
+    port.client.set_read_timeout(60);
+    const auto reply =
+        port.client.Get("/api/live?pages=lag,cluster", [&](const char* data, std::size_t size) {
+            heard.append(data, size);
+            if (heard.find("data: 1") != std::string::npos) {
+                port.pages.publish("lag", "2");
+            }
+            return heard.find("data: 2") == std::string::npos;
+        });
+    CHECK_THAT(heard, Contains("event: lag\ndata: 1\n\n") && Contains("event: lag\ndata: 2\n\n"));
+}
+
+TEST_CASE("with a token nothing but the app and the login answers without it", "[console]") {
+    Port port{kToken};
+    port.pages.publish("lag", "1");
+    CHECK(port.client.Get("/")->status == 200);
+    CHECK(port.client.Get("/api/session")->body == R"({"in":false,"login":true})");
+    for (const auto* path : {"/api/pages/lag", "/api/live?pages=lag", "/api/find?q=x"}) {
+        CHECK(port.client.Get(path)->status == 401);
+    }
+    CHECK(port.client.Post("/login", R"({"token":"wrong"})", "application/json")->status == 403);
+    const auto in =
+        port.client.Post("/login", "{\"token\":\"" + kToken + "\"}", "application/json");
+    REQUIRE(in->status == 200);
+    const auto cookie = in->get_header_value("Set-Cookie");
+    CHECK_THAT(cookie, Contains("HttpOnly") && Contains("SameSite=Strict") && !Contains(kToken));
+    const httplib::Headers session{{"Cookie", cookie.substr(0, cookie.find(';'))}};
+    CHECK(port.client.Get("/api/pages/lag", session)->status == 200);
+    const httplib::Headers bearer{{"Authorization", "Bearer " + kToken}};
+    CHECK(port.client.Get("/api/pages/lag", bearer)->status == 200);
+}
+
+TEST_CASE("without a token only names of this host are answered", "[console]") {
+    Port port;
+    CHECK(port.client.Get("/", httplib::Headers{{"Host", "evil.example"}})->status == 421);
+    CHECK(port.client.Get("/", httplib::Headers{{"Host", "localhost:8085"}})->status == 200);
+    CHECK(port.client.Get("/", httplib::Headers{{"Host", "[::1]:8085"}})->status == 200);
+}
+
+TEST_CASE("what is too large, of another site or of another method is refused", "[console]") {
+    Port port{kToken};
+    const std::string large(WebServer::kBodyBytesMax + 1, 'x');
+    CHECK(port.client.Post("/login", large, "application/json")->status == 413);
+    const httplib::Headers foreign{{"Origin", "https://evil.example"}};
+    CHECK(port.client.Post("/login", foreign, "{}", "application/json")->status == 403);
+    CHECK(port.client.Delete("/api/pages/lag")->status == 405);
+    CHECK(port.client.Get(("/api/find?q=" + std::string(4'000, 'x')).c_str())->status == 431);
+}
+
+TEST_CASE("streams leave threads for everybody else", "[console]") {
+    Port port;
+    port.pages.publish("lag", "1");
+    std::vector<std::unique_ptr<httplib::Client>> clients;
+    std::vector<std::thread> readers;
+    std::atomic<std::size_t> open{0};
+    std::atomic<bool> end{false};
+    for (std::size_t i = 0; i < WebServer::kStreamsMax; ++i) {
+        clients.push_back(std::make_unique<httplib::Client>("127.0.0.1", port.server.port()));
+        readers.emplace_back([&, client = clients.back().get()] {
+            bool first = true;
+            client->Get("/api/live?pages=lag", [&](const char*, std::size_t) {
+                if (std::exchange(first, false)) ++open;
+                return !end;
+            });
+        });
+    }
+    while (open < WebServer::kStreamsMax) std::this_thread::yield();
+    CHECK(port.client.Get("/api/live?pages=lag")->status == 503);
+    CHECK(port.client.Get("/api/pages/lag")->status == 200);
+    end = true;
+    port.pages.publish("lag", "2");
+    for (auto& reader : readers) reader.join();
+}
