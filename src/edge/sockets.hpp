@@ -59,7 +59,10 @@ struct Client {
             std::string text;
         };
         std::deque<Change> changes;
-        bool empty() const { return hello.empty() && early.empty() && changes.empty(); }
+        std::size_t pings = 0;  ///< without an answer; the next home is asked again
+        bool empty() const {
+            return hello.empty() && early.empty() && changes.empty() && pings == 0;
+        }
     };
     Phase phase = Phase::awaiting_hello;
     bool pinged = false;     ///< a pong is overdue when the timer fires

@@ -130,9 +130,13 @@ export class Faults {
 
     async restart({ target, hold, wipe }) {
         this.cluster.children.delete(target);
+        // The time of the embedded log may stand still while nobody has it open (docs/design.md#time).
+        const what = `down ${target}`;
+        if (target === 'standalone') this.note('disturbing', { what });
         if (wipe) for (const store of this.installation.storesOf(target)) rmSync(store, { recursive: true, force: true });
         await pause(hold);
         await this.startAgain(target);
+        if (target === 'standalone') this.note('calm', { what });
     }
 
     /** A role that starts while the brokers are away ends at once and says so; a supervisor starts it again. */

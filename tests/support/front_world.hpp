@@ -40,7 +40,7 @@ public:
     std::atomic<int> attached{0};
     std::atomic<int> attached_again{0};
     std::atomic<int> changes{0};    ///< registers and unregisters
-    std::atomic<int> let_go{0};     ///< so many more are released when they register
+    std::atomic<int> let_go{0};     ///< so many more are released when they register or ping
     std::atomic<bool> gone{false};  ///< whoever is attached again is released again
     std::atomic<int> offered{0};
     std::atomic<int> detached{0};
@@ -84,6 +84,14 @@ private:
             }
             fronts_.to_front(edge::ToClient{
                 .session = from.session, .text = edge::register_frame(asked->channel, 200, "url")});
+            return;
+        }
+        if (from.text == edge::ping_frame()) {
+            if (let_go > 0) {
+                --let_go;
+                return release(from.session);
+            }
+            fronts_.to_front(edge::ToClient{.session = from.session, .text = edge::ping_frame()});
             return;
         }
         if (from.text == "overflow") {

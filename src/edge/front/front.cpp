@@ -193,8 +193,10 @@ void Front::detach(const Client& client) {
 
 // --- frames
 
-/// Only registers and unregisters are parsed here; they are few.
+/// Only registers and unregisters are parsed here; they are few. A ping is `{}` with every client
+/// that we know.
 void Front::remember_change(Client& client, const std::string& frame) {
+    if (frame == ping_frame()) ++kept(client).pings;
     if (frame.find("egister") == std::string::npos) return;
     const auto parsed = parser_.parse(frame);
     if (!parsed) return;
@@ -210,7 +212,13 @@ void Front::remember_change(Client& client, const std::string& frame) {
 }
 
 void Front::forget_change(Client& client, std::string_view answer) {
-    if (!client.kept || client.kept->changes.empty()) return;
+    if (!client.kept) return;
+    if (client.kept->pings > 0 && answer == ping_frame()) {
+        --client.kept->pings;
+        if (client.kept->empty()) client.kept.reset();
+        return;
+    }
+    if (client.kept->changes.empty()) return;
     const auto what = answered_by(answer);
     if (!what) return;
     auto& changes = client.kept->changes;
@@ -230,6 +238,11 @@ void Front::repeat_kept(Client& client) {
         homes_.to_home(
             client.home,
             FromClient{.session = session_of(client), .uaid = client.uaid, .text = change.text});
+    }
+    for (std::size_t i = 0; i < client.kept->pings; ++i) {
+        homes_.to_home(
+            client.home,
+            FromClient{.session = session_of(client), .uaid = client.uaid, .text = ping_frame()});
     }
     if (client.kept->empty()) client.kept.reset();
     for (const auto& frame : early) {
@@ -326,8 +339,9 @@ void Front::forward(Client& client, std::string frame) {
     find_home(client);
     // What is repeated anyway need not be kept twice.
     auto& text = std::get<FromClient>(wrapped).text;
-    const bool repeats =
+    const bool is_change =
         client.kept && !client.kept->changes.empty() && client.kept->changes.back().text == text;
+    const bool repeats = is_change || text == ping_frame();
     if (!repeats) keep_early(client, std::move(text));
 }
 

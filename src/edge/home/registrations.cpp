@@ -34,6 +34,7 @@ void Registrations::begin(core::Epoch epoch) {
 void Registrations::stop() {
     lifetime_.renew();
     seen_due_.clear();
+    changing_.clear();
 }
 
 /// Those that are under way count as if they were new.
@@ -53,6 +54,7 @@ void Registrations::change(Session& session, const ChannelChange& request) {
     change->request = request;
     change->session = session.id;
     change->client = session.uaid;
+    ++changing_[change->client];
     switch (request.kind) {
         case ChannelChange::Kind::add: add(change, session.uaid); break;
         case ChannelChange::Kind::remove: remove(change, session); break;
@@ -143,7 +145,13 @@ void Registrations::folded(const ChangePtr& change) {
     ports_.settle();
 }
 
+void Registrations::no_longer_changing(const core::Uaid& client) {
+    const auto at = changing_.find(client);
+    if (at != changing_.end() && --at->second == 0) changing_.erase(at);
+}
+
 void Registrations::answer(const Change& change) {
+    no_longer_changing(change.client);
     if (auto* session = ports_.sessions.find(change.session, change.client)) {
         session->change_answered();
         const bool has_record = !change.failed && change.request.kind == ChannelChange::Kind::add;
@@ -225,10 +233,13 @@ void Registrations::tick() {
     }
 }
 
+/// Of a client with a change under way nothing is written over: what the store has is older than
+/// the change, and would undo it. It is looked at again with the next round.
 bool Registrations::write_over_contested() {
     if (!contested_due_) return false;
     const auto found = ports_.store.contested_after(contested_cursor_, kContestedBudget);
     for (const auto& [client, channel] : found) {
+        if (changing_.contains(client)) continue;
         channel ? overrule(client, *channel) : overrule(client);
     }
     contested_due_ = found.size() == kContestedBudget;

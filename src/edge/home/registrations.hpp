@@ -17,6 +17,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 namespace beckon::edge {
@@ -104,6 +105,7 @@ private:
     void reported(const ChangePtr& change, const core::Result<log::Appended>& result);
     void folded(const ChangePtr& change);
     void answer(const Change& change);
+    void no_longer_changing(const core::Uaid& client);
     void write_last_seen(Session& session);
 
     const log::TopicPartition where_;
@@ -112,6 +114,8 @@ private:
     core::Epoch epoch_ = 0;
     std::uint64_t sequence_ = 0;
     std::set<std::pair<core::MonoTime, core::Uaid>> seen_due_;
+    /// Changes of each client that are under way. What the store has of it may be old.
+    std::unordered_map<core::Uaid, std::size_t> changing_;
     bool contested_due_ = false;
     std::optional<store::Contested> contested_cursor_;  ///< written over up to here
     core::MonoTime contested_again_{};

@@ -272,6 +272,20 @@ TEST_CASE("a register without an answer is repeated at the next home", "[edge][f
     CHECK(world.sum(&FakeHome::changes) == 3);
 }
 
+// Verified to fail when Front::repeat_kept() repeats no pings.
+TEST_CASE("a ping without an answer is repeated at the next home, and one with an answer is not",
+          "[edge][front]") {
+    FrontWorld world;
+    auto client = world.client();
+    for (auto& home : world.homes) home->let_go = 2;
+    client.text("{}");
+    CHECK(client.next_message().payload == "{}");
+    client.text("release");
+    REQUIRE(FrontWorld::soon([&] { return world.sum(&FakeHome::attached_again) == 3; }));
+    client.text("x");
+    CHECK(client.next_message().payload.ends_with(":x"));
+}
+
 TEST_CASE("a client that no home takes again is closed with try again", "[edge][front]") {
     FrontWorld world{with([](auto& o) { o.front.answer_timeout = 200ms; })};
     auto client = world.client();

@@ -609,6 +609,43 @@ TEST_CASE("a late write that nobody was there to write over is written over by t
     }));
 }
 
+// Found by the model of ownership. Verified to fail when write_over_contested() ignores what is
+// under way.
+TEST_CASE("what a client changes stands, although a late write is written over meanwhile",
+          "[home][hole]") {
+    HomeWorld world;
+    world.serve("old");
+    const auto [uaid, channel] = world.subscribed();
+    world.crash();
+    world.serve("new");
+    const auto client = world.connect(uaid);
+    const auto second = new_channel();
+    const auto dashed = core::to_dashed(second);
+    world.register_channel(client, second);  // under epoch 2
+    world.say(client, R"({"messageType":"unregister","channelID":")" + dashed + R"("})");
+    world.run();
+    world.take(client);
+    world.publish(Topic::kSubscriptions,
+                  core::encode(core::ChannelRecorded{
+                      .uaid = uaid, .channel = second, .stamp = core::WriteStamp{1, 99}}));
+    world.log->fail_next_publishes(1);  // the home wants to write over it, and tries again in 10 s
+    world.run(9'500ms);
+    world.log->hold_readers(kSubscriptions, true);
+    world.register_channel(client, second);  // in the log, and not read
+    for (int i = 0; i < 4; ++i) {            // turns
+        world.push(uaid, channel);
+        world.run(500ms);
+    }
+    world.log->hold_readers(kSubscriptions, false);
+    world.run(20s);
+    const auto key = core::to_hex(uaid) + "/" + dashed;
+    const auto records = world.log->records(kSubscriptions);
+    const auto last = std::find_if(records.rbegin(), records.rend(),
+                                   [&](const auto& stored) { return stored.record.key == key; });
+    REQUIRE(last != records.rend());
+    CHECK(last->record.value);
+}
+
 TEST_CASE("what was written over is not written again once it is read back", "[home]") {
     HomeWorld world;
     world.serve("old");
