@@ -3,6 +3,7 @@
 #include "cli/command_line.hpp"
 #include "cli/config/config_command.hpp"
 #include "cli/keys/keys_command.hpp"
+#include "cli/lag/lag_command.hpp"
 #include "cli/lookup/lookup_command.hpp"
 #include "cli/push/push_command.hpp"
 #include "cli/roles/process.hpp"
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
         add_subscriptions_command(line);
         add_config_command(line);
         add_lookup_commands(line);
+        add_lag_command(line);
         add_push_commands(line);
         add_webhooks_commands(line);
         add_backup_command(line);

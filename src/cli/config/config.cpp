@@ -24,25 +24,25 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kDefaultP
 
 constexpr unsigned bit(Reader reader) { return 1U << static_cast<unsigned>(reader); }
 constexpr unsigned kRoles = bit(Reader::standalone) | bit(Reader::endpoint) | bit(Reader::edge) |
-                            bit(Reader::retry) | bit(Reader::reliability);
+                            bit(Reader::retry) | bit(Reader::reliability) | bit(Reader::console);
 constexpr unsigned kTools = bit(Reader::topics) | bit(Reader::keys) | bit(Reader::subscriptions);
 constexpr unsigned kOnKafka = kRoles & ~bit(Reader::standalone);
 constexpr unsigned kClients = bit(Reader::webhooks);
-constexpr unsigned kRunning = bit(Reader::running);
+constexpr unsigned kRunning = bit(Reader::running) | bit(Reader::lag);
 
 struct Effect {
     std::string_view prefix;  ///< of the setting's name
     unsigned readers;
 };
 /// Who reads what; the longest prefix that fits decides.
-constexpr std::array<Effect, 25> kEffects{{
+constexpr std::array<Effect, 26> kEffects{{
     {"", kRoles | kTools | kClients | kRunning},
     {"startup_timeout", kOnKafka},
     {"stop_timeout", kRoles},
     {"cache_bytes", kRoles},
     {"write_buffer_bytes", kRoles},
     {"certificate_names", kRoles},
-    {"kafka.", kOnKafka | kTools},
+    {"kafka.", kOnKafka | kTools | bit(Reader::lag)},
     {"publish_timeout", kOnKafka},
     {"publish_waiting_max", kRoles},
     {"partitions", bit(Reader::standalone) | kTools},
@@ -59,6 +59,7 @@ constexpr std::array<Effect, 25> kEffects{{
     {"retry.host", bit(Reader::standalone) | bit(Reader::retry) | kClients},
     {"retry.port", bit(Reader::standalone) | bit(Reader::retry) | kClients},
     {"retry.max_runtime", bit(Reader::retry)},
+    {"console.", bit(Reader::standalone) | bit(Reader::console)},
     {"ops.", kRoles | kRunning},
     {"config", kRoles | kTools | kClients | kRunning},
 }};
@@ -191,6 +192,11 @@ void check_together(const Config& config, std::vector<ConfigFault>& faults) {
                           "must be longer than endpoint.drain, retry.drain, and edge.hand_over and "
                           "edge.drain together, or the process ends in the middle of them"});
     }
+    if (!config.console_token_file && !is_loopback(config.console.host)) {
+        faults.push_back(
+            {"console.token_file", "must be given with this console.host: whoever reaches " +
+                                       config.console.host + " would see the console"});
+    }
     const bool anywhere = config.edge.link_host == "0.0.0.0" || config.edge.link_host == "::";
     if (anywhere && config.edge.link_address.empty()) {
         faults.push_back({"edge.link_address",
@@ -221,6 +227,10 @@ Config defaults_of(Reader reader) {
     if (reader == Reader::reliability) {
         config.data = "beckon-data-reliability";
         config.ops.port = 9096;
+    }
+    if (reader == Reader::console || reader == Reader::lag) {
+        config.data = "beckon-data-console";
+        config.ops.port = reader == Reader::console ? 9097 : config.ops.port;
     }
     return config;
 }
@@ -442,12 +452,24 @@ std::vector<Setting> settings_of(Config& c) {
                          seconds{hours{24 * 365}},
                          "`beckon retry` ends by itself after this, and starts no attempt that "
                          "could outlive it; for schedulers. 0s: never."),
+        // --- the console
+        text_setting("console.host", c.console.host, "Address that the console listens on.",
+                     "an IP address"),
+        number_setting("console.port", c.console.port, kPort, "Its port; 0 takes any free one."),
+        optional_path_setting(
+            "console.token_file", c.console_token_file,
+            "A file with the token to log in with, at least 16 characters. Without it whoever "
+            "reaches the port sees the console, so it then listens on this host alone."),
+        list_setting("console.canary", c.console_canary,
+                     "WebSocket URLs of edges to which the console subscribes, to push through "
+                     "each of them every 10 s; none: no canary."),
         // --- operations
         text_setting("ops.host", c.ops.host, "Address of health, readiness and metrics.",
                      "an IP address"),
-        number_setting("ops.port", c.ops.port, kPort,
-                       "Its port; 0 takes any free one. By default 9090 (standalone), 9091 "
-                       "(endpoint), 9094 (retry), 9095 (edge) or 9096 (reliability)."),
+        number_setting(
+            "ops.port", c.ops.port, kPort,
+            "Its port; 0 takes any free one. By default 9090 (standalone), 9091 "
+            "(endpoint), 9094 (retry), 9095 (edge), 9096 (reliability) or 9097 (console)."),
     };
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cli/config/setting.hpp"
+#include "console/web/web_server.hpp"
 #include "core/key_ring.hpp"
 #include "edge/edge.hpp"
 #include "ingest/endpoint.hpp"
@@ -24,13 +25,15 @@
 namespace beckon::cli {
 
 /// Which command reads a configuration: it decides about defaults, and about what has an effect.
-/// `running` asks a process of this installation.
+/// `running` asks a process of this installation, `lag` that or the brokers.
 enum class Reader {
     standalone,
     endpoint,
     edge,
     retry,
     reliability,
+    console,
+    lag,
     webhooks,
     topics,
     keys,
@@ -61,6 +64,9 @@ struct Config {
     bool edge_self_signed = false;
     retry::RoleConfig retry;
     reliability::RoleConfig reliability;
+    console::WebConfig console;
+    std::optional<std::filesystem::path> console_token_file;
+    std::vector<std::string> console_canary;  ///< WebSocket URLs
     ops::OpsConfig ops;
     std::size_t cache_bytes = 128U << 20;
     std::size_t write_buffer_bytes = 64U << 20;
