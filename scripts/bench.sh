@@ -135,7 +135,7 @@ bench_embedded() {
     local log="$1" sync="$2" base
     base="$(free_ports)"
     start standalone "$BINARY" standalone --data "$RUN/$log" --embedded-sync "$sync" \
-        --endpoint-port "$base" --edge-port $((base + 1)) --ops-port $((base + 2)) --retry-port 0 \
+        --endpoint-port "$base" --edge-port $((base + 1)) --ops-port $((base + 2)) --retry-port 0 --console-port 0 \
         --log-level warn
     wait_for_port standalone "$started" $((base + 1))
     wait_for standalone "$started" $((base + 2)) /ready

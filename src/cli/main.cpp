@@ -7,6 +7,7 @@
 #include "cli/doctor/doctor_command.hpp"
 #include "cli/dead/dead_command.hpp"
 #include "cli/keys/keys_command.hpp"
+#include "cli/lag/lag_command.hpp"
 #include "cli/lookup/lookup_command.hpp"
 #include "cli/push/push_command.hpp"
 #include "cli/reference/reference_command.hpp"
@@ -36,6 +37,7 @@ int main(int argc, char** argv) {
         add_trace_command(line);
         add_doctor_command(line);
         add_replay_commands(line);
+        add_lag_command(line);
         add_push_commands(line);
         add_webhooks_commands(line);
         add_dead_commands(line);

@@ -101,17 +101,18 @@ export class Cluster {
     /**
      * @param {'embedded'|'kafka'} log
      * @param {{plain?: boolean, endpoint?: string[], retry?: string[], tiers?: string, reliability?: boolean, brokers?: number,
-     *     gates?: string[], copyTo?: string}} [options]
+     *     gates?: string[], copyTo?: string, console?: string[]}} [options]
      *     `plain`: the endpoint speaks HTTP; `endpoint`, `retry`: further options of the process that holds it; on
      *     Kafka the role retry runs only if `retry` is given, and the role reliability only with `reliability`
      *     (embedded: both always); `tiers`: the delays of a new log; `brokers`: how many; `gates`: names of edges
      *     that reach the brokers through proxies, see gatesOf(); `copyTo`: a directory for what all of them say
      */
-    constructor(log, { plain = false, endpoint = [], retry, tiers, reliability = false, brokers = 1, gates = [], copyTo } = {}) {
+    constructor(log, { plain = false, endpoint = [], retry, tiers, reliability = false, brokers = 1, gates = [], copyTo, console = undefined } = {}) {
         this.brokerCount = brokers;
         this.gated = gates;
         this.copyTo = copyTo;
         this.reliability = reliability;
+        this.consoleOptions = console;
         this.log = log;
         this.plain = plain;
         this.retryOptions = retry;
@@ -132,6 +133,8 @@ export class Cluster {
             retry: await freePort(),
             opsRetry: await freePort(),
             opsReliability: await freePort(),
+            console: await freePort(),
+            opsConsole: await freePort(),
             kafka: await freePort(),
         };
         this.endpoint = this.plain ? `http://127.0.0.1:${this.ports.endpoint}` : `https://localhost:${this.ports.endpoint}`;
@@ -274,6 +277,7 @@ export class Cluster {
             this.spawn('standalone', [
                 ...this.common('standalone', this.ports.ops), '--partitions', '4', ...edge, ...endpoint,
                 '--retry-port', String(this.ports.retry), ...(this.retryOptions ?? []), ...this.tierOptions,
+                '--console-port', String(this.ports.console), ...(this.consoleOptions ?? []),
             ]);
             await this.ready('standalone', this.ports.ops);
             return;
@@ -295,6 +299,13 @@ export class Cluster {
         }
         if (this.reliability && (!only || only === 'reliability')) {
             await this.startReliability('reliability', this.ports.opsReliability);
+        }
+        if (this.consoleOptions && (!only || only === 'console')) {
+            this.spawn('console', [
+                '--data', join(this.directory, 'console'), '--ops-port', String(this.ports.opsConsole), '--log-format', 'json',
+                '--console-port', String(this.ports.console), ...this.consoleOptions, ...kafka,
+            ]);
+            await this.ready('console', this.ports.opsConsole);
         }
         if (!only || only === 'endpoint') await this.ready('endpoint', this.ports.ops);
         if (!only || only === 'edge') await this.ready('edge', this.ports.opsEdge);

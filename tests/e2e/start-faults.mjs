@@ -24,7 +24,7 @@ function run(args, env = {}) {
 }
 
 async function ports() {
-    return ['--edge-port', '0', '--retry-port', '0', '--endpoint-port', '0', '--ops-port', '0', '--endpoint-url', 'http://127.0.0.1:8082'];
+    return ['--edge-port', '0', '--retry-port', '0', '--console-port', '0', '--endpoint-port', '0', '--ops-port', '0', '--endpoint-url', 'http://127.0.0.1:8082'];
 }
 
 test('all faults of a configuration are reported together, with the nearest known name', () => {
@@ -71,7 +71,7 @@ test('a port that is taken is named', async () => {
 test('a data directory in use by another process is refused with its pid', async () => {
     const data = fresh();
     const ops = await freePort();
-    const first = spawn(BECKON, ['standalone', '--data', data, '--edge-port', '0', '--retry-port', '0', '--endpoint-port', '0', '--ops-port', String(ops)], { stdio: 'ignore' });
+    const first = spawn(BECKON, ['standalone', '--data', data, '--edge-port', '0', '--retry-port', '0', '--console-port', '0', '--endpoint-port', '0', '--ops-port', String(ops)], { stdio: 'ignore' });
     await until('the first one', async () => (await fetch(`http://127.0.0.1:${ops}/ready`)).status === 200);
     const { code, text } = run(['standalone', '--data', data, ...(await ports())]);
     first.kill('SIGTERM');
@@ -107,7 +107,7 @@ test('a key ring that others may read, or that is corrupt, is refused', async ()
 test('a key ring that is not the installation’s is refused with both fingerprints', async () => {
     const data = fresh();
     const ops = await freePort();
-    const first = spawn(BECKON, ['standalone', '--data', data, '--edge-port', '0', '--retry-port', '0', '--endpoint-port', '0', '--ops-port', String(ops)], { stdio: 'ignore' });
+    const first = spawn(BECKON, ['standalone', '--data', data, '--edge-port', '0', '--retry-port', '0', '--console-port', '0', '--endpoint-port', '0', '--ops-port', String(ops)], { stdio: 'ignore' });
     await until('the first one', async () => (await fetch(`http://127.0.0.1:${ops}/ready`)).status === 200);
     first.kill('SIGTERM');
     await new Promise((resolve) => first.once('exit', resolve));
@@ -121,7 +121,7 @@ test('a key ring that is not the installation’s is refused with both fingerpri
 test('another partition count than the log was made with is refused with both', async () => {
     const data = fresh();
     const ops = await freePort();
-    const first = spawn(BECKON, ['standalone', '--data', data, '--partitions', '4', '--edge-port', '0', '--retry-port', '0', '--endpoint-port', '0', '--ops-port', String(ops)], { stdio: 'ignore' });
+    const first = spawn(BECKON, ['standalone', '--data', data, '--partitions', '4', '--edge-port', '0', '--retry-port', '0', '--console-port', '0', '--endpoint-port', '0', '--ops-port', String(ops)], { stdio: 'ignore' });
     await until('the first one', async () => (await fetch(`http://127.0.0.1:${ops}/ready`)).status === 200);
     first.kill('SIGTERM');
     await new Promise((resolve) => first.once('exit', resolve));
@@ -141,7 +141,7 @@ test('an empty log beside a key ring, and a log without its ring, are refused', 
     assert.match(result.text, /but no log in .*Is the right volume mounted.*--new-log/s);
 
     const ops = await freePort();
-    const first = spawn(BECKON, ['standalone', '--data', data, '--new-log', '--edge-port', '0', '--retry-port', '0', '--endpoint-port', '0', '--ops-port', String(ops)], { stdio: 'ignore' });
+    const first = spawn(BECKON, ['standalone', '--data', data, '--new-log', '--edge-port', '0', '--retry-port', '0', '--console-port', '0', '--endpoint-port', '0', '--ops-port', String(ops)], { stdio: 'ignore' });
     await until('the first one', async () => (await fetch(`http://127.0.0.1:${ops}/ready`)).status === 200);
     first.kill('SIGTERM');
     await new Promise((resolve) => first.once('exit', resolve));
@@ -229,7 +229,7 @@ test('an option for librdkafka that a promise rests on is refused with its value
 
 test('fewer file descriptors than clients: it says so, and the one too many hears when to come back', async (t) => {
     const [edge, ops] = [await freePort(), await freePort()];
-    const args = ['standalone', '--data', fresh(), '--edge-port', String(edge), '--retry-port', '0', '--endpoint-port', '0', '--ops-port', String(ops)];
+    const args = ['standalone', '--data', fresh(), '--edge-port', String(edge), '--retry-port', '0', '--console-port', '0', '--endpoint-port', '0', '--ops-port', String(ops)];
     const child = spawn('bash', ['-c', 'ulimit -n 400 && exec "$0" "$@"', BECKON, ...args]);
     const exited = new Promise((resolve) => child.once('exit', resolve));
     t.after(() => child.kill('SIGTERM') && exited);

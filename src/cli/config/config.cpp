@@ -34,6 +34,10 @@ Config defaults_of(Reader reader) {
         config.data = "beckon-data-reliability";
         config.ops.port = 9096;
     }
+    if (reader == Reader::console || reader == Reader::lag) {
+        config.data = "beckon-data-console";
+        config.ops.port = reader == Reader::console ? 9097 : config.ops.port;
+    }
     return config;
 }
 
@@ -307,13 +311,29 @@ std::vector<Setting> bridge_settings(Config& c) {
     };
 }
 
+std::vector<Setting> console_settings(Config& c) {
+    return {
+        text_setting("console.host", c.console.host, "Address that the console listens on.",
+                     "an IP address"),
+        number_setting("console.port", c.console.port, kPort, "Its port; 0 takes any free one."),
+        optional_path_setting(
+            "console.token_file", c.console_token_file,
+            "A file with the token to log in with, at least 16 characters. Without it whoever "
+            "reaches the port sees the console, so it then listens on this host alone."),
+        list_setting("console.canary", c.console_canary,
+                     "WebSocket URLs of edges to which the console subscribes, to push through "
+                     "each of them every 10 s; none: no canary."),
+    };
+}
+
 std::vector<Setting> ops_settings(Config& c) {
     return {
         text_setting("ops.host", c.ops.host, "Address of health, readiness and metrics.",
                      "an IP address"),
-        number_setting("ops.port", c.ops.port, kPort,
-                       "Its port; 0 takes any free one. By default 9090 (standalone), 9091 "
-                       "(endpoint), 9094 (retry), 9095 (edge) or 9096 (reliability)."),
+        number_setting(
+            "ops.port", c.ops.port, kPort,
+            "Its port; 0 takes any free one. By default 9090 (standalone), 9091 "
+            "(endpoint), 9094 (retry), 9095 (edge), 9096 (reliability) or 9097 (console)."),
     };
 }
 
@@ -322,7 +342,7 @@ std::vector<Setting> ops_settings(Config& c) {
 std::vector<Setting> settings_of(Config& c) {
     std::vector<Setting> all;
     for (auto* const part : {&process_settings, &log_settings, &endpoint_settings, &edge_settings,
-                             &retry_settings, &bridge_settings, &ops_settings}) {
+                             &retry_settings, &bridge_settings, &console_settings, &ops_settings}) {
         for (auto& setting : part(c)) all.push_back(std::move(setting));
     }
     return all;

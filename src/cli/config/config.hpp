@@ -2,6 +2,7 @@
 
 #include "cli/config/reader.hpp"
 #include "cli/config/setting.hpp"
+#include "console/web/web_server.hpp"
 #include "core/key_ring.hpp"
 #include "edge/edge.hpp"
 #include "ingest/endpoint.hpp"
@@ -44,6 +45,9 @@ struct Config {
     bool edge_self_signed = false;
     retry::RoleConfig retry;
     reliability::RoleConfig reliability;
+    console::WebConfig console;
+    std::optional<std::filesystem::path> console_token_file;
+    std::vector<std::string> console_canary;  ///< WebSocket URLs
     ops::OpsConfig ops;
     std::size_t cache_bytes = 128U << 20;
     std::size_t write_buffer_bytes = 64U << 20;

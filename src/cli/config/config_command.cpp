@@ -18,6 +18,7 @@ Reader reader_of(const std::string& role, const Config& config) {
     if (role == "edge") return Reader::edge;
     if (role == "retry") return Reader::retry;
     if (role == "reliability") return Reader::reliability;
+    if (role == "console") return Reader::console;
     if (role == "standalone") return Reader::standalone;
     return config.kafka.bootstrap_servers.empty() ? Reader::standalone : Reader::endpoint;
 }
@@ -45,7 +46,8 @@ void add_config_command(CommandLine& line) {
         .add_option("--role", role,
                     "Judge the configuration as a start of this role would; by default endpoint if "
                     "kafka.servers is set, else standalone")
-        ->check(CLI::IsMember({"standalone", "endpoint", "edge", "retry", "reliability"}));
+        ->check(
+            CLI::IsMember({"standalone", "endpoint", "edge", "retry", "reliability", "console"}));
     line.add(group, "reference", "Print docs/configuration.md", [] {
         std::cout << config_reference();
         return 0;

@@ -81,6 +81,11 @@ void check_together(const Config& config, std::vector<ConfigFault>& faults) {
                           "must be longer than endpoint.drain, retry.drain, and edge.hand_over and "
                           "edge.drain together, or the process ends in the middle of them"});
     }
+    if (!config.console_token_file && !is_loopback(config.console.host)) {
+        faults.push_back(
+            {"console.token_file", "must be given with this console.host: whoever reaches " +
+                                       config.console.host + " would see the console"});
+    }
     const auto& page = config.edge.broadcasts_url;
     if (!page.empty() && !page.starts_with("http://") && !page.starts_with("https://")) {
         faults.push_back({"edge.broadcasts_url", "must begin with http:// or https://"});

@@ -8,12 +8,12 @@ namespace {
 
 constexpr unsigned bit(Reader reader) { return 1U << static_cast<unsigned>(reader); }
 constexpr unsigned kRoles = bit(Reader::standalone) | bit(Reader::endpoint) | bit(Reader::edge) |
-                            bit(Reader::retry) | bit(Reader::reliability);
+                            bit(Reader::retry) | bit(Reader::reliability) | bit(Reader::console);
 constexpr unsigned kTools = bit(Reader::topics) | bit(Reader::keys) | bit(Reader::subscriptions) |
                             bit(Reader::broadcasts) | bit(Reader::log);
 constexpr unsigned kOnKafka = kRoles & ~bit(Reader::standalone);
 constexpr unsigned kClients = bit(Reader::webhooks);
-constexpr unsigned kRunning = bit(Reader::running) | bit(Reader::log);
+constexpr unsigned kRunning = bit(Reader::running) | bit(Reader::log) | bit(Reader::lag);
 
 struct Effect {
     std::string_view prefix;  ///< of the setting's name
@@ -27,7 +27,7 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"cache_bytes", kRoles},
     {"write_buffer_bytes", kRoles},
     {"certificate_names", kRoles},
-    {"kafka.", kOnKafka | kTools},
+    {"kafka.", kOnKafka | kTools | bit(Reader::lag)},
     {"publish_timeout", kOnKafka},
     {"publish_waiting_max", kRoles},
     {"partitions", bit(Reader::standalone) | kTools},
@@ -45,6 +45,7 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"retry.host", bit(Reader::standalone) | bit(Reader::retry) | kClients},
     {"retry.port", bit(Reader::standalone) | bit(Reader::retry) | kClients},
     {"retry.max_runtime", bit(Reader::retry)},
+    {"console.", bit(Reader::standalone) | bit(Reader::console)},
     {"ops.", kRoles | kRunning | bit(Reader::broadcasts)},
     {"config", kRoles | kTools | kClients | kRunning},
 });

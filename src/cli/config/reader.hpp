@@ -7,13 +7,16 @@
 namespace beckon::cli {
 
 /// Decides about defaults, and about what has an effect. `running` asks a process of this
-/// installation; `log` reads the log, if need be through one.
+/// installation; `log` reads the log, if need be through one;
+/// `lag` asks a process or the brokers.
 enum class Reader {
     standalone,
     endpoint,
     edge,
     retry,
     reliability,
+    console,
+    lag,
     webhooks,
     topics,
     keys,

@@ -38,7 +38,8 @@ std::string what_to_try(const Addresses& at) {
         << at.endpoint << "/wpush/…\n  clients connect to            " << at.websocket
         << "\n  events and webhooks           " << at.webhooks
         << "\n  health and metrics            " << at.ops << "/ready  " << at.ops
-        << "/metrics\n  everything is kept in         " << at.data.string()
+        << "/metrics\n  console                       " << at.console
+        << "/\n  everything is kept in         " << at.data.string()
         << "\n\nTry next, in another terminal:\n  beckon listen " << at.websocket << insecure
         << " --state me.json\n  beckon push me.json \"Hello\"" << insecure
         << "\nFirefox: about:config, dom.push.serverURL = " << at.websocket

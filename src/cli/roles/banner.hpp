@@ -16,6 +16,7 @@ struct Addresses {
     std::string websocket;  ///< URL
     std::string webhooks;   ///< origin of the API
     std::string ops;        ///< origin
+    std::string console;    ///< origin
     bool self_signed = false;
     std::filesystem::path data;
 };

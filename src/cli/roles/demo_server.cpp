@@ -67,6 +67,7 @@ int run_with_own_server(const DemoOptions& options) {
     Config config = defaults_of(Reader::standalone);
     config.data = directory.path();
     config.endpoint.port = config.edge.port = config.retry.port = config.ops.port = 0;
+    config.console.port = 0;
     core::configure_logging(core::LogLevel::error, core::LogFormat::text);
     if (!options.json) {
         print_line("Nothing listens at " + options.url +

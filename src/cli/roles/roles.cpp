@@ -2,6 +2,7 @@
 
 #include "cli/backup/backup_service.hpp"
 #include "cli/broadcasts/broadcast_pages.hpp"
+#include "cli/console/console_role.hpp"
 #include "cli/reliability/reliability_pages.hpp"
 #include "cli/roles/banner.hpp"
 #include "cli/roles/broker_wait.hpp"
@@ -307,6 +308,10 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     config.edge.endpoint_url = origin_of(config.endpoint, endpoint.port());
     edge::Edge edge{config.edge, *log, keys, process.clock, process.metrics, process.health};
     const auto broadcast_pages = mount_broadcast_pages(*process.ops, edge, keys);
+    const ConsoleRole console{config,
+                              {*log, process.clock, *process.ops, keys, process.node},
+                              groups_of_standalone(config, *log, control->partitions),
+                              ""};
 
     const Addresses addresses{.endpoint = config.edge.endpoint_url,
                               .websocket = (config.edge.tls_certificate ? "wss://" : "ws://") +
@@ -314,6 +319,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
                               .webhooks = (config.retry.tls_certificate ? "https://" : "http://") +
                                           authority(config.retry.host, retry.port()),
                               .ops = ops_origin(config, process),
+                              .console = "http://" + authority(config.console.host, console.port()),
                               .self_signed = config.endpoint_self_signed || config.edge_self_signed,
                               .data = config.data};
     process.health.set_ready("process", true);
@@ -321,6 +327,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
                    {{"endpoint", addresses.endpoint},
                     {"websocket", addresses.websocket},
                     {"webhooks", addresses.webhooks},
+                    {"console", addresses.console},
                     {"ops", addresses.ops}});
     std::jthread show;
     if (options.demo) {
@@ -405,6 +412,20 @@ int run_reliability(Config config, const Signals& signals) {
     const auto pages = mount_reliability_pages(*process.ops, role);
     process.health.set_ready("process", true);
     core::log_info("cli", "serving", {{"role", "reliability"}, {"ops_port", process.ops->port()}});
+    return on.serve([] {});
+}
+
+int run_console(Config config, const Signals& signals) {
+    OnKafka on{config, signals, Certificate::none};
+    auto& process = on.process;
+    const ConsoleRole console{config,
+                              {*on.log, process.clock, *process.ops, on.keys, process.node},
+                              log::open_kafka_groups(config.kafka),
+                              config.kafka.prefix};
+    process.health.set_ready("process", true);
+    core::log_info("cli", "listening",
+                   {{"console", "http://" + authority(config.console.host, console.port())},
+                    {"ops", ops_origin(config, process)}});
     return on.serve([] {});
 }
 

@@ -23,6 +23,7 @@ int run_endpoint(Config config, const Signals& signals);
 int run_edge(Config config, const Signals& signals);
 int run_retry(Config config, const Signals& signals);
 int run_reliability(Config config, const Signals& signals);
+int run_console(Config config, const Signals& signals);
 
 /// "0.1.0 (commit)".
 std::string version_text();

@@ -68,6 +68,10 @@ void add_roles_commands(CommandLine& line) {
             return run_reliability(std::move(config), Signals{});
         });
     add_reliability_commands(line, reliability);
+    line.add_configured(
+        line.top(), "console", "Run the operators' pages: lag, delay tiers, cluster, on Kafka",
+        Reader::console,
+        [](Config config, const Sources&) { return run_console(std::move(config), Signals{}); });
 }
 
 }  // namespace beckon::cli

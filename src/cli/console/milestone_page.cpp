@@ -1,0 +1,22 @@
+#include "cli/console/milestone_page.hpp"
+
+#include "reliability/totals/pages.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::cli {
+
+MilestonePage::MilestonePage(const core::NodeId& node, log::EventLog& log, core::Executor& executor,
+                             const core::Clock& clock)
+    : publisher_(log.open_publisher(executor)),
+      totals_(node, fold::Fold::Ports{log, *publisher_, executor, clock}) {}
+
+std::string MilestonePage::json() const {
+    const auto counts = totals_.counts();
+    if (!counts) return {};
+    auto told = nlohmann::json::parse(reliability::counts_page(*counts, totals_.refused()));
+    told.update(nlohmann::json::parse(reliability::flow_page(totals_.flow())));
+    return told.dump();
+}
+
+}  // namespace beckon::cli

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+#include "core/ids.hpp"
+#include "log/event_log.hpp"
+#include "reliability/totals/totals_view.hpp"
+
+#include <memory>
+#include <string>
+
+namespace beckon::cli {
+
+/// What the role reliability has counted, for the console: a fold of `reliability.totals`. The
+/// executor's thread.
+class MilestonePage {
+public:
+    MilestonePage(const core::NodeId& node, log::EventLog& log, core::Executor& executor,
+                  const core::Clock& clock);
+
+    /// {"counts": …, "refused": …, "steps": …} as the pages of the role have them; empty: nobody
+    /// has told anything yet.
+    std::string json() const;
+
+private:
+    const std::unique_ptr<log::Publisher> publisher_;
+    reliability::TotalsView totals_;
+};
+
+}  // namespace beckon::cli

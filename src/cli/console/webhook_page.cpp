@@ -1,0 +1,78 @@
+#include "cli/console/webhook_page.hpp"
+
+#include "client/url.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::cli {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kState = "/state";
+
+std::vector<log::TopicPartition> all_partitions(core::Partition partitions) {
+    std::vector<log::TopicPartition> found;
+    for (core::Partition p = 0; p < partitions; ++p) found.push_back({log::Topic::kWebhooks, p});
+    return found;
+}
+
+json time_or_null(const std::optional<core::Timestamp>& time) {
+    return time ? json(time->time_since_epoch().count()) : json(nullptr);
+}
+
+json webhook_json(const retry::Webhook& webhook, const retry::WebhookState& state) {
+    const auto url = client::parse_url(webhook.url);
+    return {{"id", webhook.id},
+            {"owner", webhook.owner},
+            {"origin", url ? url->origin() : std::string{}},
+            {"types", webhook.types},
+            {"filtered", !webhook.filter.empty()},
+            {"ordered", webhook.ordered},
+            {"description", webhook.description},
+            {"created", webhook.created.time_since_epoch().count()},
+            {"enabled", state.enabled},
+            {"reason", state.reason},
+            {"failing_since", time_or_null(state.failing_since)}};
+}
+
+}  // namespace
+
+WebhookPage::WebhookPage(core::Partition partitions, std::shared_ptr<const core::KeyRing> keys,
+                         log::EventLog& log, core::Executor& executor)
+    : box_(std::move(keys)),
+      follower_(all_partitions(partitions), log, executor,
+                [this](log::TopicPartition, const core::RecordView& record) { apply(record); }) {}
+
+void WebhookPage::apply(const core::RecordView& record) {
+    std::string id{record.key};
+    if (id.empty() || id.starts_with('!')) return;  // marks and leases
+    if (id.ends_with(kState)) {
+        id.resize(id.size() - kState.size());
+        const auto state = record.value ? retry::decode_webhook_state(record)
+                                        : core::Result<retry::WebhookState>{retry::WebhookState{}};
+        if (state) states_[id] = *state;
+        return;
+    }
+    if (!record.value) {
+        webhooks_.erase(id);
+        states_.erase(id);
+        return;
+    }
+    if (auto webhook = retry::decode_webhook(record, box_)) webhooks_[id] = std::move(*webhook);
+}
+
+std::string WebhookPage::json() const {
+    if (!follower_.complete()) return {};
+    auto told = nlohmann::json::array();
+    for (const auto& [id, webhook] : webhooks_) {
+        const auto state = states_.find(id);
+        told.push_back(
+            webhook_json(webhook, state == states_.end() ? retry::WebhookState{} : state->second));
+    }
+    return nlohmann::json{{"webhooks", std::move(told)}}.dump(
+        -1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace beckon::cli

@@ -1,0 +1,234 @@
+// The console in a real Chromium and a real Firefox: LOG=embedded (in standalone, without a token) or LOG=kafka (as a
+// role, with one). SCREENSHOTS names a directory that keeps what the pages looked like.
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync, mkdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import puppeteer from 'puppeteer-core';
+import { BECKON, Cluster, until } from './beckon.mjs';
+import { spawnSync } from 'node:child_process';
+
+const log = process.env.LOG ?? 'embedded';
+const kafka = log === 'kafka';
+const TOKEN = 'a-token-that-nobody-guesses-0123';
+const PAGES = ['lag', 'tiers', 'cluster', 'find', 'milestones', 'webhooks', 'canary'];
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const PATIENCE = 120000; // a browser on a busy machine
+
+const cluster = new Cluster(log, { plain: true, retry: [], reliability: kafka, console: [] });
+let origin;
+let browser;
+
+before(async () => {
+    await cluster.prepare();
+    origin = `http://127.0.0.1:${cluster.ports.console}`;
+    cluster.consoleOptions.push('--console-canary', cluster.websocket);
+    if (kafka) {
+        const file = join(cluster.directory, 'token');
+        writeFileSync(file, TOKEN + '\n');
+        cluster.consoleOptions.push('--console-token-file', file);
+    }
+    await cluster.start();
+    browser = await puppeteer.launch({
+        executablePath: '/usr/bin/chromium', headless: true, args: ['--no-sandbox', '--disable-gpu'], protocolTimeout: PATIENCE,
+    });
+});
+after(async () => {
+    await browser?.close();
+    await cluster.end();
+});
+
+/** A page of the API, as soon as it is known. */
+function api(name) {
+    const headers = kafka ? { authorization: `Bearer ${TOKEN}` } : {};
+    return until(`the page ${name}`, async () => {
+        const reply = await fetch(`${origin}/api/pages/${name}`, { headers });
+        return reply.status === 200 ? reply.json() : null;
+    }, PATIENCE);
+}
+
+const group = (name) => (kafka ? `beckon.${name}` : name);
+const rowsOf = (page, name) => page.rows.filter((row) => row.group === group(name));
+
+/** A tab that is logged in; what its console complains of is in `complaints`. */
+async function open(by, width = 1280) {
+    const page = await by.newPage();
+    page.setDefaultTimeout(PATIENCE);
+    page.complaints = [];
+    page.on('pageerror', (error) => page.complaints.push(error.message));
+    page.on('console', (line) => line.type() === 'error' && page.complaints.push(line.text()));
+    await page.setViewport({ width, height: 800 });
+    await page.goto(`${origin}/`);
+    await page.waitForSelector(kafka ? 'form.login, main .panel' : 'main .panel');
+    if (await page.$('form.login')) {
+        await page.type('input[name=token]', TOKEN);
+        await page.click('form.login button');
+    }
+    await page.waitForSelector('main .panel table');
+    return page;
+}
+
+async function show(page, name) {
+    await page.evaluate((to) => (location.hash = `#/${to}`), name);
+    await page.waitForFunction((to) => document.querySelector('nav a[aria-current]')?.getAttribute('href') === `#/${to}`
+        && document.querySelector('main h1') && !document.querySelector('main')?.textContent?.includes('Waiting for the first'), {}, name);
+}
+
+async function axe(page) {
+    return page.evaluate(async (source) => {
+        if (!window.axe) new Function(source)();
+        const { violations, passes } = await window.axe.run();
+        return { passes: passes.length, violations: violations.map((one) => `${one.id} at ${one.nodes.map((node) => node.target).join(' ')}`) };
+    }, AXE);
+}
+
+async function keep(page, name) {
+    if (!process.env.SCREENSHOTS) return;
+    mkdirSync(process.env.SCREENSHOTS, { recursive: true });
+    await page.screenshot({ path: join(process.env.SCREENSHOTS, `${name}-${log}.png`) });
+}
+
+test('every group of ours is there, with an owner and nothing behind', async () => {
+    const page = await until('all groups to keep up', async () => {
+        const now = await api('lag');
+        const rows = [...rowsOf(now, 'edge'), ...rowsOf(now, 'endpoint')];
+        return rows.length >= 12 && rows.every((row) => row.status === 'OK' && row.owner) ? now : null;
+    }, PATIENCE);
+    assert.deepEqual(page.problems, []);
+    assert.equal(rowsOf(page, 'edge').length, 8, 'notifications and subscriptions of four partitions');
+});
+
+test('the canary pushes through the edge and measures', async () => {
+    const page = await until('a push of the canary', async () => {
+        const now = await api('canary');
+        return now.edges[0].pushes.some((push) => push.ms !== null) ? now : null;
+    }, PATIENCE);
+    assert.equal(page.edges[0].edge, cluster.websocket);
+    assert.ok(page.edges[0].p50_ms > 0);
+});
+
+test('the cluster page has a home for every partition', async () => {
+    const page = await until('all partitions to be placed', async () => {
+        const now = await api('cluster');
+        const edge = now.roles.find((role) => role.name === 'edge');
+        return edge?.partitions.every((one) => one.home && !one.moving) ? now : null;
+    }, PATIENCE);
+    assert.equal(page.roles.find((role) => role.name === 'edge').nodes.length, 1);
+});
+
+test('beckon lag shows the same table, and its exit code says that all is well', async () => {
+    const ops = kafka ? cluster.ports.opsConsole : cluster.ports.ops;
+    const args = kafka ? ['--kafka-servers', cluster.servers] : ['--ops-port', String(ops)];
+    const table = spawnSync(BECKON, ['lag', ...args], { encoding: 'utf8', timeout: PATIENCE });
+    assert.equal(table.status, 0, table.stderr + table.stdout);
+    assert.match(table.stdout, /^STATUS +GROUP +TOPIC/);
+    assert.match(table.stdout, /OK +(beckon\.)?edge +(beckon\.)?notifications +0 /);
+    const json = spawnSync(BECKON, ['lag', '--json', '--group', group('edge'), '--ops-port', String(ops)], { encoding: 'utf8', timeout: PATIENCE });
+    const page = JSON.parse(json.stdout);
+    assert.deepEqual([...new Set(page.rows.map((row) => row.group))], [group('edge')]);
+});
+
+test('the ops port exports the lag of every partition', async () => {
+    const text = await (await fetch(`http://127.0.0.1:${kafka ? cluster.ports.opsConsole : cluster.ports.ops}/metrics`)).text();
+    for (const name of ['kafka_consumergroup_lag', 'kafka_consumergroup_lag_seconds', 'beckon_console_group_status']) {
+        const series = text.split('\n').filter((line) => line.startsWith(`${name}{consumergroup="${group('edge')}"`));
+        assert.equal(series.length, 8, name);
+    }
+});
+
+test('every page is readable for everybody: axe finds nothing, light, dark and on a phone', async () => {
+    const page = await open(browser);
+    for (const [look, width] of [['light', 1280], ['dark', 1280], ['light', 390]]) {
+        await page.setViewport({ width, height: 800 });
+        await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: look }]);
+        for (const name of PAGES) {
+            await show(page, name);
+            await keep(page, `${name}-${look}-${width}`);
+            const { passes, violations } = await axe(page);
+            assert.deepEqual(violations, [], `${name}, ${look}, ${width}`);
+            assert.ok(passes > 10, 'axe has looked');
+            const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+            assert.ok(wide <= 0, `${name} is ${wide} wider than a window of ${width}`);
+        }
+    }
+    assert.deepEqual(page.complaints.filter((text) => !text.includes('503')), []);
+    await page.close();
+});
+
+test('the keyboard alone unfolds a group, and new values leave the focus where it is', async () => {
+    const page = await open(browser);
+    await page.focus('.fold');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('tr.part');
+    const shown = () => page.$eval('.head .quiet', (element) => element.textContent);
+    const before = await shown();
+    await page.waitForFunction((old) => document.querySelector('.head .quiet')?.textContent !== old, {}, before);
+    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('aria-expanded')), 'true');
+    await page.close();
+});
+
+test('Find tells what an endpoint URL of this installation is, and what is none', async () => {
+    const state = join(cluster.directory, 'me.json');
+    const agent = cluster.background(['listen', cluster.websocket, '--state', state]);
+    const endpoint = await until('a subscription', () => Object.values(JSON.parse(readFileSync(state, 'utf8')).channels)[0].endpoint);
+    const page = await open(browser);
+    await show(page, 'find');
+    await page.type('input[name=q]', endpoint);
+    await page.click('form.find button');
+    await page.waitForFunction(() => document.querySelector('dl.facts')?.textContent?.includes('partition'));
+    await page.$eval('input[name=q]', (input) => (input.value = 'nothing'));
+    await page.click('form.find button');
+    await page.waitForFunction(() => document.querySelector('.notice')?.textContent?.includes('no endpoint URL'));
+    await page.close();
+    await agent.stop();
+});
+
+test('a page is there in a moment', async () => {
+    const page = await open(browser);
+    await page.reload();
+    await page.waitForSelector('main .panel table');
+    const [loaded, table] = await page.evaluate(() => [performance.getEntriesByType('navigation')[0].loadEventEnd, performance.now()]);
+    console.log(`page load ${Math.round(loaded)} ms, table seen after ${Math.round(table)} ms`);
+    await page.close();
+});
+
+test('Firefox shows it too', async () => {
+    const firefox = await puppeteer.launch({
+        browser: 'firefox', executablePath: '/usr/bin/firefox-esr', headless: true, userDataDir: join(cluster.directory, 'profile'),
+        protocolTimeout: PATIENCE,
+    });
+    try {
+        const page = await open(firefox);
+        await page.click('#theme');
+        assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'light');
+        await show(page, 'cluster');
+        await page.waitForSelector('.card');
+        await keep(page, 'cluster-firefox');
+        assert.deepEqual(page.complaints, []);
+    } finally {
+        await firefox.close();
+    }
+});
+
+test('a group whose only reader is away is STALLED or STOPPED, and recovers', { skip: !kafka && 'standalone has no edge to stop' }, async () => {
+    const state = join(cluster.directory, 'away.json');
+    const agent = cluster.background(['listen', cluster.websocket, '--state', state]);
+    await until('a subscription', () => Object.values(JSON.parse(readFileSync(state, 'utf8')).channels)[0].endpoint);
+    await agent.stop();
+    await cluster.children.get('edge').kill();
+    cluster.children.delete('edge');
+    await cluster.tool(['push', state, 'Hello']);
+    const row = await until('the word', async () => rowsOf(await api('lag'), 'edge').find((one) => one.status === 'STALLED' || one.status === 'STOPPED'), PATIENCE);
+    assert.ok(row.lag >= 1 && row.lag_seconds >= 25, JSON.stringify(row));
+    const table = spawnSync(BECKON, ['lag', '--behind', '--ops-port', String(cluster.ports.opsConsole)], { encoding: 'utf8', timeout: PATIENCE });
+    assert.equal(table.status, 3, table.stdout);
+    // Asked of the brokers, who know no history: the record that waits is read for its age.
+    const asked = spawnSync(BECKON, ['lag', '--json', '--kafka-servers', cluster.servers], { encoding: 'utf8', timeout: PATIENCE });
+    const behind = JSON.parse(asked.stdout).rows.find((one) => one.group === row.group && one.topic === row.topic && one.partition === row.partition);
+    assert.ok(behind.lag_seconds >= 25, JSON.stringify(behind));
+    await until('the canary to fail', async () => (await api('canary')).edges[0].state === 'failing', PATIENCE);
+    await cluster.start('edge');
+    await until('everything to be read', async () => rowsOf(await api('lag'), 'edge').every((one) => one.status === 'OK'), PATIENCE);
+    await until('the canary to be well', async () => (await api('canary')).edges[0].state === 'well', PATIENCE);
+});
