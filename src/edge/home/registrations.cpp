@@ -191,13 +191,18 @@ core::Record Registrations::client_record(const core::Uaid& client,
 }
 
 void Registrations::remove_client(const core::Uaid& client, std::function<void(bool)> done) {
+    ++changing_[client];
+    const auto removed = [this, client, done = std::move(done)](bool is_folded) {
+        no_longer_changing(client);
+        done(is_folded);
+    };
     ports_.fold.publisher().publish(
         where_, core::encode(core::ClientRemoved{.uaid = client, .stamp = stamp()}),
-        lifetime_.guard([this, done](const core::Result<log::Appended>& result) {
-            if (!result) return done(false);
+        lifetime_.guard([this, removed](const core::Result<log::Appended>& result) {
+            if (!result) return removed(false);
             ports_.fold.when_folded(kSubscriptionsInput, result->offset,
-                                    lifetime_.guard([done](const core::Result<void>& is_folded) {
-                                        done(is_folded.has_value());
+                                    lifetime_.guard([removed](const core::Result<void>& is_folded) {
+                                        removed(is_folded.has_value());
                                     }));
         }));
 }
@@ -211,7 +216,10 @@ void Registrations::detached(const Session& session) {
 void Registrations::write_last_seen(Session& session) {
     const auto now = ports_.log_now();
     auto again = kSeenEvery;
-    if (const auto client = ports_.store.client(session.uaid)) {
+    const auto client = ports_.store.client(session.uaid);
+    if (client && changing_.contains(session.uaid)) {
+        again = kSeenAgain;  // what the store has may be about to be removed
+    } else if (client) {
         if (now - client->last_seen < kSeenEvery) {
             again = std::max<core::Duration>(kSeenEvery - (now - client->last_seen), kSeenAgain);
         } else {
