@@ -5,6 +5,7 @@
 #include "core/log_names.hpp"
 #include "core/logger.hpp"
 #include "retry/schedule/breaker.hpp"
+#include "retry/schedule/put_backs.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -150,7 +151,7 @@ void Bridges::Impl::not_configured(const BridgedJob& job) {
 
 /// Back into a tier, without an attempt; a message that would not live so long expires there.
 void Bridges::Impl::wait(const BridgedJob& job, Duration how_long, std::uint64_t& count) {
-    const auto tier = options.table.tier_for_wait(ceil<seconds>(how_long));
+    const auto tier = PutBacks{}.tier_for(options.table, how_long, ports.clock.mono());
     if (!tier) return expire(job);
     ++count;
     fates->hand_over(job.due.ticket, job.due.delivery, *tier);
