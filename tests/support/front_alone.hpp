@@ -33,9 +33,9 @@ struct KeptSockets final : edge::Sockets {
 };
 
 /// Homes that keep what comes and answer when they are told to.
-struct KeptHomes final : edge::HomePort {
-    std::optional<edge::Place> home_of(const core::Uaid&) const override { return edge::Place{}; }
-    edge::Sent to_home(edge::Place, edge::ToHome&& message) override {
+struct KeptHomes final : edge::WayToHomes {
+    std::optional<edge::NodeNumber> home_of(const core::Uaid&) const override { return edge::NodeNumber{}; }
+    edge::Sent to_home(edge::NodeNumber, edge::ToHome&& message) override {
         got.push_back(std::move(message));
         return edge::Sent::yes;
     }

@@ -1,5 +1,6 @@
 #include "cli/doctor/host_checks.hpp"
 
+#include "cli/config/config_faults.hpp"
 #include "cli/roles/process.hpp"
 #include "core/descriptors.hpp"
 #include "core/handle.hpp"
