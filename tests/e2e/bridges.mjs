@@ -59,7 +59,7 @@ after(async () => {
 
 let devices = 0;
 async function registered(bridge, kind, more = {}) {
-    const token = `${kind}-${++devices}`;
+    const token = `${kind}-device-${++devices}`;
     const url = `${cluster.endpoint}/v1/${bridge}/${SERVICES[bridge].app}/registration`;
     const reply = await fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ token, ...more }) });
     const text = await reply.text();

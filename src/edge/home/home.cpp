@@ -461,6 +461,8 @@ void Home::start() {
     impl_->tick();
 }
 
+void Home::flush() { impl_->debts.flush(); }
+
 void Home::placed_here(core::Epoch floor) { impl_->tenure.placed_here(floor); }
 
 void Home::placed_elsewhere() { impl_->tenure.placed_elsewhere(); }

@@ -81,6 +81,9 @@ public:
     /// one; then its sessions are released, and it stays a standby.
     void placed_elsewhere();
 
+    /// Before a stop: tombstones that wait for others go out.
+    void flush();
+
     /// From a front. While the home does not serve yet, attaches wait (bounded) or are released.
     void receive(ToHome message);
     /// The link to that node is lost: its fronts attach their clients again, here or elsewhere.

@@ -40,6 +40,7 @@ HomeShard::HomeShard(HomeOptions options, Ports ports)
 
 HomeShard::~HomeShard() {
     for (const auto& [partition, entry] : homes_) {
+        entry.home->flush();
         ports_.board.set_serving(partition, false);
         ports_.board.connect_home(partition, {});
     }
