@@ -175,6 +175,7 @@ std::vector<TopicSpec> topic_table(const LayoutOptions& options) {
     std::vector<TopicSpec> table = {
         {Topic::kControl, 1, rf, slow_state},
         {Topic::kOwnership, 1, rf, state},
+        {Topic::kBroadcasts, 1, rf, slow_state},
         {Topic::kNotifications, p, rf, notifications(options)},
         {Topic::kSubscriptions, p, rf, with_history(compacted(options, hours{1}), options)},
         {Topic::kRetryDead, p, rf, deleted(options, kDeadRetention)},

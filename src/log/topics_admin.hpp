@@ -38,7 +38,7 @@ struct LayoutOptions {
 std::vector<std::chrono::seconds> default_tiers();
 
 /// Every log topic that something reads, with its partition count and clean-up settings: the one
-/// table. (`broadcasts` comes with what reads it.)
+/// table.
 /// At most Topic::kTiersMax tiers. A replication factor of 1 allows only min.insync.replicas=1:
 /// acks=all is then one broker's memory; with more it is 2.
 std::vector<TopicSpec> topic_table(const LayoutOptions& options);
