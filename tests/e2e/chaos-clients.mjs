@@ -230,7 +230,7 @@ export class ChaosClient {
         const former = this.socket;
         this.at = this.random.from(0, this.urls.length - 1);
         this.open();
-        former.terminate();
+        former?.terminate();
     }
 
     /** A second connection with its UAID; the server has to close the first. */

@@ -176,7 +176,7 @@ try {
     if (checker.faults.length > 0) throw new Error(`${checker.faults.length} faults:\n  ${checker.faults.slice(0, 20).join('\n  ')}`);
     console.log(`OK: ${command}`);
 } catch (error) {
-    console.error(error.message);
+    console.error(error.stack);
     console.error(`FAILED: ${command}\nWhat was seen and said: ${directory}`);
     if (process.env.CI) console.error(cluster.outputs());
     process.exitCode = 1;
