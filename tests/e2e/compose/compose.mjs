@@ -90,11 +90,13 @@ describe('docker-compose.yml', { skip }, () => {
         t.after(() => firefox.browser.close());
         const keys = webpush.generateVAPIDKeys();
         const subscribed = await subscription(firefox.page, keys.publicKey, true);
-        const { statusCode } = await webpush.sendNotification(subscribed, 'Hello Firefox', {
+        // The library makes the request; it would send it by HTTPS, which a proxy before the cluster would speak.
+        const { method, headers, body } = webpush.generateRequestDetails(subscribed, 'Hello Firefox', {
             vapidDetails: { subject: 'mailto:ops@example.org', ...keys },
             TTL: 60,
         });
-        assert.equal(statusCode, 201);
+        delete headers['Content-Length'];
+        assert.equal((await fetch(subscribed.endpoint, { method, headers, body })).status, 201);
         await until('the push', () => site.got.includes('Hello Firefox'));
     });
 

@@ -17,7 +17,13 @@ if ! docker info >/dev/null 2>&1; then
     mkdir -p "$STATE"
     dockerd --data-root "$STATE" --exec-root "$run/exec" --pidfile "$run/pid" -H "unix://$run/socket" >"$run/log" 2>&1 &
     engine=$!
-    trap 'kill "$engine"; wait "$engine" || true; rm -rf "$run"' EXIT
+    # What containers leave mounted would make the removal fail.
+    stop() {
+        kill "$engine" && wait "$engine"
+        awk -v run="$run/" 'index($2, run) == 1 { print $2 }' /proc/mounts | xargs -r umount
+        rm -rf "$run"
+    } 2>/dev/null
+    trap 'stop || true' EXIT
     export DOCKER_HOST="unix://$run/socket"
     for _ in {1..300}; do
         docker info >/dev/null 2>&1 && break
