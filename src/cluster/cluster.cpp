@@ -4,6 +4,7 @@
 #include "cluster/ownership_fold.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
+#include "fold/memory_state.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -22,7 +23,7 @@ constexpr core::Duration kRetryAfter = std::chrono::milliseconds{500};
 
 /// Folds `ownership` into memory, from the log's start each time, and acts on it: says who this
 /// node is, claims control while it is first in the group, and places partitions while it has it.
-struct Cluster::Impl final : fold::State {
+struct Cluster::Impl final : fold::MemoryState {
     Impl(ClusterOptions o, log::EventLog& log, core::Executor& e, const core::Clock& clock,
          Events v)
         : options(std::move(o)),
@@ -40,13 +41,7 @@ struct Cluster::Impl final : fold::State {
     ~Impl() override { lifetime.end(); }
 
     // --- fold::State
-    std::optional<core::Checkpoint> checkpoint(fold::InputIndex) const override {
-        return std::nullopt;
-    }
     void replay(fold::InputIndex, const core::RecordView& record) override;
-    void advance(fold::InputIndex, core::Offset, std::optional<core::Timestamp>) override {}
-    bool dirty() const override { return false; }
-    core::Result<void> commit() override { return {}; }
     core::Result<void> clear() override;
     void committed() override;
     void caught_up() override;

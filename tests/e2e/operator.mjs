@@ -7,20 +7,16 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Cluster, until } from './beckon.mjs';
-import { UserAgent, post } from './client.mjs';
+import { post, startWithClient } from './client.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const cluster = new Cluster('embedded', { endpoint: ['--log-level', 'debug'] });
-const agent = new UserAgent();
+let agent;
 before(async () => {
-    await cluster.prepare();
-    await cluster.start();
-    agent.url = cluster.websocket;
-    await agent.connect();
-    await agent.register();
+    ({ client: agent } = await startWithClient(cluster));
 });
 after(async () => {
-    agent.end();
+    agent?.end();
     await cluster.destroy();
 });
 const output = () => cluster.children.get('standalone').output;

@@ -9,20 +9,16 @@ import https from 'node:https';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { BECKON, Cluster, until } from './beckon.mjs';
-import { UserAgent, agent as connections, post } from './client.mjs';
+import { agent as connections, post, startWithClient } from './client.mjs';
 
 const log = process.argv[2] ?? process.env.LOG ?? 'embedded';
 const cluster = new Cluster(log);
-const agent = new UserAgent();
+let agent;
 before(async () => {
-    await cluster.prepare();
-    await cluster.start();
-    agent.url = cluster.websocket;
-    await agent.connect();
-    await agent.register();
+    ({ client: agent } = await startWithClient(cluster));
 });
 after(async () => {
-    agent.end();
+    agent?.end();
     await cluster.destroy();
 });
 

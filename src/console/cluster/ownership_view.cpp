@@ -19,7 +19,7 @@ std::vector<std::string> texts(const std::vector<core::NodeId>& nodes) {
     return out;
 }
 
-/// Nodes of the role retry never say what they are ready for.
+/// Before the first node has said what it is ready for, nothing is known to move.
 bool anybody_tells(const cluster::OwnershipFold& fold) {
     return std::any_of(fold.nodes().begin(), fold.nodes().end(),
                        [](const auto& item) { return !item.second.ready.empty(); });

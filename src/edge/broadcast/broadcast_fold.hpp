@@ -2,7 +2,7 @@
 
 #include "edge/broadcast/broadcast_record.hpp"
 #include "edge/broadcasts.hpp"
-#include "fold/fold.hpp"
+#include "fold/memory_state.hpp"
 
 #include <functional>
 #include <memory>
@@ -11,7 +11,7 @@ namespace beckon::edge {
 
 /// The broadcasts of an installation: a fold of `broadcasts` in memory, and the way to change them.
 /// Everything happens on the thread of the executor, construction and destruction too.
-class BroadcastFold final : private fold::State {
+class BroadcastFold final : private fold::MemoryState {
 public:
     struct Ports {
         log::EventLog& log;
@@ -28,12 +28,8 @@ public:
     void set(const BroadcastSet& broadcast, std::function<void(const core::Result<void>&)> done);
 
 private:
-    // fold::State: only in memory, so from the start of the topic each time
-    std::optional<core::Checkpoint> checkpoint(fold::InputIndex) const override { return {}; }
+    // fold::State
     void replay(fold::InputIndex input, const core::RecordView& record) override;
-    void advance(fold::InputIndex, core::Offset, std::optional<core::Timestamp>) override {}
-    bool dirty() const override { return false; }
-    core::Result<void> commit() override { return {}; }
     core::Result<void> clear() override;
     void committed() override;
     void caught_up() override;

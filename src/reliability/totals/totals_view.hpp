@@ -1,6 +1,6 @@
 #pragma once
 
-#include "fold/fold.hpp"
+#include "fold/memory_state.hpp"
 #include "reliability/totals/totals_codec.hpp"
 
 #include <map>
@@ -13,7 +13,7 @@ namespace beckon::reliability {
 /// What the homes of the role have told in `reliability.totals`, of all partitions together: a fold
 /// in memory, for those who show it. Made and destroyed on the thread of the executor; everything
 /// else from any thread.
-class TotalsView final : public core::MilestoneCountsSource, private fold::State {
+class TotalsView final : public core::MilestoneCountsSource, private fold::MemoryState {
 public:
     TotalsView(const core::NodeId& node, fold::Fold::Ports ports);
     ~TotalsView() override;
@@ -32,12 +32,8 @@ public:
     bool complete() const;
 
 private:
-    // fold::State: only in memory, so from the start of the topic each time
-    std::optional<core::Checkpoint> checkpoint(fold::InputIndex) const override { return {}; }
+    // fold::State
     void replay(fold::InputIndex input, const core::RecordView& record) override;
-    void advance(fold::InputIndex, core::Offset, std::optional<core::Timestamp>) override {}
-    bool dirty() const override { return false; }
-    core::Result<void> commit() override { return {}; }
     core::Result<void> clear() override;
     void committed() override {}
     void caught_up() override;
