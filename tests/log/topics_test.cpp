@@ -38,14 +38,13 @@ TEST_CASE("the table has every log topic once, stamped by the log", "[topics]") 
         CHECK(spec.settings.contains("cleanup.policy"));
         CHECK(spec.replication_factor == 3);
     }
-    CHECK(topics.size() == static_cast<std::size_t>(Topic::kFixed - 1 +
-                                                    2));  // all but broadcasts, which nothing reads
+    CHECK(topics.size() == Topic::kFixed + layout().tiers.size());
 }
 
-TEST_CASE("three topics are one sequence, all others have the partitions of the UAIDs",
-          "[topics]") {
+TEST_CASE("four topics are one sequence, all others have the partitions of the UAIDs", "[topics]") {
     for (const auto& spec : log::topic_table(layout())) {
         const bool one = spec.topic == Topic::kControl || spec.topic == Topic::kOwnership ||
+                         spec.topic == Topic::kBroadcasts ||
                          spec.topic == Topic::kReliabilityTotals;
         CHECK(spec.partitions == (one ? 1 : 8));
     }
