@@ -66,6 +66,10 @@ std::vector<std::string> EdgeStore::drop_past_months(core::Timestamp log_now,
     return impl_->months.drop_past(log_now, host_now);
 }
 
+WaitingCount EdgeStore::count_waiting(core::Partition partition, core::Timestamp now) const {
+    return {*impl_->database, impl_->months, partition, now};
+}
+
 core::Result<std::unique_ptr<EdgeStore>> EdgeStore::open(const EdgeStoreOptions& options) {
     auto families = NotificationFold::families();
     for (auto& spec : SubscriptionTables::families()) families.push_back(std::move(spec));

@@ -5,6 +5,7 @@
 #include "core/result.hpp"
 #include "rocks/memory.hpp"
 #include "store/partition_store.hpp"
+#include "store/waiting_count.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -52,6 +53,8 @@ public:
     /// Call it about once an hour: the files of a dropped month are deleted by the call after the
     /// one that dropped it. Returns what was dropped; nothing without rotation.
     std::vector<std::string> drop_past_months(core::Timestamp log_now, core::Timestamp host_now);
+    /// Begins to count what waits in a partition, open here or not. Any thread but a shard's.
+    WaitingCount count_waiting(core::Partition partition, core::Timestamp now) const;
 
 private:
     struct Impl;
