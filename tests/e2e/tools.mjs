@@ -147,6 +147,11 @@ test('the state of a client can be seen as it was', async () => {
     const then = await state('--at', `@${before}`);
     assert(!then.waiting.some((message) => message.message === now.waiting.at(-1).message));
     assert.equal((await beckon('replay', 'state', '--at', `@${before}`, ...where())).code, 2, 'whose state?');
+    const shown = await beckon('subscriptions', 'show', agent.endpoint, ...where());
+    assert.equal(shown.code, 0, shown.err);
+    assert.match(shown.out, /It has 2 channels:/);
+    assert.match(shown.out, new RegExp(`message ${now.waiting.at(-1).message} for channel`));
+    assert.equal((await beckon('subscriptions', 'show', '00000000000000000000000000000000', ...where())).code, 3);
 });
 
 test('the cluster is shown', async () => {

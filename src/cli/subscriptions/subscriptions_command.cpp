@@ -1,6 +1,7 @@
 #include "cli/subscriptions/subscriptions_command.hpp"
 
 #include "cli/command_line.hpp"
+#include "cli/subscriptions/subscriptions_show.hpp"
 #include "cli/subscriptions/subscriptions_tool.hpp"
 
 #include <CLI/CLI.hpp>
@@ -17,6 +18,16 @@ void add_subscriptions_command(CommandLine& line) {
                         })
         .add_option("FILE", file, "JSON lines, one client each; - for standard input")
         ->required();
+
+    static std::string whom;
+    static bool json = false;
+    auto& show =
+        line.add_configured(group, "show", "Show a client: its channels, and what waits for it",
+                            Reader::log, [](Config config, const Sources&) {
+                                return subscriptions_show(std::move(config), whom, json);
+                            });
+    show.add_option("CLIENT", whom, "A UAID, or an endpoint URL of the client")->required();
+    show.add_flag("--json", json, "One JSON object in a line");
 }
 
 }  // namespace beckon::cli

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+#include "core/lifetime.hpp"
+#include "core/partition.hpp"
+#include "edge/edge_metrics.hpp"
+#include "store/edge_store.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace beckon::edge {
+
+/// Says in the metrics how many messages wait in the store for clients of the partitions that are
+/// served here, and how old the oldest is. It counts them now and then, a piece at a time, so that
+/// neither a shard nor the disk is held up (docs/decisions/0141). What came in the last seconds may
+/// be missing, and what went may still count. One thread: the executor's.
+class WaitingSurvey {
+public:
+    /// Rows that one piece looks at, some 2 ms; and the pause behind it: 100,000 rows a second.
+    static constexpr std::size_t kPieceRows = 5'000;
+    static constexpr core::Duration kPieceEvery = std::chrono::milliseconds{50};
+    /// From the end of a count to the next one.
+    static constexpr core::Duration kCountEvery = std::chrono::seconds{5};
+
+    /// `served`: the partitions to count.
+    WaitingSurvey(const store::EdgeStore& store, core::Executor& executor, const core::Clock& clock,
+                  WaitingMetrics metrics, std::function<std::vector<core::Partition>()> served);
+
+private:
+    void begin();
+    void go_on();
+    /// One piece. True once all partitions are counted.
+    bool count_a_piece();
+    void add(const store::WaitingCount& counted);
+    void report();
+
+    const store::EdgeStore& store_;
+    core::Executor& executor_;
+    const core::Clock& clock_;
+    const WaitingMetrics metrics_;
+    const std::function<std::vector<core::Partition>()> served_;
+    core::Lifetime lifetime_;
+
+    std::vector<core::Partition> left_;  ///< not counted yet
+    std::optional<store::WaitingCount> counting_;
+    std::uint64_t messages_ = 0;
+    std::optional<core::Timestamp> oldest_;
+};
+
+}  // namespace beckon::edge
