@@ -10,6 +10,7 @@
 #include "edge/fronts.hpp"
 #include "edge/home/home_shard.hpp"
 #include "edge/link/links.hpp"
+#include "edge/waiting_survey.hpp"
 #include "net/admission.hpp"
 
 #include <algorithm>
@@ -69,6 +70,7 @@ FrontsOptions fronts_options(const EdgeConfig& config, const core::NodeId& node)
     options.sockets.outbox_bytes_max = config.outbox_bytes_max;
     options.sockets.handshake_timeout = config.hello_timeout;
     options.sockets.frames_per_second_max = config.frames_per_second_max;
+    options.sockets.path = config.path;
     options.sockets.allowed_origins = config.allowed_origins;
     if (config.tls_certificate && config.tls_key) {
         options.sockets.tls =
@@ -162,6 +164,7 @@ struct Edge::Impl {
         fronts.go_away(config.drain);
         control.run_and_wait([this] {
             lifetime.end();
+            waiting.reset();
             broadcasts.reset();
             cluster.reset();
         });
@@ -189,6 +192,7 @@ struct Edge::Impl {
     void ask_log();
     void say_status();
     void drop_months();
+    std::vector<core::Partition> served() const;
     void update_readiness();
     bool serves_any() const;
     void say_what_is_served();
@@ -229,6 +233,7 @@ struct Edge::Impl {
     core::Lifetime lifetime;
     std::unique_ptr<EdgeBroadcasts> broadcasts;  ///< constant once the edge is made
     std::unique_ptr<cluster::Cluster> cluster;
+    std::unique_ptr<WaitingSurvey> waiting;
     std::map<core::Partition, Assignment> assignments;
     std::map<core::Partition, HomeShard::Report> reports;
     std::set<core::Partition> said_served;
@@ -366,6 +371,8 @@ void Edge::Impl::open_cluster() {
     log_answered = clock.mono();
     tick();
     if (links) say_status();
+    waiting = std::make_unique<WaitingSurvey>(*store, control, clock, counters.waiting,
+                                              [this] { return served(); });
     control.post_after(kDropMonthsFirst, lifetime.guard([this] { drop_months(); }));
 }
 
@@ -530,6 +537,14 @@ void Edge::Impl::say_status() {
     if (leaving) return;
     cluster->set_status(fronts.identified(), linked);
     control.post_after(kSayStatusEvery, lifetime.guard([this] { say_status(); }));
+}
+
+std::vector<core::Partition> Edge::Impl::served() const {
+    std::vector<core::Partition> partitions;
+    for (const auto& [partition, report] : reports) {
+        if (report.state == Home::State::serving) partitions.push_back(partition);
+    }
+    return partitions;
 }
 
 /// Asks a shard for log time; here, since it may wait for the disk, months are dropped.

@@ -23,6 +23,7 @@ namespace beckon::edge {
 struct EdgeConfig {
     std::string host = "127.0.0.1";
     std::uint16_t port = 8080;  ///< 0: any free one
+    std::string path = "/";     ///< where clients connect; every other path is 404
     std::string endpoint_url;   ///< public origin of the endpoint
     std::filesystem::path store_directory;
     std::string log_id;

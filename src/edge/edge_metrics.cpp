@@ -36,6 +36,11 @@ EdgeMetrics::EdgeMetrics(ops::Metrics& metrics) : homes(metrics) {
     broadcasts.polls_ok = &metrics.counter(metric::kEdgeBroadcastPolls, kPolls, {{"result", "ok"}});
     broadcasts.polls_failed =
         &metrics.counter(metric::kEdgeBroadcastPolls, kPolls, {{"result", "failed"}});
+    waiting.messages =
+        &metrics.gauge(metric::kEdgeWaiting,
+                       "Messages that wait in the store, of the partitions that are served here.");
+    waiting.oldest_seconds =
+        &metrics.gauge(metric::kEdgeWaitingOldest, "Age of the oldest message that waits.");
     links.up = &metrics.gauge(metric::kEdgeLinks, "Links to other edges that are up.");
     links.to_homes =
         &metrics.counter(metric::kEdgeLinkMessages,

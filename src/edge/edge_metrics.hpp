@@ -24,6 +24,12 @@ struct BroadcastMetrics {
     prometheus::Counter* polls_failed = nullptr;
 };
 
+/// What waits in the store for clients of the partitions that are served here.
+struct WaitingMetrics {
+    prometheus::Gauge* messages = nullptr;
+    prometheus::Gauge* oldest_seconds = nullptr;
+};
+
 /// What an edge counts; looked up once, shared by its shards.
 struct EdgeMetrics {
     explicit EdgeMetrics(ops::Metrics& metrics);
@@ -33,6 +39,7 @@ struct EdgeMetrics {
     HomeMetrics homes;
     LinkMetrics links;
     BroadcastMetrics broadcasts;
+    WaitingMetrics waiting;
 };
 
 }  // namespace beckon::edge

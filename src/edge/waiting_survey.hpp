@@ -17,8 +17,9 @@ namespace beckon::edge {
 
 /// Says in the metrics how many messages wait in the store for clients of the partitions that are
 /// served here, and how old the oldest is. It counts them now and then, a piece at a time, so that
-/// neither a shard nor the disk is held up (docs/decisions/0141). What came in the last seconds may
-/// be missing, and what went may still count. One thread: the executor's.
+/// neither a shard nor the disk is held up
+/// (docs/decisions/0165-what-waits-is-counted-beside-the-fold.md). What came in the last seconds
+/// may be missing, and what went may still count. One thread: the executor's.
 class WaitingSurvey {
 public:
     /// Rows that one piece looks at, some 2 ms; and the pause behind it: 100,000 rows a second.

@@ -200,6 +200,8 @@ std::vector<Setting> edge_settings(Config& c) {
                          seconds{hours{24 * 3'650}},
                          "Clients that were not seen for so long are removed, with their "
                          "channels and messages."),
+        text_setting("edge.path", c.edge.path,
+                     "Path of the WebSocket URL, for a name that is shared with other services."),
         list_setting("edge.allowed_origins", c.edge.allowed_origins,
                      "Web pages that may connect, as their Origin header says it; who sends no "
                      "Origin always may. Empty: all."),

@@ -37,6 +37,21 @@ void check_public_url(const Config& config, Reader reader, std::vector<ConfigFau
     }
 }
 
+/// Characters of a path that every proxy hands on as they are (RFC 3986 section 3.3).
+void check_edge_path(const Config& config, std::vector<ConfigFault>& faults) {
+    constexpr std::size_t kMax = 127;
+    constexpr std::string_view kAllowed =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
+    const auto& path = config.edge.path;
+    if (path.starts_with('/') && path.size() <= kMax &&
+        path.find_first_not_of(kAllowed) == std::string::npos) {
+        return;
+    }
+    faults.push_back({"edge.path", "is '" + path + "': it begins with / and has at most " +
+                                       std::to_string(kMax) +
+                                       " letters, digits and -._~/, e.g. /push"});
+}
+
 std::string app_of(const std::string& entry) { return entry.substr(0, entry.find('=')); }
 
 /// In one process the endpoint accepts for a bridge what the role retry delivers.
@@ -86,6 +101,7 @@ void check_together(const Config& config, std::vector<ConfigFault>& faults) {
             {"console.token_file", "must be given with this console.host: whoever reaches " +
                                        config.console.host + " would see the console"});
     }
+    check_edge_path(config, faults);
     const auto& page = config.edge.broadcasts_url;
     if (!page.empty() && !page.starts_with("http://") && !page.starts_with("https://")) {
         faults.push_back({"edge.broadcasts_url", "must begin with http:// or https://"});

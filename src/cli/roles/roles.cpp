@@ -315,7 +315,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
 
     const Addresses addresses{.endpoint = config.edge.endpoint_url,
                               .websocket = (config.edge.tls_certificate ? "wss://" : "ws://") +
-                                           authority(config.edge.host, edge.port()) + "/",
+                                           authority(config.edge.host, edge.port()) + config.edge.path,
                               .webhooks = (config.retry.tls_certificate ? "https://" : "http://") +
                                           authority(config.retry.host, retry.port()),
                               .ops = ops_origin(config, process),

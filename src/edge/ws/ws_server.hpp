@@ -26,6 +26,10 @@ class Gauge;
 namespace beckon::edge {
 
 struct WsServerOptions {
+    static constexpr std::size_t kPathMax = 127;
+
+    /// Where a WebSocket is opened; at most kPathMax bytes.
+    std::string path = "/";
     std::size_t frame_bytes_max = 65'536;
     /// Memory of the frames that wait for one client; more and it is dropped as slow.
     std::size_t outbox_bytes_max = 1U << 20;

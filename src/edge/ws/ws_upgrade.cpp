@@ -53,9 +53,9 @@ int WsServer::Impl::reply(lws* wsi, const HttpReply& what) {
 
 int WsServer::Impl::confirm_upgrade(Connection& c, std::string_view protocol) {
     if (protocol != "websocket") return -1;  // h2c
-    std::array<char, 8> path{};
+    std::array<char, WsServerOptions::kPathMax + 1> path{};
     const int size = lws_hdr_copy(c.wsi, path.data(), path.size(), WSI_TOKEN_GET_URI);
-    if (size != 1 || path[0] != '/') return reply(c.wsi, plain_reply(404));
+    if (size < 0 || options.path != path.data()) return reply(c.wsi, plain_reply(404));
     if (!is_allowed_origin(c.wsi)) {
         metrics.refused_origin->Increment();
         return reply(c.wsi, plain_reply(403));

@@ -45,6 +45,10 @@ TEST_CASE("a value that is not allowed says what is", "[config]") {
     CHECK_THAT(fault_of({{"endpoint.url", "push.example.org/path", "x"}}),
                Catch::Contains("not an origin"));
     CHECK_THAT(fault_of({{"tiers", "5s,1s", "x"}}), Catch::Contains("rising"));
+    for (const auto& path : {std::string{"push"}, std::string{"/a b"}, std::string{"/a?b"},
+                             "/" + std::string(127, 'a')}) {
+        CHECK_THAT(fault_of({{"edge.path", path, "x"}}), Catch::Contains("it begins with /"));
+    }
     CHECK_THAT(fault_of({{"endpoint.tls_key", "key.pem", "x"}}), Catch::Contains("give both"));
 }
 

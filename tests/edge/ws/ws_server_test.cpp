@@ -156,6 +156,21 @@ TEST_CASE("an upgrade on another path is 404", "[edge][ws_server]") {
     CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
 }
 
+TEST_CASE("clients connect at the configured path, and nowhere else", "[edge][ws_server]") {
+    const std::string longest(WsServerOptions::kPathMax, 'a');
+    const auto path =
+        GENERATE_COPY(std::string{"/push"}, std::string{"/push/v1/"}, "/" + longest.substr(1));
+    FrontWorld world{with([&](auto& o) { o.sockets.path = path; })};
+    for (const auto& asked : {path, path + "?from=a-proxy"}) {
+        CHECK(WsClient{world.fronts.port()}.upgrade(asked));
+    }
+    for (const auto& asked : {std::string{"/"}, path + "x", path.substr(0, path.size() - 1)}) {
+        WsClient client{world.fronts.port()};
+        CHECK_FALSE(client.upgrade(asked));
+        CHECK(client.head().starts_with("HTTP/1.1 404"));
+    }
+}
+
 TEST_CASE("a frame of the largest size passes, one byte more closes", "[edge][ws_server]") {
     FrontWorld world;
     auto client = world.client();

@@ -1,0 +1,87 @@
+#include "edge/waiting_survey.hpp"
+
+#include "ops/metrics.hpp"
+#include "store/edge_fixture.hpp"
+#include "support/test_executor.hpp"
+
+#include <chrono>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+namespace beckon::edge {
+
+using store::test::at;
+using store::test::EdgeFixture;
+
+namespace {
+
+/// An edge's store with one partition (3), and what says how much waits in it.
+struct SurveyWorld {
+    SurveyWorld() {
+        clock.advance(std::chrono::seconds{100});
+        metrics.messages = &registry.gauge("waiting", "");
+        metrics.oldest_seconds = &registry.gauge("oldest", "");
+    }
+    WaitingSurvey survey() {
+        return {store.store(), executor, clock, metrics, [this] { return served; }};
+    }
+    double messages() const { return metrics.messages->Value(); }
+    double oldest() const { return metrics.oldest_seconds->Value(); }
+
+    EdgeFixture store;
+    test::ManualClock clock;
+    test::SimExecutor executor{clock};
+    ops::Metrics registry;
+    WaitingMetrics metrics;
+    std::vector<core::Partition> served{1, 3, 7};
+};
+
+}  // namespace
+
+TEST_CASE("what waits is said, and said anew after a while", "[edge]") {
+    SurveyWorld world;
+    const auto survey = world.survey();
+    CHECK(world.messages() == 0);
+    world.store.put(70, "m1");
+    world.store.put(80, "m2");
+    world.store.commit();
+    world.executor.run_for(std::chrono::seconds{6});
+    CHECK(world.messages() == 2);
+    CHECK(world.oldest() >= 30);
+    CHECK(world.oldest() < 40);
+
+    world.store.owe("m1");
+    world.store.owe("m2");
+    world.store.commit();
+    world.executor.run_for(std::chrono::seconds{6});
+    CHECK(world.messages() == 0);
+    CHECK(world.oldest() == 0);
+}
+
+TEST_CASE("partitions that are served elsewhere are not counted", "[edge]") {
+    SurveyWorld world;
+    world.store.put(70, "m1");
+    world.store.commit();
+    world.served = {1, 7};
+    const auto survey = world.survey();
+    world.executor.run_for(std::chrono::seconds{6});
+    CHECK(world.messages() == 0);
+    world.served = {3};
+    world.executor.run_for(std::chrono::seconds{6});
+    CHECK(world.messages() == 1);
+}
+
+TEST_CASE("more than a piece is counted over several turns", "[edge]") {
+    SurveyWorld world;
+    const int many = WaitingSurvey::kPieceRows + 1;
+    for (int i = 0; i < many; ++i) world.store.put(i, "m" + std::to_string(i));
+    world.store.commit();
+    const auto survey = world.survey();
+    world.executor.run();
+    CHECK(world.messages() == 0);  // the first piece is not all
+    world.executor.run_for(4 * WaitingSurvey::kPieceEvery);
+    CHECK(world.messages() == many);
+}
+
+}  // namespace beckon::edge
