@@ -1,13 +1,23 @@
 #pragma once
 
-#include "edge/messages.hpp"
-
+#include <cstdint>
 #include <string_view>
 
 /// Every end of a connection that we decide: the code and the reason text of its close frame. The
 /// texts of code 1011 are those that clients know from autopush; all others are one word that says
 /// why, in the same style.
 namespace beckon::edge {
+
+/// WebSocket close codes (docs/protocol/errors.md#close-codes).
+enum class CloseCode : std::uint16_t {
+    normal = 1000,
+    going_away = 1001,
+    protocol = 1002,
+    unsupported = 1003,
+    too_big = 1009,
+    internal = 1011,
+    try_again = 1013,
+};
 
 struct Closing {
     CloseCode code = CloseCode::internal;

@@ -2,6 +2,7 @@
 
 #include "core/ids.hpp"
 #include "core/partition.hpp"
+#include "edge/closings.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -70,17 +71,6 @@ struct Detach {
 using ToHome = std::variant<Attach, FromClient, Detach>;
 
 // --- home to front
-
-/// WebSocket close codes (docs/protocol/errors.md#close-codes).
-enum class CloseCode : std::uint16_t {
-    normal = 1000,
-    going_away = 1001,
-    protocol = 1002,
-    unsupported = 1003,
-    too_big = 1009,
-    internal = 1011,
-    try_again = 1013,
-};
 
 /// One text frame for the client.
 struct ToClient {

@@ -51,7 +51,7 @@ def folders():
 
 
 def close_codes():
-    numbers = dict(CLOSE_CODE.findall(text_of("src/edge/messages.hpp")))
+    numbers = dict(CLOSE_CODE.findall(text_of("src/edge/closings.hpp")))
     coded = {(numbers[code], reason)
              for code, reason in CLOSING.findall(text_of("src/edge/closings.hpp"))}
     documented = set(CLOSE_ROW.findall(text_of("docs/protocol/errors.md")))
