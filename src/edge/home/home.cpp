@@ -5,14 +5,14 @@
 #include "core/codec.hpp"
 #include "core/log_names.hpp"
 #include "core/logger.hpp"
-#include "edge/frames.hpp"
-#include "edge/home/delivery.hpp"
-#include "edge/home/hellos.hpp"
-#include "edge/home/outbox.hpp"
-#include "edge/home/purges.hpp"
-#include "edge/home/registrations.hpp"
-#include "edge/home/sessions.hpp"
+#include "edge/home/delivery/delivery.hpp"
+#include "edge/home/delivery/purges.hpp"
+#include "edge/home/registration/hellos.hpp"
+#include "edge/home/registration/registrations.hpp"
+#include "edge/home/session/outbox.hpp"
+#include "edge/home/session/sessions.hpp"
 #include "edge/home/tenure.hpp"
+#include "edge/protocol/frames.hpp"
 
 #include <chrono>
 #include <utility>
