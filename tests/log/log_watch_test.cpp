@@ -1,4 +1,4 @@
-#include "ingest/call/log_watch.hpp"
+#include "log/log_watch.hpp"
 
 #include "support/manual_clock.hpp"
 #include "support/test_executor.hpp"
@@ -11,7 +11,7 @@
 using namespace beckon;
 using namespace std::chrono_literals;
 using core::Fault;
-using ingest::LogWatch;
+using log::LogWatch;
 
 namespace {
 
@@ -116,6 +116,16 @@ TEST_CASE("a log that does not answer is reported", "[log_watch]") {
     world.silent = true;
     world.executor.run_for(10s);
     CHECK(world.reports == std::vector<std::string>{"the log does not answer"});
+}
+
+TEST_CASE("an answer that got lost is not waited for for ever", "[log_watch]") {
+    World world;
+    world.silent = true;
+    world.executor.run_for(10s);
+    world.silent = false;
+    world.executor.run_for(30s);
+    CHECK(world.reports == std::vector<std::string>{"the log does not answer", ""});
+    CHECK(world.held.size() == 1);
 }
 
 TEST_CASE("a record that the log refuses says nothing about the log", "[log_watch]") {

@@ -1,8 +1,11 @@
-#include "ingest/call/log_watch.hpp"
+#include "log/log_watch.hpp"
 
+#include "core/lasting_executor.hpp"
+
+#include <memory>
 #include <utility>
 
-namespace beckon::ingest {
+namespace beckon::log {
 
 LogWatch::LogWatch(const Options& options, core::Executor& executor, const core::Clock& clock,
                    Questions questions, Changed changed)
@@ -25,10 +28,13 @@ void LogWatch::tick() {
     ask();
 }
 
-/// One question at a time: a log that does not answer is not asked again before it does.
+/// One question at a time: a log that does not answer is not asked again before it does, or before
+/// the answer must have been lost.
 void LogWatch::ask() {
-    if (asked_) return;
-    asked_ = clock_.mono();
+    const auto now = clock_.mono();
+    if (asked_ && now - asked_last_ < options_.lost_after) return;
+    if (!asked_) asked_ = now;
+    asked_last_ = now;
     const auto kind = [this] {
         const std::scoped_lock lock{mutex_};
         return unwritable_ ? Kind::write : Kind::reach;
@@ -71,4 +77,19 @@ std::string LogWatch::trouble_that_lasts() const {
     return {};
 }
 
-}  // namespace beckon::ingest
+std::function<void(LogWatch::Answer)> ask_ends(TopicPartition where, EventLog& log,
+                                               core::Executor& executor) {
+    const auto lifetime = std::make_shared<core::Lifetime>(executor);  // as long as the question
+    return [where = std::move(where), &log, lifetime](LogWatch::Answer answer) {
+        core::ask_while(
+            *lifetime,
+            [&](core::Executor& lasting, auto callback) {
+                log.ends(where, lasting, std::move(callback));
+            },
+            [answer = std::move(answer)](const core::Result<Ends>& ends) {
+                answer(ends ? core::Result<void>{} : core::Result<void>{core::fail(ends.error())});
+            });
+    };
+}
+
+}  // namespace beckon::log

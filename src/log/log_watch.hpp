@@ -4,6 +4,7 @@
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
 #include "core/result.hpp"
+#include "log/event_log.hpp"
 
 #include <atomic>
 #include <functional>
@@ -12,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace beckon::ingest {
+namespace beckon::log {
 
 /// Knows whether the log can be reached and takes what is published, for readiness. It learns from
 /// every publish and asks by itself where there are none, or where the last ones failed. After a
@@ -25,13 +26,16 @@ public:
     struct Options {
         core::Duration grace = std::chrono::seconds{3};
         core::Duration interval = std::chrono::seconds{1};
+        /// A question without an answer for so long is taken for lost: the next one is asked.
+        core::Duration lost_after = std::chrono::seconds{30};
     };
     using Answer = std::function<void(const core::Result<void>&)>;
     struct Questions {
         /// Whether the log can be reached; writes nothing.
         std::function<void(Answer)> reach;
-        /// Whether it takes a record; asked only while publishing fails.
-        std::function<void(Answer)> write;
+        /// Whether it takes a record; asked only while publishing fails. Whoever tells the watch of
+        /// no publish needs none.
+        std::function<void(Answer)> write = {};
     };
     /// Runs on the executor; empty: the log works.
     using Changed = std::function<void(std::string_view why)>;
@@ -65,7 +69,8 @@ private:
     const Questions questions_;
     const Changed changed_;
     std::string reported_;
-    std::optional<core::MonoTime> asked_;  ///< the question that is not answered yet
+    std::optional<core::MonoTime> asked_;  ///< the first question that is not answered yet
+    core::MonoTime asked_last_{};
 
     std::atomic<bool> troubled_{false};  ///< spares the lock while all goes well
     mutable std::mutex mutex_;
@@ -75,4 +80,8 @@ private:
     core::Lifetime lifetime_;  ///< of what the executor and the log call back
 };
 
-}  // namespace beckon::ingest
+/// A question whether the log can be reached: for the ends of a partition.
+std::function<void(LogWatch::Answer)> ask_ends(TopicPartition where, EventLog& log,
+                                               core::Executor& executor);
+
+}  // namespace beckon::log
