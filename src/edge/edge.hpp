@@ -4,7 +4,7 @@
 #include "core/key_ring.hpp"
 #include "core/milestone.hpp"
 #include "edge/broadcast/broadcast_record.hpp"
-#include "edge/broadcasts.hpp"
+#include "edge/protocol/broadcasts.hpp"
 #include "log/event_log.hpp"
 #include "ops/health.hpp"
 #include "ops/metrics.hpp"

@@ -2,8 +2,8 @@
 
 #include "edge/edge_metrics.hpp"
 #include "edge/front/front.hpp"
-#include "edge/shard_loop.hpp"
-#include "edge/switchboard.hpp"
+#include "edge/loop/shard_loop.hpp"
+#include "edge/switchboard/switchboard.hpp"
 #include "edge/ws/ws_server.hpp"
 #include "net/admission.hpp"
 

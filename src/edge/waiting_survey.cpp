@@ -9,7 +9,7 @@ namespace beckon::edge {
 
 WaitingSurvey::WaitingSurvey(const store::EdgeStore& store, core::Executor& executor,
                              const core::Clock& clock, WaitingMetrics metrics,
-                             std::function<std::vector<core::Partition>()> served)
+                             std::function<std::set<core::Partition>()> served)
     : store_(store),
       executor_(executor),
       clock_(clock),
@@ -37,8 +37,8 @@ void WaitingSurvey::go_on() {
 bool WaitingSurvey::count_a_piece() {
     if (!counting_) {
         if (left_.empty()) return true;
-        counting_.emplace(store_.count_waiting(left_.back(), clock_.wall()));
-        left_.pop_back();
+        counting_.emplace(store_.count_waiting(*left_.begin(), clock_.wall()));
+        left_.erase(left_.begin());
     }
     const auto all_seen = counting_->step(kPieceRows);
     if (!all_seen) {

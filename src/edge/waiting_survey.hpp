@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <vector>
+#include <set>
 
 namespace beckon::edge {
 
@@ -30,7 +30,7 @@ public:
 
     /// `served`: the partitions to count.
     WaitingSurvey(const store::EdgeStore& store, core::Executor& executor, const core::Clock& clock,
-                  WaitingMetrics metrics, std::function<std::vector<core::Partition>()> served);
+                  WaitingMetrics metrics, std::function<std::set<core::Partition>()> served);
 
 private:
     void begin();
@@ -44,10 +44,10 @@ private:
     core::Executor& executor_;
     const core::Clock& clock_;
     const WaitingMetrics metrics_;
-    const std::function<std::vector<core::Partition>()> served_;
+    const std::function<std::set<core::Partition>()> served_;
     core::Lifetime lifetime_;
 
-    std::vector<core::Partition> left_;  ///< not counted yet
+    std::set<core::Partition> left_;  ///< not counted yet
     std::optional<store::WaitingCount> counting_;
     std::uint64_t messages_ = 0;
     std::optional<core::Timestamp> oldest_;

@@ -1,13 +1,17 @@
 #include "fold/fold.hpp"
 
-#include "core/lasting_executor.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "fold/backoff.hpp"
+#include "fold/catch_up.hpp"
+#include "fold/commits.hpp"
+#include "fold/ends_watch.hpp"
 #include "fold/input.hpp"
+#include "fold/intake.hpp"
 #include "fold/offset_reports.hpp"
 #include "fold/opening.hpp"
 #include "fold/questions.hpp"
+#include "fold/standstill.hpp"
 #include "fold/teaching_publisher.hpp"
 #include "fold/troubles.hpp"
 #include "fold/trust.hpp"
@@ -23,15 +27,9 @@ using core::Fault;
 namespace {
 
 constexpr core::Duration kTick = std::chrono::seconds{1};
-constexpr core::Duration kEndsEvery = std::chrono::seconds{10};
-/// A fold that took so long to catch up says so; the others only at debug, for there are many.
-constexpr core::Duration kWorthALine = std::chrono::seconds{5};
 /// After the log did not answer.
 constexpr core::Duration kLogRetryFirst = std::chrono::milliseconds{250};
 constexpr core::Duration kLogRetryMost = std::chrono::seconds{4};
-/// After the state could not be written or cleared: mostly the disk is behind for a moment.
-constexpr core::Duration kStateRetryFirst = std::chrono::milliseconds{10};
-constexpr core::Duration kStateRetryMost = std::chrono::milliseconds{640};
 
 /// "subscriptions/3", or "notifications/3+1" for a fold of two inputs.
 std::string name_of(const std::vector<log::TopicPartition>& inputs) {
@@ -60,7 +58,6 @@ struct Fold::Impl {
     void heard_all_ends();
     bool trusts_checkpoints() const;
     void open_all(bool anew);
-    void open(InputIndex input);
     void restart(std::string_view why, core::Duration pause);
     void clear_and_restart(std::string_view why);
     void close();
@@ -68,27 +65,16 @@ struct Fold::Impl {
     // --- a turn
     void schedule_turn();
     void turn();
-    bool take_all();
-    bool take(InputIndex input, std::size_t& budget);
-    void tell(InputIndex input);
-    void not_read(InputIndex input, const Error& why);
-    bool commit();
     void not_committed(const Error& why);
-    bool has_gone_back() const;
     void settle(bool more);
-    void see_whether_caught_up();
     void caught_up();
 
     // --- questions
     void confirm(const std::vector<InputIndex>& of, Answer answer);
     void when_folded(InputIndex input, core::Offset offset, Answer answer);
-    std::vector<InputIndex> all() const;
 
     // --- every second
     void tick();
-    void notice_standstill();
-    void look_at_ends();
-    void look_at_end(InputIndex input);
     void ask_for_reports();
     void phase_is(Phase now);
 
@@ -103,22 +89,14 @@ struct Fold::Impl {
     OffsetReports reports;
     Opening opening;
     Questions questions;
-    Backoff log_retry{kLogRetryFirst, kLogRetryMost};
-    Backoff state_retry{kStateRetryFirst, kStateRetryMost};
+    Intake intake;
+    CatchUp catch_up;
+    EndsWatch ends_watch;
+    Standstill standstill;
+    Commits commits;
 
     Phase phase = Phase::opening;
-    bool from_start = false;
-    core::MonoTime opened_at{};
-    bool marks_asked = false;  ///< those that end a restore
-    core::MonoTime ends_asked{};
-
     bool turn_posted = false;
-    bool commit_failed = false;   ///< what is gathered goes to the state before more is
-    std::size_t first_input = 0;  ///< of the next turn: inputs take turns at being first
-
-    bool suspect = false;
-    bool suspicion_asked = false;
-    core::MonoTime last_tick{};
 
     core::Lifetime lifetime;  ///< of the fold
     core::Lifetime life;      ///< of one life of it: renewed by each restart
@@ -135,6 +113,22 @@ Fold::Impl::Impl(Options o, Ports p, State& s)
       opening(inputs, options.node, {p.log, publisher, p.executor, troubles},
               Backoff{kLogRetryFirst, kLogRetryMost}, [this] { heard_all_ends(); }),
       questions(inputs, p.executor, options.questions_max),
+      intake(inputs, {.records = options.turn_records, .time = options.turn_time},
+             {.state = s,
+              .log = p.log,
+              .executor = p.executor,
+              .clock = p.clock,
+              .troubles = troubles},
+             Backoff{kLogRetryFirst, kLogRetryMost}, [this] { schedule_turn(); }),
+      catch_up(inputs, options.folder, name, options.delete_retention,
+               {.questions = questions, .troubles = troubles, .clock = p.clock},
+               [this] { caught_up(); }),
+      ends_watch(inputs,
+                 {.log = p.log, .executor = p.executor, .clock = p.clock, .troubles = troubles}),
+      standstill(
+          kTick + options.standstill, p.clock,
+          [this](Answer answer) { questions.ask_marks(indexes_of(inputs), std::move(answer)); }),
+      commits(s, inputs, troubles, options.folder, name),
       lifetime(p.executor),
       life(p.executor) {
     for (const auto& where : options.inputs) {
@@ -166,7 +160,6 @@ void Fold::Impl::heard_all_ends() {
     }
     troubles.worked(Need::clear, 0);
     opening.succeeded();
-    log_retry.worked();
     open_all(!trusted);
 }
 
@@ -182,37 +175,28 @@ bool Fold::Impl::trusts_checkpoints() const {
 }
 
 void Fold::Impl::open_all(bool anew) {
-    from_start = anew;
-    opened_at = ports.clock.mono();
-    ends_asked = opened_at;
-    core::log_debug(options.folder, "folding",
-                    {{"fold", name}, {"from", anew ? "the log's start" : "checkpoint"}});
+    ends_watch.begin();
+    catch_up.begin(anew);
     for (InputIndex i = 0; i < inputs.size(); ++i) {
         auto& input = *inputs[i];
         auto from = state.checkpoint(i).value_or(core::Checkpoint{});
         from.next = std::max(from.next, input.ends().start);
         input.begin_at(
             from, std::make_unique<Marker>(input.where(), options.node, publisher, ports.executor));
-        open(i);
     }
+    intake.open_all();
     phase_is(Phase::restoring);
-}
-
-void Fold::Impl::open(InputIndex i) {
-    auto& input = *inputs[i];
-    input.read_with(ports.log.open_reader(input.where(), input.replayed(), ports.executor,
-                                          life.guard([this] { schedule_turn(); })));
-    schedule_turn();
 }
 
 void Fold::Impl::close() {
     life.renew();
     opening.cancel();
+    ends_watch.cancel();
+    catch_up.cancel();
+    standstill.forget_question();
+    intake.close();
     turn_posted = false;
-    marks_asked = false;
-    commit_failed = false;
-    suspicion_asked = false;
-    for (const auto& input : inputs) input->stop_reading();
+    commits.begin_again();
 }
 
 /// What was asked is answered after the user has heard of the restart, so that it finds nothing to
@@ -253,113 +237,27 @@ void Fold::Impl::schedule_turn() {
 /// Take, replay, commit; whatever follows from it comes after that.
 void Fold::Impl::turn() {
     if (phase == Phase::opening) return;
-    bool more = commit_failed;  // what was not taken meanwhile
-    if (!commit_failed) {
-        const auto term = life.term();
-        more = take_all();
-        if (term.over()) return;
+    bool more = commits.failed();  // what was not taken meanwhile
+    if (!commits.failed()) {
+        const auto taken = intake.turn();
+        if (!taken) return clear_and_restart(taken.error().message);
+        more = *taken;
     }
-    if (commit()) settle(more);
-}
-
-/// In chunks, so that no input keeps the others waiting. True if there is more to take.
-bool Fold::Impl::take_all() {
-    const auto until = ports.clock.mono() + options.turn_time;
-    const auto term = life.term();
-    std::vector<std::size_t> budgets(inputs.size(), options.turn_records);
-    first_input = (first_input + 1) % inputs.size();
-    for (bool more = true; more && ports.clock.mono() <= until;) {
-        more = false;
-        for (std::size_t n = 0; n < inputs.size(); ++n) {
-            const auto i = (first_input + n) % inputs.size();
-            more = take(i, budgets[i]) || more;
-            if (term.over()) return false;
-        }
+    if (const auto committed = commits.commit(); !committed) {
+        return not_committed(committed.error());
     }
-    for (InputIndex i = 0; i < inputs.size(); ++i) tell(i);
-    return std::any_of(inputs.begin(), inputs.end(),
-                       [](const auto& input) { return input->has_more(); });
-}
-
-/// One chunk; true if this input has more, and budget left.
-bool Fold::Impl::take(InputIndex i, std::size_t& budget) {
-    auto& input = *inputs[i];
-    if (!input.reading() || budget == 0) return false;
-    const auto taken =
-        input.take(budget, [this, i](const core::RecordView& record) { state.replay(i, record); });
-    if (!taken) {
-        budget = 0;
-        not_read(i, taken.error());
-        return false;
-    }
-    troubles.worked(Need::read, i);
-    budget = taken->drained ? 0 : budget - std::min(budget, taken->records);
-    return budget > 0;
-}
-
-void Fold::Impl::tell(InputIndex i) {
-    auto& input = *inputs[i];
-    if (!input.moved() && !input.end_is_old_news()) return;
-    const bool at_end = input.at_end();
-    state.advance(i, input.replayed(),
-                  at_end ? std::optional{input.log_clock().now()} : std::nullopt);
-    input.told(at_end);
-}
-
-void Fold::Impl::not_read(InputIndex i, const Error& why) {
-    if (why.fault == Fault::out_of_range) {
-        clear_and_restart(why.message);
-        return;
-    }
-    troubles.failed(Need::read, i, why);
-    if (why.retryable()) return;  // `ready` comes, or the next second
-    // This reader is useless; perhaps another one is not.
-    inputs[i]->stop_reading();
-    ports.executor.post_after(log_retry.pause(), life.guard([this, i] { open(i); }));
-}
-
-bool Fold::Impl::commit() {
-    if (state.dirty()) {
-        const auto committed = state.commit();
-        if (!committed) {
-            not_committed(committed.error());
-            return false;
-        }
-        state_retry.worked();
-    }
-    troubles.worked(Need::commit, 0);
-    commit_failed = false;
-    return true;
+    settle(more);
 }
 
 void Fold::Impl::not_committed(const Error& why) {
-    if (!commit_failed) {
-        core::log_warn(
-            options.folder, "fold_not_committed",
-            {{"fold", name}, {"fault", core::to_string(why.fault)}, {"why", why.message}});
-    }
     if (why.fault == Fault::corrupt) {
         clear_and_restart(why.message);
         if (phase == Phase::opening) return;
     } else {
         troubles.failed(Need::commit, 0, why);
     }
-    if (has_gone_back()) {
-        restart(why.message, state_retry.pause());
-        return;
-    }
-    commit_failed = true;
-    ports.executor.post_after(state_retry.pause(), life.guard([this] { schedule_turn(); }));
-}
-
-/// The state has dropped what it had gathered: a read failed under it.
-bool Fold::Impl::has_gone_back() const {
-    if (state.dropped_batch()) return true;
-    for (InputIndex i = 0; i < inputs.size(); ++i) {
-        const auto kept = state.checkpoint(i);
-        if (kept && kept->next < inputs[i]->replayed()) return true;
-    }
-    return false;
+    if (commits.gone_back()) return restart(why.message, commits.pause());
+    ports.executor.post_after(commits.pause(), life.guard([this] { schedule_turn(); }));
 }
 
 /// After the commit: the user's effects first, then who waited for the fold.
@@ -372,63 +270,23 @@ void Fold::Impl::settle(bool more) {
         if (!term.over()) inputs[i]->marker().passed(inputs[i]->committed());
     }
     if (term.over()) return;
-    see_whether_caught_up();
-    if (term.over()) return;
+    if (phase == Phase::restoring) {
+        if (const auto in_time = catch_up.look(); !in_time) {
+            return clear_and_restart(in_time.error().message);
+        }
+        if (term.over()) return;
+    }
     if (more || state.dirty()) schedule_turn();
 }
 
-/// Every reader says that nothing more is there; marks prove it.
-void Fold::Impl::see_whether_caught_up() {
-    if (phase != Phase::restoring || marks_asked) return;
-    const bool drained = std::all_of(inputs.begin(), inputs.end(),
-                                     [](const auto& input) { return input->drained(); });
-    if (!drained) return;
-    // Tombstones may have gone while it read: what it has is no better than an old checkpoint.
-    const auto took = ports.clock.mono() - opened_at;
-    if (from_start && took > options.delete_retention / 2) {
-        clear_and_restart("the restore took longer than tombstones are kept");
-        return;
-    }
-    const bool first_marks_do =
-        took < kAnswerTimeout && std::all_of(inputs.begin(), inputs.end(), [](const auto& input) {
-            return input->passed_first_mark();
-        });
-    if (first_marks_do) {
-        caught_up();
-        return;
-    }
-    marks_asked = true;
-    questions.ask_marks(all(), [this](const core::Result<void>& marked) {
-        marks_asked = false;
-        if (marked) {
-            caught_up();
-        } else {
-            troubles.failed(Need::mark, 0, marked.error());  // the next second tries again
-        }
-    });
-}
-
 void Fold::Impl::caught_up() {
-    troubles.worked(Need::mark, 0);
-    suspect = false;
-    const auto took = ports.clock.mono() - opened_at;
-    core::log_line(took < kWorthALine ? core::LogLevel::debug : core::LogLevel::info,
-                   options.folder, "caught_up",
-                   {{"fold", name},
-                    {"from", from_start ? "the log's start" : "checkpoint"},
-                    {"seconds", std::chrono::duration<double>(took).count()}});
+    standstill.proven();
     const auto term = lifetime.term();
     phase_is(Phase::following);
     if (!term.over()) state.caught_up();
 }
 
 // ------------------------------------------------------------------------------------- questions
-
-std::vector<InputIndex> Fold::Impl::all() const {
-    std::vector<InputIndex> out(inputs.size());
-    for (InputIndex i = 0; i < out.size(); ++i) out[i] = i;
-    return out;
-}
 
 void Fold::Impl::confirm(const std::vector<InputIndex>& of, Answer answer) {
     if (phase == Phase::following) return questions.confirm(of, std::move(answer));
@@ -443,11 +301,11 @@ void Fold::Impl::when_folded(InputIndex i, core::Offset offset, Answer answer) {
 // --------------------------------------------------------------------------------- each second
 
 void Fold::Impl::tick() {
-    notice_standstill();
-    last_tick = ports.clock.mono();
+    standstill.look(phase == Phase::following);
+    standstill.turned();
     ports.executor.post_after(kTick, lifetime.guard([this] { tick(); }));
     if (phase != Phase::opening) {
-        look_at_ends();
+        ends_watch.look();
         ask_for_reports();
         schedule_turn();
     }
@@ -457,40 +315,6 @@ void Fold::Impl::tick() {
         reports.look(offsets);
     }
     if (troubles.look()) state.progressed();
-}
-
-void Fold::Impl::notice_standstill() {
-    if (ports.clock.mono() - last_tick > kTick + options.standstill) suspect = true;
-    if (!suspect || suspicion_asked || phase != Phase::following) return;
-    suspicion_asked = true;
-    questions.ask_marks(all(), [this](const core::Result<void>& marked) {
-        suspicion_asked = false;
-        if (marked) suspect = false;
-    });
-}
-
-void Fold::Impl::look_at_ends() {
-    const auto now = ports.clock.mono();
-    if (now - ends_asked < kEndsEvery) return;
-    ends_asked = now;
-    for (InputIndex i = 0; i < inputs.size(); ++i) look_at_end(i);
-}
-
-void Fold::Impl::look_at_end(InputIndex i) {
-    core::ask_while(
-        life,
-        [&](core::Executor& executor, auto callback) {
-            ports.log.ends(inputs[i]->where(), executor, std::move(callback));
-        },
-        [this, i](const core::Result<log::Ends>& ends) {
-            if (!ends) {
-                troubles.failed(Need::ends, i, ends.error());
-                ends_asked = {};  // again in a second
-                return;
-            }
-            troubles.worked(Need::ends, i);
-            inputs[i]->heard_ends(*ends);
-        });
 }
 
 /// A clock that nothing of our own has taught for a while would not notice a small step.
@@ -510,12 +334,12 @@ Fold::Fold(Options options, Ports ports, State& state)
 Fold::~Fold() = default;
 
 void Fold::start() {
-    impl_->last_tick = impl_->ports.clock.mono();
+    impl_->standstill.turned();
     impl_->opening.begin();
     impl_->tick();
 }
 
-void Fold::confirm(Answer answer) { impl_->confirm(impl_->all(), std::move(answer)); }
+void Fold::confirm(Answer answer) { impl_->confirm(indexes_of(impl_->inputs), std::move(answer)); }
 
 void Fold::confirm(InputIndex input, Answer answer) { impl_->confirm({input}, std::move(answer)); }
 
@@ -528,13 +352,13 @@ void Fold::request_turn() {
 }
 
 bool Fold::suspect() {
-    impl_->notice_standstill();
-    return impl_->suspect;
+    impl_->standstill.look(impl_->phase == Phase::following);
+    return impl_->standstill.suspect();
 }
 
 Progress Fold::progress() const {
     Progress out{.phase = impl_->phase,
-                 .from_start = impl_->phase == Phase::restoring && impl_->from_start,
+                 .from_start = impl_->phase == Phase::restoring && impl_->catch_up.from_start(),
                  .inputs = {},
                  .stuck = impl_->troubles.stuck()};
     for (const auto& input : impl_->inputs) out.inputs.push_back(input->progress());

@@ -110,4 +110,10 @@ InputProgress Input::progress() const {
     return out;
 }
 
+std::vector<InputIndex> indexes_of(const Inputs& inputs) {
+    std::vector<InputIndex> out(inputs.size());
+    for (InputIndex i = 0; i < out.size(); ++i) out[i] = i;
+    return out;
+}
+
 }  // namespace beckon::fold

@@ -109,5 +109,6 @@ private:
 };
 
 using Inputs = std::vector<std::unique_ptr<Input>>;
+std::vector<InputIndex> indexes_of(const Inputs& inputs);
 
 }  // namespace beckon::fold

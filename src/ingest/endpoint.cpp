@@ -2,7 +2,6 @@
 
 #include "core/base64url.hpp"
 #include "core/descriptors.hpp"
-#include "core/lasting_executor.hpp"
 #include "core/logger.hpp"
 #include "ingest/service.hpp"
 #include "ingest/view/subscription_view.hpp"
@@ -139,7 +138,7 @@ struct Endpoint::Impl {
     ~Impl();
 
     void start_view();
-    std::unique_ptr<LogWatch> make_log_watch();
+    std::unique_ptr<log::LogWatch> make_log_watch();
     void run_view(std::latch& opened);
     void reload_tls();
     void begin_stop();
@@ -157,8 +156,8 @@ struct Endpoint::Impl {
 
     // The view's loop outlives everybody who may post to it: joined first, destroyed last.
     net::IoLoop view_loop;
-    std::unique_ptr<SubscriptionView> view;  ///< used on its thread, read from all
-    std::unique_ptr<LogWatch> log_watch;     ///< on the view's thread; hears from all
+    std::unique_ptr<SubscriptionView> view;    ///< used on its thread, read from all
+    std::unique_ptr<log::LogWatch> log_watch;  ///< on the view's thread; hears from all
     std::unique_ptr<ServiceShared> shared;
     std::thread view_thread;
 };
@@ -257,24 +256,14 @@ void Endpoint::Impl::run_view(std::latch& opened) {
 }
 
 /// Its mark goes through the first partition, as any other does.
-std::unique_ptr<LogWatch> Endpoint::Impl::make_log_watch() {
-    LogWatch::Questions questions;
-    const auto lifetime = std::make_shared<core::Lifetime>(view_loop);  // as long as the watch
-    questions.reach = [this, lifetime](LogWatch::Answer answer) {
-        core::ask_while(
-            *lifetime,
-            [this](core::Executor& executor, auto callback) {
-                log.ends({log::Topic::kSubscriptions, 0}, executor, std::move(callback));
-            },
-            [answer = std::move(answer)](const core::Result<log::Ends>& ends) {
-                answer(ends ? core::Result<void>{} : core::Result<void>{core::fail(ends.error())});
-            });
-    };
-    questions.write = [this](LogWatch::Answer answer) {
+std::unique_ptr<log::LogWatch> Endpoint::Impl::make_log_watch() {
+    log::LogWatch::Questions questions;
+    questions.reach = log::ask_ends({log::Topic::kSubscriptions, 0}, log, view_loop);
+    questions.write = [this](log::LogWatch::Answer answer) {
         view->confirm(core::Uaid{}, view_loop, std::move(answer));
     };
-    return std::make_unique<LogWatch>(
-        LogWatch::Options{
+    return std::make_unique<log::LogWatch>(
+        log::LogWatch::Options{
             .grace = config.log_grace,
             .interval = std::min<core::Duration>(std::chrono::seconds{1}, config.log_grace / 2)},
         view_loop, clock, std::move(questions), [this](std::string_view why) {

@@ -5,6 +5,7 @@
 #include "support/test_executor.hpp"
 
 #include <chrono>
+#include <set>
 #include <string>
 
 #include <catch2/catch.hpp>
@@ -34,7 +35,7 @@ struct SurveyWorld {
     test::SimExecutor executor{clock};
     ops::Metrics registry;
     WaitingMetrics metrics;
-    std::vector<core::Partition> served{1, 3, 7};
+    std::set<core::Partition> served{1, 3, 7};
 };
 
 }  // namespace

@@ -49,11 +49,17 @@ LAYERS = {
     "ingest/send": ({"core", "bridge", "log", "net", "store"}, set()),
     "ingest/vapid": ({"core", "net"}, {"openssl", "json"}),
     "ingest/view": ({"core", "log", "fold", "store"}, {"prometheus"}),
-    "edge": ({"core", "rocks", "log", "fold", "cluster", "store", "ops", "net"}, {"ev", "simdjson", "openssl", "prometheus"}),
+    "edge": ({"core", "rocks", "log", "fold", "cluster", "store", "ops", "net"}, {"openssl", "prometheus"}),
     "edge/broadcast": ({"core", "log", "fold"}, {"curl", "json"}),
     "edge/front": ({"core"}, {"prometheus"}),
     "edge/home": ({"core", "log", "fold", "cluster", "store", "ops"}, {"prometheus"}),
+    "edge/home/delivery": ({"core", "log", "store"}, {"prometheus"}),
+    "edge/home/registration": ({"core", "fold", "store"}, set()),
+    "edge/home/session": ({"core", "store"}, set()),
     "edge/link": ({"core", "net"}, {"ev", "openssl"}),
+    "edge/loop": ({"core", "net"}, {"ev"}),
+    "edge/protocol": ({"core", "store"}, {"simdjson"}),
+    "edge/switchboard": ({"core"}, set()),
     "edge/ws": ({"core", "net"}, {"lws", "ev", "openssl", "prometheus"}),
     "retry": ({"core", "bridge", "log", "fold", "cluster", "store", "ops", "net"}, {"curl", "openssl", "json", "prometheus"}),
     "console": ({"core", "log", "cluster", "ops"}, {"json"}),
@@ -66,15 +72,20 @@ LAYERS = {
 }
 # The rooms of a folder are held apart. Each may include its own headers and these of its folder (a
 # name that ends in "/" is a whole room); the folder itself puts its rooms together.
-EDGE_BASE = {f"edge/{name}.hpp" for name in (
-    "acceptor", "broadcasts", "closings", "frames", "messages", "new_uaid", "protocol", "shard_loop",
-    "sockets", "switchboard", "timing_wheel")}
 ROOMS = {
-    "edge/broadcast": EDGE_BASE,
-    "edge/front": EDGE_BASE,
-    "edge/home": EDGE_BASE,
-    "edge/link": EDGE_BASE,
-    "edge/ws": EDGE_BASE,
+    "edge/loop": set(),
+    "edge/protocol": set(),
+    "edge/switchboard": {"edge/loop/", "edge/protocol/"},
+    "edge/broadcast": {"edge/protocol/"},
+    "edge/front": {"edge/protocol/", "edge/switchboard/messages.hpp"},
+    "edge/ws": {"edge/front/sockets.hpp", "edge/loop/", "edge/protocol/",
+                "edge/switchboard/messages.hpp"},
+    "edge/link": {"edge/loop/", "edge/protocol/", "edge/switchboard/messages.hpp"},
+    "edge/home": {"edge/loop/", "edge/protocol/", "edge/switchboard/"},
+    "edge/home/session": {"edge/protocol/", "edge/switchboard/"},
+    "edge/home/delivery": {"edge/home/session/", "edge/protocol/"},
+    "edge/home/registration": {"edge/home/delivery/", "edge/home/session/", "edge/protocol/",
+                               "edge/switchboard/"},
     "ingest/api": set(),
     "ingest/vapid": {"ingest/api/"},
     "ingest/metrics": {"ingest/api/", "ingest/vapid/vapid.hpp"},
@@ -105,10 +116,11 @@ SYSTEM = re.compile(r"^(sys/|netinet/|arpa/|net/|linux/)?[a-z_0-9]+(\.h)?$")
 
 
 def layer_of(path: pathlib.PurePath) -> str:
-    parts = path.parts
-    if len(parts) > 2 and (parts[0] == "log" or "/".join(parts[:2]) in LAYERS):
-        return "/".join(parts[:2])
-    return parts[0]
+    """The innermost folder that the table names; each room of `log` must have a row."""
+    folders = ["/".join(path.parts[:depth]) for depth in range(len(path.parts) - 1, 0, -1)]
+    if path.parts[0] == "log":
+        return folders[0]
+    return next((folder for folder in folders if folder in LAYERS), path.parts[0])
 
 
 def leaves_its_room(own: str, target: str) -> bool:

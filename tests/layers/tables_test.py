@@ -51,9 +51,9 @@ def folders():
 
 
 def close_codes():
-    numbers = dict(CLOSE_CODE.findall(text_of("src/edge/messages.hpp")))
+    numbers = dict(CLOSE_CODE.findall(text_of("src/edge/protocol/closings.hpp")))
     coded = {(numbers[code], reason)
-             for code, reason in CLOSING.findall(text_of("src/edge/closings.hpp"))}
+             for code, reason in CLOSING.findall(text_of("src/edge/protocol/closings.hpp"))}
     documented = set(CLOSE_ROW.findall(text_of("docs/protocol/errors.md")))
     yield from differences("docs/protocol/errors.md, close codes", documented, coded)
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "edge/frames.hpp"
 #include "edge/front/front.hpp"
+#include "edge/protocol/frames.hpp"
 #include "ops/metrics.hpp"
 
 #include <deque>
@@ -34,7 +34,9 @@ struct KeptSockets final : edge::Sockets {
 
 /// Homes that keep what comes and answer when they are told to.
 struct KeptHomes final : edge::WayToHomes {
-    std::optional<edge::NodeNumber> home_of(const core::Uaid&) const override { return edge::NodeNumber{}; }
+    std::optional<edge::NodeNumber> home_of(const core::Uaid&) const override {
+        return edge::NodeNumber{};
+    }
     edge::Sent to_home(edge::NodeNumber, edge::ToHome&& message) override {
         got.push_back(std::move(message));
         return edge::Sent::yes;

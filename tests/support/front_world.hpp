@@ -1,7 +1,7 @@
 #pragma once
 
-#include "edge/frames.hpp"
 #include "edge/fronts.hpp"
+#include "edge/protocol/frames.hpp"
 #include "ops/metrics.hpp"
 #include "support/ws_client.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "edge/broadcast/broadcast_record.hpp"
-#include "edge/broadcasts.hpp"
+#include "edge/protocol/broadcasts.hpp"
 #include "fold/memory_state.hpp"
 
 #include <functional>

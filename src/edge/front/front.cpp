@@ -1,6 +1,6 @@
 #include "edge/front/front.hpp"
 
-#include "edge/frames.hpp"
+#include "edge/protocol/frames.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -2,9 +2,9 @@
 
 #include "core/clock.hpp"
 #include "edge/front/client_table.hpp"
-#include "edge/messages.hpp"
-#include "edge/protocol.hpp"
-#include "edge/sockets.hpp"
+#include "edge/front/sockets.hpp"
+#include "edge/protocol/protocol.hpp"
+#include "edge/switchboard/messages.hpp"
 
 #include <cstddef>
 #include <cstdint>

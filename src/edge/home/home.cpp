@@ -1,31 +1,24 @@
 #include "edge/home/home.hpp"
 
 #include "core/assert.hpp"
-#include "core/client_gone.hpp"
-#include "core/codec.hpp"
-#include "core/log_names.hpp"
-#include "core/logger.hpp"
-#include "edge/frames.hpp"
-#include "edge/home/delivery.hpp"
-#include "edge/home/hellos.hpp"
-#include "edge/home/outbox.hpp"
-#include "edge/home/purges.hpp"
-#include "edge/home/registrations.hpp"
-#include "edge/home/sessions.hpp"
+#include "edge/home/clients.hpp"
+#include "edge/home/delivery/delivery.hpp"
+#include "edge/home/delivery/purges.hpp"
+#include "edge/home/registration/hellos.hpp"
+#include "edge/home/registration/registrations.hpp"
+#include "edge/home/replay.hpp"
+#include "edge/home/session/outbox.hpp"
+#include "edge/home/session/sessions.hpp"
 #include "edge/home/tenure.hpp"
 
 #include <chrono>
 #include <utility>
-
-#include <prometheus/histogram.h>
 
 namespace beckon::edge {
 
 namespace {
 
 constexpr core::Duration kTick = std::chrono::seconds{1};
-/// Frames that wait for a commit that does not come; above it clients are sent away.
-constexpr std::size_t kOutboxBytesMax = 64U << 20;
 
 /// In the order of Options::inputs.
 constexpr fold::InputIndex kNotificationsInput = 0;
@@ -48,8 +41,7 @@ store::Source source_of(fold::InputIndex input) {
 
 }  // namespace
 
-/// Puts the parts together: records go to the part that they concern, and what follows from a
-/// client's frame is applied in one place.
+/// Puts the parts together, and says what each hears of a turn of the fold and of the tenure.
 struct Home::Impl final : fold::State {
     Impl(HomeOptions o, Ports p, std::unique_ptr<store::PartitionStore> s);
 
@@ -73,26 +65,6 @@ struct Home::Impl final : fold::State {
     void caught_up() override;
     void restarted(std::string_view) override { tenure.restarted(); }
 
-    // --- records
-    void replay_notification(const core::RecordView& record);
-    void replay_subscription(const core::RecordView& record);
-    void folded(bool won) {
-        if (!won) registrations.lost();
-    }
-    void count_finished(const core::NotificationFinished& done);
-    void unknown(log::Topic topic, core::Offset offset, const core::Unknown& record);
-
-    // --- clients
-    void attach(const Attach& message);
-    void hear(const FromClient& message);
-    void detach(const Detach& message);
-    void front_lost(const core::NodeId& front);
-    void identify(const SessionId& id, const Hellos::Offer& offer, const core::Uaid& uaid,
-                  bool known);
-    void apply(Session& session, Effects effects);
-    void end(Session& session, Closing closing);
-    void forget(const Session& session);
-
     // --- serving
     void began();
     void ended(Closing closing);
@@ -106,9 +78,6 @@ struct Home::Impl final : fold::State {
     Ports ports;
     const std::unique_ptr<store::PartitionStore> store;
     bool read_failed = false;  ///< before the last commit, which failed for it
-    FrameParser parser;
-    core::DecodeScratch scratch;
-    Status counters;
 
     fold::Fold fold;
     Outbox outbox;
@@ -121,7 +90,8 @@ struct Home::Impl final : fold::State {
     PendingLimit pending;
     Hellos hellos;
     Tenure tenure;
-    std::uint64_t answered_hellos = 0;  ///< of the tenure
+    Clients clients;
+    Replay records;
     core::Lifetime lifetime;
 };
 
@@ -178,7 +148,7 @@ Home::Impl::Impl(HomeOptions o, Ports p, std::unique_ptr<store::PartitionStore> 
                 .registrations = registrations,
                 .purges = purges,
                 .log_now = [this] { return log_now(); },
-                .end = [this](Session& session, Closing closing) { end(session, closing); },
+                .end = [this](Session& session, Closing closing) { clients.end(session, closing); },
                 .settle = [this] { settle(); }}),
       pending(options.pending, {.store = *store,
                                 .delivery = delivery,
@@ -192,84 +162,35 @@ Home::Impl::Impl(HomeOptions o, Ports p, std::unique_ptr<store::PartitionStore> 
               .executor = ports.executor,
               .outbox = outbox,
               .settled = [this](const auto& id, const auto& offer, const auto& uaid,
-                                bool known) { identify(id, offer, uaid, known); },
+                                bool known) { clients.identify(id, offer, uaid, known); },
               .settle = [this] { settle(); }}),
       tenure(options.partition, options.node, fold.publisher(), ports.executor, fold,
              {.began = [this] { began(); }, .ended = [this](Closing closing) { ended(closing); }}),
+      clients({.store = *store,
+               .fold = fold,
+               .tokens = ports.tokens,
+               .clock = ports.clock,
+               .tenure = tenure,
+               .hellos = hellos,
+               .sessions = sessions,
+               .delivery = delivery,
+               .registrations = registrations,
+               .removals = removals,
+               .outbox = outbox,
+               .times = ports.times}),
+      records(options.partition, {.store = *store,
+                                  .delivery = delivery,
+                                  .debts = debts,
+                                  .pending = pending,
+                                  .registrations = registrations,
+                                  .tenure = tenure}),
       lifetime(ports.executor) {
     BECKON_ASSERT(options.partition >= 0 && options.partition < options.partitions,
                   "a partition is below their number");
 }
 
-// --- records
-
 void Home::Impl::replay(fold::InputIndex input, const core::RecordView& record) {
-    input == kNotificationsInput ? replay_notification(record) : replay_subscription(record);
-}
-
-void Home::Impl::replay_notification(const core::RecordView& record) {
-    std::visit(core::Overloaded{[&](const core::NotificationAccepted& message) {
-                                    const bool waits = delivery.fold(record, message);
-                                    if (waits && tenure.serving()) {
-                                        pending.waits(message.uaid, record.offset);
-                                    }
-                                },
-                                [&](const core::NotificationFinished& done) {
-                                    store->finish(done.uaid, done.key, record.time);
-                                    debts.read_back(done.key);
-                                    count_finished(done);
-                                    delivery.finished(done.uaid, done.key, done.reason);
-                                },
-                                [](const core::Mark&) {},
-                                [&](const core::Lease& seen) {
-                                    tenure.read(log::Topic::kNotifications, record.offset, seen);
-                                },
-                                [&](const core::Unknown& what) {
-                                    unknown(log::Topic::kNotifications, record.offset, what);
-                                }},
-               core::decode_notification(record, scratch));
-}
-
-/// Each node with a copy of the partition reads the tombstone; the one that serves counts it.
-void Home::Impl::count_finished(const core::NotificationFinished& done) {
-    if (!tenure.serving()) return;
-    ++counters.finished[static_cast<std::size_t>(done.reason)];
-    if (!core::log_enabled(core::LogLevel::debug)) return;
-    core::log_debug("edge", "message_finished",
-                    {{"message", core::log_name(done.key)},
-                     {"client", core::log_name(done.uaid)},
-                     {"reason", core::to_string(done.reason)}});
-}
-
-/// A record that lost was written by a former home. Own records never lose: they come in order.
-void Home::Impl::replay_subscription(const core::RecordView& record) {
-    if (core::decode_client_gone(record)) return;  // of a bridged client: the endpoints' concern
-    std::visit(
-        core::Overloaded{
-            [&](const core::ClientRecorded& e) { folded(store->put_client(e)); },
-            [&](const core::ClientRemoved& e) {
-                folded(store->remove_client(e, record.time));
-                registrations.lost();  // the records of its channels are in the log still
-            },
-            [&](const core::ChannelRecorded& e) { folded(store->put_channel(e)); },
-            [&](const core::ChannelRemoved& e) { folded(store->remove_channel(e, record.time)); },
-            [](const core::Mark&) {},
-            [&](const core::Lease& seen) {
-                tenure.read(log::Topic::kSubscriptions, record.offset, seen);
-            },
-            [&](const core::Unknown& what) {
-                unknown(log::Topic::kSubscriptions, record.offset, what);
-            }},
-        core::decode_subscription(record, scratch));
-}
-
-void Home::Impl::unknown(log::Topic topic, core::Offset offset, const core::Unknown& record) {
-    ++counters.unknown_records;
-    core::log_warn("edge", "unknown_record",
-                   {{"topic", topic.name()},
-                    {"partition", options.partition},
-                    {"offset", offset},
-                    {"why", record.why}});
+    input == kNotificationsInput ? records.notification(record) : records.subscription(record);
 }
 
 // --- turns
@@ -306,7 +227,7 @@ void Home::Impl::caught_up() {
 }
 
 void Home::Impl::began() {
-    answered_hellos = 0;
+    clients.began();
     registrations.begin(tenure.epoch());
     removals.begin();
     delivery.serve();
@@ -340,114 +261,6 @@ void Home::Impl::tick() {
     ports.executor.post_after(kTick, lifetime.guard([this] { tick(); }));
 }
 
-// --- clients
-
-void Home::Impl::attach(const Attach& message) {
-    if (!message.again) {
-        const auto frame = parser.parse(message.hello);
-        if (!frame || !std::holds_alternative<Hello>(*frame)) {
-            ++counters.refused_frames;
-            return outbox.close(message.session,
-                                frame ? closing::kOutOfPlace : closing_for(frame.error()));
-        }
-        ++counters.commands[frame->index()];
-    }
-    const Hellos::Offer offer{
-        .uaid = message.uaid, .by_client = message.offered, .again = message.again};
-    if (tenure.serving()) return hellos.answer(message.session, offer);
-    const bool soon = tenure.wanted() || fold.phase() != fold::Phase::following;
-    if (!soon) return outbox.release(message.session, closing::kNotServing);
-    hellos.keep(message.session, offer);
-}
-
-void Home::Impl::identify(const SessionId& id, const Hellos::Offer& offer, const core::Uaid& uaid,
-                          bool known) {
-    if (removals.holds(uaid)) return outbox.close(id, closing::kRemoved);
-    const auto stamp =
-        offer.again ? offer.again->stamp : SessionStamp{tenure.epoch(), ++answered_hellos};
-    if (auto* other = sessions.of(uaid)) {
-        if (other->stamp > stamp) return outbox.close(id, closing::kReplaced);
-        end(*other, closing::kReplaced);  // the later hello wins
-    }
-    auto& session = sessions.open(id, uaid, offer.uaid);
-    session.stamp = stamp;
-    session.persisted = known;
-    registrations.attached(session);
-    outbox.attached({.session = id, .uaid = uaid, .stamp = stamp, .persisted = known});
-    if (!offer.again) outbox.frame(id, hello_frame(uaid));
-    if (!known) return;
-    delivery.attached(session);
-    fold.request_turn();
-}
-
-void Home::Impl::hear(const FromClient& message) {
-    if (auto* session = sessions.find(message.session, message.uaid)) {
-        apply(*session, session->on(message.text, parser, ports.tokens, ports.clock.mono()));
-        return;
-    }
-    if (hellos.forget(message.session)) {
-        outbox.close(message.session, closing::kOutOfPlace);
-    } else {
-        outbox.release(message.session, closing::kNotAttached);
-    }
-}
-
-void Home::Impl::detach(const Detach& message) {
-    hellos.forget(message.session);
-    if (auto* session = sessions.find(message.session, message.uaid)) forget(*session);
-}
-
-void Home::Impl::front_lost(const core::NodeId& front) {
-    hellos.forget_front(front);
-    for (const auto& uaid : sessions.of_front(front)) forget(*sessions.of(uaid));
-}
-
-/// Decisions go into the store's next batch; what the client hears of them leaves with it.
-void Home::Impl::apply(Session& session, Effects effects) {
-    if (effects.command) ++counters.commands[*effects.command];
-    for (const auto code : effects.codes) ++counters.codes[code];
-    for (auto& frame : effects.frames) outbox.frame(session.id, std::move(frame.text));
-    for (const auto& [message, as] : effects.acked) {
-        if (!store->owe(session.uaid, message, core::FinishReason::acked, as)) {
-            delivery.acknowledged(message, as);
-            continue;
-        }
-        session.owed(message);
-        ++counters.acked;
-        if (!core::log_enabled(core::LogLevel::debug)) continue;
-        core::log_debug(
-            "edge", "message_acked",
-            {{"message", core::log_name(message)}, {"client", core::log_name(session.uaid)}});
-    }
-    for (const auto& [message, as] : effects.nacked) {
-        if (auto tracked = store->tracked(session.uaid, message)) {
-            outbox.report({.message = std::move(*tracked), .reached = {as}, .logged = {}});
-        }
-    }
-    for (const auto sent : session.take_acked()) {
-        if (!ports.times.frame_to_ack) break;
-        const std::chrono::duration<double> waited = ports.clock.mono() - sent;
-        ports.times.frame_to_ack->Observe(waited.count());
-    }
-    for (const auto& change : effects.changes) registrations.change(session, change);
-    if (effects.close) {
-        ++counters.refused_frames;
-        return end(session, *effects.close);
-    }
-    if (outbox.bytes() > kOutboxBytesMax) return end(session, closing::kOverloaded);
-    if (delivery.made_room(session)) fold.request_turn();
-}
-
-void Home::Impl::end(Session& session, Closing closing) {
-    outbox.close(session.id, closing);
-    forget(session);
-}
-
-void Home::Impl::forget(const Session& session) {
-    registrations.detached(session);
-    sessions.erase(core::Uaid{session.uaid});  // the session goes, its uaid with it
-}
-
 // --- Home
 
 Home::Home(HomeOptions options, Ports ports, std::unique_ptr<store::PartitionStore> store)
@@ -468,14 +281,14 @@ void Home::placed_here(core::Epoch floor) { impl_->tenure.placed_here(floor); }
 void Home::placed_elsewhere() { impl_->tenure.placed_elsewhere(); }
 
 void Home::receive(ToHome message) {
-    std::visit(core::Overloaded{[&](const Attach& attach) { impl_->attach(attach); },
-                                [&](const FromClient& frame) { impl_->hear(frame); },
-                                [&](const Detach& gone) { impl_->detach(gone); }},
+    std::visit(core::Overloaded{[&](const Attach& attach) { impl_->clients.attach(attach); },
+                                [&](const FromClient& frame) { impl_->clients.hear(frame); },
+                                [&](const Detach& gone) { impl_->clients.detach(gone); }},
                message);
     impl_->settle();
 }
 
-void Home::front_lost(const core::NodeId& front) { impl_->front_lost(front); }
+void Home::front_lost(const core::NodeId& front) { impl_->clients.front_lost(front); }
 
 Home::State Home::state() const {
     switch (impl_->fold.phase()) {
@@ -492,7 +305,7 @@ Home::State Home::state() const {
 }
 
 Home::Status Home::status() const {
-    auto out = impl_->counters;
+    Status out;
     out.state = state();
     out.epoch = impl_->tenure.epoch();
     out.notifications_next = impl_->fold.position(kNotificationsInput);
@@ -502,6 +315,14 @@ Home::Status Home::status() const {
     out.delivered = impl_->delivery.delivered();
     out.messages_read = impl_->store->messages_read();
     out.removed = impl_->removals.removed();
+    const auto& clients = impl_->clients.counts();
+    out.acked = clients.acked;
+    out.refused_frames = clients.refused_frames;
+    out.codes = clients.codes;
+    out.commands = clients.commands;
+    const auto& records = impl_->records.counts();
+    out.unknown_records = records.unknown;
+    out.finished = records.finished;
     return out;
 }
 

@@ -7,12 +7,12 @@
 #include "core/milestone.hpp"
 #include "core/partition.hpp"
 #include "core/tokens.hpp"
-#include "edge/home/debts.hpp"
-#include "edge/home/delivery_times.hpp"
-#include "edge/home/pending_limit.hpp"
-#include "edge/home/removals.hpp"
-#include "edge/messages.hpp"
-#include "edge/protocol.hpp"
+#include "edge/home/delivery/debts.hpp"
+#include "edge/home/delivery/delivery_times.hpp"
+#include "edge/home/delivery/pending_limit.hpp"
+#include "edge/home/registration/removals.hpp"
+#include "edge/protocol/protocol.hpp"
+#include "edge/switchboard/messages.hpp"
 #include "fold/fold.hpp"
 #include "log/event_log.hpp"
 #include "store/edge_store.hpp"
@@ -46,10 +46,12 @@ struct HomeOptions {
 /// The owner of one partition: folds its log topics into the store, and while it holds the lease
 /// also decides, publishes and answers for every attached client.
 ///
-/// Knows no sockets and no loop: it lives on its shard's executor and speaks in edge/messages.hpp.
-/// Its parts: fold (the runtime), tenure (does it serve?), hellos, sessions (the protocol),
-/// delivery, registrations, purges, debts, outbox. What any of them decides leaves in one place,
-/// after the commit.
+/// Knows no sockets and no loop: it lives on its shard's executor and speaks in
+/// edge/switchboard/messages.hpp.
+///
+/// Its parts: fold (the runtime), replay (records to the parts), tenure (does it serve?), clients
+/// (frames to the parts), hellos, sessions (the protocol), delivery, registrations, removals,
+/// purges, debts, outbox. What any of them decides leaves in one place, after the commit.
 class Home {
 public:
     /// What a home borrows; all of it outlives the home and belongs to the same thread.

@@ -4,8 +4,8 @@
 #include "core/tokens.hpp"
 #include "edge/home/home.hpp"
 #include "edge/home/home_metrics.hpp"
-#include "edge/shard_loop.hpp"
-#include "edge/switchboard.hpp"
+#include "edge/loop/shard_loop.hpp"
+#include "edge/switchboard/switchboard.hpp"
 #include "store/edge_store.hpp"
 
 #include <functional>

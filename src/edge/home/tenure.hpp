@@ -4,7 +4,7 @@
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
 #include "core/partition.hpp"
-#include "edge/closings.hpp"
+#include "edge/protocol/closings.hpp"
 #include "fold/fold.hpp"
 
 #include <functional>

@@ -2,7 +2,7 @@
 
 #include "core/ids.hpp"
 #include "core/result.hpp"
-#include "edge/messages.hpp"
+#include "edge/switchboard/messages.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "edge/link/link_frame.hpp"
-#include "edge/messages.hpp"
+#include "edge/switchboard/messages.hpp"
 
 #include <cstddef>
 #include <mutex>

@@ -1,12 +1,12 @@
 #include "edge/link/links.hpp"
 
 #include "core/logger.hpp"
-#include "edge/acceptor.hpp"
 #include "edge/link/link_outbox.hpp"
 #include "edge/link/link_socket.hpp"
 #include "edge/link/link_tls.hpp"
 #include "edge/link/resolver.hpp"
-#include "edge/shard_loop.hpp"
+#include "edge/loop/acceptor.hpp"
+#include "edge/loop/shard_loop.hpp"
 #include "net/listener.hpp"
 
 #include <algorithm>

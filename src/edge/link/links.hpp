@@ -3,7 +3,7 @@
 #include "core/clock.hpp"
 #include "core/key_ring.hpp"
 #include "edge/link/link_connection.hpp"
-#include "edge/messages.hpp"
+#include "edge/switchboard/messages.hpp"
 
 #include <cstddef>
 #include <cstdint>

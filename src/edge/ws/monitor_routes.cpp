@@ -1,6 +1,6 @@
 #include "edge/ws/monitor_routes.hpp"
 
-#include "edge/frames.hpp"
+#include "edge/protocol/frames.hpp"
 
 namespace beckon::edge {
 

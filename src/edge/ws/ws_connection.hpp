@@ -1,7 +1,7 @@
 #pragma once
 
-#include "edge/sockets.hpp"
-#include "edge/timing_wheel.hpp"
+#include "edge/front/sockets.hpp"
+#include "edge/loop/timing_wheel.hpp"
 #include "net/peer_address.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "edge/ws/ws_server.hpp"
 
 #include "core/logger.hpp"
-#include "edge/frames.hpp"
+#include "edge/protocol/frames.hpp"
 #include "edge/ws/ws_server_impl.hpp"
 
 #include <cstring>

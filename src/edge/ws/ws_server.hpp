@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "edge/acceptor.hpp"
-#include "edge/shard_loop.hpp"
-#include "edge/sockets.hpp"
+#include "edge/front/sockets.hpp"
+#include "edge/loop/acceptor.hpp"
+#include "edge/loop/shard_loop.hpp"
 #include "edge/ws/monitor_routes.hpp"
 #include "net/admission.hpp"
 #include "net/descriptor.hpp"

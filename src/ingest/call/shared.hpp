@@ -5,12 +5,12 @@
 #include "core/key_ring.hpp"
 #include "core/milestone.hpp"
 #include "core/partition.hpp"
-#include "ingest/call/log_watch.hpp"
 #include "ingest/call/publish_budget.hpp"
 #include "ingest/metrics/ingest_metrics.hpp"
 #include "ingest/vapid/es256.hpp"
 #include "ingest/vapid/failed_checks.hpp"
 #include "ingest/view/subscription_view.hpp"
+#include "log/log_watch.hpp"
 #include "net/peer_address.hpp"
 #include "net/rate_limiter.hpp"
 #include "ops/health.hpp"
@@ -62,7 +62,7 @@ struct ServiceShared {
     net::RateLimiter requests;
     FailedChecks failed_vapid;
     PublishBudget publish_budget;
-    LogWatch* log_watch = nullptr;  ///< hears how publishes end; null in tests that need none
+    log::LogWatch* log_watch = nullptr;  ///< hears how publishes end; null in tests that need none
     std::atomic<bool> proxy_warned{false};
     std::atomic<std::size_t> requests_open{0};
 };

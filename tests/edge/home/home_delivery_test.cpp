@@ -1,5 +1,5 @@
-#include "edge/frames.hpp"
 #include "edge/home/home.hpp"
+#include "edge/protocol/frames.hpp"
 #include "support/home_world.hpp"
 
 #include <catch2/catch.hpp>

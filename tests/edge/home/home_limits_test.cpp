@@ -1,4 +1,4 @@
-#include "edge/frames.hpp"
+#include "edge/protocol/frames.hpp"
 #include "support/home_world.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,7 +1,7 @@
 #include "edge/home/home.hpp"
 
 #include "core/partition.hpp"
-#include "edge/frames.hpp"
+#include "edge/protocol/frames.hpp"
 #include "support/home_world.hpp"
 
 #include <algorithm>

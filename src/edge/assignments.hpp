@@ -1,0 +1,52 @@
+#pragma once
+
+#include "core/partition.hpp"
+#include "edge/home/home_shard.hpp"
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+namespace beckon::edge {
+
+/// The partitions of one node: what the placement makes of each, what its home is doing, and what
+/// follows from both: whether the node is ready, what it could take over at once, and whether it
+/// may leave. Decides only; of the control thread.
+class Assignments {
+public:
+    /// Partitions named in a reason; the rest is a number.
+    static constexpr std::size_t kNamedMax = 5;
+
+    /// `partitions`: of the log.
+    explicit Assignments(core::Partition partitions) : partitions_(partitions) {}
+
+    void placed(core::Partition partition, Assignment assignment);
+    Assignment of(core::Partition partition) const;
+
+    /// What some homes are doing now: those of the partitions that `theirs` names, and no others.
+    void reported(const std::function<bool(core::Partition)>& theirs,
+                  std::map<core::Partition, HomeShard::Report> now);
+
+    std::set<core::Partition> served() const;
+    /// Those that this node serves, and those that it could take over at once.
+    std::set<core::Partition> ready() const;
+    bool any_home() const;
+
+    /// Why the node is not ready; empty: it serves whatever is placed here, which may be nothing.
+    /// `settled`: what `ownership` says is newer than this node. Before that it may be a placement
+    /// from before a restart, in which this node had no part.
+    std::string why_unready(bool settled) const;
+
+private:
+    std::string unserved() const;
+
+    const core::Partition partitions_;
+    std::map<core::Partition, Assignment> placed_;
+    std::map<core::Partition, HomeShard::Report> reports_;
+};
+
+/// "0-3, 7"; "none".
+std::string ranges(const std::set<core::Partition>& partitions);
+
+}  // namespace beckon::edge

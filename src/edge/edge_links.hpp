@@ -1,0 +1,49 @@
+#pragma once
+
+#include "cluster/ownership.hpp"
+#include "core/lifetime.hpp"
+#include "edge/edge_metrics.hpp"
+#include "edge/link/links.hpp"
+#include "edge/switchboard/switchboard.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+
+namespace beckon::edge {
+
+/// The links of an edge: what comes over them goes to the switchboard, and which nodes they reach
+/// is known and counted. On the control thread, but for its making and its end.
+class EdgeLinks {
+public:
+    struct Context {
+        Switchboard& board;  ///< gets the links as its way to other nodes
+        const LinkMetrics& metrics;
+        core::Lifetime::Remote control;  ///< ends before this does
+        std::function<void()> changed;   ///< another node is reached, or one less
+    };
+
+    /// Listens, before the loops run. Throws std::runtime_error naming host, port and cause.
+    EdgeLinks(const link::LinksOptions& options, std::shared_ptr<const core::KeyRing> keys,
+              const core::Clock& clock, Context context);
+
+    std::uint16_t port() const { return links_.port(); }
+    /// Every node knows the address of every other one; who of two calls is settled by the links.
+    void introduce(const std::map<core::NodeId, cluster::NodeRecord>& nodes);
+    /// The nodes whose link is up.
+    const std::set<core::NodeId>& up() const { return up_; }
+    /// Brings the metric of what waits up to date.
+    void measure() const;
+
+private:
+    link::Links::Events events();
+    void changed(const core::NodeId& peer, bool is_up);
+
+    const Context context_;
+    std::set<core::NodeId> up_;
+    link::Links links_;  ///< ends first: its thread calls this
+};
+
+}  // namespace beckon::edge

@@ -1,0 +1,106 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/ids.hpp"
+#include "edge/protocol/broadcasts.hpp"
+#include "edge/protocol/closings.hpp"
+#include "edge/switchboard/messages.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What sockets and fronts know of each other.
+namespace beckon::edge {
+
+/// Why a connection ended: the metric's label, with the text of the close frame beside it where we
+/// send one.
+enum class ClosedBy : std::uint8_t {
+    client,         ///< its close frame
+    lost,           ///< TCP ended without one
+    home,           ///< the home decided: code and reason are its own
+    hello_timeout,  ///< HandshakeTimeout
+    pong_timeout,   ///< PongTimeout
+    malformed,      ///< first frame is not a hello: Json or SM
+    early_frames,   ///< EarlyFrames: too much sent before the hello was answered
+    unavailable,    ///< TryAgain: no home in time, or it does not answer; Overloaded
+    unsupported,    ///< UnsupportedMessage: binary or fragmented
+    too_big,        ///< TooBig
+    unfinished,     ///< UnfinishedMessage: begun and not ended in time
+    protocol,       ///< Protocol: lws refused it (1002, 1007)
+    flood,          ///< Flood: more frames than a client may send
+    slow,           ///< reads too slowly: reset without a frame, which would not arrive
+    shutdown,       ///< Shutdown
+};
+inline constexpr std::size_t kClosedByCount = 15;
+std::string_view to_string(ClosedBy cause);
+
+/// What a front knows of one connection. The socket's owner embeds it.
+struct Client {
+    enum class Phase : std::uint8_t {
+        awaiting_hello,
+        awaiting_answer,  ///< the hello is to be answered by a home
+        identified,
+        reattaching,  ///< was identified; its home has gone, and another one is to take it
+        over,         ///< closed by us or gone; nothing more comes from it
+    };
+    /// What is kept for a client that waits for a home, or for an answer.
+    struct Kept {
+        std::string hello;               ///< until it is answered
+        std::vector<std::string> early;  ///< frames that wait for a home
+        /// A register or unregister without an answer: the next home gets it again.
+        struct Change {
+            bool registers = false;
+            core::ChannelId channel;
+            std::string text;
+        };
+        std::deque<Change> changes;
+        std::size_t pings = 0;  ///< without an answer; the next home is asked again
+        bool empty() const {
+            return hello.empty() && early.empty() && changes.empty() && pings == 0;
+        }
+    };
+    Phase phase = Phase::awaiting_hello;
+    bool pinged = false;     ///< a pong is overdue when the timer fires
+    bool offered = false;    ///< the UAID came from the client
+    bool homeless = false;   ///< no home was asked yet, or the one that was has gone
+    std::uint8_t tries = 0;  ///< at homes since the client became homeless
+    std::uint64_t number = 0;
+    core::Uaid uaid;         ///< routes to the home; known from awaiting_answer on
+    NodeNumber home;         ///< who was asked; of no meaning while `homeless`
+    Attach::Again answered;  ///< what the home said that answered the hello
+    std::unique_ptr<Kept> kept;
+    std::unique_ptr<Follows> follows;  ///< null: the client follows no broadcast
+};
+
+/// What a front may ask of its sockets. None of these calls back into the front, except that
+/// close() repeats gone(), so that a close which the sockets decide takes the same way.
+class Sockets {
+public:
+    virtual ~Sockets() = default;
+    /// Queues a text frame. A client with more than `outbox_bytes_max` waiting is dropped as slow.
+    virtual void send(Client& client, std::string text) = 0;
+    virtual void ping(Client& client) = 0;
+    /// Close frame behind what is queued, then the end of the connection, soon and for sure.
+    virtual void close(Client& client, Closing closing, ClosedBy why) = 0;
+    /// ClientEvents::timer() once, after that time; each call replaces the one before.
+    virtual void set_timer(Client& client, core::Duration after) = 0;
+};
+
+/// What sockets tell their front.
+class ClientEvents {
+public:
+    virtual ~ClientEvents() = default;
+    virtual void opened(Client& client) = 0;
+    virtual void text(Client& client, std::string frame) = 0;
+    virtual void pong(Client& client) = 0;
+    virtual void timer(Client& client) = 0;
+    /// The connection is over, whoever ended it; the client is forgotten. May be repeated.
+    virtual void gone(Client& client) = 0;
+};
+
+}  // namespace beckon::edge

@@ -1,0 +1,144 @@
+#include "edge/home/clients.hpp"
+
+#include "core/log_names.hpp"
+#include "core/logger.hpp"
+#include "edge/protocol/frames.hpp"
+
+#include <chrono>
+#include <utility>
+#include <variant>
+
+#include <prometheus/histogram.h>
+
+namespace beckon::edge {
+
+void Clients::attach(const Attach& message) {
+    if (!message.again && refuses(message)) return;
+    const Hellos::Offer offer{
+        .uaid = message.uaid, .by_client = message.offered, .again = message.again};
+    if (context_.tenure.serving()) return context_.hellos.answer(message.session, offer);
+    const bool soon = context_.tenure.wanted() || context_.fold.phase() != fold::Phase::following;
+    if (!soon) return context_.outbox.release(message.session, closing::kNotServing);
+    context_.hellos.keep(message.session, offer);
+}
+
+/// Counts the client's first frame; one that is not a hello ends the connection.
+bool Clients::refuses(const Attach& message) {
+    const auto frame = parser_.parse(message.hello);
+    if (frame && std::holds_alternative<Hello>(*frame)) {
+        ++counts_.commands[frame->index()];
+        return false;
+    }
+    ++counts_.refused_frames;
+    context_.outbox.close(message.session,
+                          frame ? closing::kOutOfPlace : closing_for(frame.error()));
+    return true;
+}
+
+void Clients::identify(const SessionId& id, const Hellos::Offer& offer, const core::Uaid& uaid,
+                       bool known) {
+    auto& outbox = context_.outbox;
+    if (context_.removals.holds(uaid)) return outbox.close(id, closing::kRemoved);
+    const auto stamp = offer.again ? offer.again->stamp
+                                   : SessionStamp{context_.tenure.epoch(), ++answered_hellos_};
+    if (auto* other = context_.sessions.of(uaid)) {
+        if (other->stamp > stamp) return outbox.close(id, closing::kReplaced);
+        end(*other, closing::kReplaced);  // the later hello wins
+    }
+    auto& session = context_.sessions.open(id, uaid, offer.uaid);
+    session.stamp = stamp;
+    session.persisted = known;
+    context_.registrations.attached(session);
+    outbox.attached({.session = id, .uaid = uaid, .stamp = stamp, .persisted = known});
+    if (!offer.again) outbox.frame(id, hello_frame(uaid));
+    if (!known) return;
+    context_.delivery.attached(session);
+    context_.fold.request_turn();
+}
+
+void Clients::hear(const FromClient& message) {
+    if (auto* session = context_.sessions.find(message.session, message.uaid)) {
+        apply(*session, session->on(message.text, parser_, context_.tokens, context_.clock.mono()));
+        return;
+    }
+    if (context_.hellos.forget(message.session)) {
+        context_.outbox.close(message.session, closing::kOutOfPlace);
+    } else {
+        context_.outbox.release(message.session, closing::kNotAttached);
+    }
+}
+
+void Clients::detach(const Detach& message) {
+    context_.hellos.forget(message.session);
+    if (auto* session = context_.sessions.find(message.session, message.uaid)) forget(*session);
+}
+
+void Clients::front_lost(const core::NodeId& front) {
+    context_.hellos.forget_front(front);
+    for (const auto& uaid : context_.sessions.of_front(front)) forget(*context_.sessions.of(uaid));
+}
+
+void Clients::apply(Session& session, Effects effects) {
+    auto& outbox = context_.outbox;
+    count(effects);
+    for (auto& frame : effects.frames) outbox.frame(session.id, std::move(frame.text));
+    finish_acked(session, effects);
+    report_nacked(session, effects);
+    observe_acks(session);
+    for (const auto& change : effects.changes) context_.registrations.change(session, change);
+    if (effects.close) {
+        ++counts_.refused_frames;
+        return end(session, *effects.close);
+    }
+    if (outbox.bytes() > kOutboxBytesMax) return end(session, closing::kOverloaded);
+    if (context_.delivery.made_room(session)) context_.fold.request_turn();
+}
+
+void Clients::count(const Effects& effects) {
+    if (effects.command) ++counts_.commands[*effects.command];
+    for (const auto code : effects.codes) ++counts_.codes[code];
+}
+
+void Clients::finish_acked(Session& session, const Effects& effects) {
+    for (const auto& [message, as] : effects.acked) {
+        if (!context_.store.owe(session.uaid, message, core::FinishReason::acked, as)) {
+            context_.delivery.acknowledged(message, as);
+            continue;
+        }
+        session.owed(message);
+        ++counts_.acked;
+        if (!core::log_enabled(core::LogLevel::debug)) continue;
+        core::log_debug(
+            "edge", "message_acked",
+            {{"message", core::log_name(message)}, {"client", core::log_name(session.uaid)}});
+    }
+}
+
+/// A message that the client could not use stays pending.
+void Clients::report_nacked(const Session& session, const Effects& effects) {
+    for (const auto& [message, as] : effects.nacked) {
+        if (auto tracked = context_.store.tracked(session.uaid, message)) {
+            context_.outbox.report({.message = std::move(*tracked), .reached = {as}, .logged = {}});
+        }
+    }
+}
+
+void Clients::observe_acks(Session& session) {
+    for (const auto sent : session.take_acked()) {
+        if (!context_.times.frame_to_ack) break;
+        const std::chrono::duration<double> waited = context_.clock.mono() - sent;
+        context_.times.frame_to_ack->Observe(waited.count());
+    }
+}
+
+void Clients::end(Session& session, Closing closing) {
+    context_.outbox.close(session.id, closing);
+    forget(session);
+}
+
+void Clients::forget(const Session& session) {
+    context_.registrations.detached(session);
+    context_.sessions.erase(core::Uaid{session.uaid});  // the session goes, its uaid with it
+}
+
+}  // namespace beckon::edge

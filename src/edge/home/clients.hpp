@@ -1,0 +1,88 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/ids.hpp"
+#include "core/tokens.hpp"
+#include "edge/home/delivery/delivery.hpp"
+#include "edge/home/delivery/delivery_times.hpp"
+#include "edge/home/registration/hellos.hpp"
+#include "edge/home/registration/registrations.hpp"
+#include "edge/home/registration/removals.hpp"
+#include "edge/home/session/outbox.hpp"
+#include "edge/home/session/sessions.hpp"
+#include "edge/home/tenure.hpp"
+#include "edge/protocol/protocol.hpp"
+#include "edge/switchboard/messages.hpp"
+#include "fold/fold.hpp"
+#include "store/edge_store.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace beckon::edge {
+
+/// The clients of one home, from their attaching to their end. What a client's frame leads to is
+/// applied here and nowhere else: decisions go into the store's next batch, and what the client
+/// hears of them waits in the outbox for its commit.
+class Clients {
+public:
+    /// Frames that wait for a commit that does not come; above it clients are sent away.
+    static constexpr std::size_t kOutboxBytesMax = 64U << 20;
+
+    /// All of it outlives this.
+    struct Context {
+        store::PartitionStore& store;
+        fold::Fold& fold;
+        core::Tokens& tokens;
+        const core::Clock& clock;
+        const Tenure& tenure;
+        Hellos& hellos;
+        Sessions& sessions;
+        Delivery& delivery;
+        Registrations& registrations;
+        const Removals& removals;
+        Outbox& outbox;
+        DeliveryTimes times{};
+    };
+    explicit Clients(const Context& context) : context_(context) {}
+
+    // --- from the fronts
+    void attach(const Attach& message);
+    void hear(const FromClient& message);
+    void detach(const Detach& message);
+    void front_lost(const core::NodeId& front);
+
+    /// The home serves from now on.
+    void began() { answered_hellos_ = 0; }
+    /// It is settled which UAID a client has: a session begins. Of two connections with one UAID
+    /// the later hello wins.
+    void identify(const SessionId& id, const Hellos::Offer& offer, const core::Uaid& uaid,
+                  bool known);
+    void end(Session& session, Closing closing);
+
+    /// Since the home was made.
+    struct Counts {
+        std::uint64_t acked = 0;  ///< messages that were pending until their client said so
+        std::uint64_t refused_frames = 0;  ///< connections closed for what the client said
+        std::array<std::uint64_t, kAnswerCodes.size()> codes{};  ///< that clients gave
+        std::array<std::uint64_t, kCommands.size()> commands{};  ///< well-formed ones, by kind
+    };
+    const Counts& counts() const { return counts_; }
+
+private:
+    bool refuses(const Attach& message);
+    void apply(Session& session, Effects effects);
+    void finish_acked(Session& session, const Effects& effects);
+    void report_nacked(const Session& session, const Effects& effects);
+    void observe_acks(Session& session);
+    void count(const Effects& effects);
+    void forget(const Session& session);
+
+    const Context context_;
+    FrameParser parser_;
+    Counts counts_;
+    std::uint64_t answered_hellos_ = 0;  ///< of the tenure
+};
+
+}  // namespace beckon::edge

@@ -1,0 +1,211 @@
+#include "edge/home/delivery/debts.hpp"
+
+#include "core/codec.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace beckon::edge {
+
+namespace {
+
+constexpr core::Duration kRetryFirst = std::chrono::milliseconds{200};
+constexpr core::Duration kRetryMax = std::chrono::seconds{5};
+/// When the other homes of the shard use all that may be in flight.
+constexpr core::Duration kWaitForOthers = std::chrono::milliseconds{20};
+constexpr std::size_t kReadBatch = 1'024;
+
+}  // namespace
+
+Debts::Debts(core::Partition partition, Ports ports)
+    : partition_(partition),
+      ports_(std::move(ports)),
+      retry_after_(kRetryFirst),
+      lifetime_(ports_.executor) {}
+
+Debts::~Debts() { stop(); }
+
+void Debts::begin() {
+    paying_ = true;
+    more_in_store_ = true;
+    committed();
+}
+
+/// What is in flight may reach the log or not; whoever serves next finds the debt in its store.
+void Debts::stop() {
+    lifetime_.renew();
+    ports_.in_flight.count -= std::exchange(mine_in_flight_, 0);
+    paying_ = false;
+    held_.clear();
+    waiting_.clear();
+    replaced_.clear();
+    gathering_ = false;
+    pump_later_ = false;
+    retry_after_ = kRetryFirst;
+}
+
+void Debts::committed() {
+    if (!paying_) return;
+    const auto fresh = ports_.store.take_new_debts();
+    more_in_store_ |= fresh.left_out || held_.size() + fresh.debts.size() > kHeldMax;
+    if (more_in_store_) {
+        read_more();
+    } else {
+        for (const auto& debt : fresh.debts) add(debt);
+    }
+    pump_soon();
+}
+
+/// In the order of the puts from the start, so that of what one client is owed nothing newer is
+/// held while something older is not.
+void Debts::read_more() {
+    if (!more_in_store_ || held_.size() > kHeldMax / 2) return;
+    std::optional<store::Debt> last;
+    while (held_.size() < kHeldMax) {
+        const auto read = ports_.store.debts_after(last, kReadBatch);
+        for (const auto& debt : read) add(debt);
+        if (read.size() < kReadBatch) {
+            more_in_store_ = false;
+            return;
+        }
+        last = read.back();
+    }
+}
+
+void Debts::add(const store::Debt& debt) {
+    const auto [at, added] = held_.emplace(debt.key, Owed{debt});
+    if (!added) return;
+    if (debt.end && ports_.milestones) {
+        at->second.stage = Stage::telling;
+        tell(debt);
+    } else {
+        waiting_.emplace(debt.put_offset, debt.key);
+    }
+    if (debt.reason == core::FinishReason::replaced) {
+        replaced_[debt.uaid].insert(debt.put_offset);
+    }
+}
+
+void Debts::tell(const store::Debt& debt) {
+    const auto& [message, milestone] = *debt.end;
+    ports_.milestones->reached_then(
+        message.id, message.expires, milestone,
+        [back = lifetime_.remote(), then = lifetime_.guard([this, key = debt.key] { told(key); })] {
+            back.post(then);
+        });
+}
+
+void Debts::told(const core::MessageKey& key) {
+    const auto it = held_.find(key);
+    if (it == held_.end() || it->second.stage != Stage::telling) return;
+    it->second.stage = Stage::waiting;
+    waiting_.emplace(it->second.debt.put_offset, key);
+    pump_soon();
+}
+
+bool Debts::must_wait(const store::Debt& debt) const {
+    if (replaced_.empty() || debt.reason == core::FinishReason::replaced) return false;
+    const auto older = replaced_.find(debt.uaid);
+    return older != replaced_.end() && *older->second.begin() < debt.put_offset;
+}
+
+/// At the next multiple of kGather on the host's clock, which is the same for all homes.
+void Debts::pump_soon() {
+    if (waiting_.size() >= kCompany) return pump();
+    if (waiting_.empty() || std::exchange(gathering_, true)) return;
+    const auto since = ports_.clock.mono().time_since_epoch() % kGather;
+    ports_.executor.post_after(kGather - since, lifetime_.guard([this] {
+        gathering_ = false;
+        pump();
+    }));
+}
+
+void Debts::pump() {
+    if (pump_later_) return;
+    for (auto it = waiting_.begin(); it != waiting_.end();) {
+        if (ports_.in_flight.count >= TombstonesInFlight::kMax) {
+            if (mine_in_flight_ == 0) pump_after(kWaitForOthers);
+            return;
+        }
+        auto& entry = held_.at(it->second);
+        if (must_wait(entry.debt)) {
+            ++it;
+            continue;
+        }
+        it = waiting_.erase(it);
+        publish(entry);
+    }
+}
+
+void Debts::publish(Owed& entry) {
+    entry.stage = Stage::in_flight;
+    ++ports_.in_flight.count;
+    ++mine_in_flight_;
+    const auto& debt = entry.debt;
+    ports_.publisher.publish(
+        {log::Topic::kNotifications, partition_},
+        core::encode(core::NotificationFinished{
+            .uaid = debt.uaid, .key = debt.key, .reason = debt.reason, .source = {}}),
+        lifetime_.guard([this, key = debt.key](const core::Result<log::Appended>& result) {
+            answered(key, result.has_value());
+        }));
+}
+
+void Debts::answered(const core::MessageKey& key, bool ok) {
+    --ports_.in_flight.count;
+    --mine_in_flight_;
+    const auto it = held_.find(key);
+    // Paid already if it is gone: what is read back needs no report.
+    if (it != held_.end() && it->second.stage == Stage::in_flight) {
+        if (ok) {
+            it->second.stage = Stage::durable;
+            settle(it->second.debt);
+        } else {
+            it->second.stage = Stage::waiting;
+            waiting_.emplace(it->second.debt.put_offset, key);
+        }
+    }
+    if (ok) {
+        retry_after_ = kRetryFirst;
+        pump_soon();
+    } else {
+        back_off();
+    }
+}
+
+/// The log has its tombstone.
+void Debts::settle(const store::Debt& debt) {
+    const auto of_client =
+        debt.reason == core::FinishReason::replaced ? replaced_.find(debt.uaid) : replaced_.end();
+    if (of_client != replaced_.end()) {
+        of_client->second.erase(debt.put_offset);
+        if (of_client->second.empty()) replaced_.erase(of_client);
+    }
+    ports_.durable(debt);
+}
+
+void Debts::back_off() {
+    if (pump_later_) return;
+    pump_after(retry_after_);
+    retry_after_ = std::min(retry_after_ * 2, kRetryMax);
+}
+
+void Debts::pump_after(core::Duration delay) {
+    pump_later_ = true;
+    ports_.executor.post_after(delay, lifetime_.guard([this] {
+        pump_later_ = false;
+        pump();
+    }));
+}
+
+void Debts::read_back(const core::MessageKey& key) {
+    const auto it = held_.find(key);
+    if (it == held_.end()) return;
+    const auto paid = it->second;
+    held_.erase(it);
+    if (paid.stage == Stage::durable) return;
+    waiting_.erase({paid.debt.put_offset, key});
+    settle(paid.debt);
+}
+
+}  // namespace beckon::edge

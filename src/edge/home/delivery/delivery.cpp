@@ -1,0 +1,234 @@
+#include "edge/home/delivery/delivery.hpp"
+
+#include "core/log_names.hpp"
+#include "core/logger.hpp"
+#include "edge/protocol/frames.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <prometheus/histogram.h>
+
+namespace beckon::edge {
+
+namespace {
+
+/// What follows from a frame of a message that came from the log this moment.
+std::optional<Report> live_report(const std::optional<core::Tracked>& message,
+                                  core::Timestamp logged) {
+    using enum core::Milestone;
+    if (!message) return std::nullopt;
+    return Report{
+        .message = *message, .reached = {int_accepted, transmitted, accepted}, .logged = logged};
+}
+
+std::optional<Report> retrieved_report(const store::MessageView& message) {
+    if (!message.reliability_id) return std::nullopt;
+    return Report{
+        .message = {.id = std::string{*message.reliability_id}, .expires = message.expiry},
+        .reached = {core::Milestone::retrieved},
+        .logged = {}};
+}
+
+}  // namespace
+
+/// nullopt as well where nobody hears of it.
+std::optional<core::Tracked> Delivery::tracked(const core::RecordView& record,
+                                               const core::NotificationAccepted& message) const {
+    if (!message.reliability_id || !ports_.outbox.reports()) return std::nullopt;
+    return core::Tracked{.id = std::string{*message.reliability_id},
+                         .expires = record.time + std::chrono::seconds{message.ttl_s}};
+}
+
+/// Only who serves says where a message is: a standby folds it too.
+void Delivery::report(const std::optional<core::Tracked>& message, core::Milestone milestone) {
+    if (!message || !serving_since_) return;
+    ports_.outbox.report({.message = *message, .reached = {milestone}, .logged = {}});
+}
+
+bool Delivery::fold(const core::RecordView& record, const core::NotificationAccepted& message) {
+    replace_held(message);
+    std::optional<core::MessageKey> replaced;
+    const auto outcome = ports_.store.put(record.offset, record.time, message, &replaced);
+    if (replaced) finished(message.uaid, *replaced, core::FinishReason::replaced);
+    const bool ttl_zero = outcome == store::PutOutcome::ttl_zero;
+    if (outcome != store::PutOutcome::pending && !ttl_zero) return false;
+    const auto tracked = this->tracked(record, message);
+    auto* session = ports_.sessions.of(message.uaid);
+    if (!session) {
+        ttl_zero ? hold(record, message) : report(tracked, core::Milestone::stored);
+        return !ttl_zero;
+    }
+    if (!ttl_zero && expired(record.time + std::chrono::seconds{message.ttl_s})) {
+        ports_.store.owe(message.uaid, message.key, core::FinishReason::expired,
+                         core::Milestone::expired);
+        return false;
+    }
+    auto effects = session->on(message, record.offset, ports_.clock.mono());
+    if (ports_.times.append_to_frame && !effects.frames.empty()) {
+        const std::chrono::duration<double> late = ports_.clock.wall() - record.time;
+        ports_.times.append_to_frame->Observe(std::max(late.count(), 0.0));  // clocks differ
+    }
+    if (effects.frames.empty()) report(tracked, core::Milestone::stored);
+    if (ttl_zero) await_ack(message.key, tracked);
+    send(*session, std::move(effects), live_report(tracked, record.time));
+    if (!session->live()) blocked_.insert(message.uaid);
+    return !ttl_zero;
+}
+
+/// At most one frame.
+void Delivery::send(const Session& session, Effects effects, std::optional<Report> report) {
+    for (auto& frame : effects.frames) {
+        if (frame.message && core::log_enabled(core::LogLevel::debug)) {
+            core::log_debug("edge", "message_sent",
+                            {{"message", core::log_name(*frame.message)},
+                             {"client", core::log_name(session.uaid)}});
+        }
+        ports_.outbox.frame(session.id, std::move(frame.text), frame.message, std::move(report));
+        ++delivered_;
+    }
+}
+
+/// Its debt says `expired` whatever becomes of it, so how it ends is told from here.
+void Delivery::await_ack(const core::MessageKey& message,
+                         const std::optional<core::Tracked>& tracked) {
+    if (!tracked) return;
+    if (unkept_.size() >= kUnkeptMax) unkept_.pop_front();
+    unkept_.push_back({message, *tracked});
+}
+
+void Delivery::acknowledged(const core::MessageKey& message, core::Milestone end) {
+    const auto sent = std::find_if(unkept_.begin(), unkept_.end(),
+                                   [&](const Unkept& unkept) { return unkept.message == message; });
+    if (sent == unkept_.end()) return;
+    report(sent->tracked, end);
+    unkept_.erase(sent);
+}
+
+void Delivery::finished(const core::Uaid& client, const core::MessageKey& message,
+                        core::FinishReason why) {
+    ports_.outbox.withdraw(message);
+    if (why != core::FinishReason::expired || !serving_since_) {
+        std::erase_if(held_, [&](const Held& held) { return held.message == message; });
+    }
+    auto* session = ports_.sessions.of(client);
+    if (!session) return;
+    session->finished(message);
+    made_room(*session);
+}
+
+/// A client that was attached at another home before the take-over connects again now.
+void Delivery::hold(const core::RecordView& record, const core::NotificationAccepted& message) {
+    const auto now = ports_.clock.mono();
+    const auto tracked = this->tracked(record, message);
+    const bool settled = serving_since_ && now - *serving_since_ > kTakeoverGrace;
+    if (settled || outlived_grace(record.time)) return report(tracked, core::Milestone::expired);
+    if (held_.size() >= kHeldMax) held_.pop_front();
+    std::optional<std::string> topic;
+    if (message.topic) topic = *message.topic;
+    held_.push_back({message.uaid, message.channel, std::move(topic), message.key, record.time,
+                     notification_frame(message), tracked});
+}
+
+/// The store knows nothing of what is held, so a newer message of the Topic replaces it here.
+void Delivery::replace_held(const core::NotificationAccepted& newer) {
+    if (!newer.topic) return;
+    std::erase_if(held_, [&](const Held& held) {
+        return held.client == newer.uaid && held.channel == newer.channel &&
+               held.topic == newer.topic;
+    });
+}
+
+void Delivery::expire_held() {
+    const bool over = serving_since_ && ports_.clock.mono() - *serving_since_ > kTakeoverGrace;
+    if (over) held_.clear();
+    while (!held_.empty() && outlived_grace(held_.front().appended)) held_.pop_front();
+}
+
+void Delivery::send_held(const Session& session) {
+    expire_held();
+    for (auto& held : held_) {
+        if (held.client != session.uaid) continue;
+        await_ack(held.message, held.tracked);
+        ports_.outbox.frame(session.id, std::move(held.text), held.message,
+                            live_report(held.tracked, held.appended));
+        ++delivered_;
+    }
+    std::erase_if(held_, [&](const Held& held) { return held.client == session.uaid; });
+}
+
+void Delivery::attached(Session& session) {
+    send_held(session);
+    session.look_into_store();
+    due_.insert(session.uaid);
+}
+
+bool Delivery::made_room(Session& session) {
+    const bool worth_it = session.wants_read(ports_.clock.mono());
+    if (worth_it) due_.insert(session.uaid);
+    return worth_it;
+}
+
+void Delivery::stop() {
+    serving_since_.reset();
+    unkept_.clear();
+    due_.clear();
+    blocked_.clear();
+}
+
+bool Delivery::turn() {
+    std::size_t budget = kReadBudget;
+    while (!due_.empty() && budget > 0) {
+        const auto client = due_.extract(due_.begin()).value();
+        blocked_.erase(client);
+        auto* session = ports_.sessions.of(client);
+        if (session) budget -= std::min(budget, read(*session, budget));
+    }
+    return !due_.empty();
+}
+
+/// Sends what waits for one client as far as there is room; the messages that were looked at.
+std::size_t Delivery::read(Session& session, std::size_t budget) {
+    std::size_t used = 0;
+    while (!session.live()) {
+        const auto room = session.room(ports_.clock.mono());
+        if (room == 0) {
+            blocked_.insert(session.uaid);  // an ack, or time, makes room
+            return used;
+        }
+        if (used >= budget) {
+            due_.insert(session.uaid);
+            return used;
+        }
+        const auto read = read_once(session, std::min(room, budget - used));
+        if (read == 0) return used;
+        used += read;
+    }
+    return used;
+}
+
+/// 0: what comes next does not fit.
+std::size_t Delivery::read_once(Session& session, std::size_t at_most) {
+    const auto now = ports_.clock.mono();
+    auto& cursor = session.cursor(ports_.position());
+    const auto read = ports_.store.read_pending(
+        session.uaid, cursor, at_most, ports_.log_now(), [&](const store::MessageView& message) {
+            send(session, session.on(message, now), retrieved_report(message));
+        });
+    ports_.store.expire(session.uaid, read.expired);
+    if (session.read_over(read.done)) {
+        blocked_.insert(session.uaid);
+        return 0;
+    }
+    // Expired messages that are skipped, a limited number in one read, cost too.
+    const bool skipped = !read.done && read.messages < at_most;
+    return read.messages + (skipped ? store::PartitionStore::kSkipMax : 1);
+}
+
+void Delivery::tick() {
+    expire_held();
+    due_.insert(blocked_.begin(), blocked_.end());
+}
+
+}  // namespace beckon::edge

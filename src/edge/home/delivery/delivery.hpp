@@ -1,0 +1,121 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/events.hpp"
+#include "core/record.hpp"
+#include "edge/home/delivery/delivery_times.hpp"
+#include "edge/home/session/outbox.hpp"
+#include "edge/home/session/sessions.hpp"
+#include "store/edge_store.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+namespace beckon::edge {
+
+/// Brings messages to the attached clients of one partition: those that are folded while a client
+/// is there, and those that wait in the store.
+class Delivery {
+public:
+    /// Messages read from the store in one turn, for all clients together.
+    static constexpr std::size_t kReadBudget = 4'096;
+    /// For how long a TTL-0 message waits for its client after a take-over, and how many do.
+    static constexpr core::Duration kTakeoverGrace = std::chrono::seconds{5};
+    static constexpr std::size_t kHeldMax = 1'024;
+    /// Tracked TTL-0 messages that were sent and whose acks are awaited.
+    static constexpr std::size_t kUnkeptMax = 1'024;
+
+    /// All of it outlives this.
+    struct Ports {
+        store::PartitionStore& store;
+        Sessions& sessions;
+        Outbox& outbox;
+        const core::Clock& clock;
+        /// The log's time in the partition.
+        std::function<core::Timestamp()> log_now;
+        /// Everything of `notifications` below it is folded.
+        std::function<core::Offset()> position;
+        DeliveryTimes times{};
+    };
+    explicit Delivery(Ports ports) : ports_(std::move(ports)) {}
+
+    /// Folds a message, and sends it if its client is attached and can take it. What cannot be sent
+    /// now waits in the store. True if the message is pending, sent or not.
+    bool fold(const core::RecordView& record, const core::NotificationAccepted& message);
+    /// The message is finished, whoever did it: no frame of it that has not left leaves. Only a
+    /// TTL-0 message that is held for its client goes on waiting if this home, while it serves,
+    /// reads that it is finished as `expired`: that is what it writes itself of such a message at
+    /// once. Before it serves, a former home wrote it, which has sent the message if it could.
+    void finished(const core::Uaid& client, const core::MessageKey& message,
+                  core::FinishReason why);
+
+    /// The client acknowledged a message that is not pending: one with TTL 0, if it was sent here
+    /// and is tracked.
+    void acknowledged(const core::MessageKey& message, core::Milestone end);
+
+    /// From now on clients may attach.
+    void serve() { serving_since_ = ports_.clock.mono(); }
+    /// Nobody is attached any more.
+    void stop();
+    /// A known client has attached: what waits for it is due.
+    void attached(Session& session);
+    /// The session may have room again. True if a turn is worth it.
+    bool made_room(Session& session);
+
+    /// Sends what waits, within a budget. True if there is more to do at once.
+    bool turn();
+    /// About once a second: sessions whose room was too small to be worth a read, or that were
+    /// silent for too long, get what there is room for.
+    void tick();
+
+    std::uint64_t delivered() const { return delivered_; }
+
+private:
+    /// A TTL-0 message whose client was not there.
+    struct Held {
+        core::Uaid client;
+        core::ChannelId channel;
+        std::optional<std::string> topic;
+        core::MessageKey message;
+        core::Timestamp appended{};
+        std::string text;
+        std::optional<core::Tracked> tracked;
+    };
+    struct Unkept {
+        core::MessageKey message;
+        core::Tracked tracked;
+    };
+
+    std::optional<core::Tracked> tracked(const core::RecordView& record,
+                                         const core::NotificationAccepted& message) const;
+    void report(const std::optional<core::Tracked>& message, core::Milestone milestone);
+    void await_ack(const core::MessageKey& message, const std::optional<core::Tracked>& tracked);
+    bool expired(core::Timestamp expiry) const { return ports_.log_now() >= expiry; }
+    bool outlived_grace(core::Timestamp appended) const {
+        return ports_.log_now() - appended > kTakeoverGrace;
+    }
+    void send(const Session& session, Effects effects, std::optional<Report> report);
+    void hold(const core::RecordView& record, const core::NotificationAccepted& message);
+    void replace_held(const core::NotificationAccepted& newer);
+    void send_held(const Session& session);
+    void expire_held();
+    std::size_t read(Session& session, std::size_t budget);
+    std::size_t read_once(Session& session, std::size_t at_most);
+
+    Ports ports_;
+    std::optional<core::MonoTime> serving_since_;
+    /// These may name clients that have gone meanwhile.
+    std::unordered_set<core::Uaid> due_;      ///< something waits, and there is room
+    std::unordered_set<core::Uaid> blocked_;  ///< something waits, and there is none
+    std::deque<Held> held_;                   ///< in log order
+    std::deque<Unkept> unkept_;
+    std::uint64_t delivered_ = 0;
+};
+
+}  // namespace beckon::edge

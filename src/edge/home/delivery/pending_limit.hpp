@@ -1,0 +1,73 @@
+#pragma once
+
+#include "core/ids.hpp"
+#include "edge/home/delivery/delivery.hpp"
+#include "store/edge_store.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace beckon::edge {
+
+/// Holds the number of messages that wait for one client to a limit, so that nobody fills the disk
+/// through one UAID. What waits is counted in the store now and then, so that a message costs no
+/// row of its own for it: a client may be a tenth above the limit before it is noticed. Only the
+/// home that serves decides; what it decides are debts, as always.
+class PendingLimit {
+public:
+    enum class Policy : std::uint8_t { drop_oldest, reset };
+    struct Options {
+        std::size_t messages = 10'000;  ///< `max_pending`
+        Policy policy = Policy::drop_oldest;
+    };
+    /// Clients of which it is remembered when to count next. Of one that is forgotten a random
+    /// message is the next to count at.
+    static constexpr std::size_t kWatchedMax = 65'536;
+    /// Messages looked at in one turn, or dropped.
+    static constexpr std::size_t kBudget = 1'024;
+    /// Beyond the limit, messages of one client that are looked at before some are dropped.
+    static constexpr std::size_t kBeyondMax = 4'096;
+
+    struct Ports {
+        store::PartitionStore& store;
+        Delivery& delivery;
+        /// The client has too many, and the policy is `reset`.
+        std::function<void(const core::Uaid&)> reset;
+    };
+    PendingLimit(const Options& options, Ports ports);
+
+    /// A message was folded at `offset` that waits from now on.
+    void waits(const core::Uaid& client, core::Offset offset);
+    /// True if there is more to do. `now`: log time. `position`: everything below is folded.
+    bool turn(core::Timestamp now, core::Offset position);
+    void clear();
+
+private:
+    using Message = std::pair<core::Offset, core::MessageKey>;
+
+    void start_next(core::Offset position);
+    void look(core::Timestamp now);
+    void decide(bool all_seen);
+    void drop_some();
+
+    const Options options_;
+    const std::size_t step_;  ///< messages between two counts
+    Ports ports_;
+    std::unordered_map<core::Uaid, std::size_t> until_count_;  ///< messages
+    std::deque<core::Uaid> due_;
+    std::unordered_set<core::Uaid> is_due_;  ///< who is in due_
+
+    /// The client that is looked at.
+    std::optional<core::Uaid> client_;
+    store::DrainCursor cursor_;
+    std::vector<Message> seen_;
+    std::vector<Message> dropping_;
+};
+
+}  // namespace beckon::edge

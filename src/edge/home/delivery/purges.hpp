@@ -1,0 +1,57 @@
+#pragma once
+
+#include "core/ids.hpp"
+#include "edge/home/delivery/delivery.hpp"
+#include "store/edge_store.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+namespace beckon::edge {
+
+/// Finishes what still waits of channels that are gone, a bounded piece in each turn, however many
+/// messages wait and however many channels go. What arrives later is delivered or expires: there is
+/// no common order between the two log topics.
+class Purges {
+public:
+    /// Messages looked at in one turn.
+    static constexpr std::size_t kBudget = 1'024;
+
+    using Done = std::function<void()>;
+
+    Purges(store::PartitionStore& store, Delivery& delivery) : store_(store), delivery_(delivery) {}
+
+    /// `done` runs when what waited when this was called is finished. Channels of one client that
+    /// come before their turn share one reading.
+    void begin(const core::Uaid& client, const core::ChannelId& channel, Done done);
+    /// The same for all channels of a client, which is gone.
+    void begin_all(const core::Uaid& client, Done done);
+    /// True if there is more to do. `now`: log time. `position`: everything below is folded.
+    bool turn(core::Timestamp now, core::Offset position);
+    void clear();
+
+private:
+    struct Job {
+        std::set<core::ChannelId> channels;
+        bool all = false;  ///< channels, whether they are named or not
+        std::vector<Done> done;
+    };
+    Job& job_of(const core::Uaid& client);
+    void start_next(core::Offset position);
+    bool read_piece(core::Timestamp now);
+
+    store::PartitionStore& store_;
+    Delivery& delivery_;
+    std::deque<core::Uaid> order_;  ///< of waiting_
+    std::unordered_map<core::Uaid, Job> waiting_;
+    /// The one under way, if its `done` is not empty.
+    Job running_;
+    core::Uaid client_;
+    store::DrainCursor cursor_;
+};
+
+}  // namespace beckon::edge

@@ -1,0 +1,90 @@
+#include "edge/home/registration/hellos.hpp"
+
+#include "edge/switchboard/new_uaid.hpp"
+
+#include <utility>
+
+namespace beckon::edge {
+
+namespace {
+
+constexpr fold::InputIndex kSubscriptionsInput = 1;
+
+/// Bridged clients are reached by the HTTP API and its secrets; a WebSocket with such a UAID is as
+/// good as one with an unknown UAID.
+bool may_attach(const std::optional<store::StoredClient>& client) {
+    return client && client->router_type == core::RouterType::webpush;
+}
+
+}  // namespace
+
+Hellos::Hellos(core::Partition partition, core::Partition partitions, Ports ports)
+    : partition_(partition),
+      partitions_(partitions),
+      ports_(std::move(ports)),
+      lifetime_(ports_.executor) {}
+
+void Hellos::answer(const SessionId& id, const Offer& offer) {
+    const bool is_new = !offer.by_client && !offer.again;
+    if (is_new) return ports_.settled(id, offer, offer.uaid, false);
+    if (!ports_.fold.suspect() && may_attach(ports_.store.client(offer.uaid))) {
+        return ports_.settled(id, offer, offer.uaid, true);
+    }
+    // Without a record nobody but this session knows the client: there is nothing to be denied.
+    const bool adopted = offer.again && !offer.again->persisted;
+    if (adopted) return ports_.settled(id, offer, offer.uaid, false);
+    wait_for_mark(id, offer);
+}
+
+void Hellos::wait_for_mark(const SessionId& id, const Offer& offer) {
+    if (waiting_.size() >= kWaitingMax) return ports_.outbox.close(id, closing::kOverloaded);
+    waiting_.emplace(id, offer);
+    ports_.fold.confirm(kSubscriptionsInput,
+                        lifetime_.guard([this, id](const core::Result<void>& result) {
+                            confirmed(id, result);
+                            ports_.settle();
+                        }));
+}
+
+/// A read that failed proves nothing either.
+void Hellos::confirmed(const SessionId& id, const core::Result<void>& result) {
+    const auto node = waiting_.extract(id);
+    if (node.empty()) return;  // the client has gone
+    const auto& offer = node.mapped();
+    const auto client = ports_.store.client(offer.uaid);
+    if (!result || ports_.store.broken()) {
+        return ports_.outbox.close(id, closing::kUnproven);
+    }
+    const bool known = may_attach(client);
+    if (!known && offer.again) return ports_.outbox.close(id, closing::kRemoved);
+    ports_.settled(id, offer, known ? offer.uaid : new_uaid_in(partition_, partitions_), known);
+}
+
+void Hellos::keep(const SessionId& id, const Offer& offer) {
+    if (waiting_.size() >= kWaitingMax) return ports_.outbox.close(id, closing::kOverloaded);
+    waiting_.emplace(id, offer);
+    kept_.push_back(id);
+}
+
+bool Hellos::turn() {
+    for (std::size_t budget = kBudget; budget > 0 && !kept_.empty(); --budget) {
+        const auto node = waiting_.extract(kept_.front());
+        kept_.pop_front();
+        if (!node.empty()) answer(node.key(), node.mapped());
+    }
+    return !kept_.empty();
+}
+
+bool Hellos::forget(const SessionId& id) { return waiting_.erase(id) > 0; }
+
+void Hellos::forget_front(const core::NodeId& front) {
+    std::erase_if(waiting_, [&](const auto& entry) { return entry.first.front == front; });
+}
+
+void Hellos::release_all(Closing closing) {
+    lifetime_.renew();
+    kept_.clear();
+    for (const auto& [id, offer] : std::exchange(waiting_, {})) ports_.outbox.release(id, closing);
+}
+
+}  // namespace beckon::edge

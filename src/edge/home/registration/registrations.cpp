@@ -1,0 +1,287 @@
+#include "edge/home/registration/registrations.hpp"
+
+#include "core/base64url.hpp"
+#include "core/codec.hpp"
+#include "edge/protocol/frames.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace beckon::edge {
+
+namespace {
+
+/// A client is not looked at again sooner, whatever its record says.
+constexpr core::Duration kSeenAgain = std::chrono::seconds{1};
+constexpr fold::InputIndex kSubscriptionsInput = 1;
+
+}  // namespace
+
+Registrations::Registrations(log::TopicPartition where, Options options, Ports ports)
+    : where_(where),
+      options_(std::move(options)),
+      ports_(std::move(ports)),
+      lifetime_(ports_.executor) {}
+
+void Registrations::begin(core::Epoch epoch) {
+    epoch_ = epoch;
+    sequence_ = 0;
+    contested_due_ = true;  // what the home before read while it did not serve
+    contested_cursor_.reset();
+}
+
+void Registrations::stop() {
+    lifetime_.renew();
+    seen_due_.clear();
+    changing_.clear();
+}
+
+/// Those that are under way count as if they were new.
+bool Registrations::has_too_many(const Session& session, const core::ChannelId& channel) {
+    if (ports_.store.channel(session.uaid, channel)) return false;
+    const auto others = session.changes_in_flight() - 1;
+    return ports_.store.channels(session.uaid).size() + others >= options_.channels_max;
+}
+
+void Registrations::change(Session& session, const ChannelChange& request) {
+    if (request.kind == ChannelChange::Kind::add && has_too_many(session, request.channel)) {
+        session.change_answered();
+        return ports_.outbox.frame(
+            session.id, register_frame(request.channel, kStatusTooMany, kTooManyChannels));
+    }
+    const auto change = std::make_shared<Change>();
+    change->request = request;
+    change->session = session.id;
+    change->client = session.uaid;
+    ++changing_[change->client];
+    switch (request.kind) {
+        case ChannelChange::Kind::add: add(change, session.uaid); break;
+        case ChannelChange::Kind::remove: remove(change, session); break;
+    }
+}
+
+void Registrations::add(const ChangePtr& change, const core::Uaid& client) {
+    const auto now = ports_.log_now();
+    const auto& [kind, channel, vapid] = change->request;
+    change->endpoint =
+        options_.endpoint_url + "/wpush/" + ports_.tokens.seal_endpoint(client, channel, vapid);
+    const bool is_new = !ports_.store.client(client);
+    change->reports_missing = is_new ? 2 : 1;
+    if (is_new) {
+        // Before its first channel. A second register that comes before this one is folded writes
+        // it again, so that each stands and falls alone.
+        store::StoredClient fresh;
+        fresh.created = now;
+        publish(change, client_record(client, fresh, now));
+    }
+    std::string digest;
+    if (vapid) {
+        digest = core::hex({reinterpret_cast<const char*>(vapid->data()), vapid->size()});
+    }
+    publish(change,
+            core::encode(core::ChannelRecorded{
+                .uaid = client,
+                .channel = channel,
+                .created = now,
+                .vapid_sha256 = vapid ? std::optional<std::string_view>{digest} : std::nullopt,
+                .stamp = stamp()}));
+}
+
+void Registrations::remove(const ChangePtr& change, Session& session) {
+    const bool only_one = session.changes_in_flight() == 1;
+    if (only_one && !ports_.store.channel(session.uaid, change->request.channel)) {
+        change->failed = ports_.store.broken();
+        answer(*change);  // it was not there, which is what the client wants
+        return;
+    }
+    change->reports_missing = 1;
+    publish(change,
+            core::encode(core::ChannelRemoved{
+                .uaid = session.uaid, .channel = change->request.channel, .stamp = stamp()}));
+}
+
+void Registrations::publish(const ChangePtr& change, core::Record record) {
+    ports_.fold.publisher().publish(
+        where_, std::move(record),
+        lifetime_.guard([this, change](const core::Result<log::Appended>& result) {
+            reported(change, result);
+        }));
+}
+
+/// A failure leaves what stands in the log, until the next record of that key.
+void Registrations::publish(core::Record record) {
+    ports_.fold.publisher().publish(where_, std::move(record), [](const auto&) {});
+}
+
+void Registrations::reported(const ChangePtr& change, const core::Result<log::Appended>& result) {
+    if (result) {
+        change->last = std::max(change->last, result->offset);
+    } else {
+        change->failed = true;  // certainly or possibly not in the log
+    }
+    if (--change->reports_missing > 0) return;
+    if (change->failed) {
+        answer(*change);
+        ports_.settle();
+        return;
+    }
+    ports_.fold.when_folded(kSubscriptionsInput, change->last,
+                            lifetime_.guard([this, change](const core::Result<void>& is_folded) {
+                                change->failed = !is_folded;
+                                folded(change);
+                            }));
+}
+
+void Registrations::folded(const ChangePtr& change) {
+    const bool removed = change->request.kind == ChannelChange::Kind::remove && !change->failed;
+    if (removed) {
+        ports_.purges.begin(change->client, change->request.channel,
+                            lifetime_.guard([this, change] { answer(*change); }));
+        ports_.fold.request_turn();
+        return;
+    }
+    answer(*change);
+    ports_.settle();
+}
+
+void Registrations::no_longer_changing(const core::Uaid& client) {
+    const auto at = changing_.find(client);
+    if (at != changing_.end() && --at->second == 0) changing_.erase(at);
+}
+
+void Registrations::answer(const Change& change) {
+    no_longer_changing(change.client);
+    if (auto* session = ports_.sessions.find(change.session, change.client)) {
+        session->change_answered();
+        const bool has_record = !change.failed && change.request.kind == ChannelChange::Kind::add;
+        if (has_record && !std::exchange(session->persisted, true)) {
+            // Before the answer: a front that knows of the answer knows of this.
+            ports_.outbox.attached({.session = session->id,
+                                    .uaid = session->uaid,
+                                    .stamp = session->stamp,
+                                    .persisted = true});
+        }
+    }
+    const int status = change.failed ? kStatusFailed : kStatusOk;
+    const auto& channel = change.request.channel;
+    switch (change.request.kind) {
+        case ChannelChange::Kind::add:
+            ports_.outbox.frame(
+                change.session,
+                register_frame(channel, status, change.failed ? "" : change.endpoint));
+            break;
+        case ChannelChange::Kind::remove:
+            ports_.outbox.frame(change.session, unregister_frame(channel, status));
+            break;
+    }
+}
+
+core::Record Registrations::client_record(const core::Uaid& client,
+                                          const store::StoredClient& stored,
+                                          core::Timestamp last_seen) {
+    const bool bridged = !stored.router_data.empty();
+    return core::encode(core::ClientRecorded{
+        .uaid = client,
+        .router_type = stored.router_type,
+        .router_data = bridged ? std::optional<std::string_view>{stored.router_data} : std::nullopt,
+        .created = stored.created,
+        .last_seen = last_seen,
+        .stamp = stamp()});
+}
+
+void Registrations::remove_client(const core::Uaid& client, std::function<void(bool)> done) {
+    ++changing_[client];
+    const auto removed = [this, client, done = std::move(done)](bool is_folded) {
+        no_longer_changing(client);
+        done(is_folded);
+    };
+    ports_.fold.publisher().publish(
+        where_, core::encode(core::ClientRemoved{.uaid = client, .stamp = stamp()}),
+        lifetime_.guard([this, removed](const core::Result<log::Appended>& result) {
+            if (!result) return removed(false);
+            ports_.fold.when_folded(kSubscriptionsInput, result->offset,
+                                    lifetime_.guard([removed](const core::Result<void>& is_folded) {
+                                        removed(is_folded.has_value());
+                                    }));
+        }));
+}
+
+void Registrations::attached(Session& session) { write_last_seen(session); }
+
+void Registrations::detached(const Session& session) {
+    seen_due_.erase({session.seen_due, session.uaid});
+}
+
+void Registrations::write_last_seen(Session& session) {
+    const auto now = ports_.log_now();
+    auto again = kSeenEvery;
+    const auto client = ports_.store.client(session.uaid);
+    if (client && changing_.contains(session.uaid)) {
+        again = kSeenAgain;  // what the store has may be about to be removed
+    } else if (client) {
+        if (now - client->last_seen < kSeenEvery) {
+            again = std::max<core::Duration>(kSeenEvery - (now - client->last_seen), kSeenAgain);
+        } else {
+            publish(client_record(session.uaid, *client, now));
+        }
+    }
+    session.seen_due = ports_.clock.mono() + again;
+    seen_due_.emplace(session.seen_due, session.uaid);
+}
+
+void Registrations::tick() {
+    const auto now = ports_.clock.mono();
+    if (now >= contested_again_) contested_due_ = true;
+    for (std::size_t budget = kSeenBudget; budget > 0; --budget) {
+        if (seen_due_.empty() || seen_due_.begin()->first > now) return;
+        const auto client = seen_due_.begin()->second;
+        seen_due_.erase(seen_due_.begin());
+        if (auto* session = ports_.sessions.of(client)) write_last_seen(*session);
+    }
+}
+
+/// Of a client with a change under way nothing is written over: what the store has is older than
+/// the change, and would undo it. It is looked at again with the next round.
+bool Registrations::write_over_contested() {
+    if (!contested_due_) return false;
+    const auto found = ports_.store.contested_after(contested_cursor_, kContestedBudget);
+    for (const auto& [client, channel] : found) {
+        if (changing_.contains(client)) continue;
+        channel ? overrule(client, *channel) : overrule(client);
+    }
+    contested_due_ = found.size() == kContestedBudget;
+    if (contested_due_) {
+        contested_cursor_ = found.back();
+    } else {
+        contested_cursor_.reset();
+        contested_again_ = ports_.clock.mono() + kContestedEvery;
+    }
+    return contested_due_;
+}
+
+void Registrations::overrule(const core::Uaid& client) {
+    if (const auto stored = ports_.store.client(client)) {
+        publish(client_record(client, *stored, stored->last_seen));
+    } else {
+        publish(core::encode(core::ClientRemoved{.uaid = client, .stamp = stamp()}));
+    }
+}
+
+void Registrations::overrule(const core::Uaid& client, const core::ChannelId& channel) {
+    const auto stored = ports_.store.channel(client, channel);
+    if (!stored) {
+        publish(core::encode(
+            core::ChannelRemoved{.uaid = client, .channel = channel, .stamp = stamp()}));
+        return;
+    }
+    const auto& vapid = stored->vapid_sha256;
+    publish(core::encode(core::ChannelRecorded{
+        .uaid = client,
+        .channel = channel,
+        .created = stored->created,
+        .vapid_sha256 = vapid.empty() ? std::nullopt : std::optional<std::string_view>{vapid},
+        .stamp = stamp()}));
+}
+
+}  // namespace beckon::edge

@@ -1,0 +1,125 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/events.hpp"
+#include "core/ids.hpp"
+#include "core/lifetime.hpp"
+#include "core/tokens.hpp"
+#include "edge/home/delivery/purges.hpp"
+#include "edge/home/session/outbox.hpp"
+#include "edge/home/session/sessions.hpp"
+#include "fold/fold.hpp"
+#include "store/edge_store.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+namespace beckon::edge {
+
+/// What a serving home writes to `subscriptions`: registers, unregisters, when clients were last
+/// seen, and the truth in place of what a former home wrote too late. A client's answer follows the
+/// fold: what it is told, this home has read back from the log.
+class Registrations {
+public:
+    /// `last_seen` is written when it is so old.
+    static constexpr core::Duration kSeenEvery = std::chrono::hours{24};
+    /// Contested records that are read from the store, and written over, in one turn.
+    static constexpr std::size_t kContestedBudget = 256;
+    /// The truth is written again if it has not been read back for so long.
+    static constexpr core::Duration kContestedEvery = std::chrono::seconds{10};
+    /// `last_seen` records written in one tick.
+    static constexpr std::size_t kSeenBudget = 1'000;
+
+    struct Ports {
+        store::PartitionStore& store;
+        fold::Fold& fold;
+        core::Executor& executor;
+        const core::Clock& clock;
+        core::Tokens& tokens;
+        Sessions& sessions;
+        Outbox& outbox;
+        Purges& purges;
+        std::function<core::Timestamp()> log_now;
+        /// Something was put into the outbox outside of a turn.
+        std::function<void()> settle;
+    };
+    struct Options {
+        std::string endpoint_url;
+        std::size_t channels_max = 1'000;  ///< of one client
+    };
+    Registrations(log::TopicPartition where, Options options, Ports ports);
+
+    /// Serving begins, with a lease of that epoch.
+    void begin(core::Epoch epoch);
+    void stop();
+
+    /// A register or unregister, which `session` counts as under way.
+    void change(Session& session, const ChannelChange& request);
+    /// Writes the tombstone of a client; `done` hears whether it is folded. Its channels go with
+    /// it.
+    void remove_client(const core::Uaid& client, std::function<void(bool)> done);
+    /// The client is there: writes `last_seen` if it is a day old, and again every day while it
+    /// stays. A failure is no harm: the next connect writes it.
+    void attached(Session& session);
+    /// The session ends.
+    void detached(const Session& session);
+    void tick();
+
+    /// A record that was folded lost: contested() will find it.
+    void lost() { contested_due_ = true; }
+    /// After a commit: a write of a former home that lost by its epoch is written over with the
+    /// truth, so that compaction keeps that, whoever read it: this home or one before it. True if
+    /// there is more to do.
+    bool write_over_contested();
+
+private:
+    void overrule(const core::Uaid& client);
+    void overrule(const core::Uaid& client, const core::ChannelId& channel);
+
+    /// A register or unregister under way.
+    struct Change {
+        ChannelChange request;
+        SessionId session;
+        core::Uaid client;
+        std::string endpoint;
+        int reports_missing = 0;
+        bool failed = false;
+        core::Offset last = -1;  ///< the highest offset of its records
+    };
+    using ChangePtr = std::shared_ptr<Change>;
+
+    core::WriteStamp stamp() { return {epoch_, ++sequence_}; }
+    core::Record client_record(const core::Uaid& client, const store::StoredClient& stored,
+                               core::Timestamp last_seen);
+    void add(const ChangePtr& change, const core::Uaid& client);
+    bool has_too_many(const Session& session, const core::ChannelId& channel);
+    void remove(const ChangePtr& change, Session& session);
+    void publish(const ChangePtr& change, core::Record record);
+    void publish(core::Record record);
+    void reported(const ChangePtr& change, const core::Result<log::Appended>& result);
+    void folded(const ChangePtr& change);
+    void answer(const Change& change);
+    void no_longer_changing(const core::Uaid& client);
+    void write_last_seen(Session& session);
+
+    const log::TopicPartition where_;
+    const Options options_;
+    Ports ports_;
+    core::Epoch epoch_ = 0;
+    std::uint64_t sequence_ = 0;
+    std::set<std::pair<core::MonoTime, core::Uaid>> seen_due_;
+    /// Changes of each client that are under way. What the store has of it may be old.
+    std::unordered_map<core::Uaid, std::size_t> changing_;
+    bool contested_due_ = false;
+    std::optional<store::Contested> contested_cursor_;  ///< written over up to here
+    core::MonoTime contested_again_{};
+    core::Lifetime lifetime_;  ///< renewed by stop(): answers are stale then
+};
+
+}  // namespace beckon::edge

@@ -1,0 +1,92 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/ids.hpp"
+#include "core/lifetime.hpp"
+#include "edge/home/delivery/purges.hpp"
+#include "edge/home/registration/registrations.hpp"
+#include "edge/home/session/outbox.hpp"
+#include "edge/home/session/sessions.hpp"
+#include "fold/fold.hpp"
+#include "store/edge_store.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string_view>
+
+namespace beckon::edge {
+
+/// Removes clients with everything that is theirs (docs/design.md#removing-a-client): those that
+/// were not seen for `client_ttl`, which are looked for in the store, a page at a time; and those
+/// that somebody else names.
+///
+/// A mark comes first, so that nobody is removed who was seen meanwhile. Then the tombstone of the
+/// client; once it is folded, its messages are finished, and the home writes tombstones for its
+/// channels (which the fold has made contested). A client that says hello in the middle is sent
+/// away for a moment. Nothing of it is remembered: after a crash or a take-over the next search
+/// finds the client again.
+class Removals {
+public:
+    enum class Why : std::uint8_t {
+        absent,       ///< not seen for client_ttl
+        max_pending,  ///< more messages waited than max_pending, and the policy is `reset`
+    };
+    static constexpr std::size_t kReasons = 2;
+
+    /// Clients on their way out.
+    static constexpr std::size_t kUnderWayMax = 256;
+    /// Clients that are looked at in one tick.
+    static constexpr std::size_t kPage = 512;
+    /// From the end of one search to the next.
+    static constexpr core::Duration kSearchEvery = std::chrono::hours{1};
+
+    struct Ports {
+        store::PartitionStore& store;
+        fold::Fold& fold;
+        core::Executor& executor;
+        const core::Clock& clock;
+        Sessions& sessions;
+        Registrations& registrations;
+        Purges& purges;
+        std::function<core::Timestamp()> log_now;
+        /// The client's session is over.
+        std::function<void(Session&, Closing)> end;
+        /// Something was decided outside of a turn.
+        std::function<void()> settle;
+    };
+    Removals(core::Duration client_ttl, Ports ports);
+
+    /// Serving begins, or ends.
+    void begin();
+    void stop();
+    /// About once a second: goes on searching.
+    void tick();
+    /// Removes a client, unless too many are on their way: whoever wants it says so again.
+    void remove(const core::Uaid& client, Why why);
+
+    /// The client is on its way out: it may not attach.
+    bool holds(const core::Uaid& client) const { return under_way_.contains(client); }
+    /// Clients removed since this was made.
+    const std::array<std::uint64_t, kReasons>& removed() const { return removed_; }
+
+private:
+    bool is_absent(const core::Uaid& client, const store::StoredClient& stored) const;
+    void confirmed(const core::Uaid& client, const core::Result<void>& result);
+    void folded(const core::Uaid& client, bool is_folded);
+
+    const core::Duration client_ttl_;
+    Ports ports_;
+    std::map<core::Uaid, Why> under_way_;
+    std::optional<core::Uaid> searched_;  ///< up to here
+    core::MonoTime search_again_{};
+    std::array<std::uint64_t, kReasons> removed_{};
+    core::Lifetime lifetime_;  ///< renewed by stop()
+};
+
+std::string_view to_string(Removals::Why why);
+
+}  // namespace beckon::edge

@@ -1,0 +1,78 @@
+#include "edge/home/replay.hpp"
+
+#include "core/client_gone.hpp"
+#include "core/log_names.hpp"
+#include "core/logger.hpp"
+
+#include <variant>
+
+namespace beckon::edge {
+
+void Replay::notification(const core::RecordView& record) {
+    std::visit(core::Overloaded{[&](const core::NotificationAccepted& message) {
+                                    const bool waits = context_.delivery.fold(record, message);
+                                    if (waits && context_.tenure.serving()) {
+                                        context_.pending.waits(message.uaid, record.offset);
+                                    }
+                                },
+                                [&](const core::NotificationFinished& done) {
+                                    context_.store.finish(done.uaid, done.key, record.time);
+                                    context_.debts.read_back(done.key);
+                                    count_finished(done);
+                                    context_.delivery.finished(done.uaid, done.key, done.reason);
+                                },
+                                [](const core::Mark&) {},
+                                [&](const core::Lease& seen) {
+                                    context_.tenure.read(log::Topic::kNotifications, record.offset,
+                                                         seen);
+                                },
+                                [&](const core::Unknown& what) {
+                                    unknown(log::Topic::kNotifications, record.offset, what);
+                                }},
+               core::decode_notification(record, scratch_));
+}
+
+/// Each node with a copy of the partition reads the tombstone; the one that serves counts it.
+void Replay::count_finished(const core::NotificationFinished& done) {
+    if (!context_.tenure.serving()) return;
+    ++counts_.finished[static_cast<std::size_t>(done.reason)];
+    if (!core::log_enabled(core::LogLevel::debug)) return;
+    core::log_debug("edge", "message_finished",
+                    {{"message", core::log_name(done.key)},
+                     {"client", core::log_name(done.uaid)},
+                     {"reason", core::to_string(done.reason)}});
+}
+
+/// A record that lost was written by a former home. Own records never lose: they come in order.
+void Replay::subscription(const core::RecordView& record) {
+    if (core::decode_client_gone(record)) return;  // of a bridged client: the endpoints' concern
+    auto& store = context_.store;
+    std::visit(
+        core::Overloaded{
+            [&](const core::ClientRecorded& e) { folded(store.put_client(e)); },
+            [&](const core::ClientRemoved& e) {
+                folded(store.remove_client(e, record.time));
+                context_.registrations.lost();  // the records of its channels are in the log still
+            },
+            [&](const core::ChannelRecorded& e) { folded(store.put_channel(e)); },
+            [&](const core::ChannelRemoved& e) { folded(store.remove_channel(e, record.time)); },
+            [](const core::Mark&) {},
+            [&](const core::Lease& seen) {
+                context_.tenure.read(log::Topic::kSubscriptions, record.offset, seen);
+            },
+            [&](const core::Unknown& what) {
+                unknown(log::Topic::kSubscriptions, record.offset, what);
+            }},
+        core::decode_subscription(record, scratch_));
+}
+
+void Replay::unknown(log::Topic topic, core::Offset offset, const core::Unknown& record) {
+    ++counts_.unknown;
+    core::log_warn("edge", "unknown_record",
+                   {{"topic", topic.name()},
+                    {"partition", partition_},
+                    {"offset", offset},
+                    {"why", record.why}});
+}
+
+}  // namespace beckon::edge

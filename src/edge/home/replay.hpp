@@ -1,0 +1,65 @@
+#pragma once
+
+#include "core/codec.hpp"
+#include "core/events.hpp"
+#include "core/record.hpp"
+#include "edge/home/delivery/debts.hpp"
+#include "edge/home/delivery/delivery.hpp"
+#include "edge/home/delivery/pending_limit.hpp"
+#include "edge/home/registration/registrations.hpp"
+#include "edge/home/tenure.hpp"
+#include "log/event_log.hpp"
+#include "store/edge_store.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace beckon::edge {
+
+/// Folds the records of a partition's two log topics: each goes to the part of the home that it
+/// concerns. The same whether the home serves or not, but that only who serves counts ends.
+class Replay {
+public:
+    static constexpr std::size_t kFinishReasons =
+        static_cast<std::size_t>(core::FinishReason::unregistered) + 1;
+
+    /// All of it outlives this.
+    struct Context {
+        store::PartitionStore& store;
+        Delivery& delivery;
+        Debts& debts;
+        PendingLimit& pending;
+        Registrations& registrations;
+        Tenure& tenure;
+    };
+    Replay(core::Partition partition, const Context& context)
+        : partition_(partition), context_(context) {}
+
+    /// A record of `notifications`.
+    void notification(const core::RecordView& record);
+    /// A record of `subscriptions`.
+    void subscription(const core::RecordView& record);
+
+    /// Since the home was made.
+    struct Counts {
+        std::uint64_t unknown = 0;  ///< of a type or key form that this build does not know
+        /// Tombstones read while this home served, by FinishReason.
+        std::array<std::uint64_t, kFinishReasons> finished{};
+    };
+    const Counts& counts() const { return counts_; }
+
+private:
+    void folded(bool won) {
+        if (!won) context_.registrations.lost();
+    }
+    void count_finished(const core::NotificationFinished& done);
+    void unknown(log::Topic topic, core::Offset offset, const core::Unknown& record);
+
+    const core::Partition partition_;
+    const Context context_;
+    core::DecodeScratch scratch_;
+    Counts counts_;
+};
+
+}  // namespace beckon::edge

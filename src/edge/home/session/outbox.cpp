@@ -1,0 +1,81 @@
+#include "edge/home/session/outbox.hpp"
+
+#include <utility>
+
+namespace beckon::edge {
+
+void Outbox::frame(const SessionId& to, std::string text, std::optional<core::MessageKey> of,
+                   std::optional<Report> report) {
+    bytes_ += text.size();
+    entries_.push_back({ToClient{to, std::move(text)}, of, std::move(report)});
+}
+
+void Outbox::report(Report report) {
+    if (reports()) entries_.push_back({std::nullopt, std::nullopt, std::move(report)});
+}
+
+void Outbox::tell(const Report& report) {
+    const auto& [id, expires] = report.message;
+    if (report.logged) {
+        milestones_->reached(id, expires, core::Milestone::int_transmitted, *report.logged);
+    }
+    for (const auto milestone : report.reached) milestones_->reached(id, expires, milestone);
+}
+
+void Outbox::attached(Attached what) {
+    entries_.push_back({std::move(what), std::nullopt, std::nullopt});
+}
+
+void Outbox::close(const SessionId& session, Closing closing) {
+    CloseClient close{
+        .session = session, .code = closing.code, .reason = std::string{closing.reason}};
+    entries_.push_back({std::move(close), std::nullopt, std::nullopt});
+}
+
+void Outbox::release(const SessionId& session, Closing closing) {
+    CloseClient release{.session = session,
+                        .code = closing.code,
+                        .reason = std::string{closing.reason},
+                        .kind = CloseClient::Kind::released};
+    entries_.push_back({std::move(release), std::nullopt, std::nullopt});
+}
+
+void Outbox::index() {
+    for (; indexed_ < entries_.size(); ++indexed_) {
+        const auto& message = entries_[indexed_].message;
+        if (message) by_message_.insert_or_assign(*message, indexed_);
+    }
+}
+
+void Outbox::withdraw(const core::MessageKey& message) {
+    if (entries_.empty()) return;
+    index();
+    const auto at = by_message_.find(message);
+    if (at == by_message_.end()) return;
+    auto& what = entries_[at->second].what;
+    if (!what) return;
+    bytes_ -= std::get<ToClient>(*what).text.size();
+    what.reset();
+    entries_[at->second].report.reset();
+}
+
+void Outbox::drop_frames() {
+    std::erase_if(entries_, [](const Entry& entry) {
+        return !entry.what || !std::holds_alternative<CloseClient>(*entry.what);
+    });
+    bytes_ = 0;
+    by_message_.clear();
+    indexed_ = 0;
+}
+
+void Outbox::flush(WayToFronts& fronts) {
+    bytes_ = 0;
+    by_message_.clear();
+    indexed_ = 0;
+    for (auto& entry : std::exchange(entries_, {})) {
+        if (entry.what) fronts.to_front(std::move(*entry.what));
+        if (entry.report && reports()) tell(*entry.report);
+    }
+}
+
+}  // namespace beckon::edge

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "core/ids.hpp"
+#include "core/milestone.hpp"
+#include "edge/protocol/closings.hpp"
+#include "edge/switchboard/messages.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace beckon::edge {
+
+/// Milestones that a tracked message reaches when something leaves.
+struct Report {
+    core::Tracked message;
+    std::vector<core::Milestone> reached;
+    /// When the log got the message, where that is to be told too (`int_transmitted`).
+    std::optional<core::Timestamp> logged;
+};
+
+/// What a home has decided to tell its fronts, and to report. It leaves only once everything that
+/// it follows from is committed; until then a message that turns out to be finished is taken out
+/// again.
+class Outbox {
+public:
+    /// `milestones`: where reports go; null: nowhere.
+    explicit Outbox(core::MilestoneSink* milestones = nullptr) : milestones_(milestones) {}
+
+    /// `of`: the message that the frame carries. What is reported goes out with the frame, or not
+    /// at all.
+    void frame(const SessionId& to, std::string text, std::optional<core::MessageKey> of = {},
+               std::optional<Report> report = {});
+    /// A report without a frame.
+    void report(Report report);
+    /// Somebody hears reports.
+    bool reports() const { return milestones_ != nullptr; }
+    void attached(Attached what);
+    void close(const SessionId& session, Closing closing);
+    /// The home does not serve: the front finds another one for the client.
+    void release(const SessionId& session, Closing closing);
+
+    /// The message is finished: a frame of it that still waits here does not leave.
+    void withdraw(const core::MessageKey& message);
+    /// What was decided is void. Only closes stay: their sessions are gone already.
+    void drop_frames();
+    void flush(WayToFronts& fronts);
+
+    /// Of the frames that wait.
+    std::size_t bytes() const { return bytes_; }
+
+private:
+    struct Entry {
+        std::optional<ToFront> what;  ///< empty: withdrawn, or only a report
+        std::optional<core::MessageKey> message;
+        std::optional<Report> report;
+    };
+    void tell(const Report& report);
+    void index();
+
+    core::MilestoneSink* const milestones_;
+    std::vector<Entry> entries_;
+    std::size_t bytes_ = 0;
+    /// Made when the first message is withdrawn, which is seldom: covers entries below `indexed_`.
+    std::unordered_map<core::MessageKey, std::size_t> by_message_;
+    std::size_t indexed_ = 0;
+};
+
+}  // namespace beckon::edge

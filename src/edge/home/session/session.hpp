@@ -1,0 +1,143 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/events.hpp"
+#include "core/ids.hpp"
+#include "core/tokens.hpp"
+#include "edge/home/session/window.hpp"
+#include "edge/protocol/closings.hpp"
+#include "edge/protocol/protocol.hpp"
+#include "edge/switchboard/messages.hpp"
+#include "store/edge_store.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace beckon::edge {
+
+/// A register or unregister that a client asks for.
+struct ChannelChange {
+    enum class Kind { add, remove };
+    Kind kind = Kind::add;
+    core::ChannelId channel;
+    std::optional<core::Sha256> vapid;  ///< of the key that the subscription is bound to
+    bool operator==(const ChannelChange&) const = default;
+};
+
+/// What follows from one input to a session. Nothing of it has happened when a session returns it:
+/// its home applies it in one place, and frames leave after the commit.
+struct Effects {
+    struct Frame {
+        std::string text;
+        std::optional<core::MessageKey> message;  ///< that the frame carries
+        bool operator==(const Frame&) const = default;
+    };
+    /// A message that the client has answered.
+    struct Answered {
+        core::MessageKey key;
+        core::Milestone end = core::Milestone::delivered;  ///< by the answer's code
+        bool operator==(const Answered&) const = default;
+    };
+    std::vector<Frame> frames;     ///< to the client, in this order
+    std::vector<Answered> acked;   ///< their tombstones are owed
+    std::vector<Answered> nacked;  ///< they stay pending
+    std::vector<ChannelChange> changes;
+    std::vector<std::size_t> codes;      ///< that the client gave: places in kAnswerCodes
+    std::optional<std::size_t> command;  ///< a well-formed frame came: its place in kCommands
+    std::optional<Closing> close;        ///< the session is over
+    bool operator==(const Effects&) const = default;
+};
+
+struct SessionLimits {
+    WindowLimits window;
+    /// The client's own pings may come so often; the first may come at once.
+    core::Duration ping_interval_min{};
+};
+
+/// The protocol with one client that has its UAID: a machine without I/O. Frames, messages and the
+/// passing of time go in, effects come out.
+class Session {
+public:
+    /// Registers and unregisters without an answer.
+    static constexpr std::size_t kChangesInFlightMax = 256;
+
+    /// `limits` outlives the session.
+    Session(SessionId session, const core::Uaid& client, const SessionLimits& limits)
+        : id(std::move(session)), uaid(client), limits_(limits), window_(limits.window) {}
+
+    const SessionId id;
+    const core::Uaid uaid;
+    /// Of its hello, whichever home answered that: of two sessions of a client the one with the
+    /// lower stamp goes.
+    SessionStamp stamp;
+    /// The client has a record in the log, and its front knows.
+    bool persisted = false;
+    /// When `last_seen` is to be written next; kept by Registrations.
+    core::MonoTime seen_due{};
+
+    /// A text frame of the client.
+    Effects on(std::string_view text, FrameParser& parser, core::Tokens& tokens,
+               core::MonoTime now);
+    /// When the messages were sent which the last frame has acknowledged.
+    std::vector<core::MonoTime> take_acked() { return window_.take_acked(); }
+    /// A message was folded for this client at `offset`, and has not expired. It is sent if nothing
+    /// older waits in the store and there is room; else it waits there. With TTL 0 it is sent in
+    /// any case, takes no place in the window, and an ack for it is ignored.
+    Effects on(const core::NotificationAccepted& message, core::Offset offset, core::MonoTime now);
+
+    /// The message is finished, whoever did it.
+    void finished(const core::MessageKey& message);
+    /// The log has the tombstone of an acknowledged message.
+    void durable(const core::MessageKey& message);
+    /// `message` is acknowledged here, and its tombstone is owed.
+    void owed(const core::MessageKey& message) { window_.owed(message); }
+    /// A register or unregister has its answer.
+    void change_answered() { --changes_in_flight_; }
+    std::size_t changes_in_flight() const { return changes_in_flight_; }
+
+    // --- what waits in the store
+    /// Nothing waits there: what is folded next may be sent at once.
+    bool live() const { return !draining_ && !behind_; }
+    /// Something may wait there.
+    void look_into_store() { waits(0); }
+    /// How many messages may be read now.
+    std::size_t room(core::MonoTime now) { return window_.room(now); }
+    /// Whether there is enough room that a read is worth its cost.
+    bool wants_read(core::MonoTime now);
+    /// From where to read. A reading begins with the first message that was not sent on this
+    /// session, and ends below `until`, the position of the fold when it began, so that nothing
+    /// which is folded meanwhile is sent twice.
+    store::DrainCursor& cursor(core::Offset until);
+    /// The next message that was read there.
+    Effects on(const store::MessageView& message, core::MonoTime now);
+    /// The read is over; `done`: nothing was left below `until`. True if the last message that was
+    /// read did not fit, so that an ack must come first.
+    bool read_over(bool done);
+
+    std::size_t unacked() const { return window_.unacked(); }
+
+private:
+    void command(Effects& effects, const Register& frame);
+    void command(Effects& effects, const Unregister& frame);
+    void command(Effects& effects, const Ack& frame, core::Tokens& tokens);
+    void ping(Effects& effects, core::MonoTime now);
+    bool may_change(Effects& effects, std::string refusal);
+    void waits(core::Offset offset);
+
+    const SessionLimits& limits_;
+    Window window_;
+    std::size_t changes_in_flight_ = 0;
+    std::optional<core::MonoTime> pinged_;  ///< when the client last did
+    store::DrainCursor cursor_;             ///< only while draining_
+    /// Of the first message that was read and did not fit.
+    std::optional<store::DrainCursor> before_unfit_;
+    bool draining_ = false;
+    /// Something was folded for this client after the reading's `until` and was not sent.
+    bool behind_ = false;
+    core::Offset unsent_from_ = 0;  ///< the first such; all before it was sent, or is being read
+};
+
+}  // namespace beckon::edge

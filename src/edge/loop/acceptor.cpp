@@ -1,0 +1,77 @@
+#include "edge/loop/acceptor.hpp"
+
+#include "core/logger.hpp"
+#include "net/listener.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <ev.h>
+
+namespace beckon::edge {
+
+namespace {
+
+/// Connections taken in one go, so that a storm of them does not starve those that are there.
+constexpr int kAcceptsPerTurn = 64;
+
+}  // namespace
+
+struct Acceptor::Impl {
+    ShardLoop& loop;
+    net::Descriptor listener;
+    Accepted accepted;
+    Paused paused;
+    ev_io watcher{};
+
+    struct Resume : WheelTimer {
+        explicit Resume(Impl& s)
+            : WheelTimer([](WheelTimer& t) {
+                  auto& acceptor = static_cast<Resume&>(t).self;
+                  ev_io_start(acceptor.loop.native(), &acceptor.watcher);
+              }),
+              self(s) {}
+        Impl& self;
+    };
+    Resume resume{*this};
+
+    void accept() {
+        const auto outcome =
+            net::accept_some(listener.get(), kAcceptsPerTurn,
+                             [this](net::Descriptor socket, const sockaddr_storage& peer) {
+                                 accepted(socket.release(), peer);
+                             });
+        if (outcome == net::AcceptOutcome::exhausted) pause(errno);
+    }
+
+    void pause(int why) {
+        ev_io_stop(loop.native(), &watcher);
+        loop.schedule(resume, std::chrono::milliseconds{net::kAcceptPauseMs});
+        paused();
+        core::log_warn("edge", "accept_paused", {{"why", std::strerror(why)}});
+    }
+};
+
+Acceptor::Acceptor(ShardLoop& loop, net::Descriptor listener, Accepted accepted, Paused paused)
+    : impl_(new Impl{.loop = loop,
+                     .listener = std::move(listener),
+                     .accepted = std::move(accepted),
+                     .paused = std::move(paused)}) {
+    ev_io_init(
+        &impl_->watcher,
+        [](struct ev_loop*, ev_io* w, int) { static_cast<Impl*>(w->data)->accept(); },
+        impl_->listener.get(), EV_READ);
+    impl_->watcher.data = impl_.get();
+    ev_io_start(loop.native(), &impl_->watcher);
+}
+
+Acceptor::~Acceptor() { stop(); }
+
+void Acceptor::stop() {
+    ev_io_stop(impl_->loop.native(), &impl_->watcher);
+    impl_->loop.wheel().cancel(impl_->resume);
+    impl_->listener.reset();
+}
+
+}  // namespace beckon::edge

@@ -1,0 +1,143 @@
+#include "edge/switchboard/switchboard_part.hpp"
+
+#include "edge/protocol/closings.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace beckon::edge {
+
+namespace {
+
+/// In place of a frame that finds the way to its front full.
+CloseClient overloaded(const SessionId& session) {
+    return {.session = session,
+            .code = closing::kOverloaded.code,
+            .reason = std::string{closing::kOverloaded.reason},
+            .kind = CloseClient::Kind::held};
+}
+
+/// Homes that answer each other's messages within a turn get this many rounds; then sockets have
+/// their turn.
+constexpr int kRoundsMax = 8;
+
+}  // namespace
+
+std::optional<NodeNumber> Switchboard::Part::home_of(const core::Uaid& uaid) const {
+    return routes[board.partition_of(uaid)];
+}
+
+Sent Switchboard::Part::to_home(NodeNumber node, ToHome&& message) {
+    if (node.value == 0) return to_home_here(std::move(message));
+    if (!board.links || node.value > nodes.size()) return Sent::away;
+    return board.links->to_home(nodes[node.value - 1].id, message);
+}
+
+Sent Switchboard::Part::to_home_here(ToHome&& message) {
+    const auto partition = board.partition_of(uaid_of(message));
+    if (!board.homes[partition].connected.load(std::memory_order_acquire)) return Sent::away;
+    const bool must_go = std::holds_alternative<Detach>(message);
+    Part& home = board.parts[partition % board.parts.size()];
+    if (&home == this) {
+        if (!must_go && local.size() >= kWaitingMax) return Sent::full;
+        local.push_back(std::move(message));
+        return Sent::yes;
+    }
+    if (!must_go && home.is_full()) return Sent::full;
+    home.waiting.fetch_add(1, std::memory_order_relaxed);
+    out[home.index].to_homes.push_back(std::move(message));
+    return Sent::yes;
+}
+
+void Switchboard::Part::to_front(ToFront message) {
+    const SessionId& session = session_of(message);
+    if (board.links && session.front != board.self) {
+        return to_front_elsewhere(core::NodeId{session.front}, std::move(message));
+    }
+    if (session.shard >= board.parts.size()) return;
+    Part& to = board.parts[session.shard];
+    if (&to == this) {
+        if (front) front(std::move(message));
+        return;
+    }
+    if (std::holds_alternative<ToClient>(message) && to.is_full()) message = overloaded(session);
+    to.waiting.fetch_add(1, std::memory_order_relaxed);
+    out[to.index].to_fronts.push_back(std::move(message));
+}
+
+/// If the link is down, its loss is told to the homes, which forget the sessions.
+void Switchboard::Part::to_front_elsewhere(const core::NodeId& node, ToFront&& message) {
+    if (board.links->to_front(node, message) != Sent::full) return;
+    board.links->to_front(node, overloaded(session_of(message)));
+}
+
+bool Switchboard::Part::end_turn() {
+    for (int round = 0; round < kRoundsMax && !local.empty(); ++round) {
+        std::swap(local, running);
+        for (auto& message : running) hand_to_home(std::move(message));
+        running.clear();
+    }
+    flush();
+    return !local.empty();
+}
+
+void Switchboard::Part::flush() {
+    for (std::size_t to = 0; to < out.size(); ++to) {
+        if (out[to].empty()) continue;
+        board.parts[to].post(std::move(out[to]));
+        out[to] = {};
+    }
+}
+
+void Switchboard::Part::post(Batch batch) {
+    loop.post([this, batch = std::make_shared<Batch>(std::move(batch))] { hand_out(*batch); });
+}
+
+void Switchboard::Part::hand_out(Batch& batch) {
+    waiting.fetch_sub(batch.to_homes.size() + batch.to_fronts.size(), std::memory_order_relaxed);
+    for (auto& message : batch.to_fronts) {
+        if (front) front(std::move(message));
+    }
+    for (auto& message : batch.to_homes) hand_to_home(std::move(message));
+}
+
+/// A front that has not heard yet that the home has gone is told so.
+void Switchboard::Part::hand_to_home(ToHome&& message) {
+    auto& home = board.homes[board.partition_of(uaid_of(message))];
+    if (home.handler) return home.handler(std::move(message));
+    if (std::holds_alternative<Detach>(message)) return;
+    to_front(CloseClient{.session = session_of(message),
+                         .code = closing::kNotServing.code,
+                         .reason = std::string{closing::kNotServing.reason},
+                         .kind = CloseClient::Kind::released});
+}
+
+NodeNumber Switchboard::Part::number_of(const core::NodeId& node) {
+    if (node == board.self) return {};
+    const auto known =
+        std::find_if(nodes.begin(), nodes.end(), [&](const Node& n) { return n.id == node; });
+    const auto at = static_cast<std::uint32_t>(known - nodes.begin());
+    if (known == nodes.end()) nodes.push_back({.id = node});
+    return {.value = at + 1};
+}
+
+void Switchboard::Part::route(std::size_t partition, const core::NodeId& home) {
+    const auto number = number_of(home);
+    if (routes[partition] == number) return;
+    routes[partition] = number;
+    for (const auto& listener : listeners) {
+        if (listener.moved) listener.moved(static_cast<core::Partition>(partition));
+    }
+}
+
+void Switchboard::Part::set_up(const core::NodeId& node, bool up) {
+    const auto number = number_of(node);
+    nodes[number.value - 1].up = up;
+    if (up) return;
+    for (const auto& listener : listeners) {
+        if (listener.peer_lost) listener.peer_lost(number, node);
+    }
+}
+
+}  // namespace beckon::edge

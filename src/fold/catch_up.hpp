@@ -1,0 +1,56 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "fold/input.hpp"
+#include "fold/questions.hpp"
+#include "fold/troubles.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace beckon::fold {
+
+/// Proves that a fold that restores has reached the log's end: every reader says that nothing more
+/// is there, and marks prove it.
+class CatchUp {
+public:
+    struct Context {
+        Questions& questions;
+        Troubles& troubles;
+        const core::Clock& clock;
+    };
+    /// `name`: of the fold, in log lines. `proven` is called once for each begin(), unless the fold
+    /// begins again first.
+    CatchUp(Inputs& inputs, std::string_view folder, std::string name,
+            core::Duration delete_retention, const Context& context, std::function<void()> proven);
+
+    /// The fold reads from now on: from a checkpoint, or from the log's start.
+    void begin(bool from_start);
+    bool from_start() const { return from_start_; }
+    /// What was asked is answered no more.
+    void cancel() { asked_ = false; }
+
+    /// Call it after each commit while the fold restores. Error `out_of_range`: it took so long
+    /// that tombstones may have gone while it read; what it has is no better than an old
+    /// checkpoint.
+    core::Result<void> look();
+
+private:
+    bool first_marks_do() const;
+    void caught_up();
+    core::Duration took() const { return context_.clock.mono() - began_; }
+
+    Inputs& inputs_;
+    const std::string_view folder_;
+    const std::string name_;
+    const core::Duration delete_retention_;
+    const Context context_;
+    const std::function<void()> proven_;
+    bool from_start_ = false;
+    core::MonoTime began_{};
+    bool asked_ = false;  ///< for marks
+};
+
+}  // namespace beckon::fold

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "fold/backoff.hpp"
+#include "fold/fold.hpp"
+#include "fold/input.hpp"
+#include "fold/troubles.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace beckon::fold {
+
+/// Commits a state, and knows whether the last try failed and what is lost then.
+class Commits {
+public:
+    /// `name`: of the fold, in log lines.
+    Commits(State& state, const Inputs& inputs, Troubles& troubles, std::string_view folder,
+            std::string name);
+
+    /// Error: as State::commit(). One line in the log for each row of failures.
+    core::Result<void> commit();
+    /// What was gathered is not committed: it goes to the state before more is.
+    bool failed() const { return failed_; }
+    /// After a failure: the state has dropped what it had gathered, for a read failed under it.
+    bool gone_back() const;
+    /// How long to wait before the next try.
+    core::Duration pause() { return retry_.pause(); }
+    /// The fold begins again: what was gathered is void.
+    void begin_again() { failed_ = false; }
+
+private:
+    void say(const core::Error& why) const;
+
+    State& state_;
+    const Inputs& inputs_;
+    Troubles& troubles_;
+    const std::string_view folder_;
+    const std::string name_;
+    Backoff retry_;
+    bool failed_ = false;
+};
+
+}  // namespace beckon::fold

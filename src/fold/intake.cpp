@@ -1,0 +1,90 @@
+#include "fold/intake.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace beckon::fold {
+
+Intake::Intake(Inputs& inputs, const Limits& limits, const Context& context, Backoff retry,
+               std::function<void()> ready)
+    : inputs_(inputs),
+      limits_(limits),
+      context_(context),
+      ready_(std::move(ready)),
+      retry_(retry),
+      lifetime_(context.executor) {}
+
+void Intake::open_all() {
+    retry_.worked();
+    for (InputIndex i = 0; i < inputs_.size(); ++i) open(i);
+}
+
+void Intake::open(InputIndex i) {
+    auto& input = *inputs_[i];
+    input.read_with(context_.log.open_reader(input.where(), input.replayed(), context_.executor,
+                                             lifetime_.guard([this] { ready_(); })));
+    ready_();
+}
+
+void Intake::close() {
+    lifetime_.renew();
+    for (const auto& input : inputs_) input->stop_reading();
+}
+
+core::Result<bool> Intake::turn() {
+    const auto until = context_.clock.mono() + limits_.time;
+    std::vector<std::size_t> budgets(inputs_.size(), limits_.records);
+    first_ = (first_ + 1) % inputs_.size();
+    for (bool more = true; more && context_.clock.mono() <= until;) {
+        more = false;
+        for (std::size_t n = 0; n < inputs_.size(); ++n) {
+            const auto i = (first_ + n) % inputs_.size();
+            const auto taken = take(i, budgets[i]);
+            if (!taken) return taken;
+            more = *taken || more;
+        }
+    }
+    for (InputIndex i = 0; i < inputs_.size(); ++i) tell(i);
+    return std::any_of(inputs_.begin(), inputs_.end(),
+                       [](const auto& input) { return input->has_more(); });
+}
+
+/// One chunk; true if this input has more, and budget left.
+core::Result<bool> Intake::take(InputIndex i, std::size_t& budget) {
+    auto& input = *inputs_[i];
+    if (!input.reading() || budget == 0) return false;
+    const auto taken = input.take(
+        budget, [this, i](const core::RecordView& record) { context_.state.replay(i, record); });
+    if (!taken) {
+        budget = 0;
+        if (const auto goes_on = not_read(i, taken.error()); !goes_on) {
+            return core::fail(goes_on.error());
+        }
+        return false;
+    }
+    context_.troubles.worked(Need::read, i);
+    budget = taken->drained ? 0 : budget - std::min(budget, taken->records);
+    return budget > 0;
+}
+
+core::Result<void> Intake::not_read(InputIndex i, const core::Error& why) {
+    if (why.fault == core::Fault::out_of_range) return core::fail(why);
+    context_.troubles.failed(Need::read, i, why);
+    if (why.retryable()) return {};  // `ready` comes, or the next second
+    // This reader is useless; perhaps another one is not.
+    inputs_[i]->stop_reading();
+    context_.executor.post_after(retry_.pause(), lifetime_.guard([this, i] { open(i); }));
+    return {};
+}
+
+void Intake::tell(InputIndex i) {
+    auto& input = *inputs_[i];
+    if (!input.moved() && !input.end_is_old_news()) return;
+    const bool at_end = input.at_end();
+    context_.state.advance(i, input.replayed(),
+                           at_end ? std::optional{input.log_clock().now()} : std::nullopt);
+    input.told(at_end);
+}
+
+}  // namespace beckon::fold

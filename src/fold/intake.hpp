@@ -1,0 +1,61 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+#include "core/lifetime.hpp"
+#include "core/result.hpp"
+#include "fold/backoff.hpp"
+#include "fold/fold.hpp"
+#include "fold/input.hpp"
+#include "fold/troubles.hpp"
+
+#include <cstddef>
+#include <functional>
+
+namespace beckon::fold {
+
+/// Brings records from the inputs' readers to the state, within the budget of a turn and in chunks,
+/// so that no input keeps the others waiting. A reader that fails is tried again, or replaced.
+class Intake {
+public:
+    struct Limits {
+        std::size_t records = 0;  ///< of one input in one turn
+        core::Duration time{};    ///< after which no new chunk is begun
+    };
+    struct Context {
+        State& state;
+        log::EventLog& log;
+        core::Executor& executor;
+        const core::Clock& clock;
+        Troubles& troubles;
+    };
+    /// `retry`: the pauses before a useless reader is replaced. `ready`: records are there, or a
+    /// reader is: a turn is worth it.
+    Intake(Inputs& inputs, const Limits& limits, const Context& context, Backoff retry,
+           std::function<void()> ready);
+
+    /// Begins to read each input where it was told to begin.
+    void open_all();
+    void close();
+
+    /// One turn: replays, and tells the state where each input stands. True if there is more to
+    /// take. Error `out_of_range`: the log does not have the records any more. Must not be called
+    /// before open_all().
+    core::Result<bool> turn();
+
+private:
+    void open(InputIndex input);
+    core::Result<bool> take(InputIndex input, std::size_t& budget);
+    core::Result<void> not_read(InputIndex input, const core::Error& why);
+    void tell(InputIndex input);
+
+    Inputs& inputs_;
+    const Limits limits_;
+    const Context context_;
+    const std::function<void()> ready_;
+    Backoff retry_;
+    std::size_t first_ = 0;    ///< of the next turn: inputs take turns at being first
+    core::Lifetime lifetime_;  ///< renewed by close()
+};
+
+}  // namespace beckon::fold

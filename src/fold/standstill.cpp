@@ -1,0 +1,15 @@
+#include "fold/standstill.hpp"
+
+namespace beckon::fold {
+
+void Standstill::look(bool following) {
+    if (clock_.mono() - last_turn_ > most_) suspect_ = true;
+    if (!suspect_ || asked_ || !following) return;
+    asked_ = true;
+    prove_([this](const core::Result<void>& marked) {
+        asked_ = false;
+        if (marked) suspect_ = false;
+    });
+}
+
+}  // namespace beckon::fold

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "fold/fold.hpp"
+
+#include <functional>
+#include <utility>
+
+namespace beckon::fold {
+
+/// Notices that the loop stood still: another node may have taken over meanwhile, so nothing is
+/// denied before marks prove that everything was seen.
+class Standstill {
+public:
+    /// `most`: between two turned(). `prove` asks for marks on every input.
+    Standstill(core::Duration most, const core::Clock& clock, std::function<void(Answer)> prove)
+        : most_(most), clock_(clock), prove_(std::move(prove)) {}
+
+    /// The loop turns.
+    void turned() { last_turn_ = clock_.mono(); }
+    /// Looks at the clock; `following`: marks can be asked for.
+    void look(bool following);
+    bool suspect() const { return suspect_; }
+    /// Marks have passed that were set since.
+    void proven() { suspect_ = false; }
+    /// What was asked is answered no more.
+    void forget_question() { asked_ = false; }
+
+private:
+    const core::Duration most_;
+    const core::Clock& clock_;
+    const std::function<void(Answer)> prove_;
+    core::MonoTime last_turn_{};
+    bool suspect_ = false;
+    bool asked_ = false;
+};
+
+}  // namespace beckon::fold

@@ -1,0 +1,87 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+#include "core/lifetime.hpp"
+#include "core/result.hpp"
+#include "log/event_log.hpp"
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace beckon::log {
+
+/// Knows whether the log can be reached and takes what is published, for readiness. It learns from
+/// every publish and asks by itself where there are none, or where the last ones failed. After a
+/// grace of failures alone it reports why; the first success after that reports the end.
+///
+/// Made, started and destroyed on the executor's thread (or after its end); published() is called
+/// from any thread.
+class LogWatch {
+public:
+    struct Options {
+        core::Duration grace = std::chrono::seconds{3};
+        core::Duration interval = std::chrono::seconds{1};
+        /// A question without an answer for so long is taken for lost: the next one is asked.
+        core::Duration lost_after = std::chrono::seconds{30};
+    };
+    using Answer = std::function<void(const core::Result<void>&)>;
+    struct Questions {
+        /// Whether the log can be reached; writes nothing.
+        std::function<void(Answer)> reach;
+        /// Whether it takes a record; asked only while publishing fails. Whoever tells the watch of
+        /// no publish needs none.
+        std::function<void(Answer)> write = {};
+    };
+    /// Runs on the executor; empty: the log works.
+    using Changed = std::function<void(std::string_view why)>;
+
+    LogWatch(const Options& options, core::Executor& executor, const core::Clock& clock,
+             Questions questions, Changed changed);
+    LogWatch(const LogWatch&) = delete;
+    LogWatch& operator=(const LogWatch&) = delete;
+
+    void start();
+    /// The outcome of a publish. Only failures of the log itself count: a record that is too large
+    /// says nothing about it.
+    void published(const std::optional<core::Error>& error);
+
+private:
+    enum class Kind : bool { reach, write };
+    struct Trouble {
+        core::MonoTime since{};
+        std::string why;
+    };
+
+    void tick();
+    void ask();
+    void answered(Kind kind, const core::Result<void>& answer);
+    void note(Kind kind, const std::optional<core::Error>& error, core::MonoTime since);
+    std::string trouble_that_lasts() const;
+
+    const Options options_;
+    core::Executor& executor_;
+    const core::Clock& clock_;
+    const Questions questions_;
+    const Changed changed_;
+    std::string reported_;
+    std::optional<core::MonoTime> asked_;  ///< the first question that is not answered yet
+    core::MonoTime asked_last_{};
+
+    std::atomic<bool> troubled_{false};  ///< spares the lock while all goes well
+    mutable std::mutex mutex_;
+    std::optional<Trouble> unreachable_;  ///< under mutex_
+    std::optional<Trouble> unwritable_;   ///< under mutex_
+
+    core::Lifetime lifetime_;  ///< of what the executor and the log call back
+};
+
+/// A question whether the log can be reached: for the ends of a partition.
+std::function<void(LogWatch::Answer)> ask_ends(TopicPartition where, EventLog& log,
+                                               core::Executor& executor);
+
+}  // namespace beckon::log

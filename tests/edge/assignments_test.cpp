@@ -1,0 +1,101 @@
+#include "edge/assignments.hpp"
+
+#include <utility>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using edge::Assignment;
+using edge::Assignments;
+using edge::Home;
+using edge::HomeShard;
+
+namespace {
+
+using Reports = std::map<core::Partition, HomeShard::Report>;
+
+HomeShard::Report in(Home::State state) { return {.state = state, .behind = false, .stuck = {}}; }
+
+/// A node of a log with four partitions, all of them placed, the first two here.
+Assignments two_of_four() {
+    Assignments out{4};
+    out.placed(0, Assignment::home);
+    out.placed(1, Assignment::home);
+    out.placed(2, Assignment::standby);
+    out.placed(3, Assignment::none);
+    return out;
+}
+
+void report(Assignments& to, Reports now) {
+    to.reported([](core::Partition) { return true; }, std::move(now));
+}
+
+}  // namespace
+
+TEST_CASE("a node is ready once it serves what is placed on it", "[assignments]") {
+    auto node = two_of_four();
+    report(node, {{0, in(Home::State::serving)}, {1, in(Home::State::restoring)}});
+    CHECK(node.why_unready(true) == "partition 1 (restoring) not served yet");
+    report(node, {{0, in(Home::State::serving)}, {1, in(Home::State::serving)}});
+    CHECK(node.why_unready(true).empty());
+}
+
+TEST_CASE("a home that has said nothing yet is starting", "[assignments]") {
+    CHECK(two_of_four().why_unready(true) ==
+          "partitions 0 (starting), 1 (starting) not served yet");
+}
+
+TEST_CASE("a reason names a few partitions and counts the rest", "[assignments]") {
+    Assignments node{8};
+    for (core::Partition p = 0; p < 8; ++p) node.placed(p, Assignment::home);
+    CHECK(node.why_unready(true) ==
+          "partitions 0 (starting), 1 (starting), 2 (starting), 3 (starting), 4 (starting)"
+          " and 3 more not served yet");
+}
+
+TEST_CASE("a node is not ready before every partition is placed", "[assignments]") {
+    Assignments node{2};
+    node.placed(0, Assignment::none);
+    CHECK(node.why_unready(true) == "waiting for the placement of partitions");
+    node.placed(1, Assignment::none);
+    CHECK(node.why_unready(true).empty());
+}
+
+TEST_CASE("a placement from before a restart, without this node, makes no node ready",
+          "[assignments]") {
+    Assignments node{1};
+    node.placed(0, Assignment::none);
+    CHECK(node.why_unready(false) == "waiting for the placement of partitions");
+    node.placed(0, Assignment::standby);
+    CHECK(node.why_unready(false).empty());
+}
+
+TEST_CASE("a stuck fold is named before anything else", "[assignments]") {
+    auto node = two_of_four();
+    report(node, {{2, {.state = Home::State::restoring, .behind = false, .stuck = "no disk"}}});
+    CHECK(node.why_unready(true) == "partition 2 is stuck: no disk");
+}
+
+TEST_CASE("a standby could take over unless it has fallen back", "[assignments]") {
+    auto node = two_of_four();
+    report(node, {{0, in(Home::State::serving)},
+                  {1, in(Home::State::claiming)},
+                  {2, in(Home::State::standby)}});
+    CHECK(node.ready() == std::set<core::Partition>{0, 2});
+    report(node, {{2, {.state = Home::State::standby, .behind = true, .stuck = {}}}});
+    CHECK(node.ready().empty());
+}
+
+TEST_CASE("what the homes of one shard say does not touch those of another", "[assignments]") {
+    auto node = two_of_four();
+    report(node, {{0, in(Home::State::serving)}, {1, in(Home::State::serving)}});
+    node.reported([](core::Partition p) { return p % 2 == 0; }, {});
+    CHECK(node.served() == std::set<core::Partition>{1});
+    CHECK(node.any_home());
+}
+
+TEST_CASE("partitions that follow each other are written as a range", "[assignments]") {
+    CHECK(edge::ranges({}) == "none");
+    CHECK(edge::ranges({4}) == "4");
+    CHECK(edge::ranges({0, 1, 2, 3, 7, 9, 10}) == "0-3, 7, 9-10");
+}

@@ -1,0 +1,253 @@
+#include "edge/home/session/session.hpp"
+
+#include "edge/home/session/sessions.hpp"
+#include "edge/protocol/frames.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using edge::ChannelChange;
+using edge::Effects;
+using edge::Session;
+using edge::Sessions;
+
+namespace {
+
+/// One client's session, and what it says and gets as text.
+struct Client {
+    explicit Client(edge::WindowLimits l = {}, core::Duration ping = {})
+        : limits{.window = l, .ping_interval_min = ping}, session(id, uaid, limits) {}
+
+    Effects say(std::string_view text) { return session.on(text, parser, tokens, now); }
+    Effects ack(const std::string& version) {
+        return say(R"({"messageType":"ack","updates":[{"channelID":")" + core::to_dashed(channel) +
+                   R"(","version":")" + version + R"("}]})");
+    }
+    std::string version_of(const core::MessageKey& key) { return tokens.seal_message({uaid, key}); }
+    Effects nack(const core::MessageKey& key) {
+        return say(R"({"messageType":"nack","version":")" + version_of(key) + R"("})");
+    }
+    /// A message is folded; true if it was sent.
+    bool gets(const core::MessageKey& key, std::uint32_t ttl_s = 60) {
+        const auto version = version_of(key);
+        core::NotificationAccepted message;
+        message.uaid = uaid;
+        message.key = key;
+        message.message_id = version;
+        message.channel = channel;
+        message.ttl_s = ttl_s;
+        return !session.on(message, folded++, now).frames.empty();
+    }
+    /// The same message is read from the store.
+    bool reads(const core::MessageKey& key, core::Offset offset) {
+        const auto version = version_of(key);
+        store::MessageView message;
+        message.offset = offset;
+        message.key = key;
+        message.channel = channel;
+        message.message_id = version;
+        return !session.on(message, now).frames.empty();
+    }
+
+    const edge::SessionId id{{"front"}, 0, 1};
+    const core::Uaid uaid{core::random_uuid4()};
+    const core::ChannelId channel{core::random_uuid4()};
+    const edge::SessionLimits limits;
+    core::Tokens tokens{std::make_shared<core::KeyRing>(core::KeyRing::generate())};
+    edge::FrameParser parser;
+    core::MonoTime now{};
+    core::Offset folded = 0;  ///< messages, each at the next offset
+    Session session;
+};
+
+core::MessageKey new_key() { return core::new_message_key(core::Timestamp{}); }
+
+}  // namespace
+
+TEST_CASE("a client that pings sooner than it may is closed", "[session]") {
+    Client client{{}, std::chrono::seconds{45}};
+    CHECK(client.say("{}").close == std::nullopt);  // the first may come at once
+    client.now += std::chrono::milliseconds{44'999};
+    SECTION("sooner") {
+        const auto effects = client.say(R"({"messageType":"ping"})");
+        CHECK(effects.close == edge::closing::kPingTooSoon);
+        CHECK(effects.frames.empty());
+    }
+    SECTION("in time") {
+        client.now += std::chrono::milliseconds{1};
+        CHECK(client.say("{}").frames == std::vector<Effects::Frame>{{"{}", std::nullopt}});
+    }
+}
+
+TEST_CASE("codes are counted by what they are about", "[session]") {
+    Client client;
+    const auto codes = [&](std::string_view frame) {
+        std::vector<std::string_view> names;
+        for (const auto code : client.say(frame).codes) names.push_back(edge::kAnswerCodes[code]);
+        return names;
+    };
+    using Names = std::vector<std::string_view>;
+    CHECK(codes(R"({"messageType":"nack","version":"v","code":303})") == Names{"nack_303"});
+    CHECK(codes(R"({"messageType":"nack","version":"v"})") == Names{"nack_other"});
+    const std::string id = core::to_dashed(client.channel);
+    CHECK(codes(R"({"messageType":"unregister","channelID":")" + id + R"("})") ==
+          Names{"unregister_200"});
+    CHECK(codes(R"({"messageType":"unregister","channelID":")" + id + R"(","code":203})") ==
+          Names{"unregister_other"});
+    const auto update = [&](int code) {
+        return R"({"channelID":")" + id + R"(","version":"v","code":)" + std::to_string(code) + "}";
+    };
+    CHECK(codes(R"({"messageType":"ack","updates":[)" + update(100) + "," + update(102) + "," +
+                update(99) + "]}") == Names{"ack_100", "ack_102", "ack_other"});
+}
+
+TEST_CASE("what a client says, and what follows", "[session]") {
+    Client client;
+    CHECK(client.say("{}").frames == std::vector<Effects::Frame>{{"{}", std::nullopt}});
+    CHECK(client.say("no JSON").close == edge::closing::kMalformed);
+    CHECK(client.say(R"({"messageType":"hello"})").close == edge::closing::kOutOfPlace);
+    CHECK(client.say(R"({"messageType":"register","channelID":"X"})").close ==
+          edge::closing::kOutOfPlace);
+    CHECK(client.say(R"({"messageType":"broadcast_subscribe","broadcasts":{}})").frames.empty());
+}
+
+TEST_CASE("registers and unregisters are answered later, and are bounded", "[session]") {
+    Client client;
+    const auto add =
+        R"({"messageType":"register","channelID":")" + core::to_dashed(client.channel) + R"("})";
+    for (std::size_t i = 0; i < Session::kChangesInFlightMax; ++i) {
+        const auto effects = client.say(add);
+        CHECK(effects.changes ==
+              std::vector<ChannelChange>{{ChannelChange::Kind::add, client.channel, std::nullopt}});
+        CHECK(effects.frames.empty());
+    }
+    const auto refused = client.say(add);
+    CHECK(refused.changes.empty());
+    REQUIRE(refused.frames.size() == 1);
+    CHECK(refused.frames[0].text == edge::register_frame(client.channel, 500, ""));
+    client.session.change_answered();
+    CHECK(client.say(add).changes.size() == 1);
+}
+
+// Verified to fail when command() does not compare whose message a version names.
+TEST_CASE("an ack that names another client's message does nothing", "[session]") {
+    Client client;
+    const auto key = new_key();
+    CHECK(client.ack(client.tokens.seal_message({core::Uaid{core::random_uuid4()}, key}))
+              .acked.empty());
+    CHECK(client.ack("nonsense").acked.empty());
+    CHECK(client.ack(client.version_of(key)).acked ==
+          std::vector<Effects::Answered>{{key}});  // of an earlier session
+}
+
+TEST_CASE("a window's places are taken by what is sent and freed by what ends it", "[session]") {
+    Client client{{.messages = 1, .unacked = 2}};
+    const auto first = new_key();
+    const auto second = new_key();
+    REQUIRE(client.gets(first));
+    CHECK_FALSE(client.gets(second));  // it waits in the store
+    CHECK_FALSE(client.session.wants_read(client.now));
+    SECTION("an ack") {
+        CHECK(client.ack(client.version_of(first)).acked ==
+              std::vector<Effects::Answered>{{first}});
+    }
+    SECTION("its end elsewhere") { client.session.finished(first); }
+    SECTION("a nack") { client.nack(first); }
+    SECTION("a minute") { client.now += 60s; }
+    CHECK(client.session.wants_read(client.now));
+    client.session.cursor(100);
+    CHECK(client.reads(second, 7));
+    CHECK_FALSE(client.session.read_over(true));
+    CHECK(client.session.live());
+}
+
+// Verified to fail when a nacked message stays in the window: it was full after `unacked` of them.
+TEST_CASE("however many messages a client refuses, it gets the next one", "[session]") {
+    Client client{{.messages = 2, .unacked = 4}};
+    for (int i = 0; i < 50; ++i) {
+        const auto key = new_key();
+        REQUIRE(client.gets(key));
+        CHECK(client.nack(key).nacked.size() == 1);
+        CHECK(client.nack(key).nacked.empty());
+    }
+    CHECK(client.session.unacked() == 0);
+}
+
+TEST_CASE("a nacked message may be acknowledged later", "[session]") {
+    Client client;
+    const auto key = new_key();
+    REQUIRE(client.gets(key));
+    client.nack(key);
+    CHECK(client.ack(client.version_of(key)).acked == std::vector<Effects::Answered>{{key}});
+}
+
+TEST_CASE("a reading begins with the first message that was not sent on this session",
+          "[session]") {
+    Client client{{.messages = 2}};
+    const auto first = new_key();
+    REQUIRE(client.gets(first));
+    REQUIRE(client.gets(new_key()));
+    CHECK_FALSE(client.gets(new_key()));  // at 2
+    CHECK_FALSE(client.gets(new_key()));
+    client.nack(first);
+    CHECK(client.session.cursor(4).from == 2);
+    CHECK_FALSE(client.gets(new_key()));  // at 4, while that is read
+    client.session.read_over(true);
+    CHECK(client.session.cursor(5).from == 4);
+    client.session.read_over(true);
+    client.session.look_into_store();
+    CHECK(client.session.cursor(5).from == 0);
+}
+
+TEST_CASE("a TTL-0 message takes no place and needs none", "[session]") {
+    Client client{{.messages = 1}};
+    REQUIRE(client.gets(new_key()));
+    CHECK(client.gets(new_key(), 0));
+    CHECK(client.session.live());
+    CHECK(client.session.unacked() == 1);
+}
+
+TEST_CASE("a message that does not fit is read again once there is room", "[session]") {
+    Client client{{.messages = 10, .bytes = 300}};
+    const auto first = new_key();
+    const auto second = new_key();
+    REQUIRE(client.gets(first));
+    client.session.look_into_store();
+    client.session.cursor(100);
+    CHECK_FALSE(client.reads(first, 5));  // under way
+    CHECK_FALSE(client.reads(second, 7));
+    CHECK(client.session.read_over(true));
+    CHECK_FALSE(client.session.live());
+    CHECK(client.session.cursor(200).after == 6);
+    client.ack(client.version_of(first));
+    CHECK(client.reads(second, 7));
+    CHECK_FALSE(client.session.read_over(true));
+    CHECK(client.session.live());
+}
+
+TEST_CASE("too many acknowledged messages that the log does not know stop the flow", "[session]") {
+    Client client{{.messages = 10, .acked_not_durable = 2}};
+    const auto first = new_key();
+    client.session.owed(first);
+    client.session.owed(new_key());
+    CHECK_FALSE(client.gets(new_key()));
+    // Its tombstone was written, or read: both may be heard.
+    client.session.durable(first);
+    client.session.finished(first);
+    CHECK(client.session.wants_read(client.now));
+}
+
+TEST_CASE("a session is found by its id, under both of its UAIDs", "[session]") {
+    Sessions sessions{{}};
+    const edge::SessionId id{{"front"}, 0, 1};
+    const core::Uaid uaid{core::random_uuid4()};
+    const core::Uaid said{core::random_uuid4()};
+    auto& session = sessions.open(id, uaid, said);
+    CHECK(sessions.find(id, uaid) == &session);
+    CHECK(sessions.find(id, said) == &session);
+    CHECK(sessions.find({{"front"}, 0, 2}, uaid) == nullptr);
+    sessions.erase(uaid);
+    CHECK(sessions.find(id, said) == nullptr);
+    CHECK(sessions.size() == 0);
+}

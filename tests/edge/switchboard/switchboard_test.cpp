@@ -1,0 +1,257 @@
+#include "edge/switchboard/switchboard.hpp"
+
+#include "edge/switchboard/new_uaid.hpp"
+
+#include <future>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using edge::Sent;
+using edge::ShardLoop;
+using edge::Switchboard;
+
+namespace {
+
+constexpr core::Partition kPartitions = 4;
+
+/// Two shards; partition p lives on shard p mod 2.
+struct Board {
+    core::SystemClock clock;
+    ShardLoop zero{"edge-0", clock};
+    ShardLoop one{"edge-1", clock};
+    Switchboard board{kPartitions, {&zero, &one}};
+
+    void start() {
+        zero.start();
+        one.start();
+    }
+    ~Board() {
+        zero.stop();
+        one.stop();
+    }
+};
+
+edge::FromClient frame(core::Partition to, std::string text) {
+    return {.session = {.front = {}, .shard = 0, .number = 1},
+            .uaid = edge::new_uaid_in(to, kPartitions),
+            .text = std::move(text)};
+}
+
+/// Notes what would go over links.
+struct FakeLinks final : edge::WayToNodes {
+    Sent to_home(const core::NodeId& node, const edge::ToHome&) override {
+        homes.push_back(node.text);
+        return Sent::yes;
+    }
+    Sent to_front(const core::NodeId& node, const edge::ToFront& message) override {
+        const auto* close = std::get_if<edge::CloseClient>(&message);
+        fronts.push_back(node.text + (close ? " " + close->reason : ""));
+        return close ? Sent::yes : frames;
+    }
+    std::vector<std::string> homes;
+    std::vector<std::string> fronts;
+    Sent frames = Sent::yes;
+};
+
+const core::NodeId kSelf{"self"};
+const core::NodeId kOther{"other"};
+
+/// A board with links, which is told its routes before anything runs.
+struct LinkedBoard : Board {
+    LinkedBoard() { board.connect_links(kSelf, links); }
+    /// Runs what was posted.
+    void settle() {
+        start();
+        for (int i = 0; i < 2; ++i) {
+            zero.run_and_wait([] {});
+            one.run_and_wait([] {});
+        }
+    }
+    FakeLinks links;
+};
+
+}  // namespace
+
+TEST_CASE("a client of another node's home goes over the link", "[edge][switchboard]") {
+    LinkedBoard b;
+    CHECK_FALSE(b.board.homes(0).home_of(frame(0, "x").uaid));  // nobody is placed yet
+    b.board.route(0, kOther);
+    b.board.route(1, kSelf);
+    b.settle();
+    b.zero.run_and_wait([&] {
+        auto& homes = b.board.homes(0);
+        const auto node = homes.home_of(frame(0, "x").uaid);
+        REQUIRE(node);
+        CHECK(homes.to_home(*node, frame(0, "x")) == Sent::yes);
+        CHECK(homes.home_of(frame(1, "x").uaid) == edge::NodeNumber{});
+    });
+    CHECK(b.links.homes == std::vector<std::string>{"other"});
+}
+
+TEST_CASE("what a home says to a front of another node goes over the link", "[edge][switchboard]") {
+    LinkedBoard b;
+    const edge::SessionId session{.front = kOther, .shard = 0, .number = 7};
+    b.board.fronts(0).to_front(edge::ToClient{.session = session, .text = "x"});
+    b.links.frames = Sent::full;
+    b.board.fronts(0).to_front(edge::ToClient{.session = session, .text = "y"});
+    CHECK(b.links.fronts == std::vector<std::string>{"other", "other", "other Overloaded"});
+}
+
+TEST_CASE("who asks over a link for a home that has gone is told", "[edge][switchboard]") {
+    LinkedBoard b;
+    auto message = frame(0, "x");
+    message.session.front = kOther;
+    b.board.arrived({edge::ToHome{message}}, {});
+    b.settle();
+    CHECK(b.links.fronts == std::vector<std::string>{"other NotServing"});
+}
+
+TEST_CASE("fronts and homes hear of moved partitions and lost links", "[edge][switchboard]") {
+    LinkedBoard b;
+    std::vector<core::Partition> moved;
+    std::vector<std::string> lost;
+    b.board.listen(0, {.moved = [&](core::Partition p) { moved.push_back(p); },
+                       .peer_lost =
+                           [&](edge::NodeNumber number, const core::NodeId& node) {
+                               lost.push_back(std::to_string(number.value) + node.text);
+                           }});
+    b.board.route(2, kOther);
+    b.board.route(2, kOther);
+    b.board.peer_up(kOther);
+    b.board.peer_lost(kOther);
+    b.settle();
+    CHECK(moved == std::vector<core::Partition>{2});
+    CHECK(lost == std::vector<std::string>{"1other"});
+}
+
+TEST_CASE("a node without partitions of its own gives clients to those it is linked with",
+          "[edge][switchboard]") {
+    LinkedBoard b;
+    b.board.route(3, kOther);
+    b.settle();
+    b.zero.run_and_wait([&] { CHECK_FALSE(b.board.near(0)); });
+    b.board.peer_up(kOther);
+    b.zero.run_and_wait([] {});
+    b.zero.run_and_wait([&] { CHECK(b.board.near(0) == 3); });
+}
+
+TEST_CASE("a message reaches its home on either shard, in order", "[edge][switchboard]") {
+    Board b;
+    const core::Partition to = GENERATE(0, 1);
+    CAPTURE(to);
+    auto& home_loop = to == 0 ? b.zero : b.one;
+    std::vector<std::string> heard;
+    std::promise<bool> done;
+    b.board.connect_home(to, [&](edge::ToHome m) {
+        heard.push_back(std::get<edge::FromClient>(m).text);
+        if (heard.size() == 3) done.set_value(home_loop.here());
+    });
+    b.start();
+    b.zero.post([&b, to] {
+        for (const char* text : {"a", "b", "c"}) b.board.homes(0).to_home({}, frame(to, text));
+    });
+    CHECK(done.get_future().get());
+    CHECK(heard == std::vector<std::string>{"a", "b", "c"});
+}
+
+TEST_CASE("a home never runs within the sender's call", "[edge][switchboard]") {
+    Board b;
+    bool within = false;
+    bool sending = false;
+    std::promise<void> done;
+    b.board.connect_home(0, [&](edge::ToHome) {
+        within = sending;
+        done.set_value();
+    });
+    b.start();
+    b.zero.post([&] {
+        sending = true;
+        b.board.homes(0).to_home({}, frame(0, "x"));
+        sending = false;
+    });
+    done.get_future().wait();
+    CHECK_FALSE(within);
+}
+
+TEST_CASE("nobody there is an answer", "[edge][switchboard]") {
+    Board b;
+    CHECK(b.board.homes(0).to_home({}, frame(0, "x")) == Sent::away);
+    b.board.connect_home(0, [](edge::ToHome) {});
+    CHECK(b.board.homes(0).to_home({}, frame(0, "x")) == Sent::yes);
+    b.board.connect_home(0, {});
+    CHECK(b.board.homes(0).to_home({}, frame(0, "x")) == Sent::away);
+}
+
+TEST_CASE("a full way refuses frames but not what ends a session", "[edge][switchboard]") {
+    Board b;
+    const core::Partition to = GENERATE(0, 1);
+    CAPTURE(to);
+    std::size_t frames = 0;
+    std::size_t detached = 0;
+    b.board.connect_home(to, [&](edge::ToHome m) {
+        std::holds_alternative<edge::Detach>(m) ? ++detached : ++frames;
+    });
+    // Nothing runs yet: all of it waits.
+    const auto message = frame(to, "x");
+    std::size_t taken = 0;
+    const auto send = [&] {
+        return b.board.homes(0).to_home({}, edge::FromClient{message}) == Sent::yes;
+    };
+    while (taken <= Switchboard::kWaitingMax && send()) ++taken;
+    CHECK(taken == Switchboard::kWaitingMax);
+    CHECK(b.board.homes(0).to_home(
+              {}, edge::Detach{.session = message.session, .uaid = message.uaid}) == Sent::yes);
+    b.start();
+    for (int i = 0; i < 2; ++i) {
+        b.zero.run_and_wait([] {});
+        b.one.run_and_wait([] {});
+    }
+    b.zero.run_and_wait([] {});
+    CHECK(frames == Switchboard::kWaitingMax);
+    CHECK(detached == 1);
+    bool again = false;
+    b.zero.run_and_wait([&] { again = send(); });
+    CHECK(again);
+}
+
+TEST_CASE("a client whose frame finds the way full is closed instead", "[edge][switchboard]") {
+    Board b;
+    std::size_t texts = 0;
+    std::vector<edge::CloseClient> closed;
+    b.board.connect_front(1, [&](edge::ToFront m) {
+        if (auto* close = std::get_if<edge::CloseClient>(&m)) {
+            closed.push_back(*close);
+        } else {
+            ++texts;
+        }
+    });
+    const edge::SessionId session{.front = {}, .shard = 1, .number = 7};
+    for (std::size_t i = 0; i <= Switchboard::kWaitingMax; ++i) {
+        b.board.fronts(0).to_front(edge::ToClient{.session = session, .text = "x"});
+    }
+    b.start();
+    b.zero.run_and_wait([] {});
+    b.zero.run_and_wait([] {});
+    b.one.run_and_wait([] {});
+    CHECK(texts == Switchboard::kWaitingMax);
+    REQUIRE(closed.size() == 1);
+    CHECK(closed[0].code == edge::CloseCode::try_again);
+    CHECK(closed[0].session == session);
+    CHECK(closed[0].kind == edge::CloseClient::Kind::held);  // its home still has the session
+}
+
+TEST_CASE("new clients get partitions of their own shard first, in turn", "[edge][switchboard]") {
+    Board b;
+    CHECK_FALSE(b.board.near(0));
+    b.board.set_serving(1, true);
+    CHECK(b.board.near(0) == 1);  // of another shard, but served
+    b.board.set_serving(0, true);
+    b.board.set_serving(2, true);
+    CHECK(b.board.near(0) == 2);
+    CHECK(b.board.near(0) == 0);
+    CHECK(b.board.near(0) == 2);
+    CHECK(b.board.near(1) == 1);
+}
