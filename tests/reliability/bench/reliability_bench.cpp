@@ -156,7 +156,7 @@ int main(int argc, char** argv) {
                            ("beckon-reliability-bench-" + std::to_string(getpid()));
     Spent spent;
     {
-        const auto store = open_milestone_store(
+        const auto store = MilestoneStore::open(
             {.directory = directory, .log_id = "bench", .partitions = 1, .memory = {}});
         if (!store) give_up(store.error());
         const auto rows = (*store)->partition(0);

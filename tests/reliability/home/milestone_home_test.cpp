@@ -38,7 +38,7 @@ struct World {
     ~World() { stop(); }
 
     void start(const std::string& directory) {
-        auto opened = open_milestone_store({.directory = files.path() / directory,
+        auto opened = MilestoneStore::open({.directory = files.path() / directory,
                                             .log_id = "log",
                                             .partitions = 1,
                                             .memory = {}});
