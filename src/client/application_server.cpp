@@ -1,11 +1,11 @@
 #include "client/application_server.hpp"
 
 #include "client/url.hpp"
-#include "core/handle.hpp"
+#include "fetch/transfer.hpp"
 
 #include <algorithm>
+#include <utility>
 
-#include <curl/curl.h>
 #include <nlohmann/json.hpp>
 
 namespace beckon::client {
@@ -17,27 +17,11 @@ namespace {
 
 constexpr std::size_t kReplyBytesMax = 1U << 20;
 
-struct HeaderList {
-    curl_slist* first = nullptr;
-    HeaderList() = default;
-    HeaderList(const HeaderList&) = delete;
-    HeaderList& operator=(const HeaderList&) = delete;
-    ~HeaderList() { curl_slist_free_all(first); }
-    void add(const std::string& line) { first = curl_slist_append(first, line.c_str()); }
-};
-
 std::string lower(std::string text) {
     std::ranges::transform(text, text.begin(), [](char c) {
         return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     });
     return text;
-}
-
-std::size_t on_body(char* data, std::size_t size, std::size_t count, void* user) noexcept {
-    auto& reply = *static_cast<PushReply*>(user);
-    if (reply.body.size() + size * count > kReplyBytesMax) return 0;
-    reply.body.append(data, size * count);
-    return size * count;
 }
 
 std::size_t on_header(char* data, std::size_t size, std::size_t count, void* user) noexcept {
@@ -106,16 +90,16 @@ std::string meaning(const PushReply& reply) {
 }  // namespace
 
 struct ApplicationServer::Impl {
-    explicit Impl(ApplicationServerOptions o) : options(std::move(o)), handle(curl_easy_init()) {}
+    explicit Impl(ApplicationServerOptions o) : options(std::move(o)) {}
 
-    Result<PushReply> perform(const std::string& url, const HeaderList& headers);
+    Result<PushReply> perform(const std::string& url, const fetch::HeaderLines& headers);
 
     struct Token {
         VapidHeaders headers;
         std::chrono::system_clock::time_point renew;
     };
     const ApplicationServerOptions options;
-    core::Handle<CURL, curl_easy_cleanup> handle;
+    fetch::Easy handle = fetch::make_easy();
     std::map<std::string, Token> tokens;  ///< by origin: signed once, used until half of its life
 
     const VapidHeaders& vapid_for(const std::string& origin) {
@@ -133,43 +117,27 @@ struct ApplicationServer::Impl {
 };
 
 Result<PushReply> ApplicationServer::Impl::perform(const std::string& url,
-                                                   const HeaderList& headers) {
+                                                   const fetch::HeaderLines& headers) {
     CURL* curl = handle.get();
+    fetch::Transfer transfer{
+        curl, {.url = url, .timeout = options.timeout, .body_bytes_max = kReplyBytesMax}};
+    transfer.headers(headers);
+    transfer.trust({.insecure = options.tls.insecure, .ca_file = options.tls.ca_file});
     PushReply reply;
-    curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.first);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_PROXY, "");
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(options.timeout.count()));
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &reply);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, &reply);
-    curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, options.tls.insecure ? 0L : 1L);
-    curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, options.tls.insecure ? 0L : 2L);
-    if (!options.tls.ca_file.empty()) {
-        curl_easy_setopt(curl, CURLOPT_CAINFO, options.tls.ca_file.c_str());
-    }
     const auto before = std::chrono::steady_clock::now();
-    const CURLcode outcome = curl_easy_perform(curl);
+    auto answer = transfer.perform();
     reply.took = std::chrono::steady_clock::now() - before;
-    if (outcome != CURLE_OK) {
-        const auto fault =
-            outcome == CURLE_OPERATION_TIMEDOUT ? Fault::timed_out : Fault::unavailable;
-        return core::fail(fault, curl_easy_strerror(outcome));
-    }
-    long status = 0;
-    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-    reply.status = static_cast<int>(status);
+    if (!answer) return core::fail(answer.error());
+    reply.status = answer->status;
+    reply.body = std::move(answer->body);
     reply.error = parse_error(reply.body);
     return reply;
 }
 
 ApplicationServer::ApplicationServer(ApplicationServerOptions options) {
-    static const CURLcode global = curl_global_init(CURL_GLOBAL_DEFAULT);
-    static_cast<void>(global);
     impl_ = std::make_unique<Impl>(std::move(options));
 }
 
@@ -196,7 +164,7 @@ Result<PushReply> ApplicationServer::post(const std::string& endpoint, const Pus
                                           const std::optional<EncryptedMessage>& encrypted) {
     const auto url = parse_url(endpoint);
     if (!url) return core::fail(url.error());
-    HeaderList headers;
+    fetch::HeaderLines headers;
     headers.add("TTL: " + std::to_string(message.ttl_s));
     headers.add("Expect:");
     headers.add("Accept:");
@@ -229,7 +197,7 @@ Result<PushReply> ApplicationServer::post(const std::string& endpoint, const Pus
 
 Result<PushReply> ApplicationServer::remove(const std::string& url) {
     if (const auto parsed = parse_url(url); !parsed) return core::fail(parsed.error());
-    const HeaderList headers;
+    const fetch::HeaderLines headers;
     CURL* curl = impl_->handle.get();
     curl_easy_reset(curl);
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, "DELETE");

@@ -6,8 +6,8 @@
 
 namespace beckon::core {
 
-/// What posts tasks to one thread: a shard's loop, an io_context, a test's queue. A port (EventLog,
-/// Cluster) calls its user only through the executor that the user gave.
+/// What posts tasks to one thread: a shard's loop, an io_context, a test's queue. Whoever calls
+/// back later (EventLog, Cluster) does so only through the executor that its user gave.
 class Executor {
 public:
     using Task = std::function<void()>;
@@ -18,8 +18,8 @@ public:
     /// thread. Tasks posted after the executor has stopped are dropped.
     virtual void post(Task task) = 0;
 
-    /// The same after `delay`. There is no cancelling: a task that may have become stale checks
-    /// a generation or a weak pointer of its own.
+    /// The same after `delay`. There is no cancelling: a task that may have become stale is
+    /// guarded by the Lifetime of its owner.
     virtual void post_after(Duration delay, Task task) = 0;
 };
 

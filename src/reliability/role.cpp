@@ -24,7 +24,7 @@ constexpr std::chrono::seconds kTick{1};
 constexpr std::string_view kPart = "reliability";
 
 std::unique_ptr<MilestoneStore> open_store(const RoleConfig& config) {
-    auto opened = open_milestone_store({.directory = config.store_directory,
+    auto opened = MilestoneStore::open({.directory = config.store_directory,
                                         .log_id = config.log_id,
                                         .partitions = config.partitions,
                                         .memory = config.store_memory});

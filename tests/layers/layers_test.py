@@ -20,6 +20,7 @@ ALL = set(C_LIBRARIES)
 EVERYWHERE = {"expected"}
 LAYERS = {
     "core": (set(), {"openssl", "json"}),
+    "fetch": ({"core"}, {"curl"}),
     "bridge": ({"core"}, {"json"}),
     "rocks": ({"core"}, {"rocksdb"}),
     "log": ({"core"}, {"json"}),
@@ -45,12 +46,12 @@ LAYERS = {
     "ingest/api": ({"core", "log", "net"}, set()),
     "ingest/call": ({"core", "log", "net", "ops"}, set()),
     "ingest/metrics": ({"core", "net", "ops"}, {"prometheus"}),
-    "ingest/registration": ({"core", "log", "store"}, {"openssl", "json"}),
+    "ingest/registration": ({"core", "log", "store"}, {"json"}),
     "ingest/send": ({"core", "bridge", "log", "net", "store"}, set()),
     "ingest/vapid": ({"core", "net"}, {"openssl", "json"}),
     "ingest/view": ({"core", "log", "fold", "store"}, {"prometheus"}),
     "edge": ({"core", "rocks", "log", "fold", "cluster", "store", "ops", "net"}, {"openssl", "prometheus"}),
-    "edge/broadcast": ({"core", "log", "fold"}, {"curl", "json"}),
+    "edge/broadcast": ({"core", "fetch", "log", "fold"}, {"json"}),
     "edge/front": ({"core"}, {"prometheus"}),
     "edge/home": ({"core", "log", "fold", "cluster", "store", "ops"}, {"prometheus"}),
     "edge/home/delivery": ({"core", "log", "store"}, {"prometheus"}),
@@ -66,9 +67,9 @@ LAYERS = {
     "console/canary": ({"core", "client"}, {"json"}),
     "console/cluster": ({"core", "log", "cluster"}, {"json"}),
     "console/lag": ({"core", "log", "ops"}, {"json"}),
-    "console/web": ({"core"}, {"httplib", "json", "openssl"}),
-    "client": ({"core"}, {"boost", "openssl", "json", "curl"}),
-    "cli": ({"core", "rocks", "log", "fold", "cluster", "store", "ops", "reliability", "net", "ingest", "edge", "retry", "client", "console"}, ALL),
+    "console/web": ({"core"}, {"httplib", "json"}),
+    "client": ({"core", "fetch"}, {"boost", "openssl", "json"}),
+    "cli": ({"core", "fetch", "rocks", "log", "fold", "cluster", "store", "ops", "reliability", "net", "ingest", "edge", "retry", "client", "console"}, ALL),
 }
 # The rooms of a folder are held apart. Each may include its own headers and these of its folder (a
 # name that ends in "/" is a whole room); the folder itself puts its rooms together.

@@ -1,10 +1,9 @@
 #include "cli/broadcasts/broadcast_token.hpp"
 
 #include "core/base64url.hpp"
+#include "core/hmac.hpp"
 
 #include <algorithm>
-
-#include <openssl/crypto.h>
 
 namespace beckon::cli {
 
@@ -20,11 +19,8 @@ std::string token_of(const core::KeyRing::Key& key) {
 std::string broadcast_token(const core::KeyRing& keys) { return token_of(keys.newest()); }
 
 bool is_broadcast_token(const core::KeyRing& keys, std::string_view token) {
-    return std::any_of(keys.keys().begin(), keys.keys().end(), [&](const auto& key) {
-        const auto right = token_of(key);
-        return right.size() == token.size() &&
-               CRYPTO_memcmp(right.data(), token.data(), token.size()) == 0;
-    });
+    return std::any_of(keys.keys().begin(), keys.keys().end(),
+                       [&](const auto& key) { return core::same_proof(token_of(key), token); });
 }
 
 }  // namespace beckon::cli

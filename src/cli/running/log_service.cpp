@@ -2,6 +2,7 @@
 
 #include "cli/running/log_batch.hpp"
 #include "core/base64url.hpp"
+#include "core/hmac.hpp"
 #include "log/blocking_executor.hpp"
 #include "log/read_partition.hpp"
 
@@ -14,7 +15,6 @@
 #include <vector>
 
 #include <nlohmann/json.hpp>
-#include <openssl/crypto.h>
 #include <pthread.h>
 
 namespace beckon::cli {
@@ -122,8 +122,7 @@ struct LogService::Impl {
         if (!authorization.starts_with(kBearer)) return false;
         const auto given = authorization.substr(kBearer.size());
         return std::any_of(proofs.begin(), proofs.end(), [&](const std::string& proof) {
-            return proof.size() == given.size() &&
-                   CRYPTO_memcmp(proof.data(), given.data(), given.size()) == 0;
+            return core::same_proof(proof, given);
         });
     }
 

@@ -38,7 +38,7 @@ public:
         std::string body = {};
         std::string content_type = "application/json";
     };
-    /// Errors: unavailable, timed_out (nobody answered).
+    /// Errors: unavailable, timed_out (nobody answered), too_large (an answer over 64 MiB).
     core::Result<ApiAnswer> ask(const Question& question);
 
 private:

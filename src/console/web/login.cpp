@@ -1,12 +1,10 @@
 #include "console/web/login.hpp"
 
-#include <array>
+#include "core/base64url.hpp"
+#include "core/hmac.hpp"
+
 #include <charconv>
 #include <cstdint>
-
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 
 namespace beckon::console {
 
@@ -15,22 +13,7 @@ namespace {
 constexpr std::chrono::minutes kMinute{1};
 
 std::string hmac_hex(std::string_view key, std::string_view text) {
-    std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
-    unsigned int size = 0;
-    HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-         reinterpret_cast<const unsigned char*>(text.data()), text.size(), out.data(), &size);
-    static constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string hex;
-    for (unsigned int i = 0; i < size; ++i) {
-        hex.push_back(kDigits[out[i] >> 4]);
-        hex.push_back(kDigits[out[i] & 15]);
-    }
-    return hex;
-}
-
-/// Of texts of one length, since what is compared are digests.
-bool same(const std::string& a, const std::string& b) {
-    return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+    return core::hex(core::hmac_sha256(key, text));
 }
 
 std::int64_t unix_seconds(core::Timestamp time) {
@@ -48,7 +31,8 @@ Login::Answer Login::try_token(std::string_view token) {
     while (!wrong_.empty() && now - wrong_.front() > kMinute) wrong_.pop_front();
     if (wrong_.size() >= kWrongMax) return Answer::too_often;
     const std::string salt = "token";
-    if (needed() && same(hmac_hex(token, salt), hmac_hex(token_, salt))) return Answer::good;
+    if (needed() && core::same_proof(hmac_hex(token_, salt), hmac_hex(token, salt)))
+        return Answer::good;
     wrong_.push_back(now);
     return Answer::wrong;
 }
@@ -70,7 +54,7 @@ bool Login::is_session(std::string_view session) const {
     const auto read = std::from_chars(end.data(), end.data() + end.size(), seconds);
     if (read.ec != std::errc{} || read.ptr != end.data() + end.size()) return false;
     return seconds > unix_seconds(clock_.wall()) &&
-           same(proof(end), std::string{session.substr(dot + 1)});
+           core::same_proof(proof(end), session.substr(dot + 1));
 }
 
 }  // namespace beckon::console

@@ -1,10 +1,10 @@
 #include "edge/broadcast/broadcast_page.hpp"
 
-#include "core/handle.hpp"
+#include "fetch/transfer.hpp"
 
-#include <array>
+#include <chrono>
+#include <utility>
 
-#include <curl/curl.h>
 #include <nlohmann/json.hpp>
 
 namespace beckon::edge {
@@ -14,18 +14,9 @@ using nlohmann::json;
 
 namespace {
 
-constexpr long kFetchTimeoutMs = 5'000;
+constexpr std::chrono::seconds kFetchTimeout{5};
 constexpr long kRedirectsMax = 5;
 constexpr std::size_t kPageBytesMax = 1U << 20;
-
-using Curl = core::Handle<CURL, curl_easy_cleanup>;
-
-std::size_t on_body(char* data, std::size_t size, std::size_t count, void* user) noexcept {
-    auto& body = *static_cast<std::string*>(user);
-    if (body.size() + size * count > kPageBytesMax) return 0;
-    body.append(data, size * count);
-    return size * count;
-}
 
 int on_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) noexcept {
     return static_cast<const std::stop_token*>(user)->stop_requested() ? 1 : 0;
@@ -58,37 +49,22 @@ core::Result<std::vector<BroadcastSet>> parse_broadcasts(std::string_view body) 
 }
 
 core::Result<std::string> fetch_page(const std::string& url, const std::stop_token& stop) {
-    const Curl curl{curl_easy_init()};
-    std::string body;
-    std::array<char, CURL_ERROR_SIZE> why{};
-    curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
-    curl_easy_setopt(curl.get(), CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl.get(), CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl.get(), CURLOPT_PROXY, "");
+    const auto curl = fetch::make_easy();
     curl_easy_setopt(curl.get(), CURLOPT_FOLLOWLOCATION, 1L);
     curl_easy_setopt(curl.get(), CURLOPT_MAXREDIRS, kRedirectsMax);
-    curl_easy_setopt(curl.get(), CURLOPT_TIMEOUT_MS, kFetchTimeoutMs);
-    curl_easy_setopt(curl.get(), CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl.get(), CURLOPT_ERRORBUFFER, why.data());
-    curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(curl.get(), CURLOPT_WRITEDATA, &body);
     curl_easy_setopt(curl.get(), CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(curl.get(), CURLOPT_XFERINFOFUNCTION, on_progress);
     curl_easy_setopt(curl.get(), CURLOPT_XFERINFODATA, &stop);
-    const auto done = curl_easy_perform(curl.get());
-    if (done == CURLE_WRITE_ERROR) {
-        return core::fail(Fault::too_large,
-                          "the page is longer than " + std::to_string(kPageBytesMax) + " bytes");
+    auto answer =
+        fetch::Transfer{curl.get(),
+                        {.url = url, .timeout = kFetchTimeout, .body_bytes_max = kPageBytesMax}}
+            .perform();
+    if (!answer) return core::fail(answer.error());
+    if (answer->status / 100 != 2) {
+        return core::fail(Fault::unavailable,
+                          "the answer has status " + std::to_string(answer->status));
     }
-    if (done != CURLE_OK) {
-        return core::fail(Fault::unavailable, why[0] ? why.data() : curl_easy_strerror(done));
-    }
-    long status = 0;
-    curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
-    if (status / 100 != 2) {
-        return core::fail(Fault::unavailable, "the answer has status " + std::to_string(status));
-    }
-    return body;
+    return std::move(answer->body);
 }
 
 }  // namespace beckon::edge

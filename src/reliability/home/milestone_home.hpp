@@ -2,7 +2,7 @@
 
 #include "core/lifetime.hpp"
 #include "fold/fold.hpp"
-#include "reliability/home/milestone_store.hpp"
+#include "reliability/home/partition_rows.hpp"
 #include "reliability/home/partition_fold.hpp"
 #include "reliability/totals/totals_codec.hpp"
 

@@ -1,14 +1,9 @@
 #include "retry/api/owner_token.hpp"
 
 #include "core/base64url.hpp"
+#include "core/hmac.hpp"
 
 #include <algorithm>
-#include <array>
-#include <stdexcept>
-
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 
 namespace beckon::retry {
 
@@ -24,15 +19,10 @@ constexpr std::size_t kMacBytes = 24;
 /// The key's id and the MAC of what the token says.
 std::string proof(const core::KeyRing::Key& key, std::string_view said) {
     const auto derived = core::KeyRing::derive(key, kPurpose);
-    std::array<unsigned char, EVP_MAX_MD_SIZE> mac{};
-    unsigned size = 0;
-    if (!HMAC(EVP_sha256(), derived.data(), static_cast<int>(derived.size()),
-              reinterpret_cast<const unsigned char*>(said.data()), said.size(), mac.data(),
-              &size)) {
-        throw std::runtime_error("OpenSSL failed to make a token");
-    }
+    const auto mac =
+        core::hmac_sha256({reinterpret_cast<const char*>(derived.data()), derived.size()}, said);
     std::string out(1, static_cast<char>(key.id));
-    return out.append(reinterpret_cast<const char*>(mac.data()), kMacBytes);
+    return out.append(mac, 0, kMacBytes);
 }
 
 tl::unexpected<core::Error> unauthorized(const char* why) {
@@ -66,8 +56,7 @@ core::Result<Caller> check_token(const core::KeyRing& keys, std::string_view tok
     if (!given || given->size() != 1 + kMacBytes) return unauthorized("the token is not whole");
     const auto* key = keys.find(static_cast<std::uint8_t>(given->front()));
     if (!key) return unauthorized("the token was made with a key that is not in the key ring");
-    const auto expected = proof(*key, said);
-    if (CRYPTO_memcmp(expected.data(), given->data(), expected.size()) != 0) {
+    if (!core::same_proof(proof(*key, said), *given)) {
         return unauthorized("the token was not made by this installation");
     }
     const auto dot = said.find('.');

@@ -1,6 +1,7 @@
 #include "retry/attempt/signature.hpp"
 
 #include "core/base64url.hpp"
+#include "core/hmac.hpp"
 #include "core/tokens.hpp"
 
 #include <algorithm>
@@ -9,9 +10,7 @@
 #include <ctime>
 #include <stdexcept>
 
-#include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <openssl/rand.h>
 
 namespace beckon::retry {
@@ -29,14 +28,6 @@ std::string base64(std::string_view bytes) {
                     reinterpret_cast<const unsigned char*>(bytes.data()),
                     static_cast<int>(bytes.size()));
     return out;
-}
-
-std::string hmac_sha256(std::string_view key, std::string_view text) {
-    std::array<unsigned char, EVP_MAX_MD_SIZE> mac;
-    unsigned size = 0;
-    HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-         reinterpret_cast<const unsigned char*>(text.data()), text.size(), mac.data(), &size);
-    return {reinterpret_cast<const char*>(mac.data()), size};
 }
 
 std::string http_date(core::Timestamp now) {
@@ -91,7 +82,7 @@ std::string webhook_signature(std::span<const std::string> secrets, std::string_
     std::string signatures;
     for (const auto& secret : secrets) {
         if (!signatures.empty()) signatures += ' ';
-        signatures += "v1," + base64(hmac_sha256(secret, text));
+        signatures += "v1," + base64(core::hmac_sha256(secret, text));
     }
     return signatures;
 }
@@ -103,8 +94,7 @@ bool is_signed_by(std::string_view secret, std::string_view signatures, std::str
     bool found = false;
     while (!signatures.empty()) {
         const auto one = signatures.substr(0, signatures.find(' '));
-        found |= one.size() == expected.size() &&
-                 CRYPTO_memcmp(one.data(), expected.data(), one.size()) == 0;
+        found |= core::same_proof(expected, one);
         signatures.remove_prefix(std::min(one.size() + 1, signatures.size()));
     }
     return found;
@@ -123,7 +113,7 @@ std::vector<std::string> http_signature(const SharedKey& key, const SignedReques
             "Authorization: Signature keyId=\"" + key.id +
                 "\",algorithm=\"hmac-sha256\",headers=\"(request-target) host date digest\","
                 "signature=\"" +
-                base64(hmac_sha256(key.secret, text)) + "\""};
+                base64(core::hmac_sha256(key.secret, text)) + "\""};
 }
 
 }  // namespace beckon::retry

@@ -3,6 +3,7 @@
 // store of the role and committed as it does. Says the rate, and fails below the one promised.
 #include "core/clock.hpp"
 #include "reliability/home/milestone_home.hpp"
+#include "reliability/home/milestone_store.hpp"
 #include "support/record_view.hpp"
 
 #include <algorithm>
@@ -156,7 +157,7 @@ int main(int argc, char** argv) {
                            ("beckon-reliability-bench-" + std::to_string(getpid()));
     Spent spent;
     {
-        const auto store = open_milestone_store(
+        const auto store = MilestoneStore::open(
             {.directory = directory, .log_id = "bench", .partitions = 1, .memory = {}});
         if (!store) give_up(store.error());
         const auto rows = (*store)->partition(0);

@@ -1,5 +1,6 @@
 #include "reliability/home/milestone_home.hpp"
 
+#include "reliability/home/milestone_store.hpp"
 #include "reliability/milestone_texts.hpp"
 #include "reliability/random_lives.hpp"
 #include "reliability/totals/pages.hpp"
@@ -38,7 +39,7 @@ struct World {
     ~World() { stop(); }
 
     void start(const std::string& directory) {
-        auto opened = open_milestone_store({.directory = files.path() / directory,
+        auto opened = MilestoneStore::open({.directory = files.path() / directory,
                                             .log_id = "log",
                                             .partitions = 1,
                                             .memory = {}});

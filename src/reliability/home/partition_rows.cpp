@@ -1,0 +1,256 @@
+#include "reliability/home/partition_rows.hpp"
+
+#include "core/bytes.hpp"
+#include "reliability/home/families.hpp"
+#include "store/database.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace beckon::reliability {
+
+using core::append_fixed;
+using core::ByteReader;
+
+namespace {
+
+using store::slice;
+using store::view;
+
+/// The compaction filter leaves shorter keys alone.
+constexpr std::size_t kIdBytesMin = 16;
+/// Days whose ended messages can be found; a report is kept no longer.
+constexpr std::chrono::days kDaysKept{31};
+
+std::string prefix_of(core::Partition partition) {
+    std::string prefix;
+    append_fixed(prefix, static_cast<std::uint16_t>(partition));
+    return prefix;
+}
+
+void append_time(std::string& out, Timestamp time) {
+    append_fixed(out, static_cast<std::uint64_t>(
+                          std::max<std::int64_t>(time.time_since_epoch().count(), 0)));
+}
+
+void append_day(std::string& out, Day day) {
+    append_fixed(out, static_cast<std::uint32_t>(day.time_since_epoch().count()));
+}
+
+std::string history_key(const std::string& prefix, std::string_view id) {
+    std::string key = prefix;
+    key.append(id);
+    if (id.size() < kIdBytesMin) key.append(kIdBytesMin - id.size(), '\0');
+    return key;
+}
+
+std::string expiry_key(const std::string& prefix, Timestamp expires, std::string_view id) {
+    std::string key = prefix;
+    append_time(key, expires);
+    return key.append(id);
+}
+
+std::string ended_key(const std::string& prefix, Day day, std::string_view id) {
+    std::string key = prefix;
+    append_day(key, day);
+    return key.append(id);
+}
+
+std::string checkpoint_row(const core::Checkpoint& checkpoint) {
+    std::string row;
+    append_fixed(row, static_cast<std::uint64_t>(checkpoint.next));
+    append_time(row, checkpoint.caught_up);
+    return row;
+}
+
+std::optional<core::Checkpoint> parse_checkpoint(std::string_view row) {
+    ByteReader reader{row};
+    core::Checkpoint checkpoint;
+    checkpoint.next = static_cast<core::Offset>(reader.fixed<std::uint64_t>());
+    checkpoint.caught_up = Timestamp{
+        std::chrono::milliseconds{static_cast<std::int64_t>(reader.fixed<std::uint64_t>())}};
+    if (!reader.finished()) return std::nullopt;
+    return checkpoint;
+}
+
+/// In the order of their rows: RocksDB takes sorted rows in half the time, and its tables do not
+/// overlap.
+std::vector<const PartitionFold::Changes::value_type*> sorted(
+    const PartitionFold::Changes& changes) {
+    std::vector<const PartitionFold::Changes::value_type*> sorted;
+    sorted.reserve(changes.size());
+    for (const auto& change : changes) sorted.push_back(&change);
+    std::sort(sorted.begin(), sorted.end(),
+              [](const auto* one, const auto* other) { return one->first < other->first; });
+    return sorted;
+}
+
+/// Where a history stands in the two indexes.
+struct Places {
+    std::optional<Timestamp> expires;  ///< while the message lives
+    std::optional<Day> ended;
+    bool operator==(const Places&) const = default;
+};
+
+Places places_of(const std::optional<History>& history) {
+    if (!history || !history->current()) return {};
+    if (const auto ended = history->ended()) return {.expires = {}, .ended = day_of(*ended)};
+    return {.expires = history->expires(), .ended = {}};
+}
+
+}  // namespace
+
+PartitionRows::PartitionRows(store::Database& database, core::Partition partition)
+    : database_(database),
+      partition_(partition),
+      prefix_(prefix_of(partition)),
+      histories_(database.family(family::kHistories)),
+      expiry_(database.family(family::kExpiry)),
+      ended_(database.family(family::kEnded)),
+      totals_(database.family(family::kTotals)),
+      partitions_(database.family(family::kPartitions)) {}
+
+PartitionRows::~PartitionRows() = default;
+
+std::string PartitionRows::path() const { return database_.directory().string(); }
+
+core::Error PartitionRows::unreadable(std::string_view family) const {
+    return store::undecodable(family, path());
+}
+
+// --- any thread
+
+core::Result<std::optional<History>> PartitionRows::find(std::string_view id) const {
+    std::string row;
+    const auto status =
+        database_.db().Get({}, histories_.get(), slice(history_key(prefix_, id)), &row);
+    if (status.IsNotFound()) return std::optional<History>{};
+    if (!status.ok()) return core::fail(store::unreadable(status, path()));
+    auto history = History::parse(row);
+    if (!history) return core::fail(unreadable(family::kHistories));
+    return history;
+}
+
+core::Result<std::vector<std::string>> PartitionRows::scan(const char* name,
+                                                           const std::string& from,
+                                                           const std::string& end,
+                                                           std::size_t max) const {
+    const auto bound = slice(end);
+    rocksdb::ReadOptions options;
+    options.iterate_upper_bound = &bound;
+    const auto handle = database_.family(name);
+    const std::unique_ptr<rocksdb::Iterator> rows{
+        database_.db().NewIterator(options, handle.get())};
+    std::vector<std::string> keys;
+    for (rows->Seek(slice(from)); rows->Valid() && keys.size() < max; rows->Next()) {
+        keys.emplace_back(view(rows->key()));
+    }
+    if (!rows->status().ok()) return core::fail(store::unreadable(rows->status(), path()));
+    return keys;
+}
+
+core::Result<std::vector<std::string>> PartitionRows::expired(Timestamp before,
+                                                              std::size_t max) const {
+    auto keys = scan(family::kExpiry, prefix_, expiry_key(prefix_, before, {}), max);
+    if (!keys) return keys;
+    for (auto& key : *keys) key.erase(0, prefix_.size() + sizeof(std::uint64_t));
+    return keys;
+}
+
+core::Result<std::vector<std::string>> PartitionRows::ended_on(Day day, std::string_view after,
+                                                               std::size_t max) const {
+    auto from = ended_key(prefix_, day, after);
+    if (!after.empty()) from.push_back('\0');
+    auto keys = scan(family::kEnded, from, ended_key(prefix_, day + std::chrono::days{1}, {}), max);
+    if (!keys) return keys;
+    for (auto& key : *keys) key.erase(0, prefix_.size() + sizeof(std::uint32_t));
+    return keys;
+}
+
+// --- folding thread
+
+std::optional<core::Checkpoint> PartitionRows::checkpoint() const {
+    std::string row;
+    const auto status = database_.db().Get({}, partitions_.get(), slice(prefix_), &row);
+    // What cannot be read is as good as none: the partition is folded again from the log's start.
+    return status.ok() ? parse_checkpoint(row) : std::nullopt;
+}
+
+core::Result<void> PartitionRows::restore(PartitionFold& fold) const {
+    const auto end = prefix_of(partition_ + 1);
+    const auto bound = slice(end);
+    rocksdb::ReadOptions options;
+    if (partition_ < 0xffff) options.iterate_upper_bound = &bound;
+    const std::unique_ptr<rocksdb::Iterator> rows{
+        database_.db().NewIterator(options, totals_.get())};
+    for (rows->Seek(slice(prefix_)); rows->Valid(); rows->Next()) {
+        const auto name = view(rows->key()).substr(prefix_.size());
+        if (!fold.totals().restore(name, view(rows->value()))) {
+            return core::fail(unreadable(family::kTotals));
+        }
+    }
+    if (!rows->status().ok()) return core::fail(store::unreadable(rows->status(), path()));
+    return {};
+}
+
+void PartitionRows::put(rocksdb::WriteBatch& batch, const std::string& id,
+                        const PartitionFold::Change& change) const {
+    std::string row;
+    change.after.append_to(row);
+    batch.Put(histories_.get(), slice(history_key(prefix_, id)), slice(row));
+    const auto before = places_of(change.before);
+    const auto after = places_of(change.after);
+    if (before == after) return;
+    if (before.expires) {
+        batch.Delete(expiry_.get(), slice(expiry_key(prefix_, *before.expires, id)));
+    }
+    if (before.ended) batch.Delete(ended_.get(), slice(ended_key(prefix_, *before.ended, id)));
+    if (after.expires) {
+        batch.Put(expiry_.get(), slice(expiry_key(prefix_, *after.expires, id)), {});
+    }
+    if (after.ended) batch.Put(ended_.get(), slice(ended_key(prefix_, *after.ended, id)), {});
+}
+
+void PartitionRows::forget_old_days(rocksdb::WriteBatch& batch, Timestamp now) const {
+    batch.DeleteRange(ended_.get(), slice(ended_key(prefix_, Day{}, {})),
+                      slice(ended_key(prefix_, day_of(now) - kDaysKept, {})));
+}
+
+core::Result<void> PartitionRows::commit(PartitionFold& fold, const core::Checkpoint& checkpoint) {
+    if (fold.broken()) return core::fail(*fold.broken());
+    rocksdb::WriteBatch batch;
+    Timestamp newest{};
+    for (const auto* const entry : sorted(fold.changes())) {
+        const auto& [id, change] = *entry;
+        if (!change.after.current()) continue;  // everything about it was refused
+        put(batch, id, change);
+        newest = std::max(newest, change.after.changed());
+    }
+    for (const auto& [name, bytes] : fold.totals().changed_rows()) {
+        const auto key = prefix_ + name;
+        if (bytes) batch.Put(totals_.get(), slice(key), slice(*bytes));
+        if (!bytes) batch.Delete(totals_.get(), slice(key));
+    }
+    batch.Put(partitions_.get(), slice(prefix_), slice(checkpoint_row(checkpoint)));
+    const bool new_day = newest > Timestamp{kDaysKept} && newest_day_ != day_of(newest);
+    if (new_day) forget_old_days(batch, newest);
+    if (auto written = database_.write(batch); !written) return written;
+    if (new_day) newest_day_ = day_of(newest);
+    fold_time_ = std::max({fold_time_, newest, checkpoint.caught_up});
+    database_.fold_times().set(partition_, fold_time_);
+    fold.committed();
+    return {};
+}
+
+core::Result<void> PartitionRows::clear() {
+    const auto end = partition_ < 0xffff ? prefix_of(partition_ + 1) : std::string(3, '\xff');
+    rocksdb::WriteBatch batch;
+    for (const auto& family : {histories_, expiry_, ended_, totals_, partitions_}) {
+        batch.DeleteRange(family.get(), slice(prefix_), slice(end));
+    }
+    fold_time_ = {};
+    database_.fold_times().forget(partition_);
+    return database_.write(batch);
+}
+
+}  // namespace beckon::reliability

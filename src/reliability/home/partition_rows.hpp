@@ -1,0 +1,79 @@
+#pragma once
+
+#include "core/checkpoint.hpp"
+#include "core/partition.hpp"
+#include "core/result.hpp"
+#include "reliability/history/history.hpp"
+#include "reliability/home/partition_fold.hpp"
+#include "reliability/totals/report.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rocksdb {
+class ColumnFamilyHandle;
+class WriteBatch;
+}  // namespace rocksdb
+
+namespace beckon::store {
+class Database;
+}  // namespace beckon::store
+
+namespace beckon::reliability {
+
+/// The rows of one partition, docs/formats/reliability.md. One thread folds and commits; lookups
+/// see what is committed, from any thread.
+class PartitionRows {
+public:
+    /// `database` outlives this.
+    PartitionRows(store::Database& database, core::Partition partition);
+    ~PartitionRows();
+    PartitionRows(const PartitionRows&) = delete;
+    PartitionRows& operator=(const PartitionRows&) = delete;
+
+    // --- any thread
+    /// Errors: corrupt, unavailable.
+    core::Result<std::optional<History>> find(std::string_view id) const;
+    /// Ids whose message's TTL ended before `before`, oldest first, at most `max`.
+    core::Result<std::vector<std::string>> expired(Timestamp before, std::size_t max) const;
+    /// Ids that ended on a day and stand behind `after` ("" for the first), at most `max`.
+    core::Result<std::vector<std::string>> ended_on(Day day, std::string_view after,
+                                                    std::size_t max) const;
+
+    // --- folding thread
+    std::optional<core::Checkpoint> checkpoint() const;
+    /// Puts the sums back into a fold that has folded nothing. Errors: corrupt.
+    core::Result<void> restore(PartitionFold& fold) const;
+    /// Writes what the fold changed and how far it has come, in one batch. Errors: full,
+    /// unavailable; nothing is written then, and it may be called again.
+    core::Result<void> commit(PartitionFold& fold, const core::Checkpoint& checkpoint);
+    /// Deletes everything of the partition.
+    core::Result<void> clear();
+
+private:
+    using Family = std::shared_ptr<rocksdb::ColumnFamilyHandle>;
+
+    std::string path() const;
+    core::Error unreadable(std::string_view family) const;
+    core::Result<std::vector<std::string>> scan(const char* family, const std::string& from,
+                                                const std::string& end, std::size_t max) const;
+    void put(rocksdb::WriteBatch& batch, const std::string& id,
+             const PartitionFold::Change& change) const;
+    void forget_old_days(rocksdb::WriteBatch& batch, Timestamp now) const;
+
+    store::Database& database_;
+    const core::Partition partition_;
+    const std::string prefix_;  ///< of all keys
+    const Family histories_;
+    const Family expiry_;
+    const Family ended_;
+    const Family totals_;
+    const Family partitions_;
+    std::optional<Day> newest_day_;  ///< for which old days were forgotten
+    Timestamp fold_time_{};          ///< the newest that was met; rows go by it
+};
+
+}  // namespace beckon::reliability
