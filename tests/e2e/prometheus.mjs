@@ -152,6 +152,22 @@ for (const file of readdirSync(DASHBOARDS)) {
     }
 }
 
+test('what dashboards for kafka_exporter and KMinion ask for is there, but the number of partitions', async () => {
+    const asked = [
+        'sum by (topic) (rate(kafka_topic_partition_current_offset[1m]))',
+        'sum by (consumergroup, topic) (kafka_consumergroup_lag)',
+        'sum by (consumergroup, topic) (rate(kafka_consumergroup_current_offset[1m]))',
+        'sum by (group_id, topic_name) (kminion_kafka_consumer_group_topic_lag)',
+        'max by (group_id, topic_name, partition_id) (kminion_kafka_consumer_group_topic_partition_lag)',
+    ];
+    await eventually('numbers', async () => {
+        const left = [];
+        for (const query of asked) if ((await numbersOf(query)).length === 0) left.push(`no number for ${query}`);
+        return left;
+    });
+    assert(!(await names()).includes('kafka_topic_partitions'), 'docs/console.md says that it is not there');
+});
+
 test('every alert rule is evaluated, asks for what is there, and none says that something is wrong', async () => {
     const rulesOf = async () => (await ask('rules')).groups.flatMap(({ rules }) => rules);
     await eventually('healthy rules', async () => {
