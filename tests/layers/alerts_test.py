@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The alert rules of packaging/prometheus ask for metrics that exist; promtool, where it is installed, finds no
-fault in them, and they fire when they should."""
+"""The alert rules of packaging/prometheus ask for metrics that exist, and docs/operations.md says what to do about each;
+promtool, where it is installed, finds no fault in them, and they fire when they should."""
 
 import pathlib
 import re
@@ -18,8 +18,13 @@ def faults():
     for name in sorted(set(re.findall(r"\b((?:beckon|process)_[a-z_]+)", rules))):
         if name not in NAMES and re.sub(r"_(bucket|sum|count)$", "", name) not in NAMES:
             yield f"the alert rules ask for {name}, which does not exist"
+    runbook = (ROOT / "docs/operations.md").read_text()
+    for alert in re.findall(r"- alert: (\w+)", rules):
+        if f"\n| `{alert}` |" not in runbook:
+            yield f"docs/operations.md#alerts does not say what to do about {alert}"
     promtool = shutil.which("promtool")
-    for command in ["check rules beckon.rules.yml", "test rules beckon.rules.test.yml"] if promtool else []:
+    commands = ["check config prometheus.yml", "check rules beckon.rules.yml", "test rules beckon.rules.test.yml"]
+    for command in commands if promtool else []:
         done = subprocess.run([promtool, *command.split()], cwd=RULES, capture_output=True, text=True)
         if done.returncode != 0:
             yield f"promtool {command}:\n{done.stdout}{done.stderr}"

@@ -1,5 +1,6 @@
 // docker-compose.yml, really started: from nothing, with a container killed, a rolling restart under
-// load, and a stop and start of everything. Needs a Docker engine; images.sh makes the images.
+// load, and a stop and start of everything; then with three brokers, of which one is killed. Needs a
+// Docker engine; images.sh makes the images.
 //
 //   node --test compose.mjs
 import assert from 'node:assert/strict';
@@ -17,56 +18,69 @@ import { startFirefox, startSite, subscription } from '../firefox-page.mjs';
 const HERE = dirname(fileURLToPath(import.meta.url));
 const ROOT = join(HERE, '..', '..', '..');
 const CLIENTS = 20;
+const GRAFANA = 'grafana/grafana:12.1.1'; // no registry can be reached here: used where somebody has put it
 
 const runs = (command, ...args) => spawnSync(command, args, { stdio: 'ignore' }).status === 0;
 const compose = runs('docker', 'compose', 'version') ? ['docker', 'compose'] : ['docker-compose'];
 const skip = !runs('docker', 'info') ? 'no Docker engine runs here' : !runs(...compose, 'version') && 'no docker compose here';
 
+let environment;
+let endpoint;
+let websocket;
+
+/** Runs docker compose with the variables of `environment`, and what `more` comes before the command. */
+function spawned(args, more = []) {
+    const [command, ...first] = compose;
+    return spawnSync(command, [...first, ...more, '-p', 'beckon-test', ...args], { cwd: ROOT, env: environment, encoding: 'utf8' });
+}
+/** The same; throws with what it and the containers printed if it fails. */
+function runWith(more, ...args) {
+    const { status, stdout, stderr } = spawned(args, more);
+    if (status === 0) return stdout;
+    throw new Error(`compose ${args.join(' ')}: ${stdout}${stderr}\n${spawned(['logs', '--no-color', '--tail', '5'], more).stdout}`);
+}
+const run = (...args) => runWith([], ...args);
+
+before(async () => {
+    if (skip) return;
+    const made = spawnSync(join(HERE, 'images.sh'), [BECKON], { encoding: 'utf8' });
+    assert.equal(made.status, 0, made.stdout + made.stderr);
+    const [http, edge] = [await freePort(), await freePort()];
+    endpoint = `http://127.0.0.1:${http}`;
+    websocket = `ws://127.0.0.1:${edge}/`;
+    environment = {
+        ...process.env,
+        BECKON_IMAGE: 'beckon:test',
+        KAFKA_IMAGE: 'kafka:test',
+        NGINX_IMAGE: 'nginx:test',
+        PROMETHEUS_IMAGE: 'prometheus:test',
+        GRAFANA_IMAGE: GRAFANA,
+        BECKON_ENDPOINT_PORT: String(http),
+        BECKON_EDGE_PORT: String(edge),
+        BECKON_RETRY_PORT: String(await freePort()),
+        BECKON_CONSOLE_PORT: String(await freePort()),
+        BECKON_PROMETHEUS_PORT: String(await freePort()),
+        BECKON_GRAFANA_PORT: String(await freePort()),
+        BECKON_ENDPOINT_URL: endpoint,
+        BECKON_PARTITIONS: '8',
+        BECKON_OPEN_FILES: '8192',
+        BECKON_STARTUP_TIMEOUT: '240s',
+        BECKON_NET: '172.31.97',
+    };
+});
+
 describe('docker-compose.yml', { skip }, () => {
-    let environment;
-    let endpoint;
-    let websocket;
     let clients;
     let load;
-
-    const spawned = (args) => {
-        const [command, ...first] = compose;
-        return spawnSync(command, [...first, '-p', 'beckon-test', ...args], { cwd: ROOT, env: environment, encoding: 'utf8' });
-    };
-    /** Runs docker compose; throws with what it and the containers printed if it fails. */
-    const run = (...args) => {
-        const { status, stdout, stderr } = spawned(args);
-        if (status === 0) return stdout;
-        throw new Error(`compose ${args.join(' ')}: ${stdout}${stderr}\n${spawned(['logs', '--no-color', '--tail', '5']).stdout}`);
-    };
     const accepting = async () => (await post(clients[0].endpoint)).status === 201;
 
-    before(async () => {
-        const made = spawnSync(join(HERE, 'images.sh'), [BECKON], { encoding: 'utf8' });
-        assert.equal(made.status, 0, made.stdout + made.stderr);
-        const [http, edge] = [await freePort(), await freePort()];
-        endpoint = `http://127.0.0.1:${http}`;
-        websocket = `ws://127.0.0.1:${edge}/`;
-        environment = {
-            ...process.env,
-            BECKON_IMAGE: 'beckon:test',
-            KAFKA_IMAGE: 'kafka:test',
-            NGINX_IMAGE: 'nginx:test',
-            BECKON_ENDPOINT_PORT: String(http),
-            BECKON_EDGE_PORT: String(edge),
-            BECKON_RETRY_PORT: String(await freePort()),
-            BECKON_ENDPOINT_URL: endpoint,
-            BECKON_PARTITIONS: '8',
-            BECKON_OPEN_FILES: '8192',
-            BECKON_STARTUP_TIMEOUT: '240s',
-            BECKON_NET: '172.31.97',
-        };
+    before(() => {
         clients = Array.from({ length: CLIENTS }, () => new UserAgent(websocket));
     });
     after(() => {
         load?.stop();
         for (const client of clients ?? []) client.end();
-        if (environment) run('--profile', 'tools', 'down', '--volumes', '--timeout', '5');
+        if (environment) run('--profile', 'tools', '--profile', 'grafana', 'down', '--volumes', '--timeout', '5');
     });
 
     test('from nothing to the first push', async (t) => {
@@ -98,6 +112,30 @@ describe('docker-compose.yml', { skip }, () => {
         delete headers['Content-Length'];
         assert.equal((await fetch(subscribed.endpoint, { method, headers, body })).status, 201);
         await until('the push', () => site.got.includes('Hello Firefox'));
+    });
+
+    test('Prometheus asks every process and has the alert rules', async () => {
+        const ask = async (path) => (await (await fetch(`http://127.0.0.1:${environment.BECKON_PROMETHEUS_PORT}/api/v1/${path}`)).json()).data;
+        const seen = await until('all targets', async () => {
+            const { activeTargets: targets } = await ask('targets');
+            return targets.every(({ health }) => health === 'up') && targets;
+        }, 120000);
+        assert.deepEqual(seen.map(({ labels }) => labels.role).sort(), ['console', 'edge', 'edge', 'edge', 'endpoint', 'endpoint', 'reliability', 'retry']);
+        const { groups } = await ask('rules');
+        assert(groups[0].rules.length > 5);
+    });
+
+    test('Grafana has the dashboards, and asks Prometheus', async (t) => {
+        if (!runs('docker', 'image', 'inspect', GRAFANA)) return t.skip(`the image ${GRAFANA} is not here, and Debian has no Grafana`);
+        run('--profile', 'grafana', 'up', '-d', '--no-build', 'grafana');
+        const ask = async (path) => (await fetch(`http://127.0.0.1:${environment.BECKON_GRAFANA_PORT}/api/${path}`)).json();
+        const found = await until('the dashboards', async () => {
+            const boards = await ask('search?type=dash-db');
+            return boards.length === 3 && boards;
+        }, 120000);
+        assert.deepEqual(found.map(({ title }) => title).sort(), ['Beckon: delivery', 'Beckon: lag and delay tiers', 'Beckon: overview']);
+        const { data } = await ask('datasources/proxy/uid/beckon/api/v1/query?query=beckon_ready');
+        assert(data.result.length > 0);
     });
 
     test('a killed edge and a killed endpoint lose nothing', async () => {
@@ -135,6 +173,43 @@ describe('docker-compose.yml', { skip }, () => {
             if (status !== 201) continue;
             await until('what waited', () => clients[i].versions.has(id), 60000);
         }
+        assert.deepEqual(clients.flatMap((client) => client.faults), []);
+    });
+});
+
+describe('docker-compose.yml with the profile ha', { skip }, () => {
+    const settings = ['--env-file', 'packaging/compose/ha.env'];
+    const ha = (...args) => runWith(settings, ...args);
+    let clients;
+    let load;
+
+    before(() => {
+        clients = Array.from({ length: CLIENTS }, () => new UserAgent(websocket));
+        // What packaging/compose/ha.env says is to count.
+        for (const name of ['BECKON_KAFKA_SERVERS', 'BECKON_REPLICATION_FACTOR', 'COMPOSE_PROFILES']) delete environment[name];
+    });
+    after(() => {
+        load?.stop();
+        for (const client of clients ?? []) client.end();
+        if (environment) ha('down', '--volumes', '--timeout', '5');
+    });
+
+    test('three brokers: one is killed, and nothing is lost or refused for long', async () => {
+        ha('up', '-d', '--no-build');
+        await until('the first client', () => clients[0].connect(), 240000);
+        await clients[0].register();
+        for (const client of clients.slice(1)) {
+            await client.connect();
+            await client.register();
+        }
+        load = new Load(clients);
+        await load.accepts(200);
+        ha('kill', 'kafka-2');
+        await load.accepts(200);
+        await load.arrived();
+        ha('up', '-d', '--no-build', 'kafka-2');
+        await load.accepts(100);
+        await load.arrived();
         assert.deepEqual(clients.flatMap((client) => client.faults), []);
     });
 });

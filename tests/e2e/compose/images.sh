@@ -3,7 +3,7 @@
 #
 # Makes the images of docker-compose.yml where no public registry can be reached: beckon:test from a
 # binary that was built on this Debian, kafka:test from the jars of the other tests, nginx:test from
-# Debian's package. Their base is made by debootstrap and kept as beckon-base.
+# Debian's package, prometheus:test from what is installed here. Their base is made by debootstrap and kept as beckon-base.
 set -euo pipefail
 
 readonly ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)"
@@ -54,4 +54,15 @@ END
 image nginx:test <<END
 FROM $BASE
 ENTRYPOINT ["nginx", "-g", "daemon off;"]
+END
+
+# Debian's own, as it is installed here: one binary that needs the C library alone.
+cp "$(command -v prometheus)" "$WORK/context/prometheus"
+image prometheus:test <<END
+FROM $BASE
+COPY prometheus /usr/local/bin/prometheus
+RUN install -d -m 0700 -o nobody -g nogroup /prometheus
+USER nobody
+VOLUME /prometheus
+ENTRYPOINT ["prometheus"]
 END

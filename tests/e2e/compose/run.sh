@@ -7,6 +7,7 @@ cd "$(dirname "$0")"
 skip() { echo "skipped: $*"; exit 77; }
 command -v docker >/dev/null || skip "docker is not installed"
 command -v debootstrap >/dev/null || skip "debootstrap is not installed"
+command -v prometheus >/dev/null || skip "prometheus is not installed"
 docker compose version >/dev/null 2>&1 || command -v docker-compose >/dev/null || skip "no docker compose here"
 
 # The engine keeps its images from one run to the next.
