@@ -355,6 +355,19 @@ export class Cluster {
         return edge.websocket;
     }
 
+    /**
+     * A further process of the role retry on the same Kafka; `ports` are those of its API and its ops port.
+     * @returns {Child} that has been started, and may not be ready yet
+     */
+    startRetry(name, ports, options = []) {
+        const child = new Child(name, BECKON, [
+            'retry', '--data', join(this.directory, name), '--ops-port', String(ports.ops), '--log-format', 'json',
+            '--retry-port', String(ports.port), ...this.kafkaOptions(), ...options,
+        ]);
+        this.children.set(name, child);
+        return child;
+    }
+
     /** The sum of a metric over some edges. */
     async edgeMetric(names, metric, labels = '') {
         const values = await Promise.all(names.map((name) => this.metric(metric, labels, this.edges.get(name).ops)));
