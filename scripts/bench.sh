@@ -7,10 +7,13 @@
 # build/bench/<name>.json.
 #
 #   --only LIST       comma-separated: endpoint, embedded (sync = always), embedded-interval,
-#                     embedded-never, kafka, reliability; default endpoint,embedded,embedded-never,
+#                     embedded-never, kafka, reliability, clients; default endpoint,embedded,embedded-never,
 #                     kafka. reliability: how fast milestones are folded (at least 200,000/s), and
 #                     the latency profile on Kafka with none, one in a hundred and all messages
 #                     tracked, while no process folds them: all may cost endpoint and edge a tenth
+#                     clients: memory of idle clients, plain and with TLS, while they are there and after
+#                     they have left (at most 5 KiB and 20 KiB each); 10,000, or as many as
+#                     --idle-connections says, in processes of 10,000
 #   --soak            only the endpoint, with ten million requests: its heap must not grow
 #   --quick           a tenth of the time and of the connections: shows that it works, measures
 #                     nothing that one could quote
@@ -259,6 +262,14 @@ bench_retry() {
     return $result
 }
 
+bench_clients() {
+    local i count=10000
+    for ((i = 0; i + 1 < ${#options[@]}; ++i)); do
+        [[ "${options[i]}" != --idle-connections ]] || count="${options[i + 1]}"
+    done
+    BECKON="$BINARY" node tests/e2e/idle-memory.mjs --clients "$count" --json "$OUT/clients.json"
+}
+
 failed=()
 for log in ${only//,/ }; do
     say "measuring $log"
@@ -270,7 +281,8 @@ for log in ${only//,/ }; do
         kafka) bench_kafka || failed+=("$log") ;;
         retry) bench_retry || failed+=("$log") ;;
         reliability) bench_reliability || failed+=("$log") ;;
-        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka, reliability, retry" ;;
+        clients) bench_clients || failed+=("$log") ;;
+        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka, reliability, retry, clients" ;;
     esac
     stop_all
 done

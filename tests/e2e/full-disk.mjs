@@ -1,5 +1,5 @@
-// A start whose data directory is on a full disk: it waits, says what is missing, and goes on when
-// there is room. The disk is a tmpfs in a mount namespace of its own.
+// A data directory on a full disk, at a start and while serving: the process stays, says what is missing, and
+// goes on by itself when there is room. The disk is a tmpfs in a mount namespace of its own.
 //
 //   node full-disk.mjs
 import assert from 'node:assert/strict';
@@ -9,48 +9,121 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { BECKON, freePort, until } from './beckon.mjs';
+import { UserAgent, post } from './client.mjs';
 
 const root = process.getuid() === 0;
 const OWN = root ? ['--mount'] : ['--map-root-user', '--mount'];
 const THEIRS = root ? ['--mount'] : ['--user', '--preserve-credentials', '--mount'];
 const allowed = spawnSync('unshare', [...OWN, 'true']).status === 0;
+const skip = !allowed && 'this host allows no namespaces (unshare)';
 
-test('a start on a full disk waits for room', { skip: !allowed && 'this host allows no namespaces (unshare)' }, async () => {
-    const directory = mkdtempSync(join(tmpdir(), 'beckon-full-'));
-    const ops = await freePort();
-    const ports = ['--ops-port', String(ops), '--endpoint-port', '0', '--edge-port', '0', '--retry-port', '0'];
-    const server = spawn('unshare', [
-        ...OWN, 'sh', '-c', 'mount -t tmpfs -o size=16m full "$0" && exec "$@"', directory,
-        BECKON, 'standalone', '--data', join(directory, 'data'), '--log-format', 'json', ...ports,
-    ], { stdio: ['ignore', 'ignore', 'pipe'] });
-    let output = '';
-    server.stderr.on('data', (data) => (output += data));
-    const ended = new Promise((resolve) => server.once('exit', (code, signal) => resolve({ code, signal })));
-    const answer = async (path) => {
-        const reply = await fetch(`http://127.0.0.1:${ops}${path}`);
+/** A standalone whose data directory is on a disk of its own. */
+class OnSmallDisk {
+    constructor(size) {
+        this.size = size;
+        this.directory = mkdtempSync(join(tmpdir(), 'beckon-full-'));
+        this.output = '';
+    }
+
+    async start() {
+        const [ops, endpoint, edge] = [await freePort(), await freePort(), await freePort()];
+        this.ops = ops;
+        this.websocket = `ws://127.0.0.1:${edge}/`;
+        const ports = { ops, endpoint, edge, retry: 0 };
+        const options = Object.entries(ports).flatMap(([role, port]) => [`--${role}-port`, String(port)]);
+        this.server = spawn('unshare', [
+            ...OWN, 'sh', '-c', `mount -t tmpfs -o size=${this.size} full "$0" && exec "$@"`, this.directory,
+            BECKON, 'standalone', '--data', join(this.directory, 'data'), '--log-format', 'json', ...options,
+        ], { stdio: ['ignore', 'ignore', 'pipe'] });
+        this.server.stderr.on('data', (data) => (this.output += data));
+        this.ended = new Promise((resolve) => this.server.once('exit', (code, signal) => resolve({ code, signal })));
+    }
+
+    /** Runs a command where that disk is mounted. */
+    inside(...command) {
+        return spawnSync('nsenter', ['--target', String(this.server.pid), ...THEIRS, ...command], { encoding: 'utf8' });
+    }
+
+    async answer(path) {
+        const reply = await fetch(`http://127.0.0.1:${this.ops}${path}`);
         return { status: reply.status, text: await reply.text() };
-    };
-    try {
-        await until('the reason at /ready', async () => {
-            const { status, text } = await answer('/ready');
-            return status === 503 && /has \d+ MiB free, and a start needs 64 MiB/.test(text);
-        }, 60000).catch((error) => {
-            throw new Error(`${error.message}\n${output}`);
-        });
-        assert.equal((await answer('/live')).status, 200);
-        assert.equal(output.match(/"event":"no_room"/g).length, 1);
+    }
 
-        const more = spawnSync('nsenter', ['--target', String(server.pid), ...THEIRS, 'mount', '-o', 'remount,size=512m', directory]);
-        assert.equal(more.status, 0, String(more.stderr));
-        await until('ready with room', async () => (await answer('/ready')).status === 200, 60000).catch((error) => {
-            throw new Error(`${error.message}\n${output}`);
+    /** Polls, and shows what the process has said if that takes too long. */
+    wait(what, check) {
+        return until(what, check, 60000).catch((error) => {
+            throw new Error(`${error.message}\n${this.output}`);
         });
-        assert.match(output, /"event":"room_again"/);
-        server.kill('SIGTERM');
-        assert.deepEqual(await ended, { code: 0, signal: null });
+    }
+
+    async end() {
+        this.server.kill('SIGKILL');
+        await this.ended;
+        rmSync(this.directory, { recursive: true, force: true });
+    }
+}
+
+test('a start on a full disk waits for room', { skip }, async () => {
+    const disk = new OnSmallDisk('16m');
+    await disk.start();
+    try {
+        await disk.wait('the reason at /ready', async () => {
+            const { status, text } = await disk.answer('/ready');
+            return status === 503 && /has \d+ MiB free, and a start needs 64 MiB/.test(text);
+        });
+        assert.equal((await disk.answer('/live')).status, 200);
+        assert.equal(disk.output.match(/"event":"no_room"/g).length, 1);
+
+        const more = disk.inside('mount', '-o', 'remount,size=512m', disk.directory);
+        assert.equal(more.status, 0, more.stderr);
+        await disk.wait('ready with room', async () => (await disk.answer('/ready')).status === 200);
+        assert.match(disk.output, /"event":"room_again"/);
+        disk.server.kill('SIGTERM');
+        assert.deepEqual(await disk.ended, { code: 0, signal: null });
     } finally {
-        server.kill('SIGKILL');
-        await ended;
-        rmSync(directory, { recursive: true, force: true });
+        await disk.end();
+    }
+});
+
+test('a disk that fills up while serving refuses messages, keeps clients, and loses nothing', { skip }, async () => {
+    const disk = new OnSmallDisk('192m');
+    await disk.start();
+    try {
+        await disk.wait('ready', async () => (await disk.answer('/ready')).status === 200);
+        const client = new UserAgent(disk.websocket);
+        await client.connect();
+        const endpoint = await client.register();
+        const accepted = [];
+        const send = async () => {
+            const { status, id } = await post(endpoint, `message ${accepted.length} ${'x'.repeat(2000)}`);
+            if (status === 201) accepted.push(id);
+            return status;
+        };
+        for (let i = 0; i < 20; ++i) assert.equal(await send(), 201);
+
+        disk.inside('sh', '-c', 'cat /dev/zero > "$0/fill"', disk.directory); // until there is no room
+        await disk.wait('503 from the endpoint', async () => (await send()) === 503);
+        await disk.wait('the reason at /ready', async () => {
+            const { status, text } = await disk.answer('/ready');
+            return status === 503 && /disk|space|room/i.test(text);
+        });
+        for (let i = 0; i < 20; ++i) assert.notEqual(await send(), 0); // always an answer
+        assert.equal((await disk.answer('/live')).status, 200);
+        const pong = new Promise((resolve) => client.socket.once('pong', resolve));
+        client.socket.ping();
+        await pong;
+
+        assert.equal(disk.inside('rm', join(disk.directory, 'fill')).status, 0);
+        await disk.wait('201 again', async () => (await send()) === 201);
+        await disk.wait('ready again', async () => (await disk.answer('/ready')).status === 200);
+        for (let i = 0; i < 20; ++i) assert.equal(await send(), 201);
+        await disk.wait('all that got 201', () => accepted.every((id) => client.versions.has(id)));
+        assert.deepEqual(client.closes, []); // on one connection
+        assert.deepEqual(client.faults, []);
+        client.end();
+        disk.server.kill('SIGTERM');
+        assert.deepEqual(await disk.ended, { code: 0, signal: null });
+    } finally {
+        await disk.end();
     }
 });
