@@ -31,6 +31,8 @@ public:
     };
     Effect apply(const core::RecordView& record);
 
+    const std::string& role() const { return role_; }
+    core::Partition partitions() const { return partitions_; }
     const std::map<core::Partition, Placement>& placed() const { return placed_; }
     std::optional<Placement> placement(core::Partition partition) const;
     /// The highest lease epoch announced for a partition; 0: none.

@@ -19,8 +19,9 @@
  *
  * @typedef {{at: number, took_ms: number, problems: string[], rows: LagRow[]}} LagPage
  *
- * @typedef {{id: string, link: string, homes: number, standbys: number, controller: boolean}} ClusterNode
- * @typedef {{partition: number, home: string, standbys: string[], ready: string[], epoch: number, moving: boolean}} Placed
+ * @typedef {{id: string, link: string, links: string[], clients: number|null, homes: number, standbys: number, controller: boolean}} ClusterNode
+ * @typedef {'unplaced'|'moving'|'restoring'|'serving'} PlacedState
+ * @typedef {{partition: number, state: PlacedState, home: string, from: string, standbys: string[], ready: string[], epoch: number, moving: boolean}} Placed
  * @typedef {{name: string, controller_epoch: number, nodes: ClusterNode[], partitions: Placed[]}} ClusterRole
  * @typedef {{complete: boolean, roles: ClusterRole[]}} ClusterPage
  *
@@ -43,14 +44,24 @@
  * @property {boolean} enabled
  * @property {string} reason
  * @property {number|null} failing_since
+ * @property {WebhookAttempts|null} attempts  null: no process has told of it
  *
+ * @typedef {{count: number, delivered: number, at: string, outcome: string, status: number, why: string}} WebhookAttempts
  * @typedef {{webhooks: WebhookRow[]}} WebhooksPage
  *
  * @typedef {{at: number, ms: number|null, why: string}} CanaryPush
  * @typedef {{edge: string, state: string, p50_ms: number|null, p99_ms: number|null, sent: number, failed: number, last_failure: string, pushes: CanaryPush[]}} CanaryEdge
  * @typedef {{every_seconds: number, edges: CanaryEdge[]}} CanaryPage
  *
- * @typedef {{kind: string, facts: {name: string, value: string}[]}} Found
+ * @typedef {{at: number, time: string, topic: string, partition: number, offset: number|null, what: string, why: string}} Step
+ * @typedef {{steps: Step[], verdict?: string, cut?: boolean}} Trace
+ * @typedef {{kind: string, facts: {name: string, value: string}[], trace: Trace|null, problem: string, from: number, until: number}} Found
+ *
+ * @typedef {{message: string, channel: string, appended: number, expires: number, topic: string, bytes: number}} WaitingMessage
+ * @typedef {{channel: string, created: number, bound_to_vapid_key: boolean}} StateChannel
+ * @typedef {{at: number, known: {created: number, last_seen: number}|null, channels: StateChannel[], waiting: WaitingMessage[]}} ClientState
+ *
+ * @typedef {{delivery: string, webhook: string, type: string, reason: string, attempts: number, accepted: string, died: string, redriven: number}} DeadLetter
  *
  * A page of the app: what it is called, which data it follows, and how it shows them.
  * @typedef {object} Page

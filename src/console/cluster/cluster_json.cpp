@@ -8,25 +8,42 @@ namespace {
 
 using nlohmann::json;
 
-json node_json(const ClusterNode& node) {
-    return {{"id", node.id},
-            {"link", node.link},
-            {"homes", node.homes},
-            {"standbys", node.standbys},
-            {"controller", node.controller}};
+using cluster::PartitionState;
+
+json node_json(const cluster::NodeOverview& node) {
+    json links = json::array();
+    for (const auto& peer : node.links) links.push_back(peer.text);
+    return {
+        {"id", node.id.text},           {"link", node.link_address},
+        {"links", std::move(links)},    {"clients", node.clients ? json(*node.clients) : json()},
+        {"homes", node.homes},          {"standbys", node.standbys},
+        {"controller", node.controller}};
 }
 
-json partition_json(const PlacedPartition& one) {
-    return {{"partition", one.partition}, {"home", one.home},         {"standbys", one.standbys},
-            {"ready", one.ready},         {"epoch", one.lease_epoch}, {"moving", one.moving}};
+json partition_json(const cluster::PartitionOverview& one) {
+    json standbys = json::array();
+    json ready = json::array();
+    for (const auto& standby : one.standbys) {
+        standbys.push_back(standby.node.text);
+        if (standby.ready) ready.push_back(standby.node.text);
+    }
+    const bool moving = one.state == PartitionState::moving;
+    return {{"partition", one.partition},
+            {"state", to_string(one.state)},
+            {"home", one.home.text},
+            {"from", moving ? one.claimed_by.text : ""},
+            {"standbys", std::move(standbys)},
+            {"ready", std::move(ready)},
+            {"epoch", one.epoch},
+            {"moving", moving || one.state == PartitionState::restoring}};
 }
 
-json role_json(const ClusterRole& role) {
+json role_json(const cluster::RoleOverview& role) {
     json nodes = json::array();
     for (const auto& node : role.nodes) nodes.push_back(node_json(node));
     json partitions = json::array();
     for (const auto& one : role.partitions) partitions.push_back(partition_json(one));
-    return {{"name", role.name},
+    return {{"name", role.role},
             {"controller_epoch", role.controller_epoch},
             {"nodes", std::move(nodes)},
             {"partitions", std::move(partitions)}};
@@ -34,7 +51,7 @@ json role_json(const ClusterRole& role) {
 
 }  // namespace
 
-std::string to_json(const std::vector<ClusterRole>& roles, bool complete) {
+std::string to_json(const std::vector<cluster::RoleOverview>& roles, bool complete) {
     json told = json::array();
     for (const auto& role : roles) told.push_back(role_json(role));
     return json{{"complete", complete}, {"roles", std::move(told)}}.dump(

@@ -1,15 +1,16 @@
 #pragma once
 
-#include "console/cluster/ownership_view.hpp"
+#include "cluster/overview.hpp"
 
 #include <string>
 #include <vector>
 
 namespace beckon::console {
 
-/// {"complete", "roles": [{"name", "controller_epoch", "nodes": [{"id", "link", "homes",
-/// "standbys", "controller"}, …], "partitions": [{"partition", "home", "standbys", "ready",
-/// "epoch", "moving"}, …]}, …]}. Pure.
-std::string to_json(const std::vector<ClusterRole>& roles, bool complete);
+/// {"complete", "roles": [{"name", "controller_epoch", "nodes": [{"id", "link", "clients",
+/// "links", "homes", "standbys", "controller"}, …], "partitions": [{"partition", "state", "home",
+/// "from", "standbys", "ready", "epoch", "moving"}, …]}, …]}; `from` is who had the highest epoch
+/// while a hand-over is under way. Pure.
+std::string to_json(const std::vector<cluster::RoleOverview>& roles, bool complete);
 
 }  // namespace beckon::console

@@ -1,0 +1,75 @@
+#include "cluster/overview.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace beckon::cluster {
+
+namespace {
+
+/// Before the first node has said what it is ready for, nobody can say that a home is not.
+bool anybody_tells(const OwnershipFold& fold) {
+    return std::any_of(fold.nodes().begin(), fold.nodes().end(),
+                       [](const auto& item) { return !item.second.ready.empty(); });
+}
+
+PartitionState state_of(const OwnershipFold& fold, const PartitionOverview& one) {
+    if (one.home.text.empty()) return PartitionState::unplaced;
+    if (!one.claimed_by.text.empty() && one.claimed_by != one.home) return PartitionState::moving;
+    const bool serves = fold.is_ready(one.home, one.partition) || !anybody_tells(fold);
+    return serves ? PartitionState::serving : PartitionState::restoring;
+}
+
+PartitionOverview partition_of(const OwnershipFold& fold, core::Partition partition) {
+    const auto claim = fold.highest_claim(partition);
+    PartitionOverview out{
+        .partition = partition, .home = {}, .claimed_by = claim.node, .epoch = claim.epoch};
+    if (const auto placement = fold.placement(partition)) {
+        out.home = placement->home;
+        for (const auto& node : placement->standbys) {
+            out.standbys.push_back({.node = node, .ready = fold.is_ready(node, partition)});
+        }
+    }
+    out.state = state_of(fold, out);
+    return out;
+}
+
+NodeOverview node_of(const OwnershipFold& fold, const core::NodeId& id, const NodeRecord& record) {
+    NodeOverview out{.id = id,
+                     .link_address = record.link_url,
+                     .controller = id == fold.controller(),
+                     .clients = record.clients,
+                     .links = {record.links.begin(), record.links.end()}};
+    for (const auto& [partition, placement] : fold.placed()) {
+        if (placement.home == id) ++out.homes;
+        if (contains(placement.standbys, id)) ++out.standbys;
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string_view to_string(PartitionState state) {
+    switch (state) {
+        case PartitionState::unplaced: return "unplaced";
+        case PartitionState::moving: return "moving";
+        case PartitionState::restoring: return "restoring";
+        case PartitionState::serving: return "serving";
+    }
+    return "unplaced";
+}
+
+RoleOverview overview_of(const OwnershipFold& fold) {
+    RoleOverview out{.role = fold.role(),
+                     .controller_epoch = fold.controller_epoch(),
+                     .nodes = {},
+                     .partitions = {}};
+    for (const auto& [id, record] : fold.nodes()) out.nodes.push_back(node_of(fold, id, record));
+    if (out.nodes.empty() && fold.placed().empty()) return out;
+    for (core::Partition p = 0; p < fold.partitions(); ++p) {
+        out.partitions.push_back(partition_of(fold, p));
+    }
+    return out;
+}
+
+}  // namespace beckon::cluster

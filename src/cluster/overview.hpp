@@ -1,0 +1,62 @@
+#pragma once
+
+#include "cluster/ownership_fold.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What `ownership` says of a role, for people: nodes with their links and clients, partitions with
+/// their home, and what moves. Pure functions, any thread.
+namespace beckon::cluster {
+
+struct NodeOverview {
+    core::NodeId id;
+    std::string link_address;  ///< by which other nodes reach it; empty: not at all
+    bool controller = false;
+    std::optional<std::uint64_t> clients = std::nullopt;  ///< as it said a short while ago
+    std::vector<core::NodeId> links = {};                 ///< to whom its link was up then
+    std::size_t homes = 0;
+    std::size_t standbys = 0;
+    bool operator==(const NodeOverview&) const = default;
+};
+
+struct StandbyOverview {
+    core::NodeId node;
+    bool ready = false;  ///< it could serve the partition at once
+    bool operator==(const StandbyOverview&) const = default;
+};
+
+enum class PartitionState : std::uint8_t {
+    unplaced,   ///< no node has it
+    moving,     ///< a hand-over is under way: another node than its home holds the highest epoch
+    restoring,  ///< its home does not say that it serves it
+    serving,
+};
+std::string_view to_string(PartitionState state);
+
+struct PartitionOverview {
+    core::Partition partition = 0;
+    core::NodeId home;  ///< empty: placed nowhere yet
+    /// Who claimed the highest epoch. Empty: nobody yet, or the role needs no leases.
+    core::NodeId claimed_by = {};
+    core::Epoch epoch = 0;
+    PartitionState state = PartitionState::unplaced;
+    std::vector<StandbyOverview> standbys = {};
+    bool operator==(const PartitionOverview&) const = default;
+};
+
+struct RoleOverview {
+    std::string role;
+    core::Epoch controller_epoch = 0;
+    std::vector<NodeOverview> nodes;            ///< by id
+    std::vector<PartitionOverview> partitions;  ///< all of them; none if the role has never run
+    bool operator==(const RoleOverview&) const = default;
+};
+
+RoleOverview overview_of(const OwnershipFold& fold);
+
+}  // namespace beckon::cluster

@@ -1,0 +1,77 @@
+#include "cluster/overview.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using namespace beckon::cluster;
+
+namespace {
+
+const core::NodeId kOne{"node-1"};
+const core::NodeId kTwo{"node-2"};
+
+/// What a log has said of the role edge.
+struct Told {
+    template <class... Events>
+    explicit Told(const Events&... events) {
+        (apply(encode(events)), ...);
+    }
+    void apply(const core::Record& record) {
+        core::RecordView view;
+        view.key = record.key;
+        if (record.value) view.value = *record.value;
+        fold.apply(view);
+    }
+    PartitionState state() const { return overview_of(fold).partitions.at(0).state; }
+
+    OwnershipFold fold{"edge", 1};
+};
+
+const PlacementRecord kPlaced{
+    .role = "edge", .partition = 0, .home = kTwo, .standbys = {kOne}, .epoch = 1};
+
+}  // namespace
+
+TEST_CASE("a node is shown with its links, its clients and what it serves", "[overview]") {
+    const Told told{ControllerClaim{"edge", 1, kOne},
+                    NodeRecord{"edge", kOne, "10.0.0.1:8081", {0}, false, 7, {kTwo}},
+                    NodeRecord{"edge", kTwo, "10.0.0.2:8081", {}},
+                    NodeRecord{"retry", kOne, "", {}}, kPlaced};
+    CHECK(overview_of(told.fold).nodes ==
+          std::vector<NodeOverview>{
+              {.id = kOne,
+               .link_address = "10.0.0.1:8081",
+               .controller = true,
+               .clients = 7,
+               .links = {kTwo},
+               .homes = 0,
+               .standbys = 1},
+              {.id = kTwo, .link_address = "10.0.0.2:8081", .homes = 1, .standbys = 0}});
+}
+
+TEST_CASE("a partition is handed over until its home has the highest epoch", "[overview]") {
+    const NodeRecord serves{"edge", kTwo, "", {0}};
+    Told told{serves, kPlaced, EpochRecord{"edge", 0, 3, kOne}};
+    CHECK(told.state() == PartitionState::moving);
+    CHECK(overview_of(told.fold).partitions[0].claimed_by == kOne);
+    told.apply(encode(EpochRecord{"edge", 0, 4, kTwo}));
+    CHECK(told.state() == PartitionState::serving);
+    CHECK(overview_of(told.fold).partitions[0].epoch == 4);
+}
+
+TEST_CASE("a home that is not ready while others tell of themselves restores", "[overview]") {
+    CHECK(Told{NodeRecord{"edge", kOne, "", {0}}, NodeRecord{"edge", kTwo, "", {}}, kPlaced}
+              .state() == PartitionState::restoring);
+    CHECK(Told{NodeRecord{"edge", kTwo, "", {}}, kPlaced}.state() == PartitionState::serving);
+}
+
+TEST_CASE("a standby is ready once it says so", "[overview]") {
+    CHECK(
+        overview_of(Told{NodeRecord{"edge", kOne, "", {0}}, kPlaced}.fold).partitions[0].standbys ==
+        std::vector<StandbyOverview>{{kOne, true}});
+}
+
+TEST_CASE("a partition that nobody has is shown, a role that never ran has none", "[overview]") {
+    CHECK(Told{NodeRecord{"edge", kOne, "", {}}}.state() == PartitionState::unplaced);
+    CHECK(overview_of(Told{}.fold).partitions.empty());
+}
