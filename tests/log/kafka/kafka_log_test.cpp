@@ -131,7 +131,9 @@ private:
     pid_t pid_ = -1;
 };
 
-/// Every acknowledged record stands at its offset; none stands twice; all in order of publish.
+/// Every acknowledged record stands at its offset; none stands twice; all in order of publish. But
+/// where publishes timed out, what was under way beside them may stand a second time
+/// (docs/facts/kafka.md#what-a-time-out-does-to-others).
 void check_nothing_lost(Kafka& kafka, const Sender& sender) {
     for (const auto& [where, offsets] : sender.acknowledged) {
         const auto records = kafka.read(where);
@@ -145,7 +147,9 @@ void check_nothing_lost(Kafka& kafka, const Sender& sender) {
         std::set<std::string> keys;
         int last = -1;
         for (const auto& [offset, key] : records) {
-            CHECK(keys.insert(key).second);
+            const bool first = keys.insert(key).second;
+            CHECK((first || sender.failed > 0));
+            if (!first) continue;
             CHECK(std::stoi(key) > last);
             last = std::stoi(key);
         }
