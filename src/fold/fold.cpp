@@ -41,15 +41,6 @@ std::string name_of(const std::vector<log::TopicPartition>& inputs) {
 
 }  // namespace
 
-std::string_view to_string(Phase phase) {
-    switch (phase) {
-        case Phase::opening: return "opening";
-        case Phase::restoring: return "restoring";
-        case Phase::following: return "following";
-    }
-    return "";
-}
-
 struct Fold::Impl {
     Impl(Options o, Ports p, State& s);
     ~Impl();

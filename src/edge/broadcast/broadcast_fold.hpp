@@ -2,6 +2,7 @@
 
 #include "edge/broadcast/broadcast_record.hpp"
 #include "edge/protocol/broadcasts.hpp"
+#include "fold/fold.hpp"
 #include "fold/memory_state.hpp"
 
 #include <functional>

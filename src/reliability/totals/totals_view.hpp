@@ -1,5 +1,6 @@
 #pragma once
 
+#include "fold/fold.hpp"
 #include "fold/memory_state.hpp"
 #include "reliability/totals/totals_codec.hpp"
 
