@@ -44,7 +44,7 @@ struct Options {
 class Fold {
 public:
     /// What a fold borrows; all of it outlives the fold.
-    struct Ports {
+    struct Context {
         log::EventLog& log;
         log::Publisher& publisher;
         core::Executor& executor;
@@ -52,7 +52,7 @@ public:
     };
 
     /// `state` outlives the fold.
-    Fold(Options options, Ports ports, State& state);
+    Fold(Options options, Context context, State& state);
     ~Fold();
     Fold(const Fold&) = delete;
     Fold& operator=(const Fold&) = delete;
