@@ -1,9 +1,9 @@
 #include "client/application_server.hpp"
 
 #include "client/url.hpp"
+#include "core/ascii.hpp"
 #include "fetch/transfer.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -17,13 +17,6 @@ namespace {
 
 constexpr std::size_t kReplyBytesMax = 1U << 20;
 
-std::string lower(std::string text) {
-    std::ranges::transform(text, text.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    return text;
-}
-
 std::size_t on_header(char* data, std::size_t size, std::size_t count, void* user) noexcept {
     auto& reply = *static_cast<PushReply*>(user);
     std::string_view line{data, size * count};
@@ -32,7 +25,7 @@ std::size_t on_header(char* data, std::size_t size, std::size_t count, void* use
     if (const auto colon = line.find(':'); colon != std::string_view::npos) {
         auto value = line.substr(colon + 1);
         while (!value.empty() && value.front() == ' ') value.remove_prefix(1);
-        reply.headers.emplace(lower(std::string{line.substr(0, colon)}), value);
+        reply.headers.emplace(core::lower(line.substr(0, colon)), value);
     }
     return size * count;
 }

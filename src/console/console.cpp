@@ -29,20 +29,20 @@ constexpr const char* kViews = "endpoint";
 }  // namespace
 
 struct Console::Impl {
-    Impl(const WebConfig& config, Ports p) : ports(std::move(p)) {
-        web.emplace(config, WebServer::Ports{pages, ports.clock, ports.find});
+    Impl(const WebConfig& config, Context p) : context(std::move(p)) {
+        web.emplace(config, WebServer::Context{pages, context.clock, context.find});
         loop = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
-        collector.emplace(LagCollector::Ports{ports.groups, ports.clock,
-                                              [this](const auto& group, const auto& where) {
-                                                  return owner_of(group, where);
-                                              }},
+        collector.emplace(LagCollector::Context{context.groups, context.clock,
+                                                [this](const auto& group, const auto& where) {
+                                                    return owner_of(group, where);
+                                                }},
                           [this](const LagPagePtr& page) { take(page); });
-        lag_page.emplace(ports.ops.mount("/lag", [this](std::string_view, const ops::Query&) {
+        lag_page.emplace(context.ops.mount("/lag", [this](std::string_view, const ops::Query&) {
             const auto text = pages.get("lag");
             if (!text) return ops::Page{.status = 503, .body = R"({"error":"not known yet"})"};
             return ops::Page{.body = *text};
         }));
-        metrics.emplace(ports.ops.after_metrics([this] {
+        metrics.emplace(context.ops.after_metrics([this] {
             const auto page = newest_lag();
             return page ? to_metrics(*page) : std::string{};
         }));
@@ -59,9 +59,9 @@ struct Console::Impl {
 
     void run(const std::stop_token& stop) {
         pthread_setname_np(pthread_self(), "console");
-        auto view = std::make_shared<OwnershipView>(ports.partitions, ports.log, executor);
+        auto view = std::make_shared<OwnershipView>(context.partitions, context.log, executor);
         use_view(view);
-        auto sources = ports.pages ? ports.pages(executor) : std::vector<PageSource>{};
+        auto sources = context.pages ? context.pages(executor) : std::vector<PageSource>{};
         while (!stop.stop_requested()) {
             pages.publish("cluster", to_json(view->roles(), view->complete()));
             for (const auto& source : sources) {
@@ -69,7 +69,7 @@ struct Console::Impl {
                 if (!text.empty()) pages.publish(source.name, std::move(text));
             }
             executor.wait_until([&stop] { return stop.stop_requested(); },
-                                ports.clock.mono() + kMakeEvery);
+                                context.clock.mono() + kMakeEvery);
         }
         use_view(nullptr);
         sources.clear();
@@ -82,8 +82,8 @@ struct Console::Impl {
     }
 
     std::string owner_of(const std::string& group, const log::NamedPartition& where) const {
-        if (!group.starts_with(ports.prefix)) return {};
-        const auto name = group.substr(ports.prefix.size());
+        if (!group.starts_with(context.prefix)) return {};
+        const auto name = group.substr(context.prefix.size());
         if (name == kViews) return "every endpoint";
         const auto role = kRoleOfGroup.find(name);
         if (role == kRoleOfGroup.end()) return {};
@@ -104,7 +104,7 @@ struct Console::Impl {
         return lag;
     }
 
-    const Ports ports;
+    const Context context;
     LivePages pages;
     mutable std::mutex mutex;
     LagPagePtr lag;                                  ///< under mutex, as the next
@@ -117,8 +117,8 @@ struct Console::Impl {
     std::optional<ops::Mount> metrics;
 };
 
-Console::Console(const WebConfig& config, Ports ports)
-    : impl_(std::make_unique<Impl>(config, std::move(ports))) {}
+Console::Console(const WebConfig& config, Context context)
+    : impl_(std::make_unique<Impl>(config, std::move(context))) {}
 
 Console::~Console() = default;
 

@@ -17,7 +17,7 @@
 /// The role `console`: what an operator looks at. It reads the log and changes nothing.
 namespace beckon::console {
 
-/// A page that is made again and again; see Ports::pages.
+/// A page that is made again and again; see Context::pages.
 struct PageSource {
     std::string name;
     std::function<std::string()> make;  ///< JSON; empty text: nothing is known yet
@@ -25,7 +25,7 @@ struct PageSource {
 
 class Console {
 public:
-    struct Ports {
+    struct Context {
         log::EventLog& log;
         log::Groups& groups;
         const core::Clock& clock;
@@ -38,8 +38,8 @@ public:
         std::function<std::vector<PageSource>(core::Executor&)> pages;
     };
 
-    /// Throws std::runtime_error: the port is taken. The ports outlive it.
-    Console(const WebConfig& config, Ports ports);
+    /// Throws std::runtime_error: the port is taken. The context outlives it.
+    Console(const WebConfig& config, Context context);
     ~Console();
     Console(const Console&) = delete;
     Console& operator=(const Console&) = delete;

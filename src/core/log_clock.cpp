@@ -19,7 +19,7 @@ LogClock::Bounds LogClock::bounds() const {
     return {bounds_.low - drift, bounds_.high + drift};
 }
 
-void LogClock::take(const Bounds& evidence) {
+void LogClock::narrow(const Bounds& evidence) {
     const Bounds known = bounds();
     const bool stepped = !learned_ || evidence.low > known.high || evidence.high < known.low;
     if (stepped && learned_) {
@@ -40,7 +40,7 @@ Duration LogClock::held_back() const {
 void LogClock::reported(Timestamp append_time, Offset offset, MonoTime sent) {
     const Duration log_time = append_time.time_since_epoch();
     const MonoTime now = clock_.mono();
-    take({log_time - now.time_since_epoch(), log_time + kTick - sent.time_since_epoch()});
+    narrow({log_time - now.time_since_epoch(), log_time + kTick - sent.time_since_epoch()});
     learned_ = true;
     newest_ = offset;
     sent_ = sent;
@@ -50,7 +50,7 @@ void LogClock::reported(Timestamp append_time, Offset offset, MonoTime sent) {
 void LogClock::read(Timestamp append_time, Offset offset) {
     if (!learned_ || offset <= newest_) return;
     const Duration log_time = append_time.time_since_epoch();
-    take(
+    narrow(
         {log_time - clock_.mono().time_since_epoch(), log_time + kTick - sent_.time_since_epoch()});
 }
 

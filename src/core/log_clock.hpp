@@ -44,7 +44,7 @@ private:
         Duration high{};
     };
     Bounds bounds() const;
-    void take(const Bounds& evidence);
+    void narrow(const Bounds& evidence);
     Duration held_back() const;
 
     const Clock& clock_;

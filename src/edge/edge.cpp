@@ -195,22 +195,22 @@ void Edge::Impl::open_homes(std::size_t shard) {
     loop.run_and_wait([&] {
         homes[shard] = std::make_unique<HomeShard>(
             home_options(config, node),
-            HomeShard::Ports{.shard = shard,
-                             .loop = loop,
-                             .board = fronts.switchboard(),
-                             .fronts = fronts.switchboard().fronts(shard),
-                             .log = log,
-                             .store = *store,
-                             .keys = keys,
-                             .clock = clock,
-                             .metrics = counters.homes,
-                             .milestones = config.milestones,
-                             .changed = [this, shard, to_control = lifetime.remote()] {
-                                 to_control.post(
-                                     [this, shard, now = homes[shard]->reports()]() mutable {
-                                         homes_changed(shard, std::move(now));
-                                     });
-                             }});
+            HomeShard::Context{.shard = shard,
+                               .loop = loop,
+                               .board = fronts.switchboard(),
+                               .fronts = fronts.switchboard().fronts(shard),
+                               .log = log,
+                               .store = *store,
+                               .keys = keys,
+                               .clock = clock,
+                               .metrics = counters.homes,
+                               .milestones = config.milestones,
+                               .changed = [this, shard, to_control = lifetime.remote()] {
+                                   to_control.post(
+                                       [this, shard, now = homes[shard]->reports()]() mutable {
+                                           homes_changed(shard, std::move(now));
+                                       });
+                               }});
     });
 }
 
@@ -218,11 +218,11 @@ void Edge::Impl::open_broadcasts() {
     broadcasts = std::make_unique<EdgeBroadcasts>(
         EdgeBroadcasts::Options{
             .node = node, .url = config.broadcasts_url, .interval = config.broadcasts_interval},
-        EdgeBroadcasts::Ports{.log = log,
-                              .control = control,
-                              .clock = clock,
-                              .fronts = fronts,
-                              .metrics = counters.broadcasts});
+        EdgeBroadcasts::Context{.log = log,
+                                .control = control,
+                                .clock = clock,
+                                .fronts = fronts,
+                                .metrics = counters.broadcasts});
 }
 
 void Edge::Impl::open_cluster() {

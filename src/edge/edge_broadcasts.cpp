@@ -9,12 +9,12 @@
 
 namespace beckon::edge {
 
-EdgeBroadcasts::EdgeBroadcasts(Options options, Ports ports)
-    : ports_(ports),
-      lifetime_(ports.control),
-      fold_(options.node, {.log = ports.log,
-                           .executor = ports.control,
-                           .clock = ports.clock,
+EdgeBroadcasts::EdgeBroadcasts(Options options, Context context)
+    : context_(context),
+      lifetime_(context.control),
+      fold_(options.node, {.log = context.log,
+                           .executor = context.control,
+                           .clock = context.clock,
                            .changed = [this](const BroadcastsPtr& now) { changed(now); }}) {
     if (options.url.empty()) return;
     poller_.emplace(BroadcastPoller::Options{.url = options.url, .interval = options.interval},
@@ -41,21 +41,21 @@ void EdgeBroadcasts::changed(const BroadcastsPtr& now) {
         const std::scoped_lock lock{mutex_};
         now_ = now;
     }
-    ports_.metrics.known->Set(static_cast<double>(now->versions.size()));
-    ports_.fronts.broadcasts(now);
+    context_.metrics.known->Set(static_cast<double>(now->versions.size()));
+    context_.fronts.broadcasts(now);
 }
 
 /// What the page no longer names keeps its version.
 void EdgeBroadcasts::polled(const core::Result<std::vector<BroadcastSet>>& found) {
     if (found) {
-        ports_.metrics.polls_ok->Increment();
+        context_.metrics.polls_ok->Increment();
         if (!std::exchange(last_failure_, {}).empty()) {
             core::log_info("edge", "broadcasts_polled_again");
         }
         for (const auto& broadcast : *found) publish(broadcast);
         return;
     }
-    ports_.metrics.polls_failed->Increment();
+    context_.metrics.polls_failed->Increment();
     if (std::exchange(last_failure_, found.error().message) == last_failure_) return;
     core::log_warn("edge", "broadcasts_not_polled", {{"why", last_failure_}});
 }

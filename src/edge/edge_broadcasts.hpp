@@ -22,14 +22,14 @@ public:
         std::string url;  ///< http or https; empty: nothing is polled
         core::Duration interval{};
     };
-    struct Ports {
+    struct Context {
         log::EventLog& log;
         core::Executor& control;
         const core::Clock& clock;
         Fronts& fronts;
         const BroadcastMetrics& metrics;
     };
-    EdgeBroadcasts(Options options, Ports ports);
+    EdgeBroadcasts(Options options, Context context);
 
     /// Whether this edge is the one that polls. On the control thread.
     void poll(bool enabled);
@@ -43,7 +43,7 @@ private:
     void polled(const core::Result<std::vector<BroadcastSet>>& found);
     void publish(const BroadcastSet& broadcast);
 
-    const Ports ports_;
+    const Context context_;
     mutable std::mutex mutex_;
     BroadcastsPtr now_ = std::make_shared<const Broadcasts>();  ///< under mutex_
     std::string last_failure_;                                  ///< of polling; empty: none

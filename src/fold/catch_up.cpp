@@ -55,7 +55,7 @@ core::Result<void> CatchUp::look() {
 
 /// Those that were published when this life began, if that is not long ago.
 bool CatchUp::first_marks_do() const {
-    return took() < Fold::kAnswerTimeout &&
+    return took() < kAnswerTimeout &&
            std::all_of(inputs_.begin(), inputs_.end(),
                        [](const auto& input) { return input->passed_first_mark(); });
 }

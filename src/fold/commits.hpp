@@ -3,8 +3,8 @@
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "fold/backoff.hpp"
-#include "fold/fold.hpp"
 #include "fold/input.hpp"
+#include "fold/state.hpp"
 #include "fold/troubles.hpp"
 
 #include <string>

@@ -41,17 +41,8 @@ std::string name_of(const std::vector<log::TopicPartition>& inputs) {
 
 }  // namespace
 
-std::string_view to_string(Phase phase) {
-    switch (phase) {
-        case Phase::opening: return "opening";
-        case Phase::restoring: return "restoring";
-        case Phase::following: return "following";
-    }
-    return "";
-}
-
 struct Fold::Impl {
-    Impl(Options o, Ports p, State& s);
+    Impl(Options o, Context p, State& s);
     ~Impl();
 
     // --- a life: from opening to a restart
@@ -79,7 +70,7 @@ struct Fold::Impl {
     void phase_is(Phase now);
 
     const Options options;
-    const Ports ports;
+    const Context context;
     State& state;
     const std::string name;
 
@@ -102,9 +93,9 @@ struct Fold::Impl {
     core::Lifetime life;      ///< of one life of it: renewed by each restart
 };
 
-Fold::Impl::Impl(Options o, Ports p, State& s)
+Fold::Impl::Impl(Options o, Context p, State& s)
     : options(std::move(o)),
-      ports(p),
+      context(p),
       state(s),
       name(name_of(options.inputs)),
       publisher(p.publisher, p.executor, p.clock),
@@ -181,8 +172,8 @@ void Fold::Impl::open_all(bool anew) {
         auto& input = *inputs[i];
         auto from = state.checkpoint(i).value_or(core::Checkpoint{});
         from.next = std::max(from.next, input.ends().start);
-        input.begin_at(
-            from, std::make_unique<Marker>(input.where(), options.node, publisher, ports.executor));
+        input.begin_at(from, std::make_unique<Marker>(input.where(), options.node, publisher,
+                                                      context.executor));
     }
     intake.open_all();
     phase_is(Phase::restoring);
@@ -212,7 +203,7 @@ void Fold::Impl::restart(std::string_view why, core::Duration pause) {
     if (term.over()) return;
     questions.refuse_all({Fault::unavailable, "the fold begins again: " + std::string{why}});
     if (term.over()) return;
-    ports.executor.post_after(pause, life.guard([this] { opening.begin(); }));
+    context.executor.post_after(pause, life.guard([this] { opening.begin(); }));
 }
 
 void Fold::Impl::clear_and_restart(std::string_view why) {
@@ -228,7 +219,7 @@ void Fold::Impl::clear_and_restart(std::string_view why) {
 
 void Fold::Impl::schedule_turn() {
     if (std::exchange(turn_posted, true)) return;
-    ports.executor.post(life.guard([this] {
+    context.executor.post(life.guard([this] {
         turn_posted = false;
         turn();
     }));
@@ -257,7 +248,7 @@ void Fold::Impl::not_committed(const Error& why) {
         troubles.failed(Need::commit, 0, why);
     }
     if (commits.gone_back()) return restart(why.message, commits.pause());
-    ports.executor.post_after(commits.pause(), life.guard([this] { schedule_turn(); }));
+    context.executor.post_after(commits.pause(), life.guard([this] { schedule_turn(); }));
 }
 
 /// After the commit: the user's effects first, then who waited for the fold.
@@ -303,7 +294,7 @@ void Fold::Impl::when_folded(InputIndex i, core::Offset offset, Answer answer) {
 void Fold::Impl::tick() {
     standstill.look(phase == Phase::following);
     standstill.turned();
-    ports.executor.post_after(kTick, lifetime.guard([this] { tick(); }));
+    context.executor.post_after(kTick, lifetime.guard([this] { tick(); }));
     if (phase != Phase::opening) {
         ends_watch.look();
         ask_for_reports();
@@ -328,8 +319,8 @@ void Fold::Impl::ask_for_reports() {
 
 // -------------------------------------------------------------------------------- what users call
 
-Fold::Fold(Options options, Ports ports, State& state)
-    : impl_(std::make_unique<Impl>(std::move(options), ports, state)) {}
+Fold::Fold(Options options, Context context, State& state)
+    : impl_(std::make_unique<Impl>(std::move(options), context, state)) {}
 
 Fold::~Fold() = default;
 

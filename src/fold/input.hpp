@@ -3,8 +3,9 @@
 #include "core/clock.hpp"
 #include "core/lifetime.hpp"
 #include "core/log_clock.hpp"
-#include "fold/fold.hpp"
 #include "fold/marker.hpp"
+#include "fold/progress.hpp"
+#include "fold/state.hpp"
 #include "log/event_log.hpp"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "fold/fold.hpp"
+#include "fold/state.hpp"
 
 namespace beckon::fold {
 

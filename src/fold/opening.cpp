@@ -7,14 +7,14 @@
 
 namespace beckon::fold {
 
-Opening::Opening(Inputs& inputs, core::NodeId node, Ports ports, Backoff retry,
+Opening::Opening(Inputs& inputs, core::NodeId node, Context context, Backoff retry,
                  std::function<void()> answered)
     : inputs_(inputs),
       node_(std::move(node)),
-      ports_(ports),
+      context_(context),
       answered_(std::move(answered)),
       retry_(retry),
-      lifetime_(ports.executor) {}
+      lifetime_(context.executor) {}
 
 /// A first mark goes to every input before anything else is asked. Its report tells the log's time
 /// there, by which trust in a checkpoint is judged; and whoever has read past it has seen
@@ -25,16 +25,16 @@ void Opening::begin() {
 }
 
 void Opening::first_mark(InputIndex i) {
-    ports_.publisher.publish(inputs_[i]->where(), core::encode(core::Mark{node_.text}),
-                             lifetime_.guard([this, i](const core::Result<log::Appended>& at) {
-                                 if (!at) {
-                                     try_again(Need::log_time, i, at.error(), &Opening::begin);
-                                     return;
-                                 }
-                                 inputs_[i]->first_mark(at->offset);
-                                 ports_.troubles.worked(Need::log_time, i);
-                                 if (--answers_missing_ == 0) ask_ends();
-                             }));
+    context_.publisher.publish(inputs_[i]->where(), core::encode(core::Mark{node_.text}),
+                               lifetime_.guard([this, i](const core::Result<log::Appended>& at) {
+                                   if (!at) {
+                                       try_again(Need::log_time, i, at.error(), &Opening::begin);
+                                       return;
+                                   }
+                                   inputs_[i]->first_mark(at->offset);
+                                   context_.troubles.worked(Need::log_time, i);
+                                   if (--answers_missing_ == 0) ask_ends();
+                               }));
 }
 
 void Opening::ask_ends() {
@@ -46,7 +46,7 @@ void Opening::ask_ends(InputIndex i) {
     core::ask_while(
         lifetime_,
         [&](core::Executor& executor, auto callback) {
-            ports_.log.ends(inputs_[i]->where(), executor, std::move(callback));
+            context_.log.ends(inputs_[i]->where(), executor, std::move(callback));
         },
         [this, i](const core::Result<log::Ends>& ends) {
             if (!ends) {
@@ -54,7 +54,7 @@ void Opening::ask_ends(InputIndex i) {
                 return;
             }
             inputs_[i]->heard_ends(*ends);
-            ports_.troubles.worked(Need::ends, i);
+            context_.troubles.worked(Need::ends, i);
             if (--answers_missing_ == 0) answered_();
         });
 }
@@ -66,9 +66,10 @@ void Opening::ask_again(Need need, InputIndex input, const core::Error& why) {
 /// Every answer that is still under way is void: `step` asks all of it again.
 void Opening::try_again(Need need, InputIndex input, const core::Error& why,
                         void (Opening::*step)()) {
-    ports_.troubles.failed(need, input, why);
+    context_.troubles.failed(need, input, why);
     lifetime_.renew();
-    ports_.executor.post_after(retry_.pause(), lifetime_.guard([this, step] { (this->*step)(); }));
+    context_.executor.post_after(retry_.pause(),
+                                 lifetime_.guard([this, step] { (this->*step)(); }));
 }
 
 }  // namespace beckon::fold

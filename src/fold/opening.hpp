@@ -17,14 +17,14 @@ namespace beckon::fold {
 /// ends. If one of them fails, all that follow are asked again after a pause.
 class Opening {
 public:
-    struct Ports {
+    struct Context {
         log::EventLog& log;
         TeachingPublisher& publisher;
         core::Executor& executor;
         Troubles& troubles;
     };
     /// `retry`: the pauses. `answered` is called once all inputs have heard what was asked.
-    Opening(Inputs& inputs, core::NodeId node, Ports ports, Backoff retry,
+    Opening(Inputs& inputs, core::NodeId node, Context context, Backoff retry,
             std::function<void()> answered);
 
     void begin();
@@ -43,7 +43,7 @@ private:
 
     Inputs& inputs_;
     const core::NodeId node_;
-    const Ports ports_;
+    const Context context_;
     const std::function<void()> answered_;
     Backoff retry_;
     std::size_t answers_missing_ = 0;  ///< of the step under way

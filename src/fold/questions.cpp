@@ -23,7 +23,7 @@ void Questions::when_folded(InputIndex i, core::Offset offset, Answer answer) {
         return;
     }
     const auto id = inputs_[i]->waiters().add(offset, std::move(admitted));
-    executor_.post_after(Fold::kAnswerTimeout, lifetime_.guard([this, i, id] {
+    executor_.post_after(kAnswerTimeout, lifetime_.guard([this, i, id] {
         inputs_[i]->waiters().cut_off(
             id, {Fault::timed_out, "the fold did not come so far within 2 s"});
     }));

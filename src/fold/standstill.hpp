@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "fold/fold.hpp"
+#include "fold/state.hpp"
 
 #include <functional>
 #include <utility>

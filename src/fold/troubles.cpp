@@ -32,7 +32,7 @@ void Troubles::worked(Need need, InputIndex input) { troubles_.erase({need, inpu
 void Troubles::forget() { troubles_.clear(); }
 
 bool Troubles::lasts(const Trouble& trouble) const {
-    return !trouble.why.retryable() || clock_.mono() - trouble.since >= Fold::kStuckAfter;
+    return !trouble.why.retryable() || clock_.mono() - trouble.since >= kStuckAfter;
 }
 
 bool Troubles::look() {

@@ -2,7 +2,8 @@
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
-#include "fold/fold.hpp"
+#include "fold/progress.hpp"
+#include "fold/state.hpp"
 
 #include <cstdint>
 #include <map>
@@ -16,7 +17,7 @@ namespace beckon::fold {
 enum class Need : std::uint8_t { log_time, ends, read, mark, clear, commit };
 std::string_view to_string(Need need);
 
-/// What fails at present, since when and why. A need that has failed for Fold::kStuckAfter makes
+/// What fails at present, since when and why. A need that has failed for kStuckAfter makes
 /// the fold stuck: one error line when it begins, one line when it is over.
 class Troubles {
 public:

@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-/// The port to the log (docs/design.md#the-log). Adapters: log/kafka, log/embedded;
+/// The interface to the log (docs/design.md#the-log). Adapters: log/kafka, log/embedded;
 /// for tests, support/memory_log. One contract test suite (tests/log/contract.hpp) runs over all
 /// of them and is the precise meaning of what follows.
 ///
-/// Threads. Completions and wake-ups run on the executor that the caller gave at open; the port
-/// never runs user code on threads of its own. Objects are used and destroyed on the thread of
+/// Threads. Completions and wake-ups run on the executor that the caller gave at open; no log
+/// runs user code on threads of its own. Objects are used and destroyed on the thread of
 /// their executor, and before the EventLog. After a destructor returns nothing of it is called.
 namespace beckon::log {
 

@@ -71,7 +71,7 @@ struct OwnGroup {
     std::string owner;
 };
 
-/// Groups of ours that are known by name, asked through the port: for logs that have no others.
+/// Groups of ours that are known by name, asked through EventLog: for logs that have no others.
 /// `log` outlives it.
 std::unique_ptr<Groups> open_own_groups(EventLog& log, std::vector<OwnGroup> groups,
                                         std::map<std::string, std::chrono::milliseconds> retention);

@@ -85,7 +85,7 @@ struct Role::Impl {
 
     void open() {
         publisher = log.open_publisher(loop.executor());
-        totals = std::make_unique<TotalsView>(config.node, ports());
+        totals = std::make_unique<TotalsView>(config.node, context());
         cluster = std::make_unique<cluster::Cluster>(
             cluster::ClusterOptions{.role = "reliability",
                                     .self = config.node,
@@ -107,7 +107,7 @@ struct Role::Impl {
         publisher.reset();
     }
 
-    fold::Fold::Ports ports() { return {log, *publisher, loop.executor(), clock}; }
+    fold::Fold::Context context() { return {log, *publisher, loop.executor(), clock}; }
 
     void placed(core::Partition partition, const cluster::Placement& placement) {
         const bool serves = placement.home == config.node;
@@ -128,7 +128,7 @@ struct Role::Impl {
 
     MilestoneHome& open_home(core::Partition partition) {
         auto home = std::make_unique<MilestoneHome>(
-            MilestoneHome::Options{.partition = partition, .node = config.node}, ports(),
+            MilestoneHome::Options{.partition = partition, .node = config.node}, context(),
             store->partition(partition), [this] { announce(); });
         return *homes.emplace(partition, std::move(home)).first->second;
     }

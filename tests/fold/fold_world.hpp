@@ -189,7 +189,7 @@ struct FoldWorld {
 
     void start() {
         fold = std::make_unique<fold::Fold>(
-            options, fold::Fold::Ports{log, *publisher, executor, clock}, state);
+            options, fold::Fold::Context{log, *publisher, executor, clock}, state);
         fold->start();
     }
     /// Started, and what that takes is over.

@@ -8,7 +8,7 @@
 #include <functional>
 #include <memory>
 
-/// The contract of the port `EventLog` as a test suite (contract_*.cpp) that runs over every
+/// The contract of `EventLog` as a test suite (contract_*.cpp) that runs over every
 /// adapter: a test binary links the suite and defines `make_log_under_test`.
 namespace beckon::test {
 

@@ -31,8 +31,8 @@ SimProcess::SimProcess(const Surroundings& around, core::NodeId id)
         options.delivery_window = around_.delivery_window;
         homes_.push_back(std::make_unique<edge::Home>(
             options,
-            edge::Home::Ports{around_.log, *publisher_, *this, executor_, around_.clock,
-                              around_.tokens, tombstones_},
+            edge::Home::Context{around_.log, *publisher_, *this, executor_, around_.clock,
+                                around_.tokens, tombstones_},
             store_->open_partition(p)));
         homes_.back()->start();
     }

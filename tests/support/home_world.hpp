@@ -76,8 +76,8 @@ public:
         options.client_ttl = options_.client_ttl;
         home =
             std::make_unique<edge::Home>(options,
-                                         edge::Home::Ports{*log, *publisher_, *this, executor,
-                                                           clock, tokens, tombstones, milestones},
+                                         edge::Home::Context{*log, *publisher_, *this, executor,
+                                                             clock, tokens, tombstones, milestones},
                                          store->open_partition(kPartition));
         home->start();
     }

@@ -9,7 +9,7 @@ namespace beckon::cli {
 MilestonePage::MilestonePage(const core::NodeId& node, log::EventLog& log, core::Executor& executor,
                              const core::Clock& clock)
     : publisher_(log.open_publisher(executor)),
-      totals_(node, fold::Fold::Ports{log, *publisher_, executor, clock}) {}
+      totals_(node, fold::Fold::Context{log, *publisher_, executor, clock}) {}
 
 std::string MilestonePage::json() const {
     const auto counts = totals_.counts();

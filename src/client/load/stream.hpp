@@ -41,7 +41,7 @@ public:
     Stream& operator=(const Stream&) = delete;
 
     /// Begins to connect; `on_open` or `on_end` follows, the latter perhaps at once. `source` is
-    /// an IPv4 loopback address in network order: one address has about 28,000 ports.
+    /// an IPv4 loopback address in network order: one address has about 28,000 context.
     void start(const Target& target, std::optional<std::uint32_t> source = std::nullopt);
 
     /// Sends, and keeps what the kernel does not take. False if the connection is not open.

@@ -17,7 +17,7 @@ LagPagePtr look(LagTable& table, log::Groups& groups, const core::Clock& clock,
     auto snapshot = groups.look(stop);
     page->at = clock.wall();
     if (snapshot) {
-        table.take(std::move(*snapshot), page->at);
+        table.update(std::move(*snapshot), page->at);
         for (const auto& probe : table.wanted(LagCollector::kProbesMax)) {
             const auto appended = groups.append_time(probe.where, probe.offset, stop);
             if (appended && *appended) table.learn(probe, **appended);
@@ -31,8 +31,8 @@ LagPagePtr look(LagTable& table, log::Groups& groups, const core::Clock& clock,
     return page;
 }
 
-LagCollector::LagCollector(Ports ports, std::function<void(const LagPagePtr&)> looked)
-    : ports_(std::move(ports)),
+LagCollector::LagCollector(Context context, std::function<void(const LagPagePtr&)> looked)
+    : context_(std::move(context)),
       looked_(std::move(looked)),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
@@ -43,12 +43,12 @@ LagCollector::~LagCollector() {
 
 void LagCollector::run(const std::stop_token& stop) {
     pthread_setname_np(pthread_self(), "console-lag");
-    LagTable table{ports_.owner_of};
+    LagTable table{context_.owner_of};
     std::mutex mutex;
     std::condition_variable_any over;
     bool well = true;
     while (!stop.stop_requested()) {
-        const auto page = look(table, ports_.groups, ports_.clock, stop);
+        const auto page = look(table, context_.groups, context_.clock, stop);
         if (stop.stop_requested()) return;
         const bool failed = page->rows.empty() && !page->problems.empty();
         if (failed && well) {

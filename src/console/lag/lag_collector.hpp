@@ -31,13 +31,13 @@ public:
     /// Records read per look to learn their append times.
     static constexpr std::size_t kProbesMax = 8;
 
-    struct Ports {
+    struct Context {
         log::Groups& groups;  ///< used on the thread alone; outlives it, as the clock does
         const core::Clock& clock;
         OwnerOf owner_of = {};
     };
     /// `looked` is called on the thread after each look.
-    LagCollector(Ports ports, std::function<void(const LagPagePtr&)> looked);
+    LagCollector(Context context, std::function<void(const LagPagePtr&)> looked);
     /// Waits for the look under way, which ends soon.
     ~LagCollector();
     LagCollector(const LagCollector&) = delete;
@@ -46,7 +46,7 @@ public:
 private:
     void run(const std::stop_token& stop);
 
-    Ports ports_;
+    Context context_;
     const std::function<void(const LagPagePtr&)> looked_;
     std::jthread thread_;  ///< last: it uses the others
 };

@@ -19,7 +19,7 @@ double rate(core::Offset records, core::Duration time) {
 
 }  // namespace
 
-void LagTable::take(log::GroupsSnapshot snapshot, core::Timestamp now) {
+void LagTable::update(log::GroupsSnapshot snapshot, core::Timestamp now) {
     snapshot_ = std::move(snapshot);
     now_ = now;
     std::set<Key> groups;

@@ -58,7 +58,7 @@ public:
     explicit LagTable(OwnerOf owner_of = {}) : owner_of_(std::move(owner_of)) {}
 
     /// `now`: when it was taken, by the clock of append times as far as anybody knows it.
-    void take(log::GroupsSnapshot snapshot, core::Timestamp now);
+    void update(log::GroupsSnapshot snapshot, core::Timestamp now);
 
     /// Records whose append time would tell an age that is not known: those that wait longest
     /// unknown first, at most `max`.

@@ -103,8 +103,8 @@ std::string event_text(const std::string& name, const std::string& data) {
 }  // namespace
 
 struct WebServer::Impl {
-    Impl(const WebConfig& c, Ports p)
-        : config(c), ports(std::move(p)), login(config.token, ports.clock) {
+    Impl(const WebConfig& c, Context p)
+        : config(c), context(std::move(p)), login(config.token, context.clock) {
         bound();
         route();
         listen();
@@ -115,7 +115,7 @@ struct WebServer::Impl {
         }};
     }
     ~Impl() {
-        ports.pages.stop();
+        context.pages.stop();
         // stop() does nothing before the thread has begun to accept.
         while (!server.is_running() && !ended) std::this_thread::yield();
         server.stop();
@@ -268,14 +268,14 @@ struct WebServer::Impl {
 
     void serve_page(const Request& request, Response& reply) {
         const std::string name = request.matches[1];
-        const auto text = ports.pages.get(name);
+        const auto text = context.pages.get(name);
         if (!text) return error_reply(reply, 503, "nothing is known of '" + name + "' (yet)");
         json_reply(reply, 200, *text);
     }
 
     void find(const Request& request, Response& reply) {
-        auto answer = ports.find ? ports.find(request.get_param_value("q"))
-                                 : Answer{404, R"({"error":"this console finds nothing"})"};
+        auto answer = context.find ? context.find(request.get_param_value("q"))
+                                   : Answer{404, R"({"error":"this console finds nothing"})"};
         json_reply(reply, answer.status, std::move(answer.json));
     }
 
@@ -302,8 +302,8 @@ struct WebServer::Impl {
 
     /// One turn of a stream; false ends it.
     bool feed(Stream& one, httplib::DataSink& sink) {
-        const auto changes = ports.pages.changes(one.names, one.seen, kLook);
-        if (ports.pages.stopped() || !sink.is_writable()) return false;
+        const auto changes = context.pages.changes(one.names, one.seen, kLook);
+        if (context.pages.stopped() || !sink.is_writable()) return false;
         std::string text;
         for (const auto& [name, page] : changes) text += event_text(name, *page);
         const auto now = std::chrono::steady_clock::now();
@@ -314,7 +314,7 @@ struct WebServer::Impl {
     }
 
     const WebConfig config;
-    const Ports ports;
+    const Context context;
     Login login;
     Server server;
     std::atomic<std::size_t> streams{0};
@@ -323,8 +323,8 @@ struct WebServer::Impl {
     std::thread thread;
 };
 
-WebServer::WebServer(const WebConfig& config, Ports ports)
-    : impl_(std::make_unique<Impl>(config, std::move(ports))) {}
+WebServer::WebServer(const WebConfig& config, Context context)
+    : impl_(std::make_unique<Impl>(config, std::move(context))) {}
 
 WebServer::~WebServer() = default;
 

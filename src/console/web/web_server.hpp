@@ -44,13 +44,13 @@ public:
     static constexpr std::size_t kConnectionsWaitingMax = 64;
     static constexpr std::size_t kBodyBytesMax = 4'096;
 
-    struct Ports {
+    struct Context {
         LivePages& pages;
         const core::Clock& clock;
         Find find;
     };
-    /// Throws std::runtime_error naming host, port and cause. All ports outlive it.
-    WebServer(const WebConfig& config, Ports ports);
+    /// Throws std::runtime_error naming host, port and cause. The context outlives it.
+    WebServer(const WebConfig& config, Context context);
     ~WebServer();
     WebServer(const WebServer&) = delete;
     WebServer& operator=(const WebServer&) = delete;

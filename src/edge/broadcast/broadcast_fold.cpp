@@ -20,10 +20,11 @@ fold::Options fold_options(const core::NodeId& node) {
 
 }  // namespace
 
-BroadcastFold::BroadcastFold(const core::NodeId& node, Ports ports)
-    : ports_(std::move(ports)),
-      publisher_(ports_.log.open_publisher(ports_.executor)),
-      fold_(fold_options(node), {ports_.log, *publisher_, ports_.executor, ports_.clock}, *this) {
+BroadcastFold::BroadcastFold(const core::NodeId& node, Context context)
+    : context_(std::move(context)),
+      publisher_(context_.log.open_publisher(context_.executor)),
+      fold_(fold_options(node), {context_.log, *publisher_, context_.executor, context_.clock},
+            *this) {
     fold_.start();
 }
 
@@ -68,13 +69,13 @@ core::Result<void> BroadcastFold::clear() {
 
 void BroadcastFold::committed() {
     if (!now_.complete || !std::exchange(changed_, false)) return;
-    ports_.changed(std::make_shared<const Broadcasts>(now_));
+    context_.changed(std::make_shared<const Broadcasts>(now_));
 }
 
 void BroadcastFold::caught_up() {
     now_.complete = true;
     changed_ = false;
-    ports_.changed(std::make_shared<const Broadcasts>(now_));
+    context_.changed(std::make_shared<const Broadcasts>(now_));
 }
 
 /// Fronts keep what they know until everything is read again.

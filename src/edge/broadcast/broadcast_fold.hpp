@@ -2,6 +2,7 @@
 
 #include "edge/broadcast/broadcast_record.hpp"
 #include "edge/protocol/broadcasts.hpp"
+#include "fold/fold.hpp"
 #include "fold/memory_state.hpp"
 
 #include <functional>
@@ -13,14 +14,14 @@ namespace beckon::edge {
 /// Everything happens on the thread of the executor, construction and destruction too.
 class BroadcastFold final : private fold::MemoryState {
 public:
-    struct Ports {
+    struct Context {
         log::EventLog& log;
         core::Executor& executor;
         const core::Clock& clock;
         /// Something has changed, or everything was read. On that thread.
         std::function<void(BroadcastsPtr)> changed;
     };
-    BroadcastFold(const core::NodeId& node, Ports ports);
+    BroadcastFold(const core::NodeId& node, Context context);
     ~BroadcastFold() override;
 
     /// Publishes a version, or its end. Nothing is published where the log says the same already.
@@ -37,7 +38,7 @@ private:
 
     void put(BroadcastSet broadcast);
 
-    Ports ports_;
+    Context context_;
     const std::unique_ptr<log::Publisher> publisher_;
     Broadcasts now_;
     bool changed_ = false;  ///< and nobody was told

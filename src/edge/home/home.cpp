@@ -43,7 +43,7 @@ store::Source source_of(fold::InputIndex input) {
 
 /// Puts the parts together, and says what each hears of a turn of the fold and of the tenure.
 struct Home::Impl final : fold::State {
-    Impl(HomeOptions o, Ports p, std::unique_ptr<store::PartitionStore> s);
+    Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore> s);
 
     // --- fold::State
     std::optional<core::Checkpoint> checkpoint(fold::InputIndex input) const override {
@@ -75,7 +75,7 @@ struct Home::Impl final : fold::State {
     core::Offset position() const { return fold.position(kNotificationsInput); }
 
     const HomeOptions options;
-    Ports ports;
+    Context context;
     const std::unique_ptr<store::PartitionStore> store;
     bool read_failed = false;  ///< before the last commit, which failed for it
 
@@ -95,12 +95,13 @@ struct Home::Impl final : fold::State {
     core::Lifetime lifetime;
 };
 
-Home::Impl::Impl(HomeOptions o, Ports p, std::unique_ptr<store::PartitionStore> s)
+Home::Impl::Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore> s)
     : options(std::move(o)),
-      ports(p),
+      context(p),
       store(std::move(s)),
-      fold(fold_options(options), {ports.log, ports.publisher, ports.executor, ports.clock}, *this),
-      outbox(ports.milestones),
+      fold(fold_options(options), {context.log, context.publisher, context.executor, context.clock},
+           *this),
+      outbox(context.milestones),
       sessions({.window = {.messages = options.delivery_window,
                            .bytes = options.delivery_window_bytes,
                            .unacked = 10 * options.delivery_window},
@@ -108,16 +109,16 @@ Home::Impl::Impl(HomeOptions o, Ports p, std::unique_ptr<store::PartitionStore> 
       delivery({.store = *store,
                 .sessions = sessions,
                 .outbox = outbox,
-                .clock = ports.clock,
+                .clock = context.clock,
                 .log_now = [this] { return log_now(); },
                 .position = [this] { return position(); },
-                .times = ports.times}),
+                .times = context.times}),
       debts(options.partition, {.store = *store,
                                 .publisher = fold.publisher(),
-                                .executor = ports.executor,
-                                .clock = ports.clock,
-                                .in_flight = ports.tombstones,
-                                .milestones = ports.milestones,
+                                .executor = context.executor,
+                                .clock = context.clock,
+                                .in_flight = context.tombstones,
+                                .milestones = context.milestones,
                                 .durable =
                                     [this](const store::Debt& debt) {
                                         auto* session = sessions.of(debt.uaid);
@@ -131,9 +132,9 @@ Home::Impl::Impl(HomeOptions o, Ports p, std::unique_ptr<store::PartitionStore> 
           {.endpoint_url = options.endpoint_url, .channels_max = options.channels_per_client},
           {.store = *store,
            .fold = fold,
-           .executor = ports.executor,
-           .clock = ports.clock,
-           .tokens = ports.tokens,
+           .executor = context.executor,
+           .clock = context.clock,
+           .tokens = context.tokens,
            .sessions = sessions,
            .outbox = outbox,
            .purges = purges,
@@ -142,8 +143,8 @@ Home::Impl::Impl(HomeOptions o, Ports p, std::unique_ptr<store::PartitionStore> 
       removals(options.client_ttl,
                {.store = *store,
                 .fold = fold,
-                .executor = ports.executor,
-                .clock = ports.clock,
+                .executor = context.executor,
+                .clock = context.clock,
                 .sessions = sessions,
                 .registrations = registrations,
                 .purges = purges,
@@ -159,17 +160,17 @@ Home::Impl::Impl(HomeOptions o, Ports p, std::unique_ptr<store::PartitionStore> 
       hellos(options.partition, options.partitions,
              {.store = *store,
               .fold = fold,
-              .executor = ports.executor,
+              .executor = context.executor,
               .outbox = outbox,
               .settled = [this](const auto& id, const auto& offer, const auto& uaid,
                                 bool known) { clients.identify(id, offer, uaid, known); },
               .settle = [this] { settle(); }}),
-      tenure(options.partition, options.node, fold.publisher(), ports.executor, fold,
+      tenure(options.partition, options.node, fold.publisher(), context.executor, fold,
              {.began = [this] { began(); }, .ended = [this](Closing closing) { ended(closing); }}),
       clients({.store = *store,
                .fold = fold,
-               .tokens = ports.tokens,
-               .clock = ports.clock,
+               .tokens = context.tokens,
+               .clock = context.clock,
                .tenure = tenure,
                .hellos = hellos,
                .sessions = sessions,
@@ -177,14 +178,14 @@ Home::Impl::Impl(HomeOptions o, Ports p, std::unique_ptr<store::PartitionStore> 
                .registrations = registrations,
                .removals = removals,
                .outbox = outbox,
-               .times = ports.times}),
+               .times = context.times}),
       records(options.partition, {.store = *store,
                                   .delivery = delivery,
                                   .debts = debts,
                                   .pending = pending,
                                   .registrations = registrations,
                                   .tenure = tenure}),
-      lifetime(ports.executor) {
+      lifetime(context.executor) {
     BECKON_ASSERT(options.partition >= 0 && options.partition < options.partitions,
                   "a partition is below their number");
 }
@@ -199,7 +200,7 @@ void Home::Impl::replay(fold::InputIndex input, const core::RecordView& record) 
 /// that is left over has a budget, and what it decides waits for the next turn's commit.
 void Home::Impl::committed() {
     tenure.committed();
-    outbox.flush(ports.fronts);
+    outbox.flush(context.fronts);
     if (!tenure.serving()) return;
     debts.committed();
     bool more = hellos.turn();
@@ -217,7 +218,7 @@ void Home::Impl::settle() {
     if (store->dirty()) {
         fold.request_turn();
     } else {
-        outbox.flush(ports.fronts);
+        outbox.flush(context.fronts);
     }
 }
 
@@ -247,7 +248,7 @@ void Home::Impl::ended(Closing closing) {
     hellos.release_all(closing);
     for (const auto& [uaid, session] : sessions) outbox.release(session.id, closing);
     sessions.clear();
-    outbox.flush(ports.fronts);  // these follow from no record
+    outbox.flush(context.fronts);  // these follow from no record
     fold.report_offsets(false);
 }
 
@@ -258,13 +259,13 @@ void Home::Impl::tick() {
         delivery.tick();
         fold.request_turn();
     }
-    ports.executor.post_after(kTick, lifetime.guard([this] { tick(); }));
+    context.executor.post_after(kTick, lifetime.guard([this] { tick(); }));
 }
 
 // --- Home
 
-Home::Home(HomeOptions options, Ports ports, std::unique_ptr<store::PartitionStore> store)
-    : impl_(std::make_unique<Impl>(std::move(options), ports, std::move(store))) {}
+Home::Home(HomeOptions options, Context context, std::unique_ptr<store::PartitionStore> store)
+    : impl_(std::make_unique<Impl>(std::move(options), context, std::move(store))) {}
 
 /// What the store has not committed is folded again at the next start.
 Home::~Home() = default;

@@ -55,7 +55,7 @@ struct HomeOptions {
 class Home {
 public:
     /// What a home borrows; all of it outlives the home and belongs to the same thread.
-    struct Ports {
+    struct Context {
         log::EventLog& log;
         log::Publisher& publisher;
         WayToFronts& fronts;
@@ -67,7 +67,7 @@ public:
         DeliveryTimes times{};
     };
 
-    Home(HomeOptions options, Ports ports, std::unique_ptr<store::PartitionStore> store);
+    Home(HomeOptions options, Context context, std::unique_ptr<store::PartitionStore> store);
     ~Home();
     Home(const Home&) = delete;
     Home& operator=(const Home&) = delete;

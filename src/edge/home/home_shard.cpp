@@ -21,28 +21,28 @@ constexpr core::Duration kNoticeLagEvery = std::chrono::seconds{1};
 
 }  // namespace
 
-HomeShard::HomeShard(HomeOptions options, Ports ports)
+HomeShard::HomeShard(HomeOptions options, Context context)
     : options_(std::move(options)),
-      ports_(std::move(ports)),
-      publisher_(ports_.log.open_publisher(ports_.loop)),
-      tokens_(ports_.keys),
-      lifetime_(ports_.loop) {
+      context_(std::move(context)),
+      publisher_(context_.log.open_publisher(context_.loop)),
+      tokens_(context_.keys),
+      lifetime_(context_.loop) {
     // The loop keeps its hooks for longer than this object lives.
-    ports_.loop.at_turn_end([this, term = lifetime_.term()] {
+    context_.loop.at_turn_end([this, term = lifetime_.term()] {
         if (!term.over()) turn_ended();
         return false;
     });
-    ports_.board.listen(ports_.shard, {.peer_lost = [this, term = lifetime_.term()](
-                                                        NodeNumber, const core::NodeId& front) {
-                            if (!term.over()) front_lost(front);
-                        }});
+    context_.board.listen(context_.shard, {.peer_lost = [this, term = lifetime_.term()](
+                                                            NodeNumber, const core::NodeId& front) {
+                              if (!term.over()) front_lost(front);
+                          }});
 }
 
 HomeShard::~HomeShard() {
     for (const auto& [partition, entry] : homes_) {
         entry.home->flush();
-        ports_.board.set_serving(partition, false);
-        ports_.board.connect_home(partition, {});
+        context_.board.set_serving(partition, false);
+        context_.board.connect_home(partition, {});
     }
 }
 
@@ -65,17 +65,17 @@ HomeShard::Entry& HomeShard::entry_of(core::Partition partition) {
     HomeOptions options = options_;
     options.partition = partition;
     entry.home = std::make_unique<Home>(options,
-                                        Home::Ports{.log = ports_.log,
-                                                    .publisher = *publisher_,
-                                                    .fronts = ports_.fronts,
-                                                    .executor = ports_.loop,
-                                                    .clock = ports_.clock,
-                                                    .tokens = tokens_,
-                                                    .tombstones = tombstones_,
-                                                    .milestones = ports_.milestones,
-                                                    .times = ports_.metrics.times()},
-                                        ports_.store.open_partition(partition));
-    ports_.board.connect_home(partition, [home = entry.home.get()](ToHome message) {
+                                        Home::Context{.log = context_.log,
+                                                      .publisher = *publisher_,
+                                                      .fronts = context_.fronts,
+                                                      .executor = context_.loop,
+                                                      .clock = context_.clock,
+                                                      .tokens = tokens_,
+                                                      .tombstones = tombstones_,
+                                                      .milestones = context_.milestones,
+                                                      .times = context_.metrics.times()},
+                                        context_.store.open_partition(partition));
+    context_.board.connect_home(partition, [home = entry.home.get()](ToHome message) {
         home->receive(std::move(message));
     });
     entry.home->start();
@@ -92,16 +92,16 @@ void HomeShard::forget(core::Partition partition) {
         at->second.unwanted = true;
         return;
     }
-    ports_.board.set_serving(partition, false);
-    ports_.board.connect_home(partition, {});
+    context_.board.set_serving(partition, false);
+    context_.board.connect_home(partition, {});
     const auto counted = at->second.home->status();
     forgotten_.add_counters(counted);
     homes_.erase(at);
-    if (const auto cleared = ports_.store.open_partition(partition)->clear(); !cleared) {
+    if (const auto cleared = context_.store.open_partition(partition)->clear(); !cleared) {
         core::log_warn("edge", "partition_not_cleared",
                        {{"partition", partition}, {"why", cleared.error().message}});
     }
-    ports_.changed();
+    context_.changed();
 }
 
 void HomeShard::forget_unwanted() {
@@ -121,12 +121,12 @@ void HomeShard::front_lost(const core::NodeId& front) {
 void HomeShard::turn_ended() {
     if (notice_changes() || again_) return;
     again_ = true;
-    ports_.loop.post_after(kNoticeEvery, lifetime_.guard([this] { again_ = false; }));
+    context_.loop.post_after(kNoticeEvery, lifetime_.guard([this] { again_ = false; }));
 }
 
 /// False if it is too early to compare the states again.
 bool HomeShard::notice_changes() {
-    const auto now = ports_.clock.mono();
+    const auto now = context_.clock.mono();
     if (now - noticed_ < kNoticeEvery) return false;
     noticed_ = now;
     forget_unwanted();
@@ -142,9 +142,9 @@ bool HomeShard::notice_changes() {
         if (state == entry.state) continue;
         entry.state = state;
         changed = true;
-        ports_.board.set_serving(partition, state == Home::State::serving);
+        context_.board.set_serving(partition, state == Home::State::serving);
     }
-    if (changed) ports_.changed();
+    if (changed) context_.changed();
     return true;
 }
 
@@ -159,7 +159,7 @@ bool HomeShard::notice_lag(Entry& entry) {
 void HomeShard::report() {
     HomeTotals now = forgotten_;
     for (const auto& [partition, entry] : homes_) now.add(entry.home->status());
-    ports_.metrics.report(now, reported_);
+    context_.metrics.report(now, reported_);
     reported_ = now;
     if (noticed_ - lag_told_ >= kLagEvery) tell_lag();
 }
@@ -185,7 +185,7 @@ void HomeShard::tell_lag() {
         lag.restored += folded - *entry.restoring_from;
         lag.to_restore += left;
     }
-    ports_.metrics.report_lag(ports_.loop.name(), lag);
+    context_.metrics.report_lag(context_.loop.name(), lag);
 }
 
 std::map<core::Partition, HomeShard::Report> HomeShard::reports() const {

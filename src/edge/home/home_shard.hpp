@@ -24,7 +24,7 @@ enum class Assignment : std::uint8_t { none, standby, home };
 /// through remote().
 class HomeShard {
 public:
-    struct Ports {
+    struct Context {
         std::size_t shard;
         ShardLoop& loop;
         Switchboard& board;
@@ -40,7 +40,7 @@ public:
     };
 
     /// `options`: for every home but for its partition.
-    HomeShard(HomeOptions options, Ports ports);
+    HomeShard(HomeOptions options, Context context);
     ~HomeShard();
     HomeShard(const HomeShard&) = delete;
     HomeShard& operator=(const HomeShard&) = delete;
@@ -85,7 +85,7 @@ private:
     void tell_lag();
 
     const HomeOptions options_;
-    Ports ports_;
+    Context context_;
     std::unique_ptr<log::Publisher> publisher_;
     core::Tokens tokens_;
     TombstonesInFlight tombstones_;

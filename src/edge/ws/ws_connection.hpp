@@ -64,7 +64,7 @@ public:
     static constexpr std::chrono::seconds kSpan{10};
 
     /// One frame came. False: it is one too many.
-    bool take(std::size_t per_second, core::MonoTime now) {
+    bool allow(std::size_t per_second, core::MonoTime now) {
         const auto most = static_cast<float>(per_second * kSpan.count());
         if (!started_) {
             started_ = true;

@@ -62,7 +62,7 @@ int WsServer::Impl::received(Connection& c, std::string_view piece) {
     drop_pieces(c);
     whole.append(piece);
     const auto limit = options.frames_per_second_max;
-    if (limit > 0 && !c.frames.take(limit, loop.now())) {
+    if (limit > 0 && !c.frames.allow(limit, loop.now())) {
         close(c, closing::kFlood, ClosedBy::flood);
         return 0;
     }

@@ -1,5 +1,6 @@
 #include "ingest/registration/registration.hpp"
 
+#include "core/ascii.hpp"
 #include "core/base64url.hpp"
 #include "core/codec.hpp"
 #include "ingest/registration/registration_body.hpp"
@@ -18,13 +19,6 @@ using nlohmann::json;
 namespace {
 
 constexpr core::Duration kSeenInterval = std::chrono::hours{24};
-
-std::string lower(std::string_view text) {
-    std::string out{text};
-    std::transform(out.begin(), out.end(), out.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    return out;
-}
 
 HttpReply json_reply(const json& body) {
     HttpReply reply;
@@ -64,7 +58,7 @@ core::ClientRecorded client_event(const core::Uaid& uaid, core::RouterType type,
 }
 
 Checked<core::RouterType> router_type_of(const CallPtr& call) {
-    const auto name = lower(call->route.arguments[0]);
+    const auto name = core::lower(call->route.arguments[0]);
     if (name == "fcm") return core::RouterType::fcm;
     if (name == "apns") return core::RouterType::apns;
     if (name == "webpush") {
@@ -142,7 +136,7 @@ bool Registration::has_secret(const CallPtr& call, const core::Uaid& uaid) const
     const auto header = call->request().headers.get(HeaderName::authorization);
     const auto space = header ? header->find(' ') : std::string_view::npos;
     if (space == std::string_view::npos) return false;
-    const auto scheme = lower(header->substr(0, space));
+    const auto scheme = core::lower(header->substr(0, space));
     return (scheme == "bearer" || scheme == "webpush") &&
            is_registration_secret(shared_.keys->auth_keys(), uaid, header->substr(space + 1));
 }

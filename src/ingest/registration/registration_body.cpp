@@ -1,5 +1,6 @@
 #include "ingest/registration/registration_body.hpp"
 
+#include "core/ascii.hpp"
 #include "core/base64url.hpp"
 
 #include <algorithm>
@@ -17,17 +18,10 @@ namespace {
 /// Writing JSON takes stack for each level, and a body has room for thousands.
 constexpr int kApsDepthMax = 16;
 
-std::string lower(std::string_view text) {
-    std::string out{text};
-    std::transform(out.begin(), out.end(), out.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    return out;
-}
-
 /// Subtype `json` or suffix `+json`; parameters do not matter.
 bool is_json_type(std::optional<std::string_view> content_type) {
     if (!content_type) return false;
-    auto type = lower(content_type->substr(0, content_type->find(';')));
+    auto type = core::lower(content_type->substr(0, content_type->find(';')));
     while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.pop_back();
     return type.ends_with("/json") || type.ends_with("+json");
 }

@@ -22,7 +22,7 @@ struct Report {
 /// (docs/facts/kafka.md#the-rule-that-matters-most).
 core::Result<Appended> answer_of(const Report& report);
 
-/// How the port names a librdkafka error. Every `unavailable` leaves the outcome unknown.
+/// Which of our faults a librdkafka error is. Every `unavailable` leaves the outcome unknown.
 core::Fault fault_of(rd_kafka_resp_err_t error);
 
 }  // namespace beckon::log::kafka

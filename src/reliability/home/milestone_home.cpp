@@ -25,15 +25,15 @@ fold::Options fold_options(const MilestoneHome::Options& options) {
 
 }  // namespace
 
-MilestoneHome::MilestoneHome(Options options, Ports ports, std::unique_ptr<PartitionRows> rows,
+MilestoneHome::MilestoneHome(Options options, Context context, std::unique_ptr<PartitionRows> rows,
                              std::function<void()> progressed)
     : options_(std::move(options)),
-      ports_(ports),
+      context_(context),
       rows_(std::move(rows)),
       progressed_(std::move(progressed)),
       folded_([this](std::string_view id) { return rows_->find(id); }),
-      lifetime_(ports.executor),
-      fold_(fold_options(options_), ports, *this) {
+      lifetime_(context.executor),
+      fold_(fold_options(options_), context, *this) {
     restore();
     fold_.start();
 }
@@ -187,7 +187,7 @@ void MilestoneHome::go_on_with_report() {
     }
     if (ids->size() == kReportStep) {
         report_->after = ids->back();
-        ports_.executor.post(lifetime_.guard([this] { go_on_with_report(); }));
+        context_.executor.post(lifetime_.guard([this] { go_on_with_report(); }));
         return;
     }
     const auto done = *std::exchange(report_, std::nullopt);
@@ -197,10 +197,10 @@ void MilestoneHome::go_on_with_report() {
 }
 
 void MilestoneHome::publish_totals(core::Record record) {
-    ports_.publisher.publish(kTotals, std::move(record),
-                             lifetime_.guard([this](const core::Result<log::Appended>& done) {
-                                 if (!done) told_.reset();  // told again at the next tick
-                             }));
+    context_.publisher.publish(kTotals, std::move(record),
+                               lifetime_.guard([this](const core::Result<log::Appended>& done) {
+                                   if (!done) told_.reset();  // told again at the next tick
+                               }));
 }
 
 }  // namespace beckon::reliability

@@ -2,8 +2,8 @@
 
 #include "core/lifetime.hpp"
 #include "fold/fold.hpp"
-#include "reliability/home/partition_rows.hpp"
 #include "reliability/home/partition_fold.hpp"
+#include "reliability/home/partition_rows.hpp"
 #include "reliability/totals/totals_codec.hpp"
 
 #include <functional>
@@ -40,9 +40,9 @@ public:
         core::NodeId node;
     };
     /// Outlive the home. `publisher` is for both topics.
-    using Ports = fold::Fold::Ports;
+    using Context = fold::Fold::Context;
 
-    MilestoneHome(Options options, Ports ports, std::unique_ptr<PartitionRows> rows,
+    MilestoneHome(Options options, Context context, std::unique_ptr<PartitionRows> rows,
                   std::function<void()> progressed);
     ~MilestoneHome() override;
 
@@ -93,7 +93,7 @@ private:
     };
 
     const Options options_;
-    const Ports ports_;
+    const Context context_;
     const std::unique_ptr<PartitionRows> rows_;
     const std::function<void()> progressed_;
     PartitionFold folded_;

@@ -90,7 +90,7 @@ bool assign(Target& target, std::optional<Value> value) {
 }  // namespace
 
 void Totals::changed(const std::optional<History>& before, const History& after) {
-    if (before) take_out(*before);
+    if (before) subtract(*before);
     put_in(after);
 }
 
@@ -114,7 +114,7 @@ void Totals::put_in(const History& history) {
     }
 }
 
-void Totals::take_out(const History& history) {
+void Totals::subtract(const History& history) {
     const auto at = history.current();
     if (!at) return;
     if (const auto ended = history.ended()) {

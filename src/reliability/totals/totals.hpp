@@ -67,7 +67,7 @@ private:
     using Slot = std::int64_t;  ///< since the epoch
     using Hour = std::int64_t;
 
-    void take_out(const History& history);
+    void subtract(const History& history);
     void put_in(const History& history);
     bool kept(Hour hour) const;
     template <class Map>

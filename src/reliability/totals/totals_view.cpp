@@ -18,8 +18,8 @@ fold::Options fold_options(const core::NodeId& node) {
 
 }  // namespace
 
-TotalsView::TotalsView(const core::NodeId& node, fold::Fold::Ports ports)
-    : fold_(fold_options(node), ports, *this) {
+TotalsView::TotalsView(const core::NodeId& node, fold::Fold::Context context)
+    : fold_(fold_options(node), context, *this) {
     fold_.start();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "fold/fold.hpp"
 #include "fold/memory_state.hpp"
 #include "reliability/totals/totals_codec.hpp"
 
@@ -15,7 +16,7 @@ namespace beckon::reliability {
 /// else from any thread.
 class TotalsView final : public core::MilestoneCountsSource, private fold::MemoryState {
 public:
-    TotalsView(const core::NodeId& node, fold::Fold::Ports ports);
+    TotalsView(const core::NodeId& node, fold::Fold::Context context);
     ~TotalsView() override;
 
     /// nullopt until all that was told before the start is read, or when nobody ever told anything.

@@ -49,7 +49,7 @@ struct Tracking::Impl {
         if (options.follow_totals) {
             publisher = log.open_publisher(loop.executor());
             totals.emplace(options.node,
-                           fold::Fold::Ports{log, *publisher, loop.executor(), clock});
+                           fold::Fold::Context{log, *publisher, loop.executor(), clock});
         }
         measure();
     }

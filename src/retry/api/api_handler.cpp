@@ -1,9 +1,8 @@
 #include "retry/api/api_handler.hpp"
 
+#include "core/ascii.hpp"
 #include "retry/api/problem.hpp"
 
-#include <algorithm>
-#include <cctype>
 #include <utility>
 
 namespace beckon::retry {
@@ -22,10 +21,7 @@ ApiRequest copy_of(const net::HttpRequest& request) {
         .body = std::string{request.body},
         .body_too_large = request.body_too_large};
     for (const auto& [name, value] : request.extra) {
-        std::string attribute{name.substr(Api::kExtraPrefix.size())};
-        std::transform(attribute.begin(), attribute.end(), attribute.begin(),
-                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-        out.ce.emplace(std::move(attribute), value);
+        out.ce.emplace(core::lower(name.substr(Api::kExtraPrefix.size())), value);
     }
     return out;
 }

@@ -15,7 +15,7 @@ Verdict judge_status(const HttpAnswer& answer) {
 
 }  // namespace
 
-Verdict judge(const HttpAnswer& answer) {
+Verdict verdict_of(const HttpAnswer& answer) {
     switch (answer.end) {
         case HttpAnswer::End::answered: return judge_status(answer);
         case HttpAnswer::End::timed_out: return {Outcome::timed_out, {}};

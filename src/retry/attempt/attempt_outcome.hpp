@@ -20,7 +20,7 @@ struct Verdict {
 
 inline constexpr std::chrono::seconds kThrottledLeast{60};
 
-Verdict judge(const HttpAnswer& answer);
+Verdict verdict_of(const HttpAnswer& answer);
 
 /// Whether the receiver needs to be asked less often: it is slow, throttles, or is not there.
 bool is_overload(Outcome outcome);

@@ -1,12 +1,12 @@
 #include "retry/attempt/signature.hpp"
 
+#include "core/ascii.hpp"
 #include "core/base64url.hpp"
 #include "core/hmac.hpp"
 #include "core/tokens.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <ctime>
 #include <stdexcept>
 
@@ -38,13 +38,6 @@ std::string http_date(core::Timestamp now) {
     std::array<char, 40> text;
     const auto size = std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &utc);
     return {text.data(), size};
-}
-
-std::string lower(std::string_view text) {
-    std::string out{text};
-    std::transform(out.begin(), out.end(), out.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return out;
 }
 
 }  // namespace
@@ -106,7 +99,7 @@ std::vector<std::string> http_signature(const SharedKey& key, const SignedReques
     const auto hash = core::sha256(request.body);
     const auto digest =
         "SHA-256=" + base64({reinterpret_cast<const char*>(hash.data()), hash.size()});
-    const auto text = "(request-target): " + lower(request.method) + " " +
+    const auto text = "(request-target): " + core::lower(request.method) + " " +
                       std::string{request.target} + "\nhost: " + std::string{request.host} +
                       "\ndate: " + date + "\ndigest: " + digest;
     return {"Date: " + date, "Digest: " + digest,

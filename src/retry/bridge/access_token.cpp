@@ -82,7 +82,7 @@ void AccessToken::renew() {
 }
 
 /// Reads the token. It counts from now on, so it ends here no later than at the server.
-core::Result<void> AccessToken::take(const HttpAnswer& answer) {
+core::Result<void> AccessToken::learn(const HttpAnswer& answer) {
     if (answer.end != HttpAnswer::End::answered || answer.status != 200) {
         return core::fail(error_of(answer));
     }
@@ -106,11 +106,11 @@ core::Result<void> AccessToken::take(const HttpAnswer& answer) {
 
 void AccessToken::answered(const HttpAnswer& answer) {
     asking_ = false;
-    const auto taken = take(answer);
-    renewed_(taken.has_value());
+    const auto learned = learn(answer);
+    renewed_(learned.has_value());
     // A failed renewal is no news for who has a token still.
     for (const auto& waiting : std::exchange(waiting_, {})) {
-        taken ? waiting(text_) : waiting(core::fail(taken.error()));
+        learned ? waiting(text_) : waiting(core::fail(learned.error()));
     }
 }
 

@@ -46,7 +46,7 @@ public:
 private:
     void renew();
     void answered(const HttpAnswer& answer);
-    core::Result<void> take(const HttpAnswer& answer);
+    core::Result<void> learn(const HttpAnswer& answer);
 
     const FcmCredentials& credentials_;
     const Options options_;

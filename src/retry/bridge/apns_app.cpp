@@ -27,10 +27,10 @@ std::string expiration_of(const BridgeApp::Attempt& attempt) {
 
 }  // namespace
 
-ApnsApp::ApnsApp(ApnsCredentials credentials, Options options, BridgeAppPorts ports)
+ApnsApp::ApnsApp(ApnsCredentials credentials, Options options, BridgeAppPorts context)
     : credentials_(std::move(credentials)),
       options_(with_url(std::move(options), credentials_.sandbox)),
-      ports_(std::move(ports)),
+      context_(std::move(context)),
       token_(credentials_) {}
 
 void ApnsApp::send(const Attempt& attempt, Done done) {
@@ -39,9 +39,9 @@ void ApnsApp::send(const Attempt& attempt, Done done) {
     }
     const auto before = token_.renewals();
     auto request = apns_request(options_, credentials_.topic, attempt);
-    request.headers.push_back("authorization: bearer " + token_.at(ports_.clock.wall()));
-    if (token_.renewals() != before) ports_.observer.token_renewed(core::RouterType::apns, true);
-    ports_.send(std::move(request), [this, done = std::move(done)](const HttpAnswer& answer) {
+    request.headers.push_back("authorization: bearer " + token_.at(context_.clock.wall()));
+    if (token_.renewals() != before) context_.observer.token_renewed(core::RouterType::apns, true);
+    context_.send(std::move(request), [this, done = std::move(done)](const HttpAnswer& answer) {
         auto verdict = judge_apns(answer);
         if (verdict.outcome == BridgeOutcome::unauthorized) token_.refused();
         done(std::move(verdict), answer.took);

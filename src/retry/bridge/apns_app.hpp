@@ -17,14 +17,14 @@ public:
         std::string url{};  ///< empty: Apple's, by the credentials
         core::Duration timeout = std::chrono::seconds{10};
     };
-    ApnsApp(ApnsCredentials credentials, Options options, BridgeAppPorts ports);
+    ApnsApp(ApnsCredentials credentials, Options options, BridgeAppPorts context);
 
     void send(const Attempt& attempt, Done done) override;
 
 private:
     const ApnsCredentials credentials_;
     const Options options_;
-    const BridgeAppPorts ports_;
+    const BridgeAppPorts context_;
     ProviderToken token_;
 };
 

@@ -68,14 +68,14 @@ Outcome outcome_of(BridgeOutcome outcome) {
 }  // namespace
 
 struct Bridges::Impl : std::enable_shared_from_this<Impl> {
-    Impl(Options o, Ports p)
+    Impl(Options o, Context p)
         : options(std::move(o)),
-          ports(p),
-          publisher(ports.log.open_publisher(ports.executor)),
-          lifetime(ports.executor) {}
+          context(p),
+          publisher(context.log.open_publisher(context.executor)),
+          lifetime(context.executor) {}
 
     const Options options;
-    const Ports ports;
+    const Context context;
     const std::unique_ptr<log::Publisher> publisher;
     core::Lifetime lifetime;
     Fates* fates = nullptr;
@@ -122,7 +122,7 @@ struct Bridges::Impl : std::enable_shared_from_this<Impl> {
 /// True if the message is not to be attempted now, and its fate is written.
 bool Bridges::Impl::put_aside(const BridgedJob& job, Queue* queue) {
     const auto last = std::max(job.expires(), job.due.delivery.accepted + kGrace);
-    if (job.now(ports.clock) >= last) {
+    if (job.now(context.clock) >= last) {
         expire(job);
         return true;
     }
@@ -130,7 +130,7 @@ bool Bridges::Impl::put_aside(const BridgedJob& job, Queue* queue) {
         not_configured(job);
         return true;
     }
-    const auto closed = queue->breaker.closed_in(ports.clock.mono());
+    const auto closed = queue->breaker.closed_in(context.clock.mono());
     if (closed <= Duration::zero()) return false;
     wait(job, closed, counts.parked);
     return true;
@@ -151,7 +151,7 @@ void Bridges::Impl::not_configured(const BridgedJob& job) {
 
 /// Back into a tier, without an attempt; a message that would not live so long expires there.
 void Bridges::Impl::wait(const BridgedJob& job, Duration how_long, std::uint64_t& count) {
-    const auto tier = PutBacks{}.tier_for(options.table, how_long, ports.clock.mono());
+    const auto tier = PutBacks{}.tier_for(options.table, how_long, context.clock.mono());
     if (!tier) return expire(job);
     ++count;
     fates->hand_over(job.due.ticket, job.due.delivery, *tier);
@@ -170,7 +170,7 @@ void Bridges::Impl::enqueue(Queue& queue, BridgedJob job) {
 
 void Bridges::Impl::pump_soon() {
     if (std::exchange(pump_posted, true)) return;
-    ports.executor.post(alive([](Impl& self) {
+    context.executor.post(alive([](Impl& self) {
         self.pump_posted = false;
         for (auto& [name, queue] : self.queues) self.pump(queue);
     }));
@@ -188,7 +188,7 @@ std::optional<BridgedJob> Bridges::Impl::next(Queue& queue) {
 }
 
 bool Bridges::Impl::too_late() const {
-    return options.stop_at && ports.clock.mono() + options.timeout + kOverhead > *options.stop_at;
+    return options.stop_at && context.clock.mono() + options.timeout + kOverhead > *options.stop_at;
 }
 
 void Bridges::Impl::pump(Queue& queue) {
@@ -210,7 +210,7 @@ void Bridges::Impl::start(Queue& queue, BridgedJob job) {
     ++queue.under_way;
     ++under_way;
     const auto shared = std::make_shared<const BridgedJob>(std::move(job));
-    const auto left = ceil<seconds>(shared->expires() - shared->now(ports.clock));
+    const auto left = ceil<seconds>(shared->expires() - shared->now(context.clock));
     queue.app->send(
         {.message = shared->message, .left = left, .expires = shared->expires()},
         alive([&queue, shared](Impl& self, const BridgeVerdict& verdict, const Duration& took) {
@@ -232,7 +232,7 @@ void Bridges::Impl::ended(Queue& queue, const BridgedJob& job, const BridgeVerdi
                           Duration took) {
     --queue.under_way;
     --under_way;
-    ports.observer.attempted(job.message.to.type, verdict.outcome, took);
+    context.observer.attempted(job.message.to.type, verdict.outcome, took);
     core::log_debug("retry", "bridge_attempt",
                     {{"bridge", core::to_string(job.message.to.type)},
                      {"delivery", job.due.delivery.id},
@@ -243,7 +243,7 @@ void Bridges::Impl::ended(Queue& queue, const BridgedJob& job, const BridgeVerdi
     follow(job, verdict);
     free_client(queue, job.client());
     if (draining && under_way == 0 && drained) {
-        return ports.executor.post(std::exchange(drained, {}));
+        return context.executor.post(std::exchange(drained, {}));
     }
     pump_soon();
 }
@@ -259,7 +259,7 @@ void Bridges::Impl::judge_app(Queue& queue, const BridgedJob& job, const BridgeV
         }
         return;
     }
-    if (is_faulty(verdict.outcome)) queue.breaker.failed(ports.clock.mono());
+    if (is_faulty(verdict.outcome)) queue.breaker.failed(context.clock.mono());
     if (verdict.outcome != BridgeOutcome::unauthorized) return;
     if (++queue.refusals < kRefusalsOfFault) return;
     if (queue.fault.empty()) {
@@ -311,7 +311,7 @@ void Bridges::Impl::failed(const BridgedJob& job, const BridgeVerdict& verdict) 
 /// ends before that, the longest one that still fits into it. nullopt: there is none.
 std::optional<int> Bridges::Impl::next_step(const BridgedJob& job, seconds not_before) const {
     const auto& table = options.table;
-    const auto left = job.expires() - job.now(ports.clock);
+    const auto left = job.expires() - job.now(context.clock);
     const int last = table.steps() - 1;
     const int wanted = table.next(job.due.delivery.step, not_before).value_or(last);
     for (int step = wanted; step >= 1; --step) {
@@ -351,24 +351,24 @@ void Bridges::Impl::publish_gone(const BridgedJob& job) {
                 });
             }
             core::log_warn("retry", "gone_not_written", {{"why", where.error().message}});
-            self.ports.executor.post_after(kPublishAgain,
-                                           self.alive([job](Impl& s) { s.publish_gone(job); }));
+            self.context.executor.post_after(kPublishAgain,
+                                             self.alive([job](Impl& s) { s.publish_gone(job); }));
         }));
 }
 
 /// Goes on when the log has the milestone of a tracked message, on the executor's thread.
 void Bridges::Impl::reached_then(const BridgedJob& job, Milestone milestone,
                                  std::function<void()> then) {
-    if (!job.message.reliability_id || !ports.milestones) return then();
-    ports.milestones->reached_then(
+    if (!job.message.reliability_id || !context.milestones) return then();
+    context.milestones->reached_then(
         *job.message.reliability_id, job.expires(), milestone,
         [remote = lifetime.remote(), then = std::move(then)] { remote.post(then); });
 }
 
 // --- Bridges
 
-Bridges::Bridges(Options options, Ports ports, BridgeApps apps)
-    : impl_(std::make_shared<Impl>(std::move(options), ports)) {
+Bridges::Bridges(Options options, Context context, BridgeApps apps)
+    : impl_(std::make_shared<Impl>(std::move(options), context)) {
     for (auto& [name, app] : apps) impl_->queues[name].app = std::move(app);
 }
 
@@ -391,7 +391,7 @@ void Bridges::due(Due due) {
     const auto found = impl_->queues.find({message->to.type, message->to.app});
     Queue* queue = found == impl_->queues.end() ? nullptr : &found->second;
     BridgedJob job{
-        .due = std::move(due), .message = std::move(*message), .at = impl_->ports.clock.mono()};
+        .due = std::move(due), .message = std::move(*message), .at = impl_->context.clock.mono()};
     if (!impl_->put_aside(job, queue)) impl_->enqueue(*queue, std::move(job));
 }
 
@@ -411,7 +411,7 @@ void Bridges::forget(core::Partition partition) {
 
 void Bridges::drain(std::function<void()> done) {
     impl_->draining = true;
-    if (impl_->under_way == 0) return impl_->ports.executor.post(std::move(done));
+    if (impl_->under_way == 0) return impl_->context.executor.post(std::move(done));
     impl_->drained = std::move(done);
 }
 

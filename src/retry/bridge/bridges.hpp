@@ -54,7 +54,7 @@ public:
         /// No attempt starts that could outlive this.
         std::optional<core::MonoTime> stop_at{};
     };
-    struct Ports {
+    struct Context {
         core::Executor& executor;
         const core::Clock& clock;
         log::EventLog& log;
@@ -62,7 +62,7 @@ public:
         core::MilestoneSink* milestones = nullptr;  ///< null: nothing is reported
     };
 
-    Bridges(Options options, Ports ports, BridgeApps apps);
+    Bridges(Options options, Context context, BridgeApps apps);
     ~Bridges();
     Bridges(const Bridges&) = delete;
     Bridges& operator=(const Bridges&) = delete;

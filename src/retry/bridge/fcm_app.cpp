@@ -26,13 +26,13 @@ BridgeVerdict without_token(const core::Error& error) {
 
 }  // namespace
 
-FcmApp::FcmApp(FcmCredentials credentials, Options options, BridgeAppPorts ports)
+FcmApp::FcmApp(FcmCredentials credentials, Options options, BridgeAppPorts context)
     : credentials_(std::move(credentials)),
       options_(std::move(options)),
-      ports_(std::move(ports)),
-      token_(credentials_, {.url = options_.token_url, .timeout = options_.timeout}, ports_.clock,
-             ports_.send,
-             [this](bool good) { ports_.observer.token_renewed(core::RouterType::fcm, good); }) {}
+      context_(std::move(context)),
+      token_(credentials_, {.url = options_.token_url, .timeout = options_.timeout}, context_.clock,
+             context_.send,
+             [this](bool good) { context_.observer.token_renewed(core::RouterType::fcm, good); }) {}
 
 void FcmApp::send(const Attempt& attempt, Done done) {
     token_.get([this, request = fcm_request(options_, credentials_.project, attempt),
@@ -44,7 +44,7 @@ void FcmApp::send(const Attempt& attempt, Done done) {
 
 void FcmApp::post(const std::string& token, HttpRequest request, const Done& done) {
     request.headers.push_back("Authorization: Bearer " + token);
-    ports_.send(std::move(request), [this, done](const HttpAnswer& answer) {
+    context_.send(std::move(request), [this, done](const HttpAnswer& answer) {
         if (answer.end == HttpAnswer::End::answered && answer.status == 401) token_.drop();
         done(judge_fcm(answer), answer.took);
     });

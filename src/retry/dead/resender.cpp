@@ -13,7 +13,7 @@ using core::Fault;
 using log::Topic;
 
 struct Resender::Impl : std::enable_shared_from_this<Impl> {
-    explicit Impl(Ports p) : ports(p) {}
+    explicit Impl(Context p) : context(p) {}
 
     /// One call of redrive() or drop().
     struct Task {
@@ -23,7 +23,7 @@ struct Resender::Impl : std::enable_shared_from_this<Impl> {
     };
     using TaskPtr = std::shared_ptr<Task>;
 
-    const Ports ports;
+    const Context context;
     std::map<std::uint64_t, std::unique_ptr<LetterReader>> readers;
     std::uint64_t next_reader = 0;
 
@@ -43,7 +43,7 @@ void Resender::Impl::read(core::Partition partition, std::vector<core::Offset> o
                           LetterReader::Done done) {
     const auto number = next_reader++;
     readers[number] = std::make_unique<LetterReader>(
-        partition, std::move(offsets), ports.log, ports.executor,
+        partition, std::move(offsets), context.log, context.executor,
         [weak = weak_from_this(), number, done = std::move(done)](auto result) {
             const auto self = weak.lock();
             if (!self) return;
@@ -79,42 +79,42 @@ void Resender::Impl::resend_or_forget(const TaskPtr& task, const DeadLetter& let
     if (at != found.letters.end()) return resend(task, letter, *at);
     if (letter.place.offset >= found.read_up_to) return;  // too many bytes at a time
     ++task->outcome.gone;
-    ports.index.forget(letter);
+    context.index.forget(letter);
 }
 
 void Resender::Impl::resend(const TaskPtr& task, const DeadLetter& letter,
                             const LetterReader::Letter& found) {
     ++task->left;
-    const auto again = reborn(found.delivery, found.died, ports.clock.wall());
-    ports.publisher.publish({Topic::retry(0), letter.place.partition}, encode(again),
-                            [weak = weak_from_this(), task, letter](const auto& written) {
-                                const auto self = weak.lock();
-                                if (!self) return;
-                                if (written) {
-                                    self->settle(task, letter, Settlement::redriven);
-                                } else {
-                                    ++task->outcome.failed;
-                                }
-                                self->step_done(task);
-                            });
+    const auto again = reborn(found.delivery, found.died, context.clock.wall());
+    context.publisher.publish({Topic::retry(0), letter.place.partition}, encode(again),
+                              [weak = weak_from_this(), task, letter](const auto& written) {
+                                  const auto self = weak.lock();
+                                  if (!self) return;
+                                  if (written) {
+                                      self->settle(task, letter, Settlement::redriven);
+                                  } else {
+                                      ++task->outcome.failed;
+                                  }
+                                  self->step_done(task);
+                              });
 }
 
 void Resender::Impl::settle(const TaskPtr& task, const DeadLetter& letter, Settlement how) {
     ++task->left;
-    ports.publisher.publish({Topic::kRetryDead, letter.place.partition},
-                            encode(Settled{letter.delivery, letter.webhook, letter.hop, how}),
-                            [weak = weak_from_this(), task, letter](const auto& written) {
-                                const auto self = weak.lock();
-                                if (!self) return;
-                                ++(written ? task->outcome.settled : task->outcome.failed);
-                                const auto* known = self->ports.index.find(letter.delivery);
-                                if (written && known && known->hop == letter.hop)
-                                    self->ports.index.forget(letter);
-                                self->step_done(task);
-                            });
+    context.publisher.publish({Topic::kRetryDead, letter.place.partition},
+                              encode(Settled{letter.delivery, letter.webhook, letter.hop, how}),
+                              [weak = weak_from_this(), task, letter](const auto& written) {
+                                  const auto self = weak.lock();
+                                  if (!self) return;
+                                  ++(written ? task->outcome.settled : task->outcome.failed);
+                                  const auto* known = self->context.index.find(letter.delivery);
+                                  if (written && known && known->hop == letter.hop)
+                                      self->context.index.forget(letter);
+                                  self->step_done(task);
+                              });
 }
 
-Resender::Resender(Ports ports) : impl_(std::make_shared<Impl>(ports)) {}
+Resender::Resender(Context context) : impl_(std::make_shared<Impl>(context)) {}
 
 Resender::~Resender() { impl_->readers.clear(); }
 
@@ -124,14 +124,14 @@ void Resender::redrive(const std::vector<DeadLetter>& letters, Done done) {
     std::map<core::Partition, std::vector<DeadLetter>> by_partition;
     for (const auto& letter : letters) by_partition[letter.place.partition].push_back(letter);
     for (auto& [partition, some] : by_partition) impl_->redrive(task, std::move(some));
-    impl_->ports.executor.post([impl = impl_, task] { impl->step_done(task); });
+    impl_->context.executor.post([impl = impl_, task] { impl->step_done(task); });
 }
 
 void Resender::drop(const std::vector<DeadLetter>& letters, Done done) {
     const auto task = std::make_shared<Impl::Task>();
     task->done = std::move(done);
     for (const auto& letter : letters) impl_->settle(task, letter, Settlement::dropped);
-    impl_->ports.executor.post([impl = impl_, task] { impl->step_done(task); });
+    impl_->context.executor.post([impl = impl_, task] { impl->step_done(task); });
 }
 
 void Resender::read(const DeadLetter& letter, std::function<void(core::Result<Delivery>)> done) {
@@ -139,7 +139,7 @@ void Resender::read(const DeadLetter& letter, std::function<void(core::Result<De
                 [impl = impl_, letter, done = std::move(done)](auto found) {
                     if (!found) return done(core::fail(found.error()));
                     if (found->letters.empty()) {
-                        impl->ports.index.forget(letter);
+                        impl->context.index.forget(letter);
                         return done(core::fail(Fault::not_found, "it fell off the log"));
                     }
                     done(std::move(found->letters.front().delivery));

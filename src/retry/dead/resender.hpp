@@ -18,7 +18,7 @@ namespace beckon::retry {
 /// more under the same id and hop, which the tier recognises. On the executor's thread.
 class Resender {
 public:
-    struct Ports {
+    struct Context {
         log::EventLog& log;
         log::Publisher& publisher;
         core::Executor& executor;
@@ -32,7 +32,7 @@ public:
     };
     using Done = std::function<void(Outcome)>;
 
-    explicit Resender(Ports ports);
+    explicit Resender(Context context);
     ~Resender();
     Resender(const Resender&) = delete;
     Resender& operator=(const Resender&) = delete;

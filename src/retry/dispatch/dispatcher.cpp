@@ -14,8 +14,8 @@ namespace beckon::retry {
 using core::Duration;
 
 struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
-    Impl(Options o, Ports p)
-        : options(std::move(o)), ports(std::move(p)), scheduler(options.schedule) {}
+    Impl(Options o, Context p)
+        : options(std::move(o)), context(std::move(p)), scheduler(options.schedule) {}
 
     /// What is remembered of a webhook while it matters.
     struct Receiver {
@@ -32,7 +32,7 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
     };
 
     const Options options;
-    const Ports ports;
+    const Context context;
     Scheduler scheduler;
     std::map<std::string, Receiver, std::less<>> receivers;
     Counts counts;
@@ -76,7 +76,7 @@ bool Dispatcher::Impl::put_aside(const Due& due, const WebhookDirectory::Entry* 
         bury(due, Outcome::undeliverable);
         return true;
     }
-    if (ports.clock.wall() - due.delivery.accepted > options.age_max) {
+    if (context.clock.wall() - due.delivery.accepted > options.age_max) {
         bury(due, Outcome::expired);
         return true;
     }
@@ -84,11 +84,11 @@ bool Dispatcher::Impl::put_aside(const Due& due, const WebhookDirectory::Entry* 
 }
 
 void Dispatcher::Impl::not_known(const Due& due) {
-    if (ports.clock.wall() - due.delivery.accepted < kUnknownFor) {
+    if (context.clock.wall() - due.delivery.accepted < kUnknownFor) {
         return wait(due, kUnknownFor / 24, counts.unknown);
     }
     ++counts.unknown;
-    ports.fates.finish(due.ticket);
+    context.fates.finish(due.ticket);
 }
 
 /// An ordered webhook: what comes behind a failed delivery waits where that waits.
@@ -105,7 +105,7 @@ bool Dispatcher::Impl::put_behind(const Due& due, const Webhook& webhook) {
 bool Dispatcher::Impl::wait_for_breaker(const Due& due) {
     const auto found = receivers.find(due.delivery.webhook);
     if (found == receivers.end()) return false;
-    const auto left = found->second.breaker.closed_in(ports.clock.mono());
+    const auto left = found->second.breaker.closed_in(context.clock.mono());
     if (left <= Duration::zero()) return false;
     wait(due, left, counts.parked);
     return true;
@@ -120,8 +120,8 @@ void Dispatcher::Impl::wait(const Due& due, Duration how_long, std::uint64_t& co
 
 /// What waits of an ordered webhook must not be overtaken by what comes later.
 std::optional<int> Dispatcher::Impl::tier_for_wait(const Due& due, Duration how_long) {
-    const auto now = ports.clock.mono();
-    const auto* entry = ports.webhooks.find(due.delivery.webhook);
+    const auto now = context.clock.mono();
+    const auto* entry = context.webhooks.find(due.delivery.webhook);
     if (!entry) return PutBacks{}.tier_for(options.table, how_long, now);
     auto& receiver = receivers[due.delivery.webhook];
     auto tier = receiver.put_backs.tier_for(options.table, how_long, now);
@@ -137,9 +137,9 @@ void Dispatcher::Impl::hand_over(const Due& due, int tier) {
     const auto found = receivers.find(due.delivery.webhook);
     if (found != receivers.end()) {
         found->second.partition = due.ticket.partition;
-        found->second.put_backs.put(options.table, tier, ports.clock.mono());
+        found->second.put_backs.put(options.table, tier, context.clock.mono());
     }
-    ports.fates.hand_over(due.ticket, due.delivery, tier);
+    context.fates.hand_over(due.ticket, due.delivery, tier);
 }
 
 void Dispatcher::Impl::came_back(const Ticket& ticket, const std::string& webhook) {
@@ -151,16 +151,16 @@ void Dispatcher::Impl::bury(const Due& due, Outcome why) {
     auto dead = due.delivery;
     dead.last = why;
     leave_line(receivers[dead.webhook], dead.id);
-    ports.fates.bury(due.ticket, std::move(dead));
+    context.fates.bury(due.ticket, std::move(dead));
 }
 
 bool Dispatcher::Impl::too_late(const Webhook& webhook) const {
-    return options.stop_at && ports.clock.mono() + webhook.timeout + kOverhead > *options.stop_at;
+    return options.stop_at && context.clock.mono() + webhook.timeout + kOverhead > *options.stop_at;
 }
 
 void Dispatcher::Impl::pump_soon() {
     if (std::exchange(pump_posted, true)) return;
-    ports.executor.post([weak = weak_from_this()] {
+    context.executor.post([weak = weak_from_this()] {
         const auto self = weak.lock();
         if (!self) return;
         self->pump_posted = false;
@@ -172,7 +172,7 @@ void Dispatcher::Impl::pump() {
     while (!draining) {
         auto job = scheduler.next();
         if (!job) return;
-        const auto* entry = ports.webhooks.find(job->due.delivery.webhook);
+        const auto* entry = context.webhooks.find(job->due.delivery.webhook);
         if (put_aside(job->due, entry) || put_behind(job->due, entry->webhook)) {
             give_back(*job);
         } else if (too_late(entry->webhook)) {
@@ -194,16 +194,16 @@ void Dispatcher::Impl::give_back(const Job& job) {
 
 void Dispatcher::Impl::start(Job job, const WebhookDirectory::Entry& entry) {
     receivers[entry.webhook.id].breaker.start();
-    const auto at = ports.clock.wall();
+    const auto at = context.clock.wall();
     auto request = build_request(entry.webhook, job.due.delivery, at);
-    ports.send(std::move(request),
-               [weak = weak_from_this(), job = std::move(job), at](HttpAnswer answer) {
-                   if (const auto self = weak.lock()) self->ended(job, at, std::move(answer));
-               });
+    context.send(std::move(request),
+                 [weak = weak_from_this(), job = std::move(job), at](HttpAnswer answer) {
+                     if (const auto self = weak.lock()) self->ended(job, at, std::move(answer));
+                 });
 }
 
 void Dispatcher::Impl::ended(const Job& job, core::Timestamp at, HttpAnswer answer) {
-    const auto verdict = judge(answer);
+    const auto verdict = verdict_of(answer);
     ++counts.attempts[verdict.outcome];
     scheduler.ended({.webhook = job.due.delivery.webhook,
                      .host = job.host,
@@ -214,7 +214,7 @@ void Dispatcher::Impl::ended(const Job& job, core::Timestamp at, HttpAnswer answ
     judge_receiver(job, verdict.outcome);
     follow(job, verdict);
     if (draining && scheduler.in_flight() == 0 && drained) {
-        return ports.executor.post(std::exchange(drained, {}));
+        return context.executor.post(std::exchange(drained, {}));
     }
     pump_soon();
 }
@@ -252,7 +252,7 @@ void Dispatcher::Impl::forget_failures_before(Receiver& receiver,
 void Dispatcher::Impl::judge_receiver(const Job& job, Outcome outcome) {
     const auto& id = job.due.delivery.webhook;
     auto& receiver = receivers[id];
-    const auto* entry = ports.webhooks.find(id);
+    const auto* entry = context.webhooks.find(id);
     if (!entry || !entry->state.enabled) return;
     forget_failures_before(receiver, entry->state.enabled_at);
     const auto known_since = entry->state.failing_since;
@@ -262,16 +262,16 @@ void Dispatcher::Impl::judge_receiver(const Job& job, Outcome outcome) {
         receiver.failing_since.reset();
         const bool told = std::exchange(receiver.failing_told, false);
         state.failing_since.reset();
-        if (known_since || told) ports.change_state(id, state);
+        if (known_since || told) context.change_state(id, state);
         return;
     }
-    receiver.breaker.failed(ports.clock.mono());
+    receiver.breaker.failed(context.clock.mono());
     if (outcome == Outcome::gone) {
         state.enabled = false;
         state.reason = "gone";
-        return ports.change_state(id, state);
+        return context.change_state(id, state);
     }
-    const auto now = ports.clock.wall();
+    const auto now = context.clock.wall();
     if (!receiver.failing_since) receiver.failing_since = known_since.value_or(now);
     const bool for_good = now - *receiver.failing_since > options.failing_max;
     // One failure among others is not worth a record.
@@ -280,7 +280,7 @@ void Dispatcher::Impl::judge_receiver(const Job& job, Outcome outcome) {
     state.enabled = !for_good;
     state.reason = for_good ? "failing" : "";
     state.failing_since = receiver.failing_since;
-    ports.change_state(id, state);
+    context.change_state(id, state);
 }
 
 void Dispatcher::Impl::follow(const Job& job, const Verdict& verdict) {
@@ -288,7 +288,7 @@ void Dispatcher::Impl::follow(const Job& job, const Verdict& verdict) {
     switch (verdict.outcome) {
         case Outcome::delivered:
             leave_line(receivers[due.delivery.webhook], due.delivery.id);
-            return ports.fates.finish(due.ticket);
+            return context.fates.finish(due.ticket);
         case Outcome::gone: {
             auto dead = due;
             ++dead.delivery.attempts;
@@ -313,7 +313,7 @@ void Dispatcher::Impl::failed(const Job& job, const Verdict& verdict) {
     if (!step) return bury(due, verdict.outcome);
     due.delivery.step = *step;
     const int tier = options.table.tier_of(*step);
-    const auto* entry = ports.webhooks.find(due.delivery.webhook);
+    const auto* entry = context.webhooks.find(due.delivery.webhook);
     if (entry && entry->webhook.ordered) {
         join_line(receivers[due.delivery.webhook], due.delivery.id, tier);
     }
@@ -331,14 +331,14 @@ void Dispatcher::Impl::join_line(Receiver& receiver, const std::string& delivery
     if (!there && receiver.line.size() < kLineMax) receiver.line.push_back(delivery);
 }
 
-Dispatcher::Dispatcher(Options options, Ports ports)
-    : impl_(std::make_shared<Impl>(std::move(options), std::move(ports))) {}
+Dispatcher::Dispatcher(Options options, Context context)
+    : impl_(std::make_shared<Impl>(std::move(options), std::move(context))) {}
 
 Dispatcher::~Dispatcher() { impl_->draining = true; }
 
 void Dispatcher::due(Due due) {
     impl_->came_back(due.ticket, due.delivery.webhook);
-    const auto* entry = impl_->ports.webhooks.find(due.delivery.webhook);
+    const auto* entry = impl_->context.webhooks.find(due.delivery.webhook);
     if (impl_->put_aside(due, entry)) return;
     Job job{.due = std::move(due),
             .host = entry->host,
@@ -358,7 +358,7 @@ void Dispatcher::forget(core::Partition partition) {
 
 void Dispatcher::drain(std::function<void()> done) {
     impl_->draining = true;
-    if (impl_->scheduler.in_flight() == 0) return impl_->ports.executor.post(std::move(done));
+    if (impl_->scheduler.in_flight() == 0) return impl_->context.executor.post(std::move(done));
     impl_->drained = std::move(done);
 }
 

@@ -64,7 +64,7 @@ public:
         /// No attempt starts that could outlive this.
         std::optional<core::MonoTime> stop_at{};
     };
-    struct Ports {
+    struct Context {
         core::Executor& executor;
         const core::Clock& clock;
         const WebhookDirectory& webhooks;
@@ -74,7 +74,7 @@ public:
         std::function<void(const std::string& webhook, const WebhookState&)> change_state;
     };
 
-    Dispatcher(Options options, Ports ports);
+    Dispatcher(Options options, Context context);
     ~Dispatcher();
     Dispatcher(const Dispatcher&) = delete;
     Dispatcher& operator=(const Dispatcher&) = delete;

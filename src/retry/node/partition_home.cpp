@@ -19,11 +19,11 @@ constexpr const char* kRole = "retry";
 }  // namespace
 
 struct PartitionHome::Impl : std::enable_shared_from_this<Impl> {
-    Impl(Options o, Ports p, Events e)
-        : options(std::move(o)), ports(std::move(p)), events(std::move(e)) {}
+    Impl(Options o, Context p, Events e)
+        : options(std::move(o)), context(std::move(p)), events(std::move(e)) {}
 
     const Options options;
-    const Ports ports;
+    const Context context;
     const Events events;
 
     std::uint64_t life = 0;  ///< of what was begun; a new start makes the former void
@@ -60,21 +60,21 @@ struct PartitionHome::Impl : std::enable_shared_from_this<Impl> {
 void PartitionHome::Impl::start() {
     end();
     if (stopped) return;
-    marker =
-        std::make_unique<fold::Marker>(done_topic(), options.node, ports.publisher, ports.executor);
+    marker = std::make_unique<fold::Marker>(done_topic(), options.node, context.publisher,
+                                            context.executor);
     lease = std::make_unique<cluster::PartitionLease>(
-        options.partition, options.node, kRole, ports.publisher,
+        options.partition, options.node, kRole, context.publisher,
         cluster::PartitionLease::Events{
             .serving = alive([](Impl& self, core::Epoch of) {
                 // The lease is read from within the reader's call: what follows comes after it.
-                self.ports.executor.post(self.alive([of](Impl& s) { s.serve(of); }));
+                self.context.executor.post(self.alive([of](Impl& s) { s.serve(of); }));
             }),
             .lost = alive([](Impl& self, const core::Error& why) {
-                self.ports.executor.post(self.alive([why](Impl& s) { s.start_again(why); }));
+                self.context.executor.post(self.alive([why](Impl& s) { s.start_again(why); }));
             })},
         cluster::PartitionLease::Topics{.claim = Topic::kRetryDone, .confirm = std::nullopt});
-    reader = ports.log.open_reader(done_topic(), 0, ports.executor,
-                                   alive([](Impl& self) { self.read(); }));
+    reader = context.log.open_reader(done_topic(), 0, context.executor,
+                                     alive([](Impl& self) { self.read(); }));
     marker->ask(alive([](Impl& self, const core::Result<void>& passed) {
         passed ? self.claim() : self.start_again(passed.error());
     }));
@@ -96,7 +96,7 @@ void PartitionHome::Impl::start_again(const core::Error& why) {
     fault = why.message;
     core::log_warn("retry", "home_starts_again",
                    {{"partition", options.partition}, {"why", why.message}});
-    ports.executor.post_after(kStartAgain, alive([](Impl& self) { self.start(); }));
+    context.executor.post_after(kStartAgain, alive([](Impl& self) { self.start(); }));
 }
 
 void PartitionHome::Impl::read() {
@@ -130,7 +130,7 @@ void PartitionHome::Impl::read(const core::RecordView& record) {
     if (!done || one->epoch >= done->epoch) done = std::move(*one);
 }
 
-void PartitionHome::Impl::claim() { lease->claim(ports.highest_epoch()); }
+void PartitionHome::Impl::claim() { lease->claim(context.highest_epoch()); }
 
 void PartitionHome::Impl::serve(core::Epoch of) {
     epoch = of;
@@ -141,11 +141,11 @@ void PartitionHome::Impl::serve(core::Epoch of) {
                                 .epoch = of,
                                 .from = done,
                                 .window_max = options.window_max},
-        ports.log, ports.publisher, ports.executor, ports.clock,
+        context.log, context.publisher, context.executor, context.clock,
         PartitionTiers::Events{.due = [this](Due due) { events.due(std::move(due)); },
                                .started = alive([](Impl& self) { self.started(); }),
                                .failed = alive([](Impl& self, const core::Error& why) {
-                                   self.ports.executor.post(
+                                   self.context.executor.post(
                                        self.alive([why](Impl& s) { s.start_again(why); }));
                                })});
     tiers->start();
@@ -159,18 +159,18 @@ void PartitionHome::Impl::started() {
         Spreader::Options{.partition = options.partition,
                           .partitions = options.partitions,
                           .from = done ? done->events_next : 0},
-        ports.log, ports.publisher, ports.executor, ports.webhooks,
+        context.log, context.publisher, context.executor, context.webhooks,
         Spreader::Events{.spread_up_to = [this](core::Offset next) { tiers->spread_up_to(next); },
                          .failed = alive([](Impl& self, const core::Error& why) {
-                             self.ports.executor.post(
+                             self.context.executor.post(
                                  self.alive([why](Impl& s) { s.start_again(why); }));
                          })});
     spreader->start();
     core::log_debug("retry", "serving", {{"partition", options.partition}, {"epoch", epoch}});
 }
 
-PartitionHome::PartitionHome(Options options, Ports ports, Events events)
-    : impl_(std::make_shared<Impl>(std::move(options), std::move(ports), std::move(events))) {}
+PartitionHome::PartitionHome(Options options, Context context, Events events)
+    : impl_(std::make_shared<Impl>(std::move(options), std::move(context), std::move(events))) {}
 
 PartitionHome::~PartitionHome() {
     impl_->stopped = true;
@@ -198,7 +198,7 @@ Spreader::Counts PartitionHome::spread() const {
 void PartitionHome::stop(std::function<void()> stopped) {
     impl_->stopped = true;
     impl_->spreader.reset();
-    if (!impl_->tiers) return impl_->ports.executor.post(std::move(stopped));
+    if (!impl_->tiers) return impl_->context.executor.post(std::move(stopped));
     impl_->tiers->stop(std::move(stopped));
 }
 

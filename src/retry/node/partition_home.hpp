@@ -33,7 +33,7 @@ public:
         core::NodeId node;
         std::size_t window_max = 4'096;
     };
-    struct Ports {
+    struct Context {
         log::EventLog& log;
         log::Publisher& publisher;
         core::Executor& executor;
@@ -48,7 +48,7 @@ public:
         std::function<void(bool serving)> serving;
     };
 
-    PartitionHome(Options options, Ports ports, Events events);
+    PartitionHome(Options options, Context context, Events events);
     ~PartitionHome();
     PartitionHome(const PartitionHome&) = delete;
     PartitionHome& operator=(const PartitionHome&) = delete;

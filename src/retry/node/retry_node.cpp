@@ -39,14 +39,14 @@ Event disabled_event(const Webhook& webhook, const WebhookState& state, const co
 }  // namespace
 
 struct RetryNode::Impl : std::enable_shared_from_this<Impl>, Fates {
-    Impl(Options o, Ports p)
+    Impl(Options o, Context p)
         : options(std::move(o)),
-          ports(std::move(p)),
-          publisher(ports.log.open_publisher(ports.executor)),
-          directory(SecretBox{ports.keys}) {}
+          context(std::move(p)),
+          publisher(context.log.open_publisher(context.executor)),
+          directory(SecretBox{context.keys}) {}
 
     const Options options;
-    const Ports ports;
+    const Context context;
     std::unique_ptr<log::Publisher> publisher;
     WebhookDirectory directory;
     std::unique_ptr<TopicView> view;  ///< of `webhooks`
@@ -97,24 +97,25 @@ PartitionTiers* RetryNode::Impl::tiers_of(const Ticket& ticket) {
 
 /// To whom a delivery belongs shows in its id.
 void RetryNode::Impl::due(Due due) {
-    if (ports.bridges && bridge::is_bridged(due.delivery.id)) {
-        return ports.bridges->due(std::move(due));
+    if (context.bridges && bridge::is_bridged(due.delivery.id)) {
+        return context.bridges->due(std::move(due));
     }
     dispatcher->due(std::move(due));
 }
 
 void RetryNode::Impl::forget(core::Partition partition) {
     dispatcher->forget(partition);
-    if (ports.bridges) ports.bridges->forget(partition);
+    if (context.bridges) context.bridges->forget(partition);
 }
 
 void RetryNode::Impl::drain(std::function<void()> done) {
-    if (!ports.bridges) return dispatcher->drain(std::move(done));
-    dispatcher->drain([bridges = ports.bridges, done = std::move(done)] { bridges->drain(done); });
+    if (!context.bridges) return dispatcher->drain(std::move(done));
+    dispatcher->drain(
+        [bridges = context.bridges, done = std::move(done)] { bridges->drain(done); });
 }
 
 void RetryNode::Impl::start() {
-    if (ports.bridges) ports.bridges->serve(*this);
+    if (context.bridges) context.bridges->serve(*this);
     auto schedule = options.schedule;
     schedule.tiers = static_cast<std::size_t>(options.table.tiers().back()) + 1;
     dispatcher = std::make_unique<Dispatcher>(
@@ -123,17 +124,17 @@ void RetryNode::Impl::start() {
                             .age_max = options.age_max,
                             .failing_max = options.failing_max,
                             .stop_at = options.stop_at},
-        Dispatcher::Ports{.executor = ports.executor,
-                          .clock = ports.clock,
-                          .webhooks = directory,
-                          .fates = *this,
-                          .send = ports.send,
-                          .change_state = [this](const std::string& id, const WebhookState& s) {
-                              change_state(id, s);
-                          }});
+        Dispatcher::Context{.executor = context.executor,
+                            .clock = context.clock,
+                            .webhooks = directory,
+                            .fates = *this,
+                            .send = context.send,
+                            .change_state = [this](const std::string& id, const WebhookState& s) {
+                                change_state(id, s);
+                            }});
     view = std::make_unique<TopicView>(
-        TopicView::Options{Topic::kWebhooks, options.partitions, options.node}, ports.log,
-        *publisher, ports.executor,
+        TopicView::Options{Topic::kWebhooks, options.partitions, options.node}, context.log,
+        *publisher, context.executor,
         TopicView::Events{
             .apply = [this](core::Partition, const auto& record) { directory.apply(record); },
             .caught_up = [this] { webhooks_known(); }});
@@ -145,7 +146,7 @@ void RetryNode::Impl::start() {
                                 .partitions = options.partitions,
                                 .link_url = "",
                                 .standby_count = 0},
-        ports.log, ports.executor, ports.clock,
+        context.log, context.executor, context.clock,
         cluster::Cluster::Events{
             .placed = [this](core::Partition p, const auto& placement) { placed(p, placement); }});
 }
@@ -162,10 +163,10 @@ void RetryNode::Impl::webhooks_known() {
 
 void RetryNode::Impl::open_dead_letters() {
     resender = std::make_unique<Resender>(
-        Resender::Ports{ports.log, *publisher, ports.executor, ports.clock, dead});
+        Resender::Context{context.log, *publisher, context.executor, context.clock, dead});
     dead_view = std::make_unique<TopicView>(
-        TopicView::Options{Topic::kRetryDead, options.partitions, options.node}, ports.log,
-        *publisher, ports.executor,
+        TopicView::Options{Topic::kRetryDead, options.partitions, options.node}, context.log,
+        *publisher, context.executor,
         TopicView::Events{
             .apply = [this](core::Partition p, const auto& record) { dead.apply(p, record); },
             .caught_up = [] {}});
@@ -199,11 +200,11 @@ void RetryNode::Impl::open_home(core::Partition partition) {
                                .table = options.table,
                                .node = options.node,
                                .window_max = options.schedule.queued_max},
-        PartitionHome::Ports{
-            .log = ports.log,
+        PartitionHome::Context{
+            .log = context.log,
             .publisher = *publisher,
-            .executor = ports.executor,
-            .clock = ports.clock,
+            .executor = context.executor,
+            .clock = context.clock,
             .webhooks = directory,
             .highest_epoch = [this, partition] { return cluster->highest_epoch(partition); }},
         PartitionHome::Events{.due = [this](Due one) { due(std::move(one)); },
@@ -229,7 +230,7 @@ void RetryNode::Impl::tell_ready() {
     if (homes.size() + placed_elsewhere.size() < static_cast<std::size_t>(options.partitions)) {
         why = "waits for its place in the cluster";
     }
-    ports.ready(why.empty(), why);
+    context.ready(why.empty(), why);
 }
 
 void RetryNode::Impl::change_state(const std::string& id, const WebhookState& state) {
@@ -268,7 +269,7 @@ void RetryNode::Impl::publish_webhook(const std::string& id, core::Record record
 void RetryNode::Impl::stop_homes(std::function<void()> stopped) {
     if (std::exchange(homes_stopping, true)) return;
     stops_left = homes.size();
-    if (stops_left == 0) return ports.executor.post(std::move(stopped));
+    if (stops_left == 0) return context.executor.post(std::move(stopped));
     for (auto& [partition, home] : homes) {
         home->stop([weak = weak_from_this(), stopped] {
             const auto self = weak.lock();
@@ -297,8 +298,8 @@ RetryNode::Counts& RetryNode::Counts::operator+=(const Counts& other) {
     return *this;
 }
 
-RetryNode::RetryNode(Options options, Ports ports)
-    : impl_(std::make_shared<Impl>(std::move(options), std::move(ports))) {}
+RetryNode::RetryNode(Options options, Context context)
+    : impl_(std::make_shared<Impl>(std::move(options), std::move(context))) {}
 
 RetryNode::~RetryNode() {
     impl_->cluster.reset();
@@ -367,7 +368,7 @@ void RetryNode::stop(std::function<void()> stopped) {
         if (const auto self = weak.lock()) self->stop_homes(stopped);
     };
     impl_->drain(go_on);
-    impl_->ports.executor.post_after(impl_->options.drain, go_on);
+    impl_->context.executor.post_after(impl_->options.drain, go_on);
 }
 
 }  // namespace beckon::retry

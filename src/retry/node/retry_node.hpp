@@ -38,7 +38,7 @@ public:
         /// next home.
         core::Duration drain = std::chrono::seconds{2};
     };
-    struct Ports {
+    struct Context {
         log::EventLog& log;
         core::Executor& executor;
         const core::Clock& clock;
@@ -48,7 +48,7 @@ public:
         Bridges* bridges = nullptr;  ///< for messages of bridged clients; outlives the node
     };
 
-    RetryNode(Options options, Ports ports);
+    RetryNode(Options options, Context context);
     ~RetryNode();
     RetryNode(const RetryNode&) = delete;
     RetryNode& operator=(const RetryNode&) = delete;

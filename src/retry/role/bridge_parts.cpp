@@ -62,7 +62,7 @@ BridgeParts::BridgeParts(const RoleConfig& config, BridgeCredentials credentials
                                                            .http2 = true,
                                                            .body_kept = kAnswerKept},
                                        loop)) {
-    const BridgeAppPorts ports{
+    const BridgeAppPorts context{
         .clock = clock,
         .send =
             [this](HttpRequest request, std::function<void(HttpAnswer)> done) {
@@ -76,24 +76,24 @@ BridgeParts::BridgeParts(const RoleConfig& config, BridgeCredentials credentials
                                               FcmApp::Options{.url = config.fcm_url,
                                                               .token_url = config.fcm_token_url,
                                                               .timeout = config.bridge_timeout},
-                                              ports);
+                                              context);
     }
     for (auto& one : credentials.apns) {
         const BridgeAppName name{core::RouterType::apns, one.channel};
         apps[name] = std::make_unique<ApnsApp>(
             std::move(one),
-            ApnsApp::Options{.url = config.apns_url, .timeout = config.bridge_timeout}, ports);
+            ApnsApp::Options{.url = config.apns_url, .timeout = config.bridge_timeout}, context);
     }
     bridges_ = std::make_unique<Bridges>(Bridges::Options{.table = node.table,
                                                           .partitions = node.partitions,
                                                           .at_a_time = config.bridge_attempts,
                                                           .timeout = config.bridge_timeout,
                                                           .stop_at = node.stop_at},
-                                         Bridges::Ports{.executor = loop,
-                                                        .clock = clock,
-                                                        .log = log,
-                                                        .observer = observer,
-                                                        .milestones = config.milestones},
+                                         Bridges::Context{.executor = loop,
+                                                          .clock = clock,
+                                                          .log = log,
+                                                          .observer = observer,
+                                                          .milestones = config.milestones},
                                          std::move(apps));
 }
 

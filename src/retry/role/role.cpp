@@ -153,7 +153,7 @@ void Role::Impl::run(std::latch& opened) {
     bridge_credentials.reset();
     node = std::make_unique<RetryNode>(
         std::move(options),
-        RetryNode::Ports{
+        RetryNode::Context{
             .log = log,
             .executor = loop,
             .clock = clock,

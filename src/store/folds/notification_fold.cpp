@@ -63,7 +63,7 @@ std::optional<ReplacementRow> NotificationFold::replacement_row(const std::strin
     return read_row(replacements_family_, row_key, parse_replacement_row);
 }
 
-void NotificationFold::take_from_pending(const KeyName& name, const KeyRow& row) {
+void NotificationFold::erase_from_pending(const KeyName& name, const KeyRow& row) {
     messages_.remove(name.uaid, row.order(), row.until);
     keys_.erase(name);
     finished_.remember(name.key, row.offset, latest_);
@@ -91,7 +91,7 @@ PutOutcome NotificationFold::put(core::Offset offset, core::Timestamp appended,
     if (message.topic && !message.topic->empty()) {
         row.slot = replacement_slot(message.channel, *message.topic);
         slot_row_key = replacement_row_key(partition_, message.uaid, row.slot);
-        if (!take_slot(offset, appended, message.uaid, slot_row_key, replaced)) {
+        if (!fill_slot(offset, appended, message.uaid, slot_row_key, replaced)) {
             return owe_at_once(offset, name, core::FinishReason::replaced, PutOutcome::finished);
         }
     }
@@ -112,7 +112,7 @@ PutOutcome NotificationFold::put(core::Offset offset, core::Timestamp appended,
                              .body = message.body};
     if (!messages_.put(message.uaid, row.order(), stored)) return PutOutcome::expired;
     if (!slot_row_key.empty()) {
-        // take_slot() looked: if the table has a row of that name, there is a change by now.
+        // fill_slot() looked: if the table has a row of that name, there is a change by now.
         replacements_.put(slot_row_key, {.offset = offset, .expiry = expiry, .key = message.key},
                           false);
     }
@@ -161,7 +161,7 @@ PutOutcome NotificationFold::owe_at_once(core::Offset offset, const KeyName& nam
 
 /// Makes room for a Topic message: the one that holds the slot is done with. False: the holder is
 /// newer, and the message is done with itself.
-bool NotificationFold::take_slot(core::Offset offset, core::Timestamp appended,
+bool NotificationFold::fill_slot(core::Offset offset, core::Timestamp appended,
                                  const core::Uaid& uaid, const std::string& row_key,
                                  std::optional<core::MessageKey>* replaced) {
     const auto holder = replacement_row(row_key);
@@ -194,7 +194,7 @@ bool NotificationFold::finish(const core::Uaid& uaid, const core::MessageKey& ke
         return true;
     }
     if (row && row->state == KeyRow::State::pending) {
-        take_from_pending(name, *row);
+        erase_from_pending(name, *row);
         return true;
     }
     if (finished_.find(key)) return true;  // a repeated tombstone
@@ -216,7 +216,7 @@ bool NotificationFold::owe(const core::Uaid& uaid, const core::MessageKey& key,
     const KeyName name{uaid, key};
     const auto row = key_row(name);
     if (!row || row->state != KeyRow::State::pending) return false;
-    take_from_pending(name, *row);
+    erase_from_pending(name, *row);
     Debt debt{.uaid = uaid, .key = key, .reason = reason, .put_offset = row->offset, .end = {}};
     if (end && !row->reliability_id.empty()) {
         debt.end = {.message = {.id = row->reliability_id, .expires = row->until},

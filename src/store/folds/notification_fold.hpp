@@ -93,10 +93,10 @@ private:
     void add_debt(const Debt& debt);
     PutOutcome owe_at_once(core::Offset offset, const KeyName& name, core::FinishReason reason,
                            PutOutcome outcome);
-    bool take_slot(core::Offset offset, core::Timestamp appended, const core::Uaid& uaid,
+    bool fill_slot(core::Offset offset, core::Timestamp appended, const core::Uaid& uaid,
                    const std::string& row_key, std::optional<core::MessageKey>* replaced);
     /// Message, key and Topic's slot go.
-    void take_from_pending(const KeyName& name, const KeyRow& row);
+    void erase_from_pending(const KeyName& name, const KeyRow& row);
     void remember_tombstone(const KeyName& name, core::Timestamp time, bool in_table);
 
     void fail(core::Error error);

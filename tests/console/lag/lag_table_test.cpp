@@ -26,7 +26,7 @@ public:
                                       .ends = {start, end},
                                       .owner = owner});
         snapshot.retention = retention;
-        table.take(std::move(snapshot), at(time));
+        table.update(std::move(snapshot), at(time));
         return table.rows().at(0);
     }
 
@@ -67,7 +67,7 @@ TEST_CASE("nobody looks up more records than a look may cost", "[console]") {
         snapshot.positions.push_back(
             {.group = "g", .where = {"t", p}, .position = 0, .ends = {0, 10 + p}, .owner = ""});
     }
-    table.take(std::move(snapshot), at(0s));
+    table.update(std::move(snapshot), at(0s));
     const auto wanted = table.wanted(8);
     CHECK(wanted.size() == 8);
     CHECK(wanted[0].where.partition == 49);  // the furthest behind first
@@ -133,7 +133,7 @@ TEST_CASE("a topic that was made anew shows no negative lag and no negative rate
 TEST_CASE("what is gone is forgotten", "[console]") {
     Looks looks;
     looks.look(0s, 1, 2);
-    looks.table.take({}, at(5s));
+    looks.table.update({}, at(5s));
     CHECK(looks.table.rows().empty());
     CHECK(looks.table.wanted(9).empty());
 }

@@ -27,7 +27,7 @@ struct World {
     void start() {
         fold = std::make_unique<edge::BroadcastFold>(
             core::NodeId::random(),
-            edge::BroadcastFold::Ports{
+            edge::BroadcastFold::Context{
                 .log = *log, .executor = executor, .clock = clock, .changed = [this](auto now) {
                     told.push_back(now);
                 }});

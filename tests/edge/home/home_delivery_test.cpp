@@ -283,7 +283,7 @@ TEST_CASE("a TTL-0 message that a former home has sent is not sent by the next o
     CHECK(world.take_versions(world.connect(uaid)).empty());
 }
 
-// Verified to fail without Delivery::replace_held().
+// Verified to fail without Delivery::replace_awaiting().
 TEST_CASE("a newer message of its Topic replaces a TTL-0 message that is held", "[home]") {
     const std::uint32_t ttl_s = GENERATE(0, 3600);
     HomeWorld world;

@@ -134,18 +134,18 @@ TEST_CASE("a client that says more than it may is closed", "[edge][ws_server]") 
 TEST_CASE("each notification allows one frame more, and time does", "[edge][ws_server]") {
     edge::FrameAllowance frames;
     core::MonoTime now{};
-    for (int i = 0; i < 20; ++i) REQUIRE(frames.take(2, now));
-    CHECK(!frames.take(2, now));
+    for (int i = 0; i < 20; ++i) REQUIRE(frames.allow(2, now));
+    CHECK(!frames.allow(2, now));
     frames.give();
-    CHECK(frames.take(2, now));
-    CHECK(!frames.take(2, now));
+    CHECK(frames.allow(2, now));
+    CHECK(!frames.allow(2, now));
     now += 1s;
-    CHECK(frames.take(2, now));
-    CHECK(frames.take(2, now));
-    CHECK(!frames.take(2, now));
+    CHECK(frames.allow(2, now));
+    CHECK(frames.allow(2, now));
+    CHECK(!frames.allow(2, now));
     now += std::chrono::hours{1};
-    for (int i = 0; i < 20; ++i) REQUIRE(frames.take(2, now));
-    CHECK(!frames.take(2, now));
+    for (int i = 0; i < 20; ++i) REQUIRE(frames.allow(2, now));
+    CHECK(!frames.allow(2, now));
 }
 
 TEST_CASE("an upgrade on another path is 404", "[edge][ws_server]") {

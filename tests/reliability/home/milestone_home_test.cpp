@@ -47,14 +47,14 @@ struct World {
         store = std::move(*opened);
         home =
             std::make_unique<MilestoneHome>(MilestoneHome::Options{.partition = 0, .node = kNode},
-                                            ports(), store->partition(0), [] {});
+                                            context(), store->partition(0), [] {});
         home->serve(true);
     }
     void stop() {
         home.reset();
         store.reset();
     }
-    fold::Fold::Ports ports() { return {*log, *publisher, executor, clock}; }
+    fold::Fold::Context context() { return {*log, *publisher, executor, clock}; }
 
     void tell(const std::string& id, std::vector<Milestone> reached,
               core::Duration ttl = hours{1}) {
@@ -231,7 +231,7 @@ TEST_CASE("ten minutes after midnight the report of the day is told", "[reliabil
     REQUIRE_FALSE(removed.empty());
     CHECK(removed.back().day == reports.back().day - MilestoneHome::kReportsKept);
 
-    TotalsView view{kNode, world.ports()};
+    TotalsView view{kNode, world.context()};
     CHECK_FALSE(view.counts());
     world.run_for(seconds{5});
     REQUIRE(view.complete());

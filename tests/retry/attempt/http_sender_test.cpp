@@ -76,7 +76,7 @@ TEST_CASE("a redirect is an answer and is not followed", "[retry][http]") {
     }};
     const auto answer = send_to(server);
     CHECK(answer.status == 302);
-    CHECK(judge(answer).outcome == Outcome::refused);
+    CHECK(verdict_of(answer).outcome == Outcome::refused);
     CHECK(server.connections() == 1);
 }
 
@@ -209,7 +209,7 @@ TEST_CASE("a sender that goes answers nothing more", "[retry][http]") {
 
 TEST_CASE("what an answer means", "[retry][http]") {
     const auto of = [](int status, std::optional<std::chrono::seconds> after = std::nullopt) {
-        return retry::judge({.end = End::answered, .status = status, .retry_after = after});
+        return retry::verdict_of({.end = End::answered, .status = status, .retry_after = after});
     };
     CHECK(of(200) == Verdict{Outcome::delivered, 0s});
     CHECK(of(299) == Verdict{Outcome::delivered, 0s});

@@ -45,11 +45,11 @@ struct World final : Fates, BridgeObserver, core::MilestoneSink {
         app = fake.get();
         apps[{core::RouterType::fcm, "my-app"}] = std::move(fake);
         bridges = std::make_unique<Bridges>(std::move(options),
-                                            Bridges::Ports{.executor = executor,
-                                                           .clock = clock,
-                                                           .log = *memory,
-                                                           .observer = *this,
-                                                           .milestones = this},
+                                            Bridges::Context{.executor = executor,
+                                                             .clock = clock,
+                                                             .log = *memory,
+                                                             .observer = *this,
+                                                             .milestones = this},
                                             std::move(apps));
         bridges->serve(*this);
     }

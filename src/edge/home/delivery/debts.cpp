@@ -17,11 +17,11 @@ constexpr std::size_t kReadBatch = 1'024;
 
 }  // namespace
 
-Debts::Debts(core::Partition partition, Ports ports)
+Debts::Debts(core::Partition partition, Context context)
     : partition_(partition),
-      ports_(std::move(ports)),
+      context_(std::move(context)),
       retry_after_(kRetryFirst),
-      lifetime_(ports_.executor) {}
+      lifetime_(context_.executor) {}
 
 Debts::~Debts() { stop(); }
 
@@ -34,7 +34,7 @@ void Debts::begin() {
 /// What is in flight may reach the log or not; whoever serves next finds the debt in its store.
 void Debts::stop() {
     lifetime_.renew();
-    ports_.in_flight.count -= std::exchange(mine_in_flight_, 0);
+    context_.in_flight.count -= std::exchange(mine_in_flight_, 0);
     paying_ = false;
     held_.clear();
     waiting_.clear();
@@ -46,7 +46,7 @@ void Debts::stop() {
 
 void Debts::committed() {
     if (!paying_) return;
-    const auto fresh = ports_.store.take_new_debts();
+    const auto fresh = context_.store.take_new_debts();
     more_in_store_ |= fresh.left_out || held_.size() + fresh.debts.size() > kHeldMax;
     if (more_in_store_) {
         read_more();
@@ -62,7 +62,7 @@ void Debts::read_more() {
     if (!more_in_store_ || held_.size() > kHeldMax / 2) return;
     std::optional<store::Debt> last;
     while (held_.size() < kHeldMax) {
-        const auto read = ports_.store.debts_after(last, kReadBatch);
+        const auto read = context_.store.debts_after(last, kReadBatch);
         for (const auto& debt : read) add(debt);
         if (read.size() < kReadBatch) {
             more_in_store_ = false;
@@ -75,7 +75,7 @@ void Debts::read_more() {
 void Debts::add(const store::Debt& debt) {
     const auto [at, added] = held_.emplace(debt.key, Owed{debt});
     if (!added) return;
-    if (debt.end && ports_.milestones) {
+    if (debt.end && context_.milestones) {
         at->second.stage = Stage::telling;
         tell(debt);
     } else {
@@ -88,7 +88,7 @@ void Debts::add(const store::Debt& debt) {
 
 void Debts::tell(const store::Debt& debt) {
     const auto& [message, milestone] = *debt.end;
-    ports_.milestones->reached_then(
+    context_.milestones->reached_then(
         message.id, message.expires, milestone,
         [back = lifetime_.remote(), then = lifetime_.guard([this, key = debt.key] { told(key); })] {
             back.post(then);
@@ -113,8 +113,8 @@ bool Debts::must_wait(const store::Debt& debt) const {
 void Debts::pump_soon() {
     if (waiting_.size() >= kCompany) return pump();
     if (waiting_.empty() || std::exchange(gathering_, true)) return;
-    const auto since = ports_.clock.mono().time_since_epoch() % kGather;
-    ports_.executor.post_after(kGather - since, lifetime_.guard([this] {
+    const auto since = context_.clock.mono().time_since_epoch() % kGather;
+    context_.executor.post_after(kGather - since, lifetime_.guard([this] {
         gathering_ = false;
         pump();
     }));
@@ -123,7 +123,7 @@ void Debts::pump_soon() {
 void Debts::pump() {
     if (pump_later_) return;
     for (auto it = waiting_.begin(); it != waiting_.end();) {
-        if (ports_.in_flight.count >= TombstonesInFlight::kMax) {
+        if (context_.in_flight.count >= TombstonesInFlight::kMax) {
             if (mine_in_flight_ == 0) pump_after(kWaitForOthers);
             return;
         }
@@ -139,10 +139,10 @@ void Debts::pump() {
 
 void Debts::publish(Owed& entry) {
     entry.stage = Stage::in_flight;
-    ++ports_.in_flight.count;
+    ++context_.in_flight.count;
     ++mine_in_flight_;
     const auto& debt = entry.debt;
-    ports_.publisher.publish(
+    context_.publisher.publish(
         {log::Topic::kNotifications, partition_},
         core::encode(core::NotificationFinished{
             .uaid = debt.uaid, .key = debt.key, .reason = debt.reason, .source = {}}),
@@ -152,7 +152,7 @@ void Debts::publish(Owed& entry) {
 }
 
 void Debts::answered(const core::MessageKey& key, bool ok) {
-    --ports_.in_flight.count;
+    --context_.in_flight.count;
     --mine_in_flight_;
     const auto it = held_.find(key);
     // Paid already if it is gone: what is read back needs no report.
@@ -181,7 +181,7 @@ void Debts::settle(const store::Debt& debt) {
         of_client->second.erase(debt.put_offset);
         if (of_client->second.empty()) replaced_.erase(of_client);
     }
-    ports_.durable(debt);
+    context_.durable(debt);
 }
 
 void Debts::back_off() {
@@ -192,7 +192,7 @@ void Debts::back_off() {
 
 void Debts::pump_after(core::Duration delay) {
     pump_later_ = true;
-    ports_.executor.post_after(delay, lifetime_.guard([this] {
+    context_.executor.post_after(delay, lifetime_.guard([this] {
         pump_later_ = false;
         pump();
     }));

@@ -47,7 +47,7 @@ public:
     /// So many do not wait.
     static constexpr std::size_t kCompany = 64;
 
-    struct Ports {
+    struct Context {
         store::PartitionStore& store;
         log::Publisher& publisher;
         core::Executor& executor;
@@ -58,7 +58,7 @@ public:
         /// The log has the tombstone of this debt (told once per debt).
         std::function<void(const store::Debt&)> durable;
     };
-    Debts(core::Partition partition, Ports ports);
+    Debts(core::Partition partition, Context context);
     ~Debts();
 
     /// From now on, until stop(), the debts of this store are paid from here.
@@ -94,7 +94,7 @@ private:
     void pump_after(core::Duration delay);
 
     const core::Partition partition_;
-    Ports ports_;
+    Context context_;
     bool paying_ = false;
     std::unordered_map<core::MessageKey, Owed> held_;
     std::set<std::pair<core::Offset, core::MessageKey>> waiting_;  ///< in the order of the puts

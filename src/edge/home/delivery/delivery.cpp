@@ -36,7 +36,7 @@ std::optional<Report> retrieved_report(const store::MessageView& message) {
 /// nullopt as well where nobody hears of it.
 std::optional<core::Tracked> Delivery::tracked(const core::RecordView& record,
                                                const core::NotificationAccepted& message) const {
-    if (!message.reliability_id || !ports_.outbox.reports()) return std::nullopt;
+    if (!message.reliability_id || !context_.outbox.reports()) return std::nullopt;
     return core::Tracked{.id = std::string{*message.reliability_id},
                          .expires = record.time + std::chrono::seconds{message.ttl_s}};
 }
@@ -44,31 +44,31 @@ std::optional<core::Tracked> Delivery::tracked(const core::RecordView& record,
 /// Only who serves says where a message is: a standby folds it too.
 void Delivery::report(const std::optional<core::Tracked>& message, core::Milestone milestone) {
     if (!message || !serving_since_) return;
-    ports_.outbox.report({.message = *message, .reached = {milestone}, .logged = {}});
+    context_.outbox.report({.message = *message, .reached = {milestone}, .logged = {}});
 }
 
 bool Delivery::fold(const core::RecordView& record, const core::NotificationAccepted& message) {
-    replace_held(message);
+    replace_awaiting(message);
     std::optional<core::MessageKey> replaced;
-    const auto outcome = ports_.store.put(record.offset, record.time, message, &replaced);
+    const auto outcome = context_.store.put(record.offset, record.time, message, &replaced);
     if (replaced) finished(message.uaid, *replaced, core::FinishReason::replaced);
     const bool ttl_zero = outcome == store::PutOutcome::ttl_zero;
     if (outcome != store::PutOutcome::pending && !ttl_zero) return false;
     const auto tracked = this->tracked(record, message);
-    auto* session = ports_.sessions.of(message.uaid);
+    auto* session = context_.sessions.of(message.uaid);
     if (!session) {
-        ttl_zero ? hold(record, message) : report(tracked, core::Milestone::stored);
+        ttl_zero ? await_client(record, message) : report(tracked, core::Milestone::stored);
         return !ttl_zero;
     }
     if (!ttl_zero && expired(record.time + std::chrono::seconds{message.ttl_s})) {
-        ports_.store.owe(message.uaid, message.key, core::FinishReason::expired,
-                         core::Milestone::expired);
+        context_.store.owe(message.uaid, message.key, core::FinishReason::expired,
+                           core::Milestone::expired);
         return false;
     }
-    auto effects = session->on(message, record.offset, ports_.clock.mono());
-    if (ports_.times.append_to_frame && !effects.frames.empty()) {
-        const std::chrono::duration<double> late = ports_.clock.wall() - record.time;
-        ports_.times.append_to_frame->Observe(std::max(late.count(), 0.0));  // clocks differ
+    auto effects = session->on(message, record.offset, context_.clock.mono());
+    if (context_.times.append_to_frame && !effects.frames.empty()) {
+        const std::chrono::duration<double> late = context_.clock.wall() - record.time;
+        context_.times.append_to_frame->Observe(std::max(late.count(), 0.0));  // clocks differ
     }
     if (effects.frames.empty()) report(tracked, core::Milestone::stored);
     if (ttl_zero) await_ack(message.key, tracked);
@@ -85,7 +85,7 @@ void Delivery::send(const Session& session, Effects effects, std::optional<Repor
                             {{"message", core::log_name(*frame.message)},
                              {"client", core::log_name(session.uaid)}});
         }
-        ports_.outbox.frame(session.id, std::move(frame.text), frame.message, std::move(report));
+        context_.outbox.frame(session.id, std::move(frame.text), frame.message, std::move(report));
         ++delivered_;
     }
 }
@@ -108,64 +108,64 @@ void Delivery::acknowledged(const core::MessageKey& message, core::Milestone end
 
 void Delivery::finished(const core::Uaid& client, const core::MessageKey& message,
                         core::FinishReason why) {
-    ports_.outbox.withdraw(message);
+    context_.outbox.withdraw(message);
     if (why != core::FinishReason::expired || !serving_since_) {
-        std::erase_if(held_, [&](const Held& held) { return held.message == message; });
+        std::erase_if(awaiting_, [&](const AwaitingClient& one) { return one.message == message; });
     }
-    auto* session = ports_.sessions.of(client);
+    auto* session = context_.sessions.of(client);
     if (!session) return;
     session->finished(message);
     made_room(*session);
 }
 
 /// A client that was attached at another home before the take-over connects again now.
-void Delivery::hold(const core::RecordView& record, const core::NotificationAccepted& message) {
-    const auto now = ports_.clock.mono();
+void Delivery::await_client(const core::RecordView& record,
+                            const core::NotificationAccepted& message) {
+    const auto now = context_.clock.mono();
     const auto tracked = this->tracked(record, message);
     const bool settled = serving_since_ && now - *serving_since_ > kTakeoverGrace;
     if (settled || outlived_grace(record.time)) return report(tracked, core::Milestone::expired);
-    if (held_.size() >= kHeldMax) held_.pop_front();
+    if (awaiting_.size() >= kAwaitingMax) awaiting_.pop_front();
     std::optional<std::string> topic;
     if (message.topic) topic = *message.topic;
-    held_.push_back({message.uaid, message.channel, std::move(topic), message.key, record.time,
-                     notification_frame(message), tracked});
+    awaiting_.push_back({message.uaid, message.channel, std::move(topic), message.key, record.time,
+                         notification_frame(message), tracked});
 }
 
 /// The store knows nothing of what is held, so a newer message of the Topic replaces it here.
-void Delivery::replace_held(const core::NotificationAccepted& newer) {
+void Delivery::replace_awaiting(const core::NotificationAccepted& newer) {
     if (!newer.topic) return;
-    std::erase_if(held_, [&](const Held& held) {
-        return held.client == newer.uaid && held.channel == newer.channel &&
-               held.topic == newer.topic;
+    std::erase_if(awaiting_, [&](const AwaitingClient& one) {
+        return one.client == newer.uaid && one.channel == newer.channel && one.topic == newer.topic;
     });
 }
 
-void Delivery::expire_held() {
-    const bool over = serving_since_ && ports_.clock.mono() - *serving_since_ > kTakeoverGrace;
-    if (over) held_.clear();
-    while (!held_.empty() && outlived_grace(held_.front().appended)) held_.pop_front();
+void Delivery::expire_awaiting() {
+    const bool over = serving_since_ && context_.clock.mono() - *serving_since_ > kTakeoverGrace;
+    if (over) awaiting_.clear();
+    while (!awaiting_.empty() && outlived_grace(awaiting_.front().appended)) awaiting_.pop_front();
 }
 
-void Delivery::send_held(const Session& session) {
-    expire_held();
-    for (auto& held : held_) {
-        if (held.client != session.uaid) continue;
-        await_ack(held.message, held.tracked);
-        ports_.outbox.frame(session.id, std::move(held.text), held.message,
-                            live_report(held.tracked, held.appended));
+void Delivery::send_awaiting(const Session& session) {
+    expire_awaiting();
+    for (auto& one : awaiting_) {
+        if (one.client != session.uaid) continue;
+        await_ack(one.message, one.tracked);
+        context_.outbox.frame(session.id, std::move(one.text), one.message,
+                              live_report(one.tracked, one.appended));
         ++delivered_;
     }
-    std::erase_if(held_, [&](const Held& held) { return held.client == session.uaid; });
+    std::erase_if(awaiting_, [&](const AwaitingClient& one) { return one.client == session.uaid; });
 }
 
 void Delivery::attached(Session& session) {
-    send_held(session);
+    send_awaiting(session);
     session.look_into_store();
     due_.insert(session.uaid);
 }
 
 bool Delivery::made_room(Session& session) {
-    const bool worth_it = session.wants_read(ports_.clock.mono());
+    const bool worth_it = session.wants_read(context_.clock.mono());
     if (worth_it) due_.insert(session.uaid);
     return worth_it;
 }
@@ -182,7 +182,7 @@ bool Delivery::turn() {
     while (!due_.empty() && budget > 0) {
         const auto client = due_.extract(due_.begin()).value();
         blocked_.erase(client);
-        auto* session = ports_.sessions.of(client);
+        auto* session = context_.sessions.of(client);
         if (session) budget -= std::min(budget, read(*session, budget));
     }
     return !due_.empty();
@@ -192,7 +192,7 @@ bool Delivery::turn() {
 std::size_t Delivery::read(Session& session, std::size_t budget) {
     std::size_t used = 0;
     while (!session.live()) {
-        const auto room = session.room(ports_.clock.mono());
+        const auto room = session.room(context_.clock.mono());
         if (room == 0) {
             blocked_.insert(session.uaid);  // an ack, or time, makes room
             return used;
@@ -210,13 +210,13 @@ std::size_t Delivery::read(Session& session, std::size_t budget) {
 
 /// 0: what comes next does not fit.
 std::size_t Delivery::read_once(Session& session, std::size_t at_most) {
-    const auto now = ports_.clock.mono();
-    auto& cursor = session.cursor(ports_.position());
-    const auto read = ports_.store.read_pending(
-        session.uaid, cursor, at_most, ports_.log_now(), [&](const store::MessageView& message) {
+    const auto now = context_.clock.mono();
+    auto& cursor = session.cursor(context_.position());
+    const auto read = context_.store.read_pending(
+        session.uaid, cursor, at_most, context_.log_now(), [&](const store::MessageView& message) {
             send(session, session.on(message, now), retrieved_report(message));
         });
-    ports_.store.expire(session.uaid, read.expired);
+    context_.store.expire(session.uaid, read.expired);
     if (session.read_over(read.done)) {
         blocked_.insert(session.uaid);
         return 0;
@@ -227,7 +227,7 @@ std::size_t Delivery::read_once(Session& session, std::size_t at_most) {
 }
 
 void Delivery::tick() {
-    expire_held();
+    expire_awaiting();
     due_.insert(blocked_.begin(), blocked_.end());
 }
 

@@ -27,12 +27,12 @@ public:
     static constexpr std::size_t kReadBudget = 4'096;
     /// For how long a TTL-0 message waits for its client after a take-over, and how many do.
     static constexpr core::Duration kTakeoverGrace = std::chrono::seconds{5};
-    static constexpr std::size_t kHeldMax = 1'024;
+    static constexpr std::size_t kAwaitingMax = 1'024;
     /// Tracked TTL-0 messages that were sent and whose acks are awaited.
     static constexpr std::size_t kUnkeptMax = 1'024;
 
     /// All of it outlives this.
-    struct Ports {
+    struct Context {
         store::PartitionStore& store;
         Sessions& sessions;
         Outbox& outbox;
@@ -43,7 +43,7 @@ public:
         std::function<core::Offset()> position;
         DeliveryTimes times{};
     };
-    explicit Delivery(Ports ports) : ports_(std::move(ports)) {}
+    explicit Delivery(Context context) : context_(std::move(context)) {}
 
     /// Folds a message, and sends it if its client is attached and can take it. What cannot be sent
     /// now waits in the store. True if the message is pending, sent or not.
@@ -60,7 +60,7 @@ public:
     void acknowledged(const core::MessageKey& message, core::Milestone end);
 
     /// From now on clients may attach.
-    void serve() { serving_since_ = ports_.clock.mono(); }
+    void serve() { serving_since_ = context_.clock.mono(); }
     /// Nobody is attached any more.
     void stop();
     /// A known client has attached: what waits for it is due.
@@ -78,7 +78,7 @@ public:
 
 private:
     /// A TTL-0 message whose client was not there.
-    struct Held {
+    struct AwaitingClient {
         core::Uaid client;
         core::ChannelId channel;
         std::optional<std::string> topic;
@@ -96,24 +96,24 @@ private:
                                          const core::NotificationAccepted& message) const;
     void report(const std::optional<core::Tracked>& message, core::Milestone milestone);
     void await_ack(const core::MessageKey& message, const std::optional<core::Tracked>& tracked);
-    bool expired(core::Timestamp expiry) const { return ports_.log_now() >= expiry; }
+    bool expired(core::Timestamp expiry) const { return context_.log_now() >= expiry; }
     bool outlived_grace(core::Timestamp appended) const {
-        return ports_.log_now() - appended > kTakeoverGrace;
+        return context_.log_now() - appended > kTakeoverGrace;
     }
     void send(const Session& session, Effects effects, std::optional<Report> report);
-    void hold(const core::RecordView& record, const core::NotificationAccepted& message);
-    void replace_held(const core::NotificationAccepted& newer);
-    void send_held(const Session& session);
-    void expire_held();
+    void await_client(const core::RecordView& record, const core::NotificationAccepted& message);
+    void replace_awaiting(const core::NotificationAccepted& newer);
+    void send_awaiting(const Session& session);
+    void expire_awaiting();
     std::size_t read(Session& session, std::size_t budget);
     std::size_t read_once(Session& session, std::size_t at_most);
 
-    Ports ports_;
+    Context context_;
     std::optional<core::MonoTime> serving_since_;
     /// These may name clients that have gone meanwhile.
     std::unordered_set<core::Uaid> due_;      ///< something waits, and there is room
     std::unordered_set<core::Uaid> blocked_;  ///< something waits, and there is none
-    std::deque<Held> held_;                   ///< in log order
+    std::deque<AwaitingClient> awaiting_;     ///< in log order
     std::deque<Unkept> unkept_;
     std::uint64_t delivered_ = 0;
 };

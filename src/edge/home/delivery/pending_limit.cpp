@@ -12,8 +12,8 @@ std::size_t step_of(std::size_t limit) { return std::max<std::size_t>(limit / 10
 
 }  // namespace
 
-PendingLimit::PendingLimit(const Options& options, Ports ports)
-    : options_(options), step_(step_of(options.messages)), ports_(std::move(ports)) {}
+PendingLimit::PendingLimit(const Options& options, Context context)
+    : options_(options), step_(step_of(options.messages)), context_(std::move(context)) {}
 
 void PendingLimit::waits(const core::Uaid& client, core::Offset offset) {
     if (until_count_.size() >= kWatchedMax && !until_count_.contains(client)) until_count_.clear();
@@ -51,11 +51,11 @@ void PendingLimit::start_next(core::Offset position) {
 }
 
 void PendingLimit::look(core::Timestamp now) {
-    const auto read = ports_.store.read_pending(*client_, cursor_, kBudget, now,
-                                                [this](const store::MessageView& message) {
-                                                    seen_.emplace_back(message.offset, message.key);
-                                                });
-    ports_.store.expire(*client_, read.expired);
+    const auto read = context_.store.read_pending(
+        *client_, cursor_, kBudget, now, [this](const store::MessageView& message) {
+            seen_.emplace_back(message.offset, message.key);
+        });
+    context_.store.expire(*client_, read.expired);
     const bool enough = seen_.size() >= options_.messages + kBeyondMax;
     if (read.done || enough) decide(read.done);
 }
@@ -69,7 +69,7 @@ void PendingLimit::decide(bool all_seen) {
     }
     if (options_.policy == Policy::reset) {
         client_.reset();
-        return ports_.reset(client);
+        return context_.reset(client);
     }
     const auto excess = static_cast<std::ptrdiff_t>(seen_.size() - options_.messages);
     std::nth_element(seen_.begin(), seen_.begin() + excess - 1, seen_.end());
@@ -82,8 +82,8 @@ void PendingLimit::drop_some() {
     for (std::size_t budget = kBudget; budget > 0 && !dropping_.empty(); --budget) {
         const auto key = dropping_.back().second;
         dropping_.pop_back();
-        ports_.store.owe(*client_, key, core::FinishReason::dropped);
-        ports_.delivery.finished(*client_, key, core::FinishReason::dropped);
+        context_.store.owe(*client_, key, core::FinishReason::dropped);
+        context_.delivery.finished(*client_, key, core::FinishReason::dropped);
     }
     if (dropping_.empty()) client_.reset();
 }

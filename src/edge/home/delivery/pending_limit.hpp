@@ -34,13 +34,13 @@ public:
     /// Beyond the limit, messages of one client that are looked at before some are dropped.
     static constexpr std::size_t kBeyondMax = 4'096;
 
-    struct Ports {
+    struct Context {
         store::PartitionStore& store;
         Delivery& delivery;
         /// The client has too many, and the policy is `reset`.
         std::function<void(const core::Uaid&)> reset;
     };
-    PendingLimit(const Options& options, Ports ports);
+    PendingLimit(const Options& options, Context context);
 
     /// A message was folded at `offset` that waits from now on.
     void waits(const core::Uaid& client, core::Offset offset);
@@ -58,7 +58,7 @@ private:
 
     const Options options_;
     const std::size_t step_;  ///< messages between two counts
-    Ports ports_;
+    Context context_;
     std::unordered_map<core::Uaid, std::size_t> until_count_;  ///< messages
     std::deque<core::Uaid> due_;
     std::unordered_set<core::Uaid> is_due_;  ///< who is in due_

@@ -18,32 +18,32 @@ bool may_attach(const std::optional<store::StoredClient>& client) {
 
 }  // namespace
 
-Hellos::Hellos(core::Partition partition, core::Partition partitions, Ports ports)
+Hellos::Hellos(core::Partition partition, core::Partition partitions, Context context)
     : partition_(partition),
       partitions_(partitions),
-      ports_(std::move(ports)),
-      lifetime_(ports_.executor) {}
+      context_(std::move(context)),
+      lifetime_(context_.executor) {}
 
 void Hellos::answer(const SessionId& id, const Offer& offer) {
     const bool is_new = !offer.by_client && !offer.again;
-    if (is_new) return ports_.settled(id, offer, offer.uaid, false);
-    if (!ports_.fold.suspect() && may_attach(ports_.store.client(offer.uaid))) {
-        return ports_.settled(id, offer, offer.uaid, true);
+    if (is_new) return context_.settled(id, offer, offer.uaid, false);
+    if (!context_.fold.suspect() && may_attach(context_.store.client(offer.uaid))) {
+        return context_.settled(id, offer, offer.uaid, true);
     }
     // Without a record nobody but this session knows the client: there is nothing to be denied.
     const bool adopted = offer.again && !offer.again->persisted;
-    if (adopted) return ports_.settled(id, offer, offer.uaid, false);
+    if (adopted) return context_.settled(id, offer, offer.uaid, false);
     wait_for_mark(id, offer);
 }
 
 void Hellos::wait_for_mark(const SessionId& id, const Offer& offer) {
-    if (waiting_.size() >= kWaitingMax) return ports_.outbox.close(id, closing::kOverloaded);
+    if (waiting_.size() >= kWaitingMax) return context_.outbox.close(id, closing::kOverloaded);
     waiting_.emplace(id, offer);
-    ports_.fold.confirm(kSubscriptionsInput,
-                        lifetime_.guard([this, id](const core::Result<void>& result) {
-                            confirmed(id, result);
-                            ports_.settle();
-                        }));
+    context_.fold.confirm(kSubscriptionsInput,
+                          lifetime_.guard([this, id](const core::Result<void>& result) {
+                              confirmed(id, result);
+                              context_.settle();
+                          }));
 }
 
 /// A read that failed proves nothing either.
@@ -51,17 +51,17 @@ void Hellos::confirmed(const SessionId& id, const core::Result<void>& result) {
     const auto node = waiting_.extract(id);
     if (node.empty()) return;  // the client has gone
     const auto& offer = node.mapped();
-    const auto client = ports_.store.client(offer.uaid);
-    if (!result || ports_.store.broken()) {
-        return ports_.outbox.close(id, closing::kUnproven);
+    const auto client = context_.store.client(offer.uaid);
+    if (!result || context_.store.broken()) {
+        return context_.outbox.close(id, closing::kUnproven);
     }
     const bool known = may_attach(client);
-    if (!known && offer.again) return ports_.outbox.close(id, closing::kRemoved);
-    ports_.settled(id, offer, known ? offer.uaid : new_uaid_in(partition_, partitions_), known);
+    if (!known && offer.again) return context_.outbox.close(id, closing::kRemoved);
+    context_.settled(id, offer, known ? offer.uaid : new_uaid_in(partition_, partitions_), known);
 }
 
 void Hellos::keep(const SessionId& id, const Offer& offer) {
-    if (waiting_.size() >= kWaitingMax) return ports_.outbox.close(id, closing::kOverloaded);
+    if (waiting_.size() >= kWaitingMax) return context_.outbox.close(id, closing::kOverloaded);
     waiting_.emplace(id, offer);
     kept_.push_back(id);
 }
@@ -84,7 +84,8 @@ void Hellos::forget_front(const core::NodeId& front) {
 void Hellos::release_all(Closing closing) {
     lifetime_.renew();
     kept_.clear();
-    for (const auto& [id, offer] : std::exchange(waiting_, {})) ports_.outbox.release(id, closing);
+    for (const auto& [id, offer] : std::exchange(waiting_, {}))
+        context_.outbox.release(id, closing);
 }
 
 }  // namespace beckon::edge

@@ -36,7 +36,7 @@ public:
         std::optional<Attach::Again> again = std::nullopt;
     };
 
-    struct Ports {
+    struct Context {
         store::PartitionStore& store;
         fold::Fold& fold;
         core::Executor& executor;
@@ -46,7 +46,7 @@ public:
         /// Something was decided outside of a turn.
         std::function<void()> settle;
     };
-    Hellos(core::Partition partition, core::Partition partitions, Ports ports);
+    Hellos(core::Partition partition, core::Partition partitions, Context context);
 
     /// The home serves.
     void answer(const SessionId& id, const Offer& offer);
@@ -67,7 +67,7 @@ private:
 
     const core::Partition partition_;
     const core::Partition partitions_;
-    Ports ports_;
+    Context context_;
     std::map<SessionId, Offer> waiting_;
     std::deque<SessionId> kept_;  ///< may name some that were forgotten
     core::Lifetime lifetime_;     ///< renewed by release_all()

@@ -18,11 +18,11 @@ constexpr fold::InputIndex kSubscriptionsInput = 1;
 
 }  // namespace
 
-Registrations::Registrations(log::TopicPartition where, Options options, Ports ports)
+Registrations::Registrations(log::TopicPartition where, Options options, Context context)
     : where_(where),
       options_(std::move(options)),
-      ports_(std::move(ports)),
-      lifetime_(ports_.executor) {}
+      context_(std::move(context)),
+      lifetime_(context_.executor) {}
 
 void Registrations::begin(core::Epoch epoch) {
     epoch_ = epoch;
@@ -39,15 +39,15 @@ void Registrations::stop() {
 
 /// Those that are under way count as if they were new.
 bool Registrations::has_too_many(const Session& session, const core::ChannelId& channel) {
-    if (ports_.store.channel(session.uaid, channel)) return false;
+    if (context_.store.channel(session.uaid, channel)) return false;
     const auto others = session.changes_in_flight() - 1;
-    return ports_.store.channels(session.uaid).size() + others >= options_.channels_max;
+    return context_.store.channels(session.uaid).size() + others >= options_.channels_max;
 }
 
 void Registrations::change(Session& session, const ChannelChange& request) {
     if (request.kind == ChannelChange::Kind::add && has_too_many(session, request.channel)) {
         session.change_answered();
-        return ports_.outbox.frame(
+        return context_.outbox.frame(
             session.id, register_frame(request.channel, kStatusTooMany, kTooManyChannels));
     }
     const auto change = std::make_shared<Change>();
@@ -62,11 +62,11 @@ void Registrations::change(Session& session, const ChannelChange& request) {
 }
 
 void Registrations::add(const ChangePtr& change, const core::Uaid& client) {
-    const auto now = ports_.log_now();
+    const auto now = context_.log_now();
     const auto& [kind, channel, vapid] = change->request;
     change->endpoint =
-        options_.endpoint_url + "/wpush/" + ports_.tokens.seal_endpoint(client, channel, vapid);
-    const bool is_new = !ports_.store.client(client);
+        options_.endpoint_url + "/wpush/" + context_.tokens.seal_endpoint(client, channel, vapid);
+    const bool is_new = !context_.store.client(client);
     change->reports_missing = is_new ? 2 : 1;
     if (is_new) {
         // Before its first channel. A second register that comes before this one is folded writes
@@ -90,8 +90,8 @@ void Registrations::add(const ChangePtr& change, const core::Uaid& client) {
 
 void Registrations::remove(const ChangePtr& change, Session& session) {
     const bool only_one = session.changes_in_flight() == 1;
-    if (only_one && !ports_.store.channel(session.uaid, change->request.channel)) {
-        change->failed = ports_.store.broken();
+    if (only_one && !context_.store.channel(session.uaid, change->request.channel)) {
+        change->failed = context_.store.broken();
         answer(*change);  // it was not there, which is what the client wants
         return;
     }
@@ -102,7 +102,7 @@ void Registrations::remove(const ChangePtr& change, Session& session) {
 }
 
 void Registrations::publish(const ChangePtr& change, core::Record record) {
-    ports_.fold.publisher().publish(
+    context_.fold.publisher().publish(
         where_, std::move(record),
         lifetime_.guard([this, change](const core::Result<log::Appended>& result) {
             reported(change, result);
@@ -111,7 +111,7 @@ void Registrations::publish(const ChangePtr& change, core::Record record) {
 
 /// A failure leaves what stands in the log, until the next record of that key.
 void Registrations::publish(core::Record record) {
-    ports_.fold.publisher().publish(where_, std::move(record), [](const auto&) {});
+    context_.fold.publisher().publish(where_, std::move(record), [](const auto&) {});
 }
 
 void Registrations::reported(const ChangePtr& change, const core::Result<log::Appended>& result) {
@@ -123,26 +123,26 @@ void Registrations::reported(const ChangePtr& change, const core::Result<log::Ap
     if (--change->reports_missing > 0) return;
     if (change->failed) {
         answer(*change);
-        ports_.settle();
+        context_.settle();
         return;
     }
-    ports_.fold.when_folded(kSubscriptionsInput, change->last,
-                            lifetime_.guard([this, change](const core::Result<void>& is_folded) {
-                                change->failed = !is_folded;
-                                folded(change);
-                            }));
+    context_.fold.when_folded(kSubscriptionsInput, change->last,
+                              lifetime_.guard([this, change](const core::Result<void>& is_folded) {
+                                  change->failed = !is_folded;
+                                  folded(change);
+                              }));
 }
 
 void Registrations::folded(const ChangePtr& change) {
     const bool removed = change->request.kind == ChannelChange::Kind::remove && !change->failed;
     if (removed) {
-        ports_.purges.begin(change->client, change->request.channel,
-                            lifetime_.guard([this, change] { answer(*change); }));
-        ports_.fold.request_turn();
+        context_.purges.begin(change->client, change->request.channel,
+                              lifetime_.guard([this, change] { answer(*change); }));
+        context_.fold.request_turn();
         return;
     }
     answer(*change);
-    ports_.settle();
+    context_.settle();
 }
 
 void Registrations::no_longer_changing(const core::Uaid& client) {
@@ -152,27 +152,27 @@ void Registrations::no_longer_changing(const core::Uaid& client) {
 
 void Registrations::answer(const Change& change) {
     no_longer_changing(change.client);
-    if (auto* session = ports_.sessions.find(change.session, change.client)) {
+    if (auto* session = context_.sessions.find(change.session, change.client)) {
         session->change_answered();
         const bool has_record = !change.failed && change.request.kind == ChannelChange::Kind::add;
         if (has_record && !std::exchange(session->persisted, true)) {
             // Before the answer: a front that knows of the answer knows of this.
-            ports_.outbox.attached({.session = session->id,
-                                    .uaid = session->uaid,
-                                    .stamp = session->stamp,
-                                    .persisted = true});
+            context_.outbox.attached({.session = session->id,
+                                      .uaid = session->uaid,
+                                      .stamp = session->stamp,
+                                      .persisted = true});
         }
     }
     const int status = change.failed ? kStatusFailed : kStatusOk;
     const auto& channel = change.request.channel;
     switch (change.request.kind) {
         case ChannelChange::Kind::add:
-            ports_.outbox.frame(
+            context_.outbox.frame(
                 change.session,
                 register_frame(channel, status, change.failed ? "" : change.endpoint));
             break;
         case ChannelChange::Kind::remove:
-            ports_.outbox.frame(change.session, unregister_frame(channel, status));
+            context_.outbox.frame(change.session, unregister_frame(channel, status));
             break;
     }
 }
@@ -196,14 +196,15 @@ void Registrations::remove_client(const core::Uaid& client, std::function<void(b
         no_longer_changing(client);
         done(is_folded);
     };
-    ports_.fold.publisher().publish(
+    context_.fold.publisher().publish(
         where_, core::encode(core::ClientRemoved{.uaid = client, .stamp = stamp()}),
         lifetime_.guard([this, removed](const core::Result<log::Appended>& result) {
             if (!result) return removed(false);
-            ports_.fold.when_folded(kSubscriptionsInput, result->offset,
-                                    lifetime_.guard([removed](const core::Result<void>& is_folded) {
-                                        removed(is_folded.has_value());
-                                    }));
+            context_.fold.when_folded(
+                kSubscriptionsInput, result->offset,
+                lifetime_.guard([removed](const core::Result<void>& is_folded) {
+                    removed(is_folded.has_value());
+                }));
         }));
 }
 
@@ -214,9 +215,9 @@ void Registrations::detached(const Session& session) {
 }
 
 void Registrations::write_last_seen(Session& session) {
-    const auto now = ports_.log_now();
+    const auto now = context_.log_now();
     auto again = kSeenEvery;
-    const auto client = ports_.store.client(session.uaid);
+    const auto client = context_.store.client(session.uaid);
     if (client && changing_.contains(session.uaid)) {
         again = kSeenAgain;  // what the store has may be about to be removed
     } else if (client) {
@@ -226,18 +227,18 @@ void Registrations::write_last_seen(Session& session) {
             publish(client_record(session.uaid, *client, now));
         }
     }
-    session.seen_due = ports_.clock.mono() + again;
+    session.seen_due = context_.clock.mono() + again;
     seen_due_.emplace(session.seen_due, session.uaid);
 }
 
 void Registrations::tick() {
-    const auto now = ports_.clock.mono();
+    const auto now = context_.clock.mono();
     if (now >= contested_again_) contested_due_ = true;
     for (std::size_t budget = kSeenBudget; budget > 0; --budget) {
         if (seen_due_.empty() || seen_due_.begin()->first > now) return;
         const auto client = seen_due_.begin()->second;
         seen_due_.erase(seen_due_.begin());
-        if (auto* session = ports_.sessions.of(client)) write_last_seen(*session);
+        if (auto* session = context_.sessions.of(client)) write_last_seen(*session);
     }
 }
 
@@ -245,7 +246,7 @@ void Registrations::tick() {
 /// the change, and would undo it. It is looked at again with the next round.
 bool Registrations::write_over_contested() {
     if (!contested_due_) return false;
-    const auto found = ports_.store.contested_after(contested_cursor_, kContestedBudget);
+    const auto found = context_.store.contested_after(contested_cursor_, kContestedBudget);
     for (const auto& [client, channel] : found) {
         if (changing_.contains(client)) continue;
         channel ? overrule(client, *channel) : overrule(client);
@@ -255,13 +256,13 @@ bool Registrations::write_over_contested() {
         contested_cursor_ = found.back();
     } else {
         contested_cursor_.reset();
-        contested_again_ = ports_.clock.mono() + kContestedEvery;
+        contested_again_ = context_.clock.mono() + kContestedEvery;
     }
     return contested_due_;
 }
 
 void Registrations::overrule(const core::Uaid& client) {
-    if (const auto stored = ports_.store.client(client)) {
+    if (const auto stored = context_.store.client(client)) {
         publish(client_record(client, *stored, stored->last_seen));
     } else {
         publish(core::encode(core::ClientRemoved{.uaid = client, .stamp = stamp()}));
@@ -269,7 +270,7 @@ void Registrations::overrule(const core::Uaid& client) {
 }
 
 void Registrations::overrule(const core::Uaid& client, const core::ChannelId& channel) {
-    const auto stored = ports_.store.channel(client, channel);
+    const auto stored = context_.store.channel(client, channel);
     if (!stored) {
         publish(core::encode(
             core::ChannelRemoved{.uaid = client, .channel = channel, .stamp = stamp()}));

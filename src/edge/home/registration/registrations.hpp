@@ -36,7 +36,7 @@ public:
     /// `last_seen` records written in one tick.
     static constexpr std::size_t kSeenBudget = 1'000;
 
-    struct Ports {
+    struct Context {
         store::PartitionStore& store;
         fold::Fold& fold;
         core::Executor& executor;
@@ -53,7 +53,7 @@ public:
         std::string endpoint_url;
         std::size_t channels_max = 1'000;  ///< of one client
     };
-    Registrations(log::TopicPartition where, Options options, Ports ports);
+    Registrations(log::TopicPartition where, Options options, Context context);
 
     /// Serving begins, with a lease of that epoch.
     void begin(core::Epoch epoch);
@@ -110,7 +110,7 @@ private:
 
     const log::TopicPartition where_;
     const Options options_;
-    Ports ports_;
+    Context context_;
     core::Epoch epoch_ = 0;
     std::uint64_t sequence_ = 0;
     std::set<std::pair<core::MonoTime, core::Uaid>> seen_due_;

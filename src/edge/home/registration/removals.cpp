@@ -22,12 +22,12 @@ std::string_view to_string(Removals::Why why) {
     return "absent";
 }
 
-Removals::Removals(core::Duration client_ttl, Ports ports)
-    : client_ttl_(client_ttl), ports_(std::move(ports)), lifetime_(ports_.executor) {}
+Removals::Removals(core::Duration client_ttl, Context context)
+    : client_ttl_(client_ttl), context_(std::move(context)), lifetime_(context_.executor) {}
 
 void Removals::begin() {
     searched_.reset();
-    search_again_ = ports_.clock.mono();
+    search_again_ = context_.clock.mono();
 }
 
 void Removals::stop() {
@@ -36,8 +36,8 @@ void Removals::stop() {
 }
 
 void Removals::tick() {
-    if (ports_.clock.mono() < search_again_ || under_way_.size() >= kUnderWayMax) return;
-    const auto page = ports_.store.clients_after(searched_, kPage);
+    if (context_.clock.mono() < search_again_ || under_way_.size() >= kUnderWayMax) return;
+    const auto page = context_.store.clients_after(searched_, kPage);
     for (const auto& [client, stored] : page) {
         if (under_way_.size() >= kUnderWayMax) return;  // from here on in the next tick
         if (is_absent(client, stored)) remove(client, Why::absent);
@@ -45,52 +45,54 @@ void Removals::tick() {
     }
     if (page.size() == kPage) return;
     searched_.reset();
-    search_again_ = ports_.clock.mono() + kSearchEvery;
+    search_again_ = context_.clock.mono() + kSearchEvery;
 }
 
 /// A bridged client never attaches: whether it is still there is known to its bridge.
 bool Removals::is_absent(const core::Uaid& client, const store::StoredClient& stored) const {
-    if (stored.router_type != core::RouterType::webpush || ports_.sessions.of(client)) return false;
-    const auto past = core::certainly_past(ports_.log_now(), ports_.clock.wall());
+    if (stored.router_type != core::RouterType::webpush || context_.sessions.of(client))
+        return false;
+    const auto past = core::certainly_past(context_.log_now(), context_.clock.wall());
     return past - stored.last_seen >= client_ttl_;
 }
 
 void Removals::remove(const core::Uaid& client, Why why) {
     if (under_way_.size() >= kUnderWayMax || !under_way_.emplace(client, why).second) return;
-    ports_.fold.confirm(kSubscriptionsInput,
-                        lifetime_.guard([this, client](const core::Result<void>& result) {
-                            confirmed(client, result);
-                            ports_.settle();
-                        }));
+    context_.fold.confirm(kSubscriptionsInput,
+                          lifetime_.guard([this, client](const core::Result<void>& result) {
+                              confirmed(client, result);
+                              context_.settle();
+                          }));
 }
 
 void Removals::confirmed(const core::Uaid& client, const core::Result<void>& result) {
-    const auto stored = ports_.store.client(client);
+    const auto stored = context_.store.client(client);
     const auto why = under_way_.at(client);
     const bool still = stored && (why != Why::absent || is_absent(client, *stored));
-    if (!result || ports_.store.broken() || !still) {
+    if (!result || context_.store.broken() || !still) {
         under_way_.erase(client);
         return;
     }
-    ports_.registrations.remove_client(
+    context_.registrations.remove_client(
         client, lifetime_.guard([this, client](bool is_folded) { folded(client, is_folded); }));
 }
 
 /// If nobody knows whether the log has the tombstone, the client asks again who it is.
 void Removals::folded(const core::Uaid& client, bool is_folded) {
     const auto why = under_way_.at(client);
-    if (auto* session = ports_.sessions.of(client)) {
-        ports_.end(*session, is_folded ? closing::kReset : closing::kRemoved);
+    if (auto* session = context_.sessions.of(client)) {
+        context_.end(*session, is_folded ? closing::kReset : closing::kRemoved);
     }
     if (!is_folded) {
         under_way_.erase(client);
-        return ports_.settle();
+        return context_.settle();
     }
     ++removed_[static_cast<std::size_t>(why)];
     core::log_info("edge", "client_removed",
                    {{"client", core::log_name(client)}, {"why", to_string(why)}});
-    ports_.purges.begin_all(client, lifetime_.guard([this, client] { under_way_.erase(client); }));
-    ports_.fold.request_turn();
+    context_.purges.begin_all(client,
+                              lifetime_.guard([this, client] { under_way_.erase(client); }));
+    context_.fold.request_turn();
 }
 
 }  // namespace beckon::edge

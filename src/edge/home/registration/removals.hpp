@@ -44,7 +44,7 @@ public:
     /// From the end of one search to the next.
     static constexpr core::Duration kSearchEvery = std::chrono::hours{1};
 
-    struct Ports {
+    struct Context {
         store::PartitionStore& store;
         fold::Fold& fold;
         core::Executor& executor;
@@ -58,7 +58,7 @@ public:
         /// Something was decided outside of a turn.
         std::function<void()> settle;
     };
-    Removals(core::Duration client_ttl, Ports ports);
+    Removals(core::Duration client_ttl, Context context);
 
     /// Serving begins, or ends.
     void begin();
@@ -79,7 +79,7 @@ private:
     void folded(const core::Uaid& client, bool is_folded);
 
     const core::Duration client_ttl_;
-    Ports ports_;
+    Context context_;
     std::map<core::Uaid, Why> under_way_;
     std::optional<core::Uaid> searched_;  ///< up to here
     core::MonoTime search_again_{};

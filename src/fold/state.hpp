@@ -1,0 +1,78 @@
+#pragma once
+
+#include "core/checkpoint.hpp"
+#include "core/clock.hpp"
+#include "core/record.hpp"
+#include "core/result.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+namespace beckon::fold {
+
+/// Which of Options::inputs (fold/fold.hpp).
+using InputIndex = std::size_t;
+
+/// Empty result: what was asked is so. Always called later, on the executor's thread, and exactly
+/// once unless the Fold is destroyed first.
+using Answer = std::function<void(const core::Result<void>&)>;
+/// How long a question may wait for its answer.
+inline constexpr core::Duration kAnswerTimeout = std::chrono::seconds{2};
+
+/// What is folded: the state, and the rules by which records change it. All calls come on the
+/// executor's thread, none from within a call of the user to the Fold, but answers and callbacks
+/// may call the Fold or destroy it, except where a call says otherwise.
+class State {
+public:
+    virtual ~State() = default;
+
+    /// How far the state has come, uncommitted advances included. nullopt: nothing was ever folded,
+    /// or nothing of it is kept (a fold in memory always answers so).
+    virtual std::optional<core::Checkpoint> checkpoint(InputIndex input) const = 0;
+
+    /// The next record, control records included; live and at load alike. Once each, in the order
+    /// of the offsets, from the checkpoint on. Must not destroy the Fold.
+    virtual void replay(InputIndex input, const core::RecordView& record) = 0;
+
+    /// Everything below `next` is replayed. `caught_up` (log time) where that was the log's end.
+    virtual void advance(InputIndex input, core::Offset next,
+                         std::optional<core::Timestamp> caught_up) = 0;
+
+    /// Whether commit() has something to write.
+    virtual bool dirty() const = 0;
+
+    /// Writes state and positions in one batch. Errors: `corrupt`: the state cannot be read back,
+    /// so it is cleared and folded again from the log's start. Any other: nothing counts as
+    /// written, and it is called again after a pause; see dropped_batch().
+    virtual core::Result<void> commit() = 0;
+
+    /// After a commit() that failed: true if the state had to drop what it had gathered, because a
+    /// read failed under it. It is folded again from checkpoint(), and restarted() says that what
+    /// was decided is void. A checkpoint() that has gone back says the same.
+    virtual bool dropped_batch() const { return false; }
+
+    /// Drops everything, also what was not committed, so that it can be folded from the log's
+    /// start. Tried again after a pause if it fails.
+    virtual core::Result<void> clear() = 0;
+
+    /// The end of a turn: all that was replayed and decided is committed. Frames, records and
+    /// answers that follow from it leave now, and only now. What is decided in this call itself
+    /// waits for the next turn, which follows if it made the state dirty.
+    virtual void committed() = 0;
+
+    /// Marks have passed on every input, and all below them is committed: after the start, and
+    /// again after each restart.
+    virtual void caught_up() = 0;
+
+    /// The fold begins again: from the checkpoint, or from the log's start with a cleared state.
+    /// What was decided and not committed is void. Open questions are answered `unavailable` after
+    /// this call.
+    virtual void restarted(std::string_view why) = 0;
+
+    /// Fold::progress() has changed in its phase, or in being stuck.
+    virtual void progressed() {}
+};
+
+}  // namespace beckon::fold
