@@ -224,6 +224,8 @@ test('what is wrong is named with its place', async () => {
         [{ url: 'https://a.example/', filter: { bool: { must: [{ term: { a: 1 } }, { range: { b: {} } }] } } }, /\$\.filter\.bool\.must\[1\]\.range/],
         [{ url: 'https://a.example/', secret: 'whsec_AAAA' }, /\$\.secret: .*24/],
         [{ url: 'https://a.example/', types: ['a*b'] }, /\$\.types\[0\]/],
+        [{ url: 'https://a.example/', attachments: { a: 'data[?b]' } }, /\$\.attachments\.a: at byte 4: a filter is not known here/],
+        [{ url: 'https://a.example/', attachments: { _a: 'b' } }, /\$\.attachments\._a: a name must have 1 to 64 bytes/],
         [{ url: 'https://a.example/', timeout_s: 600 }, /\$\.timeout_s must be a whole number from 1 to 60/],
         [{ url: 'https://a.example/', tpyes: [] }, /\$\.tpyes is no field of a webhook; there are url, types/],
     ];
@@ -238,6 +240,21 @@ test('what is wrong is named with its place', async () => {
     assert.equal((await ask('POST', '/events', { json: { a: 1 } })).status, 415);
     assert.equal((await post(eventOf('big', 'x'.repeat(300_000)))).status, 413);
     assert.equal((await ask('PUT', '/events', { json: {} })).headers.allow, 'POST');
+});
+
+test('attachments select parts of the event, made with the command line', async () => {
+    const receiver = await new Receiver().start();
+    const webhook = JSON.parse(await cluster.tool([
+        'webhooks', 'create', receiver.url, '--type', 'order.*', '--attach', 'first=data.items[0].sku',
+        '--attach', 'prices=data.items[*].price', '--attach', 'pointer=/data/items/1/sku', '--url', api, '--token', token,
+    ]));
+    assert.deepEqual(webhook.attachments, { first: 'data.items[0].sku', prices: 'data.items[*].price', pointer: '/data/items/1/sku' });
+    const event = await posted(eventOf('order.attached', { items: [{ sku: 'a-17', price: 3 }, { sku: 'b', price: 5 }] }));
+    await until('the event', () => receiver.requests.length > 0);
+    const [{ headers, body }] = receiver.requests;
+    const verified = new Webhook(webhook.secret).verify(body, headers);
+    assert.deepEqual(verified, { ...event, attachments: { first: 'a-17', prices: [3, 5], pointer: 'b' } });
+    await receiver.stop();
 });
 
 test('redirects are not followed, and attempts can be looked at', async () => {

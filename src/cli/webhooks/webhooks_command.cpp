@@ -47,6 +47,9 @@ void add_create(CommandLine& line, CLI::App& group, Options& o) {
                        "Of events: order.created, or order.* for all that begin so; may be "
                        "repeated; without it every type");
     command.add_option("--filter", o.create.filter, "JSON (docs/webhooks.md#filters), or @FILE");
+    command.add_option("--attach", o.create.attachments,
+                       "NAME=EXPRESSION (docs/webhooks.md#attachments): what is sent beside the "
+                       "event; may be repeated");
     command.add_option("--secret", o.create.secret, "whsec_…; without it one is made");
     command.add_option("--description", o.create.description, "For people");
     command.add_flag("--ordered", o.create.ordered, "One request at a time, in order");

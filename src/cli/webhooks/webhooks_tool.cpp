@@ -45,6 +45,18 @@ std::string read_filter(const std::string& text) {
     return all.str();
 }
 
+Json attachments_of(const std::vector<std::string>& texts) {
+    Json all = Json::object();
+    for (const auto& text : texts) {
+        const auto equals = text.find('=');
+        if (equals == std::string::npos) {
+            throw StartupError("--attach '" + text + "': NAME=EXPRESSION is expected");
+        }
+        all[text.substr(0, equals)] = text.substr(equals + 1);
+    }
+    return all;
+}
+
 std::string joined(const Json& types) {
     std::string out;
     for (const auto& type : types) out += (out.empty() ? "" : " ") + type.get<std::string>();
@@ -100,6 +112,7 @@ std::string body_of(const CreateWebhook& wanted) {
         if (filter.is_discarded()) throw StartupError("--filter is no JSON");
         body["filter"] = std::move(filter);
     }
+    if (!wanted.attachments.empty()) body["attachments"] = attachments_of(wanted.attachments);
     if (!wanted.secret.empty()) body["secret"] = wanted.secret;
     if (!wanted.description.empty()) body["description"] = wanted.description;
     if (wanted.ordered) body["ordered"] = true;

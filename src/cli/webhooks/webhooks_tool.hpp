@@ -15,10 +15,10 @@ namespace beckon::cli {
 
 /// How the API is reached.
 struct ApiAccess {
-    std::string url;    ///< empty: http://<retry.host>:<retry.port>
-    std::string token;  ///< empty: made with the key ring of the configuration, for `owner`
+    std::string url{};    ///< empty: http://<retry.host>:<retry.port>
+    std::string token{};  ///< empty: made with the key ring of the configuration, for `owner`
     std::string owner = "default";
-    std::string ca_file;
+    std::string ca_file{};
     bool insecure = false;
 };
 
@@ -28,13 +28,14 @@ std::unique_ptr<ApiClient> open_api(const Config& config, const ApiAccess& acces
 struct CreateWebhook {
     std::string url;
     std::vector<std::string> types{};
-    std::string filter{};  ///< JSON, or @file
+    std::string filter{};                    ///< JSON, or @file
+    std::vector<std::string> attachments{};  ///< NAME=EXPRESSION
     std::string secret{};
     std::string description{};
     bool ordered = false;
     std::optional<int> timeout_s{};
 };
-/// The body of the request. Throws StartupError: the filter is no JSON.
+/// The body of the request. Throws StartupError: the filter is no JSON, an attachment has no =.
 std::string body_of(const CreateWebhook& wanted);
 
 int create_webhook(ApiClient& api, const CreateWebhook& wanted);

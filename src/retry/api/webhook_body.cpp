@@ -1,6 +1,7 @@
 #include "retry/api/webhook_body.hpp"
 
 #include "core/handle.hpp"
+#include "retry/attachment/attachments.hpp"
 #include "retry/event/event.hpp"
 #include "retry/filter/query.hpp"
 
@@ -188,6 +189,24 @@ Outcome take_filter(const Json& value, Webhook& webhook, const AddressGuard&) {
     return {};
 }
 
+Outcome take_attachments(const Json& value, Webhook& webhook, const AddressGuard&) {
+    if (!value.is_object() || value.size() > kAttachmentsMax) {
+        return invalid("$.attachments must be an object of at most 32 names and expressions");
+    }
+    std::map<std::string, std::string> attachments;
+    for (const auto& [name, expression] : value.items()) {
+        const auto path = "$.attachments." + name.substr(0, kAttachmentNameBytesMax);
+        if (!expression.is_string()) return invalid(path + " must be a string");
+        auto text = expression.get<std::string>();
+        if (const auto checked = check_attachment(name, text); !checked) {
+            return invalid(path + ": " + checked.error().message);
+        }
+        attachments.emplace(name, std::move(text));
+    }
+    webhook.attachments = std::move(attachments);
+    return {};
+}
+
 Outcome take_ordered(const Json& value, Webhook& webhook, const AddressGuard&) {
     if (!value.is_boolean()) return invalid("$.ordered must be true or false");
     webhook.ordered = value.get<bool>();
@@ -245,10 +264,11 @@ struct Field {
     void (*reset)(Webhook&);  ///< to the default; nullptr: there is none
 };
 
-constexpr std::array<Field, 13> kFields{{
+constexpr std::array<Field, 14> kFields{{
     {"url", take_url, nullptr},
     {"types", take_types, [](Webhook& w) { w.types.clear(); }},
     {"filter", take_filter, [](Webhook& w) { w.filter.clear(); }},
+    {"attachments", take_attachments, [](Webhook& w) { w.attachments.clear(); }},
     {"method", take_method, [](Webhook& w) { w.method = Method::post; }},
     {"encoding", take_encoding, [](Webhook& w) { w.encoding = Encoding::json; }},
     {"form_fields", take_form_fields, [](Webhook& w) { w.form_fields.clear(); }},
@@ -286,6 +306,7 @@ Json page_of(const WebhookDirectory::Entry& entry) {
               {"url", webhook.url},
               {"types", webhook.types},
               {"filter", webhook.filter.empty() ? Json{} : Json::parse(webhook.filter)},
+              {"attachments", webhook.attachments},
               {"method", webhook.method == Method::put ? "PUT" : "POST"},
               {"encoding", webhook.encoding == Encoding::multipart ? "multipart" : "json"},
               {"form_fields", webhook.form_fields},

@@ -7,6 +7,7 @@
 #include "retry/webhook/request_builder.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 namespace beckon::retry {
@@ -22,7 +23,6 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
         Breaker breaker;
         std::optional<core::Timestamp> failing_since;
         bool failing_told = false;  ///< the log knows, or will
-        std::deque<Attempt> attempts;
         /// Of an ordered webhook: the deliveries that have failed or wait behind one that has, in
         /// their order, and the tier in which the last of them waits.
         std::deque<std::string> line;
@@ -35,6 +35,7 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
     const Context context;
     Scheduler scheduler;
     std::map<std::string, Receiver, std::less<>> receivers;
+    RecentAttempts attempts;
     Counts counts;
     bool pump_posted = false;
     bool draining = false;
@@ -88,6 +89,7 @@ void Dispatcher::Impl::not_known(const Due& due) {
         return wait(due, kUnknownFor / 24, counts.unknown);
     }
     ++counts.unknown;
+    receivers.erase(due.delivery.webhook);
     context.fates.finish(due.ticket);
 }
 
@@ -222,15 +224,13 @@ void Dispatcher::Impl::ended(const Job& job, core::Timestamp at, HttpAnswer answ
 void Dispatcher::Impl::remember(const Job& job, core::Timestamp at, const HttpAnswer& answer,
                                 Outcome outcome) {
     const auto& delivery = job.due.delivery;
-    auto& attempts = receivers[delivery.webhook].attempts;
-    attempts.push_front({.delivery = delivery.id,
-                         .number = delivery.attempts,
-                         .at = at,
-                         .took = answer.took,
-                         .outcome = outcome,
-                         .status = answer.status,
-                         .why = answer.why});
-    if (attempts.size() > kAttemptsKept) attempts.pop_back();
+    attempts.add(delivery.webhook, {.delivery = delivery.id,
+                                    .number = delivery.attempts,
+                                    .at = at,
+                                    .took = answer.took,
+                                    .outcome = outcome,
+                                    .status = answer.status,
+                                    .why = answer.why});
     core::log_debug("retry", "attempt",
                     {{"delivery", delivery.id},
                      {"number", delivery.attempts},
@@ -367,9 +367,7 @@ std::size_t Dispatcher::under_way() const { return impl_->scheduler.in_flight();
 std::size_t Dispatcher::waiting() const { return impl_->scheduler.waiting(); }
 
 std::vector<Attempt> Dispatcher::attempts_of(std::string_view webhook) const {
-    const auto found = impl_->receivers.find(webhook);
-    if (found == impl_->receivers.end()) return {};
-    return {found->second.attempts.begin(), found->second.attempts.end()};
+    return impl_->attempts.of(webhook);
 }
 
 }  // namespace beckon::retry

@@ -3,13 +3,13 @@
 #include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "retry/attempt/http_sender.hpp"
+#include "retry/dispatch/recent_attempts.hpp"
 #include "retry/schedule/scheduler.hpp"
 #include "retry/tiers/due.hpp"
 #include "retry/tiers/tier_table.hpp"
 #include "retry/webhook/directory.hpp"
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -29,17 +29,6 @@ public:
     virtual void bury(const Ticket& ticket, Delivery delivery) = 0;
 };
 
-/// One attempt, for people who look into what happened.
-struct Attempt {
-    std::string delivery;
-    std::uint32_t number = 0;
-    core::Timestamp at{};
-    core::Duration took{};
-    Outcome outcome = Outcome::delivered;
-    int status = 0;
-    std::string why;
-};
-
 /// Takes what is due, attempts it when the scheduler says so, and decides what follows
 /// (docs/webhooks.md#attempts). A delivery that cannot be attempted now (its breaker is open, its
 /// webhook holds its part of the window, or an earlier one of an ordered webhook has failed) waits
@@ -52,8 +41,7 @@ public:
     static constexpr std::chrono::seconds kUnknownFor = std::chrono::minutes{2};
     /// Besides the time-out, what an attempt may take until its outcome is in the log.
     static constexpr core::Duration kOverhead = std::chrono::seconds{2};
-    static constexpr std::size_t kAttemptsKept = 100;  ///< of each webhook
-    static constexpr std::size_t kLineMax = 10'000;    ///< of each ordered webhook
+    static constexpr std::size_t kLineMax = 10'000;  ///< of each ordered webhook
 
     struct Options {
         TierTable table;
@@ -96,7 +84,7 @@ public:
     const Counts& counts() const;
     std::size_t under_way() const;
     std::size_t waiting() const;
-    /// The last ones, the newest first.
+    /// The last ones (RecentAttempts::Limits), the newest first.
     std::vector<Attempt> attempts_of(std::string_view webhook) const;
 
 private:

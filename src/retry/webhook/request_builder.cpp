@@ -1,6 +1,7 @@
 #include "retry/webhook/request_builder.hpp"
 
 #include "core/handle.hpp"
+#include "retry/attachment/attachments.hpp"
 #include "retry/attempt/signature.hpp"
 
 #include <utility>
@@ -36,10 +37,11 @@ struct Body {
 };
 
 /// One that does not stand in any part; the delivery's id makes it the same at each attempt.
-std::string boundary_for(const Webhook& webhook, const Delivery& delivery) {
+std::string boundary_for(const Webhook& webhook, const Delivery& delivery,
+                         const std::string& payload) {
     std::string boundary = "beckon-" + delivery.id;
     const auto taken = [&] {
-        if (delivery.event.find(boundary) != std::string::npos) return true;
+        if (payload.find(boundary) != std::string::npos) return true;
         for (const auto& [name, value] : webhook.form_fields) {
             if (value.find(boundary) != std::string::npos) return true;
         }
@@ -57,21 +59,22 @@ void add_part(std::string& out, const std::string& boundary, const std::string& 
     out.append("\r\n").append(value).append("\r\n");
 }
 
-Body multipart(const Webhook& webhook, const Delivery& delivery) {
-    const auto boundary = boundary_for(webhook, delivery);
+Body multipart(const Webhook& webhook, const Delivery& delivery, const std::string& payload) {
+    const auto boundary = boundary_for(webhook, delivery, payload);
     Body body{.type = "multipart/form-data; boundary=" + boundary, .bytes = {}};
     for (const auto& [name, value] : webhook.form_fields) {
         add_part(body.bytes, boundary, name, "", value);
     }
-    add_part(body.bytes, boundary, webhook.payload_field, "application/json", delivery.event);
+    add_part(body.bytes, boundary, webhook.payload_field, "application/json", payload);
     body.bytes.append("--").append(boundary).append("--\r\n");
     return body;
 }
 
 Body body_of(const Webhook& webhook, const Delivery& delivery) {
+    auto payload = with_attachments(delivery.event, webhook.attachments);
     switch (webhook.encoding) {
-        case Encoding::json: return {.type = "application/json", .bytes = delivery.event};
-        case Encoding::multipart: return multipart(webhook, delivery);
+        case Encoding::json: return {.type = "application/json", .bytes = std::move(payload)};
+        case Encoding::multipart: return multipart(webhook, delivery, payload);
     }
     return {};
 }

@@ -125,6 +125,23 @@ TEST_CASE("what is refused goes to the next tier, and to the dead after the last
     CHECK(world.fates.back() == "bury 2 refused");
 }
 
+TEST_CASE("whatever a host does instead of an answer, its delivery goes on to the next tier",
+          "[retry][dispatch]") {
+    const auto [end, outcome] =
+        GENERATE(table<End, Outcome>({{End::timed_out, Outcome::timed_out},
+                                      {End::unreachable, Outcome::unreachable},
+                                      {End::forbidden, Outcome::forbidden},
+                                      {End::too_large, Outcome::too_large}}));
+    World world;
+    world.add_webhook("w");
+    world.due(1);
+    world.answer({.end = end, .why = "as it was", .took = 10ms});
+    CHECK(world.fates == Log{"tier 1 1 attempts 1"});
+    CHECK(world.last->last == outcome);
+    CHECK(world.dispatcher.attempts_of("w").front().outcome == outcome);
+    CHECK(world.dispatcher.attempts_of("w").front().why == "as it was");
+}
+
 TEST_CASE("a receiver that throttles gets the tier that fits", "[retry][dispatch]") {
     World world;
     world.add_webhook("w");

@@ -104,6 +104,18 @@ TEST_CASE("multipart sends the form fields and then the payload", "[retry][webho
               "Content-Type: multipart/form-data; boundary=beckon-dlv_1-"));
 }
 
+TEST_CASE("attachments stand in the payload, and the signature covers them", "[retry][webhook]") {
+    auto webhook = a_webhook();
+    webhook.attachments = {{"which", "id"}};
+    const auto request = build_request(webhook, a_delivery(), core::Timestamp{5'000ms});
+    CHECK(Json::parse(request.body) == Json::parse(R"({"id":"1","attachments":{"which":"1"}})"));
+    CHECK(has(request, "webhook-signature: " +
+                           webhook_signature(webhook.secrets, "dlv_1", 5s, request.body)));
+    webhook.encoding = Encoding::multipart;
+    CHECK(build_request(webhook, a_delivery(), {}).body.find(R"({"which":"1"})") !=
+          std::string::npos);
+}
+
 TEST_CASE("a shared key signs as the older systems expect", "[retry][webhook]") {
     auto webhook = a_webhook();
     webhook.shared_key = SharedKey{"key-1", "shared secret"};

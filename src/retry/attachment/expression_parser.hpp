@@ -1,0 +1,12 @@
+#pragma once
+
+#include "retry/attachment/nodes.hpp"
+
+#include <string_view>
+
+namespace beckon::retry {
+
+/// Parses the subset of JMESPath. Throws BrokenExpression.
+node::NodePtr parse_expression(std::string_view text);
+
+}  // namespace beckon::retry

@@ -1,0 +1,68 @@
+// The first line is an expression of an attachment, the rest a document. Whatever they are, the
+// expression is refused with a place in it, or selects within its work; the same each time.
+#include "fuzz/require.hpp"
+#include "retry/attachment/attachments.hpp"
+#include "retry/attachment/expression.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+using namespace beckon::retry;
+using beckon::test::require;
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr std::string_view kDocument =
+    R"({"a":[{"b":1,"c":[[2,3],[]]},{"b":null},"x"],"b":{"a":{"b":"y"},"c":[0,1,2,3]},"c":7})";
+
+Json document_of(std::string_view text) {
+    auto document = Json::parse(text, nullptr, false);
+    return document.is_discarded() || !document.is_structured() ? Json::parse(kDocument) : document;
+}
+
+void select(const Expression& expression, const Json& document) {
+    Work work;
+    const auto before = document;
+    const auto once = expression.select(document, work);
+    require(work.left <= Work::kMax);
+    require(document == before);
+    Work again;
+    const auto twice = expression.select(document, again);
+    require(once.has_value() == twice.has_value() && work.left == again.left);
+    require(!once || *once == *twice);
+    // What is copied into the answer was paid for.
+    require(!once || once->size() <= Work::kMax - work.left);
+}
+
+void attach(const std::string& expression, const Json& document) {
+    const auto payload =
+        Json::parse(with_attachments(document.dump(-1, ' ', false, Json::error_handler_t::replace),
+                                     {{"one", expression}, {"two", expression}}));
+    if (!payload.is_object()) return;
+    const auto& all = payload.at(kAttachmentsMember);
+    require(all.contains("one") != (all.contains("_errors") && all["_errors"].contains("one")));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string_view text{reinterpret_cast<const char*>(data), size};
+    const auto line = text.substr(0, text.find('\n'));
+    const auto rest =
+        line.size() == text.size() ? std::string_view{} : text.substr(line.size() + 1);
+    if (rest.size() > 4'096) return 0;
+    const auto document = document_of(rest);
+    const auto expression = Expression::compile(line);
+    if (expression) {
+        select(*expression, document);
+    } else {
+        require(!expression.error().message.empty());
+    }
+    attach(std::string{line}, document);
+    return 0;
+}

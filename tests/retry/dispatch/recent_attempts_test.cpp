@@ -1,0 +1,50 @@
+#include "retry/dispatch/recent_attempts.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace beckon::retry;
+
+namespace {
+
+std::vector<std::uint32_t> numbers_of(const RecentAttempts& attempts, std::string_view webhook) {
+    std::vector<std::uint32_t> numbers;
+    for (const auto& one : attempts.of(webhook)) numbers.push_back(one.number);
+    return numbers;
+}
+
+}  // namespace
+
+TEST_CASE("the last attempts of each webhook are there, the newest first", "[retry][dispatch]") {
+    RecentAttempts attempts{{.of_each = 3, .of_all = 100}};
+    for (std::uint32_t i = 0; i < 5; ++i)
+        attempts.add("a", {.delivery = "d", .number = i, .why = ""});
+    attempts.add("b", {.delivery = "d", .number = 9, .why = ""});
+    CHECK(numbers_of(attempts, "a") == std::vector<std::uint32_t>{4, 3, 2});
+    CHECK(numbers_of(attempts, "b") == std::vector<std::uint32_t>{9});
+    CHECK(numbers_of(attempts, "c").empty());
+    CHECK(attempts.size() == 4);
+}
+
+TEST_CASE("of all webhooks together the oldest go first", "[retry][dispatch]") {
+    RecentAttempts attempts{{.of_each = 3, .of_all = 4}};
+    attempts.add("quiet", {.delivery = "d", .number = 1, .why = ""});
+    for (std::uint32_t i = 0; i < 100; ++i)
+        attempts.add("busy", {.delivery = "d", .number = i, .why = ""});
+    CHECK(numbers_of(attempts, "quiet") == std::vector<std::uint32_t>{1});
+    for (std::uint32_t i = 0; i < 3; ++i) {
+        attempts.add("w" + std::to_string(i), {.delivery = "d", .number = i, .why = ""});
+    }
+    CHECK(numbers_of(attempts, "quiet").empty());
+    CHECK(numbers_of(attempts, "busy") == std::vector<std::uint32_t>{99});
+    CHECK(attempts.size() == 4);
+    for (std::uint32_t i = 0; i < 1'000; ++i) {
+        attempts.add("x" + std::to_string(i), {.delivery = "d", .why = ""});
+        REQUIRE(attempts.size() == 4);
+    }
+}
+
+TEST_CASE("a long reason is cut", "[retry][dispatch]") {
+    RecentAttempts attempts;
+    attempts.add("a", {.delivery = "d", .why = std::string(10'000, 'x')});
+    CHECK(attempts.of("a").front().why.size() == 256);
+}
