@@ -114,6 +114,7 @@ struct Home::Impl final : fold::State {
     Outbox outbox;
     Sessions sessions;
     Delivery delivery;
+    Outcomes outcomes;
     Debts debts;
     Purges purges;
     Registrations registrations;
@@ -142,12 +143,15 @@ Home::Impl::Impl(HomeOptions o, Ports p, std::unique_ptr<store::PartitionStore> 
                 .log_now = [this] { return log_now(); },
                 .position = [this] { return position(); },
                 .times = ports.times}),
+      outcomes({options.partition, options.partitions},
+               {.store = *store, .publisher = fold.publisher(), .executor = ports.executor}),
       debts(options.partition, {.store = *store,
                                 .publisher = fold.publisher(),
                                 .executor = ports.executor,
                                 .clock = ports.clock,
                                 .in_flight = ports.tombstones,
                                 .milestones = ports.milestones,
+                                .outcomes = outcomes,
                                 .durable =
                                     [this](const store::Debt& debt) {
                                         auto* session = sessions.of(debt.uaid);
@@ -158,7 +162,9 @@ Home::Impl::Impl(HomeOptions o, Ports p, std::unique_ptr<store::PartitionStore> 
       purges(*store, delivery),
       registrations(
           {log::Topic::kSubscriptions, options.partition},
-          {.endpoint_url = options.endpoint_url, .channels_max = options.channels_per_client},
+          {.endpoint_url = options.endpoint_url,
+           .partitions = options.partitions,
+           .channels_max = options.channels_per_client},
           {.store = *store,
            .fold = fold,
            .executor = ports.executor,
@@ -335,6 +341,7 @@ void Home::Impl::tick() {
         registrations.tick();
         removals.tick();
         delivery.tick();
+        outcomes.expire(log_now());
         fold.request_turn();
     }
     ports.executor.post_after(kTick, lifetime.guard([this] { tick(); }));
@@ -410,6 +417,7 @@ void Home::Impl::apply(Session& session, Effects effects) {
     for (const auto& [message, as] : effects.acked) {
         if (!store->owe(session.uaid, message, core::FinishReason::acked, as)) {
             delivery.acknowledged(message, as);
+            outcomes.acknowledged(message);
             continue;
         }
         session.owed(message);
