@@ -3,6 +3,7 @@
 #include "core/assert.hpp"
 #include "core/base64url.hpp"
 #include "core/handle.hpp"
+#include "core/receipt_tokens.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -57,8 +58,8 @@ constexpr std::size_t kCompactText = 66;
 constexpr std::size_t kCompactBoundText = 87;
 constexpr std::size_t kHashPrefix = 16;
 
-enum class Kind : std::uint8_t { token = 0, bound_token = 1, message_id = 2 };
-constexpr Kind kKinds[] = {Kind::token, Kind::bound_token, Kind::message_id};
+enum class Kind : std::uint8_t { token = 0, bound_token = 1, message_id = 2, receipt = 3 };
+constexpr Kind kKinds[] = {Kind::token, Kind::bound_token, Kind::message_id, Kind::receipt};
 
 constexpr std::uint8_t first_byte(std::uint8_t key_id, Kind kind) {
     return static_cast<std::uint8_t>(key_id * 4 + static_cast<std::uint8_t>(kind));
@@ -67,7 +68,13 @@ constexpr std::size_t plain_bytes(Kind kind) {
     return kind == Kind::bound_token ? kBoundBytes : kPairBytes;
 }
 constexpr std::string_view purpose(Kind kind) {
-    return kind == Kind::message_id ? "beckon/message-id/1" : "beckon/token/1";
+    switch (kind) {
+        case Kind::token:
+        case Kind::bound_token: return "beckon/token/1";
+        case Kind::message_id: return "beckon/message-id/1";
+        case Kind::receipt: return "beckon/receipt/1";
+    }
+    return "beckon/token/1";
 }
 
 /// AES-128-SIV (RFC 5297) for one first byte, which is the associated data. Setting a key costs
@@ -288,6 +295,21 @@ tl::unexpected<Error> wrong_length(std::size_t size, const char* allowed) {
                 "it has " + std::to_string(size) + " characters; allowed: " + allowed);
 }
 
+/// A token of two ids, 66 characters. `what` is said of another kind.
+Result<void> open_pair(CompactCipher& cipher, Kind kind, std::string_view text, const char* what,
+                       std::array<std::uint8_t, kPairBytes>& plain) {
+    std::array<std::uint8_t, kCompactBytesMax> buffer;
+    if (text.size() != kCompactText) return wrong_length(text.size(), "66");
+    const auto size = parse_base64url(text, buffer);
+    if (!size || *size != 1 + kTagBytes + kPairBytes) {
+        return fail(Fault::invalid, "it is not base64url");
+    }
+    if (buffer[0] >= kFernetVersion || static_cast<Kind>(buffer[0] % 4) != kind) {
+        return fail(Fault::invalid, what);
+    }
+    return cipher.open(kind, ByteView{buffer}.first(*size), plain.data());
+}
+
 }  // namespace
 
 Sha256 sha256(std::string_view bytes) {
@@ -385,21 +407,41 @@ std::string Tokens::seal_message(const MessageRef& message) {
 }
 
 Result<MessageRef> Tokens::open_message(std::string_view message_id) {
-    std::array<std::uint8_t, kCompactBytesMax> buffer;
-    if (message_id.size() != kCompactText) return wrong_length(message_id.size(), "66");
-    const auto size = parse_base64url(message_id, buffer);
-    if (!size || *size != 1 + kTagBytes + kPairBytes) {
-        return fail(Fault::invalid, "it is not base64url");
-    }
-    if (buffer[0] >= kFernetVersion || static_cast<Kind>(buffer[0] % 4) != Kind::message_id) {
-        return fail(Fault::invalid, "it is no message id");
-    }
     std::array<std::uint8_t, kPairBytes> plain;
-    const auto bytes = ByteView{buffer}.first(*size);
-    if (auto ok = impl_->compact.open(Kind::message_id, bytes, plain.data()); !ok) {
-        return fail(ok.error());
-    }
+    const auto opened =
+        open_pair(impl_->compact, Kind::message_id, message_id, "it is no message id", plain);
+    if (!opened) return fail(opened.error());
     return MessageRef{get<Uaid>(plain.data()), get<MessageKey>(plain.data() + 16)};
+}
+
+// ------------------------------------------------------------------- receipt subscriptions
+
+struct ReceiptTokens::Impl {
+    explicit Impl(const KeyRing& keys) : cipher(keys) {}
+    CompactCipher cipher;
+};
+
+ReceiptTokens::ReceiptTokens(const std::shared_ptr<const KeyRing>& keys)
+    : impl_(std::make_unique<Impl>(*keys)) {}
+ReceiptTokens::~ReceiptTokens() = default;
+ReceiptTokens::ReceiptTokens(ReceiptTokens&&) noexcept = default;
+
+std::string ReceiptTokens::seal(const ReceiptRef& receipt) {
+    std::array<std::uint8_t, kPairBytes> plain{};
+    put(plain.data(), receipt.id);
+    if (receipt.sender) put(plain.data() + 16, *receipt.sender);
+    return impl_->cipher.seal(Kind::receipt, plain);
+}
+
+Result<ReceiptRef> ReceiptTokens::open(std::string_view token) {
+    std::array<std::uint8_t, kPairBytes> plain;
+    const auto opened =
+        open_pair(impl_->cipher, Kind::receipt, token, "it is no receipt subscription", plain);
+    if (!opened) return fail(opened.error());
+    ReceiptRef receipt{.id = get<ReceiptId>(plain.data()), .sender = std::nullopt};
+    const auto sender = get<SenderId>(plain.data() + 16);
+    if (sender != SenderId{}) receipt.sender = sender;
+    return receipt;
 }
 
 }  // namespace beckon::core

@@ -3,6 +3,8 @@
 #include "core/base64url.hpp"
 #include "core/descriptors.hpp"
 #include "core/logger.hpp"
+#include "ingest/receipts/prefer.hpp"
+#include "ingest/receipts/receipt_polls.hpp"
 #include "ingest/service.hpp"
 #include "ingest/view/subscription_view.hpp"
 #include "net/http/http_server.hpp"
@@ -44,7 +46,8 @@ net::HttpServerOptions server_options(const EndpointConfig& config) {
     options.port = config.port;
     options.threads = threads_of(config);
     options.limits = {.header_bytes_max = config.header_bytes_max,
-                      .body_bytes_max = config.data_bytes_max};
+                      .body_bytes_max = config.data_bytes_max,
+                      .extra_prefix = kReceiptHeaders};
     options.times = {.request = config.request_deadline, .keep_alive = config.keep_alive};
     options.connections = {.total_max = config.connections_max,
                            .per_address_max = config.connections_per_address_max};
@@ -158,6 +161,7 @@ struct Endpoint::Impl {
     net::IoLoop view_loop;
     std::unique_ptr<SubscriptionView> view;    ///< used on its thread, read from all
     std::unique_ptr<log::LogWatch> log_watch;  ///< on the view's thread; hears from all
+    std::unique_ptr<ReceiptPolls> receipts;    ///< on the view's thread; asked by all
     std::unique_ptr<ServiceShared> shared;
     std::thread view_thread;
 };
@@ -196,6 +200,7 @@ Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
                                       .window = std::chrono::seconds{1}}},
         .failed_vapid = FailedChecks{config.failed_vapid_per_address_per_minute},
         .publish_budget = PublishBudget{config.publish_bytes_max, metrics},
+        .receipts = receipts.get(),
         .log_watch = log_watch.get(),
     });
     server.start(
@@ -227,6 +232,8 @@ ServiceConfig Endpoint::Impl::service_config() const {
     }
     service.milestones = config.milestones;
     service.milestone_counts = config.milestone_counts;
+    service.receipt_wait = std::min<std::chrono::milliseconds>(
+        service.receipt_wait, std::chrono::milliseconds{config.request_deadline} * 4 / 5);
     service.version = config.version;
     service.commit = config.commit;
     service.source = config.source;
@@ -249,8 +256,10 @@ void Endpoint::Impl::run_view(std::latch& opened) {
     view->start();
     log_watch = make_log_watch();
     log_watch->start();
+    receipts = std::make_unique<ReceiptPolls>(config.partitions, log, view_loop);
     opened.count_down();
     view_loop.run("ingest-view");
+    receipts.reset();
     log_watch.reset();
     view.reset();
 }
@@ -276,6 +285,7 @@ std::unique_ptr<log::LogWatch> Endpoint::Impl::make_log_watch() {
 void Endpoint::Impl::begin_stop() {
     if (std::exchange(stopping, true)) return;
     health.set_ready(kPart, false, "stopping");
+    receipts->end();
     server.begin_stop();
 }
 

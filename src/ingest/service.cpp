@@ -2,7 +2,10 @@
 
 #include "core/logger.hpp"
 #include "ingest/monitoring.hpp"
+#include "ingest/receipts/prefer.hpp"
+#include "ingest/receipts/receipt_replies.hpp"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -31,7 +34,9 @@ Service::Service(ServiceShared& shared, log::EventLog& log, core::Executor& exec
       responder_(shared),
       publisher_(log.open_publisher(executor)),
       tokens_(shared.keys),
-      sending_({shared, responder_, tokens_, *publisher_, executor}),
+      receipt_tokens_(shared.keys),
+      executor_(executor),
+      sending_({shared, responder_, tokens_, receipt_tokens_, *publisher_, executor}),
       registration_({shared, responder_, tokens_, *publisher_, executor}) {}
 
 void Service::handle(ExchangePtr exchange) {
@@ -59,6 +64,7 @@ void Service::dispatch(const CallPtr& call) {
     switch (route.name) {
         case RouteName::send: return sending_.send(call);
         case RouteName::message: return sending_.delete_message(call);
+        case RouteName::receipt: return poll_receipt(call);
         case RouteName::registrations:
         case RouteName::registration:
         case RouteName::subscriptions:
@@ -77,6 +83,27 @@ void Service::dispatch(const CallPtr& call) {
         case RouteName::preflight: return preflight(call);
         case RouteName::unknown: return responder_.refuse(call, {Problem::unknown_route, {}, 0});
     }
+}
+
+/// RFC 8030 §6.3, with long polling in place of server push.
+void Service::poll_receipt(const CallPtr& call) {
+    const auto& request = call->request();
+    const std::string token{call->route.arguments[0]};
+    const auto receipt = receipt_tokens_.open(token);
+    if (!receipt) return responder_.refuse(call, {Problem::no_such_receipt, {}, 0});
+    const auto after = parse_after(request.target);
+    if (!after) return responder_.refuse(call, after.error());
+    if (!shared_.receipts) return responder_.refuse(call, {Problem::not_ready, {}, 0});
+    const core::Duration longest = shared_.config.receipt_wait;
+    const auto wanted = preferences(request).wait;
+    shared_.receipts->ask({.subscription = receipt->id,
+                           .after = *after,
+                           .wait = wanted ? std::min<core::Duration>(*wanted, longest) : longest},
+                          executor_, [this, call, token, after = *after](const auto& page) {
+                              if (!page) return responder_.refuse(call, poll_failure(page.error()));
+                              responder_.finish(
+                                  call, outcomes_reply(shared_.config.origin, token, *page, after));
+                          });
 }
 
 std::optional<core::MilestoneCounts> Service::milestone_counts() const {
@@ -113,6 +140,7 @@ HttpReply Service::monitor(const Call& call) const {
                                  .requests = shared_.requests_open.load()});
         case RouteName::send:
         case RouteName::message:
+        case RouteName::receipt:
         case RouteName::registrations:
         case RouteName::registration:
         case RouteName::subscriptions:

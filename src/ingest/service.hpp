@@ -2,6 +2,7 @@
 
 #include "core/executor.hpp"
 #include "core/milestone.hpp"
+#include "core/receipt_tokens.hpp"
 #include "core/tokens.hpp"
 #include "ingest/call/responder.hpp"
 #include "ingest/registration/registration.hpp"
@@ -29,6 +30,7 @@ private:
     void dispatch(const CallPtr& call);
     void preflight(const CallPtr& call);
     HttpReply monitor(const Call& call) const;
+    void poll_receipt(const CallPtr& call);
     HttpReply milestones_reply(const Call& call) const;
     std::optional<core::MilestoneCounts> milestone_counts() const;
 
@@ -36,6 +38,8 @@ private:
     Responder responder_;
     std::unique_ptr<log::Publisher> publisher_;
     core::Tokens tokens_;
+    core::ReceiptTokens receipt_tokens_;
+    core::Executor& executor_;
     Sending sending_;
     Registration registration_;
 };

@@ -8,6 +8,7 @@
 #include "store/tables/checkpoint_table.hpp"
 #include "store/tables/contested_table.hpp"
 #include "store/tables/months.hpp"
+#include "store/tables/receipt_table.hpp"
 
 #include <mutex>
 #include <set>
@@ -75,6 +76,7 @@ core::Result<std::unique_ptr<EdgeStore>> EdgeStore::open(const EdgeStoreOptions&
     for (auto& spec : SubscriptionTables::families()) families.push_back(std::move(spec));
     families.push_back(CheckpointTable::family_spec());
     families.push_back(ContestedTable::family_spec());
+    families.push_back(ReceiptTable::family_spec());
 
     DatabaseOptions settings;
     settings.directory = options.directory;

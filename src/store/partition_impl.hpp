@@ -8,6 +8,7 @@
 #include "store/tables/checkpoint_table.hpp"
 #include "store/tables/contested_table.hpp"
 #include "store/tables/months.hpp"
+#include "store/tables/receipt_table.hpp"
 
 #include <array>
 #include <cstdint>
@@ -41,6 +42,13 @@ struct PartitionStore::Impl {
     std::size_t changed_rows() const;
     bool folded(const Contested& what, bool won);
     void go_back();
+    /// What a read of a table gave; nothing if it failed.
+    template <class T>
+    T value_of(core::Result<T> read) {
+        if (read) return std::move(*read);
+        if (!table_unread) table_unread = read.error();
+        return {};
+    }
     void committed();
 
     const EdgeTables tables;
@@ -53,7 +61,8 @@ struct PartitionStore::Impl {
     NotificationFold notifications;
     SubscriptionFold subscriptions;
     ContestedTable contested;
-    std::optional<core::Error> contested_unread;  ///< a read of that table failed
+    ReceiptTable receipts;
+    std::optional<core::Error> table_unread;  ///< a read of one of those two failed
 };
 
 }  // namespace beckon::store

@@ -30,7 +30,8 @@ PartitionStore::Impl::Impl(const EdgeTables& t, core::Partition p, std::function
       closed(std::move(c)),
       notifications(tables.database, tables.months, partition),
       subscriptions(tables.subscriptions),
-      contested(tables.database, partition) {
+      contested(tables.database, partition),
+      receipts(tables.database, partition) {
     go_back();
 }
 
@@ -38,11 +39,12 @@ PartitionStore::Impl::~Impl() { closed(); }
 
 std::optional<core::Error> PartitionStore::Impl::read_error() const {
     if (notifications.broken()) return notifications.broken();
-    return subscriptions.broken() ? subscriptions.broken() : contested_unread;
+    return subscriptions.broken() ? subscriptions.broken() : table_unread;
 }
 
 std::size_t PartitionStore::Impl::changed_rows() const {
-    return notifications.changed_rows() + subscriptions.changed_rows() + contested.changed_rows();
+    return notifications.changed_rows() + subscriptions.changed_rows() + contested.changed_rows() +
+           receipts.changed_rows();
 }
 
 bool PartitionStore::Impl::folded(const Contested& what, bool won) {
@@ -55,8 +57,10 @@ void PartitionStore::Impl::go_back() {
     notifications.reset();
     subscriptions.reset();
     contested.reset();
-    contested_unread.reset();
-    if (auto loaded = contested.load(); !loaded) contested_unread = loaded.error();
+    receipts.reset();
+    table_unread.reset();
+    if (auto loaded = contested.load(); !loaded) table_unread = loaded.error();
+    if (auto loaded = receipts.load(); !loaded) table_unread = loaded.error();
     fold_time = {};
     for (const auto source : kSources) {
         progress_of(source) = {tables.checkpoints.find(partition, source), false};
@@ -76,6 +80,7 @@ void PartitionStore::Impl::committed() {
     notifications.committed();
     subscriptions.committed();
     contested.committed();
+    receipts.committed();
 }
 
 // --- where we are
@@ -119,6 +124,7 @@ core::Result<void> PartitionStore::commit() {
     if (auto added = impl_->notifications.write_to(batch); !added) return added;
     impl_->subscriptions.write_to(batch);
     impl_->contested.write_to(batch);
+    impl_->receipts.write_to(batch);
     for (const auto source : kSources) {
         const auto& state = impl_->progress_of(source);
         if (!state.advanced) continue;
@@ -126,6 +132,7 @@ core::Result<void> PartitionStore::commit() {
     }
     if (auto written = impl_->tables.database.write(batch); !written) {
         impl_->notifications.write_failed();
+        impl_->receipts.write_failed();
         return written;
     }
     impl_->committed();
@@ -142,6 +149,7 @@ core::Result<void> PartitionStore::clear() {
     for (const auto& spec : NotificationFold::families()) erase(database.family(spec.name));
     for (const auto& spec : SubscriptionTables::families()) erase(database.family(spec.name));
     erase(database.family(ContestedTable::family_spec().name));
+    erase(database.family(ReceiptTable::family_spec().name));
     const auto months = impl_->tables.months.list();
     for (const auto& month : *months) erase(month.family);
     impl_->tables.checkpoints.erase(batch, impl_->partition);
@@ -164,7 +172,20 @@ PutOutcome PartitionStore::put(core::Offset offset, core::Timestamp appended,
 
 bool PartitionStore::finish(const core::Uaid& uaid, const core::MessageKey& key,
                             core::Timestamp time) {
+    if (auto erased = impl_->receipts.erase(key); !erased && !impl_->table_unread) {
+        impl_->table_unread = erased.error();
+    }
     return impl_->notifications.finish(uaid, key, time);
+}
+
+void PartitionStore::put_receipt(const core::MessageKey& key, Receipt receipt) {
+    impl_->receipts.add(key, std::move(receipt));
+}
+std::optional<Receipt> PartitionStore::receipt(const core::MessageKey& key) {
+    return impl_->value_of(impl_->receipts.find(key));
+}
+std::vector<core::MessageKey> PartitionStore::receipts_due(core::Timestamp now, std::size_t max) {
+    return impl_->value_of(impl_->receipts.due(now, max));
 }
 
 // --- the fold of `subscriptions`
@@ -200,6 +221,9 @@ std::optional<core::Tracked> PartitionStore::tracked(const core::Uaid& uaid,
                                                      const core::MessageKey& key) {
     return impl_->notifications.tracked(uaid, key);
 }
+bool PartitionStore::owed(const core::Uaid& uaid, const core::MessageKey& key) {
+    return impl_->notifications.owed(uaid, key);
+}
 void PartitionStore::expire(const core::Uaid& uaid, const std::vector<ExpiredMessage>& expired) {
     impl_->notifications.expire(uaid, expired);
 }
@@ -233,10 +257,7 @@ std::vector<Debt> PartitionStore::debts_after(const std::optional<Debt>& after, 
 }
 std::vector<Contested> PartitionStore::contested_after(const std::optional<Contested>& after,
                                                        std::size_t max) {
-    auto found = impl_->contested.after(after, max);
-    if (found) return std::move(*found);
-    if (!impl_->contested_unread) impl_->contested_unread = found.error();
-    return {};
+    return impl_->value_of(impl_->contested.after(after, max));
 }
 NewDebts PartitionStore::take_new_debts() { return impl_->notifications.take_new_debts(); }
 std::size_t PartitionStore::debt_count() const { return impl_->notifications.debt_count(); }

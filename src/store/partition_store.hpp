@@ -6,6 +6,7 @@
 #include "core/ids.hpp"
 #include "core/partition.hpp"
 #include "core/result.hpp"
+#include "store/rows/receipt_row.hpp"
 #include "store/types.hpp"
 
 #include <cstddef>
@@ -73,6 +74,14 @@ public:
     /// put before is remembered too, in memory, with the last few thousand.)
     bool finish(const core::Uaid& uaid, const core::MessageKey& key, core::Timestamp time);
 
+    /// Folds, behind put(), that the sender hears of the message's end. It is remembered until
+    /// finish(). While nobody wants receipts, these cost nothing.
+    void put_receipt(const core::MessageKey& key, Receipt receipt);
+    std::optional<Receipt> receipt(const core::MessageKey& key);
+    /// Up to `max` messages with a receipt that have expired by `now`. They are named again until
+    /// they are finished.
+    std::vector<core::MessageKey> receipts_due(core::Timestamp now, std::size_t max);
+
     // --- the fold of `subscriptions`; false: lost by (epoch, seq), nothing changed. A record with
     // the stamp that is stored already is the stored one: true, nothing changed. Removals are
     // remembered for a day from `time`. The channels that go with a removed client are contested
@@ -87,6 +96,8 @@ public:
     /// if it was not pending. `end`: the milestone that is told of it if it is tracked.
     bool owe(const core::Uaid& uaid, const core::MessageKey& key, core::FinishReason reason,
              std::optional<core::Milestone> end = std::nullopt);
+    /// A tombstone of the message is owed already.
+    bool owed(const core::Uaid& uaid, const core::MessageKey& key);
     /// Expired messages that a read has found are done with: owed as `expired`.
     void expire(const core::Uaid& uaid, const std::vector<ExpiredMessage>& expired);
 

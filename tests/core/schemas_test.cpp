@@ -4,7 +4,9 @@
 #include "core/client_gone.hpp"
 #include "core/codec.hpp"
 #include "core/random_events.hpp"
+#include "core/receipt.hpp"
 #include "core/schema_subset.hpp"
+#include "core/subscription_gone.hpp"
 #include "edge/broadcast/broadcast_record.hpp"
 #include "log/control.hpp"
 #include "reliability/history/milestone_codec.hpp"
@@ -150,10 +152,30 @@ core::Record report_of(test::RandomEvents& make) {
                                      .report = report});
 }
 
+core::ReceiptTold told_of(test::RandomEvents& make) {
+    core::ReceiptTold told{.to = {.id = {core::random_uuid4()}, .sender = std::nullopt},
+                           .message_id = core::base64url(make.bytes(49)),
+                           .reason = make.finished().reason};
+    if (make.coin()) told.to.sender = core::SenderId{core::random_uuid4()};
+    return told;
+}
+
+core::SubscriptionGone gone_of(test::RandomEvents& make) {
+    return {
+        .uaid = make.client().uaid,
+        .channel = {core::random_uuid4()},
+        .owner = core::owner_name(core::SenderId{core::random_uuid4()}),
+        .endpoint = "https://push.example.org/wpush/x",
+        .reason = make.coin() ? core::GoneReason::unregistered : core::GoneReason::answered_410};
+}
+
 std::vector<core::Record> records_of(unsigned seed) {
     test::RandomEvents make{seed};
     const core::NodeId node{"0123456789abcdef"};
+    auto with_receipt = core::encode(make.accepted());
+    with_receipt.headers.push_back({core::kReceiptHeader, core::to_text(told_of(make).to)});
     return {core::encode(make.accepted()),
+            with_receipt,
             core::encode(make.finished()),
             core::encode(make.client()),
             core::encode(make.client_removed()),
@@ -165,6 +187,8 @@ std::vector<core::Record> records_of(unsigned seed) {
             edge::encode(edge::BroadcastSet{
                 "remote-settings/monitor_changes",
                 make.coin() ? std::optional<std::string>{"\"1619040505000\""} : std::nullopt}),
+            core::encode(told_of(make)),
+            core::encode(core::event_of(gone_of(make))),
             milestones_of(make),
             counts_of(make),
             report_of(make),
@@ -215,6 +239,20 @@ TEST_CASE("every record that is written fits its schema", "[schemas]") {
     for (const auto& [type, schema] : schemas) {
         CAPTURE(type);
         CHECK(written.count(type) == 1);  // a schema that nothing is held against is a rumour
+    }
+}
+
+TEST_CASE("what Beckon's own events say fits its schema", "[schemas]") {
+    const auto schema = load_schemas().at("beckon.event.v1").at("$defs");
+    for (unsigned seed = 0; seed < 50; ++seed) {
+        test::RandomEvents make{seed};
+        const auto said = [](const core::OwnEvent& event) { return Json(event.data); };
+        const auto told = said(core::event_of(told_of(make)));
+        const auto gone = said(core::event_of(gone_of(make)));
+        CAPTURE(told.dump(), gone.dump());
+        CHECK_FALSE(test::schema_fault(schema.at("message"), told));
+        CHECK_FALSE(test::schema_fault(schema.at("subscriptionGone"), gone));
+        CHECK(test::schema_fault(schema.at("message"), gone));
     }
 }
 

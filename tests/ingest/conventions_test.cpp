@@ -122,8 +122,8 @@ TEST_CASE("whatever is not looked at does not matter", "[conventions]") {
     const auto target = world.subscribed();
     const auto good = IngestWorld::post_data(target.path);
     for (const auto& [name, value] : HeaderList{{"Content-Type", "text/html; charset=\""},
-                                                {"Prefer", "respond-async"},
-                                                {"Push-Receipt", "https://x.example/r"},
+                                                {"Prefer", "return=minimal"},
+                                                {"Priority", "u=1"},
                                                 {"Accept", "nothing"},
                                                 {"X-MessageId", "not tracked"},
                                                 {"traceparent", "nonsense"},

@@ -76,7 +76,10 @@ public:
     explicit TestExchange(TestRequest request) : kept_(std::move(request)) {
         request_.method = ingest::parse_method(kept_.method);
         request_.target = kept_.target;
-        for (const auto& [name, value] : kept_.headers) request_.headers.add(name, value);
+        for (const auto& [name, value] : kept_.headers) {
+            request_.headers.add(name, value);
+            if (name.starts_with('P')) request_.extra.push_back({name, value});  // as the port does
+        }
         request_.body = kept_.body;
         request_.body_too_large = kept_.body_too_large;
         request_.body_length_given = kept_.body_length_given;

@@ -103,6 +103,7 @@ void Clients::finish_acked(Session& session, const Effects& effects) {
     for (const auto& [message, as] : effects.acked) {
         if (!context_.store.owe(session.uaid, message, core::FinishReason::acked, as)) {
             context_.delivery.acknowledged(message, as);
+            context_.outcomes.acknowledged(message);
             continue;
         }
         session.owed(message);

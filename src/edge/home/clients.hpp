@@ -5,6 +5,7 @@
 #include "core/tokens.hpp"
 #include "edge/home/delivery/delivery.hpp"
 #include "edge/home/delivery/delivery_times.hpp"
+#include "edge/home/delivery/outcomes.hpp"
 #include "edge/home/registration/hellos.hpp"
 #include "edge/home/registration/registrations.hpp"
 #include "edge/home/registration/removals.hpp"
@@ -40,6 +41,7 @@ public:
         Hellos& hellos;
         Sessions& sessions;
         Delivery& delivery;
+        Outcomes& outcomes;
         Registrations& registrations;
         const Removals& removals;
         Outbox& outbox;

@@ -83,6 +83,7 @@ struct Home::Impl final : fold::State {
     Outbox outbox;
     Sessions sessions;
     Delivery delivery;
+    Outcomes outcomes;
     Debts debts;
     Purges purges;
     Registrations registrations;
@@ -113,12 +114,15 @@ Home::Impl::Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore
                 .log_now = [this] { return log_now(); },
                 .position = [this] { return position(); },
                 .times = context.times}),
+      outcomes({options.partition, options.partitions},
+               {.store = *store, .publisher = fold.publisher(), .executor = context.executor}),
       debts(options.partition, {.store = *store,
                                 .publisher = fold.publisher(),
                                 .executor = context.executor,
                                 .clock = context.clock,
                                 .in_flight = context.tombstones,
                                 .milestones = context.milestones,
+                                .outcomes = outcomes,
                                 .durable =
                                     [this](const store::Debt& debt) {
                                         auto* session = sessions.of(debt.uaid);
@@ -129,7 +133,9 @@ Home::Impl::Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore
       purges(*store, delivery),
       registrations(
           {log::Topic::kSubscriptions, options.partition},
-          {.endpoint_url = options.endpoint_url, .channels_max = options.channels_per_client},
+          {.endpoint_url = options.endpoint_url,
+           .partitions = options.partitions,
+           .channels_max = options.channels_per_client},
           {.store = *store,
            .fold = fold,
            .executor = context.executor,
@@ -175,6 +181,7 @@ Home::Impl::Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore
                .hellos = hellos,
                .sessions = sessions,
                .delivery = delivery,
+               .outcomes = outcomes,
                .registrations = registrations,
                .removals = removals,
                .outbox = outbox,
@@ -257,6 +264,7 @@ void Home::Impl::tick() {
         registrations.tick();
         removals.tick();
         delivery.tick();
+        outcomes.expire(log_now());
         fold.request_turn();
     }
     context.executor.post_after(kTick, lifetime.guard([this] { tick(); }));

@@ -56,6 +56,16 @@ Wire wire(Problem problem) {
                     "Urgency must be one of very-low, low, normal, high (RFC 8030 5.3)."};
         case Problem::bad_message_id:
             return {400, 0, "bad_message_id", "This is not a message id of this service."};
+        case Problem::bad_receipt:
+            return {400, 0, "bad_receipt",
+                    "Push-Receipt must be the URL of a receipt subscription of this service "
+                    "(RFC 8030 5.1)."};
+        case Problem::bad_receipt_query:
+            return {400, 0, "bad_receipt_query",
+                    "The query of a receipt subscription may be after=<number> alone."};
+        case Problem::no_such_receipt:
+            return {404, 0, "no_such_receipt",
+                    "This is not a receipt subscription of this service."};
         case Problem::bad_json: return {400, 0, "bad_json", "The JSON body is not valid."};
         case Problem::bad_request:
             return {400, 0, "bad_request", "The request is not valid HTTP/1.1."};

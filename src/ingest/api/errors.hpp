@@ -30,6 +30,9 @@ enum class Problem : std::uint8_t {
     negative_ttl,          ///< 400/114
     bad_urgency,           ///< 400
     bad_message_id,        ///< 400
+    bad_receipt,           ///< 400: Push-Receipt names no receipt subscription
+    bad_receipt_query,     ///< 400
+    no_such_receipt,       ///< 404
     bad_json,              ///< 400
     bad_request,           ///< 400: not HTTP
     header_too_large,      ///< 431

@@ -98,6 +98,9 @@ std::optional<Route> match(const Path& path) {
     if (path.count == 2 && path[0] == "m") {
         return Route{RouteName::message, true, "DELETE", {path[1]}, {}, true};
     }
+    if (path.count == 2 && path[0] == "r") {
+        return Route{RouteName::receipt, true, "GET", {path[1]}, {}, true};
+    }
     if (path.count >= 4 && path[0] == "v1" && path[3] == "registration") {
         return registration_route(path);
     }
@@ -122,6 +125,7 @@ std::string_view to_string(RouteName name) {
     switch (name) {
         case RouteName::send: return "send";
         case RouteName::message: return "message";
+        case RouteName::receipt: return "receipt";
         case RouteName::registrations: return "registrations";
         case RouteName::registration: return "registration";
         case RouteName::subscriptions: return "subscriptions";

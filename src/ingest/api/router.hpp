@@ -12,6 +12,7 @@ namespace beckon::ingest {
 enum class RouteName : std::uint8_t {
     send,           ///< POST /wpush[/v1|/v2]/{token}
     message,        ///< DELETE /m/{message_id}
+    receipt,        ///< GET /r/{token}
     registrations,  ///< POST /v1/{type}/{app}/registration
     registration,   ///< PUT, GET, DELETE …/registration/{uaid}
     subscriptions,  ///< POST …/registration/{uaid}/subscription

@@ -7,6 +7,7 @@
 #include "core/partition.hpp"
 #include "ingest/call/publish_budget.hpp"
 #include "ingest/metrics/ingest_metrics.hpp"
+#include "ingest/receipts/receipt_polls.hpp"
 #include "ingest/vapid/es256.hpp"
 #include "ingest/vapid/failed_checks.hpp"
 #include "ingest/view/subscription_view.hpp"
@@ -16,6 +17,7 @@
 #include "ops/health.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -45,6 +47,8 @@ struct ServiceConfig {
     std::vector<std::string> tracked_names;  ///< how each of them begins in base64url, for /health
     core::MilestoneSink* milestones = nullptr;                      ///< null: nothing is reported
     const core::MilestoneCountsSource* milestone_counts = nullptr;  ///< null: they are not known
+    /// For an outcome, at most and where a request does not say; within its deadline.
+    std::chrono::milliseconds receipt_wait{25'000};
     std::string version;
     std::string commit;
     std::string source;
@@ -63,6 +67,7 @@ struct ServiceShared {
     FailedChecks failed_vapid;
     PublishBudget publish_budget;
     log::LogWatch* log_watch = nullptr;  ///< hears how publishes end; null in tests that need none
+    ReceiptPolls* receipts = nullptr;    ///< null in tests that need none
     std::atomic<bool> proxy_warned{false};
     std::atomic<std::size_t> requests_open{0};
 };

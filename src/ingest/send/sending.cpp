@@ -3,6 +3,9 @@
 #include "core/codec.hpp"
 #include "core/log_names.hpp"
 #include "core/logger.hpp"
+#include "core/subscription_gone.hpp"
+#include "ingest/receipts/receipt_replies.hpp"
+#include "ingest/receipts/receipt_wish.hpp"
 #include "ingest/send/bridged.hpp"
 
 #include <algorithm>
@@ -12,6 +15,8 @@
 namespace beckon::ingest {
 
 namespace {
+
+constexpr std::size_t kToldGone = 1'024;
 
 /// Otherwise the record may stand in the log all the same, and be delivered.
 bool certainly_not_there(const core::Error& error) {
@@ -25,9 +30,11 @@ Sending::Sending(const Uses& uses)
     : shared_(uses.shared),
       responder_(uses.responder),
       tokens_(uses.tokens),
+      receipt_tokens_(uses.receipt_tokens),
       publisher_(uses.publisher),
       executor_(uses.executor),
-      vapid_(shared_.config.audiences, shared_.config.vapid_cache_entries) {}
+      vapid_(shared_.config.audiences, shared_.config.vapid_cache_entries),
+      told_gone_(kToldGone) {}
 
 Sending::~Sending() = default;
 
@@ -72,14 +79,49 @@ void Sending::send(const CallPtr& call) {
     const auto known = subscription(*addressed);
     if (!known) return responder_.refuse(call, known.error());
     if (*known) return check_and_publish(call, *addressed, **known);
-    shared_.view.confirm(
-        addressed->uaid, executor_, [this, call, to = *addressed](const auto& confirmed) {
-            if (!confirmed) return responder_.refuse(call, {Problem::not_ready, {}, 0});
-            const auto now_known = subscription(to);
-            if (!now_known) return responder_.refuse(call, now_known.error());
-            if (!*now_known) return responder_.refuse(call, {Problem::no_such_subscription, {}, 0});
-            check_and_publish(call, to, **now_known);
-        });
+    shared_.view.confirm(addressed->uaid, executor_,
+                         [this, call, to = *addressed](const auto& confirmed) {
+                             send_if_confirmed(call, to, confirmed);
+                         });
+}
+
+/// The view has seen all that stood in the log when the request came, or could not.
+void Sending::send_if_confirmed(const CallPtr& call, const Addressed& to,
+                                const core::Result<void>& confirmed) {
+    if (!confirmed) return responder_.refuse(call, {Problem::not_ready, {}, 0});
+    const auto known = subscription(to);
+    if (!known) return responder_.refuse(call, known.error());
+    if (!*known) return refuse_gone(call, to);
+    check_and_publish(call, to, **known);
+}
+
+void Sending::refuse_gone(const CallPtr& call, const Addressed& to) {
+    tell_gone(*call, to);
+    responder_.refuse(call, {Problem::no_such_subscription, {}, 0});
+}
+
+/// To the webhooks of the sender, who was authenticated. Nobody waits for it.
+void Sending::tell_gone(const Call& call, const Addressed& to) {
+    if (!to.sender) return;
+    core::SenderId sender;
+    std::copy_n(to.sender->key_sha256.begin(), sender.bytes.size(), sender.bytes.begin());
+    auto path = call.request().target;
+    path = path.substr(0, path.find_first_of("?#"));
+    path.remove_prefix(std::min(path.find("/wpush/"), path.size()));  // absolute form
+    const auto event =
+        core::event_of(core::SubscriptionGone{.uaid = to.uaid,
+                                              .channel = to.channel,
+                                              .owner = core::owner_name(sender),
+                                              .endpoint = shared_.config.origin + std::string{path},
+                                              .reason = core::GoneReason::answered_410});
+    auto& told = told_gone_[std::hash<std::string>{}(event.id) % told_gone_.size()];
+    if (std::exchange(told, event.id) == event.id) return;
+    auto record = core::encode(event);
+    const auto bytes = log::size_of(record);
+    if (!shared_.publish_budget.reserve(bytes)) return;
+    publisher_.publish({log::Topic::kEvents, core::partition_of(event, shared_.config.partitions)},
+                       std::move(record),
+                       [this, bytes](const auto&) { shared_.publish_budget.release(bytes); });
 }
 
 /// nullopt: not known to the view. A view that could not be read proves nothing.
@@ -104,11 +146,20 @@ std::string Sending::reliability_id(const HttpRequest& request, const Addressed&
     return core::is_reliability_id(given) ? std::string{given} : core::to_hex(core::random_uuid4());
 }
 
+Checked<std::optional<core::ReceiptRef>> Sending::receipt_wish(const HttpRequest& request,
+                                                               const Addressed& to) const {
+    std::optional<core::Sha256> sender;
+    if (to.sender) sender = to.sender->key_sha256;
+    return check_receipt(request, receipt_tokens_, sender);
+}
+
 void Sending::check_and_publish(const CallPtr& call, const Addressed& to,
                                 const Subscription& client) {
     const auto& request = call->request();
     const auto parts = check_message(request, {.ttl_max_s = shared_.config.ttl_max_s});
     if (!parts) return responder_.refuse(call, parts.error());
+    auto receipt = receipt_wish(request, to);
+    if (!receipt) return responder_.refuse(call, receipt.error());
     core::NotificationAccepted event;
     event.uaid = to.uaid;
     event.key = core::new_message_key(shared_.clock.wall());
@@ -135,17 +186,27 @@ void Sending::check_and_publish(const CallPtr& call, const Addressed& to,
         bridged ? bridged_record(event, client.router_type, client.router_data, shared_.config)
                 : core::encode(event);
     if (!record) return responder_.refuse(call, record.error());
+    std::string receipt_token;
+    if (*receipt && !bridged) {  // a bridge does not say what its client made of a message
+        record->headers.push_back({core::kReceiptHeader, core::to_text(**receipt)});
+        receipt_token = receipt_tokens_.seal(**receipt);
+    }
     const log::TopicPartition where{bridged ? log::Topic::retry(0) : log::Topic::kNotifications,
                                     core::partition_of(event.uaid, shared_.config.partitions)};
     publish(call, where, std::move(*record), publish_failure, std::move(tracked),
-            [this, call, message_id, ttl_s = parts->ttl_s, uaid = event.uaid, key = event.key] {
+            [this, call, message_id, receipt_token, ttl_s = parts->ttl_s, uaid = event.uaid,
+             key = event.key] {
                 if (core::log_enabled(core::LogLevel::debug)) {
                     core::log_debug("ingest", "message_accepted",
                                     {{"message", core::log_name(key)},
                                      {"client", core::log_name(uaid)},
                                      {"ttl_s", ttl_s}});
                 }
-                responder_.finish(call, created(message_id, ttl_s));
+                auto reply = created(message_id, ttl_s);
+                if (!receipt_token.empty()) {
+                    promise_receipt(reply, receipt_url(shared_.config.origin, receipt_token));
+                }
+                responder_.finish(call, std::move(reply));
             });
 }
 

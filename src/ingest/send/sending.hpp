@@ -2,6 +2,7 @@
 
 #include "core/executor.hpp"
 #include "core/milestone.hpp"
+#include "core/receipt_tokens.hpp"
 #include "core/tokens.hpp"
 #include "ingest/call/responder.hpp"
 #include "ingest/send/send_message.hpp"
@@ -12,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace beckon::ingest {
 
@@ -23,6 +25,7 @@ public:
         ServiceShared& shared;
         Responder& responder;
         core::Tokens& tokens;
+        core::ReceiptTokens& receipt_tokens;
         log::Publisher& publisher;
         core::Executor& executor;
     };
@@ -38,6 +41,10 @@ private:
     Checked<std::optional<Subscription>> subscription(const Addressed& to) const;
     Checked<void> may_verify(const Call& call) const;
     void count_vapid();
+    void send_if_confirmed(const CallPtr& call, const Addressed& to,
+                           const core::Result<void>& confirmed);
+    void refuse_gone(const CallPtr& call, const Addressed& to);
+    void tell_gone(const Call& call, const Addressed& to);
     void check_and_publish(const CallPtr& call, const Addressed& to, const Subscription& client);
     using FailureOf = Failure (*)(const core::Error&);
     /// A message whose milestones are reported; without an id it is not tracked.
@@ -50,14 +57,20 @@ private:
                  FailureOf failure_of, Tracked tracked, std::function<void()> published);
     void reached(const Tracked& message, core::Milestone milestone) const;
     HttpReply created(std::string_view message_id, std::uint32_t ttl_s) const;
+    Checked<std::optional<core::ReceiptRef>> receipt_wish(const HttpRequest& request,
+                                                          const Addressed& to) const;
     std::string reliability_id(const HttpRequest& request, const Addressed& to) const;
 
     ServiceShared& shared_;
     Responder& responder_;
     core::Tokens& tokens_;
+    core::ReceiptTokens& receipt_tokens_;
     log::Publisher& publisher_;
     core::Executor& executor_;
     VapidVerifier vapid_;
+    /// Ids of events that were told lately, each in its slot: a sender that goes on does not fill
+    /// the log.
+    std::vector<std::string> told_gone_;
     std::size_t vapid_cached_ = 0;  ///< as last told to the gauge
 };
 

@@ -226,6 +226,11 @@ bool NotificationFold::owe(const core::Uaid& uaid, const core::MessageKey& key,
     return true;
 }
 
+bool NotificationFold::owed(const core::Uaid& uaid, const core::MessageKey& key) {
+    const auto row = key_row({uaid, key});
+    return row && row->state == KeyRow::State::owed;
+}
+
 std::optional<core::Tracked> NotificationFold::tracked(const core::Uaid& uaid,
                                                        const core::MessageKey& key) {
     const auto row = key_row({uaid, key});

@@ -40,6 +40,7 @@ public:
     bool finish(const core::Uaid& uaid, const core::MessageKey& key, core::Timestamp time);
     bool owe(const core::Uaid& uaid, const core::MessageKey& key, core::FinishReason reason,
              std::optional<core::Milestone> end);
+    bool owed(const core::Uaid& uaid, const core::MessageKey& key);
     std::optional<core::Tracked> tracked(const core::Uaid& uaid, const core::MessageKey& key);
 
     ReadOutcome read_pending(const core::Uaid& uaid, DrainCursor& cursor, std::size_t max,

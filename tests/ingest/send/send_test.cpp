@@ -1,3 +1,4 @@
+#include "core/receipt.hpp"
 #include "ingest/ingest_world.hpp"
 
 #include <tuple>
@@ -256,7 +257,7 @@ TEST_CASE("what a sender says travels in the event", "[send]") {
             .saying(std::string("\0\xff"
                                 "binary",
                                 8)));
-    CHECK(reply.status == 201);
+    CHECK(reply.status == 202);
     const auto record = world.notifications().at(0);
     CHECK(record.record.value == std::string("\0\xff"
                                              "binary",
@@ -266,6 +267,7 @@ TEST_CASE("what a sender says travels in the event", "[send]") {
     CHECK(header_of(record, core::header::kEncryption) == "keyid=a;salt=XZwpw6o37R-6qoZjw6KwAw");
     CHECK(header_of(record, core::header::kCryptoKey) == "keyid=a;dh=BJgV");
     CHECK(header_of(record, core::header::kTopic) == "news");
+    CHECK(core::parse_receipt(header_of(record, core::kReceiptHeader)));
     CHECK(header_of(record, core::header::kTraceparent) ==
           "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
 }

@@ -34,6 +34,7 @@ void Debts::begin() {
 /// What is in flight may reach the log or not; whoever serves next finds the debt in its store.
 void Debts::stop() {
     lifetime_.renew();
+    context_.outcomes.stop();
     context_.in_flight.count -= std::exchange(mine_in_flight_, 0);
     paying_ = false;
     held_.clear();
@@ -75,7 +76,7 @@ void Debts::read_more() {
 void Debts::add(const store::Debt& debt) {
     const auto [at, added] = held_.emplace(debt.key, Owed{debt});
     if (!added) return;
-    if (debt.end && context_.milestones) {
+    if (is_told(debt)) {
         at->second.stage = Stage::telling;
         tell(debt);
     } else {
@@ -86,13 +87,24 @@ void Debts::add(const store::Debt& debt) {
     }
 }
 
+bool Debts::is_told(const store::Debt& debt) const {
+    return (debt.end && context_.milestones) || context_.outcomes.wanted(debt.key);
+}
+
 void Debts::tell(const store::Debt& debt) {
+    if (!debt.end || !context_.milestones) return tell_sender(debt);
     const auto& [message, milestone] = *debt.end;
     context_.milestones->reached_then(
         message.id, message.expires, milestone,
-        [back = lifetime_.remote(), then = lifetime_.guard([this, key = debt.key] { told(key); })] {
+        [back = lifetime_.remote(), then = lifetime_.guard([this, debt] { tell_sender(debt); })] {
             back.post(then);
         });
+}
+
+void Debts::tell_sender(const store::Debt& debt) {
+    const bool wanted =
+        context_.outcomes.tell(debt.key, debt.reason, [this, key = debt.key] { told(key); });
+    if (!wanted) told(debt.key);
 }
 
 void Debts::told(const core::MessageKey& key) {

@@ -6,6 +6,7 @@
 #include "core/ids.hpp"
 #include "core/lifetime.hpp"
 #include "core/partition.hpp"
+#include "edge/home/delivery/outcomes.hpp"
 #include "log/event_log.hpp"
 #include "store/edge_store.hpp"
 
@@ -29,7 +30,8 @@ struct TombstonesInFlight {
 /// puts, until it is *read back*. An unknown outcome is published again; tombstones may repeat. The
 /// tombstone of a message goes out only after the log has those of the older messages of its client
 /// that were replaced, so that no restore can find an old one alone. That of a tracked message goes
-/// out after the milestone that it ended with: what a kill leaves untold is still owed.
+/// out after the milestone that it ended with, that of a message with a receipt after its sender
+/// was told: what a kill leaves untold is still owed.
 ///
 /// Nobody waits for a tombstone, and a request to the log costs about the same with one record as
 /// with fifty. So tombstones are gathered for up to kGather, and all homes of a process publish
@@ -55,6 +57,7 @@ public:
         TombstonesInFlight& in_flight;
         /// Hears how tracked messages ended; null: nobody does.
         core::MilestoneSink* milestones;
+        Outcomes& outcomes;  ///< tells how messages with a receipt ended
         /// The log has the tombstone of this debt (told once per debt).
         std::function<void(const store::Debt&)> durable;
     };
@@ -81,7 +84,9 @@ private:
     };
 
     void add(const store::Debt& debt);
+    bool is_told(const store::Debt& debt) const;
     void tell(const store::Debt& debt);
+    void tell_sender(const store::Debt& debt);
     void told(const core::MessageKey& key);
     void read_more();
     void pump_soon();

@@ -2,6 +2,7 @@
 
 #include "core/log_names.hpp"
 #include "core/logger.hpp"
+#include "core/receipt.hpp"
 #include "edge/protocol/frames.hpp"
 
 #include <algorithm>
@@ -47,11 +48,29 @@ void Delivery::report(const std::optional<core::Tracked>& message, core::Milesto
     context_.outbox.report({.message = *message, .reached = {milestone}, .logged = {}});
 }
 
+/// Of one that is finished already nobody is told but of its replacement by a newer one: it was
+/// told with its tombstone.
+void Delivery::fold_receipt(const core::RecordView& record,
+                            const core::NotificationAccepted& message, store::PutOutcome outcome) {
+    const auto subscription = record.header(core::kReceiptHeader);
+    if (!subscription || outcome == store::PutOutcome::repeated) return;
+    if (outcome == store::PutOutcome::finished && !message.topic) return;
+    context_.store.put_receipt(
+        message.key,
+        {.uaid = message.uaid,
+         .expiry = record.time + std::min<std::chrono::seconds>(std::chrono::seconds{message.ttl_s},
+                                                                store::kTtlMax),
+         .ttl_zero = outcome == store::PutOutcome::ttl_zero,
+         .subscription = std::string{*subscription},
+         .message_id = std::string{message.message_id}});
+}
+
 bool Delivery::fold(const core::RecordView& record, const core::NotificationAccepted& message) {
     replace_awaiting(message);
     std::optional<core::MessageKey> replaced;
     const auto outcome = context_.store.put(record.offset, record.time, message, &replaced);
     if (replaced) finished(message.uaid, *replaced, core::FinishReason::replaced);
+    fold_receipt(record, message, outcome);
     const bool ttl_zero = outcome == store::PutOutcome::ttl_zero;
     if (outcome != store::PutOutcome::pending && !ttl_zero) return false;
     const auto tracked = this->tracked(record, message);

@@ -96,6 +96,8 @@ private:
                                          const core::NotificationAccepted& message) const;
     void report(const std::optional<core::Tracked>& message, core::Milestone milestone);
     void await_ack(const core::MessageKey& message, const std::optional<core::Tracked>& tracked);
+    void fold_receipt(const core::RecordView& record, const core::NotificationAccepted& message,
+                      store::PutOutcome outcome);
     bool expired(core::Timestamp expiry) const { return context_.log_now() >= expiry; }
     bool outlived_grace(core::Timestamp appended) const {
         return context_.log_now() - appended > kTakeoverGrace;

@@ -2,6 +2,7 @@
 
 #include "core/base64url.hpp"
 #include "core/codec.hpp"
+#include "core/receipt.hpp"
 #include "edge/protocol/frames.hpp"
 
 #include <algorithm>
@@ -15,6 +16,18 @@ namespace {
 /// A client is not looked at again sooner, whatever its record says.
 constexpr core::Duration kSeenAgain = std::chrono::seconds{1};
 constexpr fold::InputIndex kSubscriptionsInput = 1;
+
+/// Of 64 hex digits; nullopt for anything else.
+std::optional<core::Sha256> parse_sha256(std::string_view hex) {
+    constexpr std::size_t kHalf = 32;
+    if (hex.size() != 2 * kHalf) return std::nullopt;
+    const auto first = core::parse_hex16(hex.substr(0, kHalf));
+    const auto second = core::parse_hex16(hex.substr(kHalf));
+    if (!first || !second) return std::nullopt;
+    core::Sha256 out{};
+    std::copy(second->begin(), second->end(), std::copy(first->begin(), first->end(), out.begin()));
+    return out;
+}
 
 }  // namespace
 
@@ -90,7 +103,8 @@ void Registrations::add(const ChangePtr& change, const core::Uaid& client) {
 
 void Registrations::remove(const ChangePtr& change, Session& session) {
     const bool only_one = session.changes_in_flight() == 1;
-    if (only_one && !context_.store.channel(session.uaid, change->request.channel)) {
+    change->removed = context_.store.channel(session.uaid, change->request.channel);
+    if (only_one && !change->removed) {
         change->failed = context_.store.broken();
         answer(*change);  // it was not there, which is what the client wants
         return;
@@ -136,13 +150,35 @@ void Registrations::reported(const ChangePtr& change, const core::Result<log::Ap
 void Registrations::folded(const ChangePtr& change) {
     const bool removed = change->request.kind == ChannelChange::Kind::remove && !change->failed;
     if (removed) {
+        if (change->removed) {
+            tell_gone(change->client, *change->removed, core::GoneReason::unregistered);
+        }
         context_.purges.begin(change->client, change->request.channel,
-                              lifetime_.guard([this, change] { answer(*change); }));
+                            lifetime_.guard([this, change] { answer(*change); }));
         context_.fold.request_turn();
         return;
     }
     answer(*change);
     context_.settle();
+}
+
+/// To the application server that the subscription was bound to. It is told once or not at all: the
+/// next message for the subscription is answered 410, and that is told too.
+void Registrations::tell_gone(const core::Uaid& client, const store::StoredChannel& channel,
+                              core::GoneReason reason) {
+    const auto owner = core::owner_name_of_hash(channel.vapid_sha256);
+    const auto key = parse_sha256(channel.vapid_sha256);
+    if (!owner || !key) return;
+    const auto event = core::event_of(core::SubscriptionGone{
+        .uaid = client,
+        .channel = channel.channel,
+        .owner = *owner,
+        .endpoint = options_.endpoint_url + "/wpush/" +
+                    context_.tokens.seal_endpoint(client, channel.channel, key),
+        .reason = reason});
+    context_.fold.publisher().publish(
+        {log::Topic::kEvents, core::partition_of(event, options_.partitions)}, core::encode(event),
+        [](const auto&) {});
 }
 
 void Registrations::no_longer_changing(const core::Uaid& client) {
@@ -192,8 +228,12 @@ core::Record Registrations::client_record(const core::Uaid& client,
 
 void Registrations::remove_client(const core::Uaid& client, std::function<void(bool)> done) {
     ++changing_[client];
-    const auto removed = [this, client, done = std::move(done)](bool is_folded) {
+    const auto removed = [this, client, channels = context_.store.channels(client),
+                          done = std::move(done)](bool is_folded) {
         no_longer_changing(client);
+        for (const auto& channel : channels) {
+            if (is_folded) tell_gone(client, channel, core::GoneReason::client_removed);
+        }
         done(is_folded);
     };
     context_.fold.publisher().publish(

@@ -4,6 +4,7 @@
 #include "core/events.hpp"
 #include "core/ids.hpp"
 #include "core/lifetime.hpp"
+#include "core/subscription_gone.hpp"
 #include "core/tokens.hpp"
 #include "edge/home/delivery/purges.hpp"
 #include "edge/home/session/outbox.hpp"
@@ -51,6 +52,7 @@ public:
     };
     struct Options {
         std::string endpoint_url;
+        core::Partition partitions = 1;
         std::size_t channels_max = 1'000;  ///< of one client
     };
     Registrations(log::TopicPartition where, Options options, Context context);
@@ -90,7 +92,8 @@ private:
         std::string endpoint;
         int reports_missing = 0;
         bool failed = false;
-        core::Offset last = -1;  ///< the highest offset of its records
+        core::Offset last = -1;                         ///< the highest offset of its records
+        std::optional<store::StoredChannel> removed{};  ///< as it was
     };
     using ChangePtr = std::shared_ptr<Change>;
 
@@ -105,6 +108,8 @@ private:
     void reported(const ChangePtr& change, const core::Result<log::Appended>& result);
     void folded(const ChangePtr& change);
     void answer(const Change& change);
+    void tell_gone(const core::Uaid& client, const store::StoredChannel& channel,
+                   core::GoneReason reason);
     void no_longer_changing(const core::Uaid& client);
     void write_last_seen(Session& session);
 

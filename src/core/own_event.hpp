@@ -1,0 +1,29 @@
+#pragma once
+
+#include "core/partition.hpp"
+#include "core/record.hpp"
+
+#include <map>
+#include <string>
+
+/// What Beckon itself knows, as an event for webhooks (docs/webhooks.md#beckons-own-events).
+namespace beckon::core {
+
+/// A CloudEvent for the webhooks of one owner. Its id follows from what it tells, so that it may be
+/// told again.
+struct OwnEvent {
+    std::string id;
+    std::string source;
+    std::string type;  ///< begins with "beckon."
+    std::string subject;
+    std::string owner;
+    std::map<std::string, std::string> data;
+    bool operator==(const OwnEvent&) const = default;
+};
+
+/// Its record in `events`.
+Record encode(const OwnEvent& event);
+/// Of `events`, where copies of it meet.
+Partition partition_of(const OwnEvent& event, Partition partitions);
+
+}  // namespace beckon::core

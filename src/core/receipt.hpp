@@ -1,0 +1,65 @@
+#pragma once
+
+#include "core/events.hpp"
+#include "core/ids.hpp"
+#include "core/own_event.hpp"
+#include "core/partition.hpp"
+#include "core/record.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// Push message receipts (RFC 8030 §5.1, §6.3): who hears of the end of a message, and what
+/// (docs/protocol/receipts.md). Pure functions, any thread.
+namespace beckon::core {
+
+/// The header of a message's record that names who hears of its end, as to_text() has it; and of
+/// the event that tells it.
+inline constexpr std::string_view kReceiptHeader = "ce_receipt";
+
+using ReceiptId = Id16<struct ReceiptTag>;  ///< a receipt subscription; UUIDv4
+/// An application server: the first half of the SHA-256 of its VAPID key.
+using SenderId = Id16<struct SenderTag>;
+
+/// A receipt subscription.
+struct ReceiptRef {
+    ReceiptId id{};
+    std::optional<SenderId> sender{};  ///< who made it; absent: nobody was authenticated
+    bool operator==(const ReceiptRef&) const = default;
+};
+
+/// `<32 hex digits>`, or `<32 hex digits>.<32 hex digits>` with a sender.
+std::string to_text(const ReceiptRef& receipt);
+std::optional<ReceiptRef> parse_receipt(std::string_view text);
+
+/// The owner of events that concern an application server: `vapid-<32 hex digits>`, a name as
+/// tokens of the events API have it.
+std::string owner_name(const SenderId& sender);
+/// The same of the SHA-256 of a VAPID key as 64 hex digits; nullopt if it is none.
+std::optional<std::string> owner_name_of_hash(std::string_view vapid_sha256);
+
+/// What became of a message, as its sender is told.
+enum class Outcome : std::uint8_t { acknowledged, expired, gone };
+std::string_view to_string(Outcome outcome);
+Outcome outcome_of(FinishReason reason);
+/// The status of RFC 8030 §6.3: 204 for what was acknowledged, 410 for everything else.
+int status_of(Outcome outcome);
+
+struct ReceiptTold {
+    ReceiptRef to;
+    std::string message_id;
+    FinishReason reason = FinishReason::acked;
+    bool operator==(const ReceiptTold&) const = default;
+};
+
+/// The event `beckon.message.<outcome>`. Without a sender its owner is one that no webhook has.
+OwnEvent event_of(const ReceiptTold& told);
+/// Its record in `events`, which both webhooks and receipt resources read.
+Record encode(const ReceiptTold& told);
+/// nullopt: another event.
+std::optional<ReceiptTold> decode_receipt(const RecordView& record);
+/// Of `events`: what one subscription hears stands in one partition.
+Partition partition_of(const ReceiptId& subscription, Partition partitions);
+
+}  // namespace beckon::core

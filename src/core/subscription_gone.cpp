@@ -1,0 +1,43 @@
+#include "core/subscription_gone.hpp"
+
+#include "core/tokens.hpp"
+
+#include <algorithm>
+
+namespace beckon::core {
+
+namespace {
+
+constexpr const char* kSource = "/beckon/subscriptions";
+constexpr const char* kType = "beckon.subscription.gone";
+
+/// Stands for a subscription where its UAID must not be seen.
+std::string name_of(const SubscriptionGone& gone) {
+    const auto digest = sha256(to_hex(gone.uaid) + "/" + to_dashed(gone.channel));
+    Bytes16 half;
+    std::copy_n(digest.begin(), half.size(), half.begin());
+    return to_hex(half);
+}
+
+}  // namespace
+
+std::string_view to_string(GoneReason reason) {
+    switch (reason) {
+        case GoneReason::unregistered: return "unregistered";
+        case GoneReason::client_removed: return "client_removed";
+        case GoneReason::answered_410: return "answered_410";
+    }
+    return "unregistered";
+}
+
+OwnEvent event_of(const SubscriptionGone& gone) {
+    const auto name = name_of(gone);
+    return {.id = name + "/gone",
+            .source = kSource,
+            .type = kType,
+            .subject = name,
+            .owner = gone.owner,
+            .data = {{"endpoint", gone.endpoint}, {"reason", std::string{to_string(gone.reason)}}}};
+}
+
+}  // namespace beckon::core

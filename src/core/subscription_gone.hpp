@@ -1,0 +1,32 @@
+#pragma once
+
+#include "core/ids.hpp"
+#include "core/own_event.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+/// The event `beckon.subscription.gone` (docs/webhooks.md#beckons-own-events).
+namespace beckon::core {
+
+/// How it is known that a subscription has ended.
+enum class GoneReason : std::uint8_t {
+    unregistered,    ///< its client said so
+    client_removed,  ///< with its client
+    answered_410,    ///< a message for it was refused
+};
+std::string_view to_string(GoneReason reason);
+
+struct SubscriptionGone {
+    Uaid uaid{};
+    ChannelId channel{};
+    std::string owner;     ///< of the event: owner_name() of the key that it was bound to
+    std::string endpoint;  ///< URL
+    GoneReason reason = GoneReason::unregistered;
+};
+
+/// The same id whoever tells it.
+OwnEvent event_of(const SubscriptionGone& gone);
+
+}  // namespace beckon::core

@@ -1,0 +1,128 @@
+#include "edge/home/delivery/outcomes.hpp"
+
+#include "core/codec.hpp"
+#include "core/log_names.hpp"
+#include "core/logger.hpp"
+
+#include <utility>
+
+namespace beckon::edge {
+
+namespace {
+
+constexpr core::Duration kAgain = std::chrono::milliseconds{500};
+
+}  // namespace
+
+Outcomes::Outcomes(const Options& options, const Context& context)
+    : options_(options), context_(context), lifetime_(context.executor) {}
+
+void Outcomes::stop() {
+    lifetime_.renew();
+    telling_.clear();
+    waiting_.clear();
+    in_flight_ = 0;
+    pump_later_ = false;
+}
+
+/// A reference that does not decode can be told to nobody, and holds nothing up.
+bool Outcomes::tell(const core::MessageKey& message, core::FinishReason reason,
+                    std::function<void()> told) {
+    const auto receipt = context_.store.receipt(message);
+    if (!receipt) return false;
+    const auto to = core::parse_receipt(receipt->subscription);
+    if (!to) {
+        core::log_warn("edge", "broken_receipt", {{"message", core::log_name(message)}});
+        return false;
+    }
+    const auto [at, is_new] = telling_.try_emplace(message);
+    at->second.told = std::move(told);
+    if (!is_new) return true;
+    at->second.what = {.to = *to, .message_id = receipt->message_id, .reason = reason};
+    if (receipt->ttl_zero) {
+        context_.executor.post_after(kAckWait,
+                                   lifetime_.guard([this, message] { enqueue(message); }));
+    } else {
+        enqueue(message);
+    }
+    return true;
+}
+
+void Outcomes::acknowledged(const core::MessageKey& message) {
+    const auto found = telling_.find(message);
+    if (found == telling_.end() || found->second.stage != Stage::awaiting_ack) return;
+    found->second.what.reason = core::FinishReason::acked;
+    enqueue(message);
+}
+
+/// What is owed already is told with its debt. Of a message that the store has forgotten meanwhile,
+/// since nobody served for an hour after its end, only the receipt is left.
+void Outcomes::expire(core::Timestamp now) {
+    for (const auto& message : context_.store.receipts_due(now, kExpireMax)) {
+        const auto receipt = context_.store.receipt(message);
+        if (!receipt || telling_.contains(message)) continue;
+        const auto& client = receipt->uaid;
+        const bool owed = context_.store.owe(client, message, core::FinishReason::expired,
+                                           core::Milestone::expired) ||
+                          context_.store.owed(client, message);
+        if (owed) continue;
+        const auto bury = [this, client, message] { this->bury(client, message); };
+        if (!tell(message, core::FinishReason::expired, bury)) bury();
+    }
+}
+
+/// Once the tombstone is read, the receipt is forgotten. If it fails, the next tick tries again.
+void Outcomes::bury(const core::Uaid& client, const core::MessageKey& message) {
+    context_.publisher.publish(
+        {log::Topic::kNotifications, options_.partition},
+        core::encode(core::NotificationFinished{
+            .uaid = client, .key = message, .reason = core::FinishReason::expired, .source = {}}),
+        [](const core::Result<log::Appended>&) {});
+}
+
+void Outcomes::enqueue(const core::MessageKey& message) {
+    const auto found = telling_.find(message);
+    if (found == telling_.end() || found->second.stage != Stage::awaiting_ack) return;
+    found->second.stage = Stage::waiting;
+    waiting_.push_back(message);
+    pump();
+}
+
+void Outcomes::pump() {
+    while (!pump_later_ && !waiting_.empty() && in_flight_ < kInFlightMax) {
+        const auto message = waiting_.front();
+        waiting_.pop_front();
+        publish(message, telling_.at(message).what);
+    }
+}
+
+void Outcomes::publish(const core::MessageKey& message, const core::ReceiptTold& what) {
+    ++in_flight_;
+    context_.publisher.publish(
+        {log::Topic::kEvents, core::partition_of(what.to.id, options_.partitions)},
+        core::encode(what), lifetime_.guard([this, message](const core::Result<log::Appended>& at) {
+            answered(message, at.has_value());
+        }));
+}
+
+void Outcomes::answered(const core::MessageKey& message, bool ok) {
+    --in_flight_;
+    if (ok) {
+        const auto told = std::move(telling_.extract(message).mapped().told);
+        told();
+    } else {
+        waiting_.push_back(message);
+        back_off();
+    }
+    pump();
+}
+
+void Outcomes::back_off() {
+    if (std::exchange(pump_later_, true)) return;
+    context_.executor.post_after(kAgain, lifetime_.guard([this] {
+        pump_later_ = false;
+        pump();
+    }));
+}
+
+}  // namespace beckon::edge

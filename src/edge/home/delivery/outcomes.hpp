@@ -1,0 +1,84 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/events.hpp"
+#include "core/executor.hpp"
+#include "core/ids.hpp"
+#include "core/lifetime.hpp"
+#include "core/partition.hpp"
+#include "core/receipt.hpp"
+#include "log/event_log.hpp"
+#include "store/edge_store.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <unordered_map>
+
+namespace beckon::edge {
+
+/// Tells senders what became of the messages for which they want a receipt
+/// (docs/protocol/receipts.md): one event in `events` for each. What the log does not take is
+/// written again until it does, or until stop(): the receipt stays in the store until the message's
+/// tombstone is read, so whoever serves next tells it. Nothing is lost, and an outcome may be told
+/// twice. On the home's thread.
+class Outcomes {
+public:
+    /// Events without the log's report; the rest waits here.
+    static constexpr std::size_t kInFlightMax = 256;
+    /// For the ack of a message with TTL 0, whose debt says `expired` from the start.
+    static constexpr core::Duration kAckWait = std::chrono::seconds{5};
+    /// Messages that expire in one tick.
+    static constexpr std::size_t kExpireMax = 1'000;
+
+    struct Options {
+        core::Partition partition = 0;  ///< of the home
+        core::Partition partitions = 1;
+    };
+    struct Context {
+        store::PartitionStore& store;
+        log::Publisher& publisher;
+        core::Executor& executor;
+    };
+    Outcomes(const Options& options, const Context& context);
+
+    /// Its sender hears of this message's end.
+    bool wanted(const core::MessageKey& message) {
+        return context_.store.receipt(message).has_value();
+    }
+    /// `told`: the log has it. False: nobody wants to hear, and `told` will not be called.
+    bool tell(const core::MessageKey& message, core::FinishReason reason,
+              std::function<void()> told);
+    /// The client has the message, whatever its debt says.
+    void acknowledged(const core::MessageKey& message);
+    /// About once a second: messages with a receipt that have expired are done with.
+    void expire(core::Timestamp now);
+    void stop();
+
+private:
+    enum class Stage : std::uint8_t { awaiting_ack, waiting };
+    struct Telling {
+        core::ReceiptTold what;
+        std::function<void()> told;
+        Stage stage = Stage::awaiting_ack;
+    };
+
+    void enqueue(const core::MessageKey& message);
+    void pump();
+    void publish(const core::MessageKey& message, const core::ReceiptTold& what);
+    void answered(const core::MessageKey& message, bool ok);
+    void back_off();
+    void bury(const core::Uaid& client, const core::MessageKey& message);
+
+    const Options options_;
+    Context context_;
+    std::unordered_map<core::MessageKey, Telling> telling_;
+    std::deque<core::MessageKey> waiting_;
+    std::size_t in_flight_ = 0;
+    bool pump_later_ = false;
+    core::Lifetime lifetime_;  ///< renewed by stop(): answers and timers are stale then
+};
+
+}  // namespace beckon::edge

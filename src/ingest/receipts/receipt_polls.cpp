@@ -1,0 +1,146 @@
+#include "ingest/receipts/receipt_polls.hpp"
+
+#include "core/logger.hpp"
+
+#include <utility>
+
+namespace beckon::ingest {
+
+using core::Fault;
+
+namespace {
+
+constexpr std::size_t kTakeMax = 256;
+/// Takes of one turn; then others on the thread have theirs.
+constexpr int kTurnMax = 8;
+
+}  // namespace
+
+ReceiptPolls::ReceiptPolls(core::Partition partitions, log::EventLog& log, core::Executor& executor)
+    : partitions_(partitions), log_(log), executor_(executor), lifetime_(executor) {}
+
+ReceiptPolls::~ReceiptPolls() {
+    lifetime_.end();
+    sources_.clear();
+}
+
+void ReceiptPolls::ask(const Question& question, core::Executor& caller, Answer answer) {
+    remote_.post(
+        [this, poll = Poll{.question = question,
+                           .partition = core::partition_of(question.subscription, partitions_),
+                           .caller = &caller,
+                           .answer = std::move(answer)}] { ask_here(poll); });
+}
+
+void ReceiptPolls::ask_here(Poll poll) {
+    const auto& source = open(poll.partition);
+    if (source.caught_up && answer_if_any(poll)) return;
+    const bool at_once = poll.question.wait <= poll.question.wait.zero();
+    if (ended_ || (source.caught_up && at_once)) return give_empty(poll);
+    if (waiting_.size() >= kPollsMax) {
+        return reply(poll, core::fail(Fault::full, "too many wait for receipts"));
+    }
+    const auto number = ++asked_;
+    const auto wait = at_once ? core::Duration{kReadAgain} : poll.question.wait;
+    waiting_.emplace(number, std::move(poll));
+    executor_.post_after(wait, lifetime_.guard([this, number] { time_out(number); }));
+}
+
+ReceiptPolls::Source& ReceiptPolls::open(core::Partition partition) {
+    auto& source = sources_[partition];
+    if (source.reader) return source;
+    source.caught_up = false;
+    source.reader = log_.open_reader({log::Topic::kEvents, partition}, source.next, executor_,
+                                     lifetime_.guard([this, partition] { read(partition); }));
+    return source;
+}
+
+void ReceiptPolls::read(core::Partition partition) {
+    auto& source = sources_[partition];
+    for (int i = 0; source.reader && i < kTurnMax; ++i) {
+        const auto taken =
+            source.reader->take(kTakeMax, [&](const auto& record) { take(partition, record); });
+        if (!taken && taken.error().fault == Fault::unavailable) return;  // `ready` comes
+        if (!taken) {
+            core::log_error("ingest", "events_not_read",
+                            {{"partition", partition}, {"why", taken.error().message}});
+            source.reader.reset();  // the next question opens it again
+            return;
+        }
+        source.next = source.reader->position();
+        answer_fresh();
+        if (taken->drained) return caught_up(partition);
+    }
+    executor_.post(lifetime_.guard([this, partition] { read(partition); }));
+}
+
+/// Of other events only the headers are looked at.
+void ReceiptPolls::take(core::Partition partition, const core::RecordView& record) {
+    auto told = core::decode_receipt(record);
+    if (!told) return;
+    const bool added = index_.add(partition, told->to.id,
+                                  {.offset = record.offset,
+                                   .time = record.time,
+                                   .message_id = std::move(told->message_id),
+                                   .reason = told->reason});
+    if (added && sources_[partition].caught_up) fresh_.insert(told->to.id);
+}
+
+/// Who has waited for the log alone is answered now.
+void ReceiptPolls::caught_up(core::Partition partition) {
+    if (std::exchange(sources_[partition].caught_up, true)) return;
+    std::erase_if(waiting_, [&](const auto& one) {
+        const auto& poll = one.second;
+        if (poll.partition != partition) return false;
+        if (answer_if_any(poll)) return true;
+        if (poll.question.wait > poll.question.wait.zero()) return false;
+        give_empty(poll);
+        return true;
+    });
+}
+
+void ReceiptPolls::answer_fresh() {
+    if (fresh_.empty()) return;
+    const auto fresh = std::exchange(fresh_, {});
+    std::erase_if(waiting_, [&](const auto& one) {
+        return fresh.contains(one.second.question.subscription) && answer_if_any(one.second);
+    });
+}
+
+bool ReceiptPolls::answer_if_any(const Poll& poll) const {
+    const auto& asked = poll.question;
+    auto outcomes = index_.after(asked.subscription, asked.after, kPageMax);
+    if (outcomes.empty()) return false;
+    reply(poll, Page{.outcomes = std::move(outcomes),
+                     .complete = index_.complete(poll.partition, asked.after)});
+    return true;
+}
+
+void ReceiptPolls::time_out(std::uint64_t number) {
+    const auto found = waiting_.find(number);
+    if (found == waiting_.end()) return;
+    give_empty(found->second);
+    waiting_.erase(found);
+}
+
+void ReceiptPolls::give_empty(const Poll& poll) const {
+    const auto source = sources_.find(poll.partition);
+    if (source == sources_.end() || !source->second.caught_up) {
+        return reply(poll, core::fail(Fault::unavailable, "the events are still being read"));
+    }
+    reply(poll,
+          Page{.outcomes = {}, .complete = index_.complete(poll.partition, poll.question.after)});
+}
+
+void ReceiptPolls::reply(const Poll& poll, core::Result<Page> page) {
+    poll.caller->post([answer = poll.answer, page = std::move(page)] { answer(page); });
+}
+
+void ReceiptPolls::end() {
+    remote_.post([this] {
+        ended_ = true;
+        for (const auto& [number, poll] : std::exchange(waiting_, {})) give_empty(poll);
+    });
+}
+
+}  // namespace beckon::ingest

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "core/receipt_tokens.hpp"
+#include "core/tokens.hpp"
+#include "ingest/api/errors.hpp"
+#include "ingest/api/http.hpp"
+
+#include <optional>
+
+namespace beckon::ingest {
+
+/// Whether a POST asks for a receipt (`Prefer: respond-async`, or a `Push-Receipt`), and who hears
+/// of it: the subscription that `Push-Receipt` names, else a new one, which belongs to the sender
+/// whose VAPID key has this SHA-256, if there is one. Failure: bad_receipt.
+Checked<std::optional<core::ReceiptRef>> check_receipt(
+    const HttpRequest& request, core::ReceiptTokens& tokens,
+    const std::optional<core::Sha256>& sender_sha256);
+
+}  // namespace beckon::ingest

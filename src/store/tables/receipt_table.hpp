@@ -1,0 +1,60 @@
+#pragma once
+
+#include "core/ids.hpp"
+#include "core/partition.hpp"
+#include "core/result.hpp"
+#include "store/database.hpp"
+#include "store/rows/receipt_row.hpp"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <rocksdb/write_batch.h>
+
+namespace beckon::store {
+
+/// Of one partition: who hears of the end of which message, from its put until its tombstone is
+/// read. The family `receipts`, and in memory what changed since the last commit. While nobody
+/// wants receipts, a look costs nothing. One thread.
+class ReceiptTable {
+public:
+    ReceiptTable(Database& database, core::Partition partition);
+    static FamilySpec family_spec() { return {"receipts", FamilyKind::plain}; }
+
+    /// Looks whether there are any. Errors: unavailable.
+    core::Result<void> load();
+    bool empty() const { return empty_; }
+
+    void add(const core::MessageKey& key, Receipt receipt);
+    /// Errors of what follows: corrupt, unavailable.
+    core::Result<void> erase(const core::MessageKey& key);
+    core::Result<std::optional<Receipt>> find(const core::MessageKey& key) const;
+    /// Up to `max` whose expiry is not after `now`.
+    core::Result<std::vector<core::MessageKey>> due(core::Timestamp now, std::size_t max) const;
+
+    void write_to(rocksdb::WriteBatch& batch) const;
+    std::size_t changed_rows() const { return changes_.size(); }
+    /// The changes are written · a write failed: nobody knows what of it is in the table · they are
+    /// void.
+    void committed() { changes_.clear(); }
+    void write_failed();
+    void reset() { changes_.clear(); }
+
+private:
+    struct Change {
+        Receipt receipt;
+        bool erased = false;
+        bool in_table = false;  ///< the table may hold the row
+    };
+
+    Database& database_;
+    const core::Partition partition_;
+    const Family family_;
+    std::map<core::MessageKey, Change> changes_;
+    bool empty_ = true;  ///< there was none since load()
+};
+
+}  // namespace beckon::store

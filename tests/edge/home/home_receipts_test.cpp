@@ -1,0 +1,226 @@
+#include "core/base64url.hpp"
+#include "core/receipt.hpp"
+#include "support/home_world.hpp"
+#include "support/record_view.hpp"
+
+#include <tuple>
+#include <utility>
+
+#include <catch2/catch.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using test::Heard;
+using test::HomeWorld;
+using Push = HomeWorld::Push;
+
+namespace {
+
+/// A home that serves, and one client with a channel; one receipt subscription hears of all.
+struct World : HomeWorld {
+    World() {
+        serve();
+        std::tie(client, channel) = subscribed();
+    }
+    std::string send(const Push& what = {}, const std::string& to = "") {
+        const auto key = core::new_message_key(clock.wall());
+        const auto id = tokens.seal_message({client, key});
+        core::NotificationAccepted event;
+        event.uaid = client;
+        event.key = key;
+        event.message_id = id;
+        event.channel = channel;
+        event.ttl_s = what.ttl_s;
+        if (what.topic) event.topic = *what.topic;
+        event.encoding = "aes128gcm";
+        event.source = "sender";
+        event.body = what.body;
+        auto record = core::encode(event);
+        record.headers.push_back({core::kReceiptHeader, to.empty() ? core::to_text(receipt) : to});
+        publish(log::Topic::kNotifications, std::move(record));
+        names[id] = std::string(1, static_cast<char>('a' + names.size()));
+        run();
+        return id;
+    }
+    /// What was told, in log order: "<a for the first message …> <outcome> <reason>".
+    Heard told() {
+        Heard out;
+        for (const auto& stored : log->records({log::Topic::kEvents, kPartition})) {
+            const auto one = core::decode_receipt(*test::ReadBack{stored.record});
+            if (!one) continue;
+            CHECK(one->to == receipt);
+            out.push_back(names.at(one->message_id) + " " +
+                          std::string{to_string(core::outcome_of(one->reason))} + " " +
+                          std::string{to_string(one->reason)});
+        }
+        return out;
+    }
+
+    core::ReceiptRef receipt{.id = {core::random_uuid4()},
+                             .sender = core::SenderId{core::random_uuid4()}};
+    std::map<std::string, std::string> names;
+    core::Uaid client;
+    core::ChannelId channel;
+};
+
+}  // namespace
+
+TEST_CASE("the sender of a message with a receipt hears that it was acknowledged",
+          "[home][receipts]") {
+    World world;
+    const auto session = world.connect(world.client);
+    world.push(world.client, world.channel);  // nobody wants to hear of this one
+    const auto version = world.send();
+    CHECK(world.told().empty());
+    for (const auto& one : world.take_versions(session)) world.ack(session, one);
+    world.run();
+    CHECK(world.told() == Heard{"a acknowledged acked"});
+    CHECK(world.reasons() == Heard{"acked", "acked"});
+    CHECK(world.home->status().owed == 0);
+}
+
+TEST_CASE("a message with a receipt is told as expired though its client never comes",
+          "[home][receipts]") {
+    World world;
+    world.send({.ttl_s = 10});
+    world.push(world.client, world.channel, Push{.ttl_s = 10});
+    world.run(9s);
+    CHECK(world.told().empty());
+    world.run(4s);
+    CHECK(world.told() == Heard{"a expired expired"});
+    CHECK(world.reasons() == Heard{"expired"});  // of the other one nobody wants to hear
+    world.run(1h);
+    CHECK(world.told().size() == 1);
+}
+
+TEST_CASE("a message that nobody served for hours after its end is told as expired, once",
+          "[home][receipts]") {
+    World world;
+    world.send({.ttl_s = 10});
+    world.crash();
+    world.clock.advance(3h);
+    world.lose_store();
+    world.serve("home-2");
+    world.run(4s);
+    CHECK(world.told() == Heard{"a expired expired"});
+    CHECK(world.reasons() == Heard{"expired"});
+    world.run(1h);
+    CHECK(world.told().size() == 1);
+}
+
+TEST_CASE("what its client leaves behind, and what is replaced, is gone", "[home][receipts]") {
+    World world;
+    world.send({.topic = "score"});
+    world.send({.topic = "score"});
+    CHECK(world.told() == Heard{"a gone replaced"});
+    const auto session = world.connect(world.client);
+    world.say(session, R"({"messageType":"unregister","channelID":")" +
+                           core::to_dashed(world.channel) + R"("})");
+    world.run();
+    CHECK(world.told() == Heard{"a gone replaced", "b gone unregistered"});
+}
+
+TEST_CASE("of a message with TTL 0 the ack is awaited for a moment", "[home][receipts]") {
+    World world;
+    const auto session = world.connect(world.client);
+    const auto version = world.send({.ttl_s = 0});
+    world.send({.ttl_s = 0});
+    world.ack(session, version);
+    world.run();
+    CHECK(world.told() == Heard{"a acknowledged acked"});
+    world.run(edge::Outcomes::kAckWait);
+    CHECK(world.told() == Heard{"a acknowledged acked", "b expired expired"});
+    CHECK(world.reasons().size() == 2);
+}
+
+TEST_CASE("an outcome that the log did not take is told again before the tombstone goes out",
+          "[home][receipts]") {
+    World world;
+    const auto session = world.connect(world.client);
+    const auto version = world.send();
+    world.log->fail_next_publishes(3);
+    world.ack(session, version);
+    world.run(1200ms);
+    CHECK(world.told().empty());
+    CHECK(world.reasons().empty());
+
+    const bool killed = GENERATE(false, true);
+    if (killed) {
+        world.crash();
+        world.serve("home-2");
+    }
+    world.run(2s);
+    CHECK(world.told().front() == "a acknowledged acked");
+    CHECK(world.reasons() == Heard{"acked"});
+    CHECK(world.home->status().owed == 0);
+}
+
+TEST_CASE("a standby keeps receipts and says nothing; who takes over tells them",
+          "[home][receipts]") {
+    World world;
+    world.crash();
+    world.start_home("standby");
+    world.send({.ttl_s = 10});
+    world.run(20s);
+    CHECK(world.told().empty());
+    world.home->placed_here(world.floor());
+    world.run(4s);
+    CHECK(world.told() == Heard{"a expired expired"});
+}
+
+TEST_CASE("a receipt that does not decode is told to nobody and holds nothing up",
+          "[home][receipts]") {
+    World world;
+    const auto session = world.connect(world.client);
+    world.ack(session, world.send({}, "nobody"));
+    world.run();
+    CHECK(world.told().empty());
+    CHECK(world.reasons() == Heard{"acked"});
+}
+
+TEST_CASE("what its sender takes back is not told", "[home][receipts]") {
+    World world;
+    world.finish(world.client, world.send({.ttl_s = 10}), core::FinishReason::deleted);
+    world.run(20s);
+    CHECK(world.told().empty());
+    CHECK(world.reasons() == Heard{"deleted"});
+}
+
+TEST_CASE("the end of a subscription reaches the owner that its VAPID key names",
+          "[home][events]") {
+    HomeWorld world;
+    world.serve();
+    const auto session = world.connect();
+    const auto key = core::base64url(std::string(1, '\4') + std::string(64, 'k'));
+    const auto add = [&](const std::string& with) {
+        const core::ChannelId channel{core::random_uuid4()};
+        world.say(session, R"({"messageType":"register","channelID":")" + core::to_dashed(channel) +
+                               "\"" + with + "}");
+        world.run();
+        return channel;
+    };
+    const auto events = [&] {
+        Heard out;
+        for (const auto& stored : world.log->records({log::Topic::kEvents, 0})) {
+            out.push_back(*stored.record.value);
+        }
+        return out;
+    };
+    const auto bound = add(R"(,"key":")" + key + "\"");
+    const auto unbound = add("");
+    for (const auto& channel : {unbound, bound}) {
+        CHECK(events().empty());
+        world.say(session, R"({"messageType":"unregister","channelID":")" +
+                               core::to_dashed(channel) + R"("})");
+        world.run();
+    }
+    REQUIRE(events().size() == 1);
+    const auto hash = core::sha256(std::string(1, '\4') + std::string(64, 'k'));
+    const auto hex = core::hex({reinterpret_cast<const char*>(hash.data()), hash.size()});
+    const auto event = events().front();
+    CHECK(event.find("\"beckon.subscription.gone\"") != std::string::npos);
+    CHECK(event.find("vapid-" + hex.substr(0, 32)) != std::string::npos);
+    CHECK(event.find(world.tokens.seal_endpoint(world.uaid(session), bound, hash)) !=
+          std::string::npos);
+    CHECK(event.find("\"unregistered\"") != std::string::npos);
+}

@@ -1,0 +1,277 @@
+#include "core/receipt.hpp"
+#include "core/receipt_tokens.hpp"
+#include "ingest/ingest_world.hpp"
+#include "ingest/receipts/prefer.hpp"
+#include "ingest/receipts/receipt_index.hpp"
+#include "ingest/receipts/receipt_polls.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using Json = nlohmann::json;
+using test::HttpReply;
+using test::TestRequest;
+
+namespace {
+
+struct World : test::IngestWorld {
+    World() { shared_->receipts = &polls; }
+
+    /// The URL of a reply's receipt subscription, as a path.
+    static std::string path_in(const HttpReply& reply) {
+        const auto link = std::string{reply.header("Link").value_or("")};
+        const auto begin = link.find("/r/");
+        return link.substr(begin, link.find('>') - begin);
+    }
+    core::ReceiptRef receipt_of(const std::string& path) {
+        return core::ReceiptTokens{keys_}.open(path.substr(3)).value();
+    }
+    void tell(const std::string& path, const std::string& message,
+              core::FinishReason reason = core::FinishReason::acked) {
+        const auto receipt = receipt_of(path);
+        publish({log::Topic::kEvents, core::partition_of(receipt.id, partitions_)},
+                core::encode(
+                    core::ReceiptTold{.to = receipt, .message_id = message, .reason = reason}));
+        settle();
+    }
+    static TestRequest get(const std::string& path, const std::string& prefer = "wait=0") {
+        return {.method = "GET", .target = path, .headers = {{"Prefer", prefer}}, .body = {}};
+    }
+    Json outcomes(const std::string& path) {
+        const auto reply = ask(get(path));
+        REQUIRE(reply.status == 200);
+        return Json::parse(reply.body);
+    }
+
+    ingest::ReceiptPolls polls{partitions_, *log_, executor_};
+};
+
+TestRequest wishing(const TestRequest& request) { return request.with("Prefer", "respond-async"); }
+
+}  // namespace
+
+TEST_CASE("a POST that prefers respond-async is answered 202 with a receipt subscription",
+          "[ingest][receipts]") {
+    World world;
+    const auto to = world.subscribed();
+    const auto plain = world.ask(world.post_data(to.path));
+    CHECK(plain.status == 201);
+    CHECK_FALSE(plain.header("Link"));
+
+    const auto reply = world.ask(wishing(world.post_data(to.path)));
+    CHECK(reply.status == 202);
+    CHECK(reply.header("TTL") == "60");
+    CHECK(reply.header("Location"));
+    CHECK(reply.header("Preference-Applied") == "respond-async");
+    const auto receipt = world.receipt_of(World::path_in(reply));
+    CHECK_FALSE(receipt.sender);
+    const auto stored = world.notifications();
+    REQUIRE(stored.size() == 2);
+    CHECK(test::header_of(stored[0], core::kReceiptHeader) == "(absent)");
+    CHECK(test::header_of(stored[1], core::kReceiptHeader) == core::to_text(receipt));
+}
+
+TEST_CASE("the receipt subscription of an authenticated sender is the sender's",
+          "[ingest][receipts]") {
+    World world;
+    const auto to = world.subscribed();
+    const auto reply =
+        world.ask(wishing(world.post_data(to.path)).with("Authorization", world.vapid_header()));
+    const auto receipt = world.receipt_of(World::path_in(reply));
+    REQUIRE(receipt.sender);
+    const auto hash = core::sha256(world.vapid_.public_point());
+    CHECK(std::equal(receipt.sender->bytes.begin(), receipt.sender->bytes.end(), hash.begin()));
+}
+
+TEST_CASE("Push-Receipt names the subscription that hears of a further message",
+          "[ingest][receipts]") {
+    World world;
+    const auto to = world.subscribed();
+    const auto first = World::path_in(world.ask(wishing(world.post_data(to.path))));
+    for (const auto& url : {first, std::string{World::kOrigin} + first}) {
+        const auto reply = world.ask(wishing(world.post_data(to.path)).with("Push-Receipt", url));
+        CHECK(reply.status == 202);
+        CHECK(World::path_in(reply) == first);
+    }
+    const auto endpoint_token = "/r/" + to.path.substr(std::string{"/wpush/"}.size());
+    for (const auto& url : {std::string{}, std::string{"/r/"}, std::string{"nonsense"},
+                            first.substr(1), first + "x", endpoint_token}) {
+        const auto reply = world.ask(wishing(world.post_data(to.path)).with("Push-Receipt", url));
+        CHECK(reply.status == 400);
+        CHECK(reply.body.find("Push-Receipt must be the URL") != std::string::npos);
+    }
+}
+
+TEST_CASE("no receipt is promised for a client whose bridge would not tell", "[ingest][receipts]") {
+    test::WorldOptions options;
+    options.bridged_delivery = true;
+    test::IngestWorld world{options};
+    const auto to = world.new_target();
+    world.subscribe(to.uaid, to.channel, core::RouterType::fcm);
+    world.settle();
+    const auto reply = world.ask(wishing(world.post_data(to.path)));
+    CHECK(reply.status == 201);
+    CHECK_FALSE(reply.header("Link"));
+}
+
+TEST_CASE("a GET gives what was told, in order, and goes on where the last one ended",
+          "[ingest][receipts]") {
+    World world;
+    const auto to = world.subscribed();
+    const auto path = World::path_in(world.ask(wishing(world.post_data(to.path))));
+    const auto other = World::path_in(world.ask(wishing(world.post_data(to.path))));
+    CHECK(world.ask(World::get(path)).status == 204);
+    world.tell(path, "one");
+    world.tell(other, "other");
+    world.tell(path, "two", core::FinishReason::replaced);
+    world.tell(path, "one", core::FinishReason::expired);  // told twice: the first counts
+
+    const auto page = world.outcomes(path);
+    REQUIRE(page["receipts"].size() == 2);
+    CHECK(page["receipts"][0]["message"] == std::string{World::kOrigin} + "/m/one");
+    CHECK(page["receipts"][0]["status"] == 204);
+    CHECK(page["receipts"][0]["outcome"] == "acknowledged");
+    CHECK(page["receipts"][1]["status"] == 410);
+    CHECK(page["receipts"][1]["outcome"] == "gone");
+    CHECK(page["receipts"][1]["reason"] == "replaced");
+    CHECK(page["complete"] == true);
+
+    const auto next = page["next"].get<std::string>().substr(World::kOrigin.size());
+    CHECK(world.ask(World::get(next)).status == 204);
+    world.tell(path, "three", core::FinishReason::expired);
+    CHECK(world.outcomes(next)["receipts"][0]["outcome"] == "expired");
+    CHECK(world.outcomes(path)["receipts"].size() == 3);
+}
+
+TEST_CASE("a GET waits for the first outcome as long as it says", "[ingest][receipts]") {
+    World world;
+    const auto to = world.subscribed();
+    const auto path = World::path_in(world.ask(wishing(world.post_data(to.path))));
+    const auto waiting = world.begin(World::get(path, "wait=10"));
+    const auto short_one = world.begin(World::get(path, "wait=2"));
+    const auto silent = world.begin({.method = "GET", .target = path, .headers = {}, .body = {}});
+    world.settle(3s);
+    REQUIRE(short_one->answer);
+    CHECK(short_one->answer->status == 204);
+    CHECK_FALSE(waiting->answer);
+    world.tell(path, "one");
+    REQUIRE(waiting->answer);
+    CHECK(waiting->answer->status == 200);
+    REQUIRE(silent->answer);
+    CHECK(silent->answer->status == 200);
+}
+
+TEST_CASE("at a stop who waits for receipts is answered at once", "[ingest][receipts]") {
+    World world;
+    const auto to = world.subscribed();
+    const auto path = World::path_in(world.ask(wishing(world.post_data(to.path))));
+    const auto waiting = world.begin(World::get(path, "wait=20"));
+    world.settle(1s);
+    CHECK_FALSE(waiting->answer);
+    world.polls.end();
+    world.settle();
+    REQUIRE(waiting->answer);
+    CHECK(waiting->answer->status == 204);
+}
+
+TEST_CASE("more GETs than may wait are refused", "[ingest][receipts]") {
+    World world;
+    const auto to = world.subscribed();
+    const auto path = World::path_in(world.ask(wishing(world.post_data(to.path))));
+    std::vector<std::shared_ptr<test::TestExchange>> waiting;
+    for (std::size_t i = 0; i < ingest::ReceiptPolls::kPollsMax; ++i) {
+        waiting.push_back(world.begin(World::get(path, "wait=20")));
+    }
+    world.settle();
+    CHECK(world.ask(World::get(path, "wait=20")).status == 503);
+    world.tell(path, "one");
+    CHECK(waiting.back()->answer->status == 200);
+}
+
+TEST_CASE("while the events cannot be read a GET is told to come again", "[ingest][receipts]") {
+    World world;
+    const auto to = world.subscribed();
+    const auto path = World::path_in(world.ask(wishing(world.post_data(to.path))));
+    world.log_->set_away(true);
+    const auto reply = world.ask(World::get(path));
+    CHECK(reply.status == 503);
+    CHECK(reply.header("Retry-After") == "1");
+    world.log_->set_away(false);
+    world.settle(2s);
+    CHECK(world.ask(World::get(path)).status == 204);
+}
+
+TEST_CASE("a GET of something else is refused", "[ingest][receipts]") {
+    World world;
+    const auto to = world.subscribed();
+    const auto path = World::path_in(world.ask(wishing(world.post_data(to.path))));
+    CHECK(world.ask(World::get("/r/" + std::string(66, 'A'))).status == 404);
+    CHECK(world.ask(World::get("/r/x")).status == 404);
+    for (const auto* query : {"?after=", "?after=x", "?before=3", "?after=3&x=1", "?after=-2"}) {
+        CHECK(world.ask(World::get(path + query)).status == 400);
+    }
+    CHECK(world.ask(world.post_data(path)).header("Allow") == "GET");
+}
+
+TEST_CASE("Prefer is read as RFC 7240 has it, and what is wrong in it is ignored",
+          "[ingest][receipts]") {
+    const auto read = [](std::string_view prefer) {
+        ingest::HttpRequest request;
+        request.extra.push_back({"prefer", prefer});
+        request.extra.push_back({"priority", "u=1"});
+        return ingest::preferences(request);
+    };
+    using Wanted = ingest::Preferences;
+    CHECK(read("respond-async") == Wanted{.respond_async = true, .wait = {}});
+    CHECK(read("Respond-Async, WAIT=10") == Wanted{.respond_async = true, .wait = 10s});
+    CHECK(read("wait = 5; x=y , respond-async") == Wanted{.respond_async = true, .wait = 5s});
+    CHECK(read("wait=1, wait=2") == Wanted{.respond_async = false, .wait = 1s});
+    for (const auto* text : {"", ",", "wait", "wait=", "wait=x", "wait=-1", "respond",
+                             "respond-asynchronous", "wait=99999999999"}) {
+        CHECK(read(text) == Wanted{});
+    }
+}
+
+TEST_CASE("the index keeps a bounded number of outcomes and knows what it forgot",
+          "[ingest][receipts]") {
+    ingest::ReceiptIndex index{3};
+    const core::ReceiptId one{core::random_uuid4()};
+    const core::ReceiptId two{core::random_uuid4()};
+    const auto entry = [](core::Offset offset) {
+        return ingest::ReceiptIndex::Entry{
+            .offset = offset, .time = {}, .message_id = std::to_string(offset), .reason = {}};
+    };
+    CHECK(index.add(0, one, entry(1)));
+    CHECK(index.add(0, two, entry(2)));
+    CHECK(index.add(0, one, entry(3)));
+    CHECK(index.complete(0, -1));
+    CHECK(index.add(0, one, entry(5)));
+    CHECK(index.after(one, -1, 10) == std::vector{entry(3), entry(5)});
+    CHECK(index.after(one, -1, 1) == std::vector{entry(3)});
+    CHECK(index.after(one, 3, 10) == std::vector{entry(5)});
+    CHECK_FALSE(index.complete(0, 0));
+    CHECK(index.complete(0, 1));
+    CHECK(index.complete(1, -1));
+}
+
+TEST_CASE("a sender that is answered 410 hears it as an event too, once", "[ingest][receipts]") {
+    World world;
+    const auto events = [&] { return world.records(log::Topic::kEvents.index()); };
+    const auto to = world.new_target(true);
+    CHECK(world.ask(world.post_data(to.path)).status == 401);
+    const auto request = world.post_data(to.path).with("Authorization", world.vapid_header());
+    for (int i = 0; i < 3; ++i) CHECK(world.ask(request).status == 410);
+    REQUIRE(events().size() == 1);
+    const auto event = Json::parse(*events()[0].record.value);
+    CHECK(event["type"] == "beckon.subscription.gone");
+    CHECK(event["data"]["endpoint"] == std::string{World::kOrigin} + to.path);
+    CHECK(event["data"]["reason"] == "answered_410");
+    const auto hash = core::sha256(world.vapid_.public_point());
+    const auto hex = core::hex({reinterpret_cast<const char*>(hash.data()), hash.size()});
+    CHECK(event["beckonowner"] == "vapid-" + hex.substr(0, 32));
+
+    CHECK(world.ask(world.post_data(world.new_target().path)).status == 410);
+    CHECK(events().size() == 1);  // nobody was authenticated
+}
