@@ -1,10 +1,13 @@
 // How exactly and how fast delay tiers mature, and what waiting deliveries cost. One thread has the
 // tiers of all partitions, as in the role, with a sink that finishes what is due at once; the
 // embedded log, or Kafka with the topics of `topics create --tiers 0s,2s,1h`. Prints each figure
-// beside its aim; fails only if something came early, was lost or came twice.
+// beside its aim; fails only if something came early, was lost or came twice. On the embedded log
+// also what stands above the tiers: percolation, HTTP deliveries, fairness (delivery_bench).
 #include "core/clock.hpp"
 #include "log/embedded/embedded_log.hpp"
 #include "log/kafka/kafka_log.hpp"
+#include "retry/bench/baseline.hpp"
+#include "retry/bench/delivery_bench.hpp"
 #include "retry/loop/loop.hpp"
 #include "retry/tiers/partition_tiers.hpp"
 
@@ -30,6 +33,8 @@ using namespace beckon;
 using namespace beckon::retry;
 using std::chrono::steady_clock;
 using std::chrono::system_clock;
+using test::percentile;
+using test::Report;
 
 namespace {
 
@@ -77,6 +82,7 @@ public:
     }
     ~World() {
         on_loop([this] {
+            baseline_.reset();
             tiers_.clear();
             tap_.reset();
         });
@@ -119,6 +125,20 @@ public:
             std::this_thread::sleep_for(200us);
         }
         wait_for([&] { return acked_ == count; });
+    }
+    /// Reads the tier as others do, while the tiers are closed.
+    void open_baseline(int tier) {
+        on_loop([this, tier] {
+            baseline_ = std::make_unique<test::Baseline>(
+                log_, log::Topic::retry(tier), kPartitions, 2s, loop_, [this](core::Duration late) {
+                    figures_.errors_us.push_back(
+                        std::chrono::duration<double, std::micro>(late).count());
+                    ++figures_.due;
+                });
+        });
+    }
+    void close_baseline() {
+        on_loop([this] { baseline_.reset(); });
     }
     Figures take() {
         Figures out;
@@ -189,6 +209,7 @@ private:
     Loop loop_;
     std::unique_ptr<Tap> tap_;
     std::map<core::Partition, std::unique_ptr<PartitionTiers>> tiers_;
+    std::unique_ptr<test::Baseline> baseline_;
     Figures figures_;
     core::Epoch epoch_ = 0;
     std::size_t next_ = 0;
@@ -217,27 +238,6 @@ double loopback_bytes() {
     return 0;
 }
 
-/// Prints a figure and remembers it for the file.
-class Report {
-public:
-    void add(const std::string& name, double value, const char* unit, const char* aim = "") {
-        std::printf("  %-44s %12.2f %-6s %s\n", name.c_str(), value, unit, aim);
-        json_ += (json_.empty() ? "" : ",\n  ") + ("\"" + name + "\": ") + std::to_string(value);
-    }
-    void write(const char* file) const { std::ofstream{file} << "{\n  " << json_ << "\n}\n"; }
-
-private:
-    std::string json_;
-};
-
-double percentile(std::vector<double>& values, double part) {
-    if (values.empty()) return 0;
-    const auto at = static_cast<std::size_t>(part * static_cast<double>(values.size() - 1));
-    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at),
-                     values.end());
-    return values[at];
-}
-
 bool sound = true;
 void expect(const char* what, std::size_t is, std::size_t wanted) {
     if (is == wanted) return;
@@ -262,6 +262,24 @@ void maturity(World& world, Report& report, double rate, double seconds) {
     report.add(name + "early", static_cast<double>(figures.early), "", "aim: 0");
     expect("deliveries", figures.due, count);
     expect("early", figures.early, 0);
+}
+
+/// The same load, read by giving heads back.
+void baseline(World& world, Report& report, double rate, double seconds) {
+    const auto count = static_cast<std::size_t>(rate * seconds);
+    world.close();
+    world.take();
+    world.open_baseline(kShort);
+    world.publish(kShort, count, rate);
+    World::wait_for([&] { return world.due() >= count; });
+    world.close_baseline();
+    auto figures = world.take();
+    const auto name =
+        "give back and read again, " + std::to_string(static_cast<int>(rate)) + "/s, ";
+    report.add(name + "p50", percentile(figures.errors_us, 0.5) / 1000, "ms", "to beat");
+    report.add(name + "p99", percentile(figures.errors_us, 0.99) / 1000, "ms", "to beat");
+    world.open();  // finishes them
+    World::wait_for([&] { return world.due() >= count; });
 }
 
 void throughput(World& world, Report& report, std::size_t count, bool kafka) {
@@ -331,8 +349,10 @@ void measure(log::EventLog& log, const Arguments& arguments) {
     const double seconds = arguments.quick ? 1 : 10;
     maturity(world, report, 1'000, seconds);
     maturity(world, report, 20'000, seconds);
+    baseline(world, report, 1'000, seconds);
     throughput(world, report, arguments.quick ? 50'000 : 1'000'000, !arguments.kafka.empty());
     waiting(world, report, arguments.quick ? 100'000 : arguments.waiting);
+    if (arguments.kafka.empty()) sound = test::measure_deliveries(report, arguments.quick) && sound;
     if (arguments.file) report.write(arguments.file);
 }
 

@@ -127,6 +127,27 @@ TEST_CASE("an event reaches every webhook that wants it, once", "[retry][node]")
     CHECK(world.received["http://w1.example/"].size() == 2);
 }
 
+TEST_CASE("what is no event and no delivery is counted, and what stands behind it goes on",
+          "[retry][node]") {
+    World world;
+    Process a{world, "a"};
+    world.run_for(20s);
+    REQUIRE(a.add_webhook("w", "order.*"));
+    const auto publisher = world.log->open_publisher(world.executor);
+    for (core::Partition p = 0; p < kPartitions; ++p) {
+        publisher->publish({log::Topic::kEvents, p},
+                           {.key = "x", .value = "no JSON", .headers = {}}, [](const auto&) {});
+        publisher->publish({log::Topic::retry(0), p}, {.key = "w", .value = "{}", .headers = {}},
+                           [](const auto&) {});
+    }
+    world.run_for(1s);
+    for (int i = 0; i < 20; ++i) a.post(std::to_string(i), "order.created");
+    world.run_for(1s);
+    CHECK(world.received["http://w.example/"].size() == 20);
+    CHECK(a.node.counts().events.broken == kPartitions);
+    CHECK(a.node.counts().tiers.tiers.broken == kPartitions);
+}
+
 TEST_CASE("a receiver that comes back gets what it missed", "[retry][node]") {
     World world;
     Process process{world, "a"};

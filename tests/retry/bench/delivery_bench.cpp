@@ -1,0 +1,327 @@
+#include "retry/bench/delivery_bench.hpp"
+
+#include "core/clock.hpp"
+#include "net/http/http_server.hpp"
+#include "retry/attempt/http_sender.hpp"
+#include "retry/dispatch/dispatcher.hpp"
+#include "retry/filter/percolator.hpp"
+#include "retry/loop/loop.hpp"
+#include "support/record_view.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+using namespace std::chrono_literals;
+
+namespace beckon::test {
+
+using namespace beckon::retry;
+using std::chrono::steady_clock;
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr std::string_view kEvent =
+    R"({"data":{"price":12,"text":"0123456789012345678901234567890123456789"},"id":"e1",)"
+    R"("source":"/shop","specversion":"1.0","type":"order.created"})";
+
+double ms_between(steady_clock::time_point from, steady_clock::time_point to) {
+    return std::chrono::duration<double, std::milli>{to - from}.count();
+}
+
+// --------------------------------------------------------------------------------- the receiver
+
+struct NoObserver final : net::HttpObserver {
+    void opened() override {}
+    void closed(net::CloseReason) override {}
+    void turned_away(net::CloseReason) override {}
+    void accept_paused() override {}
+};
+
+/// Answers 204 at once; at /hang never. Remembers when each delivery to /quiet came.
+class Receiver {
+public:
+    Receiver() : server_(options(), observer_) {
+        server_.start([this](core::Executor&) { return std::make_unique<Handler>(*this); });
+    }
+    std::string url(const char* path) const {
+        return "http://127.0.0.1:" + std::to_string(server_.port()) + path;
+    }
+    std::map<std::string, steady_clock::time_point> take_quiet() {
+        const std::scoped_lock lock{mutex_};
+        return std::exchange(quiet_, {});
+    }
+
+private:
+    static net::HttpServerOptions options() {
+        net::HttpServerOptions options;
+        options.name = "receiver";
+        options.limits = {.body_bytes_max = 1 << 20, .extra_prefix = "webhook-"};
+        options.connections.total_max = 4'096;
+        options.connections.per_address_max = 4'096;
+        options.drain = 100ms;
+        return options;
+    }
+
+    class Handler final : public net::HttpHandler {
+    public:
+        explicit Handler(Receiver& receiver) : receiver_(receiver) {}
+        void handle(net::ExchangePtr exchange) override {
+            const auto& target = exchange->request().target;
+            if (target == "/hang") return receiver_.keep(std::move(exchange));
+            if (target == "/quiet") receiver_.note(exchange->request());
+            net::HttpReply reply;
+            reply.status = 204;
+            exchange->reply(std::move(reply));
+        }
+        net::HttpReply rejection(net::Rejection) override {
+            net::HttpReply reply;
+            reply.status = 503;
+            return reply;
+        }
+
+    private:
+        Receiver& receiver_;
+    };
+
+    void note(const net::HttpRequest& request) {
+        const auto now = steady_clock::now();
+        for (const auto& header : request.extra) {
+            if (header.name != "webhook-id") continue;
+            const std::scoped_lock lock{mutex_};
+            quiet_.emplace(header.value, now);
+        }
+    }
+    void keep(net::ExchangePtr exchange) {
+        hanging_.push_back(std::move(exchange));
+        if (hanging_.size() > 1'000) hanging_.erase(hanging_.begin());
+    }
+
+    NoObserver observer_;
+    std::mutex mutex_;
+    std::map<std::string, steady_clock::time_point> quiet_;  ///< under mutex_
+    std::vector<net::ExchangePtr> hanging_;                  ///< of the server's one thread
+    net::HttpServer server_;
+};
+
+// ------------------------------------------------------------------------------- the dispatcher
+
+/// A dispatcher with real requests on a loop of its own; what is due comes from the measurement,
+/// and what is handed over to a tier is over.
+class Deliverer final : public Fates {
+public:
+    Deliverer() : thread_([this] { loop_.run(); }) {
+        on_loop([this] {
+            sender_ = std::make_unique<HttpSender>(
+                HttpSender::Options{.guard = *AddressGuard::with_allowed({"127.0.0.1"})}, loop_);
+            dispatcher_ = std::make_unique<Dispatcher>(
+                Dispatcher::Options{.table = *TierTable::from({0s, 5s, 60s})},
+                Dispatcher::Ports{.executor = loop_,
+                                  .clock = clock_,
+                                  .webhooks = webhooks_,
+                                  .fates = *this,
+                                  .send =
+                                      [this](HttpRequest request, auto done) {
+                                          sender_->send(std::move(request), std::move(done));
+                                      },
+                                  .change_state = [](const auto&, const auto&) {}});
+        });
+    }
+    ~Deliverer() override {
+        on_loop([this] {
+            sender_.reset();
+            dispatcher_.reset();
+        });
+        loop_.stop();
+        thread_.join();
+    }
+
+    void finish(const Ticket&) override { ++ended_; }
+    void hand_over(const Ticket&, Delivery, int) override { ++ended_; }
+    void bury(const Ticket&, Delivery) override { ++ended_; }
+
+    void add_webhook(const std::string& id, const std::string& url) {
+        Webhook webhook;
+        webhook.id = id;
+        webhook.owner = "o";
+        webhook.url = url;
+        webhook.timeout = 1s;
+        webhook.secrets = {std::string(32, 's')};
+        on_loop([&] { webhooks_.apply(*ReadBack{encode(webhook, webhooks_.box())}); });
+    }
+    /// So many deliveries become due at once.
+    void due(const std::string& webhook, std::size_t count) {
+        on_loop([&] {
+            for (std::size_t i = 0; i < count; ++i) due_now(webhook);
+        });
+    }
+    std::string due_now(const std::string& webhook) {
+        auto id = "dlv_" + std::to_string(++made_);
+        dispatcher_->due({.ticket = {.partition = 0, .tier = 0, .offset = made_},
+                          .delivery = {.id = id,
+                                       .webhook = webhook,
+                                       .event = std::string{kEvent},
+                                       .accepted = clock_.wall()},
+                          .due = clock_.wall()});
+        return id;
+    }
+    void on_loop(const std::function<void()>& what) {
+        std::promise<void> done;
+        loop_.post([&] {
+            what();
+            done.set_value();
+        });
+        done.get_future().wait();
+    }
+    std::size_t ended() const { return ended_; }
+    /// What the scheduler's window has not taken.
+    std::size_t waiting() {
+        std::size_t count = 0;
+        on_loop([&] { count = dispatcher_->waiting(); });
+        return count;
+    }
+    std::uint64_t delivered() {
+        std::uint64_t count = 0;
+        on_loop([&] {
+            const auto& all = dispatcher_->counts().attempts;
+            const auto found = all.find(Outcome::delivered);
+            count = found == all.end() ? 0 : found->second;
+        });
+        return count;
+    }
+
+private:
+    core::SystemClock clock_;
+    Loop loop_;
+    WebhookDirectory webhooks_{
+        SecretBox{std::make_shared<core::KeyRing>(core::KeyRing::generate())}};
+    std::unique_ptr<HttpSender> sender_;
+    std::unique_ptr<Dispatcher> dispatcher_;
+    core::Offset made_ = 0;
+    std::atomic<std::size_t> ended_ = 0;
+    std::thread thread_;
+};
+
+// ------------------------------------------------------------------------------ what is measured
+
+constexpr std::size_t kBusyWebhooks = 8;
+
+bool deliveries(Report& report, bool quick) {
+    const std::size_t count = quick ? 4'000 : 150'000;
+    Receiver receiver;
+    Deliverer deliverer;
+    for (std::size_t i = 0; i < kBusyWebhooks; ++i) {
+        deliverer.add_webhook("w" + std::to_string(i), receiver.url("/busy"));
+    }
+    const auto begun = steady_clock::now();
+    for (std::size_t made = 0; made < count;) {
+        if (deliverer.waiting() < 1'000) {
+            for (std::size_t i = 0; i < kBusyWebhooks; ++i) {
+                deliverer.due("w" + std::to_string(i), 50);
+                made += 50;
+            }
+        }
+        std::this_thread::sleep_for(200us);
+    }
+    while (deliverer.ended() < count) std::this_thread::sleep_for(1ms);
+    const auto ms = ms_between(begun, steady_clock::now());
+    const auto delivered = deliverer.delivered();
+    report.add("HTTP deliveries on loopback", static_cast<double>(delivered) / ms * 1'000, "/s",
+               "aim: 15000");
+    return delivered >= count;
+}
+
+struct Noise {
+    const char* path = nullptr;  ///< none: the quiet webhook is alone
+    std::size_t for_each = 0;    ///< deliveries that become due for each quiet one
+};
+
+/// From due to the receiver's first line of code, at p99, while others make noise.
+double quiet_p99_ms(const Noise& noise, bool quick, bool& sound) {
+    const int count = quick ? 100 : 2'000;
+    Receiver receiver;
+    Receiver others;  // those of one host share its cap
+    Deliverer deliverer;
+    deliverer.add_webhook("quiet", receiver.url("/quiet"));
+    if (noise.path) deliverer.add_webhook("noisy", others.url(noise.path));
+    std::map<std::string, steady_clock::time_point> due;
+    for (int i = 0; i < count; ++i) {
+        if (noise.path) deliverer.due("noisy", noise.for_each);
+        std::this_thread::sleep_for(5ms);
+        deliverer.on_loop([&] {
+            const auto now = steady_clock::now();
+            due.emplace(deliverer.due_now("quiet"), now);
+        });
+        std::this_thread::sleep_for(5ms);
+    }
+    std::vector<double> waits;
+    const auto until = steady_clock::now() + 20s;
+    while (waits.size() < due.size() && steady_clock::now() < until) {
+        for (const auto& [id, at] : receiver.take_quiet()) {
+            waits.push_back(ms_between(due.at(id), at));
+        }
+        std::this_thread::sleep_for(1ms);
+    }
+    sound = sound && waits.size() == due.size();
+    return percentile(waits, 0.99);
+}
+
+bool fairness(Report& report, bool quick) {
+    bool sound = true;
+    const auto alone = quiet_p99_ms({}, quick, sound);
+    report.add("quiet webhook alone, p99", alone, "ms");
+    const auto flood = quiet_p99_ms({.path = "/busy", .for_each = 1'000}, quick, sound);
+    report.add("a flood of 1000 to 1 costs a quiet one, p99", flood - alone, "ms", "aim: 5");
+    const auto hanging = quiet_p99_ms({.path = "/hang", .for_each = 10}, quick, sound);
+    report.add("a receiver that hangs costs a quiet one, p99", hanging - alone, "ms", "aim: 10");
+    if (!sound) std::fprintf(stderr, "retry_bench: a quiet webhook lacks deliveries\n");
+    return sound;
+}
+
+void percolation(Report& report, bool quick) {
+    const std::size_t filters = quick ? 20'000 : 100'000;
+    Percolator percolator;
+    std::vector<Query> queries;
+    for (std::size_t i = 0; i < filters; ++i) {
+        const Json query{{"term", {{"data.customer", i}}}};
+        if (i < 1'000) queries.push_back(*Query::compile(query));
+        percolator.put(
+            {.id = std::to_string(i), .types = {"order.created"}, .query = *Query::compile(query)});
+    }
+    Json event = Json::parse(kEvent);
+    constexpr int kEvents = 2'000;
+    auto begun = steady_clock::now();
+    std::size_t matched = 0;
+    for (int i = 0; i < kEvents; ++i) {
+        event["data"]["customer"] = i;
+        matched += percolator.match(event).size();
+    }
+    const auto name = "an event among " + std::to_string(filters) + " filters, ";
+    report.add(name + "matched", ms_between(begun, steady_clock::now()) / kEvents * 1'000, "us");
+    begun = steady_clock::now();
+    std::size_t evaluated = 0;
+    for (const auto& query : queries) evaluated += query.matches(event) ? 1 : 0;
+    const auto each = ms_between(begun, steady_clock::now()) / static_cast<double>(queries.size());
+    report.add(name + "if each were evaluated", each * static_cast<double>(filters) * 1'000, "us");
+    if (matched != kEvents || evaluated > queries.size()) std::printf("  (they do not match)\n");
+}
+
+}  // namespace
+
+bool measure_deliveries(Report& report, bool quick) {
+    percolation(report, quick);
+    bool sound = deliveries(report, quick);
+    sound = fairness(report, quick) && sound;
+    return sound;
+}
+
+}  // namespace beckon::test
