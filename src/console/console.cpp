@@ -26,11 +26,22 @@ const std::map<std::string, std::string> kRoleOfGroup{{"edge", "edge"},
                                                       {"reliability", "reliability"}};
 constexpr const char* kViews = "endpoint";
 
+std::vector<std::string> links_of(const std::vector<cluster::RoleOverview>& roles) {
+    std::vector<std::string> links;
+    for (const auto& role : roles) {
+        for (const auto& node : role.nodes) {
+            if (!node.link_address.empty()) links.push_back(node.link_address);
+        }
+    }
+    return links;
+}
+
 }  // namespace
 
 struct Console::Impl {
     Impl(const WebConfig& config, Context p) : context(std::move(p)) {
-        web.emplace(config, WebServer::Context{pages, context.clock, context.find});
+        web.emplace(config,
+                    WebServer::Context{pages, context.clock, context.questions, context.acts});
         loop = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
         collector.emplace(LagCollector::Context{context.groups, context.clock,
                                                 [this](const auto& group, const auto& where) {
@@ -63,7 +74,9 @@ struct Console::Impl {
         use_view(view);
         auto sources = context.pages ? context.pages(executor) : std::vector<PageSource>{};
         while (!stop.stop_requested()) {
-            pages.publish("cluster", to_json(view->roles(), view->complete()));
+            const auto roles = view->roles();
+            pages.publish("cluster", to_json(roles, view->complete()));
+            if (context.edges && view->complete()) context.edges(links_of(roles));
             for (const auto& source : sources) {
                 auto text = source.make();
                 if (!text.empty()) pages.publish(source.name, std::move(text));

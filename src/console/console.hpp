@@ -10,11 +10,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-/// The role `console`: what an operator looks at. It reads the log and changes nothing.
+/// The role `console`: what an operator looks at. It reads the log; what it changes, its acts do.
 namespace beckon::console {
 
 /// A page that is made again and again; see Context::pages.
@@ -31,11 +32,15 @@ public:
         const core::Clock& clock;
         ops::OpsServer& ops;
         core::Partition partitions = 0;
-        std::string prefix;  ///< of topics and groups, as the groups have it
-        Find find;           ///< any thread
+        std::string prefix;                    ///< of topics and groups, as the groups have it
+        std::map<std::string, Ask> questions;  ///< as WebServer has them
+        std::map<std::string, Act> acts;
         /// Opens pages that follow the log themselves, on the console's own thread, whose executor
         /// it is given; they are made and destroyed there.
         std::function<std::vector<PageSource>(core::Executor&)> pages;
+        /// Told every second where the edges reach each other, on the console's own thread; may be
+        /// empty.
+        std::function<void(const std::vector<std::string>& link_addresses)> edges = {};
     };
 
     /// Throws std::runtime_error: the port is taken. The context outlives it.

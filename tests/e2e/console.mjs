@@ -12,7 +12,7 @@ import { spawnSync } from 'node:child_process';
 const log = process.env.LOG ?? 'embedded';
 const kafka = log === 'kafka';
 const TOKEN = 'a-token-that-nobody-guesses-0123';
-const PAGES = ['lag', 'tiers', 'cluster', 'find', 'milestones', 'webhooks', 'canary'];
+const PAGES = ['lag', 'tiers', 'dead', 'cluster', 'find', 'milestones', 'webhooks', 'canary'];
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const PATIENCE = 120000; // a browser on a busy machine
 
@@ -114,7 +114,16 @@ test('the cluster page has a home for every partition', async () => {
         const edge = now.roles.find((role) => role.name === 'edge');
         return edge?.partitions.every((one) => one.home && !one.moving) ? now : null;
     }, PATIENCE);
-    assert.equal(page.roles.find((role) => role.name === 'edge').nodes.length, 1);
+    const edge = page.roles.find((role) => role.name === 'edge');
+    assert.equal(edge.nodes.length, 1);
+    assert.deepEqual(edge.nodes[0].links, [], 'there is no other edge to be linked with');
+    assert.ok(edge.partitions.every((one) => one.state === 'serving' && one.from === ''));
+});
+
+test('without a token nothing can be changed, and the answer says what is missing', { skip: kafka && 'it has a token there' }, async () => {
+    const reply = await fetch(`${origin}/api/acts/redrive/check`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
+    assert.equal(reply.status, 403);
+    assert.match((await reply.json()).error, /console\.token_file/);
 });
 
 test('beckon lag shows the same table, and its exit code says that all is well', async () => {

@@ -2,7 +2,7 @@
 
 #include "cli/config/reader.hpp"
 #include "cli/config/setting.hpp"
-#include "console/web/web_server.hpp"
+#include "console/web/web_config.hpp"
 #include "core/key_ring.hpp"
 #include "edge/edge.hpp"
 #include "ingest/endpoint.hpp"
@@ -47,7 +47,8 @@ struct Config {
     reliability::RoleConfig reliability;
     console::WebConfig console;
     std::optional<std::filesystem::path> console_token_file;
-    std::vector<std::string> console_canary;  ///< WebSocket URLs
+    std::vector<std::string> console_canary;      ///< as console::check_canary_pattern() has them
+    std::vector<std::string> console_retry_urls;  ///< origins
     ops::OpsConfig ops;
     std::size_t cache_bytes = 128U << 20;
     std::size_t write_buffer_bytes = 64U << 20;

@@ -33,7 +33,7 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"partitions", bit(Reader::standalone) | kTools},
     {"replication_factor", kOnKafka | bit(Reader::topics)},
     {"tiers", bit(Reader::standalone) | bit(Reader::topics)},
-    {"history_window", bit(Reader::standalone) | bit(Reader::topics)},
+    {"history_window", bit(Reader::standalone) | bit(Reader::topics) | bit(Reader::console)},
     {"embedded.", bit(Reader::standalone)},
     {"endpoint.", bit(Reader::standalone) | bit(Reader::endpoint)},
     {"endpoint.url", kRoles},
@@ -46,6 +46,7 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"retry.port", bit(Reader::standalone) | bit(Reader::retry) | kClients},
     {"retry.max_runtime", bit(Reader::retry)},
     {"console.", bit(Reader::standalone) | bit(Reader::console)},
+    {"console.retry_urls", bit(Reader::console)},
     {"ops.", kRoles | kRunning | bit(Reader::broadcasts)},
     {"config", kRoles | kTools | kClients | kRunning},
 });

@@ -8,6 +8,7 @@
 #include "console/web/login.hpp"
 
 #include <charconv>
+#include <mutex>
 #include <optional>
 
 namespace beckon::cli {
@@ -53,30 +54,62 @@ std::map<std::string, std::chrono::milliseconds> retention_in(const log::LayoutO
     return found;
 }
 
+AttemptPoller::Options retry_processes(const Config& config, const ConsoleParts& parts) {
+    if (!parts.retry_origin.empty()) return {.origins = {parts.retry_origin}, .insecure = true};
+    return {.origins = config.console_retry_urls};
+}
+
 }  // namespace
 
 struct ConsoleRole::Impl {
     Impl(const Config& config, const ConsoleParts& parts, std::unique_ptr<log::Groups> g,
          std::string prefix)
         : groups(std::move(g)),
-          finder(parts.keys, config.retry.partitions),
-          console(web_config(config),
-                  {.log = parts.log,
-                   .groups = *groups,
-                   .clock = parts.clock,
-                   .ops = parts.ops,
-                   .partitions = config.retry.partitions,
-                   .prefix = std::move(prefix),
-                   .find = [this](const std::string& text) { return finder.find(text); },
-                   .pages = console_pages(config, parts)}),
-          canary({.edges = config.console_canary,
-                  .insecure = config.endpoint_self_signed || config.edge_self_signed},
-                 parts.clock, console.pages()) {}
+          finder({.partitions = config.retry.partitions,
+                  .history_window = config.layout.history_window},
+                 {parts.keys, parts.log, parts.clock}),
+          dead(parts.clock),
+          attempts(retry_processes(config, parts), parts.keys),
+          console(
+              web_config(config),
+              {.log = parts.log,
+               .groups = *groups,
+               .clock = parts.clock,
+               .ops = parts.ops,
+               .partitions = config.retry.partitions,
+               .prefix = std::move(prefix),
+               .questions = {{"find", [this](const auto& asked) { return finder.find(asked); }},
+                             {"state", [this](const auto& asked) { return finder.state(asked); }},
+                             {"dead", [this](const auto& asked) { return dead.list(asked); }}},
+               .acts = {{"redrive", dead.redrive()}},
+               .pages = console_pages(config, parts, dead, attempts),
+               .edges = [this](const auto& links) { use_edges(links); }}) {
+        const std::scoped_lock lock{canary_mutex};
+        canary.emplace(console::CanaryConfig{.edges = config.console_canary,
+                                             .insecure = config.endpoint_self_signed ||
+                                                         config.edge_self_signed},
+                       parts.clock, console.pages());
+    }
+    /// Nobody who waits for an answer holds up the end of the server.
+    ~Impl() {
+        finder.stop();
+        dead.stop();
+        const std::scoped_lock lock{canary_mutex};
+        canary.reset();
+    }
+
+    void use_edges(const std::vector<std::string>& link_addresses) {
+        const std::scoped_lock lock{canary_mutex};
+        if (canary) canary->use_edges(link_addresses);
+    }
 
     const std::unique_ptr<log::Groups> groups;
     Finder finder;
+    DeadLetters dead;
+    AttemptPoller attempts;
+    std::mutex canary_mutex;
+    std::optional<console::Canary> canary;  ///< under canary_mutex; publishes pages of `console`
     console::Console console;
-    console::Canary canary;
 };
 
 ConsoleRole::ConsoleRole(const Config& config, const ConsoleParts& parts,

@@ -18,6 +18,9 @@ struct ConsoleParts {
     ops::OpsServer& ops;
     std::shared_ptr<const core::KeyRing> keys;
     core::NodeId node;
+    /// Of the API of the role retry, if this process has it; else those that the configuration
+    /// names are asked.
+    std::string retry_origin = {};
 };
 
 /// A console and what it stands on.

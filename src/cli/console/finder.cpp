@@ -1,9 +1,13 @@
 #include "cli/console/finder.hpp"
 
-#include "core/clock.hpp"
+#include "cli/replay/client_state.hpp"
+#include "cli/trace/client_trace.hpp"
+#include "cli/trace/trace_words.hpp"
 #include "core/log_names.hpp"
-#include "core/tokens.hpp"
+#include "core/milestone.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <optional>
 #include <string_view>
 
@@ -13,17 +17,16 @@ namespace beckon::cli {
 
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::ordered_json;
 
+constexpr int kBadRequest = 400;
 constexpr int kNotFound = 404;
+constexpr int kUnavailable = 503;
 constexpr std::size_t kTextMax = 2'048;
+constexpr std::chrono::seconds kBeforeFirst{1};
 
-json fact(const char* name, std::string value) {
-    return {{"name", name}, {"value", std::move(value)}};
-}
-
-console::Answer found(const char* kind, json facts) {
-    return {200, json{{"kind", kind}, {"facts", std::move(facts)}}.dump()};
+console::Answer refused(int status, const std::string& why) {
+    return {status, Json{{"error", why}}.dump()};
 }
 
 std::string trimmed(std::string_view text) {
@@ -32,61 +35,148 @@ std::string trimmed(std::string_view text) {
     return std::string{text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1)};
 }
 
-core::Tokens::Form form_of(const std::string& url) {
-    if (url.find("/wpush/v1/") != std::string::npos) return core::Tokens::Form::v1;
-    if (url.find("/wpush/v2/") != std::string::npos) return core::Tokens::Form::v2;
-    return core::Tokens::Form::any;
+std::string text_of(const console::Parameters& asked, const char* name) {
+    const auto found = asked.find(name);
+    return found == asked.end() ? std::string{} : trimmed(found->second.substr(0, kTextMax));
 }
 
-void add_client(json& facts, const core::Uaid& client, core::Partition partitions) {
-    facts.push_back(fact("client in log lines", core::log_name(client)));
-    facts.push_back(fact("partition", std::to_string(core::partition_of(client, partitions))));
+std::optional<core::Timestamp> time_of(const std::string& text) {
+    std::int64_t ms = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), ms);
+    if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return core::Timestamp{std::chrono::milliseconds{ms}};
 }
 
-std::optional<console::Answer> as_endpoint(core::Tokens& tokens, const std::string& text,
-                                           core::Partition partitions) {
-    const auto token = text.substr(text.rfind('/') + 1);
-    const auto endpoint = tokens.open_endpoint(token, form_of(text), core::SystemClock{}.wall());
-    if (!endpoint) return std::nullopt;
-    json facts = json::array({fact("channel", core::to_dashed(endpoint->channel))});
-    add_client(facts, endpoint->uaid, partitions);
-    facts.push_back(fact("bound to a VAPID key", endpoint->vapid_sha256.empty() ? "no" : "yes"));
-    return found("endpoint URL", std::move(facts));
+Json fact(const char* name, std::string value) {
+    return {{"name", name}, {"value", std::move(value)}};
 }
 
-std::optional<console::Answer> as_message(core::Tokens& tokens, const std::string& text,
-                                          core::Partition partitions) {
-    const auto message = tokens.open_message(text.substr(text.rfind('/') + 1));
-    if (!message) return std::nullopt;
-    json facts = json::array({fact("message in log lines", core::log_name(message->key))});
-    add_client(facts, message->uaid, partitions);
-    return found("message", std::move(facts));
+const char* kind_text(NameKind kind) {
+    switch (kind) {
+        case NameKind::endpoint: return "endpoint URL";
+        case NameKind::message: return "message";
+        case NameKind::client: return "UAID";
+    }
+    return "UAID";
 }
 
-std::optional<console::Answer> as_client(const std::string& text, core::Partition partitions) {
-    const auto uuid = core::parse_uuid(text);
-    if (!uuid) return std::nullopt;
-    json facts = json::array();
-    add_client(facts, core::Uaid{*uuid}, partitions);
-    return found("UAID", std::move(facts));
+Json facts_of(const Named& named, core::Partition partitions) {
+    auto facts = Json::array();
+    if (named.message)
+        facts.push_back(fact("message in log lines", core::log_name(*named.message)));
+    if (named.channel) facts.push_back(fact("channel", core::to_dashed(*named.channel)));
+    facts.push_back(fact("client in log lines", core::log_name(named.client)));
+    facts.push_back(
+        fact("partition", std::to_string(core::partition_of(named.client, partitions))));
+    if (named.kind == NameKind::endpoint) {
+        facts.push_back(fact("bound to a VAPID key", named.bound_to_vapid_key ? "yes" : "no"));
+    }
+    return facts;
+}
+
+/// As JSON, or why the log was not read.
+using Told = core::Result<Json>;
+
+Told life_of_message(log::EventLog& log, const Named& named, const TraceOptions& options) {
+    const auto trace = trace_message(log, {named.client, *named.message}, options);
+    if (!trace) return core::fail(trace.error());
+    return Json::parse(trace_json(*trace));
+}
+
+Told life_of_client(log::EventLog& log, const Named& named, const TraceOptions& options,
+                    core::Timestamp since) {
+    const auto trace = trace_client(log, named.client, {.trace = options, .since = since});
+    if (!trace) return core::fail(trace.error());
+    return Json::parse(trace_json(*trace));
+}
+
+/// From when on a slider makes sense: a little before the first step, within the window.
+core::Timestamp first_moment(const Json& trace, core::Timestamp window_begins) {
+    if (trace.is_null() || trace["steps"].empty()) return window_begins;
+    const core::Timestamp first{
+        std::chrono::milliseconds{trace["steps"].front()["at"].get<std::int64_t>()}};
+    return std::max(first - kBeforeFirst, window_begins);
 }
 
 }  // namespace
 
-Finder::Finder(std::shared_ptr<const core::KeyRing> keys, core::Partition partitions)
-    : keys_(std::move(keys)), partitions_(partitions) {}
+/// One of the searches that may be under way.
+struct Finder::Search {
+    explicit Search(std::counting_semaphore<kSearchesMax>& f) : free(f), is_one(f.try_acquire()) {}
+    ~Search() {
+        if (is_one) free.release();
+    }
+    Search(const Search&) = delete;
+    Search& operator=(const Search&) = delete;
+    std::counting_semaphore<kSearchesMax>& free;
+    const bool is_one;
+};
 
-console::Answer Finder::find(const std::string& given) const {
-    const auto text = trimmed(given.substr(0, kTextMax));
-    core::Tokens tokens{keys_};
-    // A token of an endpoint may be as long as a message's: each is opened by what it seals.
-    if (auto answer = as_endpoint(tokens, text, partitions_)) return *answer;
-    if (auto answer = as_message(tokens, text, partitions_)) return *answer;
-    if (auto answer = as_client(text, partitions_)) return *answer;
-    return {kNotFound,
-            json{{"error",
-                  "this is no endpoint URL, message URL, message id or UAID of this installation"}}
-                .dump()};
+Finder::Finder(Options options, Context context)
+    : options_(options), context_(std::move(context)) {}
+
+ScanLimits Finder::limits() const {
+    return {.given_up = [this, until = context_.clock.mono() + kSearchTime] {
+        return stopped_ || context_.clock.mono() > until;
+    }};
+}
+
+/// A reliability id may be any text, also one that reads as a UAID: the log decides.
+core::Result<std::optional<Named>> Finder::named(const std::string& text,
+                                                 const ScanLimits& limits) {
+    core::Tokens tokens{context_.keys};
+    auto opened = open_name(tokens, text, context_.clock.wall());
+    if ((opened && opened->kind != NameKind::client) || !core::is_reliability_id(text)) {
+        return opened;
+    }
+    const auto tracked = find_tracked(
+        context_.log, text,
+        {.partitions = options_.partitions, .now = context_.clock.wall(), .limits = limits});
+    if (!tracked && !opened) return core::fail(tracked.error());
+    if (!tracked || !*tracked) return opened;
+    return Named{.kind = NameKind::message, .client = (*tracked)->uaid, .message = (*tracked)->key};
+}
+
+console::Answer Finder::found(const Named& named, const ScanLimits& limits) {
+    const auto now = context_.clock.wall();
+    const auto window_begins = now - options_.history_window;
+    const TraceOptions options{.partitions = options_.partitions, .now = now, .limits = limits};
+    const auto life = named.kind == NameKind::message
+                          ? life_of_message(context_.log, named, options)
+                          : life_of_client(context_.log, named, options, window_begins);
+    Json page{{"kind", kind_text(named.kind)}, {"facts", facts_of(named, options_.partitions)}};
+    page["trace"] = life ? *life : Json(nullptr);
+    page["problem"] = life ? "" : life.error().message;
+    page["from"] = first_moment(page["trace"], window_begins).time_since_epoch().count();
+    page["until"] = now.time_since_epoch().count();
+    return {200, page.dump(-1, ' ', false, Json::error_handler_t::replace)};
+}
+
+console::Answer Finder::find(const console::Parameters& asked) {
+    const Search search{free_};
+    if (!search.is_one) return refused(kUnavailable, "others search; try again in a moment");
+    const auto limit = limits();
+    const auto what = named(text_of(asked, "q"), limit);
+    if (!what) return refused(kUnavailable, what.error().message);
+    if (*what) return found(**what, limit);
+    return refused(kNotFound,
+                   "this is no endpoint URL, message URL, message id, reliability id or UAID of "
+                   "this installation");
+}
+
+console::Answer Finder::state(const console::Parameters& asked) {
+    const auto at = time_of(text_of(asked, "at"));
+    if (!at) return refused(kBadRequest, "at must be a time in Unix milliseconds");
+    const Search search{free_};
+    if (!search.is_one) return refused(kUnavailable, "others search; try again in a moment");
+    const auto limit = limits();
+    const auto what = named(text_of(asked, "q"), limit);
+    if (!what) return refused(kUnavailable, what.error().message);
+    if (!*what) return refused(kNotFound, "nothing of this installation has this name");
+    const auto client = (*what)->client;
+    const auto state = state_of_client(context_.log, client, *at, options_.partitions, limit);
+    if (!state) return refused(kUnavailable, state.error().message);
+    return {200, state_json(client, *state)};
 }
 
 }  // namespace beckon::cli

@@ -1,26 +1,63 @@
 #pragma once
 
+#include "cli/lookup/named.hpp"
+#include "cli/trace/scan.hpp"
 #include "console/web/web_server.hpp"
+#include "core/clock.hpp"
 #include "core/key_ring.hpp"
 #include "core/partition.hpp"
+#include "log/event_log.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <memory>
+#include <semaphore>
 #include <string>
 
 namespace beckon::cli {
 
-/// What the installation's key ring and the routing say about a message id, a message URL, an
-/// endpoint URL or a UAID. It asks nobody. Any thread.
+/// The page Find: what a message id or URL, an endpoint URL, a UAID or a reliability id is, its
+/// life across the log topics, and the state of its client at a moment. It reads the log on the
+/// caller's thread, with the code of `beckon trace` and `beckon replay state`. Any thread.
 class Finder {
 public:
-    Finder(std::shared_ptr<const core::KeyRing> keys, core::Partition partitions);
+    /// More searches at once are refused: each may read whole partitions.
+    static constexpr std::ptrdiff_t kSearchesMax = 2;
+    /// Nobody reads longer for one answer.
+    static constexpr std::chrono::seconds kSearchTime{20};
 
-    /// {"kind", "facts": [{"name", "value"}, …]}; 404 and {"error"} for what is none of these.
-    console::Answer find(const std::string& text) const;
+    struct Options {
+        core::Partition partitions = 1;
+        std::chrono::seconds history_window{};
+    };
+    struct Context {
+        std::shared_ptr<const core::KeyRing> keys;
+        log::EventLog& log;
+        const core::Clock& clock;
+    };
+    Finder(Options options, Context context);
+    Finder(const Finder&) = delete;
+    Finder& operator=(const Finder&) = delete;
+
+    /// Parameter `q`. {"kind", "facts": [{"name", "value"}, …], "trace": as `beckon trace --json`
+    /// has it, or null and "problem": why the log was not read, "from", "until": between which
+    /// times state() can tell}; 404 and {"error"} for what is none of these.
+    console::Answer find(const console::Parameters& asked);
+    /// Parameters `q` and `at`, Unix milliseconds. What `beckon replay state` prints.
+    console::Answer state(const console::Parameters& asked);
+    /// Searches under way end, and none begins.
+    void stop() { stopped_ = true; }
 
 private:
-    const std::shared_ptr<const core::KeyRing> keys_;
-    const core::Partition partitions_;
+    struct Search;
+    core::Result<std::optional<Named>> named(const std::string& text, const ScanLimits& limits);
+    console::Answer found(const Named& named, const ScanLimits& limits);
+    ScanLimits limits() const;
+
+    const Options options_;
+    const Context context_;
+    std::counting_semaphore<kSearchesMax> free_{kSearchesMax};
+    std::atomic<bool> stopped_{false};
 };
 
 }  // namespace beckon::cli

@@ -4,9 +4,37 @@
 #include "cli/console/tier_page.hpp"
 #include "cli/console/webhook_page.hpp"
 
+#include <memory>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
 namespace beckon::cli {
 
 namespace {
+
+/// How many dead letters there are; what they are, the page asks for. Keeps their fold.
+class DeadPage {
+public:
+    DeadPage(DeadLetters& dead, core::Partition partitions, DeadFold::Context context)
+        : dead_(dead), fold_(std::make_shared<DeadFold>(partitions, std::move(context))) {
+        dead_.use(fold_);
+    }
+    ~DeadPage() { dead_.use(nullptr); }
+    DeadPage(const DeadPage&) = delete;
+    DeadPage& operator=(const DeadPage&) = delete;
+
+    std::string json() const {
+        if (!fold_->complete()) return {};
+        return nlohmann::json{{"letters", fold_->index().size()},
+                              {"passed_over", fold_->index().passed_over()}}
+            .dump();
+    }
+
+private:
+    DeadLetters& dead_;
+    const std::shared_ptr<DeadFold> fold_;
+};
 
 template <class Page>
 console::PageSource source(const char* name, std::shared_ptr<Page> page) {
@@ -16,16 +44,24 @@ console::PageSource source(const char* name, std::shared_ptr<Page> page) {
 }  // namespace
 
 std::function<std::vector<console::PageSource>(core::Executor&)> console_pages(
-    const Config& config, const ConsoleParts& parts) {
-    return [tiers = config.retry.tiers, partitions = config.retry.partitions,
-            parts](core::Executor& executor) {
+    const Config& config, const ConsoleParts& parts, DeadLetters& dead, AttemptPoller& attempts) {
+    return [tiers = config.retry.tiers, partitions = config.retry.partitions, parts, &dead,
+            &attempts](core::Executor& executor) {
+        const auto webhooks =
+            std::make_shared<WebhookPage>(partitions, parts.keys, parts.log, executor);
         return std::vector<console::PageSource>{
             source("tiers",
                    std::make_shared<TierPage>(tiers, partitions, parts.log, executor, parts.clock)),
             source("milestones",
                    std::make_shared<MilestonePage>(parts.node, parts.log, executor, parts.clock)),
-            source("webhooks",
-                   std::make_shared<WebhookPage>(partitions, parts.keys, parts.log, executor)),
+            {"webhooks",
+             [webhooks, &attempts] {
+                 attempts.use_owners(webhooks->owners());
+                 return webhooks->json(attempts);
+             }},
+            source("dead", std::make_shared<DeadPage>(
+                               dead, partitions,
+                               DeadFold::Context{parts.log, executor, parts.clock, webhooks})),
         };
     };
 }

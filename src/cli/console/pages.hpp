@@ -1,7 +1,9 @@
 #pragma once
 
 #include "cli/config/config.hpp"
+#include "cli/console/attempt_poller.hpp"
 #include "cli/console/console_role.hpp"
+#include "cli/console/dead_letters.hpp"
 #include "console/console.hpp"
 
 #include <functional>
@@ -9,8 +11,9 @@
 
 namespace beckon::cli {
 
-/// Opens the pages that fold other roles' topics: "tiers", "milestones", "webhooks".
+/// Opens the pages that fold other roles' topics: "tiers", "milestones", "webhooks", "dead", and
+/// gives `dead` its fold. What is borrowed outlives them.
 std::function<std::vector<console::PageSource>(core::Executor&)> console_pages(
-    const Config& config, const ConsoleParts& parts);
+    const Config& config, const ConsoleParts& parts, DeadLetters& dead, AttemptPoller& attempts);
 
 }  // namespace beckon::cli

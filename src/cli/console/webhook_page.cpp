@@ -22,7 +22,14 @@ json time_or_null(const std::optional<core::Timestamp>& time) {
     return time ? json(time->time_since_epoch().count()) : json(nullptr);
 }
 
-json webhook_json(const retry::Webhook& webhook, const retry::WebhookState& state) {
+json attempts_json(const std::optional<AttemptSummary>& known) {
+    if (!known) return nullptr;
+    return {{"count", known->attempts},  {"delivered", known->delivered}, {"at", known->at},
+            {"outcome", known->outcome}, {"status", known->status},       {"why", known->why}};
+}
+
+json webhook_json(const retry::Webhook& webhook, const retry::WebhookState& state,
+                  const std::optional<AttemptSummary>& attempts) {
     const auto url = client::parse_url(webhook.url);
     return {{"id", webhook.id},
             {"owner", webhook.owner},
@@ -34,7 +41,8 @@ json webhook_json(const retry::Webhook& webhook, const retry::WebhookState& stat
             {"created", webhook.created.time_since_epoch().count()},
             {"enabled", state.enabled},
             {"reason", state.reason},
-            {"failing_since", time_or_null(state.failing_since)}};
+            {"failing_since", time_or_null(state.failing_since)},
+            {"attempts", attempts_json(attempts)}};
 }
 
 }  // namespace
@@ -63,13 +71,26 @@ void WebhookPage::apply(const core::RecordView& record) {
     if (auto webhook = retry::decode_webhook(record, box_)) webhooks_[id] = std::move(*webhook);
 }
 
-std::string WebhookPage::json() const {
+std::optional<bool> WebhookPage::enabled(const std::string& id) const {
+    if (!webhooks_.contains(id)) return std::nullopt;
+    const auto state = states_.find(id);
+    return state == states_.end() || state->second.enabled;
+}
+
+std::set<std::string> WebhookPage::owners() const {
+    std::set<std::string> out;
+    for (const auto& [id, webhook] : webhooks_) out.insert(webhook.owner);
+    return out;
+}
+
+std::string WebhookPage::json(const AttemptPoller& attempts) const {
     if (!follower_.complete()) return {};
     auto told = nlohmann::json::array();
     for (const auto& [id, webhook] : webhooks_) {
         const auto state = states_.find(id);
-        told.push_back(
-            webhook_json(webhook, state == states_.end() ? retry::WebhookState{} : state->second));
+        told.push_back(webhook_json(webhook,
+                                    state == states_.end() ? retry::WebhookState{} : state->second,
+                                    attempts.of(id)));
     }
     return nlohmann::json{{"webhooks", std::move(told)}}.dump(
         -1, ' ', false, nlohmann::json::error_handler_t::replace);

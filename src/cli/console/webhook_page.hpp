@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/console/attempt_poller.hpp"
 #include "cli/console/topic_follower.hpp"
 #include "core/key_ring.hpp"
 #include "core/partition.hpp"
@@ -7,6 +8,8 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 
 namespace beckon::cli {
@@ -19,8 +22,13 @@ public:
                 log::EventLog& log, core::Executor& executor);
 
     /// {"webhooks": [{"id", "owner", "origin", "types", "filtered", "ordered", "description",
-    /// "created", "enabled", "reason", "failing_since"}, …]}; empty: not read yet.
-    std::string json() const;
+    /// "created", "enabled", "reason", "failing_since", "attempts": {"count", "delivered", "at",
+    /// "outcome", "status", "why"} or null}, …]}; empty: not read yet.
+    std::string json(const AttemptPoller& attempts) const;
+    std::set<std::string> owners() const;
+    bool complete() const { return follower_.complete(); }
+    /// nullopt: there is no such webhook.
+    std::optional<bool> enabled(const std::string& id) const;
 
 private:
     void apply(const core::RecordView& record);

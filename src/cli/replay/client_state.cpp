@@ -2,7 +2,6 @@
 
 #include "cli/replay/scratch_store.hpp"
 #include "core/log_names.hpp"
-#include "log/read_partition.hpp"
 
 #include <limits>
 #include <utility>
@@ -21,17 +20,14 @@ constexpr std::size_t kAtOnce = 1'000;
 
 /// Folds the client's records of one log topic that were appended up to `at`.
 core::Result<void> fold_until(log::EventLog& log, log::TopicPartition where, const core::Uaid& uaid,
-                              Timestamp at, ScratchStore& store,
-                              std::chrono::milliseconds timeout) {
+                              Timestamp at, ScratchStore& store, const ScanLimits& limits) {
     const auto client = core::to_hex(uaid);
     const auto sink = [&](const RecordView& record) {
         if (record.time > at) return log::Next::stop;
         if (record.key.starts_with(client)) store.fold(where.topic, record);
         return log::Next::go_on;
     };
-    const auto read = log::read_range(log, where, {}, sink, timeout);
-    if (!read) return core::fail(read.error());
-    return {};
+    return scan(log, where, 0, sink, limits);
 }
 
 std::vector<WaitingMessage> waiting_of(store::PartitionStore& partition, const core::Uaid& client,
@@ -75,12 +71,12 @@ Json json_of(const WaitingMessage& message) {
 
 core::Result<ClientState> state_of_client(log::EventLog& log, const core::Uaid& client,
                                           Timestamp at, core::Partition partitions,
-                                          std::chrono::milliseconds timeout) {
+                                          const ScanLimits& limits) {
     const auto p = core::partition_of(client, partitions);
     auto store = ScratchStore::open(p);
     if (!store) return core::fail(store.error());
     for (const auto topic : {log::Topic::kSubscriptions, log::Topic::kNotifications}) {
-        const auto folded = fold_until(log, {topic, p}, client, at, **store, timeout);
+        const auto folded = fold_until(log, {topic, p}, client, at, **store, limits);
         if (!folded) return core::fail(folded.error());
     }
     auto& partition = (*store)->partition();

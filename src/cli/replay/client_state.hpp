@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/trace/scan.hpp"
 #include "core/clock.hpp"
 #include "core/ids.hpp"
 #include "core/partition.hpp"
@@ -7,14 +8,13 @@
 #include "log/event_log.hpp"
 #include "store/edge_store.hpp"
 
-#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-/// The state of one client at any moment of the history window. Blocking, main thread only.
+/// The state of one client at any moment of the history window. Blocking.
 namespace beckon::cli {
 
 /// A message that waited.
@@ -37,11 +37,11 @@ struct ClientState {
 
 /// Folds what the log says of a client, up to `at`, with the code and the store of an edge, in a
 /// directory that is removed at the end. What compaction has removed since is not seen: before the
-/// history window only what was still so at its beginning is certain. Errors: those of
-/// log/read_partition.hpp and of the store.
+/// history window only what was still so at its beginning is certain. Errors: those of scan() and
+/// of the store.
 core::Result<ClientState> state_of_client(log::EventLog& log, const core::Uaid& client,
                                           core::Timestamp at, core::Partition partitions,
-                                          std::chrono::milliseconds timeout);
+                                          const ScanLimits& limits);
 
 /// One JSON object in one line. Names clients as log lines do.
 std::string state_json(const core::Uaid& client, const ClientState& state);

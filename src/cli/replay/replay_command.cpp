@@ -148,7 +148,7 @@ int run_state(Config config, const Asked& asked) {
         refuse("whose state? name a client with --uaid, --endpoint or --message");
     ToolLog log{config};
     const auto state = state_of_client(log.log(), *selection.client, time_of("--at", asked.at),
-                                       log.control().partitions, kTimeout);
+                                       log.control().partitions, {.timeout = kTimeout});
     if (!state) throw StartupError(state.error().message);
     print_line(state_json(*selection.client, *state));
     return state->client ? kDone : kNothingFound;

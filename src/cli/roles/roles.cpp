@@ -308,16 +308,18 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     config.edge.endpoint_url = origin_of(config.endpoint, endpoint.port());
     edge::Edge edge{config.edge, *log, keys, process.clock, process.metrics, process.health};
     const auto broadcast_pages = mount_broadcast_pages(*process.ops, edge, keys);
+    const auto webhooks = (config.retry.tls_certificate ? "https://" : "http://") +
+                          authority(config.retry.host, retry.port());
     const ConsoleRole console{config,
-                              {*log, process.clock, *process.ops, keys, process.node},
+                              {*log, process.clock, *process.ops, keys, process.node, webhooks},
                               groups_of_standalone(config, *log, control->partitions),
                               ""};
 
     const Addresses addresses{.endpoint = config.edge.endpoint_url,
                               .websocket = (config.edge.tls_certificate ? "wss://" : "ws://") +
-                                           authority(config.edge.host, edge.port()) + config.edge.path,
-                              .webhooks = (config.retry.tls_certificate ? "https://" : "http://") +
-                                          authority(config.retry.host, retry.port()),
+                                           authority(config.edge.host, edge.port()) +
+                                           config.edge.path,
+                              .webhooks = webhooks,
                               .ops = ops_origin(config, process),
                               .console = "http://" + authority(config.console.host, console.port()),
                               .self_signed = config.endpoint_self_signed || config.edge_self_signed,

@@ -1,5 +1,6 @@
 #include "cli/trace/message_trace.hpp"
 
+#include "cli/trace/client_trace.hpp"
 #include "cli/trace/trace_words.hpp"
 #include "core/codec.hpp"
 #include "core/log_key.hpp"
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 namespace beckon::cli {
@@ -62,18 +64,15 @@ private:
     /// until its end.
     core::Result<void> read(const Window& window) {
         const auto made = made_at(trace_.message.key);
-        const auto from = log::offset_at(log_, where_, made - window.before, options_.timeout);
+        const auto from =
+            log::offset_at(log_, where_, made - window.before, options_.limits.timeout);
         if (!from) return core::fail(from.error());
-        const auto read = log::read_range(
-            log_, where_, {*from},
-            [&](const RecordView& record) {
-                look_at(record);
-                const bool missing = !accepted_ && record.time > made + window.after;
-                return finished_ || missing ? Next::stop : Next::go_on;
-            },
-            options_.timeout);
-        if (!read) return core::fail(read.error());
-        return {};
+        const auto sink = [&](const RecordView& record) {
+            look_at(record);
+            const bool missing = !accepted_ && record.time > made + window.after;
+            return finished_ || missing ? Next::stop : Next::go_on;
+        };
+        return scan(log_, where_, *from, sink, options_.limits);
     }
 
     void look_at(const RecordView& record) {
@@ -149,7 +148,7 @@ log::TopicPartition milestones_of(const std::string& id, core::Partition partiti
 core::Result<void> add_milestones(log::EventLog& log, const TraceOptions& options, Timestamp since,
                                   MessageTrace& trace) {
     const auto where = milestones_of(*trace.reliability_id, options.partitions);
-    const auto from = log::offset_at(log, where, since - kMilestonesBefore, options.timeout);
+    const auto from = log::offset_at(log, where, since - kMilestonesBefore, options.limits.timeout);
     if (!from) return core::fail(from.error());
     bool ended = false;
     const auto sink = [&](const RecordView& record) {
@@ -167,36 +166,7 @@ core::Result<void> add_milestones(log::EventLog& log, const TraceOptions& option
         }
         return ended ? Next::stop : Next::go_on;
     };
-    const auto read = log::read_range(log, where, {*from}, sink, options.timeout);
-    if (!read) return core::fail(read.error());
-    return {};
-}
-
-/// What the client and its channel were and are. The fold of two keys, as the newest records of
-/// `subscriptions` have them.
-core::Result<void> add_client(log::EventLog& log, const TraceOptions& options,
-                              MessageTrace& trace) {
-    const log::TopicPartition where{log::Topic::kSubscriptions, trace.partition};
-    const auto client = core::to_hex(trace.message.uaid);
-    core::DecodeScratch scratch;
-    std::vector<TraceStep> steps;
-    const auto sink = [&](const RecordView& record) {
-        if (!record.key.starts_with(client)) return Next::go_on;
-        const auto event = core::decode_subscription(record, scratch);
-        const auto words = subscription_words(event);
-        if (words.empty()) return Next::go_on;
-        steps.push_back({.at = record.time,
-                         .topic = where.topic.name(),
-                         .partition = where.partition,
-                         .offset = record.offset,
-                         .what = "client",
-                         .why = words});
-        return Next::go_on;
-    };
-    const auto read = log::read_range(log, where, {}, sink, options.timeout);
-    if (!read) return core::fail(read.error());
-    trace.steps.insert(trace.steps.end(), steps.begin(), steps.end());
-    return {};
+    return scan(log, where, *from, sink, options.limits);
 }
 
 }  // namespace
@@ -232,7 +202,10 @@ core::Result<MessageTrace> trace_message(log::EventLog& log, const core::Message
         const auto read = add_milestones(log, options, *notifications.accepted(), trace);
         if (!read) return core::fail(read.error());
     }
-    if (const auto read = add_client(log, options, trace); !read) return core::fail(read.error());
+    auto of_client = subscription_steps(log, message.uaid, options);
+    if (!of_client) return core::fail(of_client.error());
+    trace.steps.insert(trace.steps.end(), std::make_move_iterator(of_client->begin()),
+                       std::make_move_iterator(of_client->end()));
     const bool over = notifications.accepted() && options.now >= notifications.expires();
     trace.outcome = notifications.finished() ? TraceOutcome::finished
                     : over                   ? TraceOutcome::overdue
@@ -247,13 +220,13 @@ core::Result<std::optional<core::MessageRef>> find_tracked(log::EventLog& log,
                                                            const std::string& reliability_id,
                                                            const TraceOptions& options) {
     std::optional<Timestamp> first;
-    const auto milestones = log::read_range(
-        log, milestones_of(reliability_id, options.partitions), {},
+    const auto milestones = scan(
+        log, milestones_of(reliability_id, options.partitions), 0,
         [&](const RecordView& record) {
             if (record.key == reliability_id) first = record.time;
             return first ? Next::stop : Next::go_on;
         },
-        options.timeout);
+        options.limits);
     if (!milestones) return core::fail(milestones.error());
     if (!first) return std::optional<core::MessageRef>{};
     core::DecodeScratch scratch;
@@ -261,7 +234,7 @@ core::Result<std::optional<core::MessageRef>> find_tracked(log::EventLog& log,
     const auto& window = kWindows.front();
     for (core::Partition p = 0; p < options.partitions && !found; ++p) {
         const log::TopicPartition where{log::Topic::kNotifications, p};
-        const auto from = log::offset_at(log, where, *first - window.after, options.timeout);
+        const auto from = log::offset_at(log, where, *first - window.after, options.limits.timeout);
         if (!from) return core::fail(from.error());
         const auto sink = [&](const RecordView& record) {
             if (record.header(core::header::kReliabilityId) == reliability_id) {
@@ -272,7 +245,7 @@ core::Result<std::optional<core::MessageRef>> find_tracked(log::EventLog& log,
             }
             return found || record.time > *first + window.after ? Next::stop : Next::go_on;
         };
-        const auto read = log::read_range(log, where, {*from}, sink, options.timeout);
+        const auto read = scan(log, where, *from, sink, options.limits);
         if (!read) return core::fail(read.error());
     }
     return found;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/trace/scan.hpp"
 #include "core/clock.hpp"
 #include "core/ids.hpp"
 #include "core/partition.hpp"
@@ -7,14 +8,13 @@
 #include "core/tokens.hpp"
 #include "log/event_log.hpp"
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-/// The life of one message, as the log topics have it. Blocking, main thread only.
+/// The life of one message, as the log topics have it. Blocking.
 namespace beckon::cli {
 
 /// One step of it. `offset` is absent where the step follows from others and has no record.
@@ -49,11 +49,11 @@ struct MessageTrace {
 struct TraceOptions {
     core::Partition partitions = 1;
     core::Timestamp now{};
-    std::chrono::milliseconds timeout{10'000};
+    ScanLimits limits = {};
 };
 
 /// Finds a message by its key, which says when it was made, to the millisecond: only the records of
-/// its partition from then until its end are read. Errors: those of log/read_partition.hpp.
+/// its partition from then until its end are read. Errors: those of scan().
 core::Result<MessageTrace> trace_message(log::EventLog& log, const core::MessageRef& message,
                                          const TraceOptions& options);
 

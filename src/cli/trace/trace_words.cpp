@@ -58,6 +58,16 @@ Json json_of(const TraceStep& step) {
     return out;
 }
 
+Json json_of(const std::vector<TraceStep>& steps) {
+    auto out = Json::array();
+    for (const auto& step : steps) out.push_back(json_of(step));
+    return out;
+}
+
+std::string dumped(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 }  // namespace
 
 std::string accepted_words(const core::NotificationAccepted& message, Timestamp expires) {
@@ -188,16 +198,21 @@ std::string trace_text(const MessageTrace& trace) {
 }
 
 std::string trace_json(const MessageTrace& trace) {
-    auto steps = Json::array();
-    for (const auto& step : trace.steps) steps.push_back(json_of(step));
     Json out{{"message", core::log_name(trace.message.key)},
              {"client", core::log_name(trace.message.uaid)},
              {"partition", trace.partition}};
     out["reliability_id"] = trace.reliability_id ? Json(*trace.reliability_id) : Json(nullptr);
     out["outcome"] = to_string(trace.outcome);
     out["verdict"] = trace.verdict;
-    out["steps"] = std::move(steps);
-    return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+    out["steps"] = json_of(trace.steps);
+    return dumped(out);
+}
+
+std::string trace_json(const ClientTrace& trace) {
+    Json out{{"client", core::log_name(trace.client)}, {"partition", trace.partition}};
+    out["cut"] = trace.cut;
+    out["steps"] = json_of(trace.steps);
+    return dumped(out);
 }
 
 }  // namespace beckon::cli

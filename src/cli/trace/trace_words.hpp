@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/trace/client_trace.hpp"
 #include "cli/trace/message_trace.hpp"
 #include "core/events.hpp"
 #include "core/milestone.hpp"
@@ -33,5 +34,6 @@ std::string time_text(core::Timestamp time);
 std::string trace_text(const MessageTrace& trace);
 /// One JSON object in one line.
 std::string trace_json(const MessageTrace& trace);
+std::string trace_json(const ClientTrace& trace);
 
 }  // namespace beckon::cli

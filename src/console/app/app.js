@@ -3,6 +3,7 @@ import { h, replace } from './dom.js';
 import { follow } from './live.js';
 import { canary } from './pages/canary.js';
 import { cluster } from './pages/cluster.js';
+import { dead } from './pages/dead.js';
 import { find } from './pages/find.js';
 import { lag } from './pages/lag.js';
 import { milestones } from './pages/milestones.js';
@@ -10,7 +11,7 @@ import { tiers } from './pages/tiers.js';
 import { webhooks } from './pages/webhooks.js';
 
 /** @type {import('./types.js').Page[]} */
-const PAGES = [lag, tiers, cluster, find, milestones, webhooks, canary];
+const PAGES = [lag, tiers, dead, cluster, find, milestones, webhooks, canary];
 const THEMES = ['system', 'light', 'dark'];
 const WORDS = { live: 'live', asking: 'asking every 5 s', lost: 'connection lost' };
 
@@ -27,6 +28,7 @@ function pageNow() {
 /** @param {import('./types.js').Page} current */
 function showNavigation(current) {
     replace(byId('nav'), PAGES.map((page) => h('a', { href: `#/${page.name}`, 'aria-current': page === current ? 'page' : null, 'data-key': page.name }, page.title)));
+    byId('nav').querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }); // on a phone
     document.title = `${current.title} · Beckon console`;
 }
 

@@ -75,6 +75,15 @@ export function head(title, ...more) {
     return h('div', { class: 'head' }, h('h1', {}, title), ...more);
 }
 
+/**
+ * Without what is left out.
+ * @param {(HTMLElement|null)[]} parts
+ * @returns {HTMLElement[]}
+ */
+export function only(parts) {
+    return parts.flatMap((part) => (part === null ? [] : [part]));
+}
+
 /** @param {string} title  @param {Child[]} children */
 export function panel(title, ...children) {
     return h('section', { class: 'panel' }, h('div', { class: 'head' }, h('h2', {}, title)), ...children);

@@ -51,7 +51,7 @@
  *
  * @typedef {{at: number, ms: number|null, why: string}} CanaryPush
  * @typedef {{edge: string, state: string, p50_ms: number|null, p99_ms: number|null, sent: number, failed: number, last_failure: string, pushes: CanaryPush[]}} CanaryEdge
- * @typedef {{every_seconds: number, edges: CanaryEdge[]}} CanaryPage
+ * @typedef {{every_seconds: number, untried: number, edges: CanaryEdge[]}} CanaryPage
  *
  * @typedef {{at: number, time: string, topic: string, partition: number, offset: number|null, what: string, why: string}} Step
  * @typedef {{steps: Step[], verdict?: string, cut?: boolean}} Trace

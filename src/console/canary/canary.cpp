@@ -2,13 +2,18 @@
 
 #include "client/application_server.hpp"
 #include "client/user_agent.hpp"
+#include "console/canary/canary_edges.hpp"
 #include "console/canary/canary_stats.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <optional>
-#include <stdexcept>
+#include <set>
 #include <thread>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 #include <pthread.h>
@@ -25,12 +30,8 @@ constexpr std::int64_t kTtlSeconds = 10;
 constexpr int kNotificationsMax = 100;
 
 client::Url url_of(const std::string& edge) {
-    auto url = client::parse_url(edge);
-    if (!url || (url->scheme != "ws" && url->scheme != "wss")) {
-        throw std::runtime_error("console.canary: '" + edge +
-                                 "' is no WebSocket URL such as ws://edge-1:8080/");
-    }
-    return *url;
+    check_canary_pattern(edge);
+    return *client::parse_url(edge);
 }
 
 /// Both ends of a subscription at one edge. One thread, but for interrupt().
@@ -98,29 +99,79 @@ private:
 struct Canary::Impl {
     Impl(const CanaryConfig& c, const core::Clock& k, LivePages& p)
         : config(c), clock(k), pages(p) {
-        for (const auto& edge : config.edges) {
-            pairs.push_back(std::make_unique<Pair>(config, edge));
-            stats.emplace_back(edge);
-        }
-        publish();
-        for (std::size_t i = 0; i < pairs.size(); ++i) {
-            threads.emplace_back([this, i](const std::stop_token& stop) { run(i, stop); });
-        }
+        for (const auto& pattern : config.edges) check_canary_pattern(pattern);
+        use_edges({});
     }
     ~Impl() {
-        for (auto& thread : threads) thread.request_stop();
-        for (auto& pair : pairs) pair->interrupt();
+        for (auto& [edge, runner] : runners) runner->stop();
     }
 
-    void run(std::size_t number, const std::stop_token& stop) {
+    /// One edge that is tried.
+    struct Runner {
+        Runner(Impl& impl, const std::string& edge)
+            : pair(impl.config, edge), stats(edge), thread{[this, &impl](const auto& stop) {
+                  impl.run(*this, stop);
+                  ended = true;
+              }} {}
+        void stop() {
+            thread.request_stop();
+            pair.interrupt();
+        }
+        Pair pair;
+        CanaryStats stats;  ///< under mutex
+        std::atomic<bool> ended{false};
+        std::jthread thread;  ///< last: it uses the others
+    };
+
+    void use_edges(const std::vector<std::string>& link_addresses) {
+        auto wanted = canary_urls(config.edges, link_addresses);
+        const auto untried_now = wanted.size() - std::min(wanted.size(), kEdgesMax);
+        wanted.resize(wanted.size() - untried_now);
+        const std::set<std::string> now{wanted.begin(), wanted.end()};
+        std::erase_if(retired, [](const auto& runner) { return runner->ended.load(); });
+        bool changed = untried_now != untried;
+        for (auto at = runners.begin(); at != runners.end();) {
+            if (now.contains(at->first)) {
+                ++at;
+                continue;
+            }
+            at->second->stop();
+            retired.push_back(take(at));
+            changed = true;
+        }
+        for (const auto& edge : now) {
+            if (!runners.contains(edge)) changed |= begin(edge);
+        }
+        untried = untried_now;
+        if (changed) publish();
+    }
+
+    using Runners = std::map<std::string, std::unique_ptr<Runner>>;
+    std::unique_ptr<Runner> take(Runners::iterator& at) {
+        const std::scoped_lock lock{mutex};
+        auto runner = std::move(at->second);
+        at = runners.erase(at);
+        return runner;
+    }
+
+    /// False: what the cluster says is no URL.
+    bool begin(const std::string& edge) {
+        if (!client::parse_url(edge)) return false;
+        auto runner = std::make_unique<Runner>(*this, edge);
+        const std::scoped_lock lock{mutex};
+        runners.emplace(edge, std::move(runner));
+        return true;
+    }
+
+    void run(Runner& runner, const std::stop_token& stop) {
         pthread_setname_np(pthread_self(), "console-canary");
         std::mutex waiting;
         std::condition_variable_any over;
         while (!stop.stop_requested()) {
             const auto at = clock.wall();
-            const auto took = pairs[number]->push();
+            const auto took = runner.pair.push();
             if (stop.stop_requested()) return;
-            add(number, {.at = at,
+            add(runner, {.at = at,
                          .took = took ? std::optional{*took} : std::nullopt,
                          .why = took ? std::string{} : took.error().message});
             std::unique_lock lock{waiting};
@@ -128,21 +179,22 @@ struct Canary::Impl {
         }
     }
 
-    void add(std::size_t number, CanaryPush push) {
+    void add(Runner& runner, CanaryPush push) {
         {
             const std::scoped_lock lock{mutex};
-            stats[number].add(std::move(push));
+            runner.stats.add(std::move(push));
         }
         publish();
     }
 
     void publish() {
-        if (pairs.empty()) return;
+        if (config.edges.empty()) return;
         auto edges = nlohmann::json::array();
         const std::scoped_lock lock{mutex};
-        for (const auto& one : stats) edges.push_back(one.json());
+        for (const auto& [edge, runner] : runners) edges.push_back(runner->stats.json());
         const nlohmann::json page{
             {"every_seconds", std::chrono::duration<double>{config.every}.count()},
+            {"untried", untried.load()},
             {"edges", std::move(edges)}};
         pages.publish("canary",
                       page.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -152,14 +204,18 @@ struct Canary::Impl {
     const core::Clock& clock;
     LivePages& pages;
     std::mutex mutex;
-    std::vector<CanaryStats> stats;  ///< under mutex
-    std::vector<std::unique_ptr<Pair>> pairs;
-    std::vector<std::jthread> threads;  ///< last: they use the others
+    std::atomic<std::size_t> untried{0};
+    std::vector<std::unique_ptr<Runner>> retired;  ///< their threads end by themselves
+    Runners runners;                               ///< by URL; changed under mutex
 };
 
 Canary::Canary(const CanaryConfig& config, const core::Clock& clock, LivePages& pages)
     : impl_(std::make_unique<Impl>(config, clock, pages)) {}
 
 Canary::~Canary() = default;
+
+void Canary::use_edges(const std::vector<std::string>& link_addresses) {
+    impl_->use_edges(link_addresses);
+}
 
 }  // namespace beckon::console

@@ -4,6 +4,7 @@
 #include "core/clock.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,7 +12,7 @@
 namespace beckon::console {
 
 struct CanaryConfig {
-    std::vector<std::string> edges;  ///< WebSocket URLs
+    std::vector<std::string> edges;  ///< as check_canary_pattern() has them
     bool insecure = false;           ///< takes any certificate: those of ours that are self-made
     std::chrono::milliseconds every{10'000};
     std::chrono::milliseconds timeout{5'000};  ///< of each step of a push
@@ -22,12 +23,19 @@ struct CanaryConfig {
 /// edge (`console-canary`).
 class Canary {
 public:
-    /// Throws std::runtime_error: an edge is no WebSocket URL. The others outlive it.
+    /// Further edges are not tried; the page says how many they are.
+    static constexpr std::size_t kEdgesMax = 64;
+
+    /// Throws std::runtime_error: an edge is no such pattern. The others outlive it.
     Canary(const CanaryConfig& config, const core::Clock& clock, LivePages& pages);
     /// Waits for the step under way, which is interrupted.
     ~Canary();
     Canary(const Canary&) = delete;
     Canary& operator=(const Canary&) = delete;
+
+    /// The edges that the cluster has now, by the addresses of their links. Does not wait for those
+    /// that are gone. One thread.
+    void use_edges(const std::vector<std::string>& link_addresses);
 
 private:
     struct Impl;

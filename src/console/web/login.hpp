@@ -19,6 +19,8 @@ public:
     static constexpr std::chrono::hours kSession{12};
     /// Wrong tokens in a minute, all peers together; more are not even compared.
     static constexpr std::size_t kWrongMax = 20;
+    /// How long what was shown may be confirmed.
+    static constexpr std::chrono::minutes kConfirmation{5};
 
     /// Empty: everybody who can reach the port.
     Login(std::string token, const core::Clock& clock);
@@ -32,8 +34,15 @@ public:
     std::string new_session() const;
     bool is_session(std::string_view session) const;
 
+    /// What proves that `session` was shown what `order` would do: "<end in Unix
+    /// seconds>.<proof>.<order>".
+    std::string confirmation(std::string_view session, std::string_view order) const;
+    /// The order of a confirmation; nullopt: it is of another session, too old, or not ours.
+    std::optional<std::string> confirmed(std::string_view session,
+                                         std::string_view confirmation) const;
+
 private:
-    std::string proof(std::string_view end) const;
+    std::string proof(std::string_view what) const;
 
     const std::string token_;
     const core::Clock& clock_;

@@ -39,6 +39,8 @@ constexpr milliseconds kLook{500};
 constexpr seconds kBeat{5};
 constexpr const char* kCookie = "beckon_console";
 constexpr const char* kJson = "application/json";
+constexpr const char* kActs = "/api/acts/";
+constexpr int kOk = 200;
 
 constexpr std::array<std::pair<const char*, const char*>, 6> kSecurityHeaders{{
     {"Content-Security-Policy",
@@ -180,7 +182,17 @@ struct WebServer::Impl {
         });
         server.Get("/api/pages/([a-z]+)", [this](const auto& q, auto& r) { serve_page(q, r); });
         server.Get("/api/live", [this](const auto& q, auto& r) { stream(q, r); });
-        server.Get("/api/find", [this](const auto& q, auto& r) { find(q, r); });
+        for (const auto& [name, ask] : context.questions) {
+            server.Get("/api/" + name, [&ask = ask](const auto& q, auto& r) { answer(ask, q, r); });
+        }
+        for (const auto& [name, act] : context.acts) {
+            const auto path = "/api/acts/" + name;
+            server.Post(path + "/check",
+                        [this, &act = act](const auto& q, auto& r) { check(act, q, r); });
+            server.Post(path, [this, name = name, &act = act](const auto& q, auto& r) {
+                run(name, act, q, r);
+            });
+        }
     }
 
     /// Before a body is read.
@@ -209,6 +221,18 @@ struct WebServer::Impl {
         if (request.path.starts_with("/api/") && request.path != "/api/session" &&
             !allowed(request)) {
             return refused(reply, 401, "log in with the console's token");
+        }
+        return request.path.starts_with(kActs) && refuse_act(request, reply);
+    }
+
+    /// A form of another site can send neither this type nor, without the cookie, a session.
+    bool refuse_act(const Request& request, Response& reply) {
+        if (!login.needed()) {
+            return refused(reply, 403,
+                           "the console changes nothing without a login: set console.token_file");
+        }
+        if (!request.get_header_value("Content-Type").starts_with(kJson)) {
+            return refused(reply, 415, "an act needs Content-Type: application/json");
         }
         return false;
     }
@@ -273,10 +297,45 @@ struct WebServer::Impl {
         json_reply(reply, 200, *text);
     }
 
-    void find(const Request& request, Response& reply) {
-        auto answer = context.find ? context.find(request.get_param_value("q"))
-                                   : Answer{404, R"({"error":"this console finds nothing"})"};
-        json_reply(reply, answer.status, std::move(answer.json));
+    static void answer(const Ask& ask, const Request& request, Response& reply) {
+        Parameters parameters;
+        for (const auto& [name, value] : request.params) parameters.emplace(name, value);
+        auto said = ask(parameters);
+        json_reply(reply, said.status, std::move(said.json));
+    }
+
+    /// Whose confirmation it is: the browser's session, or whoever sends the token itself.
+    static std::string session_of(const Request& request) {
+        return cookie_of(request).value_or("the token");
+    }
+
+    void check(const Act& act, const Request& request, Response& reply) {
+        auto plan = act.check(request.body);
+        if (plan.answer.status != kOk) {
+            return json_reply(reply, plan.answer.status, std::move(plan.answer.json));
+        }
+        const auto confirmation =
+            plan.order ? nlohmann::json(login.confirmation(session_of(request), *plan.order))
+                       : nlohmann::json();
+        json_reply(
+            reply, kOk,
+            R"({"plan":)" + plan.answer.json + R"(,"confirmation":)" + confirmation.dump() + "}");
+    }
+
+    void run(const std::string& name, const Act& act, const Request& request, Response& reply) {
+        const auto body = nlohmann::json::parse(request.body, nullptr, false);
+        const auto given =
+            body.is_object() ? body.value("confirmation", nlohmann::json()) : nlohmann::json();
+        const auto order = given.is_string()
+                               ? login.confirmed(session_of(request), given.get<std::string>())
+                               : std::nullopt;
+        if (!order) {
+            core::log_warn("console", "act_refused", {{"act", name}, {"by", request.remote_addr}});
+            return error_reply(reply, 409,
+                               "this was not shown to you, or too long ago: check it again");
+        }
+        auto said = act.run(*order, request.remote_addr);
+        json_reply(reply, said.status, std::move(said.json));
     }
 
     void stream(const Request& request, Response& reply) {

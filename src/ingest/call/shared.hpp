@@ -66,8 +66,8 @@ struct ServiceShared {
     net::RateLimiter requests;
     FailedChecks failed_vapid;
     PublishBudget publish_budget;
-    log::LogWatch* log_watch = nullptr;  ///< hears how publishes end; null in tests that need none
     ReceiptPolls* receipts = nullptr;    ///< null in tests that need none
+    log::LogWatch* log_watch = nullptr;  ///< hears how publishes end; null in tests that need none
     std::atomic<bool> proxy_warned{false};
     std::atomic<std::size_t> requests_open{0};
 };

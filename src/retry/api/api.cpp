@@ -39,6 +39,7 @@ enum class Route : std::uint8_t {
     test,
     attempts,
     events,
+    all_attempts,
     unknown,
 };
 
@@ -61,6 +62,7 @@ Path parse_path(std::string_view target) {
     constexpr std::string_view kBase = "/webhooks";
     const auto path = target.substr(0, target.find('?'));
     if (path == "/events") return {.route = Route::events, .id = {}};
+    if (path == "/attempts") return {.route = Route::all_attempts, .id = {}};
     if (path == kBase) return {.route = Route::webhooks, .id = {}};
     if (!path.starts_with("/webhooks/")) return {};
     const auto rest = path.substr(kBase.size() + 1);
@@ -83,7 +85,8 @@ std::vector<Verb> methods_of(Route route) {
         case Route::secret:
         case Route::test:
         case Route::events: return {Verb::post};
-        case Route::attempts: return {Verb::get};
+        case Route::attempts:
+        case Route::all_attempts: return {Verb::get};
         case Route::unknown: return {};
     }
     return {};
@@ -146,18 +149,30 @@ Event test_event(const Webhook& webhook) {
         .source = event["source"], .id = event["id"], .type = event["type"], .json = event.dump()};
 }
 
+Json attempt_json(const Attempt& one) {
+    return {{"delivery", one.delivery},
+            {"number", one.number},
+            {"at", time_text(one.at)},
+            {"took_ms", std::chrono::duration_cast<std::chrono::milliseconds>(one.took).count()},
+            {"outcome", to_string(one.outcome)},
+            {"status", one.status},
+            {"why", one.why}};
+}
+
+/// How many of the last attempts were accepted, and the newest.
+Json summary_json(const std::string& webhook, const std::vector<Attempt>& attempts) {
+    const auto delivered = std::count_if(attempts.begin(), attempts.end(), [](const auto& one) {
+        return one.outcome == Outcome::delivered;
+    });
+    return {{"webhook", webhook},
+            {"attempts", attempts.size()},
+            {"delivered", delivered},
+            {"last", attempts.empty() ? Json() : attempt_json(attempts.front())}};
+}
+
 std::string attempts_page(const std::vector<Attempt>& attempts) {
     Json list = Json::array();
-    for (const auto& one : attempts) {
-        list.push_back(
-            {{"delivery", one.delivery},
-             {"number", one.number},
-             {"at", time_text(one.at)},
-             {"took_ms", std::chrono::duration_cast<std::chrono::milliseconds>(one.took).count()},
-             {"outcome", to_string(one.outcome)},
-             {"status", one.status},
-             {"why", one.why}});
-    }
+    for (const auto& one : attempts) list.push_back(attempt_json(one));
     return Json{{"attempts", std::move(list)}}.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -193,6 +208,7 @@ struct Api::Impl {
     void rotate(const ApiRequest& request, const Webhook& before, const Reply& reply);
     void send_test(const Webhook& webhook, const Reply& reply);
     void show_attempts(const std::string& id, const Reply& reply) const;
+    void show_all_attempts(const Caller& caller, const Reply& reply) const;
     void show(const std::string& id, int status, const Reply& reply) const;
     std::function<void(core::Result<void>)> then_show(const std::string& id, const Reply& reply);
 };
@@ -296,6 +312,7 @@ void Api::Impl::of_webhook(const ApiRequest& request, Route route,
         case Route::attempts: return show_attempts(webhook.id, reply);
         case Route::webhooks:
         case Route::events:
+        case Route::all_attempts:
         case Route::unknown: break;
     }
     reply(problem_reply(Problem::unknown_route, "there is nothing at this path"));
@@ -384,6 +401,17 @@ void Api::Impl::show_attempts(const std::string& id, const Reply& reply) const {
     reply(json_reply(200, attempts_page(node.dispatcher().attempts_of(id))));
 }
 
+/// Of the webhooks that are served here: whoever wants all asks every process.
+void Api::Impl::show_all_attempts(const Caller& caller, const Reply& reply) const {
+    Json list = Json::array();
+    for (const auto* entry : node.webhooks().of_owner(caller.owner)) {
+        const auto& id = entry->webhook.id;
+        if (node.serves(id)) list.push_back(summary_json(id, node.dispatcher().attempts_of(id)));
+    }
+    reply(json_reply(200, Json{{"webhooks", std::move(list)}}.dump(
+                              -1, ' ', false, Json::error_handler_t::replace)));
+}
+
 void Api::Impl::show(const std::string& id, int status, const Reply& reply) const {
     const auto* entry = node.webhooks().find(id);
     if (!entry) return reply(problem_reply(Problem::not_found, "it was deleted meanwhile"));
@@ -410,7 +438,8 @@ void Api::handle(const ApiRequest& request, Reply reply) {
     if (path.route == Route::unknown && !dead) {
         return reply(
             problem_reply(Problem::unknown_route,
-                          "there is nothing at this path: /webhooks, /events and /dead are"));
+                          "there is nothing at this path: /webhooks, /attempts, /events and "
+                          "/dead are"));
     }
     const auto caller = impl_->caller_of(request);
     if (!caller) return reply(problem_reply(Problem::unauthorized, caller.error().message));
@@ -433,6 +462,7 @@ void Api::handle(const ApiRequest& request, Reply reply) {
         if (request.method == Verb::post) return impl_->create(request, *caller, reply);
         return impl_->list(*caller, reply);
     }
+    if (path.route == Route::all_attempts) return impl_->show_all_attempts(*caller, reply);
     const auto* entry = impl_->node.webhooks().find(path.id);
     if (!entry || entry->webhook.owner != caller->owner) {
         return reply(problem_reply(Problem::not_found, "there is no such webhook of this owner"));

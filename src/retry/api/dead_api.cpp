@@ -1,11 +1,9 @@
 #include "retry/api/dead_api.hpp"
 
 #include "retry/api/dead_query.hpp"
+#include "retry/api/dead_selection.hpp"
 #include "retry/api/problem.hpp"
 #include "retry/api/query_string.hpp"
-
-#include <set>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -28,47 +26,12 @@ net::HttpReply wrong_method(const std::string& allowed) {
     return reply;
 }
 
-bool is_of(const RetryNode& node, const DeadLetter& letter, const Caller& caller) {
-    const auto* entry = node.webhooks().find(letter.webhook);
-    return entry && entry->webhook.owner == caller.owner;
-}
-
-/// What a redrive or drop is about.
-struct Selection {
-    std::vector<DeadLetter> letters;
-    std::size_t matched = 0;
-    std::size_t disabled = 0;  ///< of webhooks that would let them die again at once
-};
-
-void take(Selection& all, const RetryNode& node, const DeadLetter& letter, std::size_t limit,
-          Settlement how) {
-    ++all.matched;
-    const bool enabled = node.webhooks().find(letter.webhook)->state.enabled;
-    if (how == Settlement::redriven && !enabled) {
-        ++all.disabled;
-    } else if (all.letters.size() < limit) {
-        all.letters.push_back(letter);
-    }
-}
-
-Selection select(const RetryNode& node, const DeadOrder& order, Settlement how,
-                 const Caller& caller) {
-    Selection all;
-    const auto visit = [&](const DeadLetter& letter) {
-        if (order.filter.admits(letter) && is_of(node, letter, caller)) {
-            take(all, node, letter, order.limit, how);
-        }
-        return true;
+StandingOf standing_for(const RetryNode& node, const Caller& caller) {
+    return [&node, &caller](const DeadLetter& letter) {
+        const auto* entry = node.webhooks().find(letter.webhook);
+        if (!entry || entry->webhook.owner != caller.owner) return LetterStanding::hidden;
+        return entry->state.enabled ? LetterStanding::enabled : LetterStanding::disabled;
     };
-    if (order.filter.deliveries.empty()) {
-        node.dead_letters().each(std::nullopt, visit);
-        return all;
-    }
-    const std::set<std::string> ids{order.filter.deliveries.begin(), order.filter.deliveries.end()};
-    for (const auto& id : ids) {
-        if (const auto* letter = node.dead_letters().find(id)) visit(*letter);
-    }
-    return all;
 }
 
 }  // namespace
@@ -96,21 +59,14 @@ void DeadApi::handle(const DeadRequest& request, const Caller& caller, const Rep
 void DeadApi::list(std::string_view target, const Caller& caller, const Reply& reply) const {
     const auto page = parse_dead_page(parse_query(target));
     if (!page) return reply(problem_reply(Problem::invalid, page.error().message));
-    std::vector<const DeadLetter*> letters;
-    bool more = false;
-    node_.dead_letters().each(page->after, [&](const DeadLetter& letter) {
-        if (!page->filter.admits(letter) || !is_of(node_, letter, caller)) return true;
-        more = letters.size() == page->limit;
-        if (!more) letters.push_back(&letter);
-        return !more;
-    });
-    const auto next = more ? std::optional{letters.back()->place} : std::nullopt;
-    reply(json_reply(200, letters_page(letters, next, node_.dead_letters().passed_over())));
+    const auto list = list_letters(node_.dead_letters(), *page, standing_for(node_, caller));
+    reply(
+        json_reply(200, letters_page(list.letters, list.next, node_.dead_letters().passed_over())));
 }
 
 void DeadApi::show(const std::string& id, const Caller& caller, const Reply& reply) {
     const auto* letter = node_.dead_letters().find(id);
-    if (!letter || !is_of(node_, *letter, caller)) {
+    if (!letter || standing_for(node_, caller)(*letter) == LetterStanding::hidden) {
         return reply(problem_reply(Problem::not_found,
                                    "there is no such dead letter of this owner's webhooks"));
     }
@@ -127,7 +83,8 @@ void DeadApi::settle(std::string_view body, Settlement how, const Caller& caller
                      const Reply& reply) {
     const auto order = parse_dead_order(body);
     if (!order) return reply(problem_reply(Problem::invalid, order.error().message));
-    auto selection = select(node_, *order, how, caller);
+    const auto selection =
+        select_letters(node_.dead_letters(), *order, how, standing_for(node_, caller));
     Json page{{"dry_run", order->dry_run},
               {"matched", selection.matched},
               {"disabled", selection.disabled},

@@ -1,5 +1,6 @@
 #include "cli/trace/message_trace.hpp"
 
+#include "cli/trace/client_trace.hpp"
 #include "cli/trace/trace_words.hpp"
 #include "core/codec.hpp"
 #include "log/blocking_executor.hpp"
@@ -57,7 +58,7 @@ struct World {
         write(log::Topic::kNotifications, core::encode(event));
     }
     cli::TraceOptions options() const {
-        return {.partitions = kPartitions, .now = clock.wall(), .timeout = 5'000ms};
+        return {.partitions = kPartitions, .now = clock.wall(), .limits = {.timeout = 5'000ms}};
     }
     cli::MessageTrace trace(const core::MessageRef& message) {
         const auto trace = cli::trace_message(*log, message, options());
@@ -193,4 +194,50 @@ TEST_CASE("a trace is text for people and JSON for scripts", "[trace]") {
     CHECK_THAT(text, Catch::Contains("+1.003 s  notifications/"));
     CHECK_THAT(cli::trace_json(trace), Catch::Contains(R"("outcome":"finished")"));
     CHECK_THAT(cli::trace_json(trace), !Catch::Contains("\n"));
+}
+
+TEST_CASE("the life of a client is its registrations, its messages and their ends", "[trace]") {
+    World world;
+    core::ChannelRecorded channel;
+    channel.uaid = world.uaid;
+    channel.channel = world.channel;
+    world.write(log::Topic::kSubscriptions, core::encode(channel));
+    world.clock.advance(1s);
+    const auto message = world.put();
+    world.clock.advance(1s);
+    world.finish(message, FinishReason::acked);
+    const auto trace = cli::trace_client(*world.log, world.uaid, {.trace = world.options()});
+    REQUIRE(trace);
+    std::vector<std::string> whats;
+    for (const auto& step : trace->steps) whats.push_back(step.what);
+    CHECK(whats == std::vector<std::string>{"client", "accepted", "finished"});
+    CHECK_THAT(trace->steps[2].why,
+               Catch::Contains(core::to_hex(message.key)) && Catch::Contains("acknowledged"));
+    CHECK_FALSE(trace->cut);
+}
+
+TEST_CASE("of a long life the newest steps are kept, and older messages left out", "[trace]") {
+    World world;
+    for (int i = 0; i < 5; ++i) {
+        world.put();
+        world.clock.advance(1s);
+    }
+    const cli::ClientTraceOptions some{.trace = world.options(), .steps_max = 2};
+    const auto newest = cli::trace_client(*world.log, world.uaid, some);
+    REQUIRE(newest);
+    CHECK(newest->cut);
+    REQUIRE(newest->steps.size() == 2);
+    CHECK(newest->steps[1].offset == 4);
+    const cli::ClientTraceOptions late{.trace = world.options(), .since = newest->steps[0].at};
+    CHECK(cli::trace_client(*world.log, world.uaid, late)->steps.size() == 2);
+}
+
+TEST_CASE("a search that is given up says so", "[trace]") {
+    World world;
+    world.put();
+    auto options = world.options();
+    options.limits.given_up = [] { return true; };
+    const auto trace = cli::trace_client(*world.log, world.uaid, {.trace = options});
+    REQUIRE_FALSE(trace);
+    CHECK(trace.error().fault == core::Fault::timed_out);
 }

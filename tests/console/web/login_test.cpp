@@ -38,6 +38,21 @@ TEST_CASE("a session that was changed is none", "[console]") {
     }
 }
 
+TEST_CASE("a confirmation is of one order, one session and a short while", "[console]") {
+    test::ManualClock clock;
+    const Login login{kToken, clock};
+    const auto text = login.confirmation("me", "paint. it red");
+    CHECK(login.confirmed("me", text) == "paint. it red");
+    CHECK_FALSE(login.confirmed("you", text));
+    CHECK_FALSE(login.confirmed("me", text + " twice"));
+    CHECK_FALSE(Login{"another-token-of-20-bytes", clock}.confirmed("me", text));
+    for (const auto* other : {"", ".", "..", "9999999999", "9999999999..paint"}) {
+        CHECK_FALSE(login.confirmed("me", other));
+    }
+    clock.advance(Login::kConfirmation + std::chrono::seconds{1});
+    CHECK_FALSE(login.confirmed("me", text));
+}
+
 TEST_CASE("wrong tokens are not tried without end", "[console]") {
     test::ManualClock clock;
     Login login{kToken, clock};
@@ -56,4 +71,5 @@ TEST_CASE("without a token nothing is one", "[console]") {
     CHECK_FALSE(login.needed());
     CHECK(login.try_token("") == Answer::wrong);
     CHECK_FALSE(login.is_session(login.new_session()));
+    CHECK_FALSE(login.confirmed("", login.confirmation("", "paint")));
 }

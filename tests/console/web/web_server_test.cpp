@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 #include <httplib.h>
+#include <nlohmann/json.hpp>
 
 using namespace beckon;
 using namespace beckon::console;
@@ -14,18 +15,37 @@ using Catch::Matchers::Contains;
 namespace {
 
 const std::string kToken = "0123456789abcdef0123";
+constexpr const char* kJson = "application/json";
 
 struct Port {
     explicit Port(const std::string& token = {})
         : server({.host = "127.0.0.1", .port = 0, .token = token},
-                 {pages, clock,
-                  [](const std::string& text) {
-                      return Answer{200, "\"" + text + "\""};
-                  }}),
+                 {pages, clock, {{"find", &echo}}, {{"paint", act()}}}),
           client("127.0.0.1", server.port()) {}
+
+    static Answer echo(const Parameters& asked) { return {200, "\"" + asked.at("q") + "\""}; }
+    /// Would paint what it is told; "nothing" cannot be painted.
+    Act act() {
+        return {[](const std::string& wanted) {
+                    if (wanted == "\"nothing\"") return Plan{{200, "0"}};
+                    return Plan{{200, "1"}, wanted};
+                },
+                [this](const std::string& order, const std::string&) {
+                    painted.push_back(order);
+                    return Answer{200, "{}"};
+                }};
+    }
+    /// The headers of a browser that is logged in.
+    httplib::Headers log_in() {
+        const auto in = client.Post("/login", "{\"token\":\"" + kToken + "\"}", kJson);
+        REQUIRE(in);
+        const auto cookie = in->get_header_value("Set-Cookie");
+        return {{"Cookie", cookie.substr(0, cookie.find(';'))}};
+    }
 
     core::SystemClock clock;
     LivePages pages;
+    std::vector<std::string> painted;
     WebServer server;
     httplib::Client client;
 };
@@ -110,6 +130,49 @@ TEST_CASE("what is too large, of another site or of another method is refused", 
     CHECK(port.client.Post("/login", foreign, "{}", "application/json")->status == 403);
     CHECK(port.client.Delete("/api/pages/lag")->status == 405);
     CHECK(port.client.Get(("/api/find?q=" + std::string(4'000, 'x')).c_str())->status == 431);
+}
+
+TEST_CASE("an act is done only as it was shown to whoever confirms it", "[console]") {
+    Port port{kToken};
+    const auto session = port.log_in();
+    const auto shown = port.client.Post("/api/acts/paint/check", session, "\"red\"", kJson);
+    REQUIRE(shown->status == 200);
+    CHECK_THAT(shown->body, Contains("\"plan\":1"));
+    CHECK(port.painted.empty());
+    const auto said = nlohmann::json::parse(shown->body);
+    const auto confirm = [&](const httplib::Headers& by, const std::string& text) {
+        return port.client
+            .Post("/api/acts/paint", by, nlohmann::json{{"confirmation", text}}.dump(), kJson)
+            ->status;
+    };
+    const auto text = said["confirmation"].get<std::string>();
+    CHECK(confirm(session, text + "!") == 409);
+    CHECK(confirm({{"Authorization", "Bearer " + kToken}}, text) == 409);  // another session
+    CHECK(confirm({}, text) == 401);
+    CHECK(port.client.Post("/api/acts/paint", session, "\"red\"", kJson)->status == 409);
+    CHECK(port.painted.empty());
+    CHECK(confirm(session, text) == 200);
+    CHECK(port.painted == std::vector<std::string>{"\"red\""});
+}
+
+TEST_CASE("a plan of nothing has nothing to confirm", "[console]") {
+    Port port{kToken};
+    const auto shown =
+        port.client.Post("/api/acts/paint/check", port.log_in(), "\"nothing\"", kJson);
+    CHECK(shown->body == R"({"plan":0,"confirmation":null})");
+}
+
+TEST_CASE("no other site can act, and nobody can without a token", "[console]") {
+    Port port{kToken};
+    auto session = port.log_in();
+    CHECK(port.client.Post("/api/acts/paint/check", session, "\"red\"", "text/plain")->status ==
+          415);
+    session.emplace("Sec-Fetch-Site", "cross-site");
+    CHECK(port.client.Post("/api/acts/paint/check", session, "\"red\"", kJson)->status == 403);
+    Port open;
+    const auto reply = open.client.Post("/api/acts/paint/check", "\"red\"", kJson);
+    CHECK(reply->status == 403);
+    CHECK_THAT(reply->body, Contains("console.token_file"));
 }
 
 TEST_CASE("streams leave threads for everybody else", "[console]") {

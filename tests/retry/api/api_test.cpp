@@ -227,6 +227,28 @@ TEST_CASE("a webhook is shown without its secret, disabled, enabled and deleted"
     CHECK(world.ask(Verb::get, path).status == 404);
 }
 
+TEST_CASE("an owner sees how its webhooks take what is sent, and nobody else's", "[retry][api]") {
+    World world;
+    world.start();
+    const auto id = world.make("https://a.example/");
+    const auto quiet = world.make("https://b.example/");
+    world.make("https://c.example/", "other");
+    CHECK(world.ask(Verb::post, "/webhooks/" + id + "/test").status == 202);
+    world.answered = 500;
+    CHECK(world.ask(Verb::post, "/webhooks/" + id + "/test").status == 202);
+    const auto told = Json::parse(world.ask(Verb::get, "/attempts").body)["webhooks"];
+    REQUIRE(told.size() == 2);
+    const auto& used = told[told[0]["webhook"] == id ? 0 : 1];
+    const auto& unused = told[told[0]["webhook"] == id ? 1 : 0];
+    CHECK(used["attempts"] == 2);
+    CHECK(used["delivered"] == 1);
+    CHECK(used["last"]["status"] == 500);
+    CHECK(unused["webhook"] == quiet);
+    CHECK(unused["attempts"] == 0);
+    CHECK(unused["last"].is_null());
+    CHECK(world.ask(Verb::post, "/attempts").status == 405);
+}
+
 TEST_CASE("before all webhooks are read nobody is told that there is none", "[retry][api]") {
     World world;
     std::optional<net::HttpReply> reply;

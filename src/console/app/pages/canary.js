@@ -1,5 +1,5 @@
 // Canary: does push work right now, through every edge.
-import { h, head, panel, tiles, word } from '../dom.js';
+import { h, head, only, panel, tiles, word } from '../dom.js';
 import { count, milliseconds, seconds, time } from '../format.js';
 import { timeline } from '../spark.js';
 
@@ -20,14 +20,16 @@ export const canary = {
     name: 'canary',
     title: 'Canary',
     follows: 'canary',
-    missing: 'No canary runs: name edges in console.canary, as WebSocket URLs.',
+    missing: 'No canary runs: name edges in console.canary, as WebSocket URLs, or ws://*:8080/ for all.',
     show(/** @type {import('../types.js').CanaryPage} */ page) {
         const well = page.edges.filter((edge) => edge.state === 'well').length;
         const last = Math.max(0, ...page.edges.flatMap((edge) => edge.pushes.map((push) => push.at)));
-        return [
+        return only([
             head('Canary', h('span', { class: 'quiet' }, `a push through every edge each ${seconds(page.every_seconds)}`)),
             tiles(['Push works', `${well} of ${page.edges.length}`, 'edges, at their last push'], ['Last push', last ? time(last).slice(11) : '–']),
+            page.untried ? h('p', { class: 'notice' }, `${count(page.untried)} further edges are too many to be tried.`) : null,
+            page.edges.length ? null : h('p', { class: 'quiet' }, 'The cluster has no edge yet.'),
             ...page.edges.map((edge) => edgePanel(edge, page.every_seconds)),
-        ];
+        ]);
     },
 };

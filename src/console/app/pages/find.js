@@ -1,18 +1,67 @@
-// Find: what the installation knows of an id or a URL.
-import { h, head, panel } from '../dom.js';
+// Find: what an id or a URL is, its life across the log topics, and its client at any time of the history window.
+import { h, head, panel, word } from '../dom.js';
+import { moment, stepsLine } from '../timeline.js';
+import { clientAt } from './client_at.js';
+
+/** @typedef {import('../types.js').Found} Found */
 
 let asked = '';
-/** @type {import('../types.js').Found|null} */
+/** @type {Found|null} */
 let found = null;
 let problem = '';
+let busy = false;
+/** @type {HTMLElement[]} */
+let life = [];
 
 /** @param {() => void} again */
 async function ask(again) {
-    const reply = await fetch(`/api/find?q=${encodeURIComponent(asked)}`);
-    const told = await reply.json();
-    found = reply.ok ? told : null;
-    problem = reply.ok ? '' : told.error;
+    busy = true;
     again();
+    try {
+        const reply = await fetch(`/api/find?q=${encodeURIComponent(asked)}`);
+        const told = await reply.json();
+        found = reply.ok ? told : null;
+        problem = reply.ok ? '' : told.error;
+    } catch {
+        found = null;
+        problem = 'the console does not answer';
+    }
+    busy = false;
+    life = found ? parts(found) : []; // made once: the slider stays the same element
+    again();
+}
+
+/** @param {string} kind */
+const article = (kind) => (/^[aeio]/.test(kind) ? 'an' : 'a');
+
+/** @param {import('../types.js').Step} step */
+function stepItem(step) {
+    return h('li', { 'data-topic': step.topic },
+        h('div', { class: 'when' }, h('time', { datetime: step.time }, moment(step.at)),
+            h('span', { class: 'mono quiet' }, `${step.topic}/${step.partition}${step.offset === null ? '' : `@${step.offset}`}`)),
+        h('div', {}, word(step.what), ' ', h('span', {}, step.why)));
+}
+
+/** @param {Found} told */
+function timeLine(told) {
+    if (!told.trace) return panel('Time line', h('p', { class: 'warn' }, `The log was not read: ${told.problem}.`));
+    const { steps, verdict, cut } = told.trace;
+    return panel('Time line',
+        verdict ? h('p', { class: 'verdict' }, verdict) : null,
+        steps.length > 1 ? stepsLine(steps) : null,
+        cut ? h('p', { class: 'quiet' }, 'There are more steps than these: the oldest are left out.') : null,
+        steps.length ? h('ol', { class: 'steps', 'aria-label': 'Steps in order of time' }, ...steps.map(stepItem))
+            : h('p', { class: 'quiet' }, 'The log has no step of it.'));
+}
+
+/** @param {Found} told */
+function parts(told) {
+    return [
+        panel(`This is ${article(told.kind)} ${told.kind}`,
+            h('dl', { class: 'facts' }, ...told.facts.flatMap((fact) => [h('dt', {}, fact.name), h('dd', { class: 'mono' }, fact.value)]))),
+        timeLine(told),
+        clientAt(asked, told),
+    ];
 }
 
 /** @type {import('../types.js').Page} */
@@ -24,15 +73,16 @@ export const find = {
         const submit = (/** @type {Event} */ event) => {
             event.preventDefault();
             asked = input.value.trim();
-            ask(again);
+            if (!busy) ask(again);
         };
         return [
             head('Find'),
-            h('form', { class: 'find', onsubmit: submit }, h('label', { class: 'field' }, 'Message id or URL, endpoint URL, or UAID', input), h('button', { class: 'main', 'data-key': 'go' }, 'Find')),
+            h('form', { class: 'find', onsubmit: submit }, h('label', { class: 'field' }, 'Message id or URL, reliability id, endpoint URL, or UAID', input), h('button', { class: 'main', 'data-key': 'go' }, 'Find')),
             h('div', { role: 'status' },
-                problem ? h('p', { class: 'notice' }, problem) : null,
-                found ? panel(`This is a ${found.kind}`.replace('a endpoint', 'an endpoint').replace('a UAID', 'a UAID'),
-                    h('dl', { class: 'facts' }, ...found.facts.flatMap((fact) => [h('dt', {}, fact.name), h('dd', { class: 'mono' }, fact.value)]))) : null),
+                busy ? h('p', { class: 'quiet' }, 'Reading the log …') : null,
+                problem && !busy ? h('p', { class: 'notice' }, problem) : null,
+                found && !busy ? h('p', { class: 'quiet' }, `Found ${article(found.kind)} ${found.kind}, ${found.trace?.steps.length ?? 0} steps.`) : null),
+            ...(busy ? [] : life),
         ];
     },
 };

@@ -36,7 +36,7 @@ export const tiers = {
         return [
             head('Delay tiers', h('span', { class: 'quiet' }, 'deliveries that wait for their next attempt')),
             tileList(['Waiting', count(sum((one) => one.waiting))], ['Due now', count(sum((one) => one.due)), 'about'],
-                ['Most overdue', overdue ? seconds(overdue) : '–'], ['Dead letters', count(page.dead), 'records of retry.dead, all time']),
+                ['Most overdue', overdue ? seconds(overdue) : '–'], ['Given up', h('a', { href: '#/dead', 'data-key': 'dead' }, 'dead letters'), `${count(page.dead)} records of retry.dead, all time`]),
             panel('Tiers', table(columns, rows, 'Delay tiers')),
         ];
     },

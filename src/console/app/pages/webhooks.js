@@ -1,11 +1,30 @@
 // Webhooks: who wants events, and whether they take them.
-import { h, head, panel, table, tiles, word } from '../dom.js';
+import { h, head, only, panel, table, tiles, word } from '../dom.js';
 import { count, time } from '../format.js';
 
 /** @param {import('../types.js').WebhookRow} one */
 function stateOf(one) {
     if (!one.enabled) return word('disabled', one.reason);
     return one.failing_since ? word('failing', `since ${time(one.failing_since)}`) : word('OK');
+}
+
+/** @param {import('../types.js').WebhookRow} one */
+function whyOf(one) {
+    if (!one.enabled) return one.reason;
+    return one.failing_since ? `since ${time(one.failing_since)}` : '';
+}
+
+/** @param {import('../types.js').WebhookAttempts|null} made */
+function successRate(made) {
+    if (!made || !made.count) return '–';
+    return h('span', { class: made.delivered < made.count ? 'warn' : null }, `${Math.floor((made.delivered / made.count) * 100)} % of ${count(made.count)}`);
+}
+
+/** @param {import('../types.js').WebhookAttempts|null} made */
+function lastAttempt(made) {
+    if (!made || !made.at) return '–';
+    const good = made.outcome === 'delivered';
+    return h('span', { title: made.why || null }, `${made.at.replace('T', ' ').slice(0, 19)} `, h('span', { class: good ? null : 'warn' }, made.outcome + (made.status ? ` (${made.status})` : '')));
 }
 
 /** @type {import('../types.js').Page} */
@@ -15,18 +34,20 @@ export const webhooks = {
     follows: 'webhooks',
     missing: 'The webhooks are still being read.',
     show(/** @type {import('../types.js').WebhooksPage} */ page) {
-        const columns = [{ title: 'Webhook' }, { title: 'State' }, { title: 'Receiver' }, { title: 'Events' }, { title: 'Owner', optional: true }, { title: 'Made', optional: true }, { title: 'Why' }];
+        const columns = [{ title: 'Webhook' }, { title: 'State' }, { title: 'Receiver' }, { title: 'Accepted', class: 'num' }, { title: 'Last attempt, UTC' }, { title: 'Events' }, { title: 'Owner', optional: true }, { title: 'Made', optional: true }];
         const rows = page.webhooks.map((one) => h('tr', {},
             h('th', { scope: 'row' }, h('span', { class: 'mono', title: one.id }, one.id.slice(0, 12)), one.description ? ` ${one.description}` : ''),
-            h('td', {}, stateOf(one)), h('td', {}, one.origin),
+            h('td', {}, stateOf(one), h('small', {}, whyOf(one))), h('td', {}, one.origin),
+            h('td', { class: 'num' }, successRate(one.attempts)), h('td', {}, lastAttempt(one.attempts)),
             h('td', { class: 'wide' }, (one.types.join(', ') || 'all') + (one.filtered ? ', filtered' : '') + (one.ordered ? ', in order' : '')),
-            h('td', { class: 'optional' }, one.owner), h('td', { class: 'optional' }, time(one.created)),
-            h('td', {}, one.enabled ? (one.failing_since ? `since ${time(one.failing_since)}` : '') : one.reason)));
-        return [
+            h('td', { class: 'optional' }, one.owner), h('td', { class: 'optional' }, time(one.created))));
+        return only([
             head('Webhooks', h('span', { class: 'quiet' }, 'as the log topic webhooks has them')),
             tiles(['Webhooks', count(page.webhooks.length)], ['Failing', count(page.webhooks.filter((one) => one.enabled && one.failing_since).length)],
                 ['Disabled', count(page.webhooks.filter((one) => !one.enabled).length)]),
+            page.webhooks.length && page.webhooks.every((one) => one.attempts === null)
+                ? h('p', { class: 'quiet' }, 'No process with the role retry has told of its attempts (console.retry_urls).') : null,
             panel('Subscriptions', rows.length ? table(columns, rows, 'Webhooks') : h('p', { class: 'quiet' }, 'There is none. `beckon webhooks create URL` makes one.')),
-        ];
+        ]);
     },
 };

@@ -1,0 +1,88 @@
+#pragma once
+
+#include "cli/console/topic_follower.hpp"
+#include "cli/console/webhook_page.hpp"
+#include "console/web/web_server.hpp"
+#include "core/clock.hpp"
+#include "core/lifetime.hpp"
+#include "core/partition.hpp"
+#include "log/event_log.hpp"
+#include "retry/api/dead_selection.hpp"
+#include "retry/dead/dead_index.hpp"
+#include "retry/dead/resender.hpp"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace beckon::cli {
+
+/// The dead letters of all owners, and what it takes to redrive them: the fold of `retry.dead`,
+/// with the code of the API of the role `retry`. Letters of webhooks that are gone, and of bridged
+/// messages, are not shown. The executor's thread.
+class DeadFold {
+public:
+    struct Context {
+        log::EventLog& log;
+        core::Executor& executor;
+        const core::Clock& clock;
+        std::shared_ptr<const WebhookPage> webhooks;
+    };
+    DeadFold(core::Partition partitions, Context context);
+
+    /// Both have been read to their end once.
+    bool complete() const;
+    retry::LetterList list(const retry::DeadPage& page) const;
+    retry::LetterSelection select(const retry::DeadOrder& order) const;
+    const retry::DeadIndex& index() const { return index_; }
+    void redrive(const std::vector<retry::DeadLetter>& letters, retry::Resender::Done done);
+    core::Lifetime::Remote remote() const { return lifetime_.remote(); }
+
+private:
+    retry::LetterStanding standing(const retry::DeadLetter& letter) const;
+
+    const std::shared_ptr<const WebhookPage> webhooks_;
+    retry::DeadIndex index_;
+    core::Lifetime lifetime_;
+    const std::unique_ptr<log::Publisher> publisher_;
+    retry::Resender resender_;
+    TopicFollower follower_;  ///< last: it calls us
+};
+
+/// The page Dead letters, asked for by HTTP: its questions go to the thread of the fold, and their
+/// caller waits for the answer. Any thread.
+class DeadLetters {
+public:
+    explicit DeadLetters(const core::Clock& clock) : clock_(clock) {}
+    DeadLetters(const DeadLetters&) = delete;
+    DeadLetters& operator=(const DeadLetters&) = delete;
+
+    /// Parameters and answer as GET /dead of the API has them.
+    console::Answer list(const console::Parameters& asked);
+    /// Redrives; `wanted` as the body of POST /dead/redrive of the API. The plan: {"matched",
+    /// "disabled", "would_settle", "sample": [letters]}. What dies later than the plan is not in
+    /// it.
+    console::Act redrive();
+
+    /// The fold is there (null: not any more). Its own thread.
+    void use(std::shared_ptr<DeadFold> fold);
+    /// Nobody waits any longer.
+    void stop() { stopped_ = true; }
+
+private:
+    using Reply = std::function<void(console::Answer)>;
+    console::Answer ask(std::function<void(DeadFold&, Reply)> question);
+    console::Plan check(const std::string& wanted);
+    console::Answer run(const std::string& order, const std::string& by);
+
+    const core::Clock& clock_;
+    std::atomic<bool> stopped_{false};
+    std::mutex mutex_;
+    std::weak_ptr<DeadFold> fold_;                  ///< under mutex_, as the next
+    std::optional<core::Lifetime::Remote> remote_;  ///< of its thread
+};
+
+}  // namespace beckon::cli

@@ -1,0 +1,151 @@
+// Dead letters: what was given up, and how it is sent on its way again: first a dry run, then a button.
+import { h, head, only, panel, table } from '../dom.js';
+import { count } from '../format.js';
+
+/** @typedef {import('../types.js').DeadLetter} DeadLetter */
+
+const REASONS = ['', 'gone', 'refused', 'throttled', 'timed_out', 'unreachable', 'forbidden', 'too_large', 'undeliverable', 'expired'];
+const COLUMNS = [{ title: 'Died' }, { title: 'Webhook' }, { title: 'Event' }, { title: 'Reason' }, { title: 'Attempts', class: 'num' }, { title: 'Redriven', class: 'num', optional: true }, { title: 'Delivery', optional: true }];
+
+/** @type {Record<string, string>} */
+const filter = { webhook: '', type: '', reason: '', since: '', before: '' };
+/** @type {DeadLetter[]} */
+let letters = [];
+/** @type {string|null} */
+let next = null;
+let passedOver = 0;
+let problem = '';
+let told = '';
+/** @type {{confirmation: string|null, plan: {matched: number, disabled: number, would_settle: number, sample: DeadLetter[]}}|null} */
+let plan = null;
+let asked = false;
+
+/** What the filter says, as the API has it. */
+function wanted() {
+    return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== ''));
+}
+
+/** @param {Response} reply */
+async function answered(reply) {
+    const said = await reply.json();
+    problem = reply.ok ? '' : said.error;
+    return reply.ok ? said : null;
+}
+
+/** @param {string} path  @param {object} body */
+const post = (path, body) => fetch(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+
+/** @param {boolean} more */
+async function list(more) {
+    const query = new URLSearchParams({ ...wanted(), limit: '100', ...(more && next ? { after: next } : {}) });
+    const said = await answered(await fetch(`/api/dead?${query}`));
+    if (!said) return;
+    letters = more ? [...letters, ...said.letters] : said.letters;
+    next = said.next;
+    passedOver = said.passed_over;
+}
+
+async function dryRun() {
+    told = '';
+    plan = await answered(await post('/api/acts/redrive/check', wanted()));
+}
+
+/**
+ * In steps of what one request may do, until nothing of the plan is left.
+ * @param {() => void} again
+ */
+async function redrive(again) {
+    const confirmation = plan?.confirmation;
+    plan = null;
+    let settled = 0;
+    for (;;) {
+        const said = await answered(await post('/api/acts/redrive', { confirmation }));
+        if (!said) break;
+        settled += said.settled;
+        told = `${count(settled)} sent on their way again.`;
+        if (said.failed) problem = `the log did not take ${count(said.failed)} of them: they are there still`;
+        if (said.failed || !said.left || said.settled + said.gone === 0) break;
+        again();
+    }
+    await list(false);
+}
+
+/**
+ * Does something, and shows what came of it.
+ * @param {() => Promise<void>} what  @param {() => void} again
+ */
+async function act(what, again) {
+    try {
+        await what();
+    } catch {
+        problem = 'the console does not answer';
+    }
+    again();
+}
+
+/** @param {DeadLetter} one */
+function row(one) {
+    return h('tr', {}, h('th', { scope: 'row' }, one.died.replace('T', ' ').slice(0, 19)), h('td', { class: 'mono' }, one.webhook.slice(0, 12)), h('td', {}, one.type), h('td', {}, one.reason),
+        h('td', { class: 'num' }, count(one.attempts)), h('td', { class: 'num optional' }, count(one.redriven)), h('td', { class: 'mono optional' }, one.delivery.slice(0, 16)));
+}
+
+/** @param {string} name  @param {string} title  @param {Record<string, unknown>} more */
+function field(name, title, more = {}) {
+    return h('label', { class: 'field' }, title, h('input', { name, 'data-key': `filter-${name}`, value: filter[name], autocomplete: 'off', spellcheck: 'false',
+        oninput: (/** @type {Event} */ event) => (filter[name] = /** @type {HTMLInputElement} */ (event.target).value.trim()), ...more }));
+}
+
+/** @param {() => void} again */
+function filterForm(again) {
+    const submit = (/** @type {Event} */ event) => {
+        event.preventDefault();
+        plan = null;
+        told = '';
+        act(() => list(false), again);
+    };
+    const reasons = h('select', { name: 'reason', 'data-key': 'filter-reason', onchange: (/** @type {Event} */ event) => (filter.reason = /** @type {HTMLSelectElement} */ (event.target).value) },
+        ...REASONS.map((reason) => h('option', { value: reason, selected: reason === filter.reason }, reason || 'any')));
+    return h('form', { class: 'filter', 'aria-label': 'Filter', onsubmit: submit },
+        field('webhook', 'Webhook id'), field('type', 'Event type, or order.*'), h('label', { class: 'field' }, 'Reason', reasons),
+        field('since', 'Died since', { placeholder: '2026-11-20' }), field('before', 'Died before', { placeholder: '2026-11-20T08:30:00Z' }),
+        h('div', { class: 'bar' }, h('button', { 'data-key': 'show' }, 'Show'),
+            h('button', { type: 'button', class: 'main', 'data-key': 'dry', onclick: () => act(dryRun, again) }, 'Redrive: dry run')));
+}
+
+/** @param {() => void} again */
+function planPart(again) {
+    if (!plan) return null;
+    const { matched, disabled, would_settle: would, sample } = plan.plan;
+    const all = matched - disabled;
+    const words = `${count(matched)} dead letters match`
+        + (disabled ? `; ${count(disabled)} of them are of webhooks that are disabled, and stay` : '')
+        + (all > would ? `. They go ${count(would)} at a time.` : '.') + ' Nothing was changed.';
+    return panel('Dry run', h('p', { role: 'status' }, words),
+        sample.length ? table(COLUMNS, sample.map(row), `A sample of ${sample.length}`) : null,
+        plan.confirmation ? h('div', { class: 'bar' },
+            h('button', { class: 'main', 'data-key': 'redrive', onclick: () => act(() => redrive(again), again) }, `Redrive ${count(all)} now`),
+            h('button', { 'data-key': 'leave', onclick: () => { plan = null; again(); } }, 'Leave them')) : null);
+}
+
+/** @type {import('../types.js').Page} */
+export const dead = {
+    name: 'dead',
+    title: 'Dead letters',
+    show(_, again) {
+        if (!asked) {
+            asked = true;
+            act(() => list(false), again);
+        }
+        return only([
+            head('Dead letters', h('span', { class: 'quiet' }, 'deliveries to webhooks that were given up')),
+            filterForm(again),
+            h('div', { role: 'status' },
+                problem ? h('p', { class: 'notice' }, problem) : null,
+                told ? h('p', {}, told) : null,
+                passedOver ? h('p', { class: 'quiet' }, `${count(passedOver)} older ones are too many to be listed.`) : null),
+            planPart(again),
+            panel('Letters', letters.length ? table(COLUMNS, letters.map(row), 'Dead letters') : h('p', { class: 'quiet' }, 'None.'),
+                next ? h('button', { 'data-key': 'more', onclick: () => act(() => list(true), again) }, 'More') : null),
+        ]);
+    },
+};

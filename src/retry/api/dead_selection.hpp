@@ -1,0 +1,38 @@
+#pragma once
+
+#include "retry/api/dead_query.hpp"
+#include "retry/dead/dead_index.hpp"
+#include "retry/dead/dead_records.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+/// Which dead letters a list, a redrive or a drop is about. Pure.
+namespace beckon::retry {
+
+/// What the caller may do with a letter.
+enum class LetterStanding : std::uint8_t {
+    hidden,    ///< it is not the caller's
+    disabled,  ///< its webhook is disabled: redriven, it would die again at once
+    enabled,
+};
+using StandingOf = std::function<LetterStanding(const DeadLetter&)>;
+
+struct LetterList {
+    std::vector<const DeadLetter*> letters;
+    std::optional<LetterPlace> next;  ///< behind the last one, if there are more
+};
+LetterList list_letters(const DeadIndex& index, const DeadPage& page, const StandingOf& standing);
+
+struct LetterSelection {
+    std::vector<DeadLetter> letters;
+    std::size_t matched = 0;
+    std::size_t disabled = 0;  ///< of those: left alone by a redrive
+};
+LetterSelection select_letters(const DeadIndex& index, const DeadOrder& order, Settlement how,
+                               const StandingOf& standing);
+
+}  // namespace beckon::retry

@@ -1,0 +1,161 @@
+#include "cli/console/dead_letters.hpp"
+
+#include "log/blocking_executor.hpp"
+#include "support/locked_log.hpp"
+#include "support/memory_log.hpp"
+
+#include <thread>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace beckon;
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+namespace {
+
+constexpr core::Partition kPartitions = 2;
+
+core::Partition partition_of(const std::string& webhook) {
+    return core::partition_of(webhook, kPartitions);
+}
+
+/// A log with webhooks and what was given up of them, and the console's thread that folds it.
+class World {
+public:
+    World() {
+        webhook("wanted", true);
+        webhook("switched-off", false);
+        bury("a", "wanted", "order.created");
+        bury("b", "wanted", "order.paid");
+        bury("c", "switched-off", "order.created");
+        bury("d", "of-nobody", "order.created");
+        loop = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
+        while (dead.list({}).status != 200) std::this_thread::yield();
+    }
+    ~World() {
+        dead.stop();
+        loop.request_stop();
+        executor.post([] {});
+    }
+
+    void bury(const std::string& id, const std::string& webhook, const std::string& type) {
+        write({log::Topic::kRetryDead, partition_of(webhook)},
+              encode_dead(retry::Delivery{.id = id,
+                                          .webhook = webhook,
+                                          .event = json{{"type", type}}.dump(),
+                                          .hop = 3,
+                                          .attempts = 3,
+                                          .accepted = clock.wall(),
+                                          .last = retry::Outcome::refused}));
+    }
+    json listed(const console::Parameters& asked) {
+        const auto answer = dead.list(asked);
+        REQUIRE(answer.status == 200);
+        const auto page = json::parse(answer.json);
+        json ids = json::array();
+        for (const auto& letter : page["letters"]) ids.push_back(letter["delivery"]);
+        return ids;
+    }
+    /// How many records stand in the first tier of a webhook's partition.
+    std::size_t sent_again(const std::string& webhook) {
+        return log.with([&](log::MemoryLog& inner) {
+            return inner.records({log::Topic::retry(0), partition_of(webhook)}).size();
+        });
+    }
+
+    core::SystemClock clock;
+    test::LockedLog log{log::make_memory_log({.partitions = kPartitions, .clock = &clock})};
+    const std::shared_ptr<const core::KeyRing> keys =
+        std::make_shared<const core::KeyRing>(core::KeyRing::generate());
+    cli::DeadLetters dead{clock};
+
+private:
+    void webhook(const std::string& id, bool enabled) {
+        const log::TopicPartition where{log::Topic::kWebhooks, partition_of(id)};
+        write(where, encode(retry::Webhook{.id = id, .owner = "me", .url = "https://example.org/"},
+                            retry::SecretBox{keys}));
+        if (!enabled) {
+            write(where, encode(id, retry::WebhookState{.enabled = false, .reason = "gone"}));
+        }
+    }
+    void write(log::TopicPartition where, const core::Record& record) {
+        log::BlockingExecutor own;
+        const auto publisher = log.open_publisher(own);
+        bool done = false;
+        publisher->publish(where, record,
+                           [&](const auto& appended) { done = appended.has_value(); });
+        REQUIRE(own.wait_until([&] { return done; }, clock.mono() + 10s));
+    }
+    void run(const std::stop_token& stop) {
+        auto webhooks = std::make_shared<cli::WebhookPage>(kPartitions, keys, log, executor);
+        auto fold = std::make_shared<cli::DeadFold>(
+            kPartitions, cli::DeadFold::Ports{log, executor, clock, webhooks});
+        dead.use(fold);
+        while (!stop.stop_requested()) {
+            executor.wait_until([&] { return stop.stop_requested(); }, clock.mono() + 1s);
+        }
+        dead.use(nullptr);
+    }
+
+    log::BlockingExecutor executor;
+    std::jthread loop;  ///< last: it uses the others
+};
+
+}  // namespace
+
+TEST_CASE("the dead letters of all webhooks that are there are listed, by filter", "[console]") {
+    World world;
+    CHECK(world.listed({}).size() == 3);
+    CHECK(world.listed({{"type", "order.paid"}}) == json{"b"});
+    CHECK(world.listed({{"webhook", "switched-off"}}) == json{"c"});
+    const auto answer = world.dead.list({{"colour", "red"}});
+    CHECK(answer.status == 400);
+    CHECK_THAT(answer.json, Catch::Contains("webhook, type, reason"));
+}
+
+TEST_CASE("a plan counts, shows a sample and sends nothing", "[console]") {
+    World world;
+    const auto plan = world.dead.redrive().check(R"({"type": "order.*"})");
+    REQUIRE(plan.answer.status == 200);
+    const auto told = json::parse(plan.answer.json);
+    CHECK(told["matched"] == 3);
+    CHECK(told["disabled"] == 1);
+    CHECK(told["would_settle"] == 2);
+    CHECK(told["sample"].size() == 2);
+    REQUIRE(plan.order);
+    CHECK(world.listed({}).size() == 3);
+    CHECK(world.sent_again("wanted") == 0);
+}
+
+TEST_CASE("a plan that is confirmed sends what it showed, and nothing that died later",
+          "[console]") {
+    World world;
+    const auto act = world.dead.redrive();
+    const auto plan = act.check(R"({"webhook": "wanted"})");
+    REQUIRE(plan.order);
+    // What dies in the millisecond of the plan would be later than it, too.
+    world.bury("e", "wanted", "order.created");
+    while (world.listed({}).size() != 4) std::this_thread::yield();
+    const auto done = act.run(*plan.order, "127.0.0.1");
+    REQUIRE(done.status == 200);
+    CHECK(json::parse(done.json)["settled"] == 2);
+    CHECK(json::parse(done.json)["left"] == 0);
+    CHECK(world.sent_again("wanted") == 2);
+    CHECK(world.listed({}) == json{"c", "e"});
+    CHECK(json::parse(act.run(*plan.order, "127.0.0.1").json)["settled"] == 0);
+}
+
+TEST_CASE("a plan of nothing, or of what is no filter, has nothing to confirm", "[console]") {
+    World world;
+    const auto act = world.dead.redrive();
+    CHECK_FALSE(act.check(R"({"webhook": "switched-off"})").order);
+    CHECK_FALSE(act.check(R"({"type": "other"})").order);
+    for (const auto* bad : {"[]", "{", R"({"colour": "red"})", R"({"since": "once"})"}) {
+        CAPTURE(bad);
+        CHECK(act.check(bad).answer.status == 400);
+    }
+    CHECK(act.check(json{{"ids", std::vector<std::string>(100, std::string(32, 'x'))}}.dump())
+              .answer.status == 400);
+}

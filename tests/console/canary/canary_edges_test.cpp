@@ -1,0 +1,32 @@
+#include "console/canary/canary_edges.hpp"
+
+#include <stdexcept>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon::console;
+using Urls = std::vector<std::string>;
+
+TEST_CASE("a pattern for every edge follows what the cluster has", "[console]") {
+    const Urls patterns{"ws://*:8080/"};
+    CHECK(canary_urls(patterns, {}).empty());
+    CHECK(canary_urls(patterns, {"10.0.0.1:8081", "edge-2:8081", "[fd00::1]:8081"}) ==
+          Urls{"ws://10.0.0.1:8080/", "ws://edge-2:8080/", "ws://[fd00::1]:8080/"});
+}
+
+TEST_CASE("an edge that is named is tried once, whether the cluster has it or not", "[console]") {
+    CHECK(canary_urls({"wss://push.example.org/"}, {}) == Urls{"wss://push.example.org/"});
+    CHECK(canary_urls({"ws://a:8080/", "ws://*:8080/"}, {"a:8081", "b:8081", "b:8082", ""}) ==
+          Urls{"ws://a:8080/", "ws://b:8080/"});
+}
+
+TEST_CASE("what is no WebSocket URL is refused with what is allowed", "[console]") {
+    for (const auto* good : {"ws://edge-1:8080/", "wss://*:8443/", "ws://*/"}) {
+        CHECK_NOTHROW(check_canary_pattern(good));
+    }
+    for (const auto* bad :
+         {"", "*", "http://*:8080/", "edge-1:8080", "https://push.example.org/"}) {
+        CAPTURE(bad);
+        CHECK_THROWS_WITH(check_canary_pattern(bad), Catch::Contains("ws://*:8080/"));
+    }
+}
