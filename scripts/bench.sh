@@ -7,8 +7,10 @@
 # build/bench/<name>.json.
 #
 #   --only LIST       comma-separated: endpoint, embedded (sync = always), embedded-interval,
-#                     embedded-never, kafka, reliability, clients; default endpoint,embedded,embedded-never,
-#                     kafka. reliability: how fast milestones are folded (at least 200,000/s), and
+#                     embedded-never, kafka, reliability, retry, tools, clients; default
+#                     endpoint,embedded,embedded-never,kafka. tools: `replay show` and `trace` on a
+#                     million messages, of each log and through an ops port. reliability: how fast
+#                     milestones are folded (at least 200,000/s), and
 #                     the latency profile on Kafka with none, one in a hundred and all messages
 #                     tracked, while no process folds them: all may cost endpoint and edge a tenth
 #                     clients: memory of idle clients, plain and with TLS, while they are there and after
@@ -40,6 +42,7 @@ keep=no
 endpoint_options=()
 fold_options=()
 retry_options=()
+tools_options=()
 options=()
 while (($#)); do
     case "$1" in
@@ -49,7 +52,8 @@ while (($#)); do
             [--idle-connections]=1000 [--drain-messages]=200)
             endpoint_options=(--duration 1)
             fold_options=(100000)
-            retry_options=(--quick) ;;
+            retry_options=(--quick)
+            tools_options=(--messages 100000) ;;
         --keep) keep=yes ;;
         *) options+=("$1") ;;
     esac
@@ -270,6 +274,23 @@ bench_clients() {
     BECKON="$BINARY" node tests/e2e/idle-memory.mjs --clients "$count" --json "$OUT/clients.json"
 }
 
+bench_tools() {
+    local bench base kafka result=0
+    bench="$(dirname "$BINARY")/tests/cli/tools_bench"
+    say "load: $(cut -d' ' -f1-3 /proc/loadavg) on $(nproc) cores"
+    "$bench" "$OUT/tools-embedded.json" "${tools_options[@]}" || result=1
+    base="$(free_ports)"
+    BECKON_KAFKA_JIT=full start kafka scripts/kafka/start.sh "$RUN/kafka-tools" "$base" $((base + 1))
+    kafka=$started
+    wait_for_port kafka "$kafka" "$base"
+    "$BINARY" keys generate --key-ring "$RUN/keys-tools.json" >/dev/null
+    "$BINARY" topics create --kafka-servers "127.0.0.1:$base" --replication-factor 1 \
+        --key-ring "$RUN/keys-tools.json" >"$RUN/topics-tools.log" 2>&1 ||
+        { cat "$RUN/topics-tools.log" >&2; die "topics create failed"; }
+    "$bench" "$OUT/tools-kafka.json" --kafka "127.0.0.1:$base" "${tools_options[@]}" || result=1
+    return $result
+}
+
 failed=()
 for log in ${only//,/ }; do
     say "measuring $log"
@@ -280,9 +301,10 @@ for log in ${only//,/ }; do
         embedded-never) bench_embedded embedded-never never || failed+=("$log") ;;
         kafka) bench_kafka || failed+=("$log") ;;
         retry) bench_retry || failed+=("$log") ;;
+        tools) bench_tools || failed+=("$log") ;;
         reliability) bench_reliability || failed+=("$log") ;;
         clients) bench_clients || failed+=("$log") ;;
-        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka, reliability, retry, clients" ;;
+        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka, reliability, retry, tools, clients" ;;
     esac
     stop_all
 done

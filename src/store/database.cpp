@@ -4,6 +4,7 @@
 #include "rocks/directory.hpp"
 #include "rocks/error.hpp"
 #include "rocks/options.hpp"
+#include "store/open_stores_list.hpp"
 #include "store/rows/schema.hpp"
 
 #include <algorithm>
@@ -88,6 +89,7 @@ Database::Database(const DatabaseOptions& options)
 }
 
 Database::~Database() {
+    unlist(*this);
     families_.clear();
     others_.clear();
     if (db_) db_->Close();
@@ -107,7 +109,10 @@ core::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& op
         const auto log_id = database->meta(kLogIdRow);
         if (!format) return core::fail(format.error());
         if (!log_id) return core::fail(log_id.error());
-        if (*format == options.format && *log_id == options.log_id) return database;
+        if (*format == options.format && *log_id == options.log_id) {
+            list_open(*database);
+            return database;
+        }
         if (format->empty() && log_id->empty()) {
             rocksdb::WriteBatch batch;
             batch.Put(slice(kFormatRow), slice(options.format));
@@ -115,6 +120,7 @@ core::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& op
             if (auto written = database->write(batch); !written) {
                 return core::fail(written.error());
             }
+            list_open(*database);
             return database;
         }
         database.reset();

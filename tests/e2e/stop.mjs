@@ -221,6 +221,24 @@ for (const [title, log, role, plain] of [
             await cluster.start('endpoint');
         });
 
+        test('a console whose broker hangs ends in time', { skip: log !== 'kafka' }, async (t) => {
+            cluster.consoleOptions = [];
+            await cluster.start('console');
+            const console = cluster.children.get('console');
+            const metrics = async () => (await fetch(`http://127.0.0.1:${cluster.ports.opsConsole}/metrics`)).text();
+            await until('the lag of the groups', async () => (await metrics()).includes('kafka_consumergroup_lag_sum{'), 60000);
+            await cluster.pauseKafka();
+            await until('a look without an answer', () => console.output.includes('lag_unknown'), 60000);
+            console.process.kill('SIGTERM');
+            const { code, ms } = await ends(console);
+            t.diagnostic(`ended with ${code} after ${ms.toFixed()} ms`);
+            assert.equal(code, 0, console.output);
+            assert(ms < STOP_TIMEOUT_MS, `${ms} ms\n${console.output}`);
+            cluster.children.delete('console');
+            cluster.resumeKafka();
+            await cluster.kafkaAnswers();
+        });
+
         test('an edge whose group forms again after a crash of the broker', { skip: log !== 'kafka' }, async () => {
             const edge = cluster.children.get('edge');
             await cluster.killKafka();

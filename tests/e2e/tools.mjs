@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { readdirSync } from 'node:fs';
 import https from 'node:https';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -189,14 +190,27 @@ test('the doctor finds nothing bad, and names what is', async () => {
     assert(mixed.all.some((finding) => finding.what.includes('log') && finding.verdict === 'BAD'));
 });
 
-test('the store of an edge that is stopped is what its log says', async (t) => {
-    if (log === 'kafka') return t.skip('on Kafka the edge would have to be stopped, with its clients');
-    const verify = () => beckon('replay', 'verify', '--partitions', '4', ...where());
-    const running = await verify();
-    assert.equal(running.code, 1);
-    assert.match(running.err, /a process uses .*: stop it/);
-    await cluster.children.get('standalone').stop();
-    const { out, err, code } = await verify();
-    assert.equal(code, 0, err + out);
-    assert.deepEqual(lines(out).map((one) => [one.partition, one.agree]), [0, 1, 2, 3].map((p) => [p, true]));
+test('the store of an edge is what its log says, while it runs and messages come, and when it is stopped', async () => {
+    const role = log === 'kafka' ? 'edge' : 'standalone';
+    const of = (ops) => [...(log === 'kafka' ? cluster.kafkaOptions() : []), '--data', join(cluster.directory, role), '--ops-port', String(ops)];
+    const verify = async () => {
+        const { out, err, code } = await beckon('replay', 'verify', '--partitions', '4', ...of(log === 'kafka' ? cluster.ports.opsEdge : cluster.ports.ops));
+        assert.equal(code, 0, err + out);
+        assert.deepEqual(lines(out).map((one) => [one.partition, one.agree]), [0, 1, 2, 3].map((p) => [p, true]), out);
+    };
+    await agent.connect();
+    let posting = true;
+    const posted = (async () => {
+        while (posting) assert.equal((await post(agent.endpoint, 'meanwhile')).status, 201);
+    })();
+    for (let i = 0; i < 3; ++i) await verify();
+    posting = false;
+    await posted;
+    const copies = join(cluster.directory, role, 'edge-copies');
+    assert.deepEqual(readdirSync(copies), [], 'a tool removes the copy that was made for it');
+    const elsewhere = await beckon('replay', 'verify', ...of(1));
+    assert.equal(elsewhere.code, 1);
+    assert.match(elsewhere.err, /no Beckon answers at its ops port/);
+    await cluster.children.get(role).stop();
+    await verify();
 });

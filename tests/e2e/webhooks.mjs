@@ -314,7 +314,12 @@ test('what is given up is listed, and a redrive brings it under its old id', asy
     await until('both dead', async () => (await ask('GET', `/dead?webhook=${webhook.id}`)).json.letters.length === 2, 60000);
     const ids = [...new Set(receiver.requests.map(({ id }) => id))];
     assert.match(await dead('list', '--webhook', webhook.id, '--type', 'dead.*'), /dead\.one {2}refused after 3 attempts/);
-    assert.match(await dead('redrive', '--webhook', webhook.id), /^2 dead letters match\. Nothing was changed/m);
+    const listed = (await dead('list', '--webhook', webhook.id, '--json')).trim().split('\n').map((line) => JSON.parse(line).delivery);
+    assert.deepEqual(listed.sort(), [...ids].sort());
+    const dry = await dead('redrive', '--webhook', webhook.id);
+    assert.match(dry, /^2 dead letters match\. Nothing was changed/m);
+    for (const id of ids) assert(dry.includes(id), `a dry run shows a sample:\n${dry}`);
+    await assert.rejects(dead('redrive', '--type', 'no.such.type'), /ended with 3/, 'nothing matches');
     const before = receiver.requests.length;
     status = 204;
     assert.match(await dead('redrive', ids[0], '--yes'), /redrive: 1/);
@@ -334,6 +339,9 @@ test('what is given up is listed, and a redrive brings it under its old id', asy
     assert.match(await dead('redrive', '--webhook', webhook.id), /1 of them are of webhooks that are disabled/);
     assert.match(await dead('drop', '--webhook', webhook.id, '--yes'), /drop: 1/);
     assert.equal((await ask('GET', `/dead/${delivery}`)).status, 404);
+    const acts = cluster.children.get(log === 'kafka' ? 'retry' : 'standalone').output.split('\n')
+        .filter((line) => line.includes('"dead_letters_settled"')).map((line) => JSON.parse(line));
+    assert.deepEqual(acts.map(({ how, settled }) => [how, settled]), [['redriven', 1], ['redriven', 1], ['dropped', 1]], 'each act has its line, a dry run none');
     await receiver.stop();
 });
 

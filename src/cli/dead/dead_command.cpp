@@ -2,6 +2,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/dead/dead_tool.hpp"
+#include "cli/dead/replay_redrive.hpp"
 #include "cli/webhooks/api_command.hpp"
 
 #include <string>
@@ -63,12 +64,18 @@ void add_dead_commands(CommandLine& line) {
                         [&o](ApiClient& api) { return list_dead(api, o.wanted); });
     add_filter(list, o.wanted);
     list.add_option("--limit", o.wanted.limit, "At most so many; 0: all");
+    list.add_flag("--json", o.wanted.json, "A JSON object in each line");
     add_api_command(line, group, {"show", "One with its event and history"}, o.access,
                     [&o](ApiClient& api) { return show_dead(api, o.id); })
         .add_option("ID", o.id, "Of the delivery")
         ->required();
     add_settling(line, group, "redrive", "Send them on their way again, under their old ids", o);
     add_settling(line, group, "drop", "Forget them for good", o);
+}
+
+void add_replay_redrive(CommandLine& line, CLI::App& group) {
+    add_settling(line, group, "redrive", "Send dead letters on their way again: `dead redrive`",
+                 options());
 }
 
 void add_webhook_redrive(CommandLine& line, CLI::App& group) {

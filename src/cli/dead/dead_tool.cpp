@@ -1,5 +1,6 @@
 #include "cli/dead/dead_tool.hpp"
 
+#include "cli/exit_codes.hpp"
 #include "cli/push/output.hpp"
 #include "cli/webhooks/webhooks_tool.hpp"
 
@@ -48,6 +49,10 @@ std::string percent_encoded(const std::string& text) {
     return out;
 }
 
+void print_json(const Json& letter) {
+    print_line(letter.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
 void print_letter(const Json& letter) {
     const auto redriven = letter.value("redriven", 0);
     print_line(letter.value("died", "") + "  " + letter.value("delivery", "") + "  " +
@@ -58,10 +63,10 @@ void print_letter(const Json& letter) {
 }
 
 /// Prints a page; what follows it, empty at the end.
-std::string print_page(const Json& page, std::size_t& left) {
+std::string print_page(const Json& page, bool json, std::size_t& left) {
     for (const auto& letter : page.value("letters", Json::array())) {
         if (left == 0) return "";
-        print_letter(letter);
+        json ? print_json(letter) : print_letter(letter);
         --left;
     }
     const auto next = page.find("next");
@@ -82,7 +87,8 @@ int print_dry_run(const std::string& action, const Json& page) {
                               : "; " + std::to_string(disabled) +
                                     " of them are of webhooks that are disabled") +
                ". Nothing was changed: --yes does " + action + " them.");
-    return 0;
+    for (const auto& letter : page.value("sample", Json::array())) print_letter(letter);
+    return page.value("matched", 0) == 0 ? kNothingFound : kDone;
 }
 
 }  // namespace
@@ -99,7 +105,7 @@ int list_dead(ApiClient& api, const DeadWanted& wanted) {
         const auto answer = api.ask({.path = path});
         if (!answer || !answer->good()) return refused(answer);
         const auto page = parsed(*answer);
-        after = print_page(page, left);
+        after = print_page(page, wanted.json, left);
     } while (!after.empty() && left > 0);
     return 0;
 }
@@ -137,7 +143,7 @@ int settle_dead(ApiClient& api, const std::string& action, const DeadWanted& wan
         std::this_thread::sleep_until(begun + std::chrono::seconds{1});
     }
     print_line(action + ": " + std::to_string(settled));
-    return 0;
+    return settled == 0 ? kNothingFound : kDone;
 }
 
 }  // namespace beckon::cli

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-/// What `beckon dead` does: asks the API and prints what it says. Exit codes: 0, and 1 with one
-/// line on standard error.
+/// What `beckon dead` does: asks the API and prints what it says. Exit codes: 0; 1 with one line on
+/// standard error; 3 where a redrive or drop finds nothing that matches.
 namespace beckon::cli {
 
 /// Which dead letters; what is empty does not matter.
@@ -19,6 +19,7 @@ struct DeadWanted {
     std::string since;
     std::string before;
     std::size_t limit = 100;  ///< of a list; 0: all
+    bool json = false;        ///< of a list: a JSON object in each line
 };
 
 int list_dead(ApiClient& api, const DeadWanted& wanted);

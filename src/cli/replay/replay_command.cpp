@@ -1,13 +1,16 @@
 #include "cli/replay/replay_command.hpp"
 
 #include "cli/command_line.hpp"
+#include "cli/dead/replay_redrive.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/push/output.hpp"
 #include "cli/replay/client_state.hpp"
 #include "cli/replay/replay_tool.hpp"
+#include "cli/replay/store_service.hpp"
 #include "cli/replay/verify.hpp"
 #include "cli/roles/key_ring_guard.hpp"
 #include "cli/roles/process.hpp"
+#include "cli/running/ops_client.hpp"
 #include "cli/running/tool_log.hpp"
 #include "core/tokens.hpp"
 
@@ -154,15 +157,41 @@ int run_state(Config config, const Asked& asked) {
     return state->client ? kDone : kNothingFound;
 }
 
+/// Lets the process that uses the store make a copy of it.
+std::filesystem::path copy_by_process(const Config& config) {
+    const auto reply = ask_ops_port(config.ops, "/store/copy");
+    const std::string port = "the process at the ops port " + std::to_string(config.ops.port);
+    if (reply.status != 200) {
+        const auto why = reply.body.is_object() ? reply.body.value("error", "") : "";
+        throw StartupError(why.empty() ? port + " has no edge: see --ops-port" : why);
+    }
+    const std::filesystem::path made = reply.body.value("directory", "");
+    std::error_code error;
+    if (!std::filesystem::equivalent(made.parent_path(), store_copies_of(config.data), error)) {
+        throw StartupError(port + " keeps its copies in " + made.parent_path().string() +
+                           ", not in " + config.data.string() + ": see --ops-port and --data");
+    }
+    return made;
+}
+
+enum class Store : std::uint8_t { at_rest, in_use };
+
+core::Result<std::unique_ptr<ScratchStore>> copy_of_store(const Config& config, Store store,
+                                                          const std::string& log_id) {
+    switch (store) {
+        case Store::at_rest: return ScratchStore::copy_of(config.data / "edge", log_id);
+        case Store::in_use: return ScratchStore::take_over(copy_by_process(config), log_id);
+    }
+    return core::fail(core::Fault::invalid, "a store is at rest or in use");
+}
+
 /// Every partition that the edge of the data directory has; all must agree.
 int run_verify(Config config, const Asked& asked) {
-    if (DataDirectory::in_use(config.data)) {
-        throw StartupError("a process uses " + config.data.string() +
-                           ": stop it, or name a copy of it with --data");
-    }
+    // Before this tool itself uses the directory, to read a log that is in it.
+    const auto store = DataDirectory::in_use(config.data) ? Store::in_use : Store::at_rest;
     ToolLog log{config};
     const VerifyOptions options{.now = core::SystemClock{}.wall(), .timeout = kTimeout};
-    const auto copy = ScratchStore::copy_of(config.data / "edge", log.control().log_id);
+    const auto copy = copy_of_store(config, store, log.control().log_id);
     if (!copy) throw StartupError(copy.error().message);
     bool agree = true;
     std::size_t verified = 0;
@@ -209,8 +238,8 @@ void add_replay_commands(CommandLine& line) {
     static Asked asked;
     auto& group =
         line.add_group("replay",
-                       "Read what the log says: records, and the state at a moment. Nothing here "
-                       "changes anything; `beckon dead redrive` sends dead letters again");
+                       "Read what the log says: records, and the state at a moment; and send dead "
+                       "letters again");
     const auto replay = [&](const char* name, const char* help, Replay run) -> CLI::App& {
         auto& command = line.add_configured(group, name, help, Reader::log,
                                             [run](Config config, const Sources&) {
@@ -229,11 +258,14 @@ void add_replay_commands(CommandLine& line) {
     state.add_option("--at", asked.at, "The moment; now if not given");
     add_client_options(state, asked);
     line.add_configured(
-            group, "verify", "Compare the store of an edge that is stopped with what its log says",
+            group, "verify",
+            "Compare the store of the edge whose --data and --ops-port are given with what its log "
+            "says; the edge may run",
             Reader::log,
             [](Config config, const Sources&) { return run_verify(std::move(config), asked); })
         .add_option("--partition", asked.partition, "Only this one")
         ->check(CLI::Range(0, 65'535));
+    add_replay_redrive(line, group);
 }
 
 }  // namespace beckon::cli

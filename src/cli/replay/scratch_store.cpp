@@ -63,6 +63,15 @@ core::Result<std::unique_ptr<ScratchStore>> ScratchStore::copy_of(
     return scratch;
 }
 
+core::Result<std::unique_ptr<ScratchStore>> ScratchStore::take_over(std::filesystem::path copy,
+                                                                    const std::string& log_id) {
+    std::unique_ptr<ScratchStore> scratch{new ScratchStore{std::move(copy)}};
+    if (const auto opened = scratch->open_store(log_id); !opened) {
+        return core::fail(opened.error());
+    }
+    return scratch;
+}
+
 ScratchStore::~ScratchStore() {
     partition_.reset();
     store_.reset();

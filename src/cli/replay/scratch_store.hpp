@@ -14,8 +14,8 @@
 
 namespace beckon::cli {
 
-/// A store, of which one partition is in use, in a directory for temporary files, which is removed
-/// at the end. One thread.
+/// A store, of which one partition is in use, in a directory of its own, which is removed at the
+/// end. One thread.
 class ScratchStore {
 public:
     /// Errors: those of EdgeStore::open(), and unavailable: no directory could be made.
@@ -23,6 +23,10 @@ public:
     /// With what another store holds, which no process may have open. Errors: the same.
     static core::Result<std::unique_ptr<ScratchStore>> copy_of(const std::filesystem::path& store,
                                                                const std::string& log_id);
+    /// The copy of a store that somebody made for this one, in place. Errors: those of
+    /// EdgeStore::open().
+    static core::Result<std::unique_ptr<ScratchStore>> take_over(std::filesystem::path copy,
+                                                                 const std::string& log_id);
     ~ScratchStore();
     ScratchStore(const ScratchStore&) = delete;
     ScratchStore& operator=(const ScratchStore&) = delete;

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 /// Whether an edge's store is what its log says. Blocking, main thread only.
 namespace beckon::cli {
@@ -19,6 +20,15 @@ struct VerifyOptions {
     std::chrono::milliseconds timeout{10'000};
 };
 
+/// A row that the store and the log do not agree about.
+struct Difference {
+    std::string kind;  ///< client, channel, message or owed
+    std::string row;   ///< `<uaid>`, or `<uaid>/<channel or message key>`, in hex
+    std::string what;  ///< "only the store has it", and so on
+
+    bool operator==(const Difference&) const = default;
+};
+
 /// What came out for one partition.
 struct Verified {
     core::Partition partition = 0;
@@ -26,14 +36,18 @@ struct Verified {
     std::string rebuilt;  ///< digest of what the log gives
     /// Messages that the home had finished and whose tombstone the log does not have yet.
     std::size_t owed = 0;
+    /// Rows. None, and no agreement: what differs belongs to clients that nobody knows.
+    std::size_t differ = 0;
+    std::vector<Difference> differences;  ///< the first kDifferencesMax of them, by kind and row
+    static constexpr std::size_t kDifferencesMax = 20;
 
     bool agree() const { return stored == rebuilt; }
 };
 
 /// Folds the partition from the log's start into an empty store, and what the store has not seen
-/// yet into `copy`, and compares both (PartitionStore::digest). What the home had decided and the
-/// log does not show counts for both. nullopt: the store has nothing of this partition. Errors:
-/// those of log/read_partition.hpp and of the store.
+/// yet into `copy`, both up to the log's end as it is now, and compares both (PartitionStore::
+/// digest). What the home had decided and the log does not show counts for both. nullopt: the store
+/// has nothing of this partition. Errors: those of log/read_partition.hpp and of the store.
 core::Result<std::optional<Verified>> verify_partition(log::EventLog& log, ScratchStore& copy,
                                                        core::Partition partition,
                                                        const VerifyOptions& options);

@@ -1,12 +1,11 @@
 #include "log/kafka/group_offsets.hpp"
 
+#include "log/kafka/closing.hpp"
 #include "log/kafka/handles.hpp"
 #include "log/kafka/report.hpp"
 
 #include <chrono>
-#include <future>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
 namespace beckon::log::kafka {
@@ -21,7 +20,6 @@ constexpr std::size_t kJobsMax = 1'000;
 constexpr milliseconds kAnswerMax{10'000};
 /// How often a job that waits looks whether it is to stop.
 constexpr milliseconds kLook{200};
-constexpr milliseconds kCloseMax{200};
 
 tl::unexpected<core::Error> failed(const std::string& what, const std::string& group,
                                    rd_kafka_resp_err_t error) {
@@ -49,19 +47,6 @@ rd_kafka_resp_err_t outcome(const rd_kafka_event_t* event) {
     return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-/// librdkafka destroys a consumer only when its requests have an answer, and a broker that hangs
-/// gives none for a minute: after a moment the wait goes on without us.
-void close(std::vector<ClientHandle> clients, std::shared_ptr<KafkaEvents> events) {
-    std::promise<void> closed;
-    const auto end = closed.get_future();
-    std::thread{[clients = std::move(clients), events = std::move(events),
-                 closed = std::move(closed)]() mutable {
-        clients.clear();
-        closed.set_value();
-    }}.detach();
-    end.wait_for(kCloseMax);
-}
-
 }  // namespace
 
 GroupOffsets::GroupOffsets(const KafkaConfig& config, std::shared_ptr<KafkaEvents> events)
@@ -73,7 +58,7 @@ void GroupOffsets::stop() {
     std::vector<ClientHandle> clients;
     for (auto& [group, client] : clients_) clients.push_back(std::move(client));
     clients_.clear();
-    close(std::move(clients), events_);
+    close_soon(std::move(clients), events_);
 }
 
 core::Result<ClientHandle> GroupOffsets::make_client_of(const std::string& group) {
@@ -143,7 +128,7 @@ core::Result<std::vector<GroupOffset>> GroupOffsets::committed(
     }
     std::vector<ClientHandle> used;
     used.push_back(std::move(*client));
-    close(std::move(used), events_);
+    close_soon(std::move(used), events_);
     if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return failed(what, group, error);
     std::vector<GroupOffset> found;
     for (std::size_t i = 0; i < partitions.size(); ++i) {

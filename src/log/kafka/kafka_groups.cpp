@@ -1,6 +1,7 @@
 #include "log/groups.hpp"
 #include "log/kafka/assignment.hpp"
 #include "log/kafka/client_conf.hpp"
+#include "log/kafka/closing.hpp"
 #include "log/kafka/handles.hpp"
 #include "log/kafka/kafka_events.hpp"
 #include "log/kafka/report.hpp"
@@ -8,9 +9,11 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace beckon::log {
 
@@ -81,14 +84,23 @@ class KafkaGroups final : public Groups {
 public:
     explicit KafkaGroups(const KafkaConfig& config)
         : config_(config),
-          events_(config.bootstrap_servers),
+          events_(std::make_shared<KafkaEvents>(config.bootstrap_servers)),
           client_(make_client(RD_KAFKA_CONSUMER,
-                              make_conf(config_, events_,
+                              make_conf(config_, *events_,
                                         {.required = {{"group.id", config_.prefix + "console"},
                                                       {"enable.auto.commit", "false"},
                                                       {"enable.auto.offset.store", "false"}}}))) {
         rd_kafka_poll_set_consumer(client_.get());
     }
+
+    ~KafkaGroups() override {
+        std::vector<ClientHandle> clients;
+        for (auto& [group, known] : known_) clients.push_back(std::move(known.client));
+        clients.push_back(std::move(client_));
+        close_soon(std::move(clients), events_);
+    }
+    KafkaGroups(const KafkaGroups&) = delete;
+    KafkaGroups& operator=(const KafkaGroups&) = delete;
 
     core::Result<GroupsSnapshot> look(const std::stop_token& stop) override {
         GroupsSnapshot found;
@@ -101,7 +113,7 @@ public:
         leave_out(*groups, found);
         for (const auto& group : *groups) {
             if (stop.stop_requested()) return core::fail(Fault::unavailable, "stopping");
-            add(group, found);
+            add(group, found, stop);
         }
         add_ends(found, stop);
         found.retention = retention_;
@@ -239,7 +251,7 @@ private:
         try {
             auto client =
                 make_client(RD_KAFKA_CONSUMER,
-                            make_conf(config_, events_,
+                            make_conf(config_, *events_,
                                       {.required = {{"group.id", group},
                                                     {"enable.auto.commit", "false"},
                                                     {"enable.auto.offset.store", "false"}}}));
@@ -257,7 +269,7 @@ private:
         return &known_.emplace(group, Known{std::move(*client), {}, {}}).first->second;
     }
 
-    void add(const Listed& group, GroupsSnapshot& found) {
+    void add(const Listed& group, GroupsSnapshot& found, const std::stop_token& stop) {
         auto asked = known(group.name);
         if (!asked) return found.problems.push_back(asked.error().message);
         auto& one = **asked;
@@ -265,9 +277,9 @@ private:
         const auto list = list_of(all ? all_ : one.partitions);
         if (list->cnt == 0) return;
         auto error = RD_KAFKA_RESP_ERR__TIMED_OUT;
-        for (int i = 0; i < kAttempts && error != RD_KAFKA_RESP_ERR_NO_ERROR; ++i) {
+        for (int i = 0; i < kAttempts && !stop.stop_requested(); ++i) {
             error = rd_kafka_committed(one.client.get(), list.get(), kAskMs);
-            if (error != RD_KAFKA_RESP_ERR_NO_ERROR && fault_of(error) != Fault::unavailable) break;
+            if (error == RD_KAFKA_RESP_ERR_NO_ERROR || fault_of(error) != Fault::unavailable) break;
         }
         if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
             found.problems.push_back(failed("ask for the offsets of " + group.name, error).message);
@@ -334,7 +346,7 @@ private:
     }
 
     const KafkaConfig config_;
-    KafkaEvents events_;
+    const std::shared_ptr<KafkaEvents> events_;
     ClientHandle client_;
     Partitions all_;  ///< of the cluster, without Kafka's own
     steady_clock::time_point discover_at_{};

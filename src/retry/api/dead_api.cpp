@@ -1,5 +1,6 @@
 #include "retry/api/dead_api.hpp"
 
+#include "core/logger.hpp"
 #include "retry/api/dead_query.hpp"
 #include "retry/api/dead_selection.hpp"
 #include "retry/api/problem.hpp"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::string_view kRedrive = "/dead/redrive";
 constexpr std::string_view kDrop = "/dead/drop";
+constexpr std::size_t kSampleMax = 5;
 
 std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
 
@@ -32,6 +34,26 @@ StandingOf standing_for(const RetryNode& node, const Caller& caller) {
         if (!entry || entry->webhook.owner != caller.owner) return LetterStanding::hidden;
         return entry->state.enabled ? LetterStanding::enabled : LetterStanding::disabled;
     };
+}
+
+/// The first of those that a dry run is about.
+Json sample_of(const std::vector<DeadLetter>& letters) {
+    auto sample = Json::array();
+    for (const auto& letter : letters) {
+        if (sample.size() == kSampleMax) break;
+        sample.push_back(Json::parse(letter_json(letter)));
+    }
+    return sample;
+}
+
+/// Who did what, for whoever asks later. Each letter's own record in `retry.dead` says it too.
+void note_act(Settlement how, const std::string& owner, const Resender::Outcome& outcome) {
+    core::log_info("retry", "dead_letters_settled",
+                   {{"how", how == Settlement::redriven ? "redriven" : "dropped"},
+                    {"owner", owner},
+                    {"settled", outcome.settled},
+                    {"gone", outcome.gone},
+                    {"failed", outcome.failed}});
 }
 
 }  // namespace
@@ -93,9 +115,11 @@ void DeadApi::settle(std::string_view body, Settlement how, const Caller& caller
               {"failed", 0}};
     if (order->dry_run || selection.letters.empty()) {
         page["would_settle"] = selection.letters.size();
+        page["sample"] = sample_of(selection.letters);
         return reply(json_reply(200, page.dump()));
     }
-    const auto done = [reply, page](const Resender::Outcome& outcome) mutable {
+    const auto done = [reply, page, how, owner = caller.owner](const auto& outcome) mutable {
+        note_act(how, owner, outcome);
         page["settled"] = outcome.settled;
         page["gone"] = outcome.gone;
         page["failed"] = outcome.failed;

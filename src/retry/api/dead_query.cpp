@@ -157,6 +157,8 @@ std::string letters_page(const std::vector<const DeadLetter*>& letters,
                    {"passed_over", passed_over}});
 }
 
+std::string letter_json(const DeadLetter& letter) { return dumped(json_of(letter)); }
+
 std::string letter_page(const DeadLetter& letter, const Delivery& delivery) {
     auto page = json_of(letter);
     page["event"] = Json::parse(delivery.event, nullptr, false);

@@ -33,6 +33,8 @@ core::Result<DeadOrder> parse_dead_order(std::string_view body);
 /// `{"letters": […], "next": …, "passed_over": …}`
 std::string letters_page(const std::vector<const DeadLetter*>& letters,
                          const std::optional<LetterPlace>& next, std::uint64_t passed_over);
+/// One letter as the list has it.
+std::string letter_json(const DeadLetter& letter);
 /// One letter with its event and history.
 std::string letter_page(const DeadLetter& letter, const Delivery& delivery);
 

@@ -91,7 +91,7 @@ private:
     void run(const std::stop_token& stop) {
         auto webhooks = std::make_shared<cli::WebhookPage>(kPartitions, keys, log, executor);
         auto fold = std::make_shared<cli::DeadFold>(
-            kPartitions, cli::DeadFold::Ports{log, executor, clock, webhooks});
+            kPartitions, cli::DeadFold::Context{log, executor, clock, webhooks});
         dead.use(fold);
         while (!stop.stop_requested()) {
             executor.wait_until([&] { return stop.stop_requested(); }, clock.mono() + 1s);

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "store/partition_store.hpp"
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace beckon::cli {
+
+/// Kind and name of each row, and a hash of the rest. Kinds: client, channel, message, owed. Names
+/// are `<uaid>`, or `<uaid>/<channel or message key>`, in hex.
+using StoreRows = std::map<std::pair<std::string, std::string>, std::size_t>;
+
+/// What a partition holds of clients that it knows: they, their channels, the messages that wait
+/// and have not expired by `now`; and everything that is owed. All of it in memory.
+StoreRows rows_of(store::PartitionStore& partition, core::Timestamp now);
+
+}  // namespace beckon::cli

@@ -1,0 +1,98 @@
+#include "cli/replay/store_service.hpp"
+
+#include "core/logger.hpp"
+#include "log/blocking_executor.hpp"
+#include "store/open_stores.hpp"
+
+#include <atomic>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+#include <pthread.h>
+
+namespace beckon::cli {
+
+namespace fs = std::filesystem;
+using ops::Page;
+
+namespace {
+
+constexpr int kNotFound = 404;
+constexpr int kConflict = 409;
+constexpr int kUnavailable = 503;
+constexpr auto kForever = std::chrono::hours{24 * 365};
+
+Page refusal(int status, const std::string& why) {
+    return {.status = status, .body = nlohmann::json{{"error", why}}.dump()};
+}
+
+}  // namespace
+
+fs::path store_copies_of(const fs::path& data) { return fs::absolute(data) / "edge-copies"; }
+
+struct StoreService::Impl {
+    Impl(ops::OpsServer& ops, const fs::path& data)
+        : edge_store(data / "edge"), copies(store_copies_of(data)) {
+        std::error_code ignored;
+        fs::remove_all(copies, ignored);
+        thread = std::jthread{[this] { work(); }};
+        mount.emplace(ops.mount_late("/store", [this](ops::LateRequest request, auto done) {
+            if (request.path != "/copy") return done(refusal(kNotFound, "there is no such page"));
+            tasks.post([this, done = std::move(done)] { done(copy()); });
+        }));
+    }
+    ~Impl() {
+        mount.reset();
+        stopping = true;
+        tasks.post([] {});  // wakes it
+    }
+
+    void work() {
+        pthread_setname_np(pthread_self(), "store-copies");
+        tasks.wait_until([this] { return stopping.load(); }, core::SystemClock{}.mono() + kForever);
+    }
+
+    Page copy() {
+        std::error_code failed;
+        fs::create_directories(copies, failed);
+        if (failed) {
+            return refusal(kUnavailable,
+                           "cannot make " + copies.string() + ": " + failed.message());
+        }
+        const auto there =
+            std::distance(fs::directory_iterator{copies, failed}, fs::directory_iterator{});
+        if (static_cast<std::size_t>(there) >= kCopiesMax) {
+            return refusal(kConflict, copies.string() + " has " + std::to_string(there) +
+                                          " copies: remove those that nobody uses");
+        }
+        return copy_to(copies / std::to_string(next++));
+    }
+
+    Page copy_to(const fs::path& directory) const {
+        if (const auto copied = store::copy_open_store(edge_store, directory); !copied) {
+            core::log_error("cli", "store_not_copied", {{"error", copied.error().message}});
+            return refusal(kUnavailable, copied.error().message);
+        }
+        core::log_info("cli", "store_copied", {{"directory", directory.string()}});
+        return {.body = nlohmann::json{{"directory", directory.string()}}.dump()};
+    }
+
+    const fs::path edge_store;
+    const fs::path copies;
+    std::uint64_t next = 0;  ///< of the thread
+    log::BlockingExecutor tasks;
+    std::atomic<bool> stopping = false;
+    std::optional<ops::Mount> mount;
+    std::jthread thread;
+};
+
+StoreService::StoreService(ops::OpsServer& ops, const fs::path& data)
+    : impl_(std::make_unique<Impl>(ops, data)) {}
+
+StoreService::~StoreService() = default;
+
+}  // namespace beckon::cli
