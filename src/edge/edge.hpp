@@ -33,6 +33,7 @@ struct EdgeConfig {
 
     std::vector<std::string> trusted_proxies;  ///< addresses whose Forwarded header counts
 
+    bool proxy_protocol = false;               ///< their connections begin with a PROXY header
     /// Web pages that may connect, as their `Origin`; empty: all, and all that are no web page.
     std::vector<std::string> allowed_origins;
 
