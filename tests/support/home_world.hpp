@@ -248,12 +248,14 @@ public:
         return count;
     }
     /// The reasons of the tombstones, in log order.
-    std::vector<std::string> reasons() const {
+    std::vector<std::string> reasons() const { return in_tombstones(core::header::kReason); }
+    /// A header of the messages' tombstones, where it is.
+    std::vector<std::string> in_tombstones(std::string_view header) const {
         std::vector<std::string> out;
         for (const auto& stored : log->records({log::Topic::kNotifications, kPartition})) {
             if (stored.record.value || core::is_control_key(stored.record.key)) continue;
             for (const auto& h : stored.record.headers) {
-                if (h.name == core::header::kReason) out.push_back(h.value);
+                if (h.name == header) out.push_back(h.value);
             }
         }
         return out;

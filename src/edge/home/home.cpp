@@ -407,19 +407,20 @@ void Home::Impl::apply(Session& session, Effects effects) {
     if (effects.command) ++counters.commands[*effects.command];
     for (const auto code : effects.codes) ++counters.codes[code];
     for (auto& frame : effects.frames) outbox.frame(session.id, std::move(frame.text));
-    for (const auto& [message, as] : effects.acked) {
+    for (const auto& [message, as, code] : effects.acked) {
         if (!store->owe(session.uaid, message, core::FinishReason::acked, as)) {
             delivery.acknowledged(message, as);
             continue;
         }
         session.owed(message);
+        if (code) debts.said(message, *code);
         ++counters.acked;
         if (!core::log_enabled(core::LogLevel::debug)) continue;
         core::log_debug(
             "edge", "message_acked",
             {{"message", core::log_name(message)}, {"client", core::log_name(session.uaid)}});
     }
-    for (const auto& [message, as] : effects.nacked) {
+    for (const auto& [message, as, code] : effects.nacked) {
         if (auto tracked = store->tracked(session.uaid, message)) {
             outbox.report({.message = std::move(*tracked), .reached = {as}, .logged = {}});
         }

@@ -1,6 +1,7 @@
 #include "edge/home/registrations.hpp"
 
 #include "core/base64url.hpp"
+#include "core/client_code.hpp"
 #include "core/codec.hpp"
 #include "edge/frames.hpp"
 
@@ -63,7 +64,8 @@ void Registrations::change(Session& session, const ChannelChange& request) {
 
 void Registrations::add(const ChangePtr& change, const core::Uaid& client) {
     const auto now = ports_.log_now();
-    const auto& [kind, channel, vapid] = change->request;
+    const auto& channel = change->request.channel;
+    const auto& vapid = change->request.vapid;
     change->endpoint =
         options_.endpoint_url + "/wpush/" + ports_.tokens.seal_endpoint(client, channel, vapid);
     const bool is_new = !ports_.store.client(client);
@@ -96,9 +98,10 @@ void Registrations::remove(const ChangePtr& change, Session& session) {
         return;
     }
     change->reports_missing = 1;
-    publish(change,
-            core::encode(core::ChannelRemoved{
-                .uaid = session.uaid, .channel = change->request.channel, .stamp = stamp()}));
+    auto tombstone = core::encode(core::ChannelRemoved{
+        .uaid = session.uaid, .channel = change->request.channel, .stamp = stamp()});
+    core::add_client_code(tombstone, change->request.code);
+    publish(change, std::move(tombstone));
 }
 
 void Registrations::publish(const ChangePtr& change, core::Record record) {
