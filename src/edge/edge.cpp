@@ -84,11 +84,17 @@ FrontsOptions fronts_options(const EdgeConfig& config, const core::NodeId& node)
     return options;
 }
 
+store::Rotation rotation_of(const std::string& setting) {
+    if (setting == "off") return store::Rotation::off;
+    return setting == "day" ? store::Rotation::daily : store::Rotation::monthly;
+}
+
 std::unique_ptr<store::EdgeStore> open_store(const EdgeConfig& config) {
     store::EdgeStoreOptions options;
     options.directory = config.store_directory;
     options.log_id = config.log_id;
     options.memory = config.store_memory;
+    options.rotation = rotation_of(config.rotation);
     auto opened = store::open_edge_store(options);
     if (!opened) throw std::runtime_error(opened.error().message);
     return std::move(*opened);

@@ -296,7 +296,7 @@ private:
                                               .cache_bytes = 1U << 20,
                                               .write_buffer_bytes = options_.write_buffer_bytes,
                                               .memory = nullptr,
-                                              .rotation = store::Rotation::monthly,
+                                              .rotation = rotation,
                                               .env = disk.env()});
         if (!opened) throw std::runtime_error(opened.error().message);
         store = std::move(*opened);
@@ -307,6 +307,7 @@ private:
 
 public:
     std::string log_id = "log-1";
+    store::Rotation rotation = store::Rotation::monthly;  ///< of stores that are opened from now on
     ManualClock clock;
     SimExecutor executor{clock};
     std::unique_ptr<log::MemoryLog> log;

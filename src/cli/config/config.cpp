@@ -190,6 +190,10 @@ std::vector<Setting> edge_settings(Config& c) {
         bool_setting("edge.self_signed", c.edge_self_signed,
                      "Serve wss:// with the same self-made certificate."),
         number_setting("edge.shards", c.edge.shards, {0, 256}, "Threads; 0: one per core."),
+        choice_setting("edge.rotation", c.edge.rotation, {"month", "day", "off"},
+                       "Messages that wait are kept by the month or day of their expiry, which is "
+                       "dropped whole when it is over; a store that was kept otherwise is made "
+                       "anew from the log."),
         number_setting("edge.delivery_window", c.edge.delivery_window, {1, 10'000},
                        "Unacknowledged notifications per client; further ones wait in the store."),
         number_setting("edge.max_pending", c.edge.max_pending, {1, 1'000'000},
