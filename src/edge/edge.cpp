@@ -33,11 +33,17 @@ constexpr core::Duration kSayStatusEvery = std::chrono::seconds{10};
 /// A loop that has hung this long will not come back: only a restart helps.
 constexpr core::Duration kDeadAfter = std::chrono::minutes{1};
 
+store::Rotation rotation_of(const std::string& setting) {
+    if (setting == "off") return store::Rotation::off;
+    return setting == "day" ? store::Rotation::daily : store::Rotation::monthly;
+}
+
 std::unique_ptr<store::EdgeStore> open_store(const EdgeConfig& config) {
     store::EdgeStoreOptions options;
     options.directory = config.store_directory;
     options.log_id = config.log_id;
     options.memory = config.store_memory;
+    options.rotation = rotation_of(config.rotation);
     auto opened = store::open_edge_store(options);
     if (!opened) throw std::runtime_error(opened.error().message);
     return std::move(*opened);

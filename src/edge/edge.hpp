@@ -26,6 +26,7 @@ struct EdgeConfig {
     std::string path = "/";     ///< where clients connect; every other path is 404
     std::string endpoint_url;   ///< public origin of the endpoint
     std::filesystem::path store_directory;
+    std::string rotation = "month";  ///< what is dropped at one time: a "month", a "day"; "off"
     std::string log_id;
     core::Partition partitions = 16;
     int shards = 0;                                        ///< 0: one per core
@@ -33,6 +34,7 @@ struct EdgeConfig {
     std::optional<std::filesystem::path> tls_key;
 
     std::vector<std::string> trusted_proxies;  ///< addresses whose Forwarded header counts
+    bool proxy_protocol = false;               ///< their connections begin with a PROXY header
 
     /// Web pages that may connect, as their `Origin`; empty: all, and all that are no web page.
     std::vector<std::string> allowed_origins;

@@ -65,6 +65,12 @@ EdgeMetrics::EdgeMetrics(ops::Metrics& metrics) : homes(metrics) {
         metric::kEdgeRefused, "Sockets that did not become WebSockets.", {{"reason", "full"}});
     sockets.refused_origin = &metrics.counter(
         metric::kEdgeRefused, "Sockets that did not become WebSockets.", {{"reason", "origin"}});
+    for (std::size_t i = 0; i < net::kProxyFaults; ++i) {
+        const auto reason = net::to_string(static_cast<net::ProxyFault>(i));
+        sockets.refused_proxy_header[i] =
+            &metrics.counter(metric::kEdgeRefused, "Sockets that did not become WebSockets.",
+                             {{"reason", std::string{reason}}});
+    }
     sockets.handshake_timeouts =
         &metrics.counter(metric::kEdgeRefused, "Sockets that did not become WebSockets.",
                          {{"reason", "handshake_timeout"}});

@@ -54,6 +54,7 @@ FrontsOptions fronts_options(const EdgeConfig& config, const core::NodeId& node)
         throw std::runtime_error("TLS on the edge needs both a certificate and a key");
     }
     options.sockets.proxies = std::make_shared<const net::TrustedProxies>(config.trusted_proxies);
+    options.sockets.proxy_protocol = config.proxy_protocol;
     options.limits = {.total_max = clients_max(config.connections_max),
                       .per_address_max = config.connections_per_address_max};
     options.version = config.version;

@@ -52,6 +52,7 @@ net::HttpServerOptions server_options(const EndpointConfig& config) {
     options.connections = {.total_max = config.connections_max,
                            .per_address_max = config.connections_per_address_max};
     options.proxies = net::TrustedProxies{config.trusted_proxies};
+    options.proxy_protocol = config.proxy_protocol;
     options.tls = load_tls_or_throw(config);
     options.drain = config.drain;
     return options;

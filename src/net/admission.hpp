@@ -27,6 +27,8 @@ public:
     /// At accept; false: not even a handshake. Each true is followed by socket_gone().
     bool admit_socket(const Peer& peer);
     void socket_gone(const Peer& peer) { sockets_.gone(peer); }
+    /// A socket of `peer` turns out to be one of `other`; false: which has too many already.
+    bool rename_socket(const Peer& peer, const Peer& other) { return sockets_.rename(peer, other); }
 
     /// At the upgrade; each true is followed by client_gone().
     bool admit_client(const Peer& peer);

@@ -2,28 +2,41 @@
 
 namespace beckon::net {
 
+bool ConnectionLimiter::add_address(const Peer& peer) {
+    if (!counts_by_address(peer)) return true;
+    const std::scoped_lock lock{mutex_};
+    auto& count = by_address_[peer.address.limit_key()];
+    if (count >= limits_.per_address_max) return false;
+    ++count;
+    return true;
+}
+
+void ConnectionLimiter::remove_address(const Peer& peer) {
+    if (!counts_by_address(peer)) return;
+    const std::scoped_lock lock{mutex_};
+    const auto found = by_address_.find(peer.address.limit_key());
+    if (found != by_address_.end() && --found->second == 0) by_address_.erase(found);
+}
+
 ConnectionLimiter::Admission ConnectionLimiter::admit(const Peer& peer) {
     if (total_.fetch_add(1, std::memory_order_relaxed) >= limits_.total_max) {
         total_.fetch_sub(1, std::memory_order_relaxed);
         return Admission::total_reached;
     }
-    if (!counts_by_address(peer)) return Admission::admitted;
-    const std::scoped_lock lock{mutex_};
-    auto& count = by_address_[peer.address.limit_key()];
-    if (count < limits_.per_address_max) {
-        ++count;
-        return Admission::admitted;
-    }
+    if (add_address(peer)) return Admission::admitted;
     total_.fetch_sub(1, std::memory_order_relaxed);
     return Admission::address_reached;
 }
 
 void ConnectionLimiter::gone(const Peer& peer) {
     total_.fetch_sub(1, std::memory_order_relaxed);
-    if (!counts_by_address(peer)) return;
-    const std::scoped_lock lock{mutex_};
-    const auto found = by_address_.find(peer.address.limit_key());
-    if (found != by_address_.end() && --found->second == 0) by_address_.erase(found);
+    remove_address(peer);
+}
+
+bool ConnectionLimiter::rename(const Peer& peer, const Peer& other) {
+    if (!add_address(other)) return false;
+    remove_address(peer);
+    return true;
 }
 
 }  // namespace beckon::net

@@ -25,6 +25,9 @@ public:
     /// Each `admitted` is followed by gone() with the same peer.
     Admission admit(const Peer& peer);
     void gone(const Peer& peer);
+    /// `peer`, which is admitted, turns out to be another one. False: that one has too many
+    /// already, and nothing has changed.
+    bool rename(const Peer& peer, const Peer& other);
 
     std::size_t total() const { return total_.load(std::memory_order_relaxed); }
 
@@ -32,6 +35,9 @@ private:
     bool counts_by_address(const Peer& peer) const {
         return limits_.per_address_max > 0 && !peer.exempt;
     }
+
+    bool add_address(const Peer& peer);
+    void remove_address(const Peer& peer);
 
     const ConnectionLimits limits_;
     std::atomic<std::size_t> total_{0};

@@ -21,7 +21,12 @@ namespace {
 /// Kind and version of the rows (schema.hpp), and the layout of the message families. Count up with
 /// every change that an older build would read wrongly: such a store is set aside and rebuilt.
 std::string format_of(const EdgeStoreOptions& options) {
-    return std::string{"edge/2/"} + (options.rotation == Rotation::monthly ? "monthly" : "all");
+    switch (options.rotation) {
+        case Rotation::monthly: return "edge/2/monthly";
+        case Rotation::daily: return "edge/2/daily";
+        case Rotation::off: break;
+    }
+    return "edge/2/all";
 }
 
 }  // namespace
@@ -84,7 +89,7 @@ core::Result<std::unique_ptr<EdgeStore>> EdgeStore::open(const EdgeStoreOptions&
     settings.format = format_of(options);
     settings.families = std::move(families);
     settings.kind_of = [](std::string_view name) -> std::optional<FamilyKind> {
-        if (parse_month_family_name(name)) return FamilyKind::messages;
+        if (parse_message_family_name(name)) return FamilyKind::messages;
         return std::nullopt;
     };
     settings.env = options.env;

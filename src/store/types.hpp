@@ -55,7 +55,7 @@ struct StoredChannel {
 enum class Source : std::uint8_t { notifications, subscriptions };
 
 /// How messages are spread over families. Changing it rebuilds the store from the log.
-enum class Rotation : std::uint8_t { monthly, off };
+enum class Rotation : std::uint8_t { monthly, daily, off };
 
 /// What put() made of a message.
 enum class PutOutcome {

@@ -110,7 +110,8 @@ ROOMS = {
     "console/web": set(),
     "net": set(),
     "net/http": {f"net/{name}.hpp" for name in (
-        "connection_limiter", "descriptor", "io_loop", "listener", "peer_address", "tls")},
+        "connection_limiter", "descriptor", "io_loop", "listener", "peer_address",
+        "proxy_header", "tls")},
 }
 # The only files that may include Boost: its headers cost more to compile than all of ours.
 BOOST_FILES = {"net/io_loop.cpp", "net/http/request_parser.cpp"}

@@ -248,12 +248,14 @@ public:
         return count;
     }
     /// The reasons of the tombstones, in log order.
-    std::vector<std::string> reasons() const {
+    std::vector<std::string> reasons() const { return in_tombstones(core::header::kReason); }
+    /// A header of the messages' tombstones, where it is.
+    std::vector<std::string> in_tombstones(std::string_view header) const {
         std::vector<std::string> out;
         for (const auto& stored : log->records({log::Topic::kNotifications, kPartition})) {
             if (stored.record.value || core::is_control_key(stored.record.key)) continue;
             for (const auto& h : stored.record.headers) {
-                if (h.name == core::header::kReason) out.push_back(h.value);
+                if (h.name == header) out.push_back(h.value);
             }
         }
         return out;
@@ -294,7 +296,7 @@ private:
                                               .cache_bytes = 1U << 20,
                                               .write_buffer_bytes = options_.write_buffer_bytes,
                                               .memory = nullptr,
-                                              .rotation = store::Rotation::monthly,
+                                              .rotation = rotation,
                                               .env = disk.env()});
         if (!opened) throw std::runtime_error(opened.error().message);
         store = std::move(*opened);
@@ -305,6 +307,7 @@ private:
 
 public:
     std::string log_id = "log-1";
+    store::Rotation rotation = store::Rotation::monthly;  ///< of stores that are opened from now on
     ManualClock clock;
     SimExecutor executor{clock};
     std::unique_ptr<log::MemoryLog> log;

@@ -158,6 +158,8 @@ std::vector<Setting> endpoint_settings(Config& c) {
                       "Records that wait for the log; more get 503."),
         list_setting("endpoint.trusted_proxies", c.endpoint.trusted_proxies,
                      "Addresses whose Forwarded and X-Forwarded-For headers are believed."),
+        bool_setting("endpoint.proxy_protocol", c.endpoint.proxy_protocol,
+                     "Connections of trusted_proxies begin with a PROXY header, version 1 or 2."),
         list_setting("endpoint.fcm_app_ids", c.endpoint.fcm_app_ids,
                      "App ids that registrations of type fcm may name. A standalone takes those of "
                      "retry.fcm.credentials by default; on Kafka, name those that a role retry "
@@ -183,9 +185,15 @@ std::vector<Setting> edge_settings(Config& c) {
         optional_path_setting("edge.tls_key", c.edge.tls_key, "PEM private key."),
         list_setting("edge.trusted_proxies", c.edge.trusted_proxies,
                      "Addresses whose Forwarded and X-Forwarded-For headers are believed."),
+        bool_setting("edge.proxy_protocol", c.edge.proxy_protocol,
+                     "Connections of trusted_proxies begin with a PROXY header, version 1 or 2."),
         bool_setting("edge.self_signed", c.edge_self_signed,
                      "Serve wss:// with the same self-made certificate."),
         number_setting("edge.shards", c.edge.shards, {0, 256}, "Threads; 0: one per core."),
+        choice_setting("edge.rotation", c.edge.rotation, {"month", "day", "off"},
+                       "Messages that wait are kept by the month or day of their expiry, which is "
+                       "dropped whole when it is over; a store that was kept otherwise is made "
+                       "anew from the log."),
         number_setting("edge.delivery_window", c.edge.delivery_window, {1, 10'000},
                        "Unacknowledged notifications per client; further ones wait in the store."),
         number_setting("edge.max_pending", c.edge.max_pending, {1, 1'000'000},

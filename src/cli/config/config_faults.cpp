@@ -102,6 +102,14 @@ void check_together(const Config& config, std::vector<ConfigFault>& faults) {
                                        config.console.host + " would see the console"});
     }
     check_edge_path(config, faults);
+    const auto proxies = [&faults](const std::string& role, bool header, const auto& trusted) {
+        if (!header || !trusted.empty()) return;
+        faults.push_back({role + ".proxy_protocol", "needs " + role +
+                                                        ".trusted_proxies, which say whose "
+                                                        "connections begin with a PROXY header"});
+    };
+    proxies("endpoint", config.endpoint.proxy_protocol, config.endpoint.trusted_proxies);
+    proxies("edge", config.edge.proxy_protocol, config.edge.trusted_proxies);
     const auto& page = config.edge.broadcasts_url;
     if (!page.empty() && !page.starts_with("http://") && !page.starts_with("https://")) {
         faults.push_back({"edge.broadcasts_url", "must begin with http:// or https://"});

@@ -2,6 +2,7 @@
 
 #include "cli/trace/client_trace.hpp"
 #include "cli/trace/trace_words.hpp"
+#include "core/client_code.hpp"
 #include "core/codec.hpp"
 #include "core/log_key.hpp"
 #include "core/milestone.hpp"
@@ -106,7 +107,8 @@ private:
         } else if (const auto* end = std::get_if<core::NotificationFinished>(&event)) {
             finished_ = true;
             reason_ = to_string(end->reason);
-            step(record, "finished", finished_words(end->reason));
+            step(record, "finished",
+                 finished_words(end->reason, record.header(core::kClientCodeHeader)));
         }
     }
 

@@ -95,6 +95,14 @@ std::string_view finished_words_of(FinishReason reason) {
     return "It was finished.";
 }
 
+std::string finished_words(FinishReason reason, std::optional<std::string_view> code) {
+    std::string text{finished_words_of(reason)};
+    if (!code) return text;
+    if (code == "101") return text + " It could not decrypt it (code 101).";
+    if (code == "102") return text + " It could not deliver it (code 102).";
+    return text + " It gave the code " + std::string{*code} + ".";
+}
+
 std::string home_words(std::string_view node, core::Epoch epoch) {
     return "The edge " + std::string{node} + " became the home of the client's partition (epoch " +
            std::to_string(epoch) + "); what waits is delivered from there.";
@@ -153,7 +161,7 @@ std::string verdict_words(TraceOutcome outcome, std::string_view reason, Timesta
                    "finishes it when it next looks at the client.";
         case TraceOutcome::finished:
             if (const auto known = core::parse_finish_reason(reason)) {
-                return finished_words(*known);
+                return std::string{finished_words_of(*known)};
             }
             return "It is finished.";
     }

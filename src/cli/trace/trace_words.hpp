@@ -5,6 +5,7 @@
 #include "core/events.hpp"
 #include "core/milestone.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,9 +14,8 @@ namespace beckon::cli {
 
 std::string accepted_words(const core::NotificationAccepted& message, core::Timestamp expires);
 std::string_view finished_words_of(core::FinishReason reason);
-inline std::string finished_words(core::FinishReason reason) {
-    return std::string{finished_words_of(reason)};
-}
+/// With what the client's code means, if the tombstone has one.
+std::string finished_words(core::FinishReason reason, std::optional<std::string_view> code);
 std::string home_words(std::string_view node, core::Epoch epoch);
 std::string newer_words(const core::NotificationAccepted& newer);
 /// Empty for what says nothing of a client (marks, leases).

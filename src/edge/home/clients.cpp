@@ -100,13 +100,14 @@ void Clients::count(const Effects& effects) {
 }
 
 void Clients::finish_acked(Session& session, const Effects& effects) {
-    for (const auto& [message, as] : effects.acked) {
+    for (const auto& [message, as, code] : effects.acked) {
         if (!context_.store.owe(session.uaid, message, core::FinishReason::acked, as)) {
             context_.delivery.acknowledged(message, as);
             context_.outcomes.acknowledged(message);
             continue;
         }
         session.owed(message);
+        if (code) context_.debts.said(message, *code);
         ++counts_.acked;
         if (!core::log_enabled(core::LogLevel::debug)) continue;
         core::log_debug(
@@ -117,7 +118,7 @@ void Clients::finish_acked(Session& session, const Effects& effects) {
 
 /// A message that the client could not use stays pending.
 void Clients::report_nacked(const Session& session, const Effects& effects) {
-    for (const auto& [message, as] : effects.nacked) {
+    for (const auto& [message, as, code] : effects.nacked) {
         if (auto tracked = context_.store.tracked(session.uaid, message)) {
             context_.outbox.report({.message = std::move(*tracked), .reached = {as}, .logged = {}});
         }

@@ -3,6 +3,7 @@
 #include "core/clock.hpp"
 #include "core/ids.hpp"
 #include "core/tokens.hpp"
+#include "edge/home/delivery/debts.hpp"
 #include "edge/home/delivery/delivery.hpp"
 #include "edge/home/delivery/delivery_times.hpp"
 #include "edge/home/delivery/outcomes.hpp"
@@ -42,6 +43,7 @@ public:
         Sessions& sessions;
         Delivery& delivery;
         Outcomes& outcomes;
+        Debts& debts;
         Registrations& registrations;
         const Removals& removals;
         Outbox& outbox;

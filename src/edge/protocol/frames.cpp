@@ -138,6 +138,9 @@ std::string notification_frame(const NotificationText& message) {
         out.push_back('}');
     }
     append_member(out, R"("reliability_id":)", message.reliability_id);
+    if (message.reliability_id && message.state) {
+        append_member(out, R"("reliable_state":)", core::to_string(*message.state));
+    }
     out.push_back('}');
     return out;
 }
@@ -155,7 +158,7 @@ std::string notification_frame(const core::NotificationAccepted& message) {
 std::string notification_frame(const store::MessageView& message) {
     return notification_frame({message.channel, message.message_id, message.encoding,
                                message.encryption, message.crypto_key, message.reliability_id,
-                               message.body});
+                               message.body, core::Milestone::retrieved});
 }
 
 }  // namespace beckon::edge

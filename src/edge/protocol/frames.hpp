@@ -2,6 +2,7 @@
 
 #include "core/events.hpp"
 #include "core/ids.hpp"
+#include "core/milestone.hpp"
 #include "store/edge_store.hpp"
 
 #include <optional>
@@ -53,6 +54,8 @@ struct NotificationText {
     std::optional<std::string_view> crypto_key;
     std::optional<std::string_view> reliability_id;
     std::string_view body;
+    /// `reliable_state` of a tracked message.
+    std::optional<core::Milestone> state{};
 };
 /// `data` and `headers` stand there exactly when there is a body.
 std::string notification_frame(const NotificationText& message);

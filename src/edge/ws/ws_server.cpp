@@ -22,6 +22,8 @@ using Mode = Connection::Mode;
 /// Room for a piece of a message: 2.4 KB of user memory per idle connection instead of 5.3.
 constexpr std::size_t kRxBufferBytes = 1'024;
 constexpr unsigned kHttpHeadMax = 16'384;
+/// A proxy that is set up wrongly sends every client so.
+constexpr core::Duration kSayProxyFaultEvery = std::chrono::minutes{1};
 
 int on_ws(lws* wsi, lws_callback_reasons reason, void* user, void* in, std::size_t len) noexcept {
     auto* server = static_cast<WsServer::Impl*>(lws_context_user(lws_get_context(wsi)));
@@ -117,27 +119,58 @@ void WsServer::Impl::create() {
     }
 }
 
-void WsServer::Impl::accept(int fd, const sockaddr_storage& peer) {
-    net::Peer key{net::address_of(peer)};
-    key.exempt = options.proxies->contains(key.address);
-    if (!admission.admit_socket(key)) {
-        metrics.refused_full->Increment();
-        if (!ssl) {
-            const std::string wire = to_wire(full_reply());
-            [[maybe_unused]] const auto sent =
-                ::send(fd, wire.data(), wire.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-        }
-        ::close(fd);
-        return;
-    }
-    adopting = new Connection{this, key, &Impl::fire};
+void WsServer::Impl::accept(int fd, const sockaddr_storage& address) {
+    net::Descriptor socket{fd};
+    net::Peer peer{net::address_of(address)};
+    peer.exempt = options.proxies->contains(peer.address);
+    if (!admission.admit_socket(peer)) return turn_away(socket);
     ++sockets;
     metrics.connections->Increment();
+    if (intake && peer.exempt) return intake->take(std::move(socket), peer);
+    serve(std::move(socket), peer);
+}
+
+void WsServer::Impl::turn_away(const net::Descriptor& socket) {
+    metrics.refused_full->Increment();
+    if (ssl) return;
+    const std::string wire = to_wire(full_reply());
+    ::send(socket.get(), wire.data(), wire.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void WsServer::Impl::socket_gone(const net::Peer& peer) {
+    admission.socket_gone(peer);
+    --sockets;
+    metrics.connections->Decrement();
+}
+
+/// A proxy's PROXY header has come, or will not. One that names no client speaks for itself.
+void WsServer::Impl::introduced(net::Descriptor socket, const net::Peer& proxy,
+                                const ProxyIntake::Said& said) {
+    if (!said) {
+        metrics.refused_proxy_header[static_cast<std::size_t>(said.error())]->Increment();
+        if (loop.now() >= proxy_fault_said + kSayProxyFaultEvery) {
+            proxy_fault_said = loop.now();
+            core::log_warn("edge", "proxy_header_refused",
+                           {{"proxy", net::to_string(proxy.address)},
+                            {"why", net::to_string(said.error())},
+                            {"remedy", "let the proxy send it, or turn edge.proxy_protocol off"}});
+        }
+        return socket_gone(proxy);
+    }
+    if (!*said) return serve(std::move(socket), proxy);
+    const net::Peer client{**said, options.proxies->contains(**said)};
+    if (admission.rename_socket(proxy, client)) return serve(std::move(socket), client);
+    turn_away(socket);
+    socket_gone(proxy);
+}
+
+void WsServer::Impl::serve(net::Descriptor socket, const net::Peer& peer) {
+    adopting = new Connection{this, peer, &Impl::fire};
     lws_adopt_desc_t info{};
     info.vh = vhost;
     info.type =
         static_cast<lws_adoption_type>(LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP | LWS_ADOPT_ALLOW_SSL);
-    info.fd.sockfd = fd;
+    info.fd.sockfd = socket.release();
     info.opaque = adopting;
     lws_adopt_descriptor_vhost_via_info(&info);
     if (adopting) destroyed(adopting);  // lws takes no more, and has closed the descriptor
@@ -177,6 +210,7 @@ WsServer::WsServer(WsServerOptions options, ShardLoop& loop, net::Admission& adm
 
 WsServer::~WsServer() {
     impl_->acceptor.reset();
+    impl_->intake.reset();
     if (!impl_->context) return;
     lws_context_destroy(impl_->context);
     ev_run(impl_->loop.native(), EVRUN_NOWAIT);
@@ -184,6 +218,13 @@ WsServer::~WsServer() {
 
 void WsServer::serve(ClientEvents& front, net::Descriptor listener) {
     impl_->front = &front;
+    if (impl_->options.proxy_protocol) {
+        impl_->intake = std::make_unique<ProxyIntake>(
+            impl_->loop, impl_->options.handshake_timeout,
+            [this](net::Descriptor socket, const net::Peer& proxy, const ProxyIntake::Said& said) {
+                impl_->introduced(std::move(socket), proxy, said);
+            });
+    }
     impl_->acceptor = std::make_unique<Acceptor>(
         impl_->loop, std::move(listener),
         [this](int fd, const sockaddr_storage& peer) { impl_->accept(fd, peer); },
@@ -191,7 +232,10 @@ void WsServer::serve(ClientEvents& front, net::Descriptor listener) {
 }
 
 void WsServer::adopt(int fd, const sockaddr_storage& peer) { impl_->accept(fd, peer); }
-void WsServer::stop_accepting() { impl_->acceptor.reset(); }
+void WsServer::stop_accepting() {
+    impl_->acceptor.reset();
+    if (impl_->intake) impl_->intake->close_all();
+}
 std::size_t WsServer::open() const { return impl_->sockets; }
 
 void WsServer::send(Client& client, std::string text) {

@@ -8,6 +8,7 @@
 #include "net/admission.hpp"
 #include "net/descriptor.hpp"
 #include "net/peer_address.hpp"
+#include "net/proxy_header.hpp"
 #include "net/tls.hpp"
 
 #include <array>
@@ -49,6 +50,8 @@ struct WsServerOptions {
     std::optional<net::TlsFiles> tls;
     /// Whose forwarding headers say which client it is; never null.
     std::shared_ptr<const net::TrustedProxies> proxies = std::make_shared<net::TrustedProxies>();
+    /// Their connections begin with a PROXY header, which names the client; nobody else's do.
+    bool proxy_protocol = false;
     /// Session tickets of one shard are good on the others if all have the same keys.
     std::array<unsigned char, 80> ticket_keys{};
 };
@@ -58,6 +61,7 @@ struct WsServerMetrics {
     prometheus::Gauge* connections = nullptr;  ///< sockets, clients or not
     prometheus::Counter* refused_full = nullptr;
     prometheus::Counter* refused_origin = nullptr;
+    std::array<prometheus::Counter*, net::kProxyFaults> refused_proxy_header{};
     prometheus::Counter* handshake_timeouts = nullptr;
     prometheus::Counter* accept_pauses = nullptr;
 };

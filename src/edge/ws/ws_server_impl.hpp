@@ -2,6 +2,7 @@
 
 #include "core/handle.hpp"
 #include "edge/ws/cut_watch.hpp"
+#include "edge/ws/proxy_intake.hpp"
 #include "edge/ws/ws_connection.hpp"
 #include "edge/ws/ws_server.hpp"
 
@@ -37,6 +38,10 @@ struct WsServer::Impl {
     // --- life
     void create();
     void accept(int fd, const sockaddr_storage& peer);
+    void introduced(net::Descriptor socket, const net::Peer& proxy, const ProxyIntake::Said& said);
+    void serve(net::Descriptor socket, const net::Peer& peer);
+    void turn_away(const net::Descriptor& socket);
+    void socket_gone(const net::Peer& peer);
     int created(lws* wsi);
     int destroyed(Connection* c);
 
@@ -74,6 +79,8 @@ struct WsServer::Impl {
     const std::function<MonitorStatus()> monitor;
     ClientEvents* front = nullptr;
     std::unique_ptr<Acceptor> acceptor;
+    std::unique_ptr<ProxyIntake> intake;  ///< null: nobody sends PROXY headers
+    core::MonoTime proxy_fault_said{};    ///< in a log line
 
     core::Handle<SSL_CTX, SSL_CTX_free> client_ssl;
     lws_context* context = nullptr;

@@ -36,6 +36,9 @@ Connection::Connection(Descriptor socket, std::shared_ptr<const TlsContext> tls,
       socket_(set.loop(), std::move(socket)),
       transport_(socket_.descriptor(), std::move(tls)) {
     if (transport_.secure()) state_ = State::handshaking;
+    if (!set.wants_proxy_header(peer_)) return;
+    introduction_ = std::make_unique<ProxyHeaderReader>();
+    state_ = State::introducing;
 }
 
 void Connection::start() {
@@ -71,6 +74,7 @@ void Connection::run_steps() {
 /// One step; false if there is nothing to do until something happens.
 bool Connection::step() {
     switch (state_) {
+        case State::introducing: return introduce_step();
         case State::handshaking: return handshake_step();
         case State::reading: return read_step();
         case State::handling: return false;
@@ -79,6 +83,31 @@ bool Connection::step() {
         case State::closed: return false;
     }
     return false;
+}
+
+bool Connection::introduce_step() {
+    const auto header = introduction_->read(socket_.descriptor());
+    if (header && *header) return introduced(**header);
+    if (header) return wait(Watch::Event::readable);
+    core::log_debug("net", "proxy_header_refused",
+                    {{"proxy", to_string(peer_.address)}, {"why", to_string(header.error())}});
+    close(CloseReason::proxy_header);
+    return false;
+}
+
+bool Connection::introduced(const ProxyHeader& header) {
+    introduction_.reset();
+    state_ = transport_.secure() ? State::handshaking : State::reading;
+    readable_ = true;
+    if (!header.client || set_.introduce(peer_, *header.client)) return true;
+    if (transport_.secure()) {
+        close(CloseReason::address);
+        return false;
+    }
+    begin_request();
+    reject(Rejection::too_many_connections);
+    reason_ = CloseReason::address;
+    return true;
 }
 
 bool Connection::handshake_step() {
@@ -304,7 +333,7 @@ void Connection::drain() {
     draining_ = true;
     if (reason_ == CloseReason::finished) reason_ = CloseReason::stopping;
     if (idle()) set_.set_deadline(entry_, ConnectionSet::Deadline::last_request);
-    if (half_request() || state_ == State::handshaking) {
+    if (half_request() || state_ == State::handshaking || state_ == State::introducing) {
         set_.set_deadline(entry_, ConnectionSet::Deadline::linger);
     }
 }
@@ -319,7 +348,8 @@ void Connection::give_up() {
 }
 
 bool Connection::waits_for_peer() const {
-    return state_ == State::reading || state_ == State::lingering || state_ == State::handshaking;
+    return state_ == State::reading || state_ == State::lingering || state_ == State::handshaking ||
+           state_ == State::introducing;
 }
 
 void Connection::abort(CloseReason reason) {

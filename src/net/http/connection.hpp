@@ -3,6 +3,7 @@
 #include "net/http/connection_set.hpp"
 #include "net/http/http_message.hpp"
 #include "net/http/transport.hpp"
+#include "net/proxy_header.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -39,11 +40,21 @@ public:
     bool waits_for_peer() const;
 
 private:
-    enum class State : std::uint8_t { handshaking, reading, handling, writing, lingering, closed };
+    enum class State : std::uint8_t {
+        introducing,  ///< the PROXY header has not come
+        handshaking,
+        reading,
+        handling,
+        writing,
+        lingering,
+        closed,
+    };
 
     void run();
     void run_steps();
     bool step();
+    bool introduce_step();
+    bool introduced(const ProxyHeader& header);
     bool handshake_step();
     bool read_step();
     void begin_request();
@@ -67,7 +78,8 @@ private:
     void close(CloseReason reason);
 
     ConnectionSet& set_;  ///< not touched once closed: it may be gone then
-    const Peer peer_;
+    Peer peer_;           ///< the proxy, until its header names the client
+    std::unique_ptr<ProxyHeaderReader> introduction_;  ///< while introducing
     Watch socket_;
     Transport transport_;
     ConnectionSet::Entry entry_;

@@ -60,6 +60,13 @@ void ConnectionSet::remove(Entry& entry, const Peer& peer, CloseReason reason) {
     if (emptied_ && size() == 0) std::exchange(emptied_, {})();
 }
 
+bool ConnectionSet::introduce(Peer& peer, const PeerAddress& client) {
+    const Peer named{client, shared_.proxies.contains(client)};
+    if (!shared_.connections.rename(peer, named)) return false;
+    peer = named;
+    return true;
+}
+
 std::size_t ConnectionSet::size() const {
     std::size_t sum = 0;
     for (const auto& list : by_deadline_) sum += list.size();

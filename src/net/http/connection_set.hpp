@@ -40,6 +40,8 @@ public:
         ConnectionLimiter& connections;
         HttpObserver& observer;
         HttpHandler& handler;
+        const TrustedProxies& proxies;
+        bool proxy_protocol = false;
     };
     ConnectionSet(IoLoop& loop, const Shared& shared);
 
@@ -65,6 +67,13 @@ public:
 
     std::unique_ptr<ActiveRequest> borrow_request();
     void give_back(std::unique_ptr<ActiveRequest> request);
+
+    /// Whether a connection of that peer begins with a PROXY header.
+    bool wants_proxy_header(const Peer& peer) const {
+        return shared_.proxy_protocol && shared_.proxies.contains(peer.address);
+    }
+    /// The header has named the client. False: there are too many connections of that one already.
+    bool introduce(Peer& peer, const PeerAddress& client);
 
     IoLoop& loop() { return loop_; }
     const RequestLimits& limits() const { return shared_.limits; }

@@ -37,6 +37,7 @@ std::string_view to_string(CloseReason reason) {
         case CloseReason::header_too_large: return "header_too_large";
         case CloseReason::body_too_large: return "body_too_large";
         case CloseReason::tls: return "tls";
+        case CloseReason::proxy_header: return "proxy_header";
         case CloseReason::connections: return "connections";
         case CloseReason::address: return "address";
         case CloseReason::stopping: return "stopping";

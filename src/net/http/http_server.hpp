@@ -47,9 +47,10 @@ enum class CloseReason : std::uint8_t {
     bad_request,
     header_too_large,
     body_too_large,
-    tls,          ///< handshake or record failure
-    connections,  ///< too many in total
-    address,      ///< too many from one address
+    tls,           ///< handshake or record failure
+    proxy_header,  ///< a trusted proxy's connection does not begin with a PROXY header
+    connections,   ///< too many in total
+    address,       ///< too many from one address
     stopping,
     broken,  ///< reset, an I/O error, or no memory for it
 };
@@ -103,6 +104,8 @@ struct HttpServerOptions {
     ConnectionLimits connections{};
     WhenFull when_full = WhenFull::turn_away;
     TrustedProxies proxies{};  ///< exempt from the limit per address
+    /// Their connections begin with a PROXY header, which names the client; nobody else's do.
+    bool proxy_protocol = false;
     std::shared_ptr<const TlsContext> tls = nullptr;
     /// At a stop, for requests under way; those that are not answered then get a rejection.
     std::chrono::milliseconds drain{4'000};

@@ -27,7 +27,7 @@ HttpWorker::HttpWorker(IoLoop& loop, Descriptor listener, const Shared& shared)
       shared_(shared),
       tls_(shared.options.tls),
       set_(loop, {shared.options.limits, shared.options.times, shared.connections, shared.observer,
-                  shared.handler}),
+                  shared.handler, shared.options.proxies, shared.options.proxy_protocol}),
       listener_(loop, std::move(listener)) {}
 
 HttpWorker::~HttpWorker() {

@@ -31,16 +31,38 @@ std::string month_family_name(Month month) {
     return std::string{kMonthFamilyPrefix} + text;
 }
 
-std::optional<Month> parse_month_family_name(std::string_view name) {
+Month day_of(core::Timestamp time) {
+    return static_cast<int>(std::chrono::floor<std::chrono::days>(time).time_since_epoch().count());
+}
+
+std::string day_family_name(Month day) {
+    if (day == kEveryMonth) return month_family_name(kEveryMonth);
+    const std::chrono::year_month_day date{std::chrono::sys_days{std::chrono::days{day}}};
+    char text[48];
+    std::snprintf(text, sizeof text, "%04d_%02u_%02u", static_cast<int>(date.year()),
+                  unsigned{date.month()}, unsigned{date.day()});
+    return std::string{kMonthFamilyPrefix} + text;
+}
+
+std::optional<Month> parse_message_family_name(std::string_view name) {
     if (!name.starts_with(kMonthFamilyPrefix)) return std::nullopt;
-    int year = 0;
-    int month = 0;
     const std::string digits{name.substr(kMonthFamilyPrefix.size())};
     if (digits == "all") return kEveryMonth;
-    if (std::sscanf(digits.c_str(), "%d_%d", &year, &month) != 2) return std::nullopt;
-    const Month number = year * 12 + month - 1;
-    if (month_family_name(number) != name) return std::nullopt;
-    return number;
+    int year = 0;
+    int month = 0;
+    unsigned day = 0;
+    const int found = std::sscanf(digits.c_str(), "%d_%d_%u", &year, &month, &day);
+    if (found < 2 || month < 1 || month > 12) return std::nullopt;
+    if (found == 2) {
+        const Month number = year * 12 + month - 1;
+        return month_family_name(number) == name ? std::optional{number} : std::nullopt;
+    }
+    const std::chrono::year_month_day date{std::chrono::year{year},
+                                           std::chrono::month{static_cast<unsigned>(month)},
+                                           std::chrono::day{day}};
+    if (!date.ok()) return std::nullopt;
+    const auto number = static_cast<Month>(std::chrono::sys_days{date}.time_since_epoch().count());
+    return day_family_name(number) == name ? std::optional{number} : std::nullopt;
 }
 
 }  // namespace beckon::store

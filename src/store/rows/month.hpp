@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-/// Months, by which messages are kept together so that they can be dropped together.
+/// Months, or days, by which messages are kept together so that they can be dropped together.
 namespace beckon::store {
 
 /// Years times twelve plus month: months in a row have numbers in a row.
@@ -18,6 +18,13 @@ Month month_of(core::Timestamp time);
 core::Timestamp month_end(Month month);
 /// "messages.2026_11"; "messages.all" for kEveryMonth.
 std::string month_family_name(Month month);
-std::optional<Month> parse_month_family_name(std::string_view name);
+
+/// Days since 1970: what counts in place of months where a store rotates daily. No store has both.
+Month day_of(core::Timestamp time);
+/// "messages.2026_11_22"; "messages.all" for kEveryMonth.
+std::string day_family_name(Month day);
+
+/// The number of either.
+std::optional<Month> parse_message_family_name(std::string_view name);
 
 }  // namespace beckon::store

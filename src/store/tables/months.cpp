@@ -22,7 +22,7 @@ Months::Months(Database& database, Rotation rotation)
     if (const auto text = database_.meta(kOldestRow)) oldest_live_ = std::atoi(text->c_str());
     MonthList found;
     for (auto& [name, family] : database_.take_other_families()) {
-        if (const auto month = parse_month_family_name(name)) found.push_back({*month, family});
+        if (const auto month = parse_message_family_name(name)) found.push_back({*month, family});
     }
     replace_list(std::move(found));
     // A crash between the row and the drop leaves families that no fold may meet again.
@@ -53,7 +53,7 @@ core::Result<void> Months::require(Month month) {
     MonthList months = *list();
     const auto known = [&](const MonthFamily& entry) { return entry.month == month; };
     if (std::any_of(months.begin(), months.end(), known)) return {};
-    auto family = database_.create_family(month_family_name(month), FamilyKind::messages);
+    auto family = database_.create_family(name_of(month), FamilyKind::messages);
     if (!family) return core::fail(family.error());
     months.push_back({month, std::move(*family)});
     replace_list(std::move(months));
@@ -64,7 +64,7 @@ std::vector<std::string> Months::drop_past(core::Timestamp log_now, core::Timest
     if (rotation_ == Rotation::off) return {};
     const std::scoped_lock lock{change_mutex_};
     std::erase_if(dropped_, [](const Family& family) { return family.use_count() == 1; });
-    const Month oldest = month_of(core::certainly_past(log_now, host_now));
+    const Month oldest = bucket(core::certainly_past(log_now, host_now));
     if (oldest > oldest_live()) {
         if (auto noted = database_.put_meta(kOldestRow, std::to_string(oldest)); !noted) {
             core::log_warn("store", "month_not_dropped", {{"why", noted.error().message}});
@@ -74,7 +74,7 @@ std::vector<std::string> Months::drop_past(core::Timestamp log_now, core::Timest
     }
     std::vector<std::string> names;
     for (const auto& entry : *list()) {
-        if (entry.month < oldest_live()) names.push_back(month_family_name(entry.month));
+        if (entry.month < oldest_live()) names.push_back(name_of(entry.month));
     }
     if (auto dropped = drop_below_oldest(); !dropped) {
         core::log_warn("store", "month_not_dropped", {{"why", dropped.error().message}});
@@ -88,7 +88,7 @@ core::Result<void> Months::drop_below_oldest() {
     MonthList live;
     MonthList past;
     for (const auto& entry : *list()) {
-        const bool over = rotation_ == Rotation::monthly && entry.month < oldest_live();
+        const bool over = rotation_ != Rotation::off && entry.month < oldest_live();
         (over ? past : live).push_back(entry);
     }
     if (past.empty()) return {};

@@ -22,9 +22,10 @@ struct MonthFamily {
 /// Ascending by month; never changes once made.
 using MonthList = std::vector<MonthFamily>;
 
-/// The message families by month of expiry. Folds of several threads make them when they meet a
-/// new month, one at a time; drop_past() takes them away while others fold: whoever still holds a
-/// list may read its families to the end, and what it writes to a dropped one is ignored.
+/// The message families by month of expiry, or by its day. Folds of several threads make them when
+/// they meet a new month, one at a time; drop_past() takes them away while others fold: whoever
+/// still holds a list may read its families to the end, and what it writes to a dropped one is
+/// ignored.
 ///
 /// The oldest live month is a row of the store, not a clock: it only rises, and before anything is
 /// dropped, so that no fold brings a dropped month back.
@@ -39,7 +40,12 @@ public:
 
     /// The month that a message of this expiry belongs to.
     Month bucket(core::Timestamp expiry) const {
-        return rotation_ == Rotation::off ? kEveryMonth : month_of(expiry);
+        switch (rotation_) {
+            case Rotation::monthly: return month_of(expiry);
+            case Rotation::daily: return day_of(expiry);
+            case Rotation::off: break;
+        }
+        return kEveryMonth;
     }
     /// Makes the family unless it is there or its month is over. Errors: full, unavailable.
     core::Result<void> require(Month month);
@@ -48,6 +54,9 @@ public:
     std::vector<std::string> drop_past(core::Timestamp log_now, core::Timestamp host_now);
 
 private:
+    std::string name_of(Month month) const {
+        return rotation_ == Rotation::daily ? day_family_name(month) : month_family_name(month);
+    }
     void replace_list(MonthList list);
     core::Result<void> drop_below_oldest();
 

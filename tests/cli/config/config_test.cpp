@@ -1,5 +1,6 @@
 #include "cli/config/config.hpp"
 
+#include "cli/config/config_faults.hpp"
 #include "cli/config/config_text.hpp"
 #include "cli/config/fault_of.hpp"
 #include "cli/config/reader.hpp"
@@ -71,6 +72,17 @@ TEST_CASE("all faults are reported, not only the first", "[config]") {
     const auto faults = apply(
         {{"edge.port", "x", "a"}, {"nonsense.name", "1", "b"}, {"data", "", "c"}}, config, sources);
     CHECK(faults.size() == 3);
+}
+
+TEST_CASE("PROXY headers need to know whose connections begin with one", "[config]") {
+    Config config = defaults_of(Reader::edge);
+    config.endpoint.public_url = "https://push.example.org";
+    config.edge.proxy_protocol = true;
+    const auto faults = faults_of(config, Reader::edge);
+    REQUIRE(faults.size() == 1);
+    CHECK(faults[0].where == "edge.proxy_protocol");
+    config.edge.trusted_proxies = {"10.0.0.0/8"};
+    CHECK(faults_of(config, Reader::edge).empty());
 }
 
 TEST_CASE("a setting has an effect where something reads it", "[config]") {

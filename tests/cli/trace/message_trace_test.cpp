@@ -2,12 +2,14 @@
 
 #include "cli/trace/client_trace.hpp"
 #include "cli/trace/trace_words.hpp"
+#include "core/client_code.hpp"
 #include "core/codec.hpp"
 #include "log/blocking_executor.hpp"
 #include "reliability/history/milestone_codec.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,12 +52,15 @@ struct World {
         write(log::Topic::kNotifications, core::encode(event));
         return message;
     }
-    void finish(const core::MessageRef& message, FinishReason reason) {
+    void finish(const core::MessageRef& message, FinishReason reason,
+                std::optional<std::uint32_t> code = std::nullopt) {
         core::NotificationFinished event;
         event.uaid = message.uaid;
         event.key = message.key;
         event.reason = reason;
-        write(log::Topic::kNotifications, core::encode(event));
+        auto tombstone = core::encode(event);
+        core::add_client_code(tombstone, code);
+        write(log::Topic::kNotifications, std::move(tombstone));
     }
     cli::TraceOptions options() const {
         return {.partitions = kPartitions, .now = clock.wall(), .limits = {.timeout = 5'000ms}};
@@ -110,6 +115,13 @@ TEST_CASE("a message that waits is told from one whose time is over", "[trace]")
     CHECK(world.trace(message).outcome == TraceOutcome::waiting);
     world.clock.advance(61s);
     CHECK(world.trace(message).outcome == TraceOutcome::overdue);
+}
+
+TEST_CASE("an ack that says that the client could not read the message is told so", "[trace]") {
+    World world;
+    const auto message = world.put();
+    world.finish(message, FinishReason::acked, 101);
+    CHECK_THAT(world.trace(message).steps[1].why, Catch::Contains("could not decrypt it"));
 }
 
 TEST_CASE("a replaced message names the one that took its place", "[trace]") {

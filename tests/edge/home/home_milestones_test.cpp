@@ -1,3 +1,4 @@
+#include "core/client_code.hpp"
 #include "support/home_world.hpp"
 
 #include <tuple>
@@ -113,6 +114,21 @@ TEST_CASE("the code of the ack says how it ended, whether it was sent at once or
     world.ack(session, version, code);
     world.run();
     CHECK(world.noted.take() == Heard{end});
+    const auto said = code == 100 ? Heard{} : Heard{std::to_string(code)};
+    CHECK(world.in_tombstones(core::kClientCodeHeader) == said);
+}
+
+TEST_CASE("what was read from the store says so to the client", "[home][milestones]") {
+    World world;
+    const auto says_so = [&](std::uint64_t session) {
+        const auto heard = world.take(session);
+        return heard.back().find(R"("reliable_state":"retrieved")") != std::string::npos;
+    };
+    world.track("a");
+    const auto session = world.connect(world.client);
+    CHECK(says_so(session));
+    world.track("b");
+    CHECK_FALSE(says_so(session));  // it came at once
 }
 
 TEST_CASE("a nack is told too, and the message stays pending", "[home][milestones]") {

@@ -53,6 +53,19 @@ TEST_CASE("a message without a body has neither data nor headers", "[frames]") {
           R"("version":"gAAAAAB=","reliability_id":"r1"})");
 }
 
+TEST_CASE("a tracked message that waited says that it was retrieved", "[frames]") {
+    const auto m = message();
+    beckon::store::MessageView waited;
+    waited.channel = m.channel;
+    waited.message_id = m.message_id;
+    const auto untracked = notification_frame(waited);
+    CHECK(untracked == notification_frame(m));
+    waited.reliability_id = "r1";
+    CHECK(notification_frame(waited) ==
+          untracked.substr(0, untracked.size() - 1) +
+              R"(,"reliability_id":"r1","reliable_state":"retrieved"})");
+}
+
 TEST_CASE("bytes that a text frame may not hold are escaped", "[frames]") {
     std::string out;
     append_json_string(out, "a\n\x7f\xe9\"");

@@ -221,12 +221,12 @@ TEST_CASE("months have names, an end, and numbers in a row", "[store]") {
     CHECK(month_end(november + 1) == at_date(2027y / January / 1));
     CHECK(month_of(month_end(november)) == november + 1);
     CHECK(month_of(month_end(november) - milliseconds{1}) == november);
-    CHECK(parse_month_family_name("messages.2026_11") == november);
-    CHECK(parse_month_family_name("messages.all") == kEveryMonth);
+    CHECK(parse_message_family_name("messages.2026_11") == november);
+    CHECK(parse_message_family_name("messages.all") == kEveryMonth);
     for (const auto* wrong : {"messages", "messages.2026_13", "messages.26_1", "clients",
                               "messages.2026_1", "messages.2026_11x", "messages."}) {
         CAPTURE(wrong);
-        CHECK_FALSE(parse_month_family_name(wrong));
+        CHECK_FALSE(parse_message_family_name(wrong));
     }
 }
 

@@ -1,5 +1,6 @@
 #include "edge/home/delivery/debts.hpp"
 
+#include "core/client_code.hpp"
 #include "core/codec.hpp"
 
 #include <algorithm>
@@ -38,6 +39,7 @@ void Debts::stop() {
     context_.in_flight.count -= std::exchange(mine_in_flight_, 0);
     paying_ = false;
     held_.clear();
+    codes_.clear();
     waiting_.clear();
     replaced_.clear();
     gathering_ = false;
@@ -154,10 +156,13 @@ void Debts::publish(Owed& entry) {
     ++context_.in_flight.count;
     ++mine_in_flight_;
     const auto& debt = entry.debt;
+    auto tombstone = core::encode(core::NotificationFinished{
+        .uaid = debt.uaid, .key = debt.key, .reason = debt.reason, .source = {}});
+    if (const auto said = codes_.find(debt.key); said != codes_.end()) {
+        core::add_client_code(tombstone, said->second);
+    }
     context_.publisher.publish(
-        {log::Topic::kNotifications, partition_},
-        core::encode(core::NotificationFinished{
-            .uaid = debt.uaid, .key = debt.key, .reason = debt.reason, .source = {}}),
+        {log::Topic::kNotifications, partition_}, std::move(tombstone),
         lifetime_.guard([this, key = debt.key](const core::Result<log::Appended>& result) {
             answered(key, result.has_value());
         }));
@@ -210,7 +215,12 @@ void Debts::pump_after(core::Duration delay) {
     }));
 }
 
+void Debts::said(const core::MessageKey& key, std::uint16_t code) {
+    if (codes_.size() < kHeldMax) codes_.emplace(key, code);
+}
+
 void Debts::read_back(const core::MessageKey& key) {
+    codes_.erase(key);
     const auto it = held_.find(key);
     if (it == held_.end()) return;
     const auto paid = it->second;

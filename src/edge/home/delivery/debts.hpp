@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <set>
 #include <unordered_map>
@@ -69,6 +70,9 @@ public:
     /// What waits goes out now: somebody else is about to serve.
     void flush() { pump(); }
     void stop();
+    /// With this code the client has acknowledged a message that is owed from now on: its tombstone
+    /// says so. Kept in memory only, so that a kill before the tombstone leaves a debt without it.
+    void said(const core::MessageKey& key, std::uint16_t code);
     /// After a commit: new debts are published, soon.
     void committed();
     /// The tombstone was read: the debt is paid.
@@ -105,6 +109,8 @@ private:
     std::set<std::pair<core::Offset, core::MessageKey>> waiting_;  ///< in the order of the puts
     /// Of each client: puts of replaced messages whose tombstone the log does not have yet.
     std::unordered_map<core::Uaid, std::set<core::Offset>> replaced_;
+    /// Of messages whose tombstones are not read back; at most kHeldMax.
+    std::unordered_map<core::MessageKey, std::uint16_t> codes_;
     bool more_in_store_ = false;  ///< not all of them are held
     std::size_t mine_in_flight_ = 0;
     core::Duration retry_after_;

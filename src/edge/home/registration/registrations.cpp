@@ -1,6 +1,7 @@
 #include "edge/home/registration/registrations.hpp"
 
 #include "core/base64url.hpp"
+#include "core/client_code.hpp"
 #include "core/codec.hpp"
 #include "core/receipt.hpp"
 #include "edge/protocol/frames.hpp"
@@ -76,7 +77,8 @@ void Registrations::change(Session& session, const ChannelChange& request) {
 
 void Registrations::add(const ChangePtr& change, const core::Uaid& client) {
     const auto now = context_.log_now();
-    const auto& [kind, channel, vapid] = change->request;
+    const auto& channel = change->request.channel;
+    const auto& vapid = change->request.vapid;
     change->endpoint =
         options_.endpoint_url + "/wpush/" + context_.tokens.seal_endpoint(client, channel, vapid);
     const bool is_new = !context_.store.client(client);
@@ -110,9 +112,10 @@ void Registrations::remove(const ChangePtr& change, Session& session) {
         return;
     }
     change->reports_missing = 1;
-    publish(change,
-            core::encode(core::ChannelRemoved{
-                .uaid = session.uaid, .channel = change->request.channel, .stamp = stamp()}));
+    auto tombstone = core::encode(core::ChannelRemoved{
+        .uaid = session.uaid, .channel = change->request.channel, .stamp = stamp()});
+    core::add_client_code(tombstone, change->request.code);
+    publish(change, std::move(tombstone));
 }
 
 void Registrations::publish(const ChangePtr& change, core::Record record) {
@@ -154,7 +157,7 @@ void Registrations::folded(const ChangePtr& change) {
             tell_gone(change->client, *change->removed, core::GoneReason::unregistered);
         }
         context_.purges.begin(change->client, change->request.channel,
-                            lifetime_.guard([this, change] { answer(*change); }));
+                              lifetime_.guard([this, change] { answer(*change); }));
         context_.fold.request_turn();
         return;
     }

@@ -73,7 +73,9 @@ void Session::command(Effects& effects, const Register& frame) {
 void Session::command(Effects& effects, const Unregister& frame) {
     effects.codes.push_back(answer_code(frame));
     if (!may_change(effects, unregister_frame(frame.channel, kStatusFailed))) return;
-    effects.changes.push_back({ChannelChange::Kind::remove, frame.channel, std::nullopt});
+    effects.changes.push_back(
+        {ChannelChange::Kind::remove, frame.channel, std::nullopt,
+         frame.code == Unregister{}.code ? std::nullopt : std::optional{frame.code}});
 }
 
 /// A version that is not under way here may still be pending: it was sent on an earlier connection.
@@ -87,7 +89,9 @@ void Session::command(Effects& effects, const Ack& frame, core::Tokens& tokens) 
             if (!named || named->uaid != uaid) continue;
             key = named->key;
         }
-        effects.acked.push_back({*key, end_of_ack(update.code)});
+        effects.acked.push_back(
+            {*key, end_of_ack(update.code),
+             update.code == AckUpdate{}.code ? std::nullopt : std::optional{update.code}});
     }
 }
 

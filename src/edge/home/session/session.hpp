@@ -11,6 +11,7 @@
 #include "store/edge_store.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,7 +24,8 @@ struct ChannelChange {
     enum class Kind { add, remove };
     Kind kind = Kind::add;
     core::ChannelId channel;
-    std::optional<core::Sha256> vapid;  ///< of the key that the subscription is bound to
+    std::optional<core::Sha256> vapid;    ///< of the key that the subscription is bound to
+    std::optional<std::uint32_t> code{};  ///< why it is removed; absent: 200
     bool operator==(const ChannelChange&) const = default;
 };
 
@@ -39,6 +41,7 @@ struct Effects {
     struct Answered {
         core::MessageKey key;
         core::Milestone end = core::Milestone::delivered;  ///< by the answer's code
+        std::optional<std::uint16_t> code{};               ///< of an ack, unless it is 100
         bool operator==(const Answered&) const = default;
     };
     std::vector<Frame> frames;     ///< to the client, in this order

@@ -141,6 +141,25 @@ TEST_CASE("an ack that names another client's message does nothing", "[session]"
           std::vector<Effects::Answered>{{key}});  // of an earlier session
 }
 
+TEST_CASE("what a client says in a number goes with what follows, unless it is the usual",
+          "[session]") {
+    Client client;
+    const auto key = new_key();
+    const auto ack = [&](const std::string& code) {
+        return client.say(R"({"messageType":"ack","updates":[{"channelID":")" +
+                          core::to_dashed(client.channel) + R"(","version":")" +
+                          client.version_of(key) + R"(",)" + code + "}]}");
+    };
+    CHECK(ack(R"("code":101)").acked[0].code == 101);
+    CHECK(ack(R"("code":100)").acked[0].code == std::nullopt);
+    const auto unregister = [&](const std::string& code) {
+        return client.say(R"({"messageType":"unregister","channelID":")" +
+                          core::to_dashed(client.channel) + R"(")" + code + "}");
+    };
+    CHECK(unregister(R"(,"code":201)").changes[0].code == 201);
+    CHECK(unregister("").changes[0].code == std::nullopt);
+}
+
 TEST_CASE("a window's places are taken by what is sent and freed by what ends it", "[session]") {
     Client client{{.messages = 1, .unacked = 2}};
     const auto first = new_key();

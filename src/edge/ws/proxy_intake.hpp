@@ -1,0 +1,46 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "edge/loop/shard_loop.hpp"
+#include "net/descriptor.hpp"
+#include "net/peer_address.hpp"
+#include "net/proxy_header.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <optional>
+
+namespace beckon::edge {
+
+/// Connections of trusted proxies whose PROXY header has not come yet. libwebsockets gets a socket
+/// only behind its header. Bounded by the limit of sockets, by the header's size and by a deadline.
+/// On the shard's thread.
+class ProxyIntake {
+public:
+    /// The client that the header names, nullopt if it names none; or why there is no header.
+    using Said = tl::expected<std::optional<net::PeerAddress>, net::ProxyFault>;
+    /// Once for each socket that was taken, which is handed back.
+    using Introduced =
+        std::function<void(net::Descriptor socket, const net::Peer& proxy, const Said& said)>;
+
+    ProxyIntake(ShardLoop& loop, core::Duration deadline, Introduced introduced);
+    /// close_all().
+    ~ProxyIntake();
+
+    void take(net::Descriptor socket, const net::Peer& proxy);
+    /// Of those that wait, no header will come.
+    void close_all();
+
+private:
+    struct Waiting;
+    void read(Waiting& waiting);
+    void finish(Waiting& waiting, const Said& said);
+
+    ShardLoop& loop_;
+    const core::Duration deadline_;
+    const Introduced introduced_;
+    std::list<Waiting> waiting_;
+};
+
+}  // namespace beckon::edge

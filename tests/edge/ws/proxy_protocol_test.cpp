@@ -1,0 +1,118 @@
+#include "net/proxy_header.hpp"
+#include "support/front_world.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using namespace std::chrono_literals;
+using net::ProxyFault;
+using test::FrontWorld;
+using test::WsClient;
+
+namespace {
+
+edge::FrontsOptions behind_proxy() {
+    auto options = FrontWorld::defaults();
+    options.sockets.proxies =
+        std::make_shared<net::TrustedProxies>(std::vector<std::string>{"127.0.0.0/8"});
+    options.sockets.proxy_protocol = true;
+    options.sockets.handshake_timeout = 200ms;
+    options.limits.per_address_max = 2;
+    return options;
+}
+
+struct World : FrontWorld {
+    World() : FrontWorld(behind_proxy()) {}
+
+    /// Through the proxy; not upgraded.
+    WsClient from(const std::string& address) {
+        WsClient client{fronts.port()};
+        client.raw("PROXY TCP4 " + address + " 127.0.0.1 5000 443\r\n");
+        return client;
+    }
+    bool refused(ProxyFault why) {
+        const auto& counter = *counters.sockets.refused_proxy_header[static_cast<std::size_t>(why)];
+        return soon([&] { return counter.Value() == 1; });
+    }
+    bool nobody_is_left() {
+        return soon([&] { return counters.sockets.connections->Value() == 0; });
+    }
+};
+
+}  // namespace
+
+TEST_CASE("behind a PROXY header a connection counts as its client's", "[edge][proxy_header]") {
+    World world;
+    std::vector<WsClient> clients;
+    for (const auto* address : {"192.0.2.1", "192.0.2.1", "192.0.2.2"}) {
+        clients.push_back(world.from(address));
+        REQUIRE(clients.back().upgrade());
+        clients.back().text(FrontWorld::kHello);
+        CHECK(clients.back().next_message().is_text());
+    }
+    auto third = world.from("192.0.2.1");
+    CHECK_FALSE(third.upgrade());
+    CHECK(third.head().starts_with("HTTP/1.1 503"));
+}
+
+TEST_CASE("a PROXY header may come byte by byte, and the upgrade behind it at once",
+          "[edge][proxy_header]") {
+    World world;
+    WsClient client{world.fronts.port()};
+    for (const char byte : std::string_view{"PROXY TCP6 2001:db8::1 ::1 1 2\r\n"}) {
+        client.raw({&byte, 1});
+    }
+    CHECK(client.upgrade());
+}
+
+TEST_CASE("a proxy that speaks for itself is served as itself", "[edge][proxy_header]") {
+    World world;
+    WsClient probe{world.fronts.port()};
+    CHECK(probe.request("PROXY UNKNOWN\r\nGET /__lbheartbeat__ HTTP/1.1\r\nHost: x\r\n\r\n")
+              .starts_with("HTTP/1.1 200"));
+}
+
+TEST_CASE("a proxy's connection without a good header ends, with the reason in the metrics",
+          "[edge][proxy_header]") {
+    World world;
+    WsClient client{world.fronts.port()};
+    SECTION("none") {
+        CHECK_FALSE(client.upgrade());
+        CHECK(world.refused(ProxyFault::missing));
+    }
+    SECTION("a bad one") {
+        client.raw("PROXY TCP4 nonsense\r\n");
+        CHECK(client.until_closed().kind == WsClient::Event::Kind::end);
+        CHECK(world.refused(ProxyFault::malformed));
+    }
+    SECTION("one that claims to be longer than any") {
+        client.raw(std::string{"\r\n\r\n\0\r\nQUIT\n\x21\x11\xff\xff", 16});
+        CHECK(client.until_closed().kind == WsClient::Event::Kind::end);
+        CHECK(world.refused(ProxyFault::too_long));
+    }
+    SECTION("half of one") {
+        client.raw("PROXY TCP4 192.0.2.1");
+        CHECK(client.until_closed().kind == WsClient::Event::Kind::end);
+        CHECK(world.refused(ProxyFault::late));
+    }
+    CHECK(world.nobody_is_left());
+}
+
+TEST_CASE("who is no trusted proxy needs no header, and is not believed", "[edge][proxy_header]") {
+    auto options = behind_proxy();
+    options.sockets.proxies =
+        std::make_shared<net::TrustedProxies>(std::vector<std::string>{"10.0.0.0/8"});
+    FrontWorld world{std::move(options)};  // two clients of one address
+    const auto honest = world.connect();
+    WsClient liar{world.fronts.port()};
+    liar.raw("PROXY TCP4 192.0.2.1 127.0.0.1 5000 443\r\n");
+    liar.upgrade();  // libwebsockets passes over the line, or does not
+    const auto second = world.connect();
+    WsClient third{world.fronts.port()};
+    third.raw("PROXY TCP4 192.0.2.2 127.0.0.1 5000 443\r\n");
+    CHECK_FALSE(third.upgrade());
+}
