@@ -12,6 +12,12 @@ void Health::set_dead(std::string_view part, std::string_view why) {
     dead_[std::string{part}] = why;
 }
 
+void Health::set_warning(std::string_view what, std::string_view why) {
+    const std::scoped_lock lock{mutex_};
+    warnings_.erase(std::string{what});
+    if (!why.empty()) warnings_.emplace(what, why);
+}
+
 Health::Report Health::report() const {
     const std::scoped_lock lock{mutex_};
     Report report;
@@ -19,6 +25,7 @@ Health::Report Health::report() const {
         report.parts[part] = why;
         if (!why.empty()) report.faults[part] = why;
     }
+    report.warnings = {warnings_.begin(), warnings_.end()};
     report.live = dead_.empty();
     for (const auto& [part, why] : dead_) report.faults[part] = why;
     report.ready = report.faults.empty();

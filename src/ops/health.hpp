@@ -15,11 +15,15 @@ public:
     void set_ready(std::string_view part, bool ready, std::string_view why = {});
     /// A hung loop or a corrupt store: a restart would help.
     void set_dead(std::string_view part, std::string_view why);
+    /// Something that a person must mend while the process goes on with the rest of its work; an
+    /// empty `why` takes it back.
+    void set_warning(std::string_view what, std::string_view why);
 
     struct Report {
         bool ready = false;
         bool live = true;
-        std::map<std::string, std::string> faults;  ///< part → why
+        std::map<std::string, std::string> faults;    ///< part → why
+        std::map<std::string, std::string> warnings;  ///< what → why; they decide nothing
         std::map<std::string, std::string> parts;  ///< all of them; part → why not ready, or empty
     };
     Report report() const;
@@ -28,6 +32,7 @@ private:
     mutable std::mutex mutex_;
     std::map<std::string, std::string, std::less<>> parts_;  ///< part → why not; empty = ready
     std::map<std::string, std::string, std::less<>> dead_;
+    std::map<std::string, std::string, std::less<>> warnings_;
 };
 
 }  // namespace beckon::ops

@@ -54,6 +54,7 @@ HttpReply report_reply(bool good, const Health::Report& report, const std::strin
     body["status"] = report.ready ? "OK" : "ERROR";
     body["version"] = version;
     if (!report.faults.empty()) body["faults"] = report.faults;
+    if (!report.warnings.empty()) body["warnings"] = report.warnings;
     return json_reply(good ? 200 : 503, body);
 }
 

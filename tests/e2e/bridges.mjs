@@ -271,13 +271,18 @@ test(`${KILLS} kills lose nothing`, { timeout: 400000 }, async () => {
     console.log(`${KILLS} kills, ${sent.size} accepted, all of them came to the services`);
 });
 
-test('a service that refuses our credentials shows in the metrics, until it does not', { timeout: 300000 }, async () => {
+test('a service that refuses our credentials shows in the metrics and in /ready, until it does not', { timeout: 300000 }, async () => {
     const faulty = () => cluster.metric('beckon_retry_bridge_faulty_apps', 'bridge="apns"', opsOfRetry());
     apns.refusing = true;
     const clients = await Promise.all(Array.from({ length: 4 }, () => registered('apns', 'ok')));
     await Promise.all(clients.map((client) => accepted(client, { ttl: 3600 })));
     await until('the fault', async () => (await faulty()) === 1, PATIENCE_MS);
     assert.match(cluster.children.get(role).output, /bridge_refuses_credentials.*403 InvalidProviderToken/);
+    const ready = async () => fetch(`http://127.0.0.1:${opsOfRetry()}/ready`).then((reply) => reply.json());
+    const told = await ready();
+    assert.equal(told.status, 'OK', 'the rest goes on');
+    assert.match(JSON.stringify(told.warnings), /"retry: apns [^"]+":"403 InvalidProviderToken/);
     apns.refusing = false;
     await until('its end', async () => (await faulty()) === 0, PATIENCE_MS);
+    assert.equal((await ready()).warnings, undefined);
 });

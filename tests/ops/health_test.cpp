@@ -25,3 +25,15 @@ TEST_CASE("a dead part makes the process neither live nor ready", "[health]") {
     CHECK_FALSE(health.report().ready);
     CHECK(health.report().faults.at("edge") == "shard edge-0 hangs");
 }
+
+TEST_CASE("a warning is told and makes nothing unready, and can be taken back", "[health]") {
+    Health health;
+    health.set_ready("retry", true);
+    health.set_warning("retry: fcm my-app", "401 UNAUTHENTICATED");
+    health.set_warning("retry: fcm my-app", "403 PERMISSION_DENIED");
+    CHECK(health.report().ready);
+    CHECK(health.report().warnings ==
+          std::map<std::string, std::string>{{"retry: fcm my-app", "403 PERMISSION_DENIED"}});
+    health.set_warning("retry: fcm my-app", "");
+    CHECK(health.report().warnings.empty());
+}

@@ -14,6 +14,7 @@
 
 #include <future>
 #include <latch>
+#include <map>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -94,6 +95,7 @@ struct Role::Impl {
     std::unique_ptr<net::HttpHandler> make_handler(core::Executor& http);
     RetryNode::Options node_options() const;
     void tick();
+    void warn_of_bridges();
     void begin_stop();
 
     void say_ready(bool ready, std::string_view why) {
@@ -124,6 +126,7 @@ struct Role::Impl {
     std::unique_ptr<RetryNode> node;
     std::unique_ptr<Api> api;
     bool was_ready = false;
+    std::map<BridgeAppName, std::string> warned_of;  ///< apps of bridges, and why
 
     std::thread thread;
 };
@@ -194,8 +197,21 @@ std::unique_ptr<net::HttpHandler> Role::Impl::make_handler(core::Executor& http)
 void Role::Impl::tick() {
     node->still_alive();
     metrics.measure(*node);
+    warn_of_bridges();
     bridge_metrics.measure(bridges->bridges());
     loop.post_after(kTick, [this] { tick(); });
+}
+
+/// The process stays ready: what waits for an app waits in the tiers, and the rest goes on.
+void Role::Impl::warn_of_bridges() {
+    auto faults = bridges->bridges().faults();
+    if (faults == warned_of) return;
+    const auto what = [](const BridgeAppName& app) {
+        return "retry: " + std::string{core::to_string(app.first)} + " " + app.second;
+    };
+    for (const auto& [app, why] : warned_of) health.set_warning(what(app), "");
+    for (const auto& [app, why] : faults) health.set_warning(what(app), why);
+    warned_of = std::move(faults);
 }
 
 void Role::Impl::begin_stop() {
