@@ -23,7 +23,7 @@ namespace schema {
 using Json = nlohmann::json;
 
 inline bool is_annotation(std::string_view keyword) {
-    constexpr std::array kAnnotations{"$schema",         "title",   "description",
+    constexpr std::array kAnnotations{"$schema",         "$defs",   "title",  "description",
                                       "contentEncoding", "x-event", "default"};
     return std::find(kAnnotations.begin(), kAnnotations.end(), keyword) != kAnnotations.end();
 }
