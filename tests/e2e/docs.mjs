@@ -140,7 +140,8 @@ test('README: first push from the command line', async () => {
 });
 
 test('README: first webhook', async () => {
-    const [listen, send] = take(README, 'First webhook')[0].trim().split('\n');
+    const [both, create] = take(README, 'First webhook');
+    const [listen, send] = both.trim().split('\n');
     const [, setting] = readFileSync(README, 'utf8').match(/`export (BECKON_DATA=[^`]+)`/);
     const receiver = new Terminal(`env ${setting} ${listen}`);
     await receiver.says('listening at');
@@ -148,6 +149,10 @@ test('README: first webhook', async () => {
     await receiver.says('verified');
     assert.match(receiver.output, /Hello/);
     await receiver.stop();
+    assert.match(must(`env ${setting} build/release/beckon demo --webhooks`), /500 to next attempt.*Every event arrived as it was posted/s);
+    const webhook = JSON.parse(must(`env ${setting} ${create}`));
+    assert.match(webhook.secret, /^whsec_/);
+    must(`env ${setting} build/release/beckon webhooks delete ${webhook.id}`);
 });
 
 test('README: first push to a real Firefox', async (t) => {

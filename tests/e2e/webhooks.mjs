@@ -8,7 +8,7 @@ import http from 'node:http';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { BECKON, Cluster, until } from './beckon.mjs';
+import { BECKON, Cluster, freePort, until } from './beckon.mjs';
 
 const log = process.env.LOG ?? 'embedded';
 const TIERS = [0, 2, 4];
@@ -223,6 +223,7 @@ test('what is wrong is named with its place', async () => {
         [{ url: 'https://user:pw@a.example/' }, /no user name/],
         [{ url: 'https://a.example/', filter: { bool: { must: [{ term: { a: 1 } }, { range: { b: {} } }] } } }, /\$\.filter\.bool\.must\[1\]\.range/],
         [{ url: 'https://a.example/', secret: 'whsec_AAAA' }, /\$\.secret: .*24/],
+        [{ url: 'https://a.example/', shared_key: { id: 'k', secret: 'fifteen bytes..' } }, /\$\.shared_key\.secret must have at least 16 bytes/],
         [{ url: 'https://a.example/', types: ['a*b'] }, /\$\.types\[0\]/],
         [{ url: 'https://a.example/', attachments: { a: 'data[?b]' } }, /\$\.attachments\.a: at byte 4: a filter is not known here/],
         [{ url: 'https://a.example/', attachments: { _a: 'b' } }, /\$\.attachments\._a: a name must have 1 to 64 bytes/],
@@ -302,6 +303,17 @@ test('the command line: listen makes a webhook, send posts, the signature is che
     assert.match(listen.output, /verified {2}cli\.hello {2}{"text":"Hello"}/);
     const { json } = await ask('GET', '/webhooks');
     assert(!json.webhooks.some(({ types }) => types.includes('cli.*')), 'it was deleted at the end');
+});
+
+test('the demo shows an event that arrives and one that comes again, here or at a server of its own', async () => {
+    const keys = log === 'kafka' ? ['--key-ring', join(cluster.directory, 'keys.json')] : ['--data', join(cluster.directory, 'standalone')];
+    for (const where of [['--retry-port', String(cluster.ports.retry), ...keys], ['--retry-port', String(await freePort())]]) {
+        const output = await cluster.tool(['demo', '--webhooks', '--json', '--timeout', '60s', ...where]);
+        const report = JSON.parse(output.trim().split('\n').at(-1));
+        assert.equal(report.ok, true, report.problem);
+        const again = report.steps.find(({ step }) => step === '500 to next attempt');
+        assert.ok(again.ms >= 990, `the second attempt came after ${again.ms} ms`);
+    }
 });
 
 test('what is given up is listed, and a redrive brings it under its old id', async () => {

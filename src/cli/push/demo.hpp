@@ -17,6 +17,7 @@ struct DemoOptions {
     bool vapid = true;                          ///< sign, and restrict the subscription to the key
     std::chrono::milliseconds timeout{15'000};  ///< for each step
     bool json = false;                          ///< one JSON object at the end, no steps
+    bool webhooks = false;                      ///< an event instead: see cli/webhooks/webhook_demo
 };
 
 /// 0 only if every step did what it should and every text arrived as it was sent.

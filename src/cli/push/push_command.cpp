@@ -102,15 +102,20 @@ void add_push(CommandLine& line, PushOptions& o) {
 
 void add_demo(CommandLine& line, DemoOptions& o) {
     static const CLI::Option* url = nullptr;
-    auto& command =
-        line.add(line.top(), "demo", "Show one push travelling through a server, step by step",
-                 [&o] { return url->count() ? run_demo(o) : run_demo_anywhere(o); });
+    auto& command = line.add_configured(
+        line.top(), "demo", "Show one push travelling through a server, step by step",
+        Reader::webhooks, [&o](const Config& config, const Sources&) {
+            if (o.webhooks) return run_webhook_demo_anywhere(config, o);
+            return url->count() ? run_demo(o) : run_demo_anywhere(o);
+        });
     url = command
               .add_option("URL", o.url,
                           "WebSocket URL of an edge, ws or wss; without it, a server is started "
                           "for the demo if none is at the default address")
               ->capture_default_str();
     add_trust(command, o.insecure, o.ca_file);
+    command.add_flag("--webhooks", o.webhooks,
+                     "Show an event travelling to a webhook instead, at the API for webhooks");
     command.add_option("--text", o.text, "Text of the message")->capture_default_str();
     command.add_flag_function(
         "--no-vapid", [&o](std::int64_t) { o.vapid = false; },

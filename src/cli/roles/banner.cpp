@@ -1,6 +1,8 @@
 #include "cli/roles/banner.hpp"
 
 #include "cli/push/demo.hpp"
+#include "cli/webhooks/webhook_demo.hpp"
+#include "cli/webhooks/webhooks_tool.hpp"
 
 #include <chrono>
 #include <iostream>
@@ -19,6 +21,15 @@ bool wait_until_ready(const ops::Health& health, const std::stop_token& stop) {
         std::this_thread::sleep_for(kPoll);
     }
     return false;
+}
+
+int show_webhook_demo(const Addresses& addresses, const DemoOptions& demo) {
+    Config config;
+    config.data = addresses.data;
+    return run_webhook_demo(
+        {.api = api_options(config, {.url = addresses.webhooks, .insecure = demo.insecure}),
+         .timeout = demo.timeout,
+         .json = demo.json});
 }
 
 }  // namespace
@@ -60,8 +71,9 @@ void show_first_push(const Addresses& addresses, const ops::Health& health,
 int show_demo(const Addresses& addresses, DemoOptions demo, const ops::Health& health,
               const std::stop_token& stop) {
     if (!wait_until_ready(health, stop)) return 1;
-    demo.url = addresses.websocket;
     demo.insecure = addresses.self_signed;
+    if (demo.webhooks) return show_webhook_demo(addresses, demo);
+    demo.url = addresses.websocket;
     return run_demo(demo);
 }
 

@@ -1,8 +1,10 @@
 #include "cli/roles/demo_server.hpp"
 
-#include "cli/config/config.hpp"
 #include "cli/push/output.hpp"
+#include "cli/roles/banner.hpp"
 #include "cli/roles/roles.hpp"
+#include "cli/webhooks/webhook_demo.hpp"
+#include "cli/webhooks/webhooks_tool.hpp"
 #include "client/url.hpp"
 #include "core/handle.hpp"
 #include "core/logger.hpp"
@@ -62,17 +64,18 @@ bool something_listens(const client::Url& url) {
     return false;
 }
 
-int run_with_own_server(const DemoOptions& options) {
+int run_with_own_server(const DemoOptions& options, const std::string& where) {
     const TemporaryDirectory directory;
     Config config = defaults_of(Reader::standalone);
     config.data = directory.path();
     config.endpoint.port = config.edge.port = config.retry.port = config.ops.port = 0;
     config.console.port = 0;
+    config.retry.allowed_addresses = {"127.0.0.1"};  // the demo's receiver
+    config.layout.tiers = {std::chrono::seconds{0}, std::chrono::seconds{1}};
     core::configure_logging(core::LogLevel::error, core::LogFormat::text);
     if (!options.json) {
-        print_line("Nothing listens at " + options.url +
-                   ": starting a Beckon for this demo alone, in " + directory.path().string() +
-                   ".");
+        print_line("Nothing listens at " + where + ": starting a Beckon for this demo alone, in " +
+                   directory.path().string() + ".");
     }
     return run_standalone(std::move(config), Signals{}, {.only_demo = options});
 }
@@ -82,7 +85,19 @@ int run_with_own_server(const DemoOptions& options) {
 int run_demo_anywhere(const DemoOptions& options) {
     const auto url = client::parse_url(options.url);
     if (!url || something_listens(*url)) return run_demo(options);
-    return run_with_own_server(options);
+    return run_with_own_server(options, options.url);
+}
+
+int run_webhook_demo_anywhere(const Config& config, const DemoOptions& options) {
+    const auto origin = "http://" + authority(config.retry.host, config.retry.port);
+    const auto url = client::parse_url(origin);
+    if (url && !something_listens(*url)) return run_with_own_server(options, origin);
+    return run_webhook_demo(
+        {.api = api_options(config, {.url = origin,
+                                     .ca_file = options.ca_file.value_or("").string(),
+                                     .insecure = options.insecure}),
+         .timeout = options.timeout,
+         .json = options.json});
 }
 
 }  // namespace beckon::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/config/config.hpp"
 #include "cli/push/demo.hpp"
 
 namespace beckon::cli {
@@ -8,5 +9,9 @@ namespace beckon::cli {
 /// there, against one of its own, which keeps its data in a temporary directory and ends with the
 /// demo. Returns the demo's exit code.
 int run_demo_anywhere(const DemoOptions& options);
+
+/// `beckon demo --webhooks`: the same with the API for webhooks that the configuration names; its
+/// key ring makes the token.
+int run_webhook_demo_anywhere(const Config& config, const DemoOptions& options);
 
 }  // namespace beckon::cli

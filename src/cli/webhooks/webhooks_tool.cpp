@@ -92,7 +92,7 @@ int refused(const core::Result<ApiAnswer>& answer) {
     return kFailed;
 }
 
-std::unique_ptr<ApiClient> open_api(const Config& config, const ApiAccess& access) {
+ApiClient::Options api_options(const Config& config, const ApiAccess& access) {
     ApiClient::Options options{
         .origin = access.url, .token = access.token, .ca_file = access.ca_file};
     options.insecure = access.insecure;
@@ -101,7 +101,11 @@ std::unique_ptr<ApiClient> open_api(const Config& config, const ApiAccess& acces
     }
     if (options.origin.ends_with('/')) options.origin.pop_back();
     if (options.token.empty()) options.token = token_of(config, access.owner, true);
-    return std::make_unique<ApiClient>(std::move(options));
+    return options;
+}
+
+std::unique_ptr<ApiClient> open_api(const Config& config, const ApiAccess& access) {
+    return std::make_unique<ApiClient>(api_options(config, access));
 }
 
 std::string body_of(const CreateWebhook& wanted) {

@@ -23,6 +23,7 @@ struct ApiAccess {
 };
 
 /// Throws StartupError: no token and no key ring that we may read, or no name of an owner.
+ApiClient::Options api_options(const Config& config, const ApiAccess& access);
 std::unique_ptr<ApiClient> open_api(const Config& config, const ApiAccess& access);
 
 struct CreateWebhook {
