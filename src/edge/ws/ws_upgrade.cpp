@@ -28,6 +28,13 @@ std::optional<std::string> header(lws* wsi, std::string_view name) {
     return value;
 }
 
+/// RFC 6455 §4.2.1: compared without regard to case.
+bool names_websocket(std::string_view protocol) {
+    constexpr std::string_view kName = "websocket";
+    return std::equal(protocol.begin(), protocol.end(), kName.begin(), kName.end(),
+                      [](char said, char wanted) { return (said | 0x20) == wanted; });
+}
+
 constexpr std::size_t kSubprotocolListMax = 127;  // lws: EOF without an answer above it
 
 std::string_view trim(std::string_view text) {
@@ -52,7 +59,7 @@ int WsServer::Impl::reply(lws* wsi, const HttpReply& what) {
 }
 
 int WsServer::Impl::confirm_upgrade(Connection& c, std::string_view protocol) {
-    if (protocol != "websocket") return -1;  // h2c
+    if (!names_websocket(protocol)) return -1;  // h2c
     std::array<char, WsServerOptions::kPathMax + 1> path{};
     const int size = lws_hdr_copy(c.wsi, path.data(), path.size(), WSI_TOKEN_GET_URI);
     if (size < 0 || options.path != path.data()) return reply(c.wsi, plain_reply(404));

@@ -27,7 +27,7 @@ std::string expiration_of(const BridgeApp::Attempt& attempt) {
 
 }  // namespace
 
-ApnsApp::ApnsApp(ApnsCredentials credentials, Options options, BridgeAppPorts context)
+ApnsApp::ApnsApp(ApnsCredentials credentials, Options options, BridgeAppContext context)
     : credentials_(std::move(credentials)),
       options_(with_url(std::move(options), credentials_.sandbox)),
       context_(std::move(context)),

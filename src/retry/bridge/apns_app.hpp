@@ -17,14 +17,14 @@ public:
         std::string url{};  ///< empty: Apple's, by the credentials
         core::Duration timeout = std::chrono::seconds{10};
     };
-    ApnsApp(ApnsCredentials credentials, Options options, BridgeAppPorts context);
+    ApnsApp(ApnsCredentials credentials, Options options, BridgeAppContext context);
 
     void send(const Attempt& attempt, Done done) override;
 
 private:
     const ApnsCredentials credentials_;
     const Options options_;
-    const BridgeAppPorts context_;
+    const BridgeAppContext context_;
     ProviderToken token_;
 };
 

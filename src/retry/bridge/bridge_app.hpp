@@ -35,7 +35,7 @@ public:
 
 /// What every app is made with; clock, observer, and what `send` calls outlive it, and no answer of
 /// `send` comes after its end.
-struct BridgeAppPorts {
+struct BridgeAppContext {
     const core::Clock& clock;
     std::function<void(HttpRequest, std::function<void(HttpAnswer)>)> send;
     BridgeObserver& observer;

@@ -26,7 +26,7 @@ BridgeVerdict without_token(const core::Error& error) {
 
 }  // namespace
 
-FcmApp::FcmApp(FcmCredentials credentials, Options options, BridgeAppPorts context)
+FcmApp::FcmApp(FcmCredentials credentials, Options options, BridgeAppContext context)
     : credentials_(std::move(credentials)),
       options_(std::move(options)),
       context_(std::move(context)),

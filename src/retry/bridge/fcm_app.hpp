@@ -15,7 +15,7 @@ public:
         std::string token_url{};  ///< empty: the one of the credentials
         core::Duration timeout = std::chrono::seconds{10};
     };
-    FcmApp(FcmCredentials credentials, Options options, BridgeAppPorts context);
+    FcmApp(FcmCredentials credentials, Options options, BridgeAppContext context);
 
     void send(const Attempt& attempt, Done done) override;
 
@@ -24,7 +24,7 @@ private:
 
     const FcmCredentials credentials_;
     const Options options_;
-    const BridgeAppPorts context_;
+    const BridgeAppContext context_;
     AccessToken token_;
 };
 

@@ -62,7 +62,7 @@ BridgeParts::BridgeParts(const RoleConfig& config, BridgeCredentials credentials
                                                            .http2 = true,
                                                            .body_kept = kAnswerKept},
                                        loop)) {
-    const BridgeAppPorts context{
+    const BridgeAppContext context{
         .clock = clock,
         .send =
             [this](HttpRequest request, std::function<void(HttpAnswer)> done) {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-/// The rows of the family `receipts` (docs/formats/edge-store.md#keys-of-rows). Plain functions, any
-/// thread.
+/// The rows of the family `receipts` (docs/formats/edge-store.md#keys-of-rows). Plain functions,
+/// any thread.
 ///
 ///   partition 2 ‖ 0 ‖ message key 16              the receipt
 ///   partition 2 ‖ 1 ‖ expiry 8 ‖ message key 16   the order in which messages expire

@@ -42,6 +42,13 @@ std::string head_of(std::size_t payload_bytes) {
 /// Calls of close() with a descriptor that was closed already, by anybody in this process.
 std::atomic<int> closes_of_nothing{0};
 
+/// What comes first, as bytes; empty at the end.
+std::string received(const WsClient& client) {
+    char bytes[256];
+    const auto n = recv(client.fd(), bytes, sizeof bytes, 0);
+    return {bytes, n > 0 ? static_cast<std::size_t>(n) : 0};
+}
+
 void check_close(const WsClient::Event& event, unsigned code, std::string_view reason) {
     CHECK(event.code() == code);
     CHECK(event.reason() == reason);
@@ -101,6 +108,22 @@ TEST_CASE("a head with long cookies is read, an endless one is not", "[edge][ws_
     WsClient endless{world.fronts.port()};
     CHECK_FALSE(endless.upgrade("/", "Cookie: " + std::string(40'000, 'c') + "\r\n"));
     CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 1; }));
+}
+
+// Verified to fail when the name is compared as it stands: all of Autobahn's cases did.
+TEST_CASE("the upgrade's protocol may be written in capitals", "[edge][ws_server]") {
+    FrontWorld world;
+    const auto upgrade = [&](const std::string& protocol) {
+        WsClient client{world.fronts.port()};
+        client.raw("GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: " + protocol +
+                   "\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                   "Sec-WebSocket-Version: 13\r\n\r\n");
+        return FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 1; }) &&
+               client.fd() >= 0 && received(client).starts_with("HTTP/1.1 101");
+    };
+    CHECK(upgrade("WebSocket"));
+    CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
+    CHECK_FALSE(upgrade("WebSockets"));
 }
 
 TEST_CASE("web pages of other origins are refused, all others are not", "[edge][ws_server]") {

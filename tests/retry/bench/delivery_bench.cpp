@@ -125,15 +125,15 @@ public:
                 HttpSender::Options{.guard = *AddressGuard::with_allowed({"127.0.0.1"})}, loop_);
             dispatcher_ = std::make_unique<Dispatcher>(
                 Dispatcher::Options{.table = *TierTable::from({0s, 5s, 60s})},
-                Dispatcher::Ports{.executor = loop_,
-                                  .clock = clock_,
-                                  .webhooks = webhooks_,
-                                  .fates = *this,
-                                  .send =
-                                      [this](HttpRequest request, auto done) {
-                                          sender_->send(std::move(request), std::move(done));
-                                      },
-                                  .change_state = [](const auto&, const auto&) {}});
+                Dispatcher::Context{.executor = loop_,
+                                    .clock = clock_,
+                                    .webhooks = webhooks_,
+                                    .fates = *this,
+                                    .send =
+                                        [this](HttpRequest request, auto done) {
+                                            sender_->send(std::move(request), std::move(done));
+                                        },
+                                    .change_state = [](const auto&, const auto&) {}});
         });
     }
     ~Deliverer() override {

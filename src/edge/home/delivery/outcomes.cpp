@@ -41,7 +41,7 @@ bool Outcomes::tell(const core::MessageKey& message, core::FinishReason reason,
     at->second.what = {.to = *to, .message_id = receipt->message_id, .reason = reason};
     if (receipt->ttl_zero) {
         context_.executor.post_after(kAckWait,
-                                   lifetime_.guard([this, message] { enqueue(message); }));
+                                     lifetime_.guard([this, message] { enqueue(message); }));
     } else {
         enqueue(message);
     }
@@ -63,7 +63,7 @@ void Outcomes::expire(core::Timestamp now) {
         if (!receipt || telling_.contains(message)) continue;
         const auto& client = receipt->uaid;
         const bool owed = context_.store.owe(client, message, core::FinishReason::expired,
-                                           core::Milestone::expired) ||
+                                             core::Milestone::expired) ||
                           context_.store.owed(client, message);
         if (owed) continue;
         const auto bury = [this, client, message] { this->bury(client, message); };
