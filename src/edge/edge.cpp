@@ -245,7 +245,7 @@ void Edge::Impl::open_cluster() {
     log_watch = make_log_watch();
     log_watch->start();
     tick();
-    if (links) say_status();
+    say_status();
     waiting = std::make_unique<WaitingSurvey>(*store, control, clock, counters.waiting,
                                               [this] { return assignments.served(); });
     control.post_after(kDropMonthsFirst, lifetime.guard([this] { drop_months(); }));
@@ -341,7 +341,7 @@ std::unique_ptr<log::LogWatch> Edge::Impl::make_log_watch() {
 
 void Edge::Impl::say_status() {
     if (leaving) return;
-    cluster->set_status(fronts.identified(), links->up());
+    cluster->set_status(fronts.identified(), links ? links->up() : std::set<core::NodeId>{});
     control.post_after(kSayStatusEvery, lifetime.guard([this] { say_status(); }));
 }
 

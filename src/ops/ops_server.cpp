@@ -26,6 +26,8 @@ constexpr int kThreads = 1;
 constexpr std::size_t kLateMax = 16;
 /// Above these the connection that has waited longest for its peer makes room.
 constexpr std::size_t kConnectionsMax = 64;
+/// A batch of log records, which tools read through this port, fits: 32 MiB for all connections.
+constexpr int kSendBufferBytes = 512 << 10;
 constexpr net::RequestLimits kLimits{.header_bytes_max = 8'192, .body_bytes_max = 0};
 constexpr net::ConnectionTimes kTimes{.request = std::chrono::seconds{10},
                                       .keep_alive = std::chrono::minutes{2},
@@ -289,6 +291,7 @@ net::HttpServerOptions options_of(const OpsConfig& config) {
     options.times = kTimes;
     options.connections = {.total_max = kConnectionsMax};
     options.when_full = net::WhenFull::replace_oldest;
+    options.send_buffer_bytes = kSendBufferBytes;
     options.drain = kDrain;
     return options;
 }

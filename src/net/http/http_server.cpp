@@ -13,11 +13,6 @@ namespace beckon::net {
 
 namespace {
 
-/// Of the kernel's memory in each direction, for one connection. By itself the kernel gives a peer
-/// that pipelines and reads nothing 4 MB (net.ipv4.tcp_wmem), which times the connections is the
-/// whole machine.
-constexpr int kSocketBufferBytes = 32'768;
-
 /// One thread: its loop, and what lives on it while it runs.
 struct Io {
     IoLoop loop;
@@ -65,11 +60,12 @@ struct HttpServer::Impl {
 HttpServer::HttpServer(HttpServerOptions options, HttpObserver& observer)
     : impl_(std::make_unique<Impl>(std::move(options), observer)) {
     const auto& o = impl_->options;
-    impl_->listeners = listen_shared({.host = o.host,
-                                      .port = o.port,
-                                      .sockets = static_cast<std::size_t>(o.threads),
-                                      .send_buffer_bytes = kSocketBufferBytes,
-                                      .receive_buffer_bytes = kSocketBufferBytes});
+    impl_->listeners =
+        listen_shared({.host = o.host,
+                       .port = o.port,
+                       .sockets = static_cast<std::size_t>(o.threads),
+                       .send_buffer_bytes = o.send_buffer_bytes,
+                       .receive_buffer_bytes = HttpServerOptions::kReceiveBufferBytes});
     impl_->port = port_of(impl_->listeners.front());
 }
 

@@ -107,6 +107,13 @@ struct HttpServerOptions {
     /// Their connections begin with a PROXY header, which names the client; nobody else's do.
     bool proxy_protocol = false;
     std::shared_ptr<const TlsContext> tls = nullptr;
+    /// Of the kernel's memory for what one connection has not read yet. By itself the kernel gives
+    /// a peer that pipelines and reads nothing 4 MB (net.ipv4.tcp_wmem), which times the
+    /// connections is the whole machine. A reply that does not fit waits for the peer's
+    /// acknowledgements, which Linux delays by up to 40 ms: a port with large replies and few
+    /// connections wants more.
+    int send_buffer_bytes = 32'768;
+    static constexpr int kReceiveBufferBytes = 32'768;
     /// At a stop, for requests under way; those that are not answered then get a rejection.
     std::chrono::milliseconds drain{4'000};
 };
