@@ -104,7 +104,7 @@ int subscriptions_show(Config config, const std::string& whom, bool json) {
     const auto named = parse_whom(config, whom);  // told before a broker is asked
     ToolLog log{config};
     const auto state = state_of_client(log.log(), named.client, core::SystemClock{}.wall(),
-                                       log.control().partitions, kTimeout);
+                                       log.control().partitions, {.timeout = kTimeout});
     if (!state) throw StartupError(state.error().message);
     std::cout << (json ? state_json(named.client, *state) + "\n"
                        : state_text(named.client, named.channel, *state));

@@ -1,6 +1,7 @@
 #include "cli/trace/client_trace.hpp"
 
 #include "cli/trace/trace_words.hpp"
+#include "core/client_code.hpp"
 #include "core/codec.hpp"
 #include "core/log_key.hpp"
 #include "core/log_names.hpp"
@@ -62,8 +63,10 @@ std::optional<TraceStep> notification_step(log::TopicPartition where, const Reco
                                                 accepted_words(*put, expires)));
     }
     if (const auto* end = std::get_if<core::NotificationFinished>(&event)) {
-        return step_of(where, record, "finished",
-                       of_message(end->key, finished_words(end->reason)));
+        return step_of(
+            where, record, "finished",
+            of_message(end->key,
+                       finished_words(end->reason, record.header(core::kClientCodeHeader))));
     }
     if (const auto* lease = std::get_if<core::Lease>(&event); lease && !lease->removed) {
         return step_of(where, record, "home", home_words(lease->node, lease->epoch));
