@@ -180,7 +180,7 @@ TEST_CASE("an upgrade on another path is 404", "[edge][ws_server]") {
 }
 
 TEST_CASE("clients connect at the configured path, and nowhere else", "[edge][ws_server]") {
-    const std::string longest(WsServerOptions::kPathMax, 'a');
+    const std::string longest(edge::WsServerOptions::kPathMax, 'a');
     const auto path =
         GENERATE_COPY(std::string{"/push"}, std::string{"/push/v1/"}, "/" + longest.substr(1));
     FrontWorld world{with([&](auto& o) { o.sockets.path = path; })};
