@@ -150,11 +150,12 @@ std::optional<Debt> parse_debt(std::string_view row_key, std::string_view value)
     if (in.finished()) return debt;
     const auto milestone = static_cast<unsigned char>(in.byte());
     if (milestone >= core::kMilestones) return std::nullopt;
-    auto& end = debt.end.emplace();
+    Debt::End end;
     end.milestone = static_cast<core::Milestone>(milestone);
     end.message.expires = in.time();
     end.message.id = in.take_rest();
     if (!in.good()) return std::nullopt;
+    debt.end = std::move(end);
     return debt;
 }
 

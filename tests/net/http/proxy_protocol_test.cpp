@@ -86,6 +86,7 @@ TEST_CASE("a trusted proxy's connection without a header is closed",
     auto socket = running.connect();
     REQUIRE(socket.send(kAsk));
     CHECK(socket.ends_or_is_reset());
+    running.server.join();
     CHECK(running.counts.refused == 1);
 }
 
@@ -94,6 +95,7 @@ TEST_CASE("a header that does not come in time is not waited for", "[http_server
     auto socket = running.connect();
     REQUIRE(socket.send(kHeader.substr(0, 10)));
     CHECK(socket.ends_or_is_reset());
+    running.server.join();
     CHECK(running.counts.late == 1);
 }
 
