@@ -50,11 +50,10 @@ Json letters_json(const retry::LetterSelection& selection) {
     return Json::parse(retry::letters_page(some, std::nullopt, 0))["letters"];
 }
 
-/// The order as it is confirmed: it says until when its letters have died, so that none joins but
-/// those of this millisecond.
+/// The order as it is confirmed: it says until when its letters have died, so that none joins.
 std::string order_text(const std::string& wanted, core::Timestamp now) {
     auto order = wanted.empty() ? Json::object() : Json::parse(wanted);
-    if (!order.contains("before")) order["before"] = retry::time_text(now + std::chrono::milliseconds{1});
+    if (!order.contains("before")) order["before"] = retry::time_text(now);
     order["dry_run"] = false;
     return order.dump();
 }

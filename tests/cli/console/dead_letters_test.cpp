@@ -33,6 +33,7 @@ public:
         bury("d", "of-nobody", "order.created");
         loop = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
         while (dead.list({}).status != 200) std::this_thread::yield();
+        next_millisecond();
     }
     ~World() {
         dead.stop();
@@ -40,6 +41,11 @@ public:
         executor.post([] {});
     }
 
+    /// A plan is of what has died before it, by the millisecond.
+    void next_millisecond() const {
+        const auto now = clock.wall();
+        while (clock.wall() == now) std::this_thread::yield();
+    }
     void bury(const std::string& id, const std::string& webhook, const std::string& type) {
         write({log::Topic::kRetryDead, partition_of(webhook)},
               encode_dead(retry::Delivery{.id = id,
