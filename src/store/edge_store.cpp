@@ -22,11 +22,11 @@ namespace {
 /// every change that an older build would read wrongly: such a store is set aside and rebuilt.
 std::string format_of(const EdgeStoreOptions& options) {
     switch (options.rotation) {
-        case Rotation::monthly: return "edge/2/monthly";
-        case Rotation::daily: return "edge/2/daily";
+        case Rotation::monthly: return "edge/3/monthly";
+        case Rotation::daily: return "edge/3/daily";
         case Rotation::off: break;
     }
-    return "edge/2/all";
+    return "edge/3/all";
 }
 
 }  // namespace

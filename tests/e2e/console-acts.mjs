@@ -98,7 +98,8 @@ async function keep(tab, name) {
 async function look(tab, name) {
     for (const [theme, width] of [['light', 1280], ['dark', 1280], ['dark', 390]]) {
         await tab.setViewport({ width, height: 900 });
-        await tab.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }]);
+        // Without motion: colours that are still changing have no contrast to measure.
+        await tab.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }, { name: 'prefers-reduced-motion', value: 'reduce' }]);
         await keep(tab, `${name}-${theme}-${width}`);
         const violations = await tab.evaluate(async (source) => {
             if (!window.axe) new Function(source)();

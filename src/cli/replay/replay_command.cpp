@@ -10,6 +10,7 @@
 #include "cli/replay/verify.hpp"
 #include "cli/roles/key_ring_guard.hpp"
 #include "cli/roles/process.hpp"
+#include "cli/running/log_service.hpp"
 #include "cli/running/ops_client.hpp"
 #include "cli/running/tool_log.hpp"
 #include "core/tokens.hpp"
@@ -159,13 +160,16 @@ int run_state(Config config, const Asked& asked) {
 
 /// Lets the process that uses the store make a copy of it.
 std::filesystem::path copy_by_process(const Config& config) {
-    const auto reply = ask_ops_port(config.ops, "/store/copy");
+    OpsConnection connection{config.ops, log_proof(load_key_ring(config)->newest())};
+    const auto reply = connection.get("/store/copy");
+    if (!reply) throw StartupError(reply.error().message);
+    const auto body = nlohmann::json::parse(reply->body, nullptr, false);
     const std::string port = "the process at the ops port " + std::to_string(config.ops.port);
-    if (reply.status != 200) {
-        const auto why = reply.body.is_object() ? reply.body.value("error", "") : "";
+    if (reply->status != 200 || !body.is_object()) {
+        const auto why = body.is_object() ? body.value("error", "") : "";
         throw StartupError(why.empty() ? port + " has no edge: see --ops-port" : why);
     }
-    const std::filesystem::path made = reply.body.value("directory", "");
+    const std::filesystem::path made = body.value("directory", "");
     std::error_code error;
     if (!std::filesystem::equivalent(made.parent_path(), store_copies_of(config.data), error)) {
         throw StartupError(port + " keeps its copies in " + made.parent_path().string() +

@@ -1,5 +1,6 @@
 #include "cli/replay/store_service.hpp"
 
+#include "cli/running/log_service.hpp"
 #include "core/logger.hpp"
 #include "log/blocking_executor.hpp"
 #include "store/open_stores.hpp"
@@ -21,6 +22,7 @@ using ops::Page;
 
 namespace {
 
+constexpr int kUnauthorized = 401;
 constexpr int kNotFound = 404;
 constexpr int kConflict = 409;
 constexpr int kUnavailable = 503;
@@ -35,13 +37,18 @@ Page refusal(int status, const std::string& why) {
 fs::path store_copies_of(const fs::path& data) { return fs::absolute(data) / "edge-copies"; }
 
 struct StoreService::Impl {
-    Impl(ops::OpsServer& ops, const fs::path& data)
-        : edge_store(data / "edge"), copies(store_copies_of(data)) {
+    Impl(ops::OpsServer& ops, const fs::path& data, const core::KeyRing& keys)
+        : edge_store(data / "edge"), copies(store_copies_of(data)), proofs(keys) {
         std::error_code ignored;
         fs::remove_all(copies, ignored);
         thread = std::jthread{[this] { work(); }};
         mount.emplace(ops.mount_late("/store", [this](ops::LateRequest request, auto done) {
             if (request.path != "/copy") return done(refusal(kNotFound, "there is no such page"));
+            if (!proofs.admits(request.authorization)) {
+                return done(refusal(kUnauthorized,
+                                    "a copy is made for who has this "
+                                    "installation's key ring"));
+            }
             tasks.post([this, done = std::move(done)] { done(copy()); });
         }));
     }
@@ -83,6 +90,7 @@ struct StoreService::Impl {
 
     const fs::path edge_store;
     const fs::path copies;
+    const LogProofs proofs;
     std::uint64_t next = 0;  ///< of the thread
     log::BlockingExecutor tasks;
     std::atomic<bool> stopping = false;
@@ -90,8 +98,8 @@ struct StoreService::Impl {
     std::jthread thread;
 };
 
-StoreService::StoreService(ops::OpsServer& ops, const fs::path& data)
-    : impl_(std::make_unique<Impl>(ops, data)) {}
+StoreService::StoreService(ops::OpsServer& ops, const fs::path& data, const core::KeyRing& keys)
+    : impl_(std::make_unique<Impl>(ops, data, keys)) {}
 
 StoreService::~StoreService() = default;
 

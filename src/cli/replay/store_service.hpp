@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/key_ring.hpp"
 #include "ops/ops_server.hpp"
 
 #include <filesystem>
@@ -12,7 +13,8 @@ namespace beckon::cli {
 std::filesystem::path store_copies_of(const std::filesystem::path& data);
 
 /// Makes copies of the edge's store while it is in use; asked at the ops port:
-///   /store/copy  200 {"directory"}; 409 while kCopiesMax of them are there
+///   /store/copy  200 {"directory"}; 409 while kCopiesMax of them are there; 401 without
+///                `Authorization: Bearer <log_proof()>`
 /// A copy is hard links to files that never change, and the write-ahead file. It keeps what is in
 /// it on the disk until somebody removes it: the tool that asked, or the next start.
 class StoreService {
@@ -20,7 +22,7 @@ public:
     static constexpr std::size_t kCopiesMax = 4;
 
     /// `ops` outlives it.
-    StoreService(ops::OpsServer& ops, const std::filesystem::path& data);
+    StoreService(ops::OpsServer& ops, const std::filesystem::path& data, const core::KeyRing& keys);
     ~StoreService();
     StoreService(const StoreService&) = delete;
     StoreService& operator=(const StoreService&) = delete;

@@ -93,12 +93,22 @@ std::string log_proof(const core::KeyRing::Key& key) {
     return core::base64url({reinterpret_cast<const char*>(derived.data()), derived.size()});
 }
 
+LogProofs::LogProofs(const core::KeyRing& keys) {
+    for (const auto& key : keys.keys()) proofs_.push_back(log_proof(key));
+}
+
+bool LogProofs::admits(std::string_view authorization) const {
+    if (!authorization.starts_with(kBearer)) return false;
+    const auto given = authorization.substr(kBearer.size());
+    return std::any_of(proofs_.begin(), proofs_.end(),
+                       [&](const std::string& proof) { return core::same_proof(proof, given); });
+}
+
 struct LogService::Impl {
-    Impl(ops::OpsServer& ops, log::EventLog& l, const core::KeyRing& keys) : log(l) {
-        for (const auto& key : keys.keys()) proofs.push_back(log_proof(key));
+    Impl(ops::OpsServer& ops, log::EventLog& l, const core::KeyRing& keys) : log(l), proofs(keys) {
         thread = std::jthread{[this] { work(); }};
         mount.emplace(ops.mount_late("/log", [this](ops::LateRequest request, ops::PageDone done) {
-            if (!admits(request.authorization)) {
+            if (!proofs.admits(request.authorization)) {
                 return done(error_page(
                     {Fault::unauthorized, "the log is for who has this installation's key ring"}));
             }
@@ -116,14 +126,6 @@ struct LogService::Impl {
     void work() {
         pthread_setname_np(pthread_self(), "log-pages");
         tasks.wait_until([this] { return stopping.load(); }, core::SystemClock{}.mono() + kForever);
-    }
-
-    bool admits(std::string_view authorization) const {
-        if (!authorization.starts_with(kBearer)) return false;
-        const auto given = authorization.substr(kBearer.size());
-        return std::any_of(proofs.begin(), proofs.end(), [&](const std::string& proof) {
-            return core::same_proof(proof, given);
-        });
     }
 
     Page answer(const ops::LateRequest& request) {
@@ -183,7 +185,7 @@ struct LogService::Impl {
     }
 
     log::EventLog& log;
-    std::vector<std::string> proofs;  ///< constant
+    const LogProofs proofs;  ///< constant
     log::BlockingExecutor tasks;
     std::atomic<bool> stopping = false;
     std::optional<ops::Mount> mount;

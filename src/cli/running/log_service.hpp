@@ -6,12 +6,25 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace beckon::cli {
 
 /// What proves at `/log` of the ops port that its bearer has the installation's key ring, since
 /// records hold what not everybody who may look at metrics may see.
 std::string log_proof(const core::KeyRing::Key& key);
+
+/// Whom such pages let in. Any thread.
+class LogProofs {
+public:
+    explicit LogProofs(const core::KeyRing& keys);
+    /// `authorization`: the header of that name, "Bearer <log_proof()>" of any key of the ring.
+    bool admits(std::string_view authorization) const;
+
+private:
+    std::vector<std::string> proofs_;
+};
 
 /// Lets tools read the log of this process through its ops port, read only:
 ///   /log/ends?topic=T&partitions=0,1       {"0": [start, end], …}; what is not there is left out

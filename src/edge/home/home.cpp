@@ -264,7 +264,7 @@ void Home::Impl::tick() {
         registrations.tick();
         removals.tick();
         delivery.tick();
-        outcomes.expire(log_now());
+        if (!fold.suspect()) outcomes.expire(log_now());
         fold.request_turn();
     }
     context.executor.post_after(kTick, lifetime.guard([this] { tick(); }));

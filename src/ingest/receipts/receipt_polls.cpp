@@ -57,14 +57,17 @@ ReceiptPolls::Source& ReceiptPolls::open(core::Partition partition) {
 
 void ReceiptPolls::read(core::Partition partition) {
     auto& source = sources_[partition];
-    for (int i = 0; source.reader && i < kTurnMax; ++i) {
+    if (!source.reader) return;  // it was given up; the next question opens it again
+    for (int i = 0; i < kTurnMax; ++i) {
         const auto taken =
             source.reader->take(kTakeMax, [&](const auto& record) { take(partition, record); });
         if (!taken && taken.error().fault == Fault::unavailable) return;  // `ready` comes
         if (!taken) {
             core::log_error("ingest", "events_not_read",
                             {{"partition", partition}, {"why", taken.error().message}});
-            source.reader.reset();  // the next question opens it again
+            source.reader.reset();
+            // The log topic was made anew, or cut: read it from what it has now.
+            if (taken.error().fault == Fault::out_of_range) source.next = 0;
             return;
         }
         source.next = source.reader->position();

@@ -106,7 +106,7 @@ void Debts::tell(const store::Debt& debt) {
 void Debts::tell_sender(const store::Debt& debt) {
     const bool wanted =
         context_.outcomes.tell(debt.key, debt.reason, [this, key = debt.key] { told(key); });
-    if (!wanted) told(debt.key);
+    if (!wanted && !context_.store.broken()) told(debt.key);
 }
 
 void Debts::told(const core::MessageKey& key) {

@@ -4,6 +4,7 @@
 #include "core/log_names.hpp"
 #include "core/logger.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace beckon::edge {
@@ -21,6 +22,8 @@ void Outcomes::stop() {
     lifetime_.renew();
     telling_.clear();
     waiting_.clear();
+    buried_.clear();
+    awaiting_ = 0;
     in_flight_ = 0;
     pump_later_ = false;
 }
@@ -39,7 +42,8 @@ bool Outcomes::tell(const core::MessageKey& message, core::FinishReason reason,
     at->second.told = std::move(told);
     if (!is_new) return true;
     at->second.what = {.to = *to, .message_id = receipt->message_id, .reason = reason};
-    if (receipt->ttl_zero) {
+    ++awaiting_;
+    if (receipt->ttl_zero && awaiting_ <= kAwaitMax) {
         context_.executor.post_after(kAckWait,
                                      lifetime_.guard([this, message] { enqueue(message); }));
     } else {
@@ -58,32 +62,41 @@ void Outcomes::acknowledged(const core::MessageKey& message) {
 /// What is owed already is told with its debt. Of a message that the store has forgotten meanwhile,
 /// since nobody served for an hour after its end, only the receipt is left.
 void Outcomes::expire(core::Timestamp now) {
-    for (const auto& message : context_.store.receipts_due(now, kExpireMax)) {
+    const auto due = context_.store.receipts_due(now, kExpireMax);
+    std::erase_if(buried_, [&](const auto& message) {
+        return std::find(due.begin(), due.end(), message) == due.end();  // read back
+    });
+    for (const auto& message : due) {
         const auto receipt = context_.store.receipt(message);
-        if (!receipt || telling_.contains(message)) continue;
+        if (!receipt || telling_.contains(message) || buried_.contains(message)) continue;
         const auto& client = receipt->uaid;
         const bool owed = context_.store.owe(client, message, core::FinishReason::expired,
                                              core::Milestone::expired) ||
                           context_.store.owed(client, message);
         if (owed) continue;
         const auto bury = [this, client, message] { this->bury(client, message); };
-        if (!tell(message, core::FinishReason::expired, bury)) bury();
+        if (!tell(message, core::FinishReason::expired, bury) && !context_.store.broken()) bury();
     }
 }
 
-/// Once the tombstone is read, the receipt is forgotten. If it fails, the next tick tries again.
+/// Once the tombstone is read, the receipt is forgotten. If it fails, the next tick tells and tries
+/// again.
 void Outcomes::bury(const core::Uaid& client, const core::MessageKey& message) {
+    buried_.insert(message);
     context_.publisher.publish(
         {log::Topic::kNotifications, options_.partition},
         core::encode(core::NotificationFinished{
             .uaid = client, .key = message, .reason = core::FinishReason::expired, .source = {}}),
-        [](const core::Result<log::Appended>&) {});
+        lifetime_.guard([this, message](const core::Result<log::Appended>& at) {
+            if (!at) buried_.erase(message);
+        }));
 }
 
 void Outcomes::enqueue(const core::MessageKey& message) {
     const auto found = telling_.find(message);
     if (found == telling_.end() || found->second.stage != Stage::awaiting_ack) return;
     found->second.stage = Stage::waiting;
+    --awaiting_;
     waiting_.push_back(message);
     pump();
 }

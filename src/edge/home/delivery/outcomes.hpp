@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <set>
 #include <unordered_map>
 
 namespace beckon::edge {
@@ -27,9 +28,12 @@ namespace beckon::edge {
 class Outcomes {
 public:
     /// Events without the log's report; the rest waits here.
-    static constexpr std::size_t kInFlightMax = 256;
+    static constexpr std::size_t kInFlightMax = 64;
     /// For the ack of a message with TTL 0, whose debt says `expired` from the start.
     static constexpr core::Duration kAckWait = std::chrono::seconds{5};
+    /// Messages with TTL 0 whose ack is awaited at one time, since their debts wait too; beyond it
+    /// what the debt says is told at once.
+    static constexpr std::size_t kAwaitMax = 1'024;
     /// Messages that expire in one tick.
     static constexpr std::size_t kExpireMax = 1'000;
 
@@ -44,11 +48,13 @@ public:
     };
     Outcomes(const Options& options, const Context& context);
 
-    /// Its sender hears of this message's end.
+    /// Its sender hears of this message's end; true also if the store cannot say. Then it cannot
+    /// commit either, and the fold starts anew.
     bool wanted(const core::MessageKey& message) {
-        return context_.store.receipt(message).has_value();
+        return context_.store.receipt(message).has_value() || context_.store.broken();
     }
-    /// `told`: the log has it. False: nobody wants to hear, and `told` will not be called.
+    /// `told`: the log has it. False: nobody wants to hear, or the store cannot say (broken());
+    /// `told` will not be called.
     bool tell(const core::MessageKey& message, core::FinishReason reason,
               std::function<void()> told);
     /// The client has the message, whatever its debt says.
@@ -74,6 +80,10 @@ private:
 
     const Options options_;
     Context context_;
+    /// Tombstones of messages that the store has forgotten, not read back yet; none that the log
+    /// did not take.
+    std::set<core::MessageKey> buried_;
+    std::size_t awaiting_ = 0;  ///< with Stage::awaiting_ack, for a timer or an ack
     std::unordered_map<core::MessageKey, Telling> telling_;
     std::deque<core::MessageKey> waiting_;
     std::size_t in_flight_ = 0;
