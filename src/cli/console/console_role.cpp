@@ -35,12 +35,6 @@ console::WebConfig web_config(const Config& config) {
     return web;
 }
 
-std::vector<log::TopicPartition> all_of(log::Topic topic, core::Partition partitions) {
-    std::vector<log::TopicPartition> found;
-    for (core::Partition p = 0; p < partitions; ++p) found.push_back({topic, p});
-    return found;
-}
-
 /// By name, for topics that delete by age.
 std::map<std::string, std::chrono::milliseconds> retention_in(const log::LayoutOptions& layout) {
     std::map<std::string, std::chrono::milliseconds> found;

@@ -28,12 +28,6 @@ constexpr std::chrono::seconds kAnswerWithin{60};
 constexpr std::chrono::milliseconds kLookAgain{50};
 constexpr std::size_t kSample = 10;
 
-std::vector<log::TopicPartition> all_of(log::Topic topic, core::Partition partitions) {
-    std::vector<log::TopicPartition> found;
-    for (core::Partition p = 0; p < partitions; ++p) found.push_back({topic, p});
-    return found;
-}
-
 console::Answer refused(int status, const std::string& why) {
     return {status, Json{{"error", why}}.dump(-1, ' ', false, Json::error_handler_t::replace)};
 }

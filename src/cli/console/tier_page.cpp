@@ -17,12 +17,6 @@ constexpr std::chrono::seconds kAskEvery{5};
 constexpr std::chrono::milliseconds kPerPartition{20};
 constexpr std::size_t kFirst = 1;
 
-std::vector<log::TopicPartition> all_of(log::Topic topic, core::Partition partitions) {
-    std::vector<log::TopicPartition> found;
-    for (core::Partition p = 0; p < partitions; ++p) found.push_back({topic, p});
-    return found;
-}
-
 json seconds(const std::optional<core::Duration>& time) {
     if (!time) return nullptr;
     return std::max(0.0, std::chrono::duration<double>{*time}.count());
