@@ -121,7 +121,8 @@ private:
         const auto version =
             *std::next(pushed_.begin(), static_cast<std::ptrdiff_t>(below(pushed_.size())));
         const auto uaid = world_.tokens.open_message(version)->uaid;
-        look();  // what was sent until now was sent rightly
+        world_.run(0ms);  // what an ack has made room for goes out before the home can know
+        look();
         world_.finish(uaid, version, core::FinishReason::deleted);
         world_.run();
         look_for_the_end_of(version);
