@@ -1,6 +1,6 @@
 #include "cli/command_line.hpp"
 
-#include "cli/roles/roles.hpp"
+#include "cli/process/version.hpp"
 #include "core/logger.hpp"
 
 #include <iostream>

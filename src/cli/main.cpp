@@ -1,18 +1,19 @@
 #include "cli/backup/backup_command.hpp"
 #include "cli/bench/bench_command.hpp"
-#include "cli/cluster/cluster_command.hpp"
 #include "cli/broadcasts/broadcasts_command.hpp"
+#include "cli/cluster/cluster_command.hpp"
 #include "cli/command_line.hpp"
 #include "cli/config/config_command.hpp"
-#include "cli/doctor/doctor_command.hpp"
 #include "cli/dead/dead_command.hpp"
+#include "cli/doctor/doctor_command.hpp"
 #include "cli/keys/keys_command.hpp"
 #include "cli/lag/lag_command.hpp"
 #include "cli/lookup/lookup_command.hpp"
+#include "cli/process/process.hpp"
 #include "cli/push/push_command.hpp"
 #include "cli/reference/reference_command.hpp"
 #include "cli/replay/replay_command.hpp"
-#include "cli/roles/process.hpp"
+#include "cli/roles/demo_command.hpp"
 #include "cli/roles/roles_command.hpp"
 #include "cli/subscriptions/subscriptions_command.hpp"
 #include "cli/topics/topics_command.hpp"
@@ -39,6 +40,7 @@ int main(int argc, char** argv) {
         add_replay_commands(line);
         add_lag_command(line);
         add_push_commands(line);
+        add_demo_command(line);
         add_webhooks_commands(line);
         add_dead_commands(line);
         add_backup_command(line);

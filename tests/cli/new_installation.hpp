@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/keys/keys_tool.hpp"
-#include "cli/roles/installation.hpp"
+#include "cli/process/installation.hpp"
 #include "core/clock.hpp"
 #include "core/key_ring.hpp"
 #include "core/partition.hpp"

@@ -113,6 +113,31 @@ ROOMS = {
         "connection_limiter", "descriptor", "io_loop", "listener", "peer_address",
         "proxy_header", "tls")},
 }
+# The rooms of `cli` from the ground up; those that no other includes stand on the same ground.
+CLI_GROUND = {f"cli/{name}" for name in (
+    "client_options.hpp", "command_line.hpp", "exit_codes.hpp", "ws_url.hpp", "config/", "process/")}
+CLI_ROOMS = {
+    "config": {"command_line.hpp"},
+    "process": {"config/"},
+    "running": {"config/", "process/"},
+    "api": set(), "keys": set(), "topics": set(), "lookup": set(), "push": set(), "bench": set(),
+    "reference": set(), "reliability": set(),
+    "backup": {"running/"}, "broadcasts": {"running/"}, "cluster": {"running/"},
+    "doctor": {"running/"}, "lag": {"running/"}, "trace": {"running/"},
+    "dead": {"api/"},
+    "webhooks": {"api/", "dead/"},
+    "demo": {"api/", "webhooks/"},
+    "replay": {"dead/", "running/", "trace/"},
+    "subscriptions": {"replay/", "running/", "trace/"},
+    "console": {"api/", "lookup/", "replay/", "trace/"},
+    "roles": {"api/", "backup/", "broadcasts/", "console/", "demo/", "reliability/", "replay/",
+              "running/"},
+}
+for room, rooms in CLI_ROOMS.items():
+    LAYERS[f"cli/{room}"] = LAYERS["cli"]
+    ROOMS[f"cli/{room}"] = {f"cli/{other}" for other in rooms}
+    if room not in ("config", "process", "running"):
+        ROOMS[f"cli/{room}"] |= CLI_GROUND
 # The only files that may include Boost: its headers cost more to compile than all of ours.
 BOOST_FILES = {"net/io_loop.cpp", "net/http/request_parser.cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')

@@ -1,8 +1,8 @@
 #include "cli/backup/backup_tool.hpp"
 
 #include "cli/backup/backup_service.hpp"
-#include "cli/roles/key_ring_guard.hpp"
-#include "cli/roles/process.hpp"
+#include "cli/process/key_ring_guard.hpp"
+#include "cli/process/process.hpp"
 #include "cli/running/ops_client.hpp"
 #include "net/descriptor.hpp"
 

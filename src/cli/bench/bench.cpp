@@ -2,7 +2,7 @@
 
 #include "cli/bench/bench_report.hpp"
 #include "cli/exit_codes.hpp"
-#include "cli/push/output.hpp"
+#include "cli/process/output.hpp"
 #include "cli/ws_url.hpp"
 #include "client/load/generator.hpp"
 

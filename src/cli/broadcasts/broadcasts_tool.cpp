@@ -1,8 +1,8 @@
 #include "cli/broadcasts/broadcasts_tool.hpp"
 
 #include "cli/broadcasts/broadcast_token.hpp"
-#include "cli/roles/installation.hpp"
-#include "cli/roles/key_ring_guard.hpp"
+#include "cli/process/installation.hpp"
+#include "cli/process/key_ring_guard.hpp"
 #include "cli/running/ops_client.hpp"
 #include "core/codec.hpp"
 #include "log/blocking_executor.hpp"

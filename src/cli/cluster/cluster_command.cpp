@@ -2,7 +2,7 @@
 
 #include "cli/cluster/cluster_tool.hpp"
 #include "cli/command_line.hpp"
-#include "cli/push/output.hpp"
+#include "cli/process/output.hpp"
 #include "cli/running/tool_log.hpp"
 #include "core/clock.hpp"
 

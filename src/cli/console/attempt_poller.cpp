@@ -1,6 +1,6 @@
 #include "cli/console/attempt_poller.hpp"
 
-#include "cli/webhooks/api_client.hpp"
+#include "cli/api/api_client.hpp"
 #include "retry/api/owner_token.hpp"
 
 #include <condition_variable>

@@ -2,7 +2,7 @@
 
 #include "cli/console/finder.hpp"
 #include "cli/console/pages.hpp"
-#include "cli/roles/process.hpp"
+#include "cli/process/process.hpp"
 #include "client/private_file.hpp"
 #include "console/canary/canary.hpp"
 #include "console/web/login.hpp"

@@ -1,9 +1,9 @@
 #include "cli/dead/dead_command.hpp"
 
+#include "cli/api/api_command.hpp"
 #include "cli/command_line.hpp"
 #include "cli/dead/dead_tool.hpp"
 #include "cli/dead/replay_redrive.hpp"
-#include "cli/webhooks/api_command.hpp"
 
 #include <string>
 

@@ -1,8 +1,8 @@
 #include "cli/dead/dead_tool.hpp"
 
+#include "cli/api/answer.hpp"
 #include "cli/exit_codes.hpp"
-#include "cli/push/output.hpp"
-#include "cli/webhooks/webhooks_tool.hpp"
+#include "cli/process/output.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -20,11 +20,6 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 constexpr std::size_t kPageMax = 1'000;
-
-Json parsed(const ApiAnswer& answer) {
-    auto json = Json::parse(answer.body, nullptr, false);
-    return json.is_discarded() ? Json::object() : json;
-}
 
 std::vector<std::pair<std::string, std::string>> fields_of(const DeadWanted& wanted) {
     std::vector<std::pair<std::string, std::string>> fields;

@@ -4,7 +4,7 @@
 #include "cli/doctor/finding.hpp"
 #include "cli/doctor/host_checks.hpp"
 #include "cli/doctor/reach_checks.hpp"
-#include "cli/roles/process.hpp"
+#include "cli/process/process.hpp"
 #include "core/clock.hpp"
 
 #include <array>

@@ -1,7 +1,7 @@
 #include "cli/doctor/host_checks.hpp"
 
 #include "cli/config/config_faults.hpp"
-#include "cli/roles/process.hpp"
+#include "cli/process/process.hpp"
 #include "core/descriptors.hpp"
 #include "core/handle.hpp"
 #include "core/time_guard.hpp"

@@ -1,7 +1,7 @@
 #include "cli/doctor/reach_checks.hpp"
 
-#include "cli/roles/key_ring_guard.hpp"
-#include "cli/roles/process.hpp"
+#include "cli/process/key_ring_guard.hpp"
+#include "cli/process/process.hpp"
 #include "cli/running/ops_client.hpp"
 #include "cli/running/tool_log.hpp"
 #include "core/handle.hpp"

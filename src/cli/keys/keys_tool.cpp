@@ -1,8 +1,8 @@
 #include "cli/keys/keys_tool.hpp"
 
-#include "cli/roles/installation.hpp"
-#include "cli/roles/key_ring_guard.hpp"
-#include "cli/roles/process.hpp"
+#include "cli/process/installation.hpp"
+#include "cli/process/key_ring_guard.hpp"
+#include "cli/process/process.hpp"
 #include "client/private_file.hpp"
 #include "client/vapid.hpp"
 #include "core/base64url.hpp"

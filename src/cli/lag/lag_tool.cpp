@@ -1,8 +1,8 @@
 #include "cli/lag/lag_tool.hpp"
 
 #include "cli/exit_codes.hpp"
-#include "cli/push/output.hpp"
-#include "cli/roles/process.hpp"
+#include "cli/process/output.hpp"
+#include "cli/process/process.hpp"
 #include "cli/running/ops_client.hpp"
 #include "console/lag/lag_collector.hpp"
 #include "console/lag/lag_text.hpp"

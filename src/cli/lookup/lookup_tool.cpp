@@ -1,8 +1,8 @@
 #include "cli/lookup/lookup_tool.hpp"
 
 #include "cli/lookup/named.hpp"
-#include "cli/roles/key_ring_guard.hpp"
-#include "cli/roles/process.hpp"
+#include "cli/process/key_ring_guard.hpp"
+#include "cli/process/process.hpp"
 #include "core/clock.hpp"
 #include "core/log_names.hpp"
 #include "core/tokens.hpp"

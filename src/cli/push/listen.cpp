@@ -1,7 +1,7 @@
 #include "cli/push/listen.hpp"
 
 #include "cli/exit_codes.hpp"
-#include "cli/push/output.hpp"
+#include "cli/process/output.hpp"
 #include "cli/ws_url.hpp"
 #include "client/user_agent.hpp"
 #include "client/vapid.hpp"

@@ -1,7 +1,7 @@
 #include "cli/push/push.hpp"
 
 #include "cli/exit_codes.hpp"
-#include "cli/push/output.hpp"
+#include "cli/process/output.hpp"
 #include "client/application_server.hpp"
 #include "client/private_file.hpp"
 #include "client/user_agent.hpp"

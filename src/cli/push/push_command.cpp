@@ -1,11 +1,9 @@
 #include "cli/push/push_command.hpp"
 
+#include "cli/client_options.hpp"
 #include "cli/command_line.hpp"
-#include "cli/config/setting.hpp"
-#include "cli/push/demo.hpp"
 #include "cli/push/listen.hpp"
 #include "cli/push/push.hpp"
-#include "cli/roles/demo_server.hpp"
 
 #include <string>
 
@@ -14,26 +12,6 @@
 namespace beckon::cli {
 
 namespace {
-
-/// A duration option in the notation of the configuration ("5s").
-template <class Target>
-CLI::Option* add_duration(CLI::App& command, const char* name, Target& target, const char* help) {
-    return command.add_option_function<std::string>(
-        name,
-        [&target, name](const std::string& text) {
-            const auto value = parse_duration(text);
-            if (!value)
-                throw CLI::ValidationError(name, "'" + text + "': " + value.error().message);
-            target = *value;
-        },
-        help);
-}
-
-void add_trust(CLI::App& command, bool& insecure, std::optional<std::filesystem::path>& ca_file) {
-    command.add_flag("--insecure", insecure, "Accept any TLS certificate of the server");
-    command.add_option("--ca-file", ca_file, "PEM file of certificates to trust")
-        ->check(CLI::ExistingFile);
-}
 
 void add_listen(CommandLine& line, ListenOptions& o) {
     auto& command = line.add(line.top(), "listen",
@@ -48,8 +26,8 @@ void add_listen(CommandLine& line, ListenOptions& o) {
     command.add_option("--count", o.count, "Stop after this many messages; 0 means never");
     command.add_flag_function(
         "--once", [&o](std::int64_t) { o.count = 1; }, "Stop after one message");
-    add_duration(command, "--timeout", o.timeout,
-                 "Stop after this time, with exit code 1 (e.g. 10s)");
+    add_duration(command, "--timeout", "Stop after this time, with exit code 1 (e.g. 10s)",
+                 [&o](auto value) { o.timeout = value; });
     command.add_flag_function(
         "--no-ack", [&o](std::int64_t) { o.acknowledge = false; },
         "Do not acknowledge: messages come again at the next connection");
@@ -94,34 +72,11 @@ void add_push(CommandLine& line, PushOptions& o) {
         .add_option("--subject", o.subject, "Where the operator of the service may write to you")
         ->capture_default_str();
     add_trust(command, o.insecure, o.ca_file);
-    add_duration(command, "--timeout", o.timeout, "Time limit of the whole request (e.g. 30s)");
+    add_duration(command, "--timeout", "Time limit of the whole request (e.g. 30s)",
+                 [&o](auto value) { o.timeout = value; });
     command.add_flag("--delete", o.remove,
                      "TARGET is a message URL (the Location of a 201): delete that message");
     command.add_flag("--json", o.json, "One JSON object instead of text");
-}
-
-void add_demo(CommandLine& line, DemoOptions& o) {
-    static const CLI::Option* url = nullptr;
-    auto& command = line.add_configured(
-        line.top(), "demo", "Show one push travelling through a server, step by step",
-        Reader::webhooks, [&o](const Config& config, const Sources&) {
-            if (o.webhooks) return run_webhook_demo_anywhere(config, o);
-            return url->count() ? run_demo(o) : run_demo_anywhere(o);
-        });
-    url = command
-              .add_option("URL", o.url,
-                          "WebSocket URL of an edge, ws or wss; without it, a server is started "
-                          "for the demo if none is at the default address")
-              ->capture_default_str();
-    add_trust(command, o.insecure, o.ca_file);
-    command.add_flag("--webhooks", o.webhooks,
-                     "Show an event travelling to a webhook instead, at the API for webhooks");
-    command.add_option("--text", o.text, "Text of the message")->capture_default_str();
-    command.add_flag_function(
-        "--no-vapid", [&o](std::int64_t) { o.vapid = false; },
-        "Do not sign, and do not bind the subscription to a key");
-    add_duration(command, "--timeout", o.timeout, "Time limit of each step (e.g. 15s)");
-    command.add_flag("--json", o.json, "One JSON object at the end");
 }
 
 }  // namespace
@@ -130,10 +85,8 @@ void add_push_commands(CommandLine& line) {
     // CLI11 keeps references to what it fills: these live as long as the process.
     static ListenOptions listen;
     static PushOptions push;
-    static DemoOptions demo;
     add_listen(line, listen);
     add_push(line, push);
-    add_demo(line, demo);
 }
 
 }  // namespace beckon::cli

@@ -4,7 +4,7 @@ namespace beckon::cli {
 
 class CommandLine;
 
-/// Adds `listen`, `push` and `demo`.
+/// Adds `listen` and `push`.
 void add_push_commands(CommandLine& line);
 
 }  // namespace beckon::cli

@@ -1,8 +1,8 @@
 #include "cli/reference/reference_command.hpp"
 
 #include "cli/command_line.hpp"
+#include "cli/process/version.hpp"
 #include "cli/reference/command_reference.hpp"
-#include "cli/roles/roles.hpp"
 
 #include <iostream>
 

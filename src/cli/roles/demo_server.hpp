@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/config/config.hpp"
-#include "cli/push/demo.hpp"
+#include "cli/demo/demo.hpp"
 
 namespace beckon::cli {
 

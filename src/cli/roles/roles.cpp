@@ -3,16 +3,18 @@
 #include "cli/backup/backup_service.hpp"
 #include "cli/broadcasts/broadcast_pages.hpp"
 #include "cli/console/console_role.hpp"
+#include "cli/demo/banner.hpp"
+#include "cli/process/authority.hpp"
+#include "cli/process/broker_wait.hpp"
+#include "cli/process/clock_watch.hpp"
+#include "cli/process/key_ring_guard.hpp"
+#include "cli/process/origins.hpp"
+#include "cli/process/process_metrics.hpp"
+#include "cli/process/room.hpp"
+#include "cli/process/self_made_certificate.hpp"
+#include "cli/process/version.hpp"
 #include "cli/reliability/reliability_pages.hpp"
 #include "cli/replay/store_service.hpp"
-#include "cli/roles/banner.hpp"
-#include "cli/roles/broker_wait.hpp"
-#include "cli/roles/clock_watch.hpp"
-#include "cli/roles/key_ring_guard.hpp"
-#include "cli/roles/origins.hpp"
-#include "cli/roles/process_metrics.hpp"
-#include "cli/roles/room.hpp"
-#include "cli/roles/self_made_certificate.hpp"
 #include "cli/running/log_service.hpp"
 #include "core/clock.hpp"
 #include "core/logger.hpp"
@@ -110,7 +112,7 @@ void adopt(Config& config, const log::Control& control, const Process& process) 
     config.retry.node = process.node;
     config.retry.partitions = control.partitions;
     config.retry.tiers = control.tiers;
-    config.retry.version = BECKON_VERSION;
+    config.retry.version = version_text();
     config.edge.version = version_text();
     if (!config.embedded.memory) config.embedded.memory = memory_of(config);
     config.reliability.log_id = control.log_id;
@@ -248,8 +250,6 @@ struct OnKafka {
 };
 
 }  // namespace
-
-std::string version_text() { return BECKON_VERSION " (" BECKON_COMMIT ")"; }
 
 int run_standalone(Config config, const Signals& signals, const StandaloneOptions& options) {
     std::optional<StopWatchdog> watchdog;  // outlives everything whose end it watches

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "cli/config/config.hpp"
-#include "cli/push/demo.hpp"
-#include "cli/roles/process.hpp"
+#include "cli/demo/demo.hpp"
+#include "cli/process/process.hpp"
 
 #include <optional>
 
@@ -24,8 +24,5 @@ int run_edge(Config config, const Signals& signals);
 int run_retry(Config config, const Signals& signals);
 int run_reliability(Config config, const Signals& signals);
 int run_console(Config config, const Signals& signals);
-
-/// "0.1.0 (commit)".
-std::string version_text();
 
 }  // namespace beckon::cli

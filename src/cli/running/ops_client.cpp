@@ -1,7 +1,7 @@
 #include "cli/running/ops_client.hpp"
 
-#include "cli/roles/banner.hpp"
-#include "cli/roles/process.hpp"
+#include "cli/process/authority.hpp"
+#include "cli/process/process.hpp"
 #include "fetch/transfer.hpp"
 
 #include <chrono>

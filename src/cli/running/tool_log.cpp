@@ -1,6 +1,6 @@
 #include "cli/running/tool_log.hpp"
 
-#include "cli/roles/key_ring_guard.hpp"
+#include "cli/process/key_ring_guard.hpp"
 #include "cli/running/log_service.hpp"
 #include "cli/running/running_log.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/config/config.hpp"
-#include "cli/roles/installation.hpp"
+#include "cli/process/installation.hpp"
 #include "log/control.hpp"
 #include "log/event_log.hpp"
 

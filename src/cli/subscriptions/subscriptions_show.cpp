@@ -1,9 +1,9 @@
 #include "cli/subscriptions/subscriptions_show.hpp"
 
 #include "cli/exit_codes.hpp"
-#include "cli/push/output.hpp"
-#include "cli/roles/key_ring_guard.hpp"
-#include "cli/roles/process.hpp"
+#include "cli/process/key_ring_guard.hpp"
+#include "cli/process/output.hpp"
+#include "cli/process/process.hpp"
 #include "cli/running/tool_log.hpp"
 #include "cli/trace/trace_words.hpp"
 #include "core/log_names.hpp"

@@ -1,6 +1,6 @@
 #include "cli/subscriptions/subscriptions_tool.hpp"
 
-#include "cli/roles/installation.hpp"
+#include "cli/process/installation.hpp"
 #include "core/codec.hpp"
 #include "core/events.hpp"
 #include "core/partition.hpp"

@@ -1,9 +1,9 @@
 #include "cli/topics/topics_command.hpp"
 
 #include "cli/command_line.hpp"
-#include "cli/roles/broker_wait.hpp"
-#include "cli/roles/key_ring_guard.hpp"
-#include "cli/roles/process.hpp"
+#include "cli/process/broker_wait.hpp"
+#include "cli/process/key_ring_guard.hpp"
+#include "cli/process/process.hpp"
 #include "cli/topics/topics_tool.hpp"
 #include "core/key_ring.hpp"
 

@@ -2,8 +2,8 @@
 
 #include "cli/command_line.hpp"
 #include "cli/exit_codes.hpp"
-#include "cli/push/output.hpp"
-#include "cli/roles/key_ring_guard.hpp"
+#include "cli/process/key_ring_guard.hpp"
+#include "cli/process/output.hpp"
 #include "cli/running/tool_log.hpp"
 #include "cli/trace/message_trace.hpp"
 #include "cli/trace/trace_words.hpp"

@@ -1,6 +1,6 @@
 #include "cli/webhooks/listen.hpp"
 
-#include "cli/push/output.hpp"
+#include "cli/process/output.hpp"
 #include "cli/webhooks/receiver.hpp"
 
 #include <condition_variable>

@@ -1,6 +1,7 @@
 #include "cli/webhooks/receiver.hpp"
 
-#include "cli/roles/process.hpp"
+#include "cli/api/answer.hpp"
+#include "cli/process/process.hpp"
 #include "core/clock.hpp"
 #include "net/http/http_server.hpp"
 #include "retry/attempt/signature.hpp"

@@ -1,8 +1,8 @@
 #include "cli/webhooks/webhooks_command.hpp"
 
+#include "cli/api/api_command.hpp"
 #include "cli/command_line.hpp"
 #include "cli/dead/dead_command.hpp"
-#include "cli/webhooks/api_command.hpp"
 #include "cli/webhooks/listen.hpp"
 #include "cli/webhooks/webhooks_tool.hpp"
 

@@ -1,10 +1,9 @@
 #include "cli/webhooks/webhooks_tool.hpp"
 
-#include "cli/push/output.hpp"
-#include "cli/roles/banner.hpp"
-#include "cli/roles/process.hpp"
+#include "cli/api/answer.hpp"
+#include "cli/process/output.hpp"
+#include "cli/process/process.hpp"
 #include "core/ids.hpp"
-#include "retry/api/owner_token.hpp"
 
 #include <fstream>
 #include <sstream>
@@ -16,25 +15,6 @@ namespace beckon::cli {
 using Json = nlohmann::ordered_json;
 
 namespace {
-
-constexpr int kFailed = 1;
-
-Json parsed(const ApiAnswer& answer) {
-    auto json = Json::parse(answer.body, nullptr, false);
-    return json.is_discarded() ? Json{} : json;
-}
-
-std::string text_of(const Json& object, const char* name) {
-    const auto found = object.find(name);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-/// Prints the answer as JSON for people.
-int print_answer(const core::Result<ApiAnswer>& answer) {
-    if (!answer || !answer->good()) return refused(answer);
-    if (!answer->body.empty()) print_line(parsed(*answer).dump(2));
-    return 0;
-}
 
 std::string read_filter(const std::string& text) {
     if (!text.starts_with('@')) return text;
@@ -63,50 +43,7 @@ std::string joined(const Json& types) {
     return out.empty() ? "(every type)" : out;
 }
 
-core::KeyRing key_ring_of(const Config& config) {
-    auto keys = config.load_key_ring();
-    if (keys) return std::move(*keys);
-    throw StartupError(
-        "there is no --token, and no key ring to make one with: " + keys.error().message +
-        " (--data or --key-ring names the one of the installation)");
-}
-
-std::string token_of(const Config& config, const std::string& owner, bool publishes_to_all) {
-    auto token = retry::make_token(key_ring_of(config),
-                                   {.owner = owner, .publishes_to_all = publishes_to_all});
-    if (!token) throw StartupError(token.error().message);
-    return *token;
-}
-
 }  // namespace
-
-int refused(const core::Result<ApiAnswer>& answer) {
-    if (!answer) {
-        print_error("beckon: " + with_remedy(answer.error()));
-        return kFailed;
-    }
-    const auto problem = parsed(*answer);
-    const auto detail = text_of(problem, "detail");
-    print_error("beckon: " + std::to_string(answer->status) + " " + text_of(problem, "title") +
-                (detail.empty() ? "" : ": " + detail));
-    return kFailed;
-}
-
-ApiClient::Options api_options(const Config& config, const ApiAccess& access) {
-    ApiClient::Options options{
-        .origin = access.url, .token = access.token, .ca_file = access.ca_file};
-    options.insecure = access.insecure;
-    if (options.origin.empty()) {
-        options.origin = "http://" + authority(config.retry.host, config.retry.port);
-    }
-    if (options.origin.ends_with('/')) options.origin.pop_back();
-    if (options.token.empty()) options.token = token_of(config, access.owner, true);
-    return options;
-}
-
-std::unique_ptr<ApiClient> open_api(const Config& config, const ApiAccess& access) {
-    return std::make_unique<ApiClient>(api_options(config, access));
-}
 
 std::string body_of(const CreateWebhook& wanted) {
     Json body{{"url", wanted.url}};

@@ -1,10 +1,7 @@
 #pragma once
 
-#include "cli/config/config.hpp"
-#include "cli/webhooks/api_client.hpp"
+#include "cli/api/access.hpp"
 
-#include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,19 +9,6 @@
 /// What `beckon webhooks` and `beckon events` do: each asks the API and prints what it says. Exit
 /// codes: 0, and 1 with one line on standard error.
 namespace beckon::cli {
-
-/// How the API is reached.
-struct ApiAccess {
-    std::string url{};    ///< empty: http://<retry.host>:<retry.port>
-    std::string token{};  ///< empty: made with the key ring of the configuration, for `owner`
-    std::string owner = "default";
-    std::string ca_file{};
-    bool insecure = false;
-};
-
-/// Throws StartupError: no token and no key ring that we may read, or no name of an owner.
-ApiClient::Options api_options(const Config& config, const ApiAccess& access);
-std::unique_ptr<ApiClient> open_api(const Config& config, const ApiAccess& access);
 
 struct CreateWebhook {
     std::string url;
@@ -60,8 +44,5 @@ int send_event(ApiClient& api, const SendEvent& event);
 
 /// Prints the token of an owner.
 int print_token(const Config& config, const std::string& owner, bool publishes_to_all);
-
-/// Prints what is not good, as a person needs it; the exit code.
-int refused(const core::Result<ApiAnswer>& answer);
 
 }  // namespace beckon::cli

@@ -1,5 +1,5 @@
 #include "cli/new_installation.hpp"
-#include "cli/roles/key_ring_guard.hpp"
+#include "cli/process/key_ring_guard.hpp"
 #include "client/vapid.hpp"
 #include "core/base64url.hpp"
 #include "core/tokens.hpp"

@@ -1,6 +1,6 @@
 #include "cli/lookup/lookup_tool.hpp"
 
-#include "cli/roles/process.hpp"
+#include "cli/process/process.hpp"
 #include "core/log_names.hpp"
 #include "core/tokens.hpp"
 #include "support/temp_dir.hpp"

@@ -1,6 +1,6 @@
 #include "cli/push/push.hpp"
 
-#include "cli/push/demo.hpp"
+#include "cli/demo/demo.hpp"
 #include "cli/push/listen.hpp"
 #include "client/user_agent.hpp"
 #include "support/captured_output.hpp"

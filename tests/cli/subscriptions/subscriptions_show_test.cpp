@@ -1,7 +1,7 @@
 #include "cli/subscriptions/subscriptions_show.hpp"
 
 #include "cli/new_installation.hpp"
-#include "cli/roles/process.hpp"
+#include "cli/process/process.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "cli/roles/process_metrics.hpp"
+#include "cli/process/process_metrics.hpp"
 
 #include "net/self_signed.hpp"
 #include "ops/metric_names.hpp"

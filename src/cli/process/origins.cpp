@@ -1,4 +1,4 @@
-#include "cli/roles/origins.hpp"
+#include "cli/process/origins.hpp"
 
 #include "core/logger.hpp"
 #include "log/control.hpp"

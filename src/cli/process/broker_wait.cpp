@@ -1,6 +1,6 @@
-#include "cli/roles/broker_wait.hpp"
+#include "cli/process/broker_wait.hpp"
 
-#include "cli/roles/process.hpp"
+#include "cli/process/process.hpp"
 #include "core/logger.hpp"
 
 #include <utility>

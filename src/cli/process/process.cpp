@@ -1,4 +1,4 @@
-#include "cli/roles/process.hpp"
+#include "cli/process/process.hpp"
 
 #include "core/logger.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/webhooks/api_client.hpp"
+#include "cli/api/api_client.hpp"
 
 #include <chrono>
 

@@ -1,4 +1,4 @@
-#include "cli/roles/self_made_certificate.hpp"
+#include "cli/process/self_made_certificate.hpp"
 
 #include "net/self_signed.hpp"
 #include "support/temp_dir.hpp"

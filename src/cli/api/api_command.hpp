@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/webhooks/webhooks_tool.hpp"
+#include "cli/api/access.hpp"
 
 #include <functional>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/config/config.hpp"
-#include "cli/roles/process.hpp"
+#include "cli/process/process.hpp"
 #include "core/clock.hpp"
 #include "log/control.hpp"
 #include "log/event_log.hpp"

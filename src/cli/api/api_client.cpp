@@ -1,4 +1,4 @@
-#include "cli/webhooks/api_client.hpp"
+#include "cli/api/api_client.hpp"
 
 #include "fetch/transfer.hpp"
 

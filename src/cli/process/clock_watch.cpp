@@ -1,4 +1,4 @@
-#include "cli/roles/clock_watch.hpp"
+#include "cli/process/clock_watch.hpp"
 
 #include "core/logger.hpp"
 

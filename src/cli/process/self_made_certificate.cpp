@@ -1,6 +1,6 @@
-#include "cli/roles/self_made_certificate.hpp"
+#include "cli/process/self_made_certificate.hpp"
 
-#include "cli/roles/process.hpp"
+#include "cli/process/process.hpp"
 #include "core/logger.hpp"
 #include "net/self_signed.hpp"
 

@@ -1,4 +1,4 @@
-#include "cli/webhooks/api_command.hpp"
+#include "cli/api/api_command.hpp"
 
 #include "cli/command_line.hpp"
 

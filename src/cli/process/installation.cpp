@@ -1,6 +1,6 @@
-#include "cli/roles/installation.hpp"
+#include "cli/process/installation.hpp"
 
-#include "cli/roles/key_ring_guard.hpp"
+#include "cli/process/key_ring_guard.hpp"
 #include "core/ids.hpp"
 #include "core/time_guard.hpp"
 

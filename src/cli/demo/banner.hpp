@@ -1,9 +1,8 @@
 #pragma once
 
-#include "cli/push/demo.hpp"
+#include "cli/demo/demo.hpp"
 #include "ops/health.hpp"
 
-#include <cstdint>
 #include <filesystem>
 #include <stop_token>
 #include <string>
@@ -20,9 +19,6 @@ struct Addresses {
     bool self_signed = false;
     std::filesystem::path data;
 };
-
-/// "127.0.0.1:8080", "[::1]:8080"; a process that listens on every address is reached at localhost.
-std::string authority(const std::string& host, std::uint16_t port);
 
 /// Waits until the server is ready, runs `demo` against it, and returns its exit code.
 int show_demo(const Addresses& addresses, DemoOptions demo, const ops::Health& health,

@@ -1,7 +1,7 @@
-#include "cli/push/demo.hpp"
+#include "cli/demo/demo.hpp"
 
 #include "cli/exit_codes.hpp"
-#include "cli/push/output.hpp"
+#include "cli/process/output.hpp"
 #include "cli/ws_url.hpp"
 #include "client/application_server.hpp"
 #include "client/user_agent.hpp"

@@ -1,8 +1,8 @@
-#include "cli/roles/banner.hpp"
+#include "cli/demo/banner.hpp"
 
-#include "cli/push/demo.hpp"
-#include "cli/webhooks/webhook_demo.hpp"
-#include "cli/webhooks/webhooks_tool.hpp"
+#include "cli/api/access.hpp"
+#include "cli/demo/demo.hpp"
+#include "cli/demo/webhook_demo.hpp"
 
 #include <chrono>
 #include <iostream>
@@ -33,13 +33,6 @@ int show_webhook_demo(const Addresses& addresses, const DemoOptions& demo) {
 }
 
 }  // namespace
-
-std::string authority(const std::string& host, std::uint16_t port) {
-    const bool any = host == "0.0.0.0" || host == "::";
-    const bool v6 = host.find(':') != std::string::npos;
-    const auto name = any ? "localhost" : v6 ? "[" + host + "]" : host;
-    return name + ":" + std::to_string(port);
-}
 
 std::string what_to_try(const Addresses& at) {
     const std::string insecure = at.self_signed ? " --insecure" : "";

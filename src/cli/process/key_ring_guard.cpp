@@ -1,6 +1,6 @@
-#include "cli/roles/key_ring_guard.hpp"
+#include "cli/process/key_ring_guard.hpp"
 
-#include "cli/roles/process.hpp"
+#include "cli/process/process.hpp"
 #include "core/logger.hpp"
 
 #include <algorithm>

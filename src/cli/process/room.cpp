@@ -1,4 +1,4 @@
-#include "cli/roles/room.hpp"
+#include "cli/process/room.hpp"
 
 #include "core/logger.hpp"
 

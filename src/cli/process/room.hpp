@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/roles/process.hpp"
+#include "cli/process/process.hpp"
 #include "ops/health.hpp"
 
 #include <cstdint>

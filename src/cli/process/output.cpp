@@ -1,4 +1,4 @@
-#include "cli/push/output.hpp"
+#include "cli/process/output.hpp"
 
 #include <csignal>
 #include <cstdio>

@@ -1,7 +1,7 @@
-#include "cli/webhooks/webhook_demo.hpp"
+#include "cli/demo/webhook_demo.hpp"
 
 #include "cli/exit_codes.hpp"
-#include "cli/push/output.hpp"
+#include "cli/process/output.hpp"
 #include "cli/webhooks/receiver.hpp"
 #include "core/ids.hpp"
 

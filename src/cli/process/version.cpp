@@ -1,0 +1,7 @@
+#include "cli/process/version.hpp"
+
+namespace beckon::cli {
+
+std::string version_text() { return BECKON_VERSION " (" BECKON_COMMIT ")"; }
+
+}  // namespace beckon::cli
