@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cluster/cluster.hpp"
-#include "edge/edge.hpp"
+#include "edge/edge_config.hpp"
 #include "edge/fronts.hpp"
 #include "edge/home/home.hpp"
 #include "edge/link/links.hpp"

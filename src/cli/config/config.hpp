@@ -4,7 +4,7 @@
 #include "cli/config/setting.hpp"
 #include "console/web/web_config.hpp"
 #include "core/key_ring.hpp"
-#include "edge/edge.hpp"
+#include "edge/edge_config.hpp"
 #include "ingest/endpoint.hpp"
 #include "log/embedded/embedded_log.hpp"
 #include "log/kafka/kafka_log.hpp"

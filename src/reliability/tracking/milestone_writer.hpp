@@ -18,7 +18,7 @@ namespace beckon::reliability {
 class MilestoneWriter {
 public:
     /// How long milestones wait for company.
-    static constexpr core::Duration kCompany = std::chrono::milliseconds{200};
+    static constexpr core::Duration kCompany = std::chrono::seconds{1};
     /// Records under way; the others wait in the queue.
     static constexpr std::size_t kUnderWayMax = 4'000;
     /// After a failure, before the next try.
