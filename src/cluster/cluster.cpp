@@ -7,6 +7,8 @@
 #include "fold/memory_state.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 namespace beckon::cluster {
@@ -54,6 +56,8 @@ struct Cluster::Impl final : fold::MemoryState {
     void say_who_we_are();
     void claim_control();
     void place_all();
+    std::vector<core::NodeId> introduced() const;
+    std::string_view name_of(const core::NodeId& node) const;
     void bury_dead_nodes();
     void publish(core::Record record);
     void retry_later();
@@ -181,7 +185,8 @@ void Cluster::Impl::act() {
 }
 
 void Cluster::Impl::say_who_we_are() {
-    const NodeRecord us{options.role, options.self, options.link_url, ready, false, clients, links};
+    const NodeRecord us{options.role, options.self, options.link_url, ready, false,
+                        clients,      links,        options.name};
     const auto known = ownership.nodes().find(options.self);
     if (known == ownership.nodes().end() || known->second != us) publish(encode(us));
 }
@@ -192,12 +197,27 @@ void Cluster::Impl::claim_control() {
     publish(encode(ControllerClaim{options.role, claiming, options.self, false}));
 }
 
+/// The members whose node record is read: of the others not even the name is known.
+std::vector<core::NodeId> Cluster::Impl::introduced() const {
+    std::vector<core::NodeId> nodes;
+    std::copy_if(members.alive.begin(), members.alive.end(), std::back_inserter(nodes),
+                 [this](const auto& node) { return ownership.nodes().contains(node); });
+    return nodes;
+}
+
+std::string_view Cluster::Impl::name_of(const core::NodeId& node) const {
+    const auto& name = ownership.nodes().at(node).name;
+    return name.empty() ? node.text : name;
+}
+
 void Cluster::Impl::place_all() {
+    const auto alive = introduced();
     for (core::Partition p = 0; p < options.partitions; ++p) {
         const auto next =
             place({.partition = p,
                    .now = ownership.placement(p),
-                   .alive = members.alive,
+                   .alive = alive,
+                   .name = [this](const auto& node) { return name_of(node); },
                    .ready = [&](const auto& node) { return ownership.is_ready(node, p); },
                    .standby_count = options.standby_count,
                    .controller_epoch = ownership.controller_epoch()});

@@ -22,6 +22,8 @@ namespace beckon::cluster {
 struct ClusterOptions {
     std::string role;  ///< "edge", "retry", "reliability"
     core::NodeId self;
+    /// Of the node over all its processes: placement goes by it. Empty: by `self`.
+    std::string name{};
     core::Partition partitions = 0;
     std::string link_url;  ///< where other nodes reach this one; empty if nowhere
     int standby_count = 1;

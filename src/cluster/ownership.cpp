@@ -94,6 +94,7 @@ OwnershipEvent decode_node(const core::RecordView& view, const KeyParts& key) {
     for (const auto& p : json.value("ready", Json::array())) {
         if (p.is_number_integer()) out.ready.insert(p.get<core::Partition>());
     }
+    out.name = json.value("name", "");
     if (json.contains("clients")) out.clients = json.at("clients").get<std::uint64_t>();
     for (const auto& peer : json.value("links", Json::array())) {
         if (peer.is_string()) out.links.insert({peer.get<std::string>()});
@@ -156,6 +157,7 @@ core::Record encode(const NodeRecord& node) {
     auto ready = Json::array();
     for (const auto p : node.ready) ready.push_back(p);
     Json value{{"link_url", node.link_url}, {"ready", std::move(ready)}};
+    if (!node.name.empty()) value["name"] = node.name;
     if (node.clients) value["clients"] = *node.clients;
     for (const auto& peer : node.links) value["links"].push_back(peer.text);
     return record(std::move(key), kNodeType, std::move(value));

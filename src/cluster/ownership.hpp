@@ -59,6 +59,8 @@ struct NodeRecord {
     /// For people: clients that are connected there, and whose link is up. Absent: it does not say.
     std::optional<std::uint64_t> clients = std::nullopt;
     std::set<core::NodeId> links = {};
+    /// Outlives the process; placement goes by it. Empty: by the node's id.
+    std::string name = {};
     bool operator==(const NodeRecord&) const = default;
 };
 

@@ -10,10 +10,10 @@ namespace beckon::cluster {
 namespace {
 
 /// FNV-1a with a finaliser (of splitmix64), since FNV alone spreads short keys badly.
-std::uint64_t weight(std::string_view node, core::Partition partition) {
+std::uint64_t weight(std::string_view name, core::Partition partition) {
     std::uint64_t h = 0xcbf29ce484222325ULL;
     const auto mix = [&h](std::uint8_t byte) { h = (h ^ byte) * 0x100000001b3ULL; };
-    for (const char c : node) mix(static_cast<std::uint8_t>(c));
+    for (const char c : name) mix(static_cast<std::uint8_t>(c));
     for (int shift = 0; shift < 32; shift += 8) {
         mix(static_cast<std::uint8_t>(static_cast<std::uint32_t>(partition) >> shift));
     }
@@ -32,10 +32,11 @@ core::NodeId choose_home(const PlacementFacts& facts, const std::vector<core::No
 
 }  // namespace
 
-std::vector<core::NodeId> rank(core::Partition partition, const std::vector<core::NodeId>& alive) {
+std::vector<core::NodeId> rank(core::Partition partition, const std::vector<core::NodeId>& alive,
+                               const NameOf& name) {
     std::vector<std::pair<std::uint64_t, core::NodeId>> weighed;
     weighed.reserve(alive.size());
-    for (const auto& node : alive) weighed.emplace_back(weight(node.text, partition), node);
+    for (const auto& node : alive) weighed.emplace_back(weight(name(node), partition), node);
     std::sort(weighed.begin(), weighed.end(), std::greater<>{});
     std::vector<core::NodeId> out;
     out.reserve(alive.size());
@@ -48,7 +49,7 @@ bool contains(const std::vector<core::NodeId>& nodes, const core::NodeId& node) 
 }
 
 std::optional<Placement> place(const PlacementFacts& facts) {
-    const auto ranked = rank(facts.partition, facts.alive);
+    const auto ranked = rank(facts.partition, facts.alive, facts.name);
     if (ranked.empty()) return std::nullopt;
     Placement next{choose_home(facts, ranked), {}, facts.controller_epoch};
     for (const auto& node : ranked) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 /// Who shall serve a partition: pure functions, any thread.
@@ -18,9 +19,14 @@ struct Placement {
     bool operator==(const Placement&) const = default;
 };
 
+/// What a node is weighed by: a text that outlives its process, so that a node that was started
+/// again gets the partitions whose state it has.
+using NameOf = std::function<std::string_view(const core::NodeId&)>;
+
 /// Rendezvous hashing: the nodes in rank order for a partition; [0] is the home, [1] its first
-/// standby and next home.
-std::vector<core::NodeId> rank(core::Partition partition, const std::vector<core::NodeId>& alive);
+/// standby and next home. Nodes of one name stand beside each other.
+std::vector<core::NodeId> rank(core::Partition partition, const std::vector<core::NodeId>& alive,
+                               const NameOf& name);
 
 bool contains(const std::vector<core::NodeId>& nodes, const core::NodeId& node);
 
@@ -29,6 +35,7 @@ struct PlacementFacts {
     core::Partition partition = 0;
     std::optional<Placement> now;
     const std::vector<core::NodeId>& alive;
+    NameOf name;
     /// Whether a node could serve the partition at once.
     std::function<bool(const core::NodeId&)> ready;
     int standby_count = 1;

@@ -24,6 +24,7 @@ struct EdgeConfig {
     std::filesystem::path store_directory;
     std::string rotation = "month";  ///< what is dropped at one time: a "month", a "day"; "off"
     std::string log_id;
+    std::string node_name{};  ///< placement goes by it; empty: by the node id of this process
     core::Partition partitions = 16;
     int shards = 0;                                        ///< 0: one per core
     std::optional<std::filesystem::path> tls_certificate;  ///< PEM chain; with tls_key

@@ -91,6 +91,7 @@ cluster::ClusterOptions cluster_options(const EdgeConfig& config, const core::No
     cluster::ClusterOptions options;
     options.role = "edge";
     options.self = node;
+    options.name = config.node_name;
     options.partitions = config.partitions;
     options.standby_count = config.standby_count;
     options.session_timeout = config.session_timeout;

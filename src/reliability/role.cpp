@@ -89,6 +89,7 @@ struct Role::Impl {
         cluster = std::make_unique<cluster::Cluster>(
             cluster::ClusterOptions{.role = "reliability",
                                     .self = config.node,
+                                    .name = config.node_name,
                                     .partitions = config.partitions,
                                     .link_url = {}},
             log, loop.executor(), clock,

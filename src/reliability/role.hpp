@@ -23,6 +23,7 @@ class TotalsView;
 
 struct RoleConfig {
     core::NodeId node;
+    std::string node_name{};  ///< placement goes by it; empty: by `node`
     std::string log_id;
     core::Partition partitions = 0;
     std::filesystem::path store_directory;

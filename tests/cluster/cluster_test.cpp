@@ -5,10 +5,14 @@
 #include "support/memory_log.hpp"
 #include "support/test_executor.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -38,12 +42,14 @@ struct World {
 };
 
 struct Node {
-    Node(World& w, std::string name)
+    /// `id` is of this process, `name` of the node over all its processes.
+    Node(World& w, std::string process, std::string name = {})
         : world(w),
-          id{std::move(name)},
+          id{std::move(process)},
           cluster(std::make_unique<Cluster>(
               cluster::ClusterOptions{.role = "edge",
                                       .self = id,
+                                      .name = std::move(name),
                                       .partitions = kPartitions,
                                       .link_url = "ws://" + id.text},
               *w.log, w.executor, w.clock,
@@ -77,6 +83,10 @@ struct Node {
 
 std::set<core::Partition> all() { return {0, 1, 2, 3, 4, 5, 6, 7}; }
 
+std::vector<core::NodeId> rank_by_id(core::Partition p, const std::vector<core::NodeId>& alive) {
+    return cluster::rank(p, alive, [](const auto& node) -> std::string_view { return node.text; });
+}
+
 }  // namespace
 
 TEST_CASE("rendezvous hashing moves only the partitions of the node that went", "[cluster]") {
@@ -84,8 +94,8 @@ TEST_CASE("rendezvous hashing moves only the partitions of the node that went", 
     const std::vector<core::NodeId> two = {{"a"}, {"c"}};
     std::map<std::string, int> homes;
     for (core::Partition p = 0; p < 3000; ++p) {
-        const auto before = cluster::rank(p, three);
-        const auto after = cluster::rank(p, two);
+        const auto before = rank_by_id(p, three);
+        const auto after = rank_by_id(p, two);
         ++homes[before.front().text];
         // The second in rank is the standby and the next home.
         CHECK(after.front() == (before.front().text == "b" ? before[1] : before.front()));
@@ -131,7 +141,7 @@ TEST_CASE("two nodes agree on every placement, and a partition waits for its new
     world.executor.run_for(2s);
     CHECK(a.told == b.told);
     CHECK(a.homes() == all());  // nothing moves to a cold node
-    const auto wants = [&](core::Partition p) { return cluster::rank(p, {{"a"}, {"b"}})[0].text; };
+    const auto wants = [&](core::Partition p) { return rank_by_id(p, {{"a"}, {"b"}})[0].text; };
     for (core::Partition p = 0; p < kPartitions; ++p) {
         CHECK(b.told[p].standbys == std::vector<core::NodeId>{{"b"}});
     }
@@ -142,6 +152,54 @@ TEST_CASE("two nodes agree on every placement, and a partition waits for its new
     for (core::Partition p = 0; p < kPartitions; ++p) CHECK(a.told[p].home.text == wants(p));
     CHECK(!b.homes().empty());
     CHECK(!a.homes().empty());
+}
+
+TEST_CASE("a node that is started again gets the partitions that it had", "[cluster]") {
+    World world;
+    Node a{world, "a1", "one"};
+    auto b = std::make_unique<Node>(world, "b1", "two");
+    Node c{world, "c1", "three"};
+    for (auto* node : {&a, b.get(), &c}) node->cluster->set_ready(all());
+    world.executor.run_for(5s);
+    const auto had = b->homes();
+    const auto others = std::pair{a.homes(), c.homes()};
+    REQUIRE_FALSE(had.empty());
+
+    b.reset();
+    world.executor.run_for(20s);
+    for (const auto p : had) CHECK(a.told[p].home.text != "b1");
+    b = std::make_unique<Node>(world, "b2", "two");
+    b->cluster->set_ready(all());
+    world.executor.run_for(5s);
+    CHECK(b->homes() == had);
+    CHECK(std::pair{a.homes(), c.homes()} == others);
+}
+
+TEST_CASE("a process stands beside its predecessor in rank while the group still has both",
+          "[cluster]") {
+    const std::vector<core::NodeId> alive = {{"a"}, {"before"}, {"c"}, {"now"}};
+    const auto name = [](const auto& node) -> std::string_view {
+        return node.text == "before" || node.text == "now" ? "twins" : std::string_view{node.text};
+    };
+    for (core::Partition p = 0; p < 100; ++p) {
+        const auto ranked = cluster::rank(p, alive, name);
+        const auto of = [&](const char* node) {
+            return std::find(ranked.begin(), ranked.end(), core::NodeId{node}) - ranked.begin();
+        };
+        CHECK(std::abs(of("before") - of("now")) == 1);
+    }
+}
+
+TEST_CASE("nothing is placed at a member before its record is read", "[cluster]") {
+    World world;
+    Node a{world, "a"};
+    world.executor.run_for(2s);
+    // A member that says nothing of itself.
+    const auto silent = world.log->join({.group = "edge.members", .self = {"silent"}},
+                                        world.executor, [](const auto&) {});
+    world.executor.run_for(2s);
+    CHECK(a.homes() == all());
+    for (core::Partition p = 0; p < kPartitions; ++p) CHECK(a.told[p].standbys.empty());
 }
 
 TEST_CASE("the partitions of a dead node move, whether it was controller or not", "[cluster]") {

@@ -277,8 +277,12 @@ std::vector<core::Record> records_of(unsigned seed) {
         cluster::encode(cluster::ControllerClaim{"edge", seed, node, make.coin()}),
         cluster::encode(cluster::PlacementRecord{"edge", 3, node, {node, node}, seed}),
         cluster::encode(cluster::EpochRecord{"retry", 65'534, seed, node}),
-        cluster::encode(
-            cluster::NodeRecord{"edge", node, "ws://10.0.0.1:8081/", {0, 7}, make.coin()})};
+        cluster::encode(cluster::NodeRecord{.role = "edge",
+                                            .node = node,
+                                            .link_url = "ws://10.0.0.1:8081/",
+                                            .ready = {0, 7},
+                                            .removed = make.coin(),
+                                            .name = make.coin() ? "0123456789abcdef" : ""})};
     all.insert(all.end(), others.begin(), others.end());
     return all;
 }

@@ -8,6 +8,7 @@
 #include "cli/process/broker_wait.hpp"
 #include "cli/process/clock_watch.hpp"
 #include "cli/process/key_ring_guard.hpp"
+#include "cli/process/node_name.hpp"
 #include "cli/process/origins.hpp"
 #include "cli/process/process_metrics.hpp"
 #include "cli/process/room.hpp"
@@ -109,6 +110,8 @@ void adopt(Config& config, const log::Control& control, const Process& process) 
     config.endpoint.former_origins = control.origins;
     config.endpoint.view_directory = config.data / "endpoint";
     config.edge.store_directory = config.data / "edge";
+    config.edge.node_name = config.retry.node_name = config.reliability.node_name =
+        node_name(config.data);
     config.retry.node = process.node;
     config.retry.partitions = control.partitions;
     config.retry.tiers = control.tiers;

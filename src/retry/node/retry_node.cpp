@@ -143,6 +143,7 @@ void RetryNode::Impl::start() {
     cluster = std::make_unique<cluster::Cluster>(
         cluster::ClusterOptions{.role = kRole,
                                 .self = options.node,
+                                .name = options.node_name,
                                 .partitions = options.partitions,
                                 .link_url = "",
                                 .standby_count = 0},

@@ -30,6 +30,7 @@ public:
         core::Partition partitions = 16;
         TierTable table;
         core::NodeId node;
+        std::string node_name{};  ///< placement goes by it; empty: by `node`
         Scheduler::Options schedule{};
         std::chrono::seconds age_max = std::chrono::hours{24 * 7};
         std::chrono::seconds failing_max = std::chrono::hours{24 * 5};

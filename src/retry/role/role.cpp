@@ -132,8 +132,10 @@ struct Role::Impl {
 };
 
 RetryNode::Options Role::Impl::node_options() const {
-    RetryNode::Options options{
-        .partitions = config.partitions, .table = table, .node = config.node};
+    RetryNode::Options options{.partitions = config.partitions,
+                               .table = table,
+                               .node = config.node,
+                               .node_name = config.node_name};
     options.schedule.workers = config.workers;
     options.age_max = config.age_max;
     options.failing_max = config.failing_max;

@@ -52,6 +52,7 @@ struct RoleConfig {
     core::MilestoneSink* milestones = nullptr;
 
     core::NodeId node;
+    std::string node_name{};  ///< placement goes by it; empty: by `node`
     core::Partition partitions = 0;
     std::vector<std::chrono::seconds> tiers;  ///< those of `control`
     std::string version;
