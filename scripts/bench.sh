@@ -160,7 +160,7 @@ kafka_cluster() {
     local common=(--kafka-servers "127.0.0.1:$base" --replication-factor 1
         --key-ring "$RUN/$name/keys.json" --log-level warn)
     local url=(--endpoint-url "http://127.0.0.1:$((base + 2))")
-    BECKON_KAFKA_JIT=full start kafka scripts/kafka/start.sh "$RUN/$name/kafka" "$base" $((base + 1))
+    BECKON_KAFKA_FOR=measuring start kafka scripts/kafka/start.sh "$RUN/$name/kafka" "$base" $((base + 1))
     kafka=$started
     wait_for_port kafka "$kafka" "$base"
     "$BINARY" keys generate --key-ring "$RUN/$name/keys.json" >/dev/null
@@ -254,7 +254,7 @@ bench_retry() {
     "$bench" "$OUT/retry-embedded.json" "${retry_options[@]}" || result=1
     say "retry on Kafka"
     base="$(free_ports)"
-    BECKON_KAFKA_JIT=full start kafka scripts/kafka/start.sh "$RUN/kafka-retry" "$base" $((base + 1))
+    BECKON_KAFKA_FOR=measuring start kafka scripts/kafka/start.sh "$RUN/kafka-retry" "$base" $((base + 1))
     kafka=$started
     wait_for_port kafka "$kafka" "$base"
     "$BINARY" keys generate --key-ring "$RUN/keys-retry.json" >/dev/null
@@ -280,7 +280,7 @@ bench_tools() {
     say "load: $(cut -d' ' -f1-3 /proc/loadavg) on $(nproc) cores"
     "$bench" "$OUT/tools-embedded.json" "${tools_options[@]}" || result=1
     base="$(free_ports)"
-    BECKON_KAFKA_JIT=full start kafka scripts/kafka/start.sh "$RUN/kafka-tools" "$base" $((base + 1))
+    BECKON_KAFKA_FOR=measuring start kafka scripts/kafka/start.sh "$RUN/kafka-tools" "$base" $((base + 1))
     kafka=$started
     wait_for_port kafka "$kafka" "$base"
     "$BINARY" keys generate --key-ring "$RUN/keys-tools.json" >/dev/null
