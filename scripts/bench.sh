@@ -7,8 +7,12 @@
 # build/bench/<name>.json.
 #
 #   --only LIST       comma-separated: endpoint, embedded (sync = always), embedded-interval,
-#                     embedded-never, kafka, reliability, retry, tools, clients; default
-#                     endpoint,embedded,embedded-never,kafka. tools: `replay show` and `trace` on a
+#                     embedded-never, kafka, sustained, reliability, retry, tools, clients; default
+#                     endpoint,embedded,embedded-never,kafka. sustained: on the embedded log and on Kafka,
+#                     the CPU of each process per message at 200, 1,000, 4,000 and 8,000 a second, and then
+#                     the highest rate at which 99 in 100 messages take less than 100 ms from the POST to
+#                     the frame, 30 s each (half an hour in all; options of `beckon bench` do not reach
+#                     it). tools: `replay show` and `trace` on a
 #                     million messages, of each log and through an ops port. reliability: how fast
 #                     milestones are folded (at least 200,000/s), and
 #                     the latency profile on Kafka with none, one in a hundred and all messages
@@ -40,6 +44,10 @@ declare -A defaults=([--connections]=1000 [--rate]=1000 [--duration]=20 [--warm-
 only=endpoint,embedded,embedded-never,kafka
 keep=no
 endpoint_options=()
+# As many senders as the rate needs: each waits for its 201, and 64 would end at 64 in each 201's time.
+sustained_options=(--duration 30 --warm-up 5 --rate-max 64000)
+sustained_rates=(200 1000 4000 8000)
+broker_warm_up=50  # seconds at 4,000 messages each
 fold_options=()
 retry_options=()
 tools_options=()
@@ -51,6 +59,9 @@ while (($#)); do
         --quick) defaults+=([--connections]=200 [--duration]=2 [--warm-up]=1
             [--idle-connections]=1000 [--drain-messages]=200)
             endpoint_options=(--duration 1)
+            sustained_options=(--duration 2 --warm-up 1 --rate-max 2000)
+            sustained_rates=(200 500)
+            broker_warm_up=1
             fold_options=(100000)
             retry_options=(--quick)
             tools_options=(--messages 100000) ;;
@@ -160,7 +171,7 @@ kafka_cluster() {
     local common=(--kafka-servers "127.0.0.1:$base" --replication-factor 1
         --key-ring "$RUN/$name/keys.json" --log-level warn)
     local url=(--endpoint-url "http://127.0.0.1:$((base + 2))")
-    BECKON_KAFKA_JIT=full start kafka scripts/kafka/start.sh "$RUN/$name/kafka" "$base" $((base + 1))
+    BECKON_KAFKA_FOR=measuring start kafka scripts/kafka/start.sh "$RUN/$name/kafka" "$base" $((base + 1))
     kafka=$started
     wait_for_port kafka "$kafka" "$base"
     "$BINARY" keys generate --key-ring "$RUN/$name/keys.json" >/dev/null
@@ -182,6 +193,62 @@ bench_kafka() {
     local kafka endpoint edge edge_port
     kafka_cluster kafka
     measure kafka "$edge_port" --pid "endpoint=$endpoint" --pid "edge=$edge" --pid "broker=$kafka"
+}
+
+# sustained_on LOG EDGE_PORT --pid NAME=PID ...: what a message costs at each rate, then the highest.
+sustained_on() {
+    local log="$1" edge_port="$2" rate result=0
+    shift 2
+    local common=("ws://127.0.0.1:$edge_port/" --connections 200 --senders 512 "${sustained_options[@]}" "$@")
+    for rate in "${sustained_rates[@]}"; do
+        "$BINARY" bench "${common[@]}" --profiles latency --rate "$rate" --label "$log at $rate/s" \
+            --json-file "$OUT/sustained-$log-$rate.json" || result=1
+    done
+    "$BINARY" bench "${common[@]}" --profiles sustained --rate 1000 --label "$log" \
+        --json-file "$OUT/sustained-$log.json" || result=1
+    return $result
+}
+
+bench_sustained() {
+    local kafka endpoint edge edge_port base result=0
+    say "load: $(cut -d' ' -f1-3 /proc/loadavg) on $(nproc) cores"
+    base="$(free_ports)"
+    start standalone "$BINARY" standalone --data "$RUN/sustained" --embedded-sync always \
+        --endpoint-port "$base" --edge-port $((base + 1)) --ops-port $((base + 2)) --retry-port 0 \
+        --console-port 0 --log-level warn
+    wait_for_port standalone "$started" $((base + 1))
+    wait_for standalone "$started" $((base + 2)) /ready
+    sustained_on embedded $((base + 1)) --pid "standalone=$started" || result=1
+    stop_all
+    kafka_cluster sustained-kafka
+    # A broker's compiler needs some 200,000 messages until it has done its work.
+    "$BINARY" bench "ws://127.0.0.1:$edge_port/" --profiles latency --rate 4000 --warm-up 0 \
+        --duration "$broker_warm_up" --connections 200 >"$RUN/warm-up.log" 2>&1 || true
+    sustained_on kafka "$edge_port" --pid "endpoint=$endpoint" --pid "edge=$edge" \
+        --pid "broker=$kafka" || result=1
+    compare_sustained
+    return $result
+}
+
+# One table of all that was measured.
+compare_sustained() {
+    python3 - "$OUT" "${sustained_rates[@]}" <<'PYTHON'
+import json, sys
+out, rates = sys.argv[1], sys.argv[2:]
+print(f"{'log':10} {'messages/s':>12} {'p50 ms':>8} {'p99 ms':>8} {'p99.9 ms':>9}  CPU us a message")
+for log in ("embedded", "kafka"):
+    runs = [(rate, f"sustained-{log}-{rate}.json", "latency") for rate in rates]
+    for name, file, profile in runs + [("sustained", f"sustained-{log}.json", "sustained")]:
+        run = json.load(open(f"{out}/{file}"))[profile]
+        if "post_to_frame" not in run:
+            print(f"{log:10} {name:>12}  none of the rates that were tried")
+            continue
+        times, cpu = run["post_to_frame"], run["cpu"]
+        each = " + ".join(f"{one['name']} {one['us_per_message']:.0f}" for one in cpu["processes"])
+        rate = f"{run['rate']:.0f} (best)" if profile == "sustained" else name
+        print(f"{log:10} {rate:>12} {times['p50_ms']:8.2f} {times['p99_ms']:8.2f} {times['p999_ms']:9.2f}"
+              f"  {cpu['us_per_message']:.0f} = {each}")
+PYTHON
 }
 
 # tracked NAME SHARE: SHARE of 100 messages are signed with the key that the endpoint tracks. No
@@ -254,7 +321,7 @@ bench_retry() {
     "$bench" "$OUT/retry-embedded.json" "${retry_options[@]}" || result=1
     say "retry on Kafka"
     base="$(free_ports)"
-    BECKON_KAFKA_JIT=full start kafka scripts/kafka/start.sh "$RUN/kafka-retry" "$base" $((base + 1))
+    BECKON_KAFKA_FOR=measuring start kafka scripts/kafka/start.sh "$RUN/kafka-retry" "$base" $((base + 1))
     kafka=$started
     wait_for_port kafka "$kafka" "$base"
     "$BINARY" keys generate --key-ring "$RUN/keys-retry.json" >/dev/null
@@ -280,7 +347,7 @@ bench_tools() {
     say "load: $(cut -d' ' -f1-3 /proc/loadavg) on $(nproc) cores"
     "$bench" "$OUT/tools-embedded.json" "${tools_options[@]}" || result=1
     base="$(free_ports)"
-    BECKON_KAFKA_JIT=full start kafka scripts/kafka/start.sh "$RUN/kafka-tools" "$base" $((base + 1))
+    BECKON_KAFKA_FOR=measuring start kafka scripts/kafka/start.sh "$RUN/kafka-tools" "$base" $((base + 1))
     kafka=$started
     wait_for_port kafka "$kafka" "$base"
     "$BINARY" keys generate --key-ring "$RUN/keys-tools.json" >/dev/null
@@ -300,11 +367,12 @@ for log in ${only//,/ }; do
         embedded-interval) bench_embedded embedded-interval interval || failed+=("$log") ;;
         embedded-never) bench_embedded embedded-never never || failed+=("$log") ;;
         kafka) bench_kafka || failed+=("$log") ;;
+        sustained) bench_sustained || failed+=("$log") ;;
         retry) bench_retry || failed+=("$log") ;;
         tools) bench_tools || failed+=("$log") ;;
         reliability) bench_reliability || failed+=("$log") ;;
         clients) bench_clients || failed+=("$log") ;;
-        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka, reliability, retry, tools, clients" ;;
+        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka, sustained, reliability, retry, tools, clients" ;;
     esac
     stop_all
 done

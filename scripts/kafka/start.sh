@@ -10,7 +10,9 @@
 # BECKON_KAFKA_GATES ("PORT:ADVERTISED PORT:ADVERTISED …"): further listeners, each of which sends
 # its clients to the port ADVERTISED, where a proxy may stand.
 #
-# Environment: BECKON_KAFKA_JIT=full for measuring (the default starts faster and runs slower);
+# Environment: BECKON_KAFKA_FOR=tests (the default) or measuring. For tests the broker starts fast, and
+# compaction and retention act while a test looks on; that alone takes a tenth of a core. For measuring
+# it has the settings, the compiler and the garbage collector that a real one has.
 # BECKON_KAFKA as fetch.sh has it; JAVA (default: java).
 set -euo pipefail
 
@@ -26,6 +28,8 @@ for port in "$PORT" "$CONTROLLER_PORT"; do
 done
 command -v "$JAVA" >/dev/null || die "Java 17 or newer is missing (Debian: openjdk-17-jre-headless)"
 
+readonly FOR="${BECKON_KAFKA_FOR:-tests}"
+[[ "$FOR" == tests || "$FOR" == measuring ]] || die "BECKON_KAFKA_FOR is '$FOR', it must be tests or measuring"
 readonly NODE="${BECKON_KAFKA_NODE:-1}" VOTERS="${BECKON_KAFKA_VOTERS:-1@127.0.0.1:$CONTROLLER_PORT}"
 voters="${VOTERS//[^,]/}"
 readonly REPLICAS=$((${#voters} + 1))
@@ -65,6 +69,9 @@ num.network.threads=2
 num.io.threads=4
 # The default takes 145 MB.
 log.cleaner.dedupe.buffer.size=8388608
+END
+
+[[ "$FOR" == measuring ]] || cat >>"$PROPERTIES" <<END
 # A broker that was killed is taken back after a second instead of nine.
 broker.session.timeout.ms=1000
 broker.heartbeat.interval.ms=200
@@ -75,16 +82,16 @@ log.segment.delete.delay.ms=0
 log.initial.task.delay.ms=0
 END
 
-jvm=(-XX:+UseSerialGC -Xshare:auto -Djava.awt.headless=true
+jvm=(-Xshare:auto -Djava.awt.headless=true
     "-Dlog4j2.configurationFile=$HERE/log4j2.xml")
 if [[ ! -e "$DIRECTORY/data/meta.properties" ]]; then
     # 22 characters of base64 = 16 bytes; the first is not '-', the last has no stray bits.
     id="B$(head -c 64 /dev/urandom | base64 -w0 | tr -d '+/=' | cut -c1-20)A"
     id="${BECKON_KAFKA_CLUSTER:-$id}"
-    "$JAVA" -Xmx128m -XX:TieredStopAtLevel=1 "${jvm[@]}" -cp "$libs/*" \
+    "$JAVA" -Xmx128m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 "${jvm[@]}" -cp "$libs/*" \
         kafka.tools.StorageTool format --ignore-formatted -t "$id" -c "$PROPERTIES" >/dev/null
 fi
 
-heap=(-Xms64m -Xmx256m -XX:TieredStopAtLevel=1)
-[[ "${BECKON_KAFKA_JIT:-fast-start}" == full ]] && heap=(-Xms256m -Xmx512m)
-exec "$JAVA" "${heap[@]}" "${jvm[@]}" -cp "$libs/*" kafka.Kafka "$PROPERTIES"
+how=(-Xms64m -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1)
+[[ "$FOR" == tests ]] || how=(-Xms512m -Xmx512m -XX:+UseG1GC -XX:MaxGCPauseMillis=20)
+exec "$JAVA" "${how[@]}" "${jvm[@]}" -cp "$libs/*" kafka.Kafka "$PROPERTIES"

@@ -1,6 +1,7 @@
 #include "cli/bench/bench.hpp"
 
 #include "cli/bench/bench_report.hpp"
+#include "cli/bench/rate_search.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/process/output.hpp"
 #include "cli/ws_url.hpp"
@@ -23,7 +24,10 @@ constexpr int kDrainRounds = 3;
 /// Saturating never runs further ahead of delivery than this many messages for each client.
 constexpr std::size_t kUndeliveredPerClient = 5;
 
-constexpr std::array<std::string_view, 4> kProfiles{"idle", "latency", "saturation", "drain"};
+constexpr std::array<std::string_view, 5> kProfiles{"idle", "latency", "saturation", "drain",
+                                                    "sustained"};
+/// A server that keeps up delivers so much of what was due.
+constexpr double kDelivered = 0.99;
 
 std::chrono::nanoseconds nanos(double seconds) {
     return std::chrono::nanoseconds{static_cast<std::int64_t>(seconds * 1e9)};
@@ -53,13 +57,15 @@ Result<void> check_numbers(const BenchOptions& options) {
     if (options.senders == 0) return wrong("--senders must be at least 1");
     if (options.pipeline == 0) return wrong("--pipeline must be at least 1");
     if (!(options.rate > 0)) return wrong("--rate must be more than 0 messages/s");
+    if (!(options.rate_max > 0)) return wrong("--rate-max must be more than 0 messages/s");
+    if (!(options.p99_ms > 0)) return wrong("--p99 must be more than 0 ms");
     if (!(options.duration_s > 0)) return wrong("--duration must be more than 0 s");
     if (!(options.warm_up_s >= 0)) return wrong("--warm-up must not be negative");
     if (options.profiles.empty()) return wrong("no profile to run");
     for (const auto& profile : options.profiles) {
         if (std::ranges::find(kProfiles, profile) == kProfiles.end()) {
             return wrong("'" + profile +
-                         "' is not a profile: use idle, latency, saturation or drain");
+                         "' is not a profile: use idle, latency, saturation, drain or sustained");
         }
     }
     return {};
@@ -94,6 +100,15 @@ Result<GeneratorOptions> generator_options(const BenchOptions& options) {
     return out;
 }
 
+/// Whether the server did what was asked of it at this rate.
+bool keeps_up(const client::load::Traffic& traffic, double rate, const BenchOptions& options) {
+    const auto& tally = traffic.tally;
+    const double due = rate * options.duration_s * kDelivered;
+    return tally.missing == 0 && tally.unanswered == 0 && tally.refused.empty() &&
+           traffic.clients_lost == 0 && static_cast<double>(tally.delivered) >= due &&
+           tally.to_frame.at(0.99) <= nanos(options.p99_ms / 1'000).count();
+}
+
 /// Runs the profiles and collects what they measured.
 class Bench {
 public:
@@ -118,13 +133,34 @@ private:
         if (profile == "idle") return idle();
         if (profile == "drain") return drain();
         if (auto ok = generator_.open(options_.connections); !ok) return ok;
-        const client::load::Span span{nanos(options_.warm_up_s), nanos(options_.duration_s)};
+        if (profile == "sustained") return sustained();
+        const auto span = this->span();
         auto traffic =
             profile == "latency"
                 ? generator_.at_rate(options_.rate, span)
                 : generator_.saturated(span, kUndeliveredPerClient * options_.connections);
         if (!traffic) return core::fail(traffic.error());
         report_.add(std::string{profile}, *traffic);
+        return {};
+    }
+
+    client::load::Span span() const {
+        return {nanos(options_.warm_up_s), nanos(options_.duration_s)};
+    }
+
+    Result<void> sustained() {
+        RateSearch search{options_.rate, options_.rate_max};
+        std::vector<SustainedTrial> trials;
+        std::optional<client::load::Traffic> best;
+        while (const auto rate = search.next()) {
+            auto traffic = generator_.at_rate(*rate, span());
+            if (!traffic) return core::fail(traffic.error());
+            const bool kept_up = keeps_up(*traffic, *rate, options_);
+            search.tried(*rate, kept_up);
+            trials.push_back({*rate, traffic->tally.to_frame.at(0.99), kept_up});
+            if (kept_up) best = std::move(*traffic);
+        }
+        report_.add(search.best(), trials, best);
         return {};
     }
 

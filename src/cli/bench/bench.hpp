@@ -14,14 +14,17 @@ struct BenchOptions {
     /// Where POSTs go, as `host:port` or URL, when the endpoint URLs name a place that cannot be
     /// reached from here; empty: where each endpoint URL says.
     std::string endpoint = {};
-    /// Any of idle, latency, saturation, drain; they run in this order.
+    /// Any of idle, latency, saturation, drain, sustained; they run in this order. Sustained runs
+    /// only if it is named: it takes minutes.
     std::vector<std::string> profiles{"idle", "latency", "saturation", "drain"};
 
     std::size_t connections = 1'000;  ///< clients with a channel each (latency, saturation)
-    double rate = 1'000;              ///< messages/s of the latency profile
-    double duration_s = 20;           ///< of the latency and the saturation profile, each
-    double warm_up_s = 5;             ///< before each of them, not counted
-    std::size_t body_bytes = 300;     ///< encrypted body, at least 103
+    double rate = 1'000;              ///< messages/s of the latency profile, first of the sustained
+    double rate_max = 64'000;         ///< the sustained profile tries no more
+    double p99_ms = 100;              ///< sustained: POST to frame, of 99 in 100 messages
+    double duration_s = 20;  ///< of the latency and the saturation profile, and of each rate tried
+    double warm_up_s = 5;    ///< before each of them, not counted
+    std::size_t body_bytes = 300;  ///< encrypted body, at least 103
     std::uint32_t ttl_s = 3'600;
     std::size_t senders = 64;  ///< HTTP connections
     std::size_t pipeline = 1;  ///< POSTs in flight on each of them when saturating

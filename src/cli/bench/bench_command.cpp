@@ -16,15 +16,29 @@ void add_bench_command(CommandLine& line) {
     command.add_option("URL", o.url, "WebSocket URL of an edge, ws or wss")->capture_default_str();
     command.add_option("--endpoint", o.endpoint,
                        "Send POSTs to this host:port instead of the one that endpoint URLs name");
-    command.add_option("--profiles", o.profiles, "latency, saturation, idle, drain")
+    command
+        .add_option("--profiles", o.profiles,
+                    "latency, saturation, idle, drain, sustained (the highest rate that the "
+                    "server keeps up with; only if it is named)")
         ->delimiter(',')
-        ->check(CLI::IsMember({"latency", "saturation", "idle", "drain"}));
+        ->check(CLI::IsMember({"latency", "saturation", "idle", "drain", "sustained"}));
     command.add_option("--connections", o.connections, "Clients with a channel each")
         ->capture_default_str();
-    command.add_option("--rate", o.rate, "Messages/s of the latency profile")
+    command
+        .add_option("--rate", o.rate,
+                    "Messages/s of the latency profile; the first that the sustained profile tries")
+        ->capture_default_str();
+    command.add_option("--rate-max", o.rate_max, "The sustained profile tries no higher rate")
         ->capture_default_str();
     command
-        .add_option("--duration", o.duration_s, "Seconds of the latency and saturation profiles")
+        .add_option("--p99", o.p99_ms,
+                    "A rate is sustained if 99 in 100 messages take at most so many milliseconds "
+                    "from the POST to the frame")
+        ->capture_default_str();
+    command
+        .add_option("--duration", o.duration_s,
+                    "Seconds of the latency and saturation profiles, and of each rate that the "
+                    "sustained profile tries")
         ->capture_default_str();
     command
         .add_option("--warm-up", o.warm_up_s,

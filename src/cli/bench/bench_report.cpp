@@ -154,6 +154,26 @@ void BenchReport::add(const std::string& profile, const Traffic& traffic) {
     sound_ = sound_ && tally.missing == 0 && traffic.clients_lost == 0 && tally.frames > 0;
 }
 
+void BenchReport::add(double rate, const std::vector<SustainedTrial>& trials,
+                      const std::optional<Traffic>& traffic) {
+    json list = json::array();
+    add_line(table_, "rates tried:");
+    for (const auto& trial : trials) {
+        add_line(table_, "  %8.0f messages/s   p99 POST to frame %10.1f ms   %s", trial.rate,
+                 ms(trial.p99_ns), trial.kept_up ? "kept up" : "too much");
+        list.push_back(
+            {{"rate", trial.rate}, {"p99_ms", ms(trial.p99_ns)}, {"kept_up", trial.kept_up}});
+    }
+    if (traffic) {
+        add("sustained", *traffic);
+    } else {
+        add_line(table_, "sustained: none of these rates");
+        sound_ = false;
+    }
+    document_->root["sustained"]["rate"] = rate;
+    document_->root["sustained"]["trials"] = list;
+}
+
 void BenchReport::add(const client::load::IdleMemory& memory) {
     const auto count = static_cast<double>(std::max<std::size_t>(memory.connections, 1));
     add_line(table_, "idle: %zu connections opened in %.2f s", memory.connections,

@@ -3,11 +3,20 @@
 #include "cli/bench/bench.hpp"
 #include "client/load/generator.hpp"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace beckon::cli {
+
+/// One rate that the sustained profile tried.
+struct SustainedTrial {
+    double rate = 0;
+    std::int64_t p99_ns = 0;  ///< POST to frame
+    bool kept_up = false;
+};
 
 /// What a run of `bench` measured, as a table for a person and as JSON for a program.
 class BenchReport {
@@ -18,6 +27,10 @@ public:
     void add(const std::string& profile, const client::load::Traffic& traffic);
     void add(const client::load::IdleMemory& memory);
     void add(const std::vector<client::load::DrainRound>& rounds);
+    /// `rate`: the highest that was kept up with, 0 if none; `traffic`: what was measured then. A
+    /// rate that was too much makes no report unsound.
+    void add(double rate, const std::vector<SustainedTrial>& trials,
+             const std::optional<client::load::Traffic>& traffic);
 
     std::string table() const { return table_; }
     std::string document() const;

@@ -1,5 +1,6 @@
 #include "cli/bench/bench.hpp"
 
+#include "cli/bench/rate_search.hpp"
 #include "support/captured_output.hpp"
 #include "support/fake_push_server.hpp"
 #include "support/temp_dir.hpp"
@@ -42,6 +43,47 @@ TEST_CASE("bench measures what it is asked to and tells it as a table and as JSO
     CHECK_FALSE(report.contains("idle"));
 }
 
+TEST_CASE("bench finds the highest rate that a server sustains", "[bench]") {
+    const FakePushServer server;
+    cli::BenchOptions options;
+    options.url = server.ws_url();
+    options.profiles = {"sustained"};
+    options.connections = 3;
+    options.senders = 2;
+    options.rate = 50;
+    options.rate_max = 100;
+    options.p99_ms = 20'000;  // whatever else the machine does
+    options.duration_s = 0.2;
+    options.warm_up_s = 0;
+    CapturedOutput output;
+    options.json = true;
+    CHECK(cli::run_bench(options) == 0);
+    const auto sustained = json::parse(output.out())["sustained"];
+    REQUIRE(sustained["trials"].size() == 2);
+    CHECK(sustained["trials"][0]["rate"] == 50);
+    CHECK(sustained["rate"] == 100);
+    CHECK(sustained["delivered"] == 20);
+}
+
+TEST_CASE("rates are doubled while the server keeps up, then bisected", "[bench]") {
+    const auto tried = [](double first, double most, double limit) {
+        cli::RateSearch search{first, most};
+        std::vector<double> rates;
+        while (const auto rate = search.next()) {
+            rates.push_back(*rate);
+            search.tried(*rate, *rate <= limit);
+        }
+        rates.push_back(search.best());  // the answer, at the end
+        return rates;
+    };
+    CHECK(tried(1000, 64'000, 5'200) ==
+          std::vector<double>{1000, 2000, 4000, 8000, 6000, 5000, 5500, 5250, 5000});
+    CHECK(tried(1000, 3'000, 10'000) == std::vector<double>{1000, 2000, 3000, 3000});
+    CHECK(tried(1000, 8'000, 400) ==
+          std::vector<double>{1000, 500, 250, 375, 437.5, 406.25, 390.625, 390.625});
+    CHECK(tried(1000, 8'000, 0).back() == 0);
+}
+
 TEST_CASE("bench fails when an accepted message does not arrive", "[bench]") {
     FakePushServer server;
     server.answer_next_post({201, {}, ""});
@@ -64,7 +106,7 @@ TEST_CASE("bench refuses wrong options and says what is allowed", "[bench]") {
     std::string expected;
     SECTION("profile") {
         options.profiles = {"speed"};
-        expected = "idle, latency, saturation or drain";
+        expected = "idle, latency, saturation, drain or sustained";
     }
     SECTION("vapid") {
         options.vapid = "yes";
