@@ -98,9 +98,10 @@ void Service::poll_receipt(const CallPtr& call) {
     const auto wanted = preferences(request).wait;
     shared_.receipts->ask({.subscription = receipt->id,
                            .after = *after,
-                           .wait = wanted ? std::min<core::Duration>(*wanted, longest) : longest},
+                           .wait = wanted ? std::min<core::Duration>(*wanted, longest) : longest,
+                           .peer = call->peer.limit_key()},
                           executor_, [this, call, token, after = *after](const auto& page) {
-                              if (!page) return responder_.refuse(call, poll_failure(page.error()));
+                              if (!page) return responder_.refuse(call, page.error());
                               responder_.finish(
                                   call, outcomes_reply(shared_.config.origin, token, *page, after));
                           });

@@ -179,7 +179,9 @@ bool PartitionStore::finish(const core::Uaid& uaid, const core::MessageKey& key,
 }
 
 void PartitionStore::put_receipt(const core::MessageKey& key, Receipt receipt) {
-    impl_->receipts.add(key, std::move(receipt));
+    if (auto added = impl_->receipts.add(key, std::move(receipt)); !added && !impl_->table_unread) {
+        impl_->table_unread = added.error();
+    }
 }
 std::optional<Receipt> PartitionStore::receipt(const core::MessageKey& key) {
     return impl_->value_of(impl_->receipts.find(key));

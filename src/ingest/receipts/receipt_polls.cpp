@@ -2,6 +2,7 @@
 
 #include "core/logger.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace beckon::ingest {
@@ -13,6 +14,23 @@ namespace {
 constexpr std::size_t kTakeMax = 256;
 /// Takes of one turn; then others on the thread have theirs.
 constexpr int kTurnMax = 8;
+/// When a place may have become free: a poll waits no longer than 25 s.
+constexpr int kPlaceAgain_s = 10;
+
+constexpr Failure kTooManyOfSubscription{
+    Problem::too_many_requests,
+    "As many requests as may wait at one receipt subscription wait at this one already; let them "
+    "be answered first.",
+    kPlaceAgain_s};
+constexpr Failure kTooManyOfPeer{
+    Problem::too_many_requests,
+    "As many requests as may wait for receipts from one address wait already; let them be "
+    "answered first, or name one receipt subscription in many messages (Push-Receipt).",
+    kPlaceAgain_s};
+constexpr Failure kTooMany{Problem::busy, "Too many requests wait for receipts; try again later.",
+                           kPlaceAgain_s};
+constexpr Failure kStillRead{Problem::not_ready,
+                             "The receipts are still being read; try again later.", 1};
 
 }  // namespace
 
@@ -37,13 +55,24 @@ void ReceiptPolls::ask_here(Poll poll) {
     if (source.caught_up && answer_if_any(poll)) return;
     const bool at_once = poll.question.wait <= poll.question.wait.zero();
     if (ended_ || (source.caught_up && at_once)) return give_empty(poll);
-    if (waiting_.size() >= kPollsMax) {
-        return reply(poll, core::fail(Fault::full, "too many wait for receipts"));
-    }
+    if (const auto failure = no_place_for(poll.question)) return reply(poll, fail(*failure));
     const auto number = ++asked_;
     const auto wait = at_once ? core::Duration{kReadAgain} : poll.question.wait;
     waiting_.emplace(number, std::move(poll));
     executor_.post_after(wait, lifetime_.guard([this, number] { time_out(number); }));
+}
+
+/// The least share comes first, so that whoever takes too much is told so.
+std::optional<Failure> ReceiptPolls::no_place_for(const Question& question) const {
+    const auto waiting = [&](auto Question::*whose) {
+        return static_cast<std::size_t>(std::count_if(
+            waiting_.begin(), waiting_.end(),
+            [&](const auto& one) { return one.second.question.*whose == question.*whose; }));
+    };
+    if (waiting(&Question::subscription) >= kPollsOfSubscriptionMax) return kTooManyOfSubscription;
+    if (waiting(&Question::peer) >= kPollsOfPeerMax) return kTooManyOfPeer;
+    if (waiting_.size() >= kPollsMax) return kTooMany;
+    return std::nullopt;
 }
 
 ReceiptPolls::Source& ReceiptPolls::open(core::Partition partition) {
@@ -129,13 +158,13 @@ void ReceiptPolls::time_out(std::uint64_t number) {
 void ReceiptPolls::give_empty(const Poll& poll) const {
     const auto source = sources_.find(poll.partition);
     if (source == sources_.end() || !source->second.caught_up) {
-        return reply(poll, core::fail(Fault::unavailable, "the events are still being read"));
+        return reply(poll, fail(kStillRead));
     }
     reply(poll,
           Page{.outcomes = {}, .complete = index_.complete(poll.partition, poll.question.after)});
 }
 
-void ReceiptPolls::reply(const Poll& poll, core::Result<Page> page) {
+void ReceiptPolls::reply(const Poll& poll, Checked<Page> page) {
     poll.caller->post([answer = poll.answer, page = std::move(page)] { answer(page); });
 }
 

@@ -4,15 +4,17 @@
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
 #include "core/receipt.hpp"
-#include "core/result.hpp"
+#include "ingest/api/errors.hpp"
 #include "ingest/receipts/receipt_index.hpp"
 #include "log/event_log.hpp"
+#include "net/peer_address.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -24,8 +26,12 @@ namespace beckon::ingest {
 /// Made and destroyed on the executor's thread; ask() and end() from any.
 class ReceiptPolls {
 public:
-    static constexpr std::size_t kPollsMax = 1'000;  ///< that wait
-    static constexpr std::size_t kPageMax = 100;     ///< outcomes in one answer
+    /// That wait: all, those of one subscription, and those from one address, so that nobody takes
+    /// the places of all others.
+    static constexpr std::size_t kPollsMax = 1'000;
+    static constexpr std::size_t kPollsOfSubscriptionMax = 10;
+    static constexpr std::size_t kPollsOfPeerMax = 100;
+    static constexpr std::size_t kPageMax = 100;  ///< outcomes in one answer
     static constexpr std::size_t kOutcomesMax = 200'000;
     static constexpr core::Duration kReadAgain = std::chrono::seconds{1};
 
@@ -33,14 +39,16 @@ public:
         core::ReceiptId subscription;
         core::Offset after = -1;  ///< outcomes behind it are wanted
         core::Duration wait{};    ///< for the first, if there is none
+        net::PeerAddress peer{};  ///< who asks: limit_key()
     };
     struct Page {
         std::vector<ReceiptIndex::Entry> outcomes;
         /// False: outcomes that stood behind `after` may have been forgotten.
         bool complete = true;
     };
-    /// Errors: full (too many wait), unavailable (the log is still being read, or away).
-    using Answer = std::function<void(const core::Result<Page>&)>;
+    /// Failures: too_many_requests (of this subscription, or from this address), busy (too many of
+    /// all), not_ready (the log is still being read, or away).
+    using Answer = std::function<void(const Checked<Page>&)>;
 
     ReceiptPolls(core::Partition partitions, log::EventLog& log, core::Executor& executor);
     ~ReceiptPolls();
@@ -66,6 +74,7 @@ private:
     };
 
     void ask_here(Poll poll);
+    std::optional<Failure> no_place_for(const Question& question) const;
     Source& open(core::Partition partition);
     void read(core::Partition partition);
     void take(core::Partition partition, const core::RecordView& record);
@@ -74,7 +83,7 @@ private:
     bool answer_if_any(const Poll& poll) const;
     void time_out(std::uint64_t number);
     void give_empty(const Poll& poll) const;
-    static void reply(const Poll& poll, core::Result<Page> page);
+    static void reply(const Poll& poll, Checked<Page> page);
 
     const core::Partition partitions_;
     log::EventLog& log_;

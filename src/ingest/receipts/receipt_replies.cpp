@@ -70,11 +70,4 @@ HttpReply outcomes_reply(std::string_view origin, std::string_view token,
     return reply;
 }
 
-Failure poll_failure(const core::Error& error) {
-    if (error.fault == core::Fault::full) {
-        return {Problem::busy, "Too many requests wait for receipts; try again later.", 0};
-    }
-    return {Problem::not_ready, "The receipts are still being read; try again later.", 1};
-}
-
 }  // namespace beckon::ingest

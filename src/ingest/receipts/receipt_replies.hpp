@@ -25,7 +25,5 @@ Checked<core::Offset> parse_after(std::string_view target);
 /// 200 with outcomes, or 204: there are none yet.
 HttpReply outcomes_reply(std::string_view origin, std::string_view token,
                          const ReceiptPolls::Page& page, core::Offset after);
-/// A poll that failed.
-Failure poll_failure(const core::Error& error);
 
 }  // namespace beckon::ingest

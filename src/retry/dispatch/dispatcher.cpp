@@ -35,12 +35,15 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
     const Context context;
     Scheduler scheduler;
     std::map<std::string, Receiver, std::less<>> receivers;
+    std::size_t look_through_at = kRememberedMin;  ///< receivers, for those that were deleted
     RecentAttempts attempts;
     Counts counts;
     bool pump_posted = false;
     bool draining = false;
     std::function<void()> drained;
 
+    Receiver& receiver(const std::string& webhook);
+    void forget_deleted();
     bool put_aside(const Due& due, const WebhookDirectory::Entry* entry);
     bool put_behind(const Due& due, const Webhook& webhook);
     bool wait_for_breaker(const Due& due);
@@ -63,9 +66,21 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
     static void forget_failures_before(Receiver& receiver,
                                        std::optional<core::Timestamp> enabled_at);
     void judge_receiver(const Job& job, Outcome outcome);
-    void leave_line(Receiver& receiver, const std::string& delivery);
+    void leave_line(const Delivery& delivery);
     void join_line(Receiver& receiver, const std::string& delivery, int tier);
 };
+
+Dispatcher::Impl::Receiver& Dispatcher::Impl::receiver(const std::string& webhook) {
+    if (receivers.size() >= look_through_at && !receivers.contains(webhook)) forget_deleted();
+    return receivers[webhook];
+}
+
+/// Nobody says here that a webhook was deleted, so they are looked through each time that their
+/// number has doubled.
+void Dispatcher::Impl::forget_deleted() {
+    std::erase_if(receivers, [&](const auto& one) { return !context.webhooks.find(one.first); });
+    look_through_at = std::max(kRememberedMin, 2 * receivers.size());
+}
 
 /// True if the delivery is not to be attempted, and its fate is written.
 bool Dispatcher::Impl::put_aside(const Due& due, const WebhookDirectory::Entry* entry) {
@@ -96,7 +111,7 @@ void Dispatcher::Impl::not_known(const Due& due) {
 /// An ordered webhook: what comes behind a failed delivery waits where that waits.
 bool Dispatcher::Impl::put_behind(const Due& due, const Webhook& webhook) {
     if (!webhook.ordered) return false;
-    auto& receiver = receivers[webhook.id];
+    auto& receiver = this->receiver(webhook.id);
     if (receiver.line.empty() || receiver.line.front() == due.delivery.id) return false;
     ++counts.followed;
     join_line(receiver, due.delivery.id, receiver.line_tier);
@@ -125,7 +140,7 @@ std::optional<int> Dispatcher::Impl::tier_for_wait(const Due& due, Duration how_
     const auto now = context.clock.mono();
     const auto* entry = context.webhooks.find(due.delivery.webhook);
     if (!entry) return PutBacks{}.tier_for(options.table, how_long, now);
-    auto& receiver = receivers[due.delivery.webhook];
+    auto& receiver = this->receiver(due.delivery.webhook);
     auto tier = receiver.put_backs.tier_for(options.table, how_long, now);
     if (!tier || !entry->webhook.ordered) return tier;
     if (!receiver.line.empty() && receiver.line.front() != due.delivery.id) {
@@ -152,7 +167,7 @@ void Dispatcher::Impl::came_back(const Ticket& ticket, const std::string& webhoo
 void Dispatcher::Impl::bury(const Due& due, Outcome why) {
     auto dead = due.delivery;
     dead.last = why;
-    leave_line(receivers[dead.webhook], dead.id);
+    leave_line(dead);
     context.fates.bury(due.ticket, std::move(dead));
 }
 
@@ -195,7 +210,7 @@ void Dispatcher::Impl::give_back(const Job& job) {
 }
 
 void Dispatcher::Impl::start(Job job, const WebhookDirectory::Entry& entry) {
-    receivers[entry.webhook.id].breaker.start();
+    receiver(entry.webhook.id).breaker.start();
     const auto at = context.clock.wall();
     auto request = build_request(entry.webhook, job.due.delivery, at);
     context.send(std::move(request),
@@ -251,7 +266,7 @@ void Dispatcher::Impl::forget_failures_before(Receiver& receiver,
 /// Breaker, and since when nothing was accepted.
 void Dispatcher::Impl::judge_receiver(const Job& job, Outcome outcome) {
     const auto& id = job.due.delivery.webhook;
-    auto& receiver = receivers[id];
+    auto& receiver = this->receiver(id);
     const auto* entry = context.webhooks.find(id);
     if (!entry || !entry->state.enabled) return;
     forget_failures_before(receiver, entry->state.enabled_at);
@@ -286,9 +301,7 @@ void Dispatcher::Impl::judge_receiver(const Job& job, Outcome outcome) {
 void Dispatcher::Impl::follow(const Job& job, const Verdict& verdict) {
     const auto& due = job.due;
     switch (verdict.outcome) {
-        case Outcome::delivered:
-            leave_line(receivers[due.delivery.webhook], due.delivery.id);
-            return context.fates.finish(due.ticket);
+        case Outcome::delivered: leave_line(due.delivery); return context.fates.finish(due.ticket);
         case Outcome::gone: {
             auto dead = due;
             ++dead.delivery.attempts;
@@ -315,13 +328,14 @@ void Dispatcher::Impl::failed(const Job& job, const Verdict& verdict) {
     const int tier = options.table.tier_of(*step);
     const auto* entry = context.webhooks.find(due.delivery.webhook);
     if (entry && entry->webhook.ordered) {
-        join_line(receivers[due.delivery.webhook], due.delivery.id, tier);
+        join_line(receiver(due.delivery.webhook), due.delivery.id, tier);
     }
     hand_over(due, tier);
 }
 
-void Dispatcher::Impl::leave_line(Receiver& receiver, const std::string& delivery) {
-    std::erase(receiver.line, delivery);
+void Dispatcher::Impl::leave_line(const Delivery& delivery) {
+    const auto found = receivers.find(delivery.webhook);
+    if (found != receivers.end()) std::erase(found->second.line, delivery.id);
 }
 
 void Dispatcher::Impl::join_line(Receiver& receiver, const std::string& delivery, int tier) {
@@ -365,6 +379,7 @@ void Dispatcher::drain(std::function<void()> done) {
 const Dispatcher::Counts& Dispatcher::counts() const { return impl_->counts; }
 std::size_t Dispatcher::under_way() const { return impl_->scheduler.in_flight(); }
 std::size_t Dispatcher::waiting() const { return impl_->scheduler.waiting(); }
+std::size_t Dispatcher::remembered() const { return impl_->receivers.size(); }
 
 std::vector<Attempt> Dispatcher::attempts_of(std::string_view webhook) const {
     return impl_->attempts.of(webhook);

@@ -42,6 +42,8 @@ public:
     /// Besides the time-out, what an attempt may take until its outcome is in the log.
     static constexpr core::Duration kOverhead = std::chrono::seconds{2};
     static constexpr std::size_t kLineMax = 10'000;  ///< of each ordered webhook
+    /// Webhooks of which something is remembered: at most so many, or twice as many as there are.
+    static constexpr std::size_t kRememberedMin = 1'000;
 
     struct Options {
         TierTable table;
@@ -84,6 +86,8 @@ public:
     const Counts& counts() const;
     std::size_t under_way() const;
     std::size_t waiting() const;
+    /// Webhooks of which something is remembered: breaker, failures, what waits of them.
+    std::size_t remembered() const;
     /// The last ones (RecentAttempts::Limits), the newest first.
     std::vector<Attempt> attempts_of(std::string_view webhook) const;
 

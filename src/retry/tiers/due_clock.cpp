@@ -4,16 +4,15 @@ namespace beckon::retry {
 
 using core::Duration;
 
-void DueClock::appended(core::Timestamp append_time, core::MonoTime sent) {
-    const auto now = clock_.mono();
-    const Duration least = append_time.time_since_epoch() - now.time_since_epoch();
+void DueClock::appended(core::Timestamp append_time, core::MonoTime sent, core::MonoTime seen) {
+    const Duration least = append_time.time_since_epoch() - seen.time_since_epoch();
     // The append came after `sent`, so the log's time cannot be ahead of this by more.
     const Duration most =
         append_time.time_since_epoch() - sent.time_since_epoch() + std::chrono::milliseconds{1};
     const bool contradicted = offset_ && *offset_ > most;
-    if (offset_ && !contradicted && least < *offset_ && now - proved_ < kProofLife) return;
+    if (offset_ && !contradicted && least < *offset_ && seen - proved_ < kProofLife) return;
     offset_ = least;
-    proved_ = now;
+    proved_ = seen;
 }
 
 void DueClock::read(core::Timestamp append_time) {

@@ -16,8 +16,12 @@ class DueClock {
 public:
     explicit DueClock(const core::Clock& clock) : clock_(clock) {}
 
-    /// Our own append: it was sent at `sent` and its report has just come.
-    void appended(core::Timestamp append_time, core::MonoTime sent);
+    /// Our own append: it was sent at `sent`, and its report came at `seen`.
+    void appended(core::Timestamp append_time, core::MonoTime sent, core::MonoTime seen);
+    /// Its report has just come.
+    void appended(core::Timestamp append_time, core::MonoTime sent) {
+        appended(append_time, sent, clock_.mono());
+    }
     /// A record that somebody wrote, just read.
     void read(core::Timestamp append_time);
 

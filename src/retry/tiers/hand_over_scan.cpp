@@ -81,6 +81,7 @@ void HandOverScan::Impl::marked(const core::Result<log::Appended>& mark, core::M
         found.end = mark->offset + 1;
         found.time = mark->time;
         found.sent = sent;
+        found.seen = clock.mono();
         open();
     } else if (mark.error().retryable()) {
         executor.post_after(PartitionTiers::kPublishAgain,

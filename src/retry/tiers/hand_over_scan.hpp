@@ -24,6 +24,7 @@ public:
         core::Offset end = 0;    ///< the mark's offset + 1
         core::Timestamp time{};  ///< the mark's
         core::MonoTime sent{};   ///< when it was published
+        core::MonoTime seen{};   ///< when its report came
     };
     struct Events {
         /// A delivery that stands there.

@@ -62,6 +62,7 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
 
     std::map<int, std::unique_ptr<Tier>> tiers;  ///< empty until started
     std::map<Topic, Offset> scan_from;           ///< see DoneRecord::Tier::scan
+    std::map<Topic, std::size_t> publishing;     ///< hand-overs that the log has not confirmed
     std::map<Ticket, std::size_t> window;        ///< bytes of each delivery that was handed on
     std::size_t window_bytes = 0;
     std::map<int, std::size_t> window_of;  ///< number by tier
@@ -96,6 +97,7 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
     void publish(Topic topic, const Ticket& ticket, core::Record record, std::uint64_t& count);
     void appended(Topic topic, const log::Appended& where, core::MonoTime sent);
 
+    Offset scanned_up_to(int tier) const;
     DoneRecord done_record() const;
     bool changed() const;
     void record_soon();
@@ -149,9 +151,10 @@ void PartitionTiers::Impl::scan(Topic topic) {
     HandOverScan::Events answers{
         .seen =
             [this, topic](Offset offset, const Delivery& delivery) {
+                note_waiting(topic, offset);
+                if (delivery.hop == 0) return;  // nobody has handed it over yet
                 auto& highest = seen[delivery.id];
                 highest = std::max(highest, delivery.hop);
-                note_waiting(topic, offset);
             },
         .done = [this, topic](const auto& found) { scan_done(topic, found); }};
     auto& scan = scans[topic];
@@ -215,7 +218,7 @@ void PartitionTiers::Impl::open_tier(int tier) {
             .gap = [this, tier](OffsetRange gap,
                                 const Finished& finished) { look_into_gap(tier, gap, finished); },
             .failed = [this](const core::Error& why) { fail(why); }});
-    opened->clock().appended(mark.time, mark.sent);
+    opened->clock().appended(mark.time, mark.sent, mark.seen);
     tiers[tier] = std::move(opened);
 }
 
@@ -286,11 +289,13 @@ void PartitionTiers::Impl::room_made() {
 
 void PartitionTiers::Impl::publish(Topic topic, const Ticket& ticket, core::Record record,
                                    std::uint64_t& count) {
+    ++publishing[topic];
     publisher.publish(
         at(topic), record,
         alive([topic, ticket, record, sent = clock.mono(), &count](Impl& self, const auto& where) {
             if (where) {
                 ++count;
+                --self.publishing[topic];
                 self.appended(topic, *where, sent);
                 self.finish(ticket);
                 return;
@@ -298,6 +303,7 @@ void PartitionTiers::Impl::publish(Topic topic, const Ticket& ticket, core::Reco
             // Perhaps it is in the log: then the next tier drops the copy.
             core::log_warn("retry", "hand_over_failed", {{"why", where.error().message}});
             self.executor.post_after(kPublishAgain, self.alive([=, &count](Impl& s) {
+                --s.publishing[topic];
                 s.publish(topic, ticket, record, count);
             }));
         }));
@@ -308,6 +314,16 @@ void PartitionTiers::Impl::appended(Topic topic, const log::Appended& where, cor
     for (const auto& [tier, opened] : tiers) {
         if (Topic::retry(tier) == topic) opened->clock().appended(where.time, sent);
     }
+}
+
+/// Who enters a delivery into a tier is not this home as a rule, and its own hand-overs may be
+/// rare. While none of them is under way, all that was read came from records that are finished.
+Offset PartitionTiers::Impl::scanned_up_to(int tier) const {
+    const auto topic = Topic::retry(tier);
+    const auto own = scan_from.at(topic);
+    const auto under_way = publishing.find(topic);
+    if (under_way != publishing.end() && under_way->second > 0) return own;
+    return std::max(own, tiers.at(tier)->position());
 }
 
 DoneRecord PartitionTiers::Impl::done_record() const {
@@ -321,7 +337,7 @@ DoneRecord PartitionTiers::Impl::done_record() const {
         done.delays.push_back(options.table.delay(step));
     }
     for (const auto& [tier, opened] : tiers) {
-        done.tiers[tier] = {opened->finished(), scan_from.at(Topic::retry(tier))};
+        done.tiers[tier] = {opened->finished(), scanned_up_to(tier)};
     }
     return done;
 }

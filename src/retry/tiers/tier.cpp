@@ -196,6 +196,8 @@ Finished Tier::finished() const { return impl_->tracker.finished(); }
 bool Tier::changed() const { return impl_->tracker.changed(); }
 void Tier::clear_changed() { impl_->tracker.clear_changed(); }
 
+Offset Tier::position() const { return impl_->reader ? impl_->reader->position() : 0; }
+
 std::size_t Tier::in_window() const { return impl_->tracker.open_count() - (impl_->head ? 1 : 0); }
 
 std::optional<core::Timestamp> Tier::next_due() const {

@@ -71,6 +71,8 @@ public:
     Finished finished() const;
     bool changed() const;
     void clear_changed();
+    /// Everything below has been read; 0 before the start.
+    core::Offset position() const;
     std::size_t in_window() const;
     /// Of the head, while one is held.
     std::optional<core::Timestamp> next_due() const;

@@ -23,11 +23,22 @@ core::Result<void> ReceiptTable::load() {
     return core::fail(unreadable(row->status(), database_.directory().string()));
 }
 
-void ReceiptTable::add(const core::MessageKey& key, Receipt receipt) {
+/// The deadline of what it replaces goes with it: a row that nothing leads to would stay.
+core::Result<void> ReceiptTable::add(const core::MessageKey& key, Receipt receipt) {
+    auto found = changes_.find(key);
+    if (found == changes_.end()) {
+        auto row = read(key);
+        if (!row) return core::fail(row.error());
+        found = changes_.try_emplace(key).first;
+        found->second.in_table = row->has_value();
+        found->second.receipt = *row ? std::move(**row) : receipt;
+    }
     empty_ = false;
-    auto& change = changes_[key];
+    auto& change = found->second;
+    if (change.receipt.expiry != receipt.expiry) change.former.push_back(change.receipt.expiry);
     change.receipt = std::move(receipt);
     change.erased = false;
+    return {};
 }
 
 core::Result<void> ReceiptTable::erase(const core::MessageKey& key) {
@@ -47,11 +58,15 @@ core::Result<void> ReceiptTable::erase(const core::MessageKey& key) {
 }
 
 core::Result<std::optional<Receipt>> ReceiptTable::find(const core::MessageKey& key) const {
-    if (empty_) return std::optional<Receipt>{};
     if (const auto change = changes_.find(key); change != changes_.end()) {
         if (change->second.erased) return std::optional<Receipt>{};
         return std::optional{change->second.receipt};
     }
+    return read(key);
+}
+
+core::Result<std::optional<Receipt>> ReceiptTable::read(const core::MessageKey& key) const {
+    if (empty_) return std::optional<Receipt>{};
     rocksdb::PinnableSlice value;
     const auto row_key = receipt_row_key(partition_, key);
     const auto status = database_.db().Get({}, family_.get(), slice(row_key), &value);
@@ -93,6 +108,10 @@ void ReceiptTable::write_to(rocksdb::WriteBatch& batch) const {
         const auto receipt = receipt_row_key(partition_, key);
         const auto deadline =
             deadline_row_key(partition_, {.expiry = change.receipt.expiry, .key = key});
+        for (const auto expiry : change.former) {
+            batch.Delete(family_.get(),
+                         slice(deadline_row_key(partition_, {.expiry = expiry, .key = key})));
+        }
         if (change.erased) {
             batch.Delete(family_.get(), slice(receipt));
             batch.Delete(family_.get(), slice(deadline));

@@ -28,8 +28,10 @@ public:
     core::Result<void> load();
     bool empty() const { return empty_; }
 
-    void add(const core::MessageKey& key, Receipt receipt);
-    /// Errors of what follows: corrupt, unavailable.
+    // Errors of what follows: corrupt, unavailable.
+
+    /// In place of the one that the message has, if there is one.
+    core::Result<void> add(const core::MessageKey& key, Receipt receipt);
     core::Result<void> erase(const core::MessageKey& key);
     core::Result<std::optional<Receipt>> find(const core::MessageKey& key) const;
     /// Up to `max` whose expiry is not after `now`.
@@ -47,8 +49,10 @@ private:
     struct Change {
         Receipt receipt;
         bool erased = false;
-        bool in_table = false;  ///< the table may hold the row
+        bool in_table = false;                  ///< the table may hold the row
+        std::vector<core::Timestamp> former{};  ///< expiries of what it replaces
     };
+    core::Result<std::optional<Receipt>> read(const core::MessageKey& key) const;
 
     Database& database_;
     const core::Partition partition_;

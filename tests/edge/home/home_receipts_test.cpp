@@ -37,6 +37,7 @@ struct World : HomeWorld {
         event.body = what.body;
         auto record = core::encode(event);
         record.headers.push_back({core::kReceiptHeader, to.empty() ? core::to_text(receipt) : to});
+        last = record;
         publish(log::Topic::kNotifications, std::move(record));
         names[id] = std::string(1, static_cast<char>('a' + names.size()));
         run();
@@ -59,6 +60,7 @@ struct World : HomeWorld {
     core::ReceiptRef receipt{.id = {core::random_uuid4()},
                              .sender = core::SenderId{core::random_uuid4()}};
     std::map<std::string, std::string> names;
+    core::Record last;
     core::Uaid client;
     core::ChannelId channel;
 };
@@ -166,6 +168,21 @@ TEST_CASE("a standby keeps receipts and says nothing; who takes over tells them"
     world.home->placed_here(world.floor());
     world.run(4s);
     CHECK(world.told() == Heard{"a expired expired"});
+}
+
+TEST_CASE("a message that is put again after its end is not told a second time",
+          "[home][receipts]") {
+    World world;
+    const auto session = world.connect(world.client);
+    const auto topic = GENERATE(as<std::optional<std::string>>{}, std::nullopt, "score");
+    const auto version = world.send({.topic = topic});
+    world.ack(session, version);
+    world.run(2s);
+    CHECK(world.told() == Heard{"a acknowledged acked"});
+    world.publish(log::Topic::kNotifications, world.last);
+    world.run(2s);
+    CHECK(world.reasons() == Heard{"acked", "dropped"});
+    CHECK(world.told() == Heard{"a acknowledged acked"});
 }
 
 TEST_CASE("a receipt that does not decode is told to nobody and holds nothing up",

@@ -39,14 +39,40 @@ struct World : test::IngestWorld {
     static TestRequest get(const std::string& path, const std::string& prefer = "wait=0") {
         return {.method = "GET", .target = path, .headers = {{"Prefer", prefer}}, .body = {}};
     }
+    std::string new_receipt() {
+        if (!target) target = subscribed();
+        return path_in(ask(post_data(target->path).with("Prefer", "respond-async")));
+    }
+    /// So many requests that wait.
+    std::vector<std::shared_ptr<test::TestExchange>> wait_at(
+        const std::string& path, std::size_t count, const std::string& peer = "192.0.2.7") {
+        std::vector<std::shared_ptr<test::TestExchange>> all;
+        auto request = get(path, "wait=20");
+        request.peer = peer;
+        for (std::size_t i = 0; i < count; ++i) all.push_back(begin(request));
+        settle();
+        for (const auto& one : all) CHECK_FALSE(one->answer);
+        return all;
+    }
+    /// The same at as many subscriptions as it takes.
+    void fill(std::size_t count, const std::string& peer) {
+        constexpr auto kEach = ingest::ReceiptPolls::kPollsOfSubscriptionMax;
+        for (std::size_t i = 0; i < count; i += kEach) wait_at(new_receipt(), kEach, peer);
+    }
+    static std::string after_in(const HttpReply& page) {
+        const auto next = Json::parse(page.body)["next"].get<std::string>();
+        return next.substr(next.find('=') + 1);
+    }
     Json outcomes(const std::string& path) {
         const auto reply = ask(get(path));
         REQUIRE(reply.status == 200);
         return Json::parse(reply.body);
     }
 
+    std::optional<Target> target;
     ingest::ReceiptPolls polls{partitions_, *log_, executor_};
 };
+using Polls = ingest::ReceiptPolls;
 
 TestRequest wishing(const TestRequest& request) { return request.with("Prefer", "respond-async"); }
 
@@ -176,18 +202,44 @@ TEST_CASE("at a stop who waits for receipts is answered at once", "[ingest][rece
     CHECK(waiting->answer->status == 204);
 }
 
-TEST_CASE("more GETs than may wait are refused", "[ingest][receipts]") {
+TEST_CASE("one subscription takes no more than its places, and others have theirs",
+          "[ingest][receipts]") {
     World world;
-    const auto to = world.subscribed();
-    const auto path = World::path_in(world.ask(wishing(world.post_data(to.path))));
-    std::vector<std::shared_ptr<test::TestExchange>> waiting;
-    for (std::size_t i = 0; i < ingest::ReceiptPolls::kPollsMax; ++i) {
-        waiting.push_back(world.begin(World::get(path, "wait=20")));
-    }
-    world.settle();
-    CHECK(world.ask(World::get(path, "wait=20")).status == 503);
+    const auto path = world.new_receipt();
+    const auto waiting = world.wait_at(path, Polls::kPollsOfSubscriptionMax);
+    const auto refused = world.ask(World::get(path, "wait=20"));
+    CHECK(refused.status == 429);
+    CHECK(refused.header("Retry-After") == "10");
+    CHECK(refused.body.find("at one receipt subscription") != std::string::npos);
+    CHECK_FALSE(world.wait_at(world.new_receipt(), 1).back()->answer);
+
     world.tell(path, "one");
     CHECK(waiting.back()->answer->status == 200);
+    const auto next = path + "?after=" + world.after_in(*waiting.back()->answer);
+    CHECK_FALSE(world.wait_at(next, 1).back()->answer);  // there are places again
+}
+
+TEST_CASE("one address takes no more than its places, and others have theirs",
+          "[ingest][receipts]") {
+    World world;
+    world.fill(Polls::kPollsOfPeerMax, "192.0.2.7");
+    const auto path = world.new_receipt();
+    const auto refused = world.ask(World::get(path, "wait=20"));
+    CHECK(refused.status == 429);
+    CHECK(refused.header("Retry-After") == "10");
+    CHECK(refused.body.find("from one address") != std::string::npos);
+    CHECK(world.ask(World::get(path)).status == 204);  // what need not wait needs no place
+    CHECK_FALSE(world.wait_at(path, 1, "192.0.2.8").back()->answer);
+}
+
+TEST_CASE("more GETs than may wait in all are refused", "[ingest][receipts]") {
+    World world;
+    for (std::size_t i = 0; i < Polls::kPollsMax / Polls::kPollsOfPeerMax; ++i) {
+        world.fill(Polls::kPollsOfPeerMax, "192.0.2." + std::to_string(10 + i));
+    }
+    const auto refused = world.ask(World::get(world.new_receipt(), "wait=20"));
+    CHECK(refused.status == 503);
+    CHECK(refused.header("Retry-After") == "10");
 }
 
 TEST_CASE("while the events cannot be read a GET is told to come again", "[ingest][receipts]") {

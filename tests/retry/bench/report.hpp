@@ -3,16 +3,34 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace beckon::test {
 
-/// Prints a figure beside its aim and remembers it for the file.
+/// What a figure should be: no more, or no less.
+struct Aim {
+    double value = 0;
+    bool at_least = false;
+    std::string verdict(double is) const {
+        const bool met = at_least ? is >= value : is <= value;
+        char text[64];
+        std::snprintf(text, sizeof text, "aim: at %s %g: %s", at_least ? "least" : "most", value,
+                      met ? "met" : "NOT MET");
+        return text;
+    }
+};
+inline Aim at_most(double value) { return {value, false}; }
+inline Aim at_least(double value) { return {value, true}; }
+
+/// Prints a figure, with its aim and whether that is met, and remembers it for the file.
 class Report {
 public:
-    void add(const std::string& name, double value, const char* unit, const char* aim = "") {
-        std::printf("  %-52s %12.3f %-6s %s\n", name.c_str(), value, unit, aim);
+    void add(const std::string& name, double value, const char* unit,
+             const std::optional<Aim>& aim = std::nullopt) {
+        std::printf("  %-56s %12.3f %-6s %s\n", name.c_str(), value, unit,
+                    aim ? aim->verdict(value).c_str() : "");
         std::fflush(stdout);
         json_ += (json_.empty() ? "" : ",\n  ") + ("\"" + name + "\": ") + std::to_string(value);
     }

@@ -1,8 +1,9 @@
 // How exactly and how fast delay tiers mature, and what waiting deliveries cost. One thread has the
 // tiers of all partitions, as in the role, with a sink that finishes what is due at once; the
 // embedded log, or Kafka with the topics of `topics create --tiers 0s,2s,1h`. Prints each figure
-// beside its aim; fails only if something came early, was lost or came twice. On the embedded log
-// also what stands above the tiers: percolation, HTTP deliveries, fairness (delivery_bench).
+// with its aim and whether that is met; fails only if something came early, was lost or came twice.
+// On the embedded log also what stands above the tiers: percolation, HTTP deliveries, fairness
+// (delivery_bench).
 #include "core/clock.hpp"
 #include "log/embedded/embedded_log.hpp"
 #include "log/kafka/kafka_log.hpp"
@@ -26,6 +27,9 @@
 #include <utility>
 #include <vector>
 
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 using namespace std::chrono_literals;
@@ -33,6 +37,8 @@ using namespace beckon;
 using namespace beckon::retry;
 using std::chrono::steady_clock;
 using std::chrono::system_clock;
+using test::at_least;
+using test::at_most;
 using test::percentile;
 using test::Report;
 
@@ -43,21 +49,28 @@ constexpr int kShort = 1;  ///< the tier of 2 s
 constexpr int kLong = 2;   ///< that of an hour
 constexpr std::size_t kEventBytes = 300;
 constexpr std::size_t kUnanswered = 8'000;
+constexpr double kHandedOver = 1'000;
 
 struct Figures {
     std::vector<double> errors_us;  ///< of the deliveries that were due
     std::size_t due = 0;
     std::size_t early = 0;
+    std::size_t bytes = 0;  ///< of the records that were published
     steady_clock::time_point last{};
 };
 
-/// Passes on what is published, and remembers what is finished.
+/// Passes on what is published, and remembers what is finished. What the measurement itself puts
+/// into a tier stands for hand-overs of the home before, which its last DoneRecord covers.
 class Tap final : public log::Publisher {
 public:
     explicit Tap(std::unique_ptr<log::Publisher> to) : to_(std::move(to)) {}
     void publish(log::TopicPartition where, core::Record record, log::AppendDone done) override {
         if (where.topic == log::Topic::kRetryDone) last_[where.partition] = record;
-        to_->publish(where, std::move(record), std::move(done));
+        to_->publish(where, std::move(record),
+                     [this, where, done = std::move(done)](const core::Result<log::Appended>& at) {
+                         if (at) ends_[where] = std::max(ends_[where], at->offset + 1);
+                         done(at);
+                     });
     }
     std::size_t unanswered() const override { return to_->unanswered(); }
     std::optional<DoneRecord> done(core::Partition partition) const {
@@ -66,13 +79,25 @@ public:
         core::RecordView view;
         view.key = found->second.key;
         view.value = *found->second.value;
-        return *decode_done(view);
+        auto done = *decode_done(view);
+        for (auto& [tier, state] : done.tiers) {
+            const auto end = ends_.find({log::Topic::retry(tier), partition});
+            if (end != ends_.end()) state.scan = end->second;
+        }
+        return done;
     }
 
 private:
     std::unique_ptr<log::Publisher> to_;
     std::map<core::Partition, core::Record> last_;
+    std::map<log::TopicPartition, core::Offset> ends_;
 };
+
+std::size_t bytes_of(const core::Record& record) {
+    auto bytes = record.key.size() + (record.value ? record.value->size() : 0);
+    for (const auto& [name, value] : record.headers) bytes += name.size() + value.size();
+    return bytes;
+}
 
 /// The log, a thread with the tiers, and what came out of them.
 class World {
@@ -106,9 +131,13 @@ public:
         wait_for([this] { return stopped_ == kPartitions; });
         on_loop([this] { tiers_.clear(); });
     }
-    /// So many deliveries, at a rate or as fast as the log takes them (0).
+    /// So many deliveries, at a rate or as fast as the log takes them (0). While the tiers are open
+    /// kHandedOver a second go through tier 0 and are handed over, as failed attempts are: the
+    /// reports of these are what teaches the clock of a tier.
     void publish(int tier, std::size_t count, double per_second) {
         acked_ = 0;
+        const bool open = !tiers_.empty();
+        const auto each = static_cast<std::size_t>(std::max(1.0, per_second / kHandedOver));
         const auto begun = steady_clock::now();
         for (std::size_t made = 0; made < count;) {
             auto wanted = count;
@@ -119,7 +148,10 @@ public:
             wanted = std::min(wanted, acked_ + kUnanswered);
             if (wanted > made) {
                 on_loop([&] {
-                    for (; made < wanted; ++made) publish_one(tier);
+                    for (; made < wanted; ++made) {
+                        const bool through_0 = open && made / kPartitions % each == 0;
+                        publish_one(through_0 ? 0 : tier);
+                    }
                 });
             }
             std::this_thread::sleep_for(200us);
@@ -182,6 +214,11 @@ private:
         tiers_[p]->start();
     }
     void sink(core::Partition p, const Due& due) {
+        if (due.ticket.tier == 0) {
+            loop_.post(
+                [this, p, due] { tiers_.at(p)->hand_over(due.ticket, due.delivery, kShort); });
+            return;
+        }
         const auto late = system_clock::now().time_since_epoch() - due.due.time_since_epoch();
         figures_.errors_us.push_back(std::chrono::duration<double, std::micro>(late).count());
         figures_.early += late < 0ns ? 1 : 0;
@@ -195,6 +232,7 @@ private:
         auto record = encode(Delivery{.id = std::to_string(number),
                                       .webhook = "w" + std::to_string(where),
                                       .event = std::string(kEventBytes, 'x')});
+        figures_.bytes += bytes_of(record);
         tap_->publish({log::Topic::retry(tier), where}, std::move(record), [this](const auto& at) {
             if (!at) {
                 std::fprintf(stderr, "retry_bench: %s\n", at.error().message.c_str());
@@ -227,15 +265,18 @@ double resident_mib() {
     return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
-/// Bytes that came in over loopback.
-double loopback_bytes() {
-    std::ifstream dev{"/proc/net/dev"};
-    for (std::string line; std::getline(dev, line);) {
-        if (const auto at = line.find("lo:"); at != std::string::npos) {
-            return std::stod(line.substr(at + 3));
+/// Bytes that this process has received over the TCP connections that it has.
+double received_bytes() {
+    double sum = 0;
+    for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"}) {
+        tcp_info info{};
+        socklen_t size = sizeof info;
+        const int fd = std::stoi(entry.path().filename());
+        if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0) {
+            sum += static_cast<double>(info.tcpi_bytes_received);
         }
     }
-    return 0;
+    return sum;
 }
 
 bool sound = true;
@@ -254,12 +295,13 @@ void maturity(World& world, Report& report, double rate, double seconds) {
     auto figures = world.take();
     const auto name = "maturity error at " + std::to_string(static_cast<int>(rate)) + "/s, ";
     // Append times are cut to whole milliseconds: up to 1 ms of these figures is that.
-    for (const auto& [part, text, aim] :
-         {std::tuple{0.5, "p50", "aim: 0.2"}, std::tuple{0.99, "p99", "aim: 2"},
-          std::tuple{0.999, "p99.9", "aim: 10"}, std::tuple{1.0, "max", ""}}) {
+    for (const auto& [part, text, aim] : {std::tuple{0.5, "p50", std::optional{at_most(0.2)}},
+                                          std::tuple{0.99, "p99", std::optional{at_most(2)}},
+                                          std::tuple{0.999, "p99.9", std::optional{at_most(10)}},
+                                          std::tuple{1.0, "max", std::optional<test::Aim>{}}}) {
         report.add(name + text, percentile(figures.errors_us, part) / 1000, "ms", aim);
     }
-    report.add(name + "early", static_cast<double>(figures.early), "", "aim: 0");
+    report.add(name + "early", static_cast<double>(figures.early), "", at_most(0));
     expect("deliveries", figures.due, count);
     expect("early", figures.early, 0);
 }
@@ -276,8 +318,8 @@ void baseline(World& world, Report& report, double rate, double seconds) {
     auto figures = world.take();
     const auto name =
         "give back and read again, " + std::to_string(static_cast<int>(rate)) + "/s, ";
-    report.add(name + "p50", percentile(figures.errors_us, 0.5) / 1000, "ms", "to beat");
-    report.add(name + "p99", percentile(figures.errors_us, 0.99) / 1000, "ms", "to beat");
+    report.add(name + "p50", percentile(figures.errors_us, 0.5) / 1000, "ms");
+    report.add(name + "p99", percentile(figures.errors_us, 0.99) / 1000, "ms");
     world.open();  // finishes them
     World::wait_for([&] { return world.due() >= count; });
 }
@@ -286,17 +328,19 @@ void throughput(World& world, Report& report, std::size_t count, bool kafka) {
     world.close();
     world.take();
     world.publish(kShort, count, 0);
+    const auto payload = static_cast<double>(world.take().bytes);
     std::this_thread::sleep_for(3s);  // all of them are over-due
-    const auto bytes = loopback_bytes();
+    const auto bytes = received_bytes();
     const auto begun = steady_clock::now();
     world.open();
     World::wait_for([&] { return world.due() >= count; });
     const auto figures = world.take();
     const std::chrono::duration<double> took = figures.last - begun;
-    report.add("matured records", static_cast<double>(count) / took.count(), "/s", "aim: 200000");
+    report.add("matured records", static_cast<double>(count) / took.count(), "/s",
+               at_least(200'000));
     if (kafka) {
-        const auto payload = static_cast<double>(count * kEventBytes);
-        report.add("fetch ratio", (loopback_bytes() - bytes) / payload, "", "aim: 1.3");
+        report.add("fetch ratio, received for each byte of these records",
+                   (received_bytes() - bytes) / payload, "", at_most(1.3));
     }
     expect("deliveries", figures.due, count);
 }
@@ -308,7 +352,7 @@ void waiting(World& world, Report& report, std::size_t count) {
     world.open();
     std::this_thread::sleep_for(5s);
     const auto name = std::to_string(count) + " waiting, ";
-    report.add(name + "memory of the process", resident_mib(), "MiB", "aim: 256 for 10 million");
+    report.add(name + "memory of the process", resident_mib(), "MiB", at_most(256));
     report.add(name + "of it since before them", resident_mib() - before, "MiB");
     expect("due", world.due(), 0);
 }

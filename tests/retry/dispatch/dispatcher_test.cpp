@@ -67,6 +67,9 @@ struct World final : Fates {
         webhook.ordered = ordered;
         webhooks.apply(*test::ReadBack{encode(webhook, webhooks.box())});
     }
+    void remove_webhook(const std::string& id) {
+        webhooks.apply(*test::ReadBack{encode_removed(id)});
+    }
     void due(core::Offset offset, const std::string& webhook = "w", Delivery delivery = {}) {
         delivery.id = "d" + std::to_string(offset);
         delivery.webhook = webhook;
@@ -278,6 +281,26 @@ TEST_CASE("the more waits of one webhook, the longer its deliveries wait", "[ret
     CHECK(by_tier.at("tier 2") == 12'000);
     CHECK(by_tier.at("tier 3") > 12'000);
     CHECK_FALSE(by_tier.contains("tier 5"));
+}
+
+TEST_CASE("of webhooks that were deleted nothing is remembered for long", "[retry][dispatch]") {
+    World world;
+    world.add_webhook("stays");
+    for (int i = 0; i < 10; ++i) {
+        world.due(i, "stays");
+        world.answer({.end = End::unreachable});
+    }
+    for (int i = 0; i < 5'000; ++i) {
+        const auto id = "w" + std::to_string(i);
+        world.add_webhook(id);
+        world.due(100 + i, id);
+        world.answer(i % 2 == 0 ? 204 : 500);
+        world.remove_webhook(id);
+        CHECK(world.dispatcher.remembered() <= Dispatcher::kRememberedMin);
+    }
+    const auto attempts = world.requests.size();
+    world.due(10'000, "stays");
+    CHECK(world.requests.size() == attempts);  // its breaker is open still
 }
 
 TEST_CASE("a drain ends when the last attempt has", "[retry][dispatch]") {

@@ -34,6 +34,17 @@ TEST_CASE("a report proves the append time, and the host's monotonic clock goes 
     CHECK(clock.until(at(1'500ms)) == 0ms);
 }
 
+TEST_CASE("a report that is looked at late proves what it did when it came", "[retry][clock]") {
+    beckon::test::ManualClock host;
+    DueClock clock{host};
+    const auto sent = host.mono();
+    host.advance(1ms);
+    const auto seen = host.mono();
+    host.advance(300ms);  // other things had to come first
+    clock.appended(at(1'000ms), sent, seen);
+    CHECK(clock.until(at(1'300ms)) == 0ms);
+}
+
 TEST_CASE("the better of two proofs counts", "[retry][clock]") {
     beckon::test::ManualClock host;
     DueClock clock{host};

@@ -90,6 +90,51 @@ TEST_CASE("what is finished is in the log within the fifth of a second", "[retry
     CHECK(tier.finished == retry::Finished{.low = 2, .above = {{3, 4}}});
 }
 
+TEST_CASE("a take-over that takes long makes nothing late", "[retry][tiers]") {
+    TiersWorld world;
+    world.put("a", 1);
+    world.run_for(100ms);
+    const log::TopicPartition dead{Topic::kRetryDead, kP};
+    world.log->hold_readers(dead, true);
+    TiersOwner owner{world};
+    world.run_for(1s);
+    CHECK_FALSE(owner.started);
+    world.log->hold_readers(dead, false);
+    world.run_for(10s);
+    REQUIRE(owner.ids() == Ids{"a"});
+    CHECK(owner.seen[0].at - owner.seen[0].due <= 10ms);
+}
+
+TEST_CASE("a take-over looks through what came since the last record, not since the last take-over",
+          "[retry][tiers]") {
+    TiersWorld world;
+    TiersOwner owner{world};
+    owner.answer = [&](const auto& due) { owner.succeed(due); };
+    for (int i = 0; i < 50; ++i) world.put("n" + std::to_string(i));
+    world.run_for(1s);
+    CHECK(world.done()->tiers.at(0).scan == 51);  // and the owner's mark
+}
+
+TEST_CASE("a hand-over that may be in the log is looked for at a take-over", "[retry][crash]") {
+    TiersWorld world;
+    auto owner = std::make_unique<TiersOwner>(world);
+    world.run_for(1s);
+    owner->answer = [&](const auto& due) {
+        if (due.delivery.id != "a") return owner->succeed(due);
+        world.log->lose_next_answers(1);  // it is in the log, and the home does not know
+        owner->fail(due);
+    };
+    world.put("a");
+    world.put("b");
+    world.run_for(300ms);  // long enough to read it and to record what is finished
+    CHECK(world.standing(Topic::retry(1)) == Ids{"a/1"});
+    owner.reset();
+    TiersOwner next{world, 2};
+    world.run_for(30s);
+    CHECK(next.ids() == Ids{"a"});
+    CHECK(next.seen.at(0).tier == 1);
+}
+
 // --- crash rows: what each may cost (docs/formats/retry.md)
 
 TEST_CASE("row 1: a crash before the attempt loses nothing", "[retry][crash]") {

@@ -48,13 +48,13 @@ void Delivery::report(const std::optional<core::Tracked>& message, core::Milesto
     context_.outbox.report({.message = *message, .reached = {milestone}, .logged = {}});
 }
 
-/// Of one that is finished already nobody is told but of its replacement by a newer one: it was
-/// told with its tombstone.
+/// Of one that was put again after its end nobody is told: it was told with its tombstone.
 void Delivery::fold_receipt(const core::RecordView& record,
                             const core::NotificationAccepted& message, store::PutOutcome outcome) {
     const auto subscription = record.header(core::kReceiptHeader);
-    if (!subscription || outcome == store::PutOutcome::repeated) return;
-    if (outcome == store::PutOutcome::finished && !message.topic) return;
+    const bool over =
+        outcome == store::PutOutcome::repeated || outcome == store::PutOutcome::finished;
+    if (!subscription || over) return;
     context_.store.put_receipt(
         message.key,
         {.uaid = message.uaid,

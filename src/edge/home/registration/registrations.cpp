@@ -36,6 +36,7 @@ Registrations::Registrations(log::TopicPartition where, Options options, Context
     : where_(where),
       options_(std::move(options)),
       context_(std::move(context)),
+      gone_events_(options_.partitions, context_.fold.publisher(), context_.executor),
       lifetime_(context_.executor) {}
 
 void Registrations::begin(core::Epoch epoch) {
@@ -49,6 +50,7 @@ void Registrations::stop() {
     lifetime_.renew();
     seen_due_.clear();
     changing_.clear();
+    gone_events_.stop();
 }
 
 /// Those that are under way count as if they were new.
@@ -172,16 +174,12 @@ void Registrations::tell_gone(const core::Uaid& client, const store::StoredChann
     const auto owner = core::owner_name_of_hash(channel.vapid_sha256);
     const auto key = parse_sha256(channel.vapid_sha256);
     if (!owner || !key) return;
-    const auto event = core::event_of(core::SubscriptionGone{
-        .uaid = client,
-        .channel = channel.channel,
-        .owner = *owner,
-        .endpoint = options_.endpoint_url + "/wpush/" +
-                    context_.tokens.seal_endpoint(client, channel.channel, key),
-        .reason = reason});
-    context_.fold.publisher().publish(
-        {log::Topic::kEvents, core::partition_of(event, options_.partitions)}, core::encode(event),
-        [](const auto&) {});
+    gone_events_.tell({.uaid = client,
+                       .channel = channel.channel,
+                       .owner = *owner,
+                       .endpoint = options_.endpoint_url + "/wpush/" +
+                                   context_.tokens.seal_endpoint(client, channel.channel, key),
+                       .reason = reason});
 }
 
 void Registrations::no_longer_changing(const core::Uaid& client) {

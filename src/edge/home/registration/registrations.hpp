@@ -7,6 +7,7 @@
 #include "core/subscription_gone.hpp"
 #include "core/tokens.hpp"
 #include "edge/home/delivery/purges.hpp"
+#include "edge/home/registration/gone_events.hpp"
 #include "edge/home/session/outbox.hpp"
 #include "edge/home/session/sessions.hpp"
 #include "fold/fold.hpp"
@@ -124,6 +125,7 @@ private:
     bool contested_due_ = false;
     std::optional<store::Contested> contested_cursor_;  ///< written over up to here
     core::MonoTime contested_again_{};
+    GoneEvents gone_events_;
     core::Lifetime lifetime_;  ///< renewed by stop(): answers are stale then
 };
 

@@ -1,0 +1,49 @@
+#include "edge/home/registration/gone_events.hpp"
+
+#include "core/logger.hpp"
+
+#include <utility>
+
+namespace beckon::edge {
+
+void GoneEvents::tell(core::SubscriptionGone gone) {
+    if (waiting_.size() >= kWaitingMax) {
+        ++left_out_;
+        return;
+    }
+    waiting_.push_back(std::move(gone));
+    pump();
+}
+
+void GoneEvents::stop() {
+    lifetime_.renew();
+    waiting_.clear();
+    in_flight_ = 0;
+    log_left_out();
+}
+
+void GoneEvents::pump() {
+    while (!waiting_.empty() && in_flight_ < kInFlightMax) {
+        const auto gone = std::move(waiting_.front());
+        waiting_.pop_front();
+        publish(gone);
+    }
+    if (waiting_.empty()) log_left_out();
+}
+
+void GoneEvents::publish(const core::SubscriptionGone& gone) {
+    const auto event = core::event_of(gone);
+    ++in_flight_;
+    publisher_.publish({log::Topic::kEvents, core::partition_of(event, partitions_)},
+                       core::encode(event), lifetime_.guard([this](const auto&) {
+                           --in_flight_;
+                           pump();
+                       }));
+}
+
+void GoneEvents::log_left_out() {
+    const auto count = std::exchange(left_out_, 0);
+    if (count > 0) core::log_warn("edge", "gone_subscriptions_not_told", {{"count", count}});
+}
+
+}  // namespace beckon::edge
