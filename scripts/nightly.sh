@@ -11,13 +11,17 @@ cd "$(dirname "$0")/.."
 
 readonly LOGS=build/nightly FUZZ_SECONDS=60 TAIL_LINES=40 KILLS=1000
 mapfile -t fuzz_steps < <(scripts/fuzz.sh | sed 's/^/fuzz-/')
-readonly STEPS=("${fuzz_steps[@]}" asan tsan mutants chaos-embedded chaos-kafka chaos-three-brokers model soak)
+readonly STEPS=("${fuzz_steps[@]}" asan tsan mutants autobahn chaos-embedded chaos-kafka chaos-three-brokers model soak)
 
 step() {
     case "$1" in
         fuzz-*) ./dev fuzz "${1#fuzz-}" "$FUZZ_SECONDS" ;;
         asan | tsan) BECKON_PRESET="$1" ./dev test ;;
         mutants) ./dev mutants ;;
+        autobahn)
+            scripts/autobahn-setup.sh && ./dev build edge_ws_echo &&
+                CASES='*' ECHO="build/${BECKON_PRESET:-release}/tests/edge/ws/edge_ws_echo" node tests/e2e/autobahn.mjs
+            ;;
         chaos-embedded) ./dev chaos --log embedded --kills "$KILLS" ;;
         chaos-kafka) ./dev chaos --log kafka --kills "$KILLS" ;;
         chaos-three-brokers) ./dev chaos --log kafka --brokers 3 --kills "$KILLS" ;;

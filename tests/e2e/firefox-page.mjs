@@ -36,21 +36,23 @@ export async function startSite() {
 
 /**
  * @param {string} profile its directory; a second start goes on with it
- * @param {object} preferences what `about:config` is told about the push server
+ * @param {object} preferences what `about:config` is told about the push server, and what a test needs otherwise
+ * @param {object} [env] beside the environment of the test
  */
-export async function startFirefox(profile, preferences, origin) {
+export async function startFirefox(profile, preferences, origin, env = {}) {
     const browser = await puppeteer.launch({
         browser: 'firefox',
         executablePath: '/usr/bin/firefox-esr',
         headless: true,
         userDataDir: profile,
         acceptInsecureCerts: true,
+        env: { ...process.env, ...env },
         extraPrefsFirefox: {
-            ...preferences,
             'dom.push.retryBaseInterval': 200,
             'dom.push.maxQuotaPerSubscription': 1000000,
             'dom.push.testing.ignorePermission': true,
             'permissions.default.desktop-notification': 1,
+            ...preferences,
         },
     });
     await browser.defaultBrowserContext().overridePermissions(origin, ['notifications']);
