@@ -7,8 +7,8 @@ test that it names must fail.
     mutants.py --list           names, files, tests
     mutants.py --check          only whether each change still applies and each test still exists
 
-The work tree shows the last commit: what is not committed is not tried. Exit 1 if a fault survived, did not
-compile, or does not apply.
+The work tree shows the last commit: what is not committed is not tried. BECKON_MUTANT_JOBS bounds how many compilers
+run at a time. Exit 1 if a fault survived, did not compile, or does not apply.
 """
 
 import os
@@ -16,6 +16,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -79,7 +80,8 @@ def commit() -> str:
 
 def build(binary: str) -> subprocess.CompletedProcess:
     environment = dict(os.environ, CCACHE_NOHASHDIR="1", CCACHE_BASEDIR=str(TREE))
-    return run("ninja", "-C", str(BUILD), binary, env=environment)
+    jobs = os.environ.get("BECKON_MUTANT_JOBS")
+    return run("ninja", "-C", str(BUILD), *(["-j", jobs] if jobs else []), binary, env=environment)
 
 
 def passes(binary: str, test: str) -> bool:
@@ -131,6 +133,7 @@ def main(arguments: list[str]) -> int:
     if faults or "--check" in arguments:
         print("\n".join(faults) or f"mutants: all {len(chosen)} apply, and their tests exist")
         return 1 if faults else 0
+    began = time.monotonic()
     prepare()
     faults = sound_tests_pass(chosen)
     for fault in faults:
@@ -140,7 +143,7 @@ def main(arguments: list[str]) -> int:
         if outcome != "killed":
             faults.append(mutant["name"])
         print(f'{"ok" if outcome == "killed" else "FAILED":7} {outcome:9} {mutant["name"]}', flush=True)
-    print(f"mutants: {len(chosen) - len(faults)} of {len(chosen)} killed")
+    print(f"mutants: {len(chosen) - len(faults)} of {len(chosen)} killed, in {time.monotonic() - began:.0f} s")
     return 1 if faults else 0
 
 

@@ -289,6 +289,22 @@ TEST_CASE("a state that had to drop what it gathered is folded again from its ch
     CHECK(std::count(world.state.calls.begin(), world.state.calls.end(), "restarted") == 3);
 }
 
+TEST_CASE("decisions that a state had to drop are a reason to begin again", "[fold]") {
+    FoldWorld world;
+    world.publish_many(kFirst, 10);
+    world.start_and_follow();
+    world.run_for(1s);
+    world.state.commit_fault = Fault::unavailable;
+    world.state.drops_what_fails = true;
+    world.state.says_what_it_drops = true;
+    world.state.commits_to_fail = 1;
+    world.state.decide("serve");  // nothing was read since the last commit
+    world.fold->request_turn();
+    world.run_for(10s);
+    CHECK(world.following());
+    CHECK(std::count(world.state.calls.begin(), world.state.calls.end(), "restarted") == 1);
+}
+
 TEST_CASE("a corrupt state is cleared and restored from the log", "[fold]") {
     FoldWorld world;
     world.publish_many(kFirst, 10);

@@ -95,6 +95,7 @@ public:
     int commits_to_fail = 0;
     core::Fault commit_fault = core::Fault::full;
     bool drops_what_fails = false;  ///< a commit that fails goes back to what is on disk
+    bool says_what_it_drops = false;
     int clears_to_fail = 0;
     bool keeps_nothing = false;  ///< in memory only
     std::function<void()> at_committed;
@@ -127,12 +128,15 @@ public:
         if (caught_up) at.caught_up = *caught_up;
     }
     bool dirty() const override { return !(gathered == disk); }
+    bool dropped_batch() const override { return dropped_; }
     core::Result<void> commit() override {
         if (commits_to_fail > 0) {
             --commits_to_fail;
             if (drops_what_fails) gathered = disk;
+            dropped_ = drops_what_fails && says_what_it_drops;
             return core::fail(commit_fault, "made up");
         }
+        dropped_ = false;
         ++commits;
         most_in_a_commit = std::max(most_in_a_commit, std::exchange(in_this_commit_, 0));
         disk = gathered;
@@ -161,6 +165,7 @@ public:
 
 private:
     std::size_t in_this_commit_ = 0;
+    bool dropped_ = false;  ///< by the last commit
     std::size_t progressed_ = 0;
 };
 

@@ -74,11 +74,11 @@ public:
         options.pending = options_.pending;
         options.channels_per_client = options_.channels_per_client;
         options.client_ttl = options_.client_ttl;
-        home =
-            std::make_unique<edge::Home>(options,
-                                         edge::Home::Context{*log, *publisher_, *this, executor,
-                                                             clock, tokens, tombstones, milestones},
-                                         store->open_partition(kPartition));
+        home = std::make_unique<edge::Home>(
+            options,
+            edge::Home::Context{*log, *publisher_, *this, executor, clock, tokens, tombstones,
+                                outcomes, milestones},
+            store->open_partition(kPartition));
         home->start();
     }
     /// Starts a home and lets it serve.
@@ -315,6 +315,7 @@ public:
     FaultyDisk disk;  ///< of the store
     std::unique_ptr<store::EdgeStore> store;
     edge::TombstonesInFlight tombstones;
+    edge::OutcomesInFlight outcomes;
     core::MilestoneSink* milestones = nullptr;  ///< set before a home starts
     std::map<std::uint64_t, Heard> heard;
     std::map<std::uint64_t, edge::Attached> attached;  ///< the last one of each session

@@ -63,6 +63,7 @@ public:
         const core::Clock& clock;
         core::Tokens& tokens;
         TombstonesInFlight& tombstones;             ///< of all homes that share `publisher`
+        OutcomesInFlight& outcomes;                 ///< likewise
         core::MilestoneSink* milestones = nullptr;  ///< of tracked messages; null: nobody hears
         DeliveryTimes times{};
     };

@@ -72,6 +72,7 @@ HomeShard::Entry& HomeShard::entry_of(core::Partition partition) {
                                                       .clock = context_.clock,
                                                       .tokens = tokens_,
                                                       .tombstones = tombstones_,
+                                                      .outcomes = outcomes_,
                                                       .milestones = context_.milestones,
                                                       .times = context_.metrics.times()},
                                         context_.store.open_partition(partition));

@@ -89,6 +89,7 @@ private:
     std::unique_ptr<log::Publisher> publisher_;
     core::Tokens tokens_;
     TombstonesInFlight tombstones_;
+    OutcomesInFlight outcomes_;
     std::map<core::Partition, Entry> homes_;
     HomeTotals reported_;
     HomeTotals forgotten_;      ///< what homes counted that are no more

@@ -578,6 +578,26 @@ TEST_CASE("tombstones wait a moment for others, and a home that ends sends them 
     CHECK(world.reasons().size() == 3);
 }
 
+TEST_CASE("a home that ends tries once more what the log refused a moment ago", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    const auto client = world.connect(uaid);
+    const auto version = world.push(uaid, channel);
+    world.run();
+    world.log->fail_next_publishes(1);
+    world.ack(client, version);
+    world.run(2 * edge::Debts::kGather);
+    CHECK(world.reasons().empty());
+    world.home->flush();
+    world.run(1ms);
+    CHECK(world.reasons() == Heard{"acked"});
+    world.run();
+    CHECK(world.reasons() == Heard{"acked"});
+    CHECK(world.home->status().owed == 0);
+    CHECK(world.tombstones.count == 0);
+}
+
 TEST_CASE("many tombstones wait for nobody", "[home]") {
     HomeWorld world{{.delivery_window = 100}};
     world.serve();

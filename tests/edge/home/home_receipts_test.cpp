@@ -18,8 +18,10 @@ namespace {
 
 /// A home that serves, and one client with a channel; one receipt subscription hears of all.
 struct World : HomeWorld {
-    World() {
+    World() : World(Options{}) {}
+    explicit World(const Options& options) : HomeWorld(options) {
         serve();
+        run(2s);
         std::tie(client, channel) = subscribed();
     }
     std::string send(const Push& what = {}, const std::string& to = "") {
@@ -39,7 +41,8 @@ struct World : HomeWorld {
         record.headers.push_back({core::kReceiptHeader, to.empty() ? core::to_text(receipt) : to});
         last = record;
         publish(log::Topic::kNotifications, std::move(record));
-        names[id] = std::string(1, static_cast<char>('a' + names.size()));
+        names[id] = names.size() < 26 ? std::string(1, static_cast<char>('a' + names.size()))
+                                      : std::to_string(names.size());
         run();
         return id;
     }
@@ -240,4 +243,52 @@ TEST_CASE("the end of a subscription reaches the owner that its VAPID key names"
     CHECK(event.find(world.tokens.seal_endpoint(world.uaid(session), bound, hash)) !=
           std::string::npos);
     CHECK(event.find("\"unregistered\"") != std::string::npos);
+}
+
+TEST_CASE("the outcomes of a home under way are bounded, and all are told", "[home][receipts]") {
+    World world{{.append_delay_max = 100ms, .delivery_window = 200}};
+    const auto session = world.connect(world.client);
+    constexpr int kMessages = 3 * edge::Outcomes::kInFlightMax;
+    for (int i = 0; i < kMessages; ++i) world.send();
+    for (const auto& one : world.take_versions(session)) world.ack(session, one);
+    std::size_t most = 0;
+    for (int i = 0; i < 5'000 && world.told().size() < kMessages; ++i) {
+        world.run(1ms);
+        most = std::max(most, world.outcomes.count);
+    }
+    CHECK(most == edge::Outcomes::kInFlightMax);
+    CHECK(world.told().size() == kMessages);
+    world.run(5s);
+    CHECK(world.outcomes.count == 0);
+    CHECK(world.home->status().owed == 0);
+}
+
+TEST_CASE("outcomes wait while those of other homes fill what a shard may have under way",
+          "[home][receipts]") {
+    World world;
+    const auto session = world.connect(world.client);
+    world.send();
+    world.outcomes.count = edge::OutcomesInFlight::kMax;
+    for (const auto& one : world.take_versions(session)) world.ack(session, one);
+    world.run(5s);
+    CHECK(world.told().empty());
+    CHECK(world.outcomes.count == edge::OutcomesInFlight::kMax);
+    world.outcomes.count = 0;
+    world.run();
+    CHECK(world.told() == Heard{"a acknowledged acked"});
+    CHECK(world.outcomes.count == 0);
+}
+
+TEST_CASE("a home that ends leaves nothing behind in what its shard has under way",
+          "[home][receipts]") {
+    World world;
+    const auto session = world.connect(world.client);
+    world.send();
+    world.log->set_away(true);
+    for (const auto& one : world.take_versions(session)) world.ack(session, one);
+    world.run(1s);
+    CHECK(world.outcomes.count == 1);
+    world.home.reset();
+    CHECK(world.outcomes.count == 0);
+    CHECK(world.tombstones.count == 0);
 }

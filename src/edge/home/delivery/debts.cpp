@@ -134,6 +134,11 @@ void Debts::pump_soon() {
     }));
 }
 
+void Debts::flush() {
+    pump_later_ = false;
+    pump();
+}
+
 void Debts::pump() {
     if (pump_later_) return;
     for (auto it = waiting_.begin(); it != waiting_.end();) {

@@ -67,8 +67,9 @@ public:
 
     /// From now on, until stop(), the debts of this store are paid from here.
     void begin();
-    /// What waits goes out now: somebody else is about to serve.
-    void flush() { pump(); }
+    /// What waits goes out now, also what the log has refused a moment ago: somebody else is about
+    /// to serve. No more than may be in flight.
+    void flush();
     void stop();
     /// With this code the client has acknowledged a message that is owed from now on: its tombstone
     /// says so. Kept in memory only, so that a kill before the tombstone leaves a debt without it.

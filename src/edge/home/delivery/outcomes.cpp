@@ -12,6 +12,8 @@ namespace beckon::edge {
 namespace {
 
 constexpr core::Duration kAgain = std::chrono::milliseconds{500};
+/// When the other homes of the shard use all that may be in flight.
+constexpr core::Duration kWaitForOthers = std::chrono::milliseconds{20};
 
 }  // namespace
 
@@ -24,7 +26,7 @@ void Outcomes::stop() {
     waiting_.clear();
     buried_.clear();
     awaiting_ = 0;
-    in_flight_ = 0;
+    context_.in_flight.count -= std::exchange(in_flight_, 0);
     pump_later_ = false;
 }
 
@@ -103,6 +105,10 @@ void Outcomes::enqueue(const core::MessageKey& message) {
 
 void Outcomes::pump() {
     while (!pump_later_ && !waiting_.empty() && in_flight_ < kInFlightMax) {
+        if (context_.in_flight.count >= OutcomesInFlight::kMax) {
+            if (in_flight_ == 0) pump_after(kWaitForOthers);
+            return;
+        }
         const auto message = waiting_.front();
         waiting_.pop_front();
         publish(message, telling_.at(message).what);
@@ -111,6 +117,7 @@ void Outcomes::pump() {
 
 void Outcomes::publish(const core::MessageKey& message, const core::ReceiptTold& what) {
     ++in_flight_;
+    ++context_.in_flight.count;
     context_.publisher.publish(
         {log::Topic::kEvents, core::partition_of(what.to.id, options_.partitions)},
         core::encode(what), lifetime_.guard([this, message](const core::Result<log::Appended>& at) {
@@ -120,19 +127,20 @@ void Outcomes::publish(const core::MessageKey& message, const core::ReceiptTold&
 
 void Outcomes::answered(const core::MessageKey& message, bool ok) {
     --in_flight_;
+    --context_.in_flight.count;
     if (ok) {
         const auto told = std::move(telling_.extract(message).mapped().told);
         told();
     } else {
         waiting_.push_back(message);
-        back_off();
+        pump_after(kAgain);
     }
     pump();
 }
 
-void Outcomes::back_off() {
+void Outcomes::pump_after(core::Duration delay) {
     if (std::exchange(pump_later_, true)) return;
-    context_.executor.post_after(kAgain, lifetime_.guard([this] {
+    context_.executor.post_after(delay, lifetime_.guard([this] {
         pump_later_ = false;
         pump();
     }));

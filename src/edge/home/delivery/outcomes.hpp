@@ -20,6 +20,13 @@
 
 namespace beckon::edge {
 
+/// How many outcomes the homes of one shard may have published without an answer. They share a
+/// publisher with marks, leases and registers, which must not find it full.
+struct OutcomesInFlight {
+    static constexpr std::size_t kMax = 512;
+    std::size_t count = 0;
+};
+
 /// Tells senders what became of the messages for which they want a receipt
 /// (docs/protocol/receipts.md): one event in `events` for each. What the log does not take is
 /// written again until it does, or until stop(): the receipt stays in the store until the message's
@@ -27,7 +34,7 @@ namespace beckon::edge {
 /// twice. On the home's thread.
 class Outcomes {
 public:
-    /// Events without the log's report; the rest waits here.
+    /// Events of this home without the log's report; the rest waits here.
     static constexpr std::size_t kInFlightMax = 64;
     /// For the ack of a message with TTL 0, whose debt says `expired` from the start.
     static constexpr core::Duration kAckWait = std::chrono::seconds{5};
@@ -45,8 +52,12 @@ public:
         store::PartitionStore& store;
         log::Publisher& publisher;
         core::Executor& executor;
+        OutcomesInFlight& in_flight;
     };
     Outcomes(const Options& options, const Context& context);
+    ~Outcomes() { stop(); }
+    Outcomes(const Outcomes&) = delete;
+    Outcomes& operator=(const Outcomes&) = delete;
 
     /// Its sender hears of this message's end; true also if the store cannot say. Then it cannot
     /// commit either, and the fold starts anew.
@@ -75,7 +86,7 @@ private:
     void pump();
     void publish(const core::MessageKey& message, const core::ReceiptTold& what);
     void answered(const core::MessageKey& message, bool ok);
-    void back_off();
+    void pump_after(core::Duration delay);
     void bury(const core::Uaid& client, const core::MessageKey& message);
 
     const Options options_;

@@ -1,0 +1,116 @@
+#include "edge/home/delivery/delivery.hpp"
+#include "edge/home/registration/hellos.hpp"
+#include "edge/home/registration/removals.hpp"
+#include "edge/protocol/frames.hpp"
+#include "support/home_world.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using log::Topic;
+using test::Heard;
+using test::HomeWorld;
+
+// Each bound of a home is filled and gone beyond: nothing above it is kept, what is within it is
+// served, and afterwards there is room again.
+
+namespace {
+
+const log::TopicPartition kSubscriptions{Topic::kSubscriptions, HomeWorld::kPartition};
+
+core::Uaid new_uaid() { return core::Uaid{core::random_uuid4()}; }
+
+}  // namespace
+
+TEST_CASE("hellos beyond those that may wait for a mark are sent away, and the others answered",
+          "[home][bounds]") {
+    HomeWorld world;
+    world.serve();
+    const auto [known, channel] = world.subscribed();
+    constexpr std::size_t kTooMany = 10;
+    for (int round = 0; round < 2; ++round) {  // the second finds as much room as the first
+        world.log->hold_readers(kSubscriptions, true);
+        std::vector<std::uint64_t> waiting;
+        for (std::size_t i = 0; i < edge::Hellos::kWaitingMax + kTooMany; ++i) {
+            waiting.push_back(world.hello(new_uaid()));
+        }
+        world.run(10ms);
+        const auto heard_something = [&](auto client) { return !world.heard.at(client).empty(); };
+        CHECK(std::count_if(waiting.begin(), waiting.end(), heard_something) == kTooMany);
+        CHECK(world.take(waiting.back()) == Heard{"closed 1013 Overloaded"});
+        const auto lucky = world.hello(known);  // needs no mark
+        world.run(10ms);
+        CHECK(world.take(lucky) == Heard{edge::hello_frame(known)});
+        world.hang_up(lucky);
+        world.log->hold_readers(kSubscriptions, false);
+        world.run(1s);
+        CHECK(world.home->status().sessions == edge::Hellos::kWaitingMax);
+        for (const auto client : waiting) world.hang_up(client);
+        world.run(10ms);
+        CHECK(world.home->status().sessions == 0);
+    }
+}
+
+TEST_CASE("of messages with TTL 0 that are held after a take-over the oldest go",
+          "[home][bounds]") {
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    const auto [other, its_channel] = world.subscribed();
+    world.crash();
+    world.serve("home-2");
+    constexpr std::size_t kTooMany = 20;
+    std::vector<std::string> sent;
+    for (std::size_t i = 0; i < edge::Delivery::kAwaitingMax + kTooMany; ++i) {
+        sent.push_back(world.push(uaid, channel, {.ttl_s = 0}));
+    }
+    const auto last = world.push(other, its_channel, {.ttl_s = 0});
+    world.run(100ms);
+    sent.erase(sent.begin(), sent.begin() + kTooMany + 1);  // one more went for the other's
+    CHECK(world.take_versions(world.connect(uaid)) == sent);
+    CHECK(world.take_versions(world.connect(other)) == std::vector{last});
+    world.run(5s);
+    CHECK(world.home->status().owed == 0);
+    CHECK(world.unfinished_in_log() == 0);
+}
+
+TEST_CASE("no more clients are being removed at a time than may be, and in the end all are",
+          "[home][bounds]") {
+    HomeWorld::Options options;
+    options.client_ttl = 2h;
+    HomeWorld world{options};
+    world.serve();
+    constexpr std::size_t kClients = 2 * edge::Removals::kUnderWayMax + 10;
+    std::vector<std::uint64_t> clients;
+    for (std::size_t i = 0; i < kClients; ++i) {
+        clients.push_back(world.hello());
+        world.run(1ms);
+        world.say(clients.back(), R"({"messageType":"register","channelID":")" +
+                                      core::to_dashed(core::ChannelId{core::random_uuid4()}) +
+                                      R"("})");
+        world.run(1ms);
+    }
+    for (const auto client : clients) world.hang_up(client);
+    world.run(1s);
+    const auto removed = [&] { return world.home->status().removed[0]; };
+    CHECK(removed() == 0);
+    world.run(2h);
+    world.log->hold_readers(kSubscriptions, true);  // marks are not seen: nobody comes to an end
+    world.run(3h);
+    CHECK(removed() == 0);
+    const auto written = [&] { return world.records_in(Topic::kSubscriptions, ""); };
+    const auto before = written();
+    world.log->hold_readers(kSubscriptions, false);
+    world.run(1ms);
+    CHECK(written() - before <=
+          2 * edge::Removals::kUnderWayMax + 10);  // of each the client and its channel; marks
+    world.run(3h);
+    CHECK(removed() == kClients);
+    const auto again = world.connect(world.uaid(clients.front()));
+    CHECK(world.uaid(again) != world.uaid(clients.front()));
+}
