@@ -47,7 +47,10 @@ void add_bench_command(CommandLine& line) {
     command.add_option("--body", o.body_bytes, "Bytes of the encrypted body")
         ->capture_default_str();
     command.add_option("--ttl", o.ttl_s, "Seconds")->capture_default_str();
-    command.add_option("--senders", o.senders, "HTTP connections")->capture_default_str();
+    command
+        .add_option("--senders", o.senders,
+                    "HTTP connections; at a rate each waits for its answer before it sends again")
+        ->capture_default_str();
     command.add_option("--pipeline", o.pipeline, "POSTs in flight on each when saturating")
         ->capture_default_str();
     command.add_option("--vapid", o.vapid, "none, sign or restrict")

@@ -58,12 +58,16 @@ thread_local Reading* Reading::taking = nullptr;
 
 Prefetch prefetch_of(std::size_t client, const KafkaConfig& config) {
     auto partitions = static_cast<std::size_t>(std::max(config.partitions_read, 1));
-    auto bytes = config.fetch_bytes / 2;
+    auto bytes = config.fetch_bytes / kReaderKinds / 2;
     for (std::size_t i = 0; i < client; ++i) {
         partitions *= kGrowth;
         bytes /= 2;
     }
     return {partitions, std::max(bytes / partitions, kBytesEachMin)};
+}
+
+ReaderKind kind_of(Topic topic) {
+    return topic == Topic::kNotifications ? ReaderKind::messages : ReaderKind::other;
 }
 
 /// Only where the log is closed before the control thread came to stop it.
@@ -92,7 +96,8 @@ void Reading::call() {
 
 ReaderClients::ReaderClients(const KafkaConfig& config, KafkaEvents& events, Questions& questions)
     : config_(config), events_(events), questions_(questions), control_("log-control", kJobsMax) {
-    clients_.push_back(make_reader(0));  // here it may throw: an option that librdkafka refuses
+    // Here it may throw: an option that librdkafka refuses.
+    clients_of(ReaderKind::other).push_back(make_reader(0));
     control_.post_after(kErrorsEvery, [this] { serve_errors(); });
 }
 
@@ -130,7 +135,9 @@ std::unique_ptr<ReaderClient> ReaderClients::make_reader(std::size_t index) cons
 
 /// Errors that concern no partition wait in the clients' main queues.
 void ReaderClients::serve_errors() {
-    for (const auto& client : clients_) rd_kafka_poll(client->handle.get(), 0);
+    for (const auto& clients : clients_) {
+        for (const auto& client : clients) rd_kafka_poll(client->handle.get(), 0);
+    }
     control_.post_after(kErrorsEvery, [this] { serve_errors(); });
 }
 
@@ -161,11 +168,12 @@ void ReaderClients::resolve(std::shared_ptr<Reading> reading, core::Offset posit
 }
 
 ReaderClient& ReaderClients::client_for(TopicPartition where) {
-    for (auto& client : clients_) {
+    auto& clients = clients_of(kind_of(where.topic));
+    for (auto& client : clients) {
         const bool room = client->reads.size() < client->partitions_max;
         if (room && !client->reads.contains(where)) return *client;
     }
-    return *clients_.emplace_back(make_reader(clients_.size()));
+    return *clients.emplace_back(make_reader(clients.size()));
 }
 
 /// Takes a client for the reading, and the partition's queue from it.

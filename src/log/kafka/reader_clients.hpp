@@ -6,6 +6,7 @@
 #include "log/kafka/questions.hpp"
 #include "log/kafka/worker.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -23,8 +24,15 @@ struct Prefetch {
 };
 /// librdkafka counts what it prefetched for each partition apart, and only when a client is made.
 /// So that all partitions together stay within fetch_bytes, however many there are, each further
-/// client takes eight times as many partitions as the one before and half of its bytes.
+/// client of a kind takes eight times as many partitions as the one before and half of its bytes.
 Prefetch prefetch_of(std::size_t client, const KafkaConfig& config);
+
+/// What a client reads. A fetch names all partitions of its client, and the broker looks at each of
+/// them for every record that it brings. Every message passes through `notifications`, so no fetch
+/// for it names partitions of other topics (docs/decisions/0170-how-messages-are-fetched.md).
+enum class ReaderKind : std::uint8_t { messages, other };
+inline constexpr std::size_t kReaderKinds = 2;
+ReaderKind kind_of(Topic topic);
 
 /// A consumer that never subscribes. It gives each partition a queue of its own, and can read a
 /// partition only once.
@@ -81,8 +89,8 @@ struct Reading : std::enable_shared_from_this<Reading> {
 };
 
 /// The reading clients of the process, and the thread `log-control` that tells them what to fetch:
-/// those calls may wait, and must come in order. Another client is made when a partition is opened
-/// that the others read already, or when they have as many as they may.
+/// those calls may wait, and must come in order. Another client of a kind is made when a partition
+/// is opened that the others read already, or when they have as many as they may.
 class ReaderClients {
 public:
     /// `questions` is stopped before this is destroyed.
@@ -107,6 +115,7 @@ private:
 
     // --- control thread only
     void serve_errors();
+    auto& clients_of(ReaderKind kind) { return clients_[static_cast<std::size_t>(kind)]; }
     std::unique_ptr<ReaderClient> make_reader(std::size_t index) const;
     ReaderClient& client_for(TopicPartition where);
     void open_queue(Reading& reading);
@@ -121,8 +130,9 @@ private:
     const KafkaConfig config_;
     KafkaEvents& events_;
     Questions& questions_;
-    std::vector<std::unique_ptr<ReaderClient>> clients_;  ///< control thread only
-    Worker control_;                                      ///< last: its jobs use the others
+    /// Of each kind; control thread only.
+    std::array<std::vector<std::unique_ptr<ReaderClient>>, kReaderKinds> clients_;
+    Worker control_;  ///< last: its jobs use the others
 };
 
 }  // namespace beckon::log::kafka

@@ -1,5 +1,6 @@
 // What becomes of a user's options for librdkafka; no broker is asked.
 #include "log/kafka/client_conf.hpp"
+
 #include "log/kafka/reader_clients.hpp"
 
 #include <array>
@@ -100,8 +101,18 @@ TEST_CASE("what all partitions prefetch together does not grow with their number
         const auto prefetch = log::kafka::prefetch_of(client, config);
         CHECK(prefetch.bytes_each >= 1024);
         partitions += prefetch.partitions;
-        bytes += prefetch.partitions * prefetch.bytes_each;
+        bytes += prefetch.partitions * prefetch.bytes_each * log::kafka::kReaderKinds;
         CHECK(bytes <= config.fetch_bytes);
     }
-    CHECK(log::kafka::prefetch_of(0, config).bytes_each == 512U << 10);
+    CHECK(log::kafka::prefetch_of(0, config).bytes_each == 256U << 10);
+}
+
+TEST_CASE("no fetch for messages names partitions of another topic", "[kafka]") {
+    using log::kafka::kind_of;
+    using log::kafka::ReaderKind;
+    for (int index = 0; index < log::Topic::kCount; ++index) {
+        const auto topic = log::Topic::from_index(index);
+        const bool messages = topic == log::Topic::kNotifications;
+        CHECK(kind_of(topic) == (messages ? ReaderKind::messages : ReaderKind::other));
+    }
 }
