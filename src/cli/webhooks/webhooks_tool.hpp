@@ -3,6 +3,7 @@
 #include "cli/config/config.hpp"
 #include "cli/webhooks/api_client.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -55,6 +56,7 @@ struct SendEvent {
     std::string id;  ///< empty: a random one
     std::string subject;
     std::string for_owner;
+    std::chrono::seconds wait{};  ///< for the first attempts; zero: not at all
 };
 int send_event(ApiClient& api, const SendEvent& event);
 
