@@ -56,7 +56,7 @@ LAYERS = {
     "edge/front": ({"core"}, {"prometheus"}),
     "edge/home": ({"core", "log", "fold", "cluster", "store", "ops"}, {"prometheus"}),
     "edge/home/delivery": ({"core", "log", "store"}, {"prometheus"}),
-    "edge/home/registration": ({"core", "fold", "store"}, set()),
+    "edge/home/registration": ({"core", "log", "fold", "store"}, set()),
     "edge/home/session": ({"core", "store"}, set()),
     "edge/link": ({"core", "net"}, {"ev", "openssl"}),
     "edge/loop": ({"core", "net"}, {"ev"}),
