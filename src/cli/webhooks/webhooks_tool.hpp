@@ -3,7 +3,6 @@
 #include "cli/config/config.hpp"
 #include "cli/webhooks/api_client.hpp"
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
