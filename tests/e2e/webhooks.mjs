@@ -263,6 +263,16 @@ test('attachments select parts of the event, made with the command line', async 
     await receiver.stop();
 });
 
+test('whoever posts an event can wait for its first attempts', async () => {
+    const receiver = await new Receiver(() => 503).start();
+    const webhook = await made({ url: receiver.url, types: ['waited.*'] });
+    const said = JSON.parse(await cluster.tool(['events', 'send', 'waited.for', '{}', '--wait', '20s', '--url', api, '--token', token]));
+    assert.equal(said.complete, true, JSON.stringify(said));
+    assert.deepEqual(said.attempts.map((one) => [one.webhook, one.delivery, one.status]), [[webhook.id, receiver.requests[0].id, 503]]);
+    assert.equal((await ask('DELETE', `/webhooks/${webhook.id}`)).status, 204);
+    await receiver.stop();
+});
+
 test('redirects are not followed, and attempts can be looked at', async () => {
     const receiver = await new Receiver(() => 302).start();
     const webhook = await made({ url: receiver.url, types: ['elsewhere'] });

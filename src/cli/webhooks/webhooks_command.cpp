@@ -129,6 +129,14 @@ void add_events(CommandLine& line, Options& o) {
                     "With the source it names the event: posting it again changes nothing");
     send.add_option("--subject", o.event.subject, "What it is about");
     send.add_option("--for-owner", o.event.for_owner, "Only webhooks of this owner get it");
+    send.add_option_function<std::string>(
+        "--wait",
+        [&o](const std::string& text) {
+            const auto value = parse_duration(text);
+            if (!value) throw CLI::ValidationError("--wait", value.error().message);
+            o.event.wait = std::chrono::ceil<std::chrono::seconds>(*value);
+        },
+        "For the first attempts at the owner's webhooks, up to 24s, and print them");
 }
 
 }  // namespace

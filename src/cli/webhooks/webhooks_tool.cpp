@@ -119,10 +119,12 @@ int send_event(ApiClient& api, const SendEvent& event) {
         auto data = Json::parse(event.data, nullptr, false);
         body["data"] = data.is_discarded() ? Json(event.data) : std::move(data);
     }
-    return print_answer(api.ask({.method = "POST",
-                                 .path = "/events",
-                                 .body = body.dump(-1, ' ', false, Json::error_handler_t::replace),
-                                 .content_type = "application/cloudevents+json"}));
+    const auto wait = std::to_string(event.wait.count());
+    return print_answer(api.ask(
+        {.method = "POST",
+         .path = event.wait > event.wait.zero() ? "/events?wait=" + wait : std::string{"/events"},
+         .body = body.dump(-1, ' ', false, Json::error_handler_t::replace),
+         .content_type = "application/cloudevents+json"}));
 }
 
 int print_token(const Config& config, const std::string& owner, bool publishes_to_all) {

@@ -39,6 +39,7 @@ struct SendEvent {
     std::string id;  ///< empty: a random one
     std::string subject;
     std::string for_owner;
+    std::chrono::seconds wait{};  ///< for the first attempts; zero: not at all
 };
 int send_event(ApiClient& api, const SendEvent& event);
 

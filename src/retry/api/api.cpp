@@ -9,9 +9,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -124,6 +126,23 @@ core::Result<Event> parse_event(const ApiRequest& request) {
     return parse_binary(attributes, request.content_type, request.body);
 }
 
+/// `wait` of the query: for how long the answer may wait for first attempts; zero without one.
+core::Result<std::chrono::seconds> parse_wait(std::string_view target, std::chrono::seconds most) {
+    const auto query = parse_query(target);
+    if (query.empty()) return std::chrono::seconds{0};
+    const auto found = query.find("wait");
+    const auto text = found == query.end() ? std::string{} : found->second;
+    int number = 0;
+    const auto* const end = text.data() + text.size();
+    const auto [at, fault] = std::from_chars(text.data(), end, number);
+    if (query.size() != 1 || fault != std::errc{} || at != end || number < 1 ||
+        number > most.count()) {
+        return core::fail(Fault::invalid, "the query may be wait=<whole seconds from 1 to " +
+                                              std::to_string(most.count()) + "> alone");
+    }
+    return std::chrono::seconds{number};
+}
+
 /// How many each owner has posted in this second.
 class Quota {
 public:
@@ -170,6 +189,18 @@ Json summary_json(const std::string& webhook, const std::vector<Attempt>& attemp
             {"last", attempts.empty() ? Json() : attempt_json(attempts.front())}};
 }
 
+/// `page`: what names the event.
+std::string first_attempts_page(Json page, const std::vector<FirstAttempts::Seen>& seen, bool all) {
+    page["complete"] = all;
+    page["attempts"] = Json::array();
+    for (const auto& [webhook, attempt] : seen) {
+        auto one = attempt_json(attempt);
+        one["webhook"] = webhook;
+        page["attempts"].push_back(std::move(one));
+    }
+    return page.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 std::string attempts_page(const std::vector<Attempt>& attempts) {
     Json list = Json::array();
     for (const auto& one : attempts) list.push_back(attempt_json(one));
@@ -197,6 +228,9 @@ struct Api::Impl {
 
     core::Result<Caller> caller_of(const ApiRequest& request) const;
     void post_event(const ApiRequest& request, const Caller& caller, const Reply& reply);
+    std::set<std::string> deliveries_of(const Event& event, const Caller& caller) const;
+    void post_and_wait(const Event& event, const Caller& caller, std::chrono::seconds wait,
+                       const Reply& reply);
     void list(const Caller& caller, const Reply& reply) const;
     void create(const ApiRequest& request, const Caller& caller, const Reply& reply);
     void of_webhook(const ApiRequest& request, Route route, const WebhookDirectory::Entry& entry,
@@ -253,9 +287,47 @@ void Api::Impl::post_event(const ApiRequest& request, const Caller& caller, cons
         }
         event = for_owner(*event, caller.owner);
     }
+    const auto wait = parse_wait(request.target, options.wait_max);
+    if (!wait) return reply(problem_reply(Problem::invalid, wait.error().message));
+    if (*wait > wait->zero()) return post_and_wait(*event, caller, *wait, reply);
     const auto page = Json{{"source", event->source}, {"id", event->id}}.dump();
     node.post_event(*event, [reply, page](const core::Result<void>& written) {
         reply(written ? json_reply(202, page) : failure_reply(written.error()));
+    });
+}
+
+/// Those of the caller's own webhooks: of others' it hears nothing. None while the webhooks are not
+/// known.
+std::set<std::string> Api::Impl::deliveries_of(const Event& event, const Caller& caller) const {
+    std::set<std::string> ids;
+    if (!node.knows_webhooks()) return ids;
+    for (const auto& id : node.webhooks().match(Json::parse(event.json))) {
+        if (node.webhooks().find(id)->webhook.owner != caller.owner) continue;
+        ids.insert(delivery_id(scope_of(event), event.id, id));
+    }
+    return ids;
+}
+
+void Api::Impl::post_and_wait(const Event& event, const Caller& caller, std::chrono::seconds wait,
+                              const Reply& reply) {
+    auto& first = node.first_attempts();
+    auto deliveries = deliveries_of(event, caller);
+    if (!first.has_room(deliveries.size())) {
+        return reply(problem_reply(Problem::too_many_requests,
+                                   "too many requests wait for first attempts; post the event "
+                                   "without `wait`, or again in a moment"));
+    }
+    Json page{{"source", event.source}, {"id", event.id}, {"expected", deliveries.size()}};
+    const auto number = first.expect(std::move(deliveries));
+    node.post_event(event, [this, number, wait, reply,
+                            page = std::move(page)](const core::Result<void>& written) {
+        if (!written) {
+            node.first_attempts().forget(number);
+            return reply(failure_reply(written.error()));
+        }
+        node.first_attempts().answer(number, wait, [reply, page](const auto& seen, bool all) {
+            reply(json_reply(200, first_attempts_page(page, seen, all)));
+        });
     });
 }
 

@@ -8,6 +8,7 @@
 #include "retry/attempt/address_guard.hpp"
 #include "retry/node/retry_node.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -38,6 +39,8 @@ public:
         AddressGuard guard;
         std::size_t webhooks_per_owner_max = 1'000;
         std::size_t events_per_owner_per_second = 0;  ///< 0: no limit
+        /// The longest that a POST of an event may wait for first attempts.
+        std::chrono::seconds wait_max{24};
     };
     using Reply = std::function<void(net::HttpReply)>;
 

@@ -239,13 +239,15 @@ void Dispatcher::Impl::ended(const Job& job, core::Timestamp at, HttpAnswer answ
 void Dispatcher::Impl::remember(const Job& job, core::Timestamp at, const HttpAnswer& answer,
                                 Outcome outcome) {
     const auto& delivery = job.due.delivery;
-    attempts.add(delivery.webhook, {.delivery = delivery.id,
-                                    .number = delivery.attempts,
-                                    .at = at,
-                                    .took = answer.took,
-                                    .outcome = outcome,
-                                    .status = answer.status,
-                                    .why = answer.why});
+    Attempt attempt{.delivery = delivery.id,
+                    .number = delivery.attempts,
+                    .at = at,
+                    .took = answer.took,
+                    .outcome = outcome,
+                    .status = answer.status,
+                    .why = answer.why};
+    if (context.attempted) context.attempted(delivery.webhook, attempt);
+    attempts.add(delivery.webhook, std::move(attempt));
     core::log_debug("retry", "attempt",
                     {{"delivery", delivery.id},
                      {"number", delivery.attempts},

@@ -62,6 +62,8 @@ public:
         std::function<void(HttpRequest, std::function<void(HttpAnswer)>)> send;
         /// A webhook's state is to be written: disabled, or when it began to fail.
         std::function<void(const std::string& webhook, const WebhookState&)> change_state;
+        /// An attempt has ended; may be empty.
+        std::function<void(const std::string& webhook, const Attempt&)> attempted{};
     };
 
     Dispatcher(Options options, Context context);

@@ -43,7 +43,8 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, Fates {
         : options(std::move(o)),
           context(std::move(p)),
           publisher(context.log.open_publisher(context.executor)),
-          directory(SecretBox{context.keys}) {}
+          directory(SecretBox{context.keys}),
+          first_attempts(context.executor) {}
 
     const Options options;
     const Context context;
@@ -53,6 +54,7 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, Fates {
     DeadIndex dead;
     std::unique_ptr<TopicView> dead_view;  ///< of `retry.dead`
     std::unique_ptr<Resender> resender;
+    FirstAttempts first_attempts;
     std::unique_ptr<Dispatcher> dispatcher;
     std::unique_ptr<cluster::Cluster> cluster;
     std::map<core::Partition, std::unique_ptr<PartitionHome>> homes;
@@ -129,9 +131,12 @@ void RetryNode::Impl::start() {
                             .webhooks = directory,
                             .fates = *this,
                             .send = context.send,
-                            .change_state = [this](const std::string& id, const WebhookState& s) {
-                                change_state(id, s);
-                            }});
+                            .change_state = [this](const std::string& id,
+                                                   const WebhookState& s) { change_state(id, s); },
+                            .attempted =
+                                [this](const std::string& id, const Attempt& attempt) {
+                                    first_attempts.attempted(id, attempt);
+                                }});
     view = std::make_unique<TopicView>(
         TopicView::Options{Topic::kWebhooks, options.partitions, options.node}, context.log,
         *publisher, context.executor,
@@ -355,6 +360,7 @@ bool RetryNode::knows_dead_letters() const {
 }
 
 Resender& RetryNode::resender() { return *impl_->resender; }
+FirstAttempts& RetryNode::first_attempts() { return impl_->first_attempts; }
 
 bool RetryNode::serves(std::string_view webhook) const {
     const auto found = impl_->homes.find(core::partition_of(webhook, impl_->options.partitions));
@@ -365,6 +371,7 @@ RetryNode::Counts RetryNode::counts() const { return impl_->counts(); }
 
 void RetryNode::stop(std::function<void()> stopped) {
     impl_->stopping = true;
+    impl_->first_attempts.end();
     const auto go_on = [weak = std::weak_ptr{impl_}, stopped = std::move(stopped)] {
         if (const auto self = weak.lock()) self->stop_homes(stopped);
     };

@@ -9,6 +9,7 @@
 #include "retry/dead/dead_index.hpp"
 #include "retry/dead/resender.hpp"
 #include "retry/dispatch/dispatcher.hpp"
+#include "retry/dispatch/first_attempts.hpp"
 #include "retry/event/event.hpp"
 #include "retry/event/spreader.hpp"
 #include "retry/tiers/partition_tiers.hpp"
@@ -68,6 +69,8 @@ public:
     const DeadIndex& dead_letters() const;
     bool knows_dead_letters() const;
     Resender& resender();
+    /// Of events that are posted, at the webhooks that are served here.
+    FirstAttempts& first_attempts();
     /// Whether the deliveries of this webhook are attempted on this node.
     bool serves(std::string_view webhook) const;
 

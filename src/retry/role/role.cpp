@@ -172,7 +172,10 @@ void Role::Impl::run(std::latch& opened) {
     api = std::make_unique<Api>(
         Api::Options{.guard = guard,
                      .webhooks_per_owner_max = config.webhooks_per_owner_max,
-                     .events_per_owner_per_second = config.events_per_owner_per_second},
+                     .events_per_owner_per_second = config.events_per_owner_per_second,
+                     .wait_max = std::chrono::floor<std::chrono::seconds>(
+                         std::min<std::chrono::milliseconds>(Api::Options{}.wait_max,
+                                                             config.request_deadline * 4 / 5))},
         *node, clock, keys);
     node->start();
     tick();

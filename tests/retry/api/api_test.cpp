@@ -117,6 +117,86 @@ TEST_CASE("a token says what it was made for, to the installation that made it",
     CHECK_FALSE(check_token(keys, ""));
 }
 
+TEST_CASE("a POST that waits is answered with the first attempts at the caller's webhooks",
+          "[retry][api]") {
+    World world;
+    world.start();
+    const auto mine = world.make("https://mine.example/");
+    world.make("https://theirs.example/", "other");
+    world.answered = 503;
+    ApiRequest request;
+    request.method = Verb::post;
+    request.target = "/events?wait=10";
+    request.authorization = "Bearer " + world.token("shop", true);  // others' get the event too
+    request.content_type = "application/cloudevents+json";
+    request.body = World::event("e1").dump();
+    const auto reply = world.ask(request);
+    CHECK(reply.status == 200);
+    const auto page = Json::parse(reply.body);
+    CHECK(page["id"] == "e1");
+    CHECK(page["expected"] == 1);
+    CHECK(page["complete"] == true);
+    REQUIRE(page["attempts"].size() == 1);
+    CHECK(page["attempts"][0]["webhook"] == mine);
+    CHECK(page["attempts"][0]["status"] == 503);
+    CHECK(page["attempts"][0]["outcome"] == "refused");
+    CHECK(world.received["https://theirs.example/"] == 1);
+
+    request.body = World::event("e2").dump();
+    request.target = "/events";
+    CHECK(world.ask(request).status == 202);
+}
+
+TEST_CASE("a POST that waits is answered when its time is over, and only once the log has it",
+          "[retry][api]") {
+    World world;
+    world.start();
+    const auto id = world.make("https://mine.example/");
+    world.answered = 500;
+    world.ask(Verb::post, "/events", World::event("e0"));
+    const auto posted = [&](const std::string& event) {
+        ApiRequest request;
+        request.method = Verb::post;
+        request.target = "/events?wait=3";
+        request.authorization = "Bearer " + world.token("shop");
+        request.content_type = "application/cloudevents+json";
+        request.body = World::event(event).dump();
+        auto said = std::make_shared<std::optional<net::HttpReply>>();
+        world.api.handle(request, [said](net::HttpReply reply) { *said = std::move(reply); });
+        return said;
+    };
+    const auto again = posted("e0");  // a copy, of which nothing comes
+    world.executor.run_for(2s);
+    CHECK_FALSE(*again);
+    world.executor.run_for(2s);
+    REQUIRE(*again);
+    CHECK((*again)->status == 200);
+    CHECK(Json::parse((*again)->body)["complete"] == false);
+    CHECK(Json::parse((*again)->body)["attempts"].empty());
+
+    world.log->set_away(true);
+    const auto unwritten = posted("e1");
+    world.executor.run_for(20s);
+    REQUIRE(*unwritten);
+    CHECK((*unwritten)->status == 503);
+}
+
+TEST_CASE("how long a POST may wait is said if it is none of that", "[retry][api]") {
+    World world;
+    world.start();
+    for (const auto* query : {"?wait=0", "?wait=25", "?wait=x", "?wait=", "?wait=1s", "?wait=-1",
+                              "?for=3", "?wait=3&for=3"}) {
+        const auto reply = world.ask({.method = Verb::post,
+                                      .target = std::string{"/events"} + query,
+                                      .authorization = "Bearer " + world.token("shop"),
+                                      .content_type = "application/cloudevents+json",
+                                      .ce = {},
+                                      .body = World::event("e").dump()});
+        CHECK(reply.status == 400);
+        CHECK(detail_of(reply) == "the query may be wait=<whole seconds from 1 to 24> alone");
+    }
+}
+
 TEST_CASE("null gives a field its default back, and what is not named stays", "[retry][api]") {
     Webhook webhook;
     webhook.secrets = {std::string(32, 's')};

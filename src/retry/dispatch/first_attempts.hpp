@@ -1,0 +1,69 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+#include "core/lifetime.hpp"
+#include "retry/dispatch/recent_attempts.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace beckon::retry {
+
+/// For whoever posts an event and wants to know at once how its first attempts went
+/// (docs/webhooks.md#first-attempts). It says which deliveries it expects before the log has the
+/// event, since an attempt may be quicker than the log's report. One thread, the executor's.
+class FirstAttempts {
+public:
+    /// Deliveries that are expected, of all events together.
+    static constexpr std::size_t kExpectedMax = 10'000;
+
+    struct Seen {
+        std::string webhook;
+        Attempt attempt;
+    };
+    /// What was attempted in time, in that order; `all`: nothing else was expected.
+    using Answer = std::function<void(const std::vector<Seen>& seen, bool all)>;
+
+    explicit FirstAttempts(core::Executor& executor) : executor_(executor), lifetime_(executor) {}
+
+    bool has_room(std::size_t deliveries) const { return expected_ + deliveries <= kExpectedMax; }
+    /// A number for the next two. The deliveries have room.
+    std::uint64_t expect(std::set<std::string> deliveries);
+    /// The log did not take the event.
+    void forget(std::uint64_t number);
+    /// It did: answers once all deliveries were attempted, after `wait` at the latest; now, if
+    /// there is nothing to wait for.
+    void answer(std::uint64_t number, core::Duration wait, Answer told);
+
+    /// An attempt has ended.
+    void attempted(const std::string& webhook, const Attempt& attempt);
+    /// A stop: whoever waits is answered with what there is, and nobody waits any more.
+    void end();
+
+private:
+    struct Event {
+        std::set<std::string> missing;
+        std::vector<Seen> seen{};
+        Answer answer{};
+    };
+    using Events = std::map<std::uint64_t, Event>;
+    void close(Events::iterator event);
+
+    core::Executor& executor_;
+    Events events_;
+    /// Of each delivery; an event that is posted twice is expected twice.
+    std::set<std::pair<std::string, std::uint64_t>> by_delivery_;
+    std::size_t expected_ = 0;
+    std::uint64_t next_ = 0;
+    bool ended_ = false;
+    core::Lifetime lifetime_;
+};
+
+}  // namespace beckon::retry

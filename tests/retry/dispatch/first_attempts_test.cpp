@@ -1,0 +1,107 @@
+#include "retry/dispatch/first_attempts.hpp"
+
+#include "support/manual_clock.hpp"
+#include "support/test_executor.hpp"
+
+#include <optional>
+
+#include <catch2/catch.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using namespace beckon::retry;
+
+namespace {
+
+/// "<webhook>/<delivery> …", and "all" if nothing else was expected.
+std::string text_of(const std::vector<FirstAttempts::Seen>& seen, bool all) {
+    std::string text;
+    for (const auto& one : seen) text += one.webhook + "/" + one.attempt.delivery + " ";
+    return text + (all ? "all" : "some");
+}
+
+struct World {
+    void attempted(const std::string& webhook, const std::string& delivery) {
+        first.attempted(webhook, {.delivery = delivery, .why = {}});
+    }
+    void answer(std::uint64_t number, core::Duration wait = 5s) {
+        first.answer(number, wait,
+                     [this](const auto& seen, bool all) { answers.push_back(text_of(seen, all)); });
+    }
+
+    test::ManualClock clock;
+    test::SimExecutor executor{clock};
+    FirstAttempts first{executor};
+    std::vector<std::string> answers;
+};
+using Answers = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("the answer comes with the last of the first attempts", "[retry][dispatch]") {
+    World world;
+    const auto number = world.first.expect({"a", "b"});
+    world.attempted("w1", "a");  // quicker than the log's report
+    world.answer(number);
+    world.attempted("w3", "other");
+    CHECK(world.answers.empty());
+    world.attempted("w2", "b");
+    CHECK(world.answers == Answers{"w1/a w2/b all"});
+    world.executor.run_for(10s);
+    CHECK(world.answers.size() == 1);
+}
+
+TEST_CASE("what was not attempted in time is missing", "[retry][dispatch]") {
+    World world;
+    world.answer(world.first.expect({"a", "b"}));
+    world.attempted("w", "a");
+    world.executor.run_for(4900ms);
+    CHECK(world.answers.empty());
+    world.executor.run_for(200ms);
+    CHECK(world.answers == Answers{"w/a some"});
+    world.attempted("w", "b");  // nobody waits any more
+    CHECK(world.answers.size() == 1);
+}
+
+TEST_CASE("where nothing is expected the answer comes at once", "[retry][dispatch]") {
+    World world;
+    world.answer(world.first.expect({}));
+    CHECK(world.answers == Answers{"all"});
+}
+
+TEST_CASE("an event that is posted twice is answered twice", "[retry][dispatch]") {
+    World world;
+    world.answer(world.first.expect({"a"}));
+    world.answer(world.first.expect({"a"}));
+    world.attempted("w", "a");
+    CHECK(world.answers == Answers{"w/a all", "w/a all"});
+}
+
+TEST_CASE("what is expected has a bound, and room again once it is answered or forgotten",
+          "[retry][dispatch]") {
+    World world;
+    std::set<std::string> many;
+    for (std::size_t i = 0; i < FirstAttempts::kExpectedMax; ++i) many.insert(std::to_string(i));
+    const auto number = world.first.expect(many);
+    CHECK_FALSE(world.first.has_room(1));
+    world.attempted("w", "17");
+    CHECK(world.first.has_room(1));
+    CHECK_FALSE(world.first.has_room(2));
+    world.first.forget(number);
+    CHECK(world.first.has_room(FirstAttempts::kExpectedMax));
+    world.answer(world.first.expect({"a"}));
+    world.executor.run_for(10s);
+    CHECK(world.first.has_room(FirstAttempts::kExpectedMax));
+    CHECK(world.answers == Answers{"some"});
+}
+
+TEST_CASE("at a stop whoever waits is answered with what there is", "[retry][dispatch]") {
+    World world;
+    world.answer(world.first.expect({"a", "b"}));
+    const auto written_later = world.first.expect({"c"});
+    world.attempted("w", "a");
+    world.first.end();
+    CHECK(world.answers == Answers{"w/a some"});
+    world.answer(written_later);
+    CHECK(world.answers.back() == "some");
+}
