@@ -21,9 +21,7 @@ WaitingSurvey::WaitingSurvey(const store::EdgeStore& store, core::Executor& exec
 
 void WaitingSurvey::begin() {
     left_ = served_();
-    counting_.reset();
-    messages_ = 0;
-    oldest_.reset();
+    std::erase_if(counted_, [&](const auto& each) { return !left_.contains(each.first); });
     go_on();
 }
 
@@ -35,33 +33,43 @@ void WaitingSurvey::go_on() {
 }
 
 bool WaitingSurvey::count_a_piece() {
-    if (!counting_) {
-        if (left_.empty()) return true;
-        counting_.emplace(store_.count_waiting(*left_.begin(), clock_.wall()));
-        left_.erase(left_.begin());
-    }
-    const auto all_seen = counting_->step(kPieceRows);
-    if (!all_seen) {
-        // The fold of the partition meets the same rows, and does something about it.
-        core::log_debug("edge", "waiting_not_counted", {{"why", all_seen.error().message}});
-        counting_.reset();
-    } else if (*all_seen) {
-        add(*counting_);
-        counting_.reset();
-    }
-    return !counting_ && left_.empty();
+    if (left_.empty()) return true;
+    if (!counting_) counting_.emplace(store_.count_waiting(*left_.begin(), clock_.wall()));
+    const auto all_seen = step();
+    if (!all_seen) keep_last(all_seen.error());
+    if (all_seen && !*all_seen) return false;
+    counting_.reset();
+    left_.erase(left_.begin());
+    return left_.empty();
 }
 
-void WaitingSurvey::add(const store::WaitingCount& counted) {
-    messages_ += counted.messages();
-    const auto oldest = counted.oldest();
-    if (!oldest || !*oldest) return;
-    oldest_ = oldest_ ? std::min(*oldest_, **oldest) : **oldest;
+/// True once the partition is counted.
+core::Result<bool> WaitingSurvey::step() {
+    const auto all_seen = counting_->step(kPieceRows);
+    if (!all_seen || !*all_seen) return all_seen;
+    const auto oldest = counting_->oldest();
+    if (!oldest) return core::fail(oldest.error());
+    counted_[*left_.begin()] = {.messages = counting_->messages(), .oldest = *oldest};
+    return true;
+}
+
+/// The fold of the partition meets the same rows, and does something about it.
+void WaitingSurvey::keep_last(const core::Error& why) {
+    auto& last = counted_[*left_.begin()];
+    if (std::exchange(last.stale, true)) return;
+    core::log_warn("edge", "waiting_not_counted",
+                   {{"partition", *left_.begin()}, {"why", why.message}});
 }
 
 void WaitingSurvey::report() {
-    const auto age = oldest_ ? std::max(clock_.wall() - *oldest_, {}) : core::Duration::zero();
-    metrics_.messages->Set(static_cast<double>(messages_));
+    std::uint64_t messages = 0;
+    std::optional<core::Timestamp> oldest;
+    for (const auto& [partition, waiting] : counted_) {
+        messages += waiting.messages;
+        if (waiting.oldest) oldest = oldest ? std::min(*oldest, *waiting.oldest) : waiting.oldest;
+    }
+    const auto age = oldest ? std::max(clock_.wall() - *oldest, {}) : core::Duration::zero();
+    metrics_.messages->Set(static_cast<double>(messages));
     metrics_.oldest_seconds->Set(std::chrono::duration<double>(age).count());
 }
 

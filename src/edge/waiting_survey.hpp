@@ -4,12 +4,14 @@
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
 #include "core/partition.hpp"
+#include "core/result.hpp"
 #include "edge/edge_metrics.hpp"
 #include "store/edge_store.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -19,7 +21,8 @@ namespace beckon::edge {
 /// served here, and how old the oldest is. It counts them now and then, a piece at a time, so that
 /// neither a shard nor the disk is held up
 /// (docs/decisions/0165-what-waits-is-counted-beside-the-fold.md). What came in the last seconds
-/// may be missing, and what went may still count. One thread: the executor's.
+/// may be missing, and what went may still count; of a partition that cannot be read, what was
+/// counted last stays in the sum. One thread: the executor's.
 class WaitingSurvey {
 public:
     /// Rows that one piece looks at, some 2 ms; and the pause behind it: 100,000 rows a second.
@@ -33,11 +36,19 @@ public:
                   WaitingMetrics metrics, std::function<std::set<core::Partition>()> served);
 
 private:
+    /// What waits in one partition.
+    struct Waiting {
+        std::uint64_t messages = 0;
+        std::optional<core::Timestamp> oldest;
+        bool stale = false;  ///< the partition could not be read since
+    };
+
     void begin();
     void go_on();
     /// One piece. True once all partitions are counted.
     bool count_a_piece();
-    void add(const store::WaitingCount& counted);
+    core::Result<bool> step();
+    void keep_last(const core::Error& why);
     void report();
 
     const store::EdgeStore& store_;
@@ -47,10 +58,9 @@ private:
     const std::function<std::set<core::Partition>()> served_;
     core::Lifetime lifetime_;
 
-    std::set<core::Partition> left_;  ///< not counted yet
+    std::set<core::Partition> left_;  ///< not counted yet; the first may be under way
     std::optional<store::WaitingCount> counting_;
-    std::uint64_t messages_ = 0;
-    std::optional<core::Timestamp> oldest_;
+    std::map<core::Partition, Waiting> counted_;
 };
 
 }  // namespace beckon::edge

@@ -8,8 +8,37 @@
 #include <memory>
 
 #include <rocksdb/iterator.h>
+#include <rocksdb/perf_context.h>
+#include <rocksdb/perf_level.h>
 
 namespace beckon::store {
+
+namespace {
+
+/// What RocksDB steps over on this thread while this lives: rows that are deleted and not compacted
+/// yet.
+class DeletedRows {
+public:
+    DeletedRows() : level_(rocksdb::GetPerfLevel()) {
+        rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
+        before_ = now();
+    }
+    ~DeletedRows() { rocksdb::SetPerfLevel(level_); }
+    DeletedRows(const DeletedRows&) = delete;
+    DeletedRows& operator=(const DeletedRows&) = delete;
+
+    std::uint64_t count() const { return now() - before_; }
+
+private:
+    static std::uint64_t now() {
+        return rocksdb::get_perf_context()->internal_delete_skipped_count;
+    }
+
+    const rocksdb::PerfLevel level_;
+    std::uint64_t before_ = 0;
+};
+
+}  // namespace
 
 WaitingCount::WaitingCount(Database& database, const Months& months, core::Partition partition,
                            core::Timestamp now)
@@ -23,19 +52,32 @@ core::Result<bool> WaitingCount::step(std::size_t rows_max) {
     const auto family = database_.family("keys");
     const auto all = partition_range(partition_);
     const auto end = slice(all.end);
-    const auto options = scan_options(end);
+    auto options = scan_options(end);
+    options.max_skippable_internal_keys = rows_max;
     const std::unique_ptr<rocksdb::Iterator> row{database_.db().NewIterator(options, family.get())};
+    const DeletedRows deleted;
     row->Seek(slice(next_));
-    for (std::size_t seen = 0; row->Valid() && seen < rows_max; ++seen, row->Next()) {
+    for (std::size_t seen = 0; row->Valid() && seen + deleted.count() < rows_max;
+         ++seen, row->Next()) {
         const auto parsed = parse_key_row(view(row->value()));
         if (!parsed) return core::fail(undecodable("keys", database_.directory().string()));
         look_at(view(row->key()), *parsed);
     }
     if (row->Valid()) next_ = view(row->key());
+    if (row->status().IsIncomplete()) return go_on_behind_deleted(*row);
     if (!row->status().ok()) {
         return core::fail(unreadable(row->status(), database_.directory().string()));
     }
     return !row->Valid();
+}
+
+/// RocksDB has stepped over as many deleted rows as it may, and says where it stopped: the next
+/// piece begins right behind that.
+core::Result<bool> WaitingCount::go_on_behind_deleted(rocksdb::Iterator& row) {
+    const auto found = row.GetProperty("rocksdb.iterator.internal-key", &next_);
+    if (!found.ok()) return core::fail(unreadable(found, database_.directory().string()));
+    next_.push_back('\0');
+    return false;
 }
 
 void WaitingCount::look_at(std::string_view row_key, const KeyRow& row) {

@@ -11,6 +11,10 @@
 #include <optional>
 #include <string>
 
+namespace rocksdb {
+class Iterator;
+}
+
 namespace beckon::store {
 
 class Database;
@@ -28,7 +32,8 @@ public:
     WaitingCount(Database& database, const Months& months, core::Partition partition,
                  core::Timestamp now);
 
-    /// Looks at up to `rows_max` rows. True once it has seen all. Errors: corrupt, unavailable.
+    /// Looks at up to `rows_max` rows; those count that are deleted and not compacted yet, of which
+    /// it may step over as many again. True once it has seen all. Errors: corrupt, unavailable.
     core::Result<bool> step(std::size_t rows_max);
 
     /// So far.
@@ -43,6 +48,7 @@ private:
         MessageOrder order;
         core::Timestamp expiry;
     };
+    core::Result<bool> go_on_behind_deleted(rocksdb::Iterator& row);
     void look_at(std::string_view row_key, const KeyRow& row);
 
     Database& database_;

@@ -2,9 +2,11 @@
 
 #include "ops/metrics.hpp"
 #include "store/edge_fixture.hpp"
+#include "support/faulty_disk.hpp"
 #include "support/test_executor.hpp"
 
 #include <chrono>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -27,10 +29,16 @@ struct SurveyWorld {
     WaitingSurvey survey() {
         return {store.store(), executor, clock, metrics, [this] { return served; }};
     }
+    static store::EdgeStoreOptions on(test::FaultyDisk& disk) {
+        store::EdgeStoreOptions options;
+        options.env = disk.env();
+        return options;
+    }
     double messages() const { return metrics.messages->Value(); }
     double oldest() const { return metrics.oldest_seconds->Value(); }
 
-    EdgeFixture store;
+    test::FaultyDisk disk;
+    EdgeFixture store{on(disk)};
     test::ManualClock clock;
     test::SimExecutor executor{clock};
     ops::Metrics registry;
@@ -83,6 +91,31 @@ TEST_CASE("more than a piece is counted over several turns", "[edge]") {
     CHECK(world.messages() == 0);  // the first piece is not all
     world.executor.run_for(4 * WaitingSurvey::kPieceEvery);
     CHECK(world.messages() == many);
+}
+
+// Verified to fail when what cannot be read counts as nothing.
+TEST_CASE("of a partition that cannot be read, what was counted last stays in the sum", "[edge]") {
+    SurveyWorld world;
+    world.store.put(70, "m1");
+    world.store.put(80, "m2");
+    world.store.commit();
+    world.store.reopen();  // into tables
+    const auto survey = world.survey();
+    world.executor.run_for(std::chrono::seconds{1});
+    CHECK(world.messages() == 2);
+
+    world.disk.fail(test::FaultyDisk::Call::read, std::numeric_limits<int>::max(), ".sst");
+    world.executor.run_for(std::chrono::seconds{6});
+    CHECK(world.disk.struck() > 0);
+    CHECK(world.messages() == 2);
+    CHECK(world.oldest() >= 30);
+
+    world.disk.heal();
+    world.store.owe("m1");
+    world.store.owe("m2");
+    world.store.commit();
+    world.executor.run_for(std::chrono::seconds{6});
+    CHECK(world.messages() == 0);
 }
 
 }  // namespace beckon::edge
