@@ -7,14 +7,15 @@
 # build/bench/<name>.json.
 #
 #   --only LIST       comma-separated: endpoint, embedded (sync = always), embedded-interval,
-#                     embedded-never, kafka, reliability, retry, tools, clients; default
+#                     embedded-never, kafka, reliability, retry, store, tools, clients; default
 #                     endpoint,embedded,embedded-never,kafka. tools: `replay show` and `trace` on a
-#                     million messages, of each log and through an ops port. reliability: how fast
+#                     million messages, of each log and through an ops port. store: a client's read and the
+#                     end of a month in a store of ten and of a million messages. reliability: how fast
 #                     milestones are folded (at least 200,000/s), and
 #                     the latency profile on Kafka with none, one in a hundred and all messages
 #                     tracked, while no process folds them: all may cost endpoint and edge a tenth
 #                     clients: memory of idle clients, plain and with TLS, while they are there and after
-#                     they have left (at most 5 KiB and 20 KiB each); 10,000, or as many as
+#                     they have left (at most 5 KiB and 20 KiB each, and a quarter of that); 10,000, or as many as
 #                     --idle-connections says, in processes of 10,000
 #   --soak            only the endpoint, with ten million requests: its heap must not grow
 #   --quick           a tenth of the time and of the connections: shows that it works, measures
@@ -274,6 +275,10 @@ bench_clients() {
     BECKON="$BINARY" node tests/e2e/idle-memory.mjs --clients "$count" --json "$OUT/clients.json"
 }
 
+bench_store() {
+    "$(dirname "$BINARY")/tests/store/store_million_test" | tee "$OUT/store.txt"
+}
+
 bench_tools() {
     local bench base kafka result=0
     bench="$(dirname "$BINARY")/tests/cli/tools_bench"
@@ -301,10 +306,11 @@ for log in ${only//,/ }; do
         embedded-never) bench_embedded embedded-never never || failed+=("$log") ;;
         kafka) bench_kafka || failed+=("$log") ;;
         retry) bench_retry || failed+=("$log") ;;
+        store) bench_store || failed+=("$log") ;;
         tools) bench_tools || failed+=("$log") ;;
         reliability) bench_reliability || failed+=("$log") ;;
         clients) bench_clients || failed+=("$log") ;;
-        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka, reliability, retry, tools, clients" ;;
+        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka, reliability, retry, store, tools, clients" ;;
     esac
     stop_all
 done

@@ -1,35 +1,14 @@
 #include "store/edge_fixture.hpp"
 #include "store/edge_store.hpp"
+#include "store/rows_touched.hpp"
 
 #include <string>
 
 #include <catch2/catch.hpp>
-#include <rocksdb/perf_context.h>
-#include <rocksdb/perf_level.h>
 
 namespace beckon::store {
 
 using namespace test;
-
-namespace {
-
-/// Rows that RocksDB stepped over, places that it sought and blocks that it opened while `work`
-/// ran, on this thread.
-template <class Work>
-std::uint64_t rows_touched(Work work) {
-    rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
-    rocksdb::get_perf_context()->Reset();
-    work();
-    const auto& context = *rocksdb::get_perf_context();
-    const auto touched = context.internal_key_skipped_count +
-                         context.internal_delete_skipped_count + context.next_on_memtable_count +
-                         context.seek_child_seek_count + context.block_cache_hit_count +
-                         context.block_read_count;
-    rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
-    return touched;
-}
-
-}  // namespace
 
 TEST_CASE("a window of ten of a client with 100,000 pending messages costs about ten rows",
           "[store]") {
