@@ -91,6 +91,22 @@ test("who comes from nginx's address without a header is refused, and everybody 
     assert.equal((await hello(DIRECT, '127.0.0.4')).status, 200);
 });
 
+test('TLS ends at the edge: it chooses http/1.1, and a session that a client kept is resumed', async () => {
+    const open = async (session) => {
+        const socket = tls.connect({
+            port: 443, host: '127.0.0.1', localAddress: '127.0.0.5', rejectUnauthorized: false, ALPNProtocols: ['h2', 'http/1.1'], session,
+        });
+        const ticket = once(socket, 'session').then(([kept]) => kept);
+        await once(socket, 'secureConnect');
+        const seen = { protocol: socket.alpnProtocol, resumed: socket.isSessionReused(), ticket: await ticket };
+        socket.destroy();
+        return seen;
+    };
+    const first = await open();
+    assert.deepEqual([first.protocol, first.resumed], ['http/1.1', false]);
+    assert.equal((await open(first.ticket)).resumed, true);
+});
+
 test('the endpoint too is told by nginx who the client is', async () => {
     const first = tls.connect({ port: ENDPOINT_BEHIND_NGINX, host: '127.0.0.1', localAddress: '127.0.0.2', rejectUnauthorized: false });
     await once(first, 'secureConnect');

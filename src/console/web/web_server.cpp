@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
@@ -60,10 +61,27 @@ public:
     void widen_backlog() { ::listen(svr_sock_, kBacklog); }
 };
 
-void json_reply(Response& reply, int status, std::string text) {
+/// As it stands: cpp-httplib compresses what it is given as a content, anew for each request and
+/// with Brotli at its slowest level, which a file of 10 KB waits 50 ms for
+/// (docs/decisions/0177-the-console-sends-what-it-has-as-it-stands.md). `owner` keeps the bytes.
+void send_plain(Response& reply, std::string_view bytes, const std::string& type,
+                std::shared_ptr<const std::string> owner) {
+    reply.set_content_provider(bytes.size(), type,
+                               [bytes, kept = std::move(owner)](std::size_t from, std::size_t count,
+                                                                httplib::DataSink& sink) {
+                                   return sink.write(bytes.data() + from, count);
+                               });
+}
+
+void json_reply(Response& reply, int status, std::shared_ptr<const std::string> text) {
     reply.status = status;
     reply.set_header("Cache-Control", "no-store");
-    reply.set_content(std::move(text), kJson);
+    const std::string_view bytes{*text};
+    send_plain(reply, bytes, kJson, std::move(text));
+}
+
+void json_reply(Response& reply, int status, std::string text) {
+    json_reply(reply, status, std::make_shared<const std::string>(std::move(text)));
 }
 
 void error_reply(Response& reply, int status, const std::string& why) {
@@ -287,14 +305,14 @@ struct WebServer::Impl {
             reply.status = 304;
             return;
         }
-        reply.set_content(asset.bytes.data(), asset.bytes.size(), std::string{asset.type});
+        send_plain(reply, asset.bytes, std::string{asset.type}, nullptr);
     }
 
     void serve_page(const Request& request, Response& reply) {
         const std::string name = request.matches[1];
         const auto text = context.pages.get(name);
         if (!text) return error_reply(reply, 503, "nothing is known of '" + name + "' (yet)");
-        json_reply(reply, 200, *text);
+        json_reply(reply, 200, text);
     }
 
     static void answer(const Ask& ask, const Request& request, Response& reply) {

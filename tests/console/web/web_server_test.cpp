@@ -69,6 +69,21 @@ TEST_CASE("the app is served with headers that let nothing else in", "[console]"
     CHECK(port.client.Get("/../etc/passwd")->status == 404);
 }
 
+// Verified to fail when the server may compress: Brotli at its slowest level, anew for each
+// request.
+TEST_CASE("what is sent is sent as it stands", "[console]") {
+    Port port;
+    port.pages.publish("lag", "\"" + std::string(20'000, 'x') + "\"");
+    for (const auto* path : {"/", "/app.js", "/console.css", "/api/pages/lag", "/api/session"}) {
+        CAPTURE(path);
+        const auto reply = port.client.Get(path, {{"Accept-Encoding", "gzip, deflate, br"}});
+        REQUIRE(reply);
+        CHECK(reply->status == 200);
+        CHECK_FALSE(reply->has_header("Content-Encoding"));
+        CHECK(reply->get_header_value("Content-Length") == std::to_string(reply->body.size()));
+    }
+}
+
 TEST_CASE("a page is 503 until it is known", "[console]") {
     Port port;
     CHECK(port.client.Get("/api/pages/lag")->status == 503);
