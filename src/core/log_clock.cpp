@@ -44,20 +44,27 @@ void LogClock::reported(Timestamp append_time, Offset offset, MonoTime sent) {
     learned_ = true;
     newest_ = offset;
     sent_ = sent;
+    doubtful_low_.reset();
     reported_at_ = now;
 }
 
 void LogClock::read(Timestamp append_time, Offset offset) {
     if (!learned_ || offset <= newest_) return;
     const Duration log_time = append_time.time_since_epoch();
-    narrow(
-        {log_time - clock_.mono().time_since_epoch(), log_time + kTick - sent_.time_since_epoch()});
+    const MonoTime now = clock_.mono();
+    const Duration low = log_time - now.time_since_epoch();
+    if (now - sent_ > kUnasked) {
+        doubtful_low_ = std::min(doubtful_low_.value_or(low), low);
+    } else {
+        narrow({low, log_time + kTick - sent_.time_since_epoch()});
+    }
 }
 
 Timestamp LogClock::now() const {
     if (!learned_) return clock_.wall();
+    const Duration known = bounds().low - held_back();
     return Timestamp{std::chrono::duration_cast<std::chrono::milliseconds>(
-        clock_.mono().time_since_epoch() + bounds().low - held_back())};
+        clock_.mono().time_since_epoch() + std::min(known, doubtful_low_.value_or(known)))};
 }
 
 }  // namespace beckon::core

@@ -3,6 +3,8 @@
 #include "core/clock.hpp"
 #include "core/ids.hpp"
 
+#include <optional>
+
 namespace beckon::core {
 
 /// The log's "now" in one partition, whose leader's clock stamps its records. It is known as an
@@ -18,6 +20,9 @@ namespace beckon::core {
 /// One thread teaches and reads.
 class LogClock {
 public:
+    /// A report that is older says too little about a record that is read.
+    static constexpr Duration kUnasked = std::chrono::seconds{10};
+
     explicit LogClock(const Clock& clock) : clock_(clock) {}
 
     /// A delivery report of our own record, which was sent at `sent`: the append lies between then
@@ -25,7 +30,9 @@ public:
     void reported(Timestamp append_time, Offset offset, MonoTime sent);
 
     /// A record that was read. One above the newest report was appended after that was sent, and
-    /// before now; one below it says nothing new.
+    /// before now; one below it says nothing new. If the newest report is older than kUnasked, the
+    /// log's clock may have stepped back by nearly as much without a contradiction: until the next
+    /// report "now" is then no later than the record says.
     void read(Timestamp append_time, Offset offset);
 
     /// The lowest that the log's "now" can be. Until something was learned this is the host's wall
@@ -49,11 +56,12 @@ private:
 
     const Clock& clock_;
     bool learned_ = false;
-    Bounds bounds_;         ///< as of taken_
-    Duration held_back_{};  ///< of now(), as of taken_
-    MonoTime taken_{};      ///< when evidence was last taken
-    Offset newest_ = -1;    ///< of the newest report
-    MonoTime sent_{};       ///< when the record of the newest report was sent
+    Bounds bounds_;                         ///< as of taken_
+    Duration held_back_{};                  ///< of now(), as of taken_
+    std::optional<Duration> doubtful_low_;  ///< since the newest report
+    MonoTime taken_{};                      ///< when evidence was last taken
+    Offset newest_ = -1;                    ///< of the newest report
+    MonoTime sent_{};                       ///< when the record of the newest report was sent
     MonoTime reported_at_{};
 };
 

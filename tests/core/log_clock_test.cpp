@@ -109,6 +109,23 @@ TEST_CASE("a log that steps back is followed with the next record, in either way
     CHECK(world.behind() <= 2ms);
 }
 
+TEST_CASE("a record that ends a long silence is not taken for older than it is", "[clock]") {
+    const auto step = GENERATE(5min, 29min);  // less than the silence: no contradiction
+    World world;
+    world.report(1ms, 1ms);
+    world.host.advance(30min);
+    world.ahead -= step;
+    world.read(1ms);
+    CHECK(world.behind() >= 0ms);
+    CHECK(world.behind() <= 2ms);
+    world.read(20ms);
+    world.host.advance(5s);
+    CHECK(world.behind() >= 0ms);
+    world.report(1ms, 1ms);
+    CHECK(world.behind() >= 0ms);
+    CHECK(world.behind() <= 2ms);
+}
+
 TEST_CASE("a log that steps forward makes nothing expire that was stamped before", "[clock]") {
     const bool by_report = GENERATE(true, false);
     World world;

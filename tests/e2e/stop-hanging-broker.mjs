@@ -8,7 +8,7 @@ import { Cluster } from './beckon.mjs';
 import { agent, post, startWithClient } from './client.mjs';
 
 const ROLES = ['endpoint', 'edge', 'retry', 'reliability', 'console'];
-const STOP_TIMEOUT_MS = 5000; // the default of stop_timeout
+const STOP_TIMEOUT_MS = 10000; // the default of stop_timeout
 const BUSY_MACHINE_MS = 5000; // five processes end at the same time
 const MOMENTS_MS = [0, 1500, 8000]; // since the broker hangs; sessions of the group last 6 s
 const MESSAGES = 20; // whose tombstones are on their way

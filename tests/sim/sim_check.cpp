@@ -8,13 +8,27 @@ namespace beckon::sim {
 
 using namespace std::chrono_literals;
 
-namespace {
-
-bool expired(const SentMessage& message, core::Timestamp now) {
-    return now >= message.appended + std::chrono::seconds{message.ttl_s};
+Life SimWorld::life_of(const SentMessage& message) {
+    return {{log::Topic::kNotifications, core::partition_of(message.uaid, kPartitions)},
+            message.published,
+            message.answered,
+            std::chrono::seconds{message.ttl_s}};
 }
 
-}  // namespace
+bool SimWorld::expired(const SentMessage& message) const {
+    if (hostile_) return time_.may_be_over(life_of(message));
+    return clock_.wall() >= message.appended + std::chrono::seconds{message.ttl_s};
+}
+
+/// For looking at what is stored. No clock says what has expired if all of them may be wrong.
+core::Timestamp SimWorld::reading_time() const {
+    return hostile_ ? core::Timestamp{} : clock_.wall();
+}
+
+/// For comparing two stores: what one of them may have found expired counts in neither.
+core::Timestamp SimWorld::comparing_time(core::Partition p) const {
+    return hostile_ ? time_.latest({log::Topic::kNotifications, p}) : clock_.wall();
+}
 
 /// A newer message of its channel and Topic stands behind it in the log, answered or not.
 bool SimWorld::replaced(const SentMessage& message) const {
@@ -31,7 +45,7 @@ bool SimWorld::replaced(const SentMessage& message) const {
 
 /// Why a message that was answered 201 may be neither with its client nor pending.
 bool SimWorld::explained(const std::string& version, const SentMessage& message) const {
-    if (message.ttl_s == 0 || expired(message, clock_.wall()) || replaced(message)) return true;
+    if (message.ttl_s == 0 || expired(message) || replaced(message)) return true;
     for (const auto& client : clients_) {
         if (client.dropped.contains(message.channel)) return true;
         if (client.received.contains(version) && client.acked.contains(version)) return true;
@@ -47,7 +61,7 @@ std::set<std::string> SimWorld::pending_in(store::PartitionStore& store, core::P
         bool done = false;
         while (!done) {
             done = store
-                       .read_pending(*client.uaid, cursor, 100, clock_.wall(),
+                       .read_pending(*client.uaid, cursor, 100, reading_time(),
                                      [&](const store::MessageView& message) {
                                          out.emplace(message.message_id);
                                      })
@@ -60,7 +74,8 @@ std::set<std::string> SimWorld::pending_in(store::PartitionStore& store, core::P
 void SimWorld::check_messages(const std::set<std::string>& pending) {
     for (const auto& [version, message] : sent_) {
         if (message.answered_201 && !pending.contains(version) && !explained(version, message)) {
-            fail("a message answered 201 is lost, offset " + std::to_string(*message.offset));
+            fail("a message answered 201 is lost, offset " + std::to_string(*message.offset) +
+                 (hostile_ ? time_.story(life_of(message)) : ""));
         }
     }
     for (const auto& client : clients_) {
@@ -86,6 +101,26 @@ void SimWorld::check_clients(const std::vector<store::PartitionStore*>& stores) 
     }
 }
 
+/// For whoever looks into it.
+std::string SimWorld::difference(core::Partition p, store::PartitionStore& rebuilt,
+                                 store::PartitionStore& live) {
+    const auto in_rebuilt = pending_in(rebuilt, p);
+    const auto in_live = pending_in(live, p);
+    const auto only = [this](const auto& these, const auto& those) {
+        std::string out;
+        for (const auto& version : these) {
+            if (those.contains(version)) continue;
+            const auto& message = sent_.at(version);
+            out += " offset " + std::to_string(message.offset.value_or(-1)) + " ttl " +
+                   std::to_string(message.ttl_s);
+        }
+        return out;
+    };
+    return "rebuilt only:" + only(in_rebuilt, in_live) +
+           "; live only:" + only(in_live, in_rebuilt) + "; debts " +
+           std::to_string(rebuilt.debt_count()) + " and " + std::to_string(live.debt_count());
+}
+
 void SimWorld::check_rebuilt(core::Partition p, store::PartitionStore& live) {
     const auto directory = dir_ / ("rebuilt-" + std::to_string(p));
     {
@@ -96,7 +131,9 @@ void SimWorld::check_rebuilt(core::Partition p, store::PartitionStore& live) {
                             .partitions = kPartitions,
                             .delivery_window = window_,
                             .directory = directory,
-                            .to_front = [](const edge::ToFront&) {}},
+                            .rotation = rotation_,
+                            .to_front = [](const edge::ToFront&) {},
+                            .placed = [](core::Partition) {}},
                            core::NodeId{"rebuilder-" + std::to_string(p)}};
         // Caught up; whether it is placed here by then depends on when the dead were missed.
         const auto ready = [&] {
@@ -106,11 +143,12 @@ void SimWorld::check_rebuilt(core::Partition p, store::PartitionStore& live) {
         for (int i = 0; i < 500 && !ready(); ++i) executor_.run_for(10ms);
         if (!ready()) fail("partition " + std::to_string(p) + " cannot be restored");
     }
-    const auto store = open_store(directory);
+    const auto store = open_store(directory, rotation_);
     const auto rebuilt = store->open_partition(p);
-    const auto now = clock_.wall();
+    const auto now = comparing_time(p);
     if (rebuilt->digest(now) != live.digest(now)) {
-        fail("partition " + std::to_string(p) + ": a rebuilt store differs from the live one");
+        fail("partition " + std::to_string(p) +
+             ": a rebuilt store differs from the live one: " + difference(p, *rebuilt, live));
     }
 }
 
@@ -160,7 +198,7 @@ void SimWorld::check() {
     std::vector<std::unique_ptr<store::EdgeStore>> opened;
     for (auto& slot : slots_) {
         slot.process.reset();
-        opened.push_back(open_store(slot.directory));
+        opened.push_back(open_store(slot.directory, rotation_));
     }
     std::vector<std::unique_ptr<store::PartitionStore>> owned;
     std::vector<store::PartitionStore*> live;
@@ -174,6 +212,8 @@ void SimWorld::check() {
         pending.merge(pending_in(*live[static_cast<std::size_t>(p)], p));
     }
     check_messages(pending);
+    if (hostile_)
+        std::erase_if(pending, [&](const auto& version) { return expired(sent_.at(version)); });
     if (clients_returned_ && !pending.empty()) {
         fail(std::to_string(pending.size()) + " messages wait though their clients came back");
     }

@@ -45,8 +45,11 @@ public:
         core::Partition partitions;
         std::size_t delivery_window;
         std::filesystem::path directory;  ///< its disk, which outlives it
+        store::Rotation rotation;
         /// What homes say to clients.
         std::function<void(edge::ToFront)> to_front;
+        /// It was placed here.
+        std::function<void(core::Partition)> placed;
     };
 
     SimProcess(const Surroundings& around, core::NodeId id);
@@ -65,12 +68,14 @@ public:
 
 private:
     void beat();
+    void drop_months();
 
     const Surroundings around_;
     const core::NodeId id_;
     ProcessExecutor executor_;
     bool hangs_ = false;
     edge::TombstonesInFlight tombstones_;
+    edge::OutcomesInFlight outcomes_;
     std::unique_ptr<log::Publisher> publisher_;
     std::unique_ptr<store::EdgeStore> store_;
     std::vector<std::unique_ptr<edge::Home>> homes_;
@@ -78,6 +83,7 @@ private:
 };
 
 /// Opens the store of a process that is not running.
-std::unique_ptr<store::EdgeStore> open_store(const std::filesystem::path& directory);
+std::unique_ptr<store::EdgeStore> open_store(const std::filesystem::path& directory,
+                                             store::Rotation rotation);
 
 }  // namespace beckon::sim

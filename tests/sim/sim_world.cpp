@@ -23,20 +23,40 @@ std::shared_ptr<const core::KeyRing> key_ring() {
     return ring;
 }
 
+/// Runs with hostile clocks begin shortly before it. The store's compaction filter asks the clock
+/// of the real host, which is the second of the two that must agree: for it all of this is to come.
+constexpr core::Timestamp kMonthEnd{std::chrono::sys_days{std::chrono::year{2100} / 10 / 1}};
+
+store::Rotation some_rotation(std::uint64_t seed) {
+    constexpr std::array kAll = {store::Rotation::monthly, store::Rotation::daily,
+                                 store::Rotation::off};
+    return kAll[seed / 3 % kAll.size()];
+}
+
 std::string name_of(const SimClient& client) { return "client " + std::to_string(client.number); }
 
 }  // namespace
 
-SimWorld::SimWorld(std::uint64_t seed)
-    : random_(seed),
+SimWorld::SimWorld(std::uint64_t seed, Clocks clocks)
+    : hostile_(clocks == Clocks::hostile),
+      rotation_(hostile_ ? some_rotation(seed) : store::Rotation::off),
+      random_(seed),
+      time_(clock_, seed),
       tokens_(key_ring()),
       window_(1 + seed % 5),
       keenness_(seed % 2 == 0 ? 80 : 100) {
-    log_ = log::make_memory_log({.seed = seed,
-                                 .partitions = kPartitions,
-                                 .clock = &clock_,
-                                 .append_delay_max = up_to(60ms),
-                                 .read_delay_max = up_to(60ms)});
+    if (hostile_) {
+        clock_.step_wall(kMonthEnd - clock_.wall() -
+                         std::chrono::duration_cast<std::chrono::milliseconds>(up_to(90min)));
+    }
+    log_ = log::make_memory_log(
+        {.seed = seed,
+         .partitions = kPartitions,
+         .clock = &clock_,
+         .stamp = hostile_ ? [this](const auto& where) { return time_.stamp(where); }
+                           : std::function<core::Timestamp(const log::TopicPartition&)>{},
+         .append_delay_max = up_to(60ms),
+         .read_delay_max = up_to(60ms)});
     sender_ = log_->open_publisher(executor_);
     clients_.resize(6);
     for (std::size_t i = 0; i < clients_.size(); ++i) clients_[i].number = i;
@@ -62,15 +82,20 @@ core::Bytes16 SimWorld::random_id() {
 // ---------------------------------------------------------------------------------- processes
 
 void SimWorld::start(Slot& slot) {
+    slot.clock = std::make_unique<HostClock>(clock_);
+    if (hostile_) slot.clock->boot_with(some_step(), static_cast<int>(below(401)) - 200);
     slot.process = std::make_unique<SimProcess>(
         SimProcess::Surroundings{.log = *log_,
                                  .executor = executor_,
-                                 .clock = clock_,
+                                 .clock = *slot.clock,
                                  .tokens = tokens_,
                                  .partitions = kPartitions,
                                  .delivery_window = window_,
                                  .directory = slot.directory,
-                                 .to_front = [this](edge::ToFront m) { hear(std::move(m)); }},
+                                 .rotation = rotation_,
+                                 .to_front = [this](edge::ToFront m) { hear(std::move(m)); },
+                                 .placed = [this, started = clock_.mono()](
+                                               core::Partition p) { time_.may_serve(p, started); }},
         core::NodeId{"node-" + std::to_string(next_node_++)});
 }
 
@@ -194,7 +219,11 @@ void SimWorld::notified(SimClient& client, const std::string& version) {
         return;
     }
     if (client.received.insert(version).second) ++tally.received;
-    if (known->second.ttl_s == 0) return;
+    const auto& message = known->second;
+    if (message.ttl_s == 0) return;
+    if (message.answered_201 && time_.must_be_over(life_of(message))) {
+        fail("a message was delivered that had expired, offset " + std::to_string(*message.offset));
+    }
     const auto session = client.session;
     const auto later = [this, &client, session, version](core::Duration delay, auto what) {
         executor_.post_after(delay, [this, &client, session, version, what] {
@@ -276,14 +305,21 @@ void SimWorld::send_some() {
     for (int i = 0; i < count; ++i) send(client);
 }
 
+std::uint32_t SimWorld::some_ttl() {
+    constexpr std::array<std::uint32_t, 5> kTtls = {0, 20, 300, 86'400, 30 * 86'400};
+    constexpr std::array<std::uint32_t, 5> kWhereClocksStep = {0, 300, 3'600, 86'400, 30 * 86'400};
+    const auto which = below(kTtls.size());
+    return hostile_ ? kWhereClocksStep[which] : kTtls[which];
+}
+
 void SimWorld::send(const SimClient& client) {
     if (client.channels.empty()) return;
     auto channel = client.channels.begin();
     std::advance(channel, static_cast<std::ptrdiff_t>(below(client.channels.size())));
     SentMessage message{.uaid = *client.uaid, .channel = *channel, .key = {random_id()}};
     if (chance(20)) message.topic = "t" + std::to_string(below(2));
-    constexpr std::array<std::uint32_t, 5> kTtls = {0, 20, 300, 86'400, 30 * 86'400};
-    message.ttl_s = kTtls[below(kTtls.size())];
+    message.ttl_s = some_ttl();
+    message.published = clock_.mono();
     const auto version = tokens_.seal_message({message.uaid, message.key});
 
     core::NotificationAccepted event;
@@ -302,6 +338,7 @@ void SimWorld::send(const SimClient& client) {
                          known.answered_201 = true;
                          known.offset = at->offset;
                          known.appended = at->time;
+                         known.answered = clock_.mono();
                          ++tally.answered_201;
                      });
 }
@@ -356,11 +393,39 @@ void SimWorld::trouble() {
     }
 }
 
+/// Seconds, an hour, two days.
+std::chrono::milliseconds SimWorld::some_step() {
+    constexpr std::array<std::chrono::milliseconds, 3> kMost = {20s, 1h, 48h};
+    const auto most = kMost[below(kMost.size())];
+    return std::chrono::milliseconds{
+               static_cast<std::int64_t>(below(2 * static_cast<std::uint64_t>(most.count()) + 1))} -
+           most;
+}
+
+void SimWorld::trouble_with_time() {
+    ++tally.steps;
+    const auto p = static_cast<core::Partition>(below(kPartitions));
+    switch (below(4)) {
+        case 0: slots_[below(slots_.size())].clock->step_wall(some_step()); break;
+        case 1: time_.step({log::Topic::kSubscriptions, p}, some_step()); break;
+        default: time_.step({log::Topic::kNotifications, p}, some_step()); break;
+    }
+}
+
+/// Nobody writes.
+void SimWorld::silence() {
+    executor_.run_for(up_to(15min));
+    if (chance(50)) trouble_with_time();
+    executor_.run_for(up_to(15min));
+}
+
 void SimWorld::misbehave() {
     for (int step = 0; step < 150; ++step) {
+        if (hostile_ && chance(2)) trouble_with_time();
+        if (hostile_ && chance(2)) silence();
         act(clients_[below(clients_.size())]);
         if (chance(70)) send_some();
-        if (chance(15)) {
+        if (chance(hostile_ ? 8 : 15)) {
             trouble();
             executor_.run_for(up_to(1s));
             if (chance(40)) trouble();  // seldom alone

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/tokens.hpp"
+#include "sim/hostile_time.hpp"
 #include "sim/sim_process.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
@@ -31,6 +32,8 @@ struct SentMessage {
     bool answered_201 = false;
     std::optional<core::Offset> offset = std::nullopt;  ///< known with the 201
     core::Timestamp appended{};
+    core::MonoTime published{};
+    core::MonoTime answered{};  ///< with the 201
 };
 
 /// A user agent as a small state machine: it says hello with the uaid it knows, registers, acks
@@ -51,9 +54,14 @@ struct SimClient {
 /// The whole edge in one thread: senders, the memory log, processes with real stores, clients; with
 /// delays, failed and lost publishes, an absent log, crashes, lost disks, hanging processes and
 /// compaction. Everything follows from the seed. `broken` collects what must never happen.
+///
+/// With hostile clocks the leader of each partition has a clock of its own that is wrong, drifts
+/// and steps; so has each host, from its boot on; nights pass in which nobody writes; and a month
+/// ends. What was answered 201 lives for as long as its sender asked for, by true time.
 class SimWorld {
 public:
-    explicit SimWorld(std::uint64_t seed);
+    enum class Clocks { right, hostile };
+    explicit SimWorld(std::uint64_t seed, Clocks clocks = Clocks::right);
     ~SimWorld();
 
     /// Some minutes of trouble.
@@ -71,12 +79,14 @@ public:
         std::size_t acked = 0;
         std::size_t crashes = 0;
         std::size_t registered = 0;
+        std::size_t steps = 0;  ///< of clocks
     };
     Tally tally;
 
 private:
     struct Slot {  ///< a machine: its disk stays when its process dies
         std::filesystem::path directory;
+        std::unique_ptr<HostClock> clock;
         std::unique_ptr<SimProcess> process;
     };
 
@@ -111,21 +121,34 @@ private:
     // --- senders
     void send_some();
     void send(const SimClient& client);
+    std::uint32_t some_ttl();
     void trouble();
+    void trouble_with_time();
+    void silence();
+    std::chrono::milliseconds some_step();
 
     // --- checks
+    static Life life_of(const SentMessage& message);
+    bool expired(const SentMessage& message) const;
+    core::Timestamp reading_time() const;
+    core::Timestamp comparing_time(core::Partition p) const;
     bool explained(const std::string& version, const SentMessage& message) const;
     bool replaced(const SentMessage& message) const;
     std::set<std::string> pending_in(store::PartitionStore& store, core::Partition p);
     void check_messages(const std::set<std::string>& pending);
     void check_clients(const std::vector<store::PartitionStore*>& stores);
+    std::string difference(core::Partition p, store::PartitionStore& rebuilt,
+                           store::PartitionStore& live);
     void check_rebuilt(core::Partition p, store::PartitionStore& live);
     bool is_quiet(core::Partition p);
     void wait_until_quiet();
 
+    const bool hostile_;
+    const store::Rotation rotation_;
     std::mt19937_64 random_;
     test::TempDir dir_{test::TempDir::in_memory()};
-    test::ManualClock clock_;
+    test::ManualClock clock_;  ///< the truth
+    HostileTime time_;
     test::SimExecutor executor_{clock_};
     core::Tokens tokens_;
     std::unique_ptr<log::MemoryLog> log_;

@@ -164,6 +164,20 @@ TEST_CASE("what is folded twice changes nothing", "[store]") {
     CHECK(f.owed() == "m2:acked");
 }
 
+TEST_CASE("what lies below the checkpoint does not rise, however long it has been finished",
+          "[store]") {
+    EdgeFixture f;
+    f.put(1, "m1");
+    CHECK(f.finish("m1", 2));
+    f.part().advance(Source::notifications, 3, std::nullopt);
+    f.commit();
+    f.reopen();  // nothing is remembered of it
+    CHECK(f.put(1, "m1") == PutOutcome::repeated);
+    CHECK(f.drain().empty());
+    CHECK(f.put(4, "m2") == PutOutcome::pending);
+    CHECK(f.drain() == "m2");
+}
+
 // --- tombstones that come first
 
 TEST_CASE("a put after its tombstone does not rise: its tombstone is owed again", "[store]") {

@@ -359,7 +359,7 @@ void MemoryLog::MemoryReader::appended(Offset end) {
 
 Appended MemoryLog::State::append(TopicPartition where, core::Record record) {
     auto& s = partition(where);
-    s.newest = std::max(s.newest, options.clock->wall());
+    s.newest = options.stamp ? options.stamp(where) : std::max(s.newest, options.clock->wall());
     const Appended appended{s.end++, s.newest};
     s.records.push_back({appended.offset, appended.time, std::move(record)});
     for (auto* reader : s.readers) reader->appended(s.end);

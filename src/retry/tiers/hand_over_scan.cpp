@@ -1,6 +1,7 @@
 #include "retry/tiers/hand_over_scan.hpp"
 
 #include "core/codec.hpp"
+#include "core/lasting_executor.hpp"
 #include "retry/tiers/delivery.hpp"
 #include "retry/tiers/partition_tiers.hpp"
 
@@ -29,6 +30,7 @@ struct HandOverScan::Impl : std::enable_shared_from_this<Impl> {
 
     Found found;
     std::unique_ptr<log::PartitionReader> reader;
+    core::Lifetime lifetime{executor};  ///< answers may come when the executor is gone
 
     Impl(log::TopicPartition w, std::optional<Offset> f, core::NodeId n, log::EventLog& l,
          log::Publisher& p, core::Executor& x, const core::Clock& c, Events e)
@@ -56,18 +58,21 @@ struct HandOverScan::Impl : std::enable_shared_from_this<Impl> {
 };
 
 void HandOverScan::Impl::ask_start() {
-    log.ends(where, executor, alive([](Impl& self, const core::Result<log::Ends>& ends) {
-                 if (ends) {
-                     self.found.start = ends->start;
-                     if (!self.from) self.from = ends->end;
-                     self.publish_mark();
-                 } else if (ends.error().retryable()) {
-                     self.executor.post_after(PartitionTiers::kPublishAgain,
-                                              self.alive([](Impl& s) { s.ask_start(); }));
-                 } else {
-                     self.end(core::fail(ends.error()));
-                 }
-             }));
+    core::ask_while(
+        lifetime,
+        [this](core::Executor& lasting, auto done) { log.ends(where, lasting, std::move(done)); },
+        alive([](Impl& self, const core::Result<log::Ends>& ends) {
+            if (ends) {
+                self.found.start = ends->start;
+                if (!self.from) self.from = ends->end;
+                self.publish_mark();
+            } else if (ends.error().retryable()) {
+                self.executor.post_after(PartitionTiers::kPublishAgain,
+                                         self.alive([](Impl& s) { s.ask_start(); }));
+            } else {
+                self.end(core::fail(ends.error()));
+            }
+        }));
 }
 
 void HandOverScan::Impl::publish_mark() {

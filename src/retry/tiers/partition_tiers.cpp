@@ -1,6 +1,7 @@
 #include "retry/tiers/partition_tiers.hpp"
 
 #include "core/assert.hpp"
+#include "core/lasting_executor.hpp"
 #include "core/logger.hpp"
 #include "retry/tiers/hand_over_scan.hpp"
 
@@ -53,6 +54,7 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
     core::Executor& executor;
     const core::Clock& clock;
     const Events events;
+    core::Lifetime lifetime{executor};  ///< answers may come when the executor is gone
 
     /// Take-over: a scan of each tier and of `retry.dead`; by Topic.
     std::map<Topic, std::unique_ptr<HandOverScan>> scans;
@@ -236,16 +238,19 @@ void PartitionTiers::Impl::count_lost(int tier, OffsetRange range, const Finishe
 
 /// What is below the log's start fell off it; other gaps hold no records.
 void PartitionTiers::Impl::look_into_gap(int tier, OffsetRange gap, const Finished& finished) {
-    log.ends(at(Topic::retry(tier)), executor,
-             alive([=](Impl& self, const core::Result<log::Ends>& ends) {
-                 if (ends) {
-                     const auto end = std::min(gap.end, ends->start);
-                     return self.count_lost(tier, {gap.begin, end}, finished);
-                 }
-                 self.executor.post_after(kPublishAgain, self.alive([=](Impl& s) {
-                     s.look_into_gap(tier, gap, finished);
-                 }));
-             }));
+    core::ask_while(
+        lifetime,
+        [this, tier](core::Executor& lasting, auto done) {
+            log.ends(at(Topic::retry(tier)), lasting, std::move(done));
+        },
+        alive([=](Impl& self, const core::Result<log::Ends>& ends) {
+            if (ends) {
+                const auto end = std::min(gap.end, ends->start);
+                return self.count_lost(tier, {gap.begin, end}, finished);
+            }
+            self.executor.post_after(
+                kPublishAgain, self.alive([=](Impl& s) { s.look_into_gap(tier, gap, finished); }));
+        }));
 }
 
 bool PartitionTiers::Impl::has_room(int tier) const {

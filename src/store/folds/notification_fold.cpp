@@ -110,7 +110,7 @@ PutOutcome NotificationFold::put(core::Offset offset, core::Timestamp appended,
                              .crypto_key = message.crypto_key,
                              .reliability_id = message.reliability_id,
                              .body = message.body};
-    if (!messages_.put(message.uaid, row.order(), stored)) return PutOutcome::expired;
+    messages_.put(message.uaid, row.order(), stored);
     if (!slot_row_key.empty()) {
         // fill_slot() looked: if the table has a row of that name, there is a change by now.
         replacements_.put(slot_row_key, {.offset = offset, .expiry = expiry, .key = message.key},

@@ -36,17 +36,24 @@ rocksdb::ColumnFamilyHandle* MessageTable::family_of(Month month) {
 
 // --- changes
 
-bool MessageTable::put(const core::Uaid& uaid, MessageOrder order, const MessageView& message) {
-    const Month month = months_.bucket(message.expiry);
-    if (month < months_.oldest_live()) return false;
-    Change change{.order = order, .month = month, .in_table = false, .removed = false, .value = {}};
+/// A message whose month is dropped already may be alive: the log's clock may have stepped back
+/// since. It goes with the oldest month that is left.
+Month MessageTable::month_of(core::Timestamp expiry) const {
+    return std::max(months_.bucket(expiry), months_.oldest_live());
+}
+
+void MessageTable::put(const core::Uaid& uaid, MessageOrder order, const MessageView& message) {
+    Change change{.order = order,
+                  .month = month_of(message.expiry),
+                  .in_table = false,
+                  .removed = false,
+                  .value = {}};
     append_message(change.value, message);
     ++changed_rows_;
     changed_bytes_ += change.value.size();
     auto& changes = changes_[uaid];
     const auto place = std::lower_bound(changes.begin(), changes.end(), order, kByOrder);
     changes.insert(place, std::move(change));
-    return true;
 }
 
 void MessageTable::remove(const core::Uaid& uaid, MessageOrder order, core::Timestamp expiry) {
@@ -55,7 +62,7 @@ void MessageTable::remove(const core::Uaid& uaid, MessageOrder order, core::Time
     if (place == changes.end() || place->order != order) {
         ++changed_rows_;
         changes.insert(place, {.order = order,
-                               .month = months_.bucket(expiry),
+                               .month = month_of(expiry),
                                .in_table = true,
                                .removed = true,
                                .value = {}});

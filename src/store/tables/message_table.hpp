@@ -26,8 +26,8 @@ class MessageTable {
 public:
     MessageTable(Database& database, Months& months, core::Partition partition);
 
-    /// A message that is not in the table. False: its month is over, nothing was stored.
-    bool put(const core::Uaid& uaid, MessageOrder order, const MessageView& message);
+    /// A message that is not in the table.
+    void put(const core::Uaid& uaid, MessageOrder order, const MessageView& message);
     void remove(const core::Uaid& uaid, MessageOrder order, core::Timestamp expiry);
 
     /// Hands the client's messages over in their order, from the first that is not before `from`,
@@ -62,6 +62,7 @@ private:
     class Merge;
 
     /// nullptr: there is none (never made, or dropped).
+    Month month_of(core::Timestamp expiry) const;
     rocksdb::ColumnFamilyHandle* family_of(Month month);
     const std::shared_ptr<const MonthList>& months_now();
 

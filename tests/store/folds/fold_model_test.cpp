@@ -26,6 +26,7 @@ public:
         core::Offset offset = 0;
         core::Timestamp expiry{};
         std::string slot;  ///< channel and Topic; empty without a Topic
+        Month month = 0;   ///< that it is dropped with
     };
     struct Owed {
         core::FinishReason reason = core::FinishReason::acked;
@@ -50,7 +51,8 @@ public:
             }
         }
         const auto expiry = appended + std::chrono::seconds{m.ttl_s};
-        Pending fresh{m.uaid, offset, expiry, m.topic ? slot_of(m) : ""};
+        Pending fresh{m.uaid, offset, expiry, m.topic ? slot_of(m) : "",
+                      std::max(month_of(expiry), oldest_)};
         for (auto it = pending_.begin(); it != pending_.end(); ++it) {
             const auto& [key, old] = *it;
             if (fresh.slot.empty() || old.uaid != m.uaid || old.slot != fresh.slot) continue;
@@ -65,7 +67,6 @@ public:
             owed_[m.key] = {core::FinishReason::expired, offset};
             return PutOutcome::ttl_zero;
         }
-        if (month_of(expiry) < oldest_) return PutOutcome::expired;
         pending_[m.key] = fresh;
         return PutOutcome::pending;
     }
@@ -93,7 +94,7 @@ public:
         std::vector<std::tuple<bool, core::Offset, std::string>> found;
         std::vector<core::MessageKey> expired;
         for (const auto& [key, m] : pending_) {
-            if (m.uaid != uaid || month_of(m.expiry) < oldest_) continue;
+            if (m.uaid != uaid || m.month < oldest_) continue;
             if (now >= m.expiry) {
                 expired.push_back(key);
             } else {
@@ -124,7 +125,7 @@ public:
     std::size_t count(const core::Uaid& uaid) const {
         return static_cast<std::size_t>(
             std::count_if(pending_.begin(), pending_.end(), [&](const auto& entry) {
-                return entry.second.uaid == uaid && month_of(entry.second.expiry) >= oldest_;
+                return entry.second.uaid == uaid && entry.second.month >= oldest_;
             }));
     }
 

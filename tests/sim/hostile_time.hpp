@@ -1,0 +1,100 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "log/event_log.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace beckon::sim {
+
+/// The clocks of one host. Its wall clock is wrong from the boot on until somebody sets it; its
+/// monotonic clock runs too fast or too slow.
+class HostClock final : public core::Clock {
+public:
+    explicit HostClock(const core::Clock& truth) : truth_(truth), booted_(truth.mono()) {}
+
+    core::Timestamp wall() const override { return truth_.wall() + wrong_by_; }
+    core::MonoTime mono() const override {
+        const auto up = truth_.mono() - booted_;
+        return truth_.mono() + up / 1'000'000 * drift_;
+    }
+
+    void boot_with(std::chrono::milliseconds wrong_by, int drift_in_a_million) {
+        wrong_by_ = wrong_by;
+        drift_ = drift_in_a_million;
+    }
+    void step_wall(std::chrono::milliseconds by) { wrong_by_ += by; }
+
+private:
+    const core::Clock& truth_;
+    const core::MonoTime booted_;
+    std::chrono::milliseconds wrong_by_{};
+    int drift_ = 0;
+};
+
+/// A message as one knows it who knows how much time has truly passed.
+struct Life {
+    log::TopicPartition where;
+    core::MonoTime published;  ///< it was appended between these two
+    core::MonoTime answered;
+    core::Duration ttl;
+};
+
+/// The clocks of the leaders, which stamp what is appended: one for each partition, which is wrong,
+/// drifts and steps; and the truth about them. What a process may know of a leader's clock is
+/// written in docs/design.md#time, and what follows from that for a message is checked here.
+class HostileTime {
+public:
+    HostileTime(const core::Clock& truth, std::uint64_t seed) : truth_(truth), random_(seed) {}
+
+    /// What the leader says now.
+    core::Timestamp stamp(const log::TopicPartition& where);
+    void step(const log::TopicPartition& where, std::chrono::milliseconds by);
+    /// A process may serve the partition from now on. It knows nothing of what the leader's clock
+    /// said before it started.
+    void may_serve(core::Partition partition, core::MonoTime started) {
+        served_since_[partition].insert(started);
+    }
+
+    /// A message that is gone may have expired.
+    bool may_be_over(const Life& life) const;
+    /// A message that is delivered now comes too late.
+    bool must_be_over(const Life& life) const;
+    /// For whoever looks into it: since when it was published.
+    std::string story(const Life& life) const;
+    /// The highest that any message's expiry was ever compared with.
+    core::Timestamp latest(const log::TopicPartition& where) const;
+
+private:
+    struct Step {
+        core::MonoTime at;
+        core::Duration ahead;  ///< of the truth, from then on, without drift
+    };
+    struct Leader {
+        int drift = 0;  ///< parts in a million
+        std::vector<Step> steps;
+    };
+    struct Range {
+        core::Duration low;
+        core::Duration high;
+    };
+
+    Leader& leader(const log::TopicPartition& where);
+    /// How far ahead of the truth the leader's clock was, from one moment to another.
+    Range ahead(const log::TopicPartition& where, core::MonoTime from, core::MonoTime to) const;
+    core::Duration slack(const log::TopicPartition& where, core::Duration lived) const;
+
+    const core::Clock& truth_;
+    std::mt19937_64 random_;
+    std::map<log::TopicPartition, Leader> leaders_;
+    std::map<core::Partition, std::set<core::MonoTime>> served_since_;
+};
+
+}  // namespace beckon::sim
