@@ -120,6 +120,7 @@ struct Edge::Impl {
     std::unique_ptr<log::LogWatch> make_log_watch();
     void say_status();
     void drop_months();
+    void drop_months_before(core::Timestamp log_now);
     void update_readiness();
     std::string trouble() const;
     void say_what_is_served();
@@ -353,19 +354,34 @@ void Edge::Impl::say_status() {
     control.post_after(kSayStatusEvery, lifetime.guard([this] { say_status(); }));
 }
 
-/// Asks a shard for log time; here, since it may wait for the disk, months are dropped.
+/// Asks all shards for log time: a month is over when it is so by the time of every partition here.
+/// Months are dropped on this thread, since it may wait for the disk.
 void Edge::Impl::drop_months() {
-    auto& shard = *homes[0];
-    shard.remote().post([this, &shard, to_control = lifetime.remote()] {
-        const auto log_now = shard.log_now();
-        if (!log_now) return;
-        to_control.post([this, log_now] {
-            for (const auto& month : store->drop_past_months(*log_now, clock.wall())) {
-                core::log_info("edge", "month_dropped", {{"family", month}});
-            }
-        });
-    });
+    struct Answers {
+        std::size_t missing;
+        std::optional<core::Timestamp> earliest = std::nullopt;
+    };
+    const auto answers = std::make_shared<Answers>(Answers{.missing = homes.size()});
+    for (const auto& shard : homes) {
+        shard->remote().post(
+            [this, &homes_of_it = *shard, answers, to_control = lifetime.remote()] {
+                to_control.post([this, answers, log_now = homes_of_it.log_now()] {
+                    if (log_now && (!answers->earliest || *log_now < *answers->earliest)) {
+                        answers->earliest = log_now;
+                    }
+                    if (--answers->missing == 0 && answers->earliest) {
+                        drop_months_before(*answers->earliest);
+                    }
+                });
+            });
+    }
     control.post_after(kDropMonthsEvery, lifetime.guard([this] { drop_months(); }));
+}
+
+void Edge::Impl::drop_months_before(core::Timestamp log_now) {
+    for (const auto& month : store->drop_past_months(log_now, clock.wall())) {
+        core::log_info("edge", "month_dropped", {{"family", month}});
+    }
 }
 
 Edge::Edge(EdgeConfig config, log::EventLog& log, std::shared_ptr<const core::KeyRing> keys,

@@ -62,7 +62,6 @@ enum class PutOutcome {
     pending,   ///< stored; deliver or keep
     ttl_zero,  ///< send now or never; its tombstone is owed already
     finished,  ///< its tombstone came first: nothing to deliver, a tombstone is owed
-    expired,   ///< belongs to a month that is over: nothing to deliver, nothing owed
     repeated,  ///< folded before; nothing changed
 };
 
