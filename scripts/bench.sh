@@ -75,7 +75,7 @@ for name in "${options[@]}"; do unset "defaults[${name%%=*}]"; done
 for name in "${!defaults[@]}"; do options+=("$name" "${defaults[$name]}"); done
 
 readonly OUT=build/bench RUN=build/bench/run
-rm -rf "$RUN"
+rm -rf "$RUN" "$OUT"/sustained-*.json
 mkdir -p "$RUN"
 
 pids=()  # what this script started, in order

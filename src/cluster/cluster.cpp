@@ -7,7 +7,6 @@
 #include "fold/memory_state.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -56,8 +55,7 @@ struct Cluster::Impl final : fold::MemoryState {
     void say_who_we_are();
     void claim_control();
     void place_all();
-    std::vector<core::NodeId> introduced() const;
-    std::string_view name_of(const core::NodeId& node) const;
+    std::vector<core::NodeId> introduced();
     void bury_dead_nodes();
     void publish(core::Record record);
     void retry_later();
@@ -80,6 +78,7 @@ struct Cluster::Impl final : fold::MemoryState {
     std::vector<core::Record> truths;         ///< of this turn, for the controller to write again
 
     log::Members members;
+    std::map<core::NodeId, std::string> names;  ///< of members, as the controller knows them
     std::set<core::Partition> ready;
     std::optional<std::uint64_t> clients;
     std::set<core::NodeId> links;
@@ -197,17 +196,19 @@ void Cluster::Impl::claim_control() {
     publish(encode(ControllerClaim{options.role, claiming, options.self, false}));
 }
 
-/// The members whose node record is read: of the others not even the name is known.
-std::vector<core::NodeId> Cluster::Impl::introduced() const {
+/// The members whose node record was read: of the others not even the name is known. A record that
+/// is missing for a moment (a former controller took the node for dead) takes nothing from it.
+std::vector<core::NodeId> Cluster::Impl::introduced() {
+    std::erase_if(names, [this](const auto& one) { return !contains(members.alive, one.first); });
+    for (const auto& [node, record] : ownership.nodes()) {
+        if (contains(members.alive, node)) {
+            names[node] = record.name.empty() ? node.text : record.name;
+        }
+    }
     std::vector<core::NodeId> nodes;
-    std::copy_if(members.alive.begin(), members.alive.end(), std::back_inserter(nodes),
-                 [this](const auto& node) { return ownership.nodes().contains(node); });
+    nodes.reserve(names.size());
+    for (const auto& [node, name] : names) nodes.push_back(node);
     return nodes;
-}
-
-std::string_view Cluster::Impl::name_of(const core::NodeId& node) const {
-    const auto& name = ownership.nodes().at(node).name;
-    return name.empty() ? node.text : name;
 }
 
 void Cluster::Impl::place_all() {
@@ -217,7 +218,7 @@ void Cluster::Impl::place_all() {
             place({.partition = p,
                    .now = ownership.placement(p),
                    .alive = alive,
-                   .name = [this](const auto& node) { return name_of(node); },
+                   .name = [this](const auto& node) -> std::string_view { return names.at(node); },
                    .ready = [&](const auto& node) { return ownership.is_ready(node, p); },
                    .standby_count = options.standby_count,
                    .controller_epoch = ownership.controller_epoch()});

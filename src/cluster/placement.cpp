@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace beckon::cluster {
@@ -34,13 +35,16 @@ core::NodeId choose_home(const PlacementFacts& facts, const std::vector<core::No
 
 std::vector<core::NodeId> rank(core::Partition partition, const std::vector<core::NodeId>& alive,
                                const NameOf& name) {
-    std::vector<std::pair<std::uint64_t, core::NodeId>> weighed;
+    // By name first; the id parts nodes of one name (a copied data directory).
+    std::vector<std::tuple<std::uint64_t, std::uint64_t, core::NodeId>> weighed;
     weighed.reserve(alive.size());
-    for (const auto& node : alive) weighed.emplace_back(weight(name(node), partition), node);
+    for (const auto& node : alive) {
+        weighed.emplace_back(weight(name(node), partition), weight(node.text, partition), node);
+    }
     std::sort(weighed.begin(), weighed.end(), std::greater<>{});
     std::vector<core::NodeId> out;
     out.reserve(alive.size());
-    for (auto& [w, node] : weighed) out.push_back(std::move(node));
+    for (auto& [of_name, of_id, node] : weighed) out.push_back(std::move(node));
     return out;
 }
 

@@ -99,7 +99,8 @@ TEST_CASE(
     Filled many{kMany};
     const auto read_of_few = read(few, kFew);
     CHECK(read_of_few.rows >= 10);
-    CHECK(read(many, kMany).rows <= read_of_few.rows + 30);  // files and blocks on the way there
+    // Files on the way there: a machine that is behind with compaction has some dozens.
+    CHECK(read(many, kMany).rows <= read_of_few.rows + 100);
     CHECK(drop(many, kMany).rows == drop(few, kFew).rows);
 }
 

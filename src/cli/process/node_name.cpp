@@ -4,6 +4,7 @@
 #include "core/logger.hpp"
 
 #include <fstream>
+#include <system_error>
 
 namespace beckon::cli {
 
@@ -23,9 +24,13 @@ std::string node_name(const std::filesystem::path& data) {
     std::string name;
     if (std::ifstream in{file}; in >> name && is_name(name)) return name;
     name = core::NodeId::random().text;
-    std::ofstream out{file, std::ios::trunc};
+    auto fresh = file;
+    fresh += ".new";
+    std::ofstream out{fresh, std::ios::trunc};
     out << name << "\n" << std::flush;
-    if (!out) core::log_warn("cli", "node_name_not_kept", {{"file", file.string()}});
+    std::error_code failed;
+    if (out) std::filesystem::rename(fresh, file, failed);
+    if (!out || failed) core::log_warn("cli", "node_name_not_kept", {{"file", file.string()}});
     return name;
 }
 

@@ -17,11 +17,6 @@ constexpr int kTurnMax = 8;
 /// When a place may have become free: a poll waits no longer than 25 s.
 constexpr int kPlaceAgain_s = 10;
 
-constexpr Failure kTooManyOfSubscription{
-    Problem::too_many_requests,
-    "As many requests as may wait at one receipt subscription wait at this one already; let them "
-    "be answered first.",
-    kPlaceAgain_s};
 constexpr Failure kTooManyOfPeer{
     Problem::too_many_requests,
     "As many requests as may wait for receipts from one address wait already; let them be "
@@ -55,6 +50,7 @@ void ReceiptPolls::ask_here(Poll poll) {
     if (source.caught_up && answer_if_any(poll)) return;
     const bool at_once = poll.question.wait <= poll.question.wait.zero();
     if (ended_ || (source.caught_up && at_once)) return give_empty(poll);
+    make_place_at(poll.question.subscription);
     if (const auto failure = no_place_for(poll.question)) return reply(poll, fail(*failure));
     const auto number = ++asked_;
     const auto wait = at_once ? core::Duration{kReadAgain} : poll.question.wait;
@@ -69,10 +65,20 @@ std::optional<Failure> ReceiptPolls::no_place_for(const Question& question) cons
             waiting_.begin(), waiting_.end(),
             [&](const auto& one) { return one.second.question.*whose == question.*whose; }));
     };
-    if (waiting(&Question::subscription) >= kPollsOfSubscriptionMax) return kTooManyOfSubscription;
     if (waiting(&Question::peer) >= kPollsOfPeerMax) return kTooManyOfPeer;
     if (waiting_.size() >= kPollsMax) return kTooMany;
     return std::nullopt;
+}
+
+void ReceiptPolls::make_place_at(const core::ReceiptId& subscription) {
+    const auto is_one = [&](const auto& one) {
+        return one.second.question.subscription == subscription;
+    };
+    const auto count = std::count_if(waiting_.begin(), waiting_.end(), is_one);
+    if (static_cast<std::size_t>(count) < kPollsOfSubscriptionMax) return;
+    const auto oldest = std::find_if(waiting_.begin(), waiting_.end(), is_one);
+    give_empty(oldest->second);
+    waiting_.erase(oldest);
 }
 
 ReceiptPolls::Source& ReceiptPolls::open(core::Partition partition) {

@@ -46,8 +46,9 @@ public:
         /// False: outcomes that stood behind `after` may have been forgotten.
         bool complete = true;
     };
-    /// Failures: too_many_requests (of this subscription, or from this address), busy (too many of
-    /// all), not_ready (the log is still being read, or away).
+    /// Where too many wait at one subscription, the oldest of them is answered without an outcome:
+    /// who asks again and again may have gone. Failures: too_many_requests (from this address),
+    /// busy (too many of all), not_ready (the log is still being read, or away).
     using Answer = std::function<void(const Checked<Page>&)>;
 
     ReceiptPolls(core::Partition partitions, log::EventLog& log, core::Executor& executor);
@@ -75,6 +76,7 @@ private:
 
     void ask_here(Poll poll);
     std::optional<Failure> no_place_for(const Question& question) const;
+    void make_place_at(const core::ReceiptId& subscription);
     Source& open(core::Partition partition);
     void read(core::Partition partition);
     void take(core::Partition partition, const core::RecordView& record);

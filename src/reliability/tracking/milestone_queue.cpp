@@ -47,6 +47,7 @@ bool MilestoneQueue::add(std::string_view id, Timestamp expires, const Reached& 
         if (part.messages.size() >= options_.messages_max / kParts) return false;
         found = part.messages.emplace(std::string{id}, Waiting{}).first;
         found->second.reached.reserve(4);
+        if (++waiting_ == kGathered) gathered_ = true;
     }
     auto& waiting = found->second;
     waiting.expires = std::max(waiting.expires, expires);
@@ -59,7 +60,7 @@ bool MilestoneQueue::add(std::string_view id, Timestamp expires, const Reached& 
 }
 
 void MilestoneQueue::wake() {
-    if (!awake_.exchange(true)) woken_();
+    if (gathered_.exchange(false) || !awake_.exchange(true)) woken_();
 }
 
 std::vector<MilestoneQueue::Taken> MilestoneQueue::take(std::size_t max) {
@@ -69,6 +70,7 @@ std::vector<MilestoneQueue::Taken> MilestoneQueue::take(std::size_t max) {
         const std::scoped_lock lock{part.mutex};
         while (!part.messages.empty() && taken.size() < max) {
             auto node = part.messages.extract(part.messages.begin());
+            --waiting_;
             auto& waiting = node.mapped();
             taken.push_back({.event = {.id = std::move(node.key()),
                                        .expires = waiting.expires,
@@ -90,13 +92,6 @@ void MilestoneQueue::put_back(const MilestonesReached& event) noexcept {
     }
 }
 
-std::size_t MilestoneQueue::size() const {
-    std::size_t size = 0;
-    for (const auto& part : parts_) {
-        const std::scoped_lock lock{part.mutex};
-        size += part.messages.size();
-    }
-    return size;
-}
+std::size_t MilestoneQueue::size() const { return waiting_; }
 
 }  // namespace beckon::reliability

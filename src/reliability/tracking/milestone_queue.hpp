@@ -21,13 +21,16 @@ namespace beckon::reliability {
 class MilestoneQueue final : public core::MilestoneSink {
 public:
     static constexpr std::size_t kParts = 16;  ///< each with a lock of its own
+    /// So many messages wait for no others.
+    static constexpr std::size_t kGathered = 1'000;
 
     struct Options {
         std::string source;  ///< node id, stands in every event
         std::size_t messages_max = 64'000;
     };
 
-    /// `woken` runs when something is there after nothing was; on the thread that brought it.
+    /// `woken` runs when something is there after nothing was, and when kGathered messages are; on
+    /// the thread that brought it.
     MilestoneQueue(Options options, const core::Clock& clock, std::function<void()> woken);
 
     void reached(std::string_view id, Timestamp expires, Milestone milestone,
@@ -82,7 +85,9 @@ private:
     const core::Clock& clock_;
     const std::function<void()> woken_;
     std::array<Part, kParts> parts_;
+    std::atomic<std::size_t> waiting_ = 0;
     std::atomic<bool> awake_ = false;
+    std::atomic<bool> gathered_ = false;  ///< and nobody has been woken for it
     std::atomic<std::uint64_t> recorded_ = 0;
     std::atomic<std::uint64_t> dropped_ = 0;
 };

@@ -67,7 +67,7 @@ struct MilestoneWriter::Impl : std::enable_shared_from_this<Impl> {
     }
 
     void finish_flush() {
-        if (!flushed || under_way > 0) return;
+        if (!flushed || under_way > 0 || waits_for_room) return;
         std::exchange(flushed, nullptr)();
     }
 
@@ -88,7 +88,10 @@ MilestoneWriter::MilestoneWriter(MilestoneQueue& queue, core::Partition partitio
 
 MilestoneWriter::~MilestoneWriter() = default;
 
-void MilestoneWriter::wake() { impl_->write_after(kCompany); }
+void MilestoneWriter::wake() {
+    const bool enough = impl_->queue.size() >= MilestoneQueue::kGathered;
+    impl_->write_after(enough ? core::Duration::zero() : kCompany);
+}
 
 void MilestoneWriter::flush(std::function<void()> done) {
     impl_->flushed = std::move(done);

@@ -83,6 +83,7 @@ struct Bridges::Impl : std::enable_shared_from_this<Impl> {
     std::map<BridgeAppName, std::string> unknown_apps;  ///< named once each
     Counts counts;
     std::size_t under_way = 0;
+    std::size_t telling = 0;  ///< have their answer; their fate waits for the milestone
     bool pump_posted = false;
     bool draining = false;
     std::function<void()> drained;
@@ -98,6 +99,8 @@ struct Bridges::Impl : std::enable_shared_from_this<Impl> {
     bool too_late() const;
     void start(Queue& queue, BridgedJob job);
     void ended(Queue& queue, const BridgedJob& job, const BridgeVerdict& verdict, Duration took);
+    bool idle() const { return under_way == 0 && telling == 0; }
+    void finish_drain();
     void free_client(Queue& queue, const std::string& client);
     void judge_app(Queue& queue, const BridgedJob& job, const BridgeVerdict& verdict);
 
@@ -242,10 +245,12 @@ void Bridges::Impl::ended(Queue& queue, const BridgedJob& job, const BridgeVerdi
     judge_app(queue, job, verdict);
     follow(job, verdict);
     free_client(queue, job.client());
-    if (draining && under_way == 0 && drained) {
-        return context.executor.post(std::exchange(drained, {}));
-    }
+    finish_drain();
     pump_soon();
+}
+
+void Bridges::Impl::finish_drain() {
+    if (draining && drained && idle()) context.executor.post(std::exchange(drained, {}));
 }
 
 void Bridges::Impl::judge_app(Queue& queue, const BridgedJob& job, const BridgeVerdict& verdict) {
@@ -360,9 +365,15 @@ void Bridges::Impl::publish_gone(const BridgedJob& job) {
 void Bridges::Impl::reached_then(const BridgedJob& job, Milestone milestone,
                                  std::function<void()> then) {
     if (!job.message.reliability_id || !context.milestones) return then();
-    context.milestones->reached_then(
-        *job.message.reliability_id, job.expires(), milestone,
-        [remote = lifetime.remote(), then = std::move(then)] { remote.post(then); });
+    ++telling;
+    context.milestones->reached_then(*job.message.reliability_id, job.expires(), milestone,
+                                     [this, remote = lifetime.remote(), then = std::move(then)] {
+                                         remote.post([this, then] {
+                                             --telling;
+                                             then();
+                                             finish_drain();
+                                         });
+                                     });
 }
 
 // --- Bridges
@@ -411,8 +422,8 @@ void Bridges::forget(core::Partition partition) {
 
 void Bridges::drain(std::function<void()> done) {
     impl_->draining = true;
-    if (impl_->under_way == 0) return impl_->context.executor.post(std::move(done));
     impl_->drained = std::move(done);
+    impl_->finish_drain();
 }
 
 const Bridges::Counts& Bridges::counts() const { return impl_->counts; }

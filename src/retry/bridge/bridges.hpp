@@ -73,7 +73,8 @@ public:
     void due(Due due);
     /// The partition is not this node's any more: what waits of it is dropped here.
     void forget(core::Partition partition);
-    /// Starts nothing more; `done` once nothing is under way.
+    /// Starts nothing more; `done` once nothing is under way, and the fate of each message is
+    /// written.
     void drain(std::function<void()> done);
 
     struct Counts {

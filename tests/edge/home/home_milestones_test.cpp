@@ -237,3 +237,22 @@ TEST_CASE("a standby folds tracked messages and says nothing", "[home][milestone
     CHECK(world.noted.take() == Heard{"a retrieved"});
     world.ack(session, "nonsense");
 }
+
+TEST_CASE("a home that is about to hand over waits for no milestone", "[home][milestones]") {
+    World world;
+    const auto session = world.connect(world.client);
+    const auto version = world.track("a");
+    world.noted.holds = true;
+    world.ack(session, version);
+    world.run(5s);
+    CHECK(world.noted.take().back() == "a delivered");
+    REQUIRE(world.reasons().empty());
+
+    world.home->flush();
+    world.run();
+    CHECK(world.reasons() == Heard{"acked"});
+    world.noted.release();  // too late to matter
+    world.run();
+    CHECK(world.reasons() == Heard{"acked"});
+    CHECK(world.home->status().owed == 0);
+}

@@ -52,6 +52,24 @@ struct World {
 
 }  // namespace
 
+TEST_CASE("a thousand messages wait for no others", "[reliability]") {
+    World world;
+    const auto reach = [&](std::size_t from, std::size_t to) {
+        for (auto i = from; i < to; ++i) {
+            world.queue.reached(std::to_string(i), kExpires, Milestone::received);
+        }
+        world.executor.run_for(milliseconds{10});
+    };
+    constexpr auto kGathered = MilestoneQueue::kGathered;
+    reach(0, kGathered - 1);
+    CHECK(world.written().empty());
+    reach(kGathered - 1, kGathered);
+    CHECK(world.written().size() == kGathered);
+    CHECK(world.queue.size() == 0);
+    reach(0, kGathered);  // and again
+    CHECK(world.written().size() == 2 * kGathered);
+}
+
 TEST_CASE("what a message reaches within a moment is one record", "[reliability]") {
     World world;
     const auto now = world.clock.wall();

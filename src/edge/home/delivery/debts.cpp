@@ -98,9 +98,15 @@ void Debts::tell(const store::Debt& debt) {
     const auto& [message, milestone] = *debt.end;
     context_.milestones->reached_then(
         message.id, message.expires, milestone,
-        [back = lifetime_.remote(), then = lifetime_.guard([this, debt] { tell_sender(debt); })] {
-            back.post(then);
-        });
+        [back = lifetime_.remote(), then = lifetime_.guard([this, key = debt.key] {
+            milestone_told(key);
+        })] { back.post(then); });
+}
+
+void Debts::milestone_told(const core::MessageKey& key) {
+    const auto it = held_.find(key);
+    if (it == held_.end() || it->second.stage != Stage::telling) return;
+    if (!std::exchange(it->second.milestone_told, true)) tell_sender(store::Debt{it->second.debt});
 }
 
 void Debts::tell_sender(const store::Debt& debt) {
@@ -136,6 +142,12 @@ void Debts::pump_soon() {
 
 void Debts::flush() {
     pump_later_ = false;
+    std::vector<core::MessageKey> telling;
+    for (const auto& [key, owed] : held_) {
+        const bool waits = owed.debt.end && context_.milestones && !owed.milestone_told;
+        if (owed.stage == Stage::telling && waits) telling.push_back(key);
+    }
+    for (const auto& key : telling) milestone_told(key);
     pump();
 }
 

@@ -68,7 +68,8 @@ public:
     /// From now on, until stop(), the debts of this store are paid from here.
     void begin();
     /// What waits goes out now, also what the log has refused a moment ago: somebody else is about
-    /// to serve. No more than may be in flight.
+    /// to serve. No more than may be in flight. Tombstones no longer wait for milestones, which are
+    /// on their way.
     void flush();
     void stop();
     /// With this code the client has acknowledged a message that is owed from now on: its tombstone
@@ -86,11 +87,13 @@ private:
     struct Owed {
         store::Debt debt;
         Stage stage = Stage::waiting;
+        bool milestone_told = false;  ///< or it is not waited for any longer
     };
 
     void add(const store::Debt& debt);
     bool is_told(const store::Debt& debt) const;
     void tell(const store::Debt& debt);
+    void milestone_told(const core::MessageKey& key);
     void tell_sender(const store::Debt& debt);
     void told(const core::MessageKey& key);
     void read_more();

@@ -12,8 +12,6 @@ namespace beckon::edge {
 namespace {
 
 constexpr core::Duration kAgain = std::chrono::milliseconds{500};
-/// When the other homes of the shard use all that may be in flight.
-constexpr core::Duration kWaitForOthers = std::chrono::milliseconds{20};
 
 }  // namespace
 
@@ -105,10 +103,8 @@ void Outcomes::enqueue(const core::MessageKey& message) {
 
 void Outcomes::pump() {
     while (!pump_later_ && !waiting_.empty() && in_flight_ < kInFlightMax) {
-        if (context_.in_flight.count >= OutcomesInFlight::kMax) {
-            if (in_flight_ == 0) pump_after(kWaitForOthers);
-            return;
-        }
+        // A home that has none under way always gets one, so that no other can starve it.
+        if (context_.in_flight.count >= OutcomesInFlight::kMax && in_flight_ > 0) return;
         const auto message = waiting_.front();
         waiting_.pop_front();
         publish(message, telling_.at(message).what);

@@ -17,6 +17,7 @@ void GoneEvents::tell(core::SubscriptionGone gone) {
 
 void GoneEvents::stop() {
     lifetime_.renew();
+    left_out_ += waiting_.size();
     waiting_.clear();
     in_flight_ = 0;
     log_left_out();
