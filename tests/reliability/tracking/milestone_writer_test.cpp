@@ -191,7 +191,7 @@ TEST_CASE("threads that report at once lose nothing", "[reliability]") {
             });
         }
     }
-    CHECK(woken == 1);
+    CHECK(woken == 2);  // for the first, and when so many were there that they wait for no others
     CHECK(queue.recorded() == kThreads * kEach);
     CHECK(queue.take(100'000).size() == kThreads * kEach);
     CHECK(queue.dropped() == 0);
