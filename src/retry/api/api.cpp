@@ -1,14 +1,15 @@
 #include "retry/api/api.hpp"
 
 #include "core/logger.hpp"
+#include "retry/api/attempt_pages.hpp"
 #include "retry/api/dead_api.hpp"
 #include "retry/api/problem.hpp"
 #include "retry/api/query_string.hpp"
+#include "retry/api/route.hpp"
 #include "retry/api/webhook_body.hpp"
 #include "retry/event/event.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -29,82 +30,6 @@ namespace {
 constexpr std::string_view kBearer = "Bearer ";
 constexpr std::string_view kOwnTypes = "beckon.";  ///< of events that only Beckon makes
 constexpr std::string_view kTestType = "beckon.webhook.test";
-
-// ------------------------------------------------------------------------------------- routes
-
-enum class Route : std::uint8_t {
-    webhooks,
-    webhook,
-    enable,
-    disable,
-    secret,
-    test,
-    attempts,
-    events,
-    all_attempts,
-    unknown,
-};
-
-struct Path {
-    Route route = Route::unknown;
-    std::string id;  ///< of the webhook
-};
-
-struct Action {
-    std::string_view name;
-    Route route;
-};
-constexpr std::array<Action, 5> kActions{{{"enable", Route::enable},
-                                          {"disable", Route::disable},
-                                          {"secret", Route::secret},
-                                          {"test", Route::test},
-                                          {"attempts", Route::attempts}}};
-
-Path parse_path(std::string_view target) {
-    constexpr std::string_view kBase = "/webhooks";
-    const auto path = target.substr(0, target.find('?'));
-    if (path == "/events") return {.route = Route::events, .id = {}};
-    if (path == "/attempts") return {.route = Route::all_attempts, .id = {}};
-    if (path == kBase) return {.route = Route::webhooks, .id = {}};
-    if (!path.starts_with("/webhooks/")) return {};
-    const auto rest = path.substr(kBase.size() + 1);
-    const auto slash = rest.find('/');
-    const std::string id{rest.substr(0, slash)};
-    if (slash == std::string_view::npos) return {.route = Route::webhook, .id = id};
-    const auto* action = std::find_if(kActions.begin(), kActions.end(), [&](const auto& one) {
-        return one.name == rest.substr(slash + 1);
-    });
-    if (action == kActions.end()) return {};
-    return {.route = action->route, .id = id};
-}
-
-std::vector<Verb> methods_of(Route route) {
-    switch (route) {
-        case Route::webhooks: return {Verb::get, Verb::post};
-        case Route::webhook: return {Verb::get, Verb::patch, Verb::del};
-        case Route::enable:
-        case Route::disable:
-        case Route::secret:
-        case Route::test:
-        case Route::events: return {Verb::post};
-        case Route::attempts:
-        case Route::all_attempts: return {Verb::get};
-        case Route::unknown: return {};
-    }
-    return {};
-}
-
-net::HttpReply wrong_method(Route route) {
-    std::string allowed;
-    for (const auto method : methods_of(route)) {
-        allowed.append(allowed.empty() ? "" : ", ").append(to_string(method));
-    }
-    auto reply = problem_reply(Problem::method_not_allowed, "allowed here: " + allowed);
-    reply.add("Allow", allowed);
-    return reply;
-}
-
-// ------------------------------------------------------------------------------------- events
 
 std::string media_type(std::string_view content_type) {
     auto type = std::string{content_type.substr(0, content_type.find(';'))};
@@ -166,45 +91,6 @@ Event test_event(const Webhook& webhook) {
                      {"subject", webhook.id},     {"data", {{"webhook", webhook.id}}}};
     return {
         .source = event["source"], .id = event["id"], .type = event["type"], .json = event.dump()};
-}
-
-Json attempt_json(const Attempt& one) {
-    return {{"delivery", one.delivery},
-            {"number", one.number},
-            {"at", time_text(one.at)},
-            {"took_ms", std::chrono::duration_cast<std::chrono::milliseconds>(one.took).count()},
-            {"outcome", to_string(one.outcome)},
-            {"status", one.status},
-            {"why", one.why}};
-}
-
-/// How many of the last attempts were accepted, and the newest.
-Json summary_json(const std::string& webhook, const std::vector<Attempt>& attempts) {
-    const auto delivered = std::count_if(attempts.begin(), attempts.end(), [](const auto& one) {
-        return one.outcome == Outcome::delivered;
-    });
-    return {{"webhook", webhook},
-            {"attempts", attempts.size()},
-            {"delivered", delivered},
-            {"last", attempts.empty() ? Json() : attempt_json(attempts.front())}};
-}
-
-/// `page`: what names the event.
-std::string first_attempts_page(Json page, const std::vector<FirstAttempts::Seen>& seen, bool all) {
-    page["complete"] = all;
-    page["attempts"] = Json::array();
-    for (const auto& [webhook, attempt] : seen) {
-        auto one = attempt_json(attempt);
-        one["webhook"] = webhook;
-        page["attempts"].push_back(std::move(one));
-    }
-    return page.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string attempts_page(const std::vector<Attempt>& attempts) {
-    Json list = Json::array();
-    for (const auto& one : attempts) list.push_back(attempt_json(one));
-    return Json{{"attempts", std::move(list)}}.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace

@@ -1,0 +1,56 @@
+#include "retry/api/attempt_pages.hpp"
+
+#include "retry/api/webhook_body.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::retry {
+
+using Json = nlohmann::json;
+
+namespace {
+
+Json attempt_json(const Attempt& one) {
+    return {{"delivery", one.delivery},
+            {"number", one.number},
+            {"at", time_text(one.at)},
+            {"took_ms", std::chrono::duration_cast<std::chrono::milliseconds>(one.took).count()},
+            {"outcome", to_string(one.outcome)},
+            {"status", one.status},
+            {"why", one.why}};
+}
+
+}  // namespace
+
+Json summary_json(const std::string& webhook, const std::vector<Attempt>& attempts) {
+    const auto delivered = std::count_if(attempts.begin(), attempts.end(), [](const auto& one) {
+        return one.outcome == Outcome::delivered;
+    });
+    return {{"webhook", webhook},
+            {"attempts", attempts.size()},
+            {"delivered", delivered},
+            {"last", attempts.empty() ? Json() : attempt_json(attempts.front())}};
+}
+
+std::string first_attempts_page(Json page, const std::vector<FirstAttempts::Seen>& seen, bool all) {
+    page["complete"] = all;
+    page["attempts"] = Json::array();
+    for (const auto& [webhook, attempt] : seen) {
+        auto one = attempt_json(attempt);
+        one["webhook"] = webhook;
+        page["attempts"].push_back(std::move(one));
+    }
+    return page.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string attempts_page(const std::vector<Attempt>& attempts) {
+    Json list = Json::array();
+    for (const auto& one : attempts) list.push_back(attempt_json(one));
+    return Json{{"attempts", std::move(list)}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace beckon::retry
