@@ -1,10 +1,8 @@
 #include "cli/process/node_name.hpp"
 
+#include "client/private_file.hpp"
 #include "core/ids.hpp"
 #include "core/logger.hpp"
-
-#include <fstream>
-#include <system_error>
 
 namespace beckon::cli {
 
@@ -21,16 +19,11 @@ bool is_name(const std::string& text) {
 
 std::string node_name(const std::filesystem::path& data) {
     const auto file = data / "node-name";
-    std::string name;
-    if (std::ifstream in{file}; in >> name && is_name(name)) return name;
-    name = core::NodeId::random().text;
-    auto fresh = file;
-    fresh += ".new";
-    std::ofstream out{fresh, std::ios::trunc};
-    out << name << "\n" << std::flush;
-    std::error_code failed;
-    if (out) std::filesystem::rename(fresh, file, failed);
-    if (!out || failed) core::log_warn("cli", "node_name_not_kept", {{"file", file.string()}});
+    const auto kept = client::read_text_file(file);
+    if (kept && is_name(*kept)) return *kept;
+    auto name = core::NodeId::random().text;
+    const auto written = client::write_private_file(file, name);
+    if (!written) core::log_warn("cli", "node_name_not_kept", {{"why", written.error().message}});
     return name;
 }
 

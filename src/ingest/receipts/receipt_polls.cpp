@@ -51,21 +51,19 @@ void ReceiptPolls::ask_here(Poll poll) {
     const bool at_once = poll.question.wait <= poll.question.wait.zero();
     if (ended_ || (source.caught_up && at_once)) return give_empty(poll);
     make_place_at(poll.question.subscription);
-    if (const auto failure = no_place_for(poll.question)) return reply(poll, fail(*failure));
+    if (const auto failure = no_place_for(poll.question.peer)) return reply(poll, fail(*failure));
     const auto number = ++asked_;
     const auto wait = at_once ? core::Duration{kReadAgain} : poll.question.wait;
     waiting_.emplace(number, std::move(poll));
     executor_.post_after(wait, lifetime_.guard([this, number] { time_out(number); }));
 }
 
-/// The least share comes first, so that whoever takes too much is told so.
-std::optional<Failure> ReceiptPolls::no_place_for(const Question& question) const {
-    const auto waiting = [&](auto Question::*whose) {
-        return static_cast<std::size_t>(std::count_if(
-            waiting_.begin(), waiting_.end(),
-            [&](const auto& one) { return one.second.question.*whose == question.*whose; }));
-    };
-    if (waiting(&Question::peer) >= kPollsOfPeerMax) return kTooManyOfPeer;
+/// The share of the one comes first, so that whoever takes too much is told so.
+std::optional<Failure> ReceiptPolls::no_place_for(const net::PeerAddress& peer) const {
+    const auto of_peer = std::count_if(waiting_.begin(), waiting_.end(), [&](const auto& one) {
+        return one.second.question.peer == peer;
+    });
+    if (static_cast<std::size_t>(of_peer) >= kPollsOfPeerMax) return kTooManyOfPeer;
     if (waiting_.size() >= kPollsMax) return kTooMany;
     return std::nullopt;
 }

@@ -75,7 +75,7 @@ private:
     };
 
     void ask_here(Poll poll);
-    std::optional<Failure> no_place_for(const Question& question) const;
+    std::optional<Failure> no_place_for(const net::PeerAddress& peer) const;
     void make_place_at(const core::ReceiptId& subscription);
     Source& open(core::Partition partition);
     void read(core::Partition partition);

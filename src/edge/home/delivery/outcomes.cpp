@@ -129,14 +129,14 @@ void Outcomes::answered(const core::MessageKey& message, bool ok) {
         told();
     } else {
         waiting_.push_back(message);
-        pump_after(kAgain);
+        pump_again();
     }
     pump();
 }
 
-void Outcomes::pump_after(core::Duration delay) {
+void Outcomes::pump_again() {
     if (std::exchange(pump_later_, true)) return;
-    context_.executor.post_after(delay, lifetime_.guard([this] {
+    context_.executor.post_after(kAgain, lifetime_.guard([this] {
         pump_later_ = false;
         pump();
     }));

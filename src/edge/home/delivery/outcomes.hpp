@@ -87,7 +87,7 @@ private:
     void pump();
     void publish(const core::MessageKey& message, const core::ReceiptTold& what);
     void answered(const core::MessageKey& message, bool ok);
-    void pump_after(core::Duration delay);
+    void pump_again();
     void bury(const core::Uaid& client, const core::MessageKey& message);
 
     const Options options_;
