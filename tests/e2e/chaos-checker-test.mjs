@@ -52,6 +52,9 @@ holds('a message to a channel that was joined again before is not wanted', FIRST
 finds('a message that was answered 201 and never came', /never came/, FIRST, REGISTERED, sent(1), SETTLED);
 finds('a message that was answered 201 after the channel was joined again', /never came/, FIRST, REGISTERED, { kind: 'unregistering', ...CHANNEL }, { kind: 'unregistered', ...CHANNEL }, REGISTERED, sent(1), SETTLED);
 finds('a message with a short TTL that never came although time was left', /never came/, FIRST, REGISTERED, sent(1, { ttl: 2 }), wait(1000), SETTLED);
+holds('one of two messages of a Topic whose POSTs ran side by side may be missing', FIRST, REGISTERED, sent(1, { topic: 't' })[0], sent(2, { topic: 't' }), sent(1)[1], arrived(1), SETTLED);
+holds('a message of a Topic after one without an answer may be missing', FIRST, REGISTERED, sent(1, { topic: 't', status: 0 }), sent(2, { topic: 't' }), SETTLED);
+finds('a message of a Topic long after one without an answer never came', /message 2 .* never came/, FIRST, REGISTERED, sent(1, { topic: 't', status: 0 }), wait(20000), sent(2, { topic: 't' }), SETTLED);
 finds('the newest message of a Topic never came', /message 2 .* never came/, FIRST, REGISTERED, sent(1, { topic: 't' }), sent(2, { topic: 't' }), SETTLED);
 finds('a message that another client got', /b got message 1, which was not sent to it/, FIRST, REGISTERED, sent(1), { ...arrived(1), client: 'b' }, arrived(1));
 finds('a message that nobody sent', /a got message 7/, FIRST, arrived(7));

@@ -70,7 +70,9 @@ export class Checker {
         this.wanted = new Set(); // messages that are still to arrive
         this.clients = new Map();
         this.channels = new Map(); // "client channel" → channel
-        this.topics = new Map(); // "client channel topic" → {newest: time of the newest POST, acked: the same of acked ones}
+        // "client channel topic" → {newest: time of the newest POST, acked: the same of acked ones, underWay: how many POSTs
+        // have no answer, settled: when the log had surely decided on all that were answered}
+        this.topics = new Map();
         this.disturbances = new Disturbances(this.bounds.tailMs);
         this.connecting = []; // ms, without disturbances
     }
@@ -100,7 +102,7 @@ export class Checker {
 
     topic({ client, channel, topic }) {
         const key = `${client} ${channel} ${topic}`;
-        if (!this.topics.has(key)) this.topics.set(key, { newest: -1, acked: -1 });
+        if (!this.topics.has(key)) this.topics.set(key, { newest: -1, acked: -1, underWay: 0, settled: -1 });
         return this.topics.get(key);
     }
 
@@ -188,14 +190,27 @@ export class Checker {
     // --- messages
 
     sending({ n, at, ...message }) {
-        this.messages.set(n, { n, ...message, sending: at, deleting: false, arrivals: 0 });
-        if (message.topic) this.topic(message).newest = at;
+        const topic = message.topic && this.topic(message);
+        // The log may order this one before another whose POST runs beside it: the other replaces it then.
+        const isUnordered = Boolean(topic) && (topic.underWay > 0 || at < topic.settled);
+        this.messages.set(n, { n, ...message, sending: at, deleting: false, arrivals: 0, isUnordered });
+        if (!topic) return;
+        topic.newest = at;
+        ++topic.underWay;
+    }
+
+    topicAnswered(message) {
+        const topic = this.topic(message);
+        --topic.underWay;
+        const later = NO_ANSWER.includes(message.status) ? this.bounds.unknownMs : 0;
+        topic.settled = Math.max(topic.settled, message.answered + later);
     }
 
     answered(event) {
         const message = this.messages.get(event.n);
         message.answered = event.at;
         message.status = event.status;
+        if (message.topic) this.topicAnswered(message);
         if (event.status === 201) {
             if (message.ttl > 0 && message.arrivals === 0 && this.wasLive(message)) this.wanted.add(message);
         } else if (GONE.includes(event.status)) {
@@ -259,7 +274,7 @@ export class Checker {
     /** Whether this message, answered 201, must arrive at a client that is there. */
     isDue(message, at) {
         if (message.deleting || !this.wasLive(message)) return false;
-        if (message.topic && this.topic(message).newest > message.sending) return false;
+        if (message.isUnordered || (message.topic && this.topic(message).newest > message.sending)) return false;
         return at < message.answered + message.ttl * 1000;
     }
 
