@@ -47,6 +47,7 @@ void Waiters::refuse_all(const core::Error& why) {
 }
 
 void Input::heard_ends(const log::Ends& ends) {
+    note_end();  // as far as was known until now
     ends_ = ends;
     ends_heard_ = clock_.mono();
 }
@@ -55,6 +56,7 @@ void Input::begin_at(const core::Checkpoint& checkpoint, std::unique_ptr<Marker>
     replayed_ = committed_ = checkpoint.next;
     newest_ = checkpoint.caught_up;
     drained_ = has_more_ = moved_ = false;
+    at_end_.reset();
     told_end_ = {};
     marker_ = std::move(marker);
 }
@@ -83,6 +85,16 @@ core::Result<log::Taken> Input::take(std::size_t max, const log::RecordSink& sin
     return taken;
 }
 
+void Input::commit() {
+    committed_ = replayed_;
+    note_end();
+}
+
+/// The reader brings no more, and nobody has said that there is more.
+void Input::note_end() {
+    if (drained_ && committed_ >= ends_.end) at_end_ = clock_.mono();
+}
+
 bool Input::at_end() const {
     return drained_ && replayed_ >= ends_.end && clock_.mono() - ends_heard_ < kEndsLife;
 }
@@ -106,6 +118,8 @@ InputProgress Input::progress() const {
     InputProgress out{where_, committed_, std::max(ends_.end, committed_), {}};
     if (committed_ < out.end && newest_ != core::Timestamp{} && log_clock_.learned()) {
         out.lag = std::max<core::Duration>(log_clock_.now() - newest_, core::Duration::zero());
+        // Where nobody wrote for an hour, what comes next is not an hour old.
+        if (at_end_) out.lag = std::min(out.lag, clock_.mono() - *at_end_);
     }
     return out;
 }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace beckon::fold {
@@ -77,7 +78,7 @@ public:
     bool end_is_old_news() const;
     void told(bool at_end);
     /// What was replayed is committed.
-    void commit() { committed_ = replayed_; }
+    void commit();
     bool passed_first_mark() const { return committed_ > first_mark_; }
 
     /// Records came in, and nothing of our own has asked the log what time it is for too long.
@@ -89,6 +90,8 @@ public:
     InputProgress progress() const;
 
 private:
+    void note_end();
+
     const log::TopicPartition where_;
     const core::Clock& clock_;
     core::LogClock log_clock_;
@@ -106,7 +109,8 @@ private:
     bool has_more_ = false;
     bool moved_ = false;             ///< since the state was told
     core::MonoTime others_wrote_{};  ///< when a record that is not a control record was read last
-    core::MonoTime told_end_{};      ///< when the state was last told that this is the end
+    std::optional<core::MonoTime> at_end_;  ///< when everything that was known of was committed
+    core::MonoTime told_end_{};             ///< when the state was last told that this is the end
 };
 
 using Inputs = std::vector<std::unique_ptr<Input>>;
