@@ -9,17 +9,20 @@ namespace beckon::edge {
 
 namespace {
 
+using Described = std::vector<std::pair<core::Partition, std::string_view>>;
+
 /// "partitions 1 (restoring), 4 (standby) and 12 more"
-std::string describe(const std::vector<std::pair<core::Partition, std::string_view>>& missing) {
-    std::string text = missing.size() == 1 ? "partition " : "partitions ";
-    for (std::size_t i = 0; i < std::min(missing.size(), Assignments::kNamedMax); ++i) {
+std::string describe(const Described& partitions) {
+    std::string text = partitions.size() == 1 ? "partition " : "partitions ";
+    for (std::size_t i = 0; i < std::min(partitions.size(), Assignments::kNamedMax); ++i) {
         if (i > 0) text += ", ";
-        text += std::to_string(missing[i].first) + " (" + std::string{missing[i].second} + ")";
+        text +=
+            std::to_string(partitions[i].first) + " (" + std::string{partitions[i].second} + ")";
     }
-    if (missing.size() > Assignments::kNamedMax) {
-        text += " and " + std::to_string(missing.size() - Assignments::kNamedMax) + " more";
+    if (partitions.size() > Assignments::kNamedMax) {
+        text += " and " + std::to_string(partitions.size() - Assignments::kNamedMax) + " more";
     }
-    return text + " not served yet";
+    return text;
 }
 
 bool serves_or_could(const HomeShard::Report& report) {
@@ -75,11 +78,12 @@ std::string Assignments::why_unready(bool settled) const {
     });
     const bool all_placed = placed_.size() >= static_cast<std::size_t>(partitions_);
     if (!all_placed || (!any && !settled)) return "waiting for the placement of partitions";
-    return unserved();
+    auto why = unserved();
+    return why.empty() ? served_late() : why;
 }
 
 std::string Assignments::unserved() const {
-    std::vector<std::pair<core::Partition, std::string_view>> missing;
+    Described missing;
     for (const auto& [partition, assignment] : placed_) {
         const auto at = reports_.find(partition);
         const auto state = at == reports_.end() ? Home::State::starting : at->second.state;
@@ -87,7 +91,18 @@ std::string Assignments::unserved() const {
             missing.emplace_back(partition, to_string(state));
         }
     }
-    return missing.empty() ? std::string{} : describe(missing);
+    return missing.empty() ? std::string{} : describe(missing) + " not served yet";
+}
+
+std::string Assignments::served_late() const {
+    Described late;
+    for (const auto& [partition, report] : reports_) {
+        if (report.state == Home::State::serving && report.behind) {
+            late.emplace_back(partition, "behind");
+        }
+    }
+    if (late.empty()) return {};
+    return describe(late) + " served late: more comes than this node folds";
 }
 
 std::string ranges(const std::set<core::Partition>& partitions) {

@@ -33,13 +33,15 @@ public:
     std::set<core::Partition> ready() const;
     bool any_home() const;
 
-    /// Why the node is not ready; empty: it serves whatever is placed here, which may be nothing.
+    /// Why the node is not ready; empty: it serves whatever is placed here, which may be nothing,
+    /// and none of it late.
     /// `settled`: what `ownership` says is newer than this node. Before that it may be a placement
     /// from before a restart, in which this node had no part.
     std::string why_unready(bool settled) const;
 
 private:
     std::string unserved() const;
+    std::string served_late() const;
 
     const core::Partition partitions_;
     std::map<core::Partition, Assignment> placed_;

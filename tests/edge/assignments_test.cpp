@@ -40,6 +40,20 @@ TEST_CASE("a node is ready once it serves what is placed on it", "[assignments]"
     CHECK(node.why_unready(true).empty());
 }
 
+TEST_CASE("a node whose homes fall behind is not ready until they have caught up",
+          "[assignments]") {
+    auto node = two_of_four();
+    auto late = in(Home::State::serving);
+    late.behind = true;
+    report(node, {{0, late}, {1, in(Home::State::serving)}});
+    CHECK(node.why_unready(true) ==
+          "partition 0 (behind) served late: more comes than this node folds");
+    // It goes on serving: nobody takes a partition from it for that.
+    CHECK(node.ready() == std::set<core::Partition>{0, 1});
+    report(node, {{0, in(Home::State::serving)}, {1, in(Home::State::serving)}});
+    CHECK(node.why_unready(true).empty());
+}
+
 TEST_CASE("a home that has said nothing yet is starting", "[assignments]") {
     CHECK(two_of_four().why_unready(true) ==
           "partitions 0 (starting), 1 (starting) not served yet");

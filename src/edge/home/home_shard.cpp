@@ -14,7 +14,8 @@ namespace {
 /// since there may be thousands of partitions.
 constexpr core::Duration kNoticeEvery = std::chrono::milliseconds{20};
 constexpr core::Duration kLagEvery = std::chrono::seconds{1};
-/// A standby that falls back by more is not ready; it is again once it is within the lower limit.
+/// A standby that falls back by more could not take over at once, and a node whose serving homes do
+/// is not ready; both are again once they are within the lower limit.
 constexpr core::Duration kBehind = std::chrono::seconds{5};
 constexpr core::Duration kReadyAgain = std::chrono::seconds{1};
 constexpr core::Duration kNoticeLagEvery = std::chrono::seconds{1};
