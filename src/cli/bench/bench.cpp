@@ -77,6 +77,11 @@ Result<GeneratorOptions> generator_options(const BenchOptions& options) {
     auto url = parse_ws_url(options.url);
     if (!url) return core::fail(url.error());
     out.url = std::move(*url);
+    if (!options.reconnect_to.empty()) {
+        auto other = parse_ws_url(options.reconnect_to);
+        if (!other) return core::fail(other.error());
+        out.reconnect_to = std::move(*other);
+    }
     auto endpoint = endpoint_url(options.endpoint);
     if (!endpoint) return core::fail(endpoint.error());
     out.endpoint = std::move(*endpoint);

@@ -11,6 +11,8 @@ namespace beckon::cli {
 /// `beckon bench`: the load generator. Works against any server that speaks the protocol.
 struct BenchOptions {
     std::string url = "ws://127.0.0.1:8080/";
+    /// WebSocket URL of another edge, where clients connect once they have a channel; empty: none.
+    std::string reconnect_to = {};
     /// Where POSTs go, as `host:port` or URL, when the endpoint URLs name a place that cannot be
     /// reached from here; empty: where each endpoint URL says.
     std::string endpoint = {};

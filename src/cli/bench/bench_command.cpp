@@ -14,6 +14,9 @@ void add_bench_command(CommandLine& line) {
                              "Measure a server: latency, throughput, memory of idle clients",
                              [] { return run_bench(o); });
     command.add_option("URL", o.url, "WebSocket URL of an edge, ws or wss")->capture_default_str();
+    command.add_option("--reconnect-to", o.reconnect_to,
+                       "Clients connect to this WebSocket URL once they have a channel: at another "
+                       "edge than their home each message goes over a link");
     command.add_option("--endpoint", o.endpoint,
                        "Send POSTs to this host:port instead of the one that endpoint URLs name");
     command

@@ -246,6 +246,12 @@ std::vector<Setting> edge_settings(Config& c) {
         number_setting("edge.standby_count", c.edge.standby_count, {0, 16},
                        "Other edges that keep a warm copy of each partition. The controller's "
                        "counts, so all edges should have the same."),
+        duration_setting("edge.session_timeout", c.edge.session_timeout, milliseconds{1'000},
+                         milliseconds{60'000},
+                         "An edge that says nothing for this long is taken for dead, and others "
+                         "take its partitions over. Brokers refuse less than their "
+                         "group.min.session.timeout.ms (6 s unless changed) and more than their "
+                         "group.max.session.timeout.ms."),
         text_setting("edge.link_host", c.edge.link_host,
                      "Address that the port for links to other edges listens on.", "an IP address"),
         number_setting("edge.link_port", c.edge.link_port, kPort,

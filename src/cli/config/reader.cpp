@@ -40,6 +40,7 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"edge.", bit(Reader::standalone) | bit(Reader::edge)},
     {"edge.link_", bit(Reader::edge)},
     {"edge.hand_over", bit(Reader::edge)},
+    {"edge.session_timeout", bit(Reader::edge)},
     {"edge.standby_count", bit(Reader::edge)},
     {"retry.", bit(Reader::standalone) | bit(Reader::retry)},
     {"retry.host", bit(Reader::standalone) | bit(Reader::retry) | kClients},

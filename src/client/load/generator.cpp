@@ -143,14 +143,13 @@ Result<void> Generator::connect_clients(std::span<const std::unique_ptr<LoadClie
     return {};
 }
 
-/// Looks the server up, once.
-Result<void> Generator::find_server() {
-    if (client_plan_.server.address_size != 0) return {};
-    auto target = look_up(options_.url);
+/// From now on clients connect there.
+Result<void> Generator::find_server(const Url& url) {
+    auto target = look_up(url);
     if (!target) return core::fail(target.error());
     client_plan_.server = std::move(*target);
-    client_plan_.authority = options_.url.authority();
-    client_plan_.target = options_.url.target;
+    client_plan_.authority = url.authority();
+    client_plan_.target = url.target;
     return {};
 }
 
@@ -160,23 +159,37 @@ Result<void> Generator::open(std::size_t count) {
         return core::fail(Fault::invalid, "an encrypted body has at least " +
                                               std::to_string(kEncryptionOverhead) + " bytes");
     }
-    if (auto ok = find_server(); !ok) return ok;
-    const std::size_t first = clients_.size();
-    if (first == 0) {
+    if (clients_.empty()) {
         if (auto ok = prepare_posts(); !ok) return ok;
     }
+    if (clients_.size() < count) {
+        if (auto ok = register_clients(count); !ok) return ok;
+    }
+    return open_senders();
+}
+
+Result<void> Generator::register_clients(std::size_t count) {
+    if (auto ok = find_server(options_.url); !ok) return ok;
+    const std::size_t first = clients_.size();
     while (clients_.size() < count) {
         clients_.push_back(std::make_unique<LoadClient>(loop_, client_plan_, client_events()));
     }
-    if (first < count) {
-        say("connecting " + std::to_string(count - first) + " clients with a channel each");
-        const std::span all{clients_};
-        if (auto ok = connect_clients(all.subspan(first), first); !ok) return ok;
-    }
+    say("connecting " + std::to_string(count - first) + " clients with a channel each");
+    const std::span all{clients_};
+    if (auto ok = connect_clients(all.subspan(first), first); !ok) return ok;
     for (std::size_t i = first; i < count; ++i) {
         targets_.emplace_back(target_of(clients_[i]->endpoint()));
     }
-    return open_senders();
+    return options_.reconnect_to ? move_clients(first) : Result<void>{};
+}
+
+/// The clients from `first` on leave, and come back at the other server.
+Result<void> Generator::move_clients(std::size_t first) {
+    if (auto ok = find_server(*options_.reconnect_to); !ok) return ok;
+    const auto moving = std::span{clients_}.subspan(first);
+    for (const auto& client : moving) client->leave();
+    say("connecting them to " + options_.reconnect_to->text());
+    return connect_clients(moving, first);
 }
 
 // ---- senders ----

@@ -27,6 +27,8 @@ enum class VapidUse { none, sign, restrict_channels };
 
 struct GeneratorOptions {
     Url url;  ///< of the WebSocket server
+    /// Clients that traffic goes to connect here once they have a channel; none: they stay at `url`.
+    std::optional<Url> reconnect_to = std::nullopt;
     std::optional<Url> endpoint =
         std::nullopt;              ///< where POSTs go; none: where the endpoint URLs say
     std::size_t body_bytes = 300;  ///< encrypted
@@ -128,7 +130,9 @@ private:
     /// `before`: how many other clients there are, for the choice of a source address.
     Result<void> connect_clients(std::span<const std::unique_ptr<LoadClient>> batch,
                                  std::size_t before);
-    Result<void> find_server();
+    Result<void> find_server(const Url& url);
+    Result<void> register_clients(std::size_t count);
+    Result<void> move_clients(std::size_t first);
     Result<void> open_senders();
     static Result<void> allow_descriptors(std::size_t wanted);
     Result<void> prepare_posts();

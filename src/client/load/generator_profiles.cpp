@@ -31,7 +31,7 @@ Result<IdleMemory> Generator::idle(std::size_t count, bool with_channel) {
     if (auto ok = allow_descriptors(clients_.size() + senders_.size() + count + kIdleWarmUp); !ok) {
         return core::fail(ok.error());
     }
-    if (auto ok = find_server(); !ok) return core::fail(ok.error());
+    if (auto ok = find_server(options_.url); !ok) return core::fail(ok.error());
     idle_plan_ = client_plan_;
     idle_plan_.register_channel = with_channel;
     std::vector<std::unique_ptr<LoadClient>> idlers;

@@ -6,6 +6,7 @@
 #include "core/base64url.hpp"
 #include "support/fake_push_server.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include <catch2/catch.hpp>
@@ -172,6 +173,23 @@ TEST_CASE("at a rate every message is delivered and acknowledged", "[load]") {
     CHECK(traffic.tally.duplicates == 0);
     CHECK(traffic.tally.to_frame.count() == 40);
     CHECK(traffic.clients_lost == 0);
+}
+
+TEST_CASE("clients that reconnect say who they are, and keep their channels", "[load]") {
+    FakePushServer server;
+    auto options = options_for(server);
+    options.reconnect_to = options.url;
+    Generator generator{options};
+    REQUIRE(generator.open(3));
+    const auto said = [frames = server.frames()](const std::string& text) {
+        return std::count_if(frames.begin(), frames.end(), [&](const std::string& frame) {
+            return frame.find(text) != std::string::npos;
+        });
+    };
+    CHECK(said(R"("messageType":"hello")") == 6);
+    CHECK(said(R"("uaid":")") == 3);
+    CHECK(said(R"("messageType":"register")") == 3);
+    CHECK(generator.at_rate(200, kShort).value().tally.delivered == 40);
 }
 
 TEST_CASE("saturating keeps the senders busy, pipelined or not", "[load]") {
