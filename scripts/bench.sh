@@ -7,12 +7,14 @@
 # build/bench/<name>.json.
 #
 #   --only LIST       comma-separated: endpoint, embedded (sync = always), embedded-interval,
-#                     embedded-never, kafka, sustained, reliability, retry, store, tools, clients; default
+#                     embedded-never, kafka, sustained, cluster, reliability, retry, store, tools, clients; default
 #                     endpoint,embedded,embedded-never,kafka. sustained: on the embedded log and on Kafka,
 #                     the CPU of each process per message at 200, 1,000, 4,000 and 8,000 a second, and then
 #                     the highest rate at which 99 in 100 messages take less than 100 ms from the POST to
 #                     the frame, 30 s each (half an hour in all; options of `beckon bench` do not reach
-#                     it). tools: `replay show` and `trace` on a million messages, of each log and through
+#                     it). cluster: several edges on Kafka: how long the death or the restart of one
+#                     keeps clients waiting, what a hop over a link costs, how fast a store is restored.
+#                     tools: `replay show` and `trace` on a million messages, of each log and through
 #                     an ops port. store: a client's read and the end of a month in a store of ten and of a
 #                     million messages. reliability: how fast
 #                     milestones are folded (at least 200,000/s), and
@@ -52,6 +54,7 @@ broker_warm_up=50  # seconds at 4,000 messages each
 fold_options=()
 retry_options=()
 tools_options=()
+cluster_options=()
 options=()
 while (($#)); do
     case "$1" in
@@ -65,7 +68,8 @@ while (($#)); do
             broker_warm_up=1
             fold_options=(100000)
             retry_options=(--quick)
-            tools_options=(--messages 100000) ;;
+            tools_options=(--messages 100000)
+            cluster_options=(--quick) ;;
         --keep) keep=yes ;;
         *) options+=("$1") ;;
     esac
@@ -335,6 +339,11 @@ bench_retry() {
     return $result
 }
 
+bench_cluster() {
+    BECKON="$BINARY" BECKON_KAFKA_FOR=measuring node tests/e2e/cluster-bench.mjs --json "$OUT/cluster.json" \
+        "${cluster_options[@]}"
+}
+
 bench_clients() {
     local i count=10000
     for ((i = 0; i + 1 < ${#options[@]}; ++i)); do
@@ -377,9 +386,10 @@ for log in ${only//,/ }; do
         retry) bench_retry || failed+=("$log") ;;
         store) bench_store || failed+=("$log") ;;
         tools) bench_tools || failed+=("$log") ;;
+        cluster) bench_cluster || failed+=("$log") ;;
         reliability) bench_reliability || failed+=("$log") ;;
         clients) bench_clients || failed+=("$log") ;;
-        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka, sustained, reliability, retry, store, tools, clients" ;;
+        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka, sustained, cluster, reliability, retry, store, tools, clients" ;;
     esac
     stop_all
 done
