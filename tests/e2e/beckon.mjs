@@ -221,7 +221,7 @@ export class Cluster {
     /** A role that starts before the broker answers ends at once and says so. */
     async kafkaAnswers() {
         const ask = () => this.tool(['topics', 'describe', '--kafka-servers', this.servers, '--replication-factor', String(this.brokerCount)]).then(() => true);
-        await until('an answer of the broker', ask, 60000);
+        await until('an answer of the broker', ask, 120000); // on a busy machine a broker takes its time
     }
 
     /** Where the self-made certificate of the process that holds the endpoint stands. */
