@@ -155,6 +155,14 @@ test('README: first webhook', async () => {
     must(`env ${setting} build/release/beckon webhooks delete ${webhook.id}`);
 });
 
+test('README: what it is doing', async () => {
+    const [command] = take(README, 'What it is doing');
+    assert.match(must(command.trim()), /edge +notifications +\d/);
+    const page = await fetch('http://127.0.0.1:8085/');
+    assert.equal(page.status, 200);
+    assert.match(await page.text(), /<title>.*Beckon/);
+});
+
 test('README: first push to a real Firefox', async (t) => {
     const heading = 'First push to a real Firefox';
     const [start, send] = take(README, heading);
