@@ -2,7 +2,7 @@
 #include "edge/installation.hpp"
 #include "support/ws_client.hpp"
 
-#include <charconv>
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,8 +17,8 @@ using test::Installation;
 using test::WsClient;
 
 // The client protocol through a whole edge: what a client says over its socket, and every byte that
-// it hears. Frames that are not understood, and answers of homes that cannot serve, are in
-// home/home_protocol_test.cpp and home/home_test.cpp; the close codes of sockets in front/ and ws/.
+// it hears. Frames that are not understood are in tests/edge/home/home_protocol_test.cpp, and so
+// are answers of homes that cannot serve in tests/edge/home/home_test.cpp.
 //
 // A line of a dialogue is one of
 //
@@ -119,7 +119,7 @@ public:
             case '<': return hears(text);
             case '|': return is_closed(text);
             case '+': static_cast<void>(here_.send(names_.at("url"), message(text))); return;
-            case 'x': return client_->close(std::stoul(text), text.substr(text.find(' ') + 1));
+            case 'x': return closes(text);
             case '~': return connect();
             default: FAIL("no such line");
         }
@@ -136,6 +136,10 @@ private:
         REQUIRE(event.is_text());
         if (matches(expected, event.payload, names_)) return;
         CHECK(event.payload == with_names(expected, names_));
+    }
+    void closes(const std::string& how) {
+        const auto code = static_cast<unsigned>(std::stoul(how));
+        client_->close(code, how.substr(how.find(' ') + 1));
     }
     void is_closed(const std::string& expected) {
         const auto event = client_->next_message();
