@@ -59,6 +59,46 @@ rocksdb::DBOptions db_options(const DatabaseOptions& settings) {
     return options;
 }
 
+/// Bytes that are wrong, or a file that is gone. A file that could not be opened or read for a
+/// moment proves nothing.
+bool is_damage(const rocksdb::Status& status) {
+    return status.IsCorruption() || status.IsPathNotFound();
+}
+
+core::Result<std::string> damaged(const core::Error& error) {
+    if (error.fault != Fault::corrupt) return core::fail(error);
+    return "damaged: " + error.message;
+}
+
+/// Holds a database's lock, so that nobody else opens it meanwhile.
+class DirectoryLock {
+public:
+    DirectoryLock(rocksdb::Env& env, const fs::path& directory)
+        : env_(env), status_(env.LockFile((directory / "LOCK").string(), &lock_)) {}
+    ~DirectoryLock() {
+        if (lock_) static_cast<void>(env_.UnlockFile(lock_));
+    }
+    DirectoryLock(const DirectoryLock&) = delete;
+    DirectoryLock& operator=(const DirectoryLock&) = delete;
+
+    const rocksdb::Status& status() const { return status_; }
+
+private:
+    rocksdb::Env& env_;
+    rocksdb::FileLock* lock_ = nullptr;
+    const rocksdb::Status status_;
+};
+
+/// What a process has open may look damaged to another one, and stays where it is.
+core::Result<void> set_aside(const DatabaseOptions& options, const std::string& why) {
+    const DirectoryLock lock{options.env ? *options.env : *rocksdb::Env::Default(),
+                             options.directory};
+    if (!lock.status().ok()) {
+        return core::fail(rocks::to_error(lock.status(), "store " + options.directory.string()));
+    }
+    return rocks::set_aside(options.directory, why);
+}
+
 }  // namespace
 
 core::Error unreadable(const rocksdb::Status& status, std::string_view path) {
@@ -96,39 +136,49 @@ Database::~Database() {
 }
 
 core::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& options) {
-    const std::string what = "store " + options.directory.string();
-    // Twice: a store that does not fit is set aside after the first.
+    std::string unfit;
+    // Twice: a store that is of no use is set aside after the first.
     for (int attempt = 0; attempt < 2; ++attempt) {
         if (auto made = rocks::make_directory(options.directory); !made)
             return core::fail(made.error());
         std::unique_ptr<Database> database{new Database{options}};
-        if (const auto status = database->open_files(); !status.ok()) {
-            return core::fail(unreadable(status, what));
-        }
-        const auto format = database->meta(kFormatRow);
-        const auto log_id = database->meta(kLogIdRow);
-        if (!format) return core::fail(format.error());
-        if (!log_id) return core::fail(log_id.error());
-        if (*format == options.format && *log_id == options.log_id) {
+        const auto looked = database->open_and_look();
+        if (!looked) return core::fail(looked.error());
+        if (looked->empty()) {
             list_open(*database);
             return database;
         }
-        if (format->empty() && log_id->empty()) {
-            rocksdb::WriteBatch batch;
-            batch.Put(slice(kFormatRow), slice(options.format));
-            batch.Put(slice(kLogIdRow), slice(options.log_id));
-            if (auto written = database->write(batch); !written) {
-                return core::fail(written.error());
-            }
-            list_open(*database);
-            return database;
-        }
+        unfit = *looked;
         database.reset();
-        const auto moved = rocks::set_aside(
-            options.directory, *format == options.format ? "another log" : "another format");
-        if (!moved) return core::fail(moved.error());
+        if (auto moved = set_aside(options, unfit); !moved) return core::fail(moved.error());
     }
-    return core::fail(Fault::conflict, what + ": somebody else keeps writing there");
+    return core::fail(Fault::conflict, "store " + options.directory.string() +
+                                           ": made anew, and of no use again: " + unfit);
+}
+
+/// Why what stands in the directory is of no use to this build and log; "": it is.
+core::Result<std::string> Database::open_and_look() {
+    if (const auto status = open_files(); !status.ok()) {
+        if (is_damage(status)) return "damaged: " + status.ToString();
+        return core::fail(rocks::to_error(status, "store " + directory().string()));
+    }
+    const auto format = meta(kFormatRow);
+    if (!format) return damaged(format.error());
+    const auto log_id = meta(kLogIdRow);
+    if (!log_id) return damaged(log_id.error());
+    if (format->empty() && log_id->empty()) return write_identity();
+    if (*format != options_.format) return "another format";
+    if (*log_id != options_.log_id) return "another log";
+    const auto readable = options_.check ? options_.check(*this) : core::Result<void>{};
+    return readable ? std::string{} : damaged(readable.error());
+}
+
+core::Result<std::string> Database::write_identity() {
+    rocksdb::WriteBatch batch;
+    batch.Put(slice(kFormatRow), slice(options_.format));
+    batch.Put(slice(kLogIdRow), slice(options_.log_id));
+    if (auto written = write(batch); !written) return core::fail(written.error());
+    return std::string{};
 }
 
 rocksdb::Status Database::open_files() {

@@ -51,13 +51,17 @@ struct FamilySpec {
     FamilyKind kind = FamilyKind::rows;
 };
 
+class Database;
+
 struct DatabaseOptions {
     std::filesystem::path directory;
     std::string log_id;
-    std::string format;  ///< kind, version and layout of the store; another one is set aside
+    std::string format;  ///< kind, version and layout of the store
     std::vector<FamilySpec> families;
     /// The kind of families that are made while the store runs; nullopt: the name is none of ours.
     std::function<std::optional<FamilyKind>(std::string_view name)> kind_of;
+    /// What must be readable besides, once the files are open; `corrupt` is damage. May be empty.
+    std::function<core::Result<void>(const Database&)> check;
     std::shared_ptr<rocks::Memory> memory;
     rocksdb::Env* env = nullptr;
 };
@@ -65,6 +69,9 @@ struct DatabaseOptions {
 /// A RocksDB that belongs to one log and one process. Thread-safe.
 class Database {
 public:
+    /// A store of another log, format or version, and one whose files are damaged, is set aside,
+    /// with a line in the log that says why, and a new one is made. Errors: conflict (in use),
+    /// unavailable, full.
     static core::Result<std::unique_ptr<Database>> open(const DatabaseOptions& options);
     ~Database();
     Database(const Database&) = delete;
@@ -91,6 +98,8 @@ public:
 
 private:
     explicit Database(const DatabaseOptions& options);
+    core::Result<std::string> open_and_look();
+    core::Result<std::string> write_identity();
     rocksdb::Status open_files();
     rocksdb::ColumnFamilyOptions family_options(FamilyKind kind) const;
     Family own(rocksdb::ColumnFamilyHandle* handle) const;

@@ -93,6 +93,7 @@ core::Result<std::unique_ptr<EdgeStore>> EdgeStore::open(const EdgeStoreOptions&
         return std::nullopt;
     };
     settings.env = options.env;
+    settings.check = CheckpointTable::check;
     settings.memory = options.memory ? options.memory
                                      : std::make_shared<rocks::Memory>(options.cache_bytes,
                                                                        options.write_buffer_bytes);

@@ -36,10 +36,10 @@ struct EdgeStoreOptions {
 /// One RocksDB with all partitions that this process holds.
 class EdgeStore {
 public:
-    /// Opens or makes the store. One of another log, or in a format that this build does not know,
-    /// is renamed to `<directory>.set-aside-<n>`, with a warning, and made anew.
+    /// Opens or makes the store. One of another log, in a format that this build does not know, or
+    /// with damaged files is renamed to `<directory>.set-aside-<n>`, with a warning, and made anew.
     /// Errors, each with the path: conflict (in use by another process), unavailable (not writable,
-    /// or the disk fails), full, corrupt (delete the directory: it is rebuilt from the log).
+    /// or the disk fails), full.
     static core::Result<std::unique_ptr<EdgeStore>> open(const EdgeStoreOptions& options);
     ~EdgeStore();
     EdgeStore(const EdgeStore&) = delete;

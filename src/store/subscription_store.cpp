@@ -227,6 +227,7 @@ core::Result<std::unique_ptr<SubscriptionStore>> SubscriptionStore::open(
                                      : std::make_shared<rocks::Memory>(options.cache_bytes,
                                                                        options.write_buffer_bytes);
     settings.env = options.env;
+    settings.check = CheckpointTable::check;
     auto database = Database::open(settings);
     if (!database) return core::fail(database.error());
     auto checkpoints = CheckpointTable::read(**database);

@@ -1,10 +1,11 @@
 // Upgrade and rollback, as docs/operations.md promises them: what this build does with what a newer or an older one has
-// left. Debian's ldb writes the other version into the stores and the log between a stop and a start.
+// left, and with damaged files. Debian's ldb writes the other version into the stores and the log between a stop and a
+// start.
 //
 //   node --test rollback.mjs
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { BECKON, Cluster, until } from './beckon.mjs';
@@ -71,6 +72,18 @@ for (const [name, more] of [['newer', 1], ['older', -1]]) {
         assert.equal(output.match(/another format/g).length, 3, output);
     });
 }
+
+test('stores with damaged files are set aside and rebuilt from the log, and nothing is lost', async () => {
+    await leaveSomething('damaged');
+    for (const store of Object.keys(STORES)) {
+        const manifest = readdirSync(join(data, store)).find((file) => file.startsWith('MANIFEST'));
+        writeFileSync(join(data, store, manifest), 'this is no manifest');
+    }
+    await cluster.start();
+    await allIsThere('damaged');
+    const { output } = cluster.children.get('standalone');
+    assert.equal(output.match(/"why":"damaged: /g)?.length, 3, output);
+});
 
 test('the log of a newer build is refused and left as it is; the backup that was made before brings all back', async () => {
     const backup = join(cluster.directory, 'backup');

@@ -1,16 +1,11 @@
 #include "edge/edge.hpp"
 
-#include "core/codec.hpp"
-#include "core/tokens.hpp"
-#include "log/embedded/embedded_log.hpp"
-#include "support/temp_dir.hpp"
-#include "support/test_executor.hpp"
+#include "edge/installation.hpp"
 #include "support/ws_client.hpp"
 
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <optional>
 #include <thread>
 
 #include <catch2/catch.hpp>
@@ -19,75 +14,10 @@
 using namespace beckon;
 using namespace std::chrono_literals;
 using nlohmann::json;
+using test::Installation;
 using test::WsClient;
 
 namespace {
-
-constexpr core::Partition kPartitions = 4;
-
-/// One installation on a directory: the log and what publishes to it live as long as this, edges
-/// come and go.
-struct Installation {
-    test::TempDir directory;
-    core::SystemClock clock;
-    ops::Metrics metrics;
-    ops::Health health;
-    std::shared_ptr<const core::KeyRing> keys =
-        std::make_shared<const core::KeyRing>(core::KeyRing::generate());
-    std::unique_ptr<log::EmbeddedLog> log = log::open_embedded_log({.directory = directory / "log",
-                                                                    .sync = log::Sync::never,
-                                                                    .partitions = kPartitions,
-                                                                    .clock = &clock});
-    core::Tokens tokens{keys};
-    test::WaitingExecutor executor;
-    std::unique_ptr<log::Publisher> publisher = log->open_publisher(executor);
-
-    edge::EdgeConfig config() const {
-        edge::EdgeConfig config;
-        config.port = 0;
-        config.endpoint_url = "https://push.test";
-        config.store_directory = directory / "edge";
-        config.log_id = "test";
-        config.partitions = kPartitions;
-        config.shards = 2;
-        config.drain = 50ms;
-        config.version = "9";
-        return config;
-    }
-
-    std::unique_ptr<edge::Edge> start(edge::EdgeConfig with) {
-        auto edge =
-            std::make_unique<edge::Edge>(std::move(with), *log, keys, clock, metrics, health);
-        REQUIRE(executor.wait_until([this] {
-            executor.post([] {});  // looks again
-            return health.report().ready;
-        }));
-        return edge;
-    }
-    std::unique_ptr<edge::Edge> start() { return start(config()); }
-
-    /// As an endpoint would.
-    std::string send(std::string_view endpoint, std::string_view body) {
-        const auto path = endpoint.substr(endpoint.rfind('/') + 1);
-        const auto to = tokens.open_endpoint(path, core::Tokens::Form::any, clock.wall());
-        REQUIRE(to);
-        core::NotificationAccepted message;
-        message.uaid = to->uaid;
-        message.channel = to->channel;
-        message.key = core::new_message_key(clock.wall());
-        const std::string id = tokens.seal_message({to->uaid, message.key});
-        message.message_id = id;
-        message.ttl_s = 3600;
-        message.encoding = "aes128gcm";
-        message.body = body;
-        std::optional<core::Result<log::Appended>> appended;
-        publisher->publish({log::Topic::kNotifications, core::partition_of(to->uaid, kPartitions)},
-                           core::encode(message), [&](const auto& done) { appended = done; });
-        REQUIRE(executor.wait_until([&] { return appended.has_value(); }));
-        REQUIRE(*appended);
-        return id;
-    }
-};
 
 json next_json(WsClient& client) {
     const auto event = client.next_message();

@@ -1,13 +1,16 @@
 #include "net/tls.hpp"
 
+#include "core/handle.hpp"
 #include "support/certificate.hpp"
 #include "support/front_world.hpp"
 #include "support/temp_dir.hpp"
+#include "support/test_socket.hpp"
 
 #include <filesystem>
 #include <fstream>
 
 #include <catch2/catch.hpp>
+#include <openssl/ssl.h>
 
 using namespace beckon;
 using namespace std::chrono_literals;
@@ -86,6 +89,57 @@ TEST_CASE("a reload serves new connections the new certificate and keeps the old
     }
     old.text("still");
     CHECK(old.next_message().payload.ends_with(":still"));
+}
+
+namespace {
+
+/// A client of TLS that keeps its session from one connection to the next.
+class Visitor {
+public:
+    struct Seen {
+        std::string protocol;  ///< that ALPN has chosen
+        bool resumed = false;
+        bool operator==(const Seen&) const = default;
+    };
+
+    Seen visit(std::uint16_t port) {
+        const test::TestSocket socket{port};
+        const core::Handle<SSL, SSL_free> ssl{SSL_new(context_.get())};
+        SSL_set_fd(ssl.get(), socket.fd());
+        const std::string offer = "\x02h2\x08http/1.1";
+        SSL_set_alpn_protos(ssl.get(), reinterpret_cast<const unsigned char*>(offer.data()),
+                            static_cast<unsigned>(offer.size()));
+        if (session_) SSL_set_session(ssl.get(), session_.get());
+        REQUIRE(SSL_connect(ssl.get()) == 1);
+        const std::string ask = "GET /__lbheartbeat__ HTTP/1.1\r\nHost: x\r\n\r\n";
+        REQUIRE(SSL_write(ssl.get(), ask.data(), static_cast<int>(ask.size())) > 0);
+        char answer[256];
+        REQUIRE(SSL_read(ssl.get(), answer, sizeof answer) > 0);  // and the ticket before it
+        session_.reset(SSL_get1_session(ssl.get()));
+        SSL_shutdown(ssl.get());  // a session whose connection broke off is not resumed
+        const unsigned char* chosen = nullptr;
+        unsigned length = 0;
+        SSL_get0_alpn_selected(ssl.get(), &chosen, &length);
+        return {.protocol = {reinterpret_cast<const char*>(chosen), length},
+                .resumed = SSL_session_reused(ssl.get()) == 1};
+    }
+
+private:
+    core::Handle<SSL_CTX, SSL_CTX_free> context_{SSL_CTX_new(TLS_client_method())};
+    core::Handle<SSL_SESSION, SSL_SESSION_free> session_;
+};
+
+}  // namespace
+
+TEST_CASE("ALPN chooses http/1.1, and a session that a client kept is resumed by any shard",
+          "[edge][tls]") {
+    const Certificates certificates{"one.test"};
+    FrontWorld world{certificates.options()};
+    Visitor visitor;
+    CHECK(visitor.visit(world.fronts.port()) == Visitor::Seen{"http/1.1", false});
+    for (int i = 0; i < 8; ++i) {  // both shards
+        CHECK(visitor.visit(world.fronts.port()) == Visitor::Seen{"http/1.1", true});
+    }
 }
 
 TEST_CASE("a pair that does not fit changes nothing", "[edge][tls]") {

@@ -2,6 +2,7 @@
 // first byte of the input chooses the kind of row; a row's key, where it counts, stands before the
 // byte 0x1e.
 #include "fuzz/require.hpp"
+#include "store/rows/receipt_row.hpp"
 #include "store/rows/schema.hpp"
 
 #include <cstddef>
@@ -40,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         input.remove_prefix(end + 1);
     }
     drop_time(input);
-    switch (data[0] % 8) {
+    switch (data[0] % 11) {
         case 0:
             try_row(
                 input, [](auto v) { return parse_message({.offset = 1}, v); }, append_message);
@@ -64,6 +65,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                     day_family_name(*month) == input);
             break;
         }
+        case 8: try_row(input, parse_receipt, append_receipt); break;
+        case 9: {
+            const auto deadline = parse_deadline(input);
+            if (!deadline) break;
+            const auto high = static_cast<std::uint8_t>(input[0]);
+            const auto low = static_cast<std::uint8_t>(input[1]);
+            require(deadline_row_key(high * 256 + low, *deadline) == input);
+            break;
+        }
+        case 10: parse_contested(key, input); break;
     }
     return 0;
 }

@@ -58,6 +58,17 @@ def close_codes():
     yield from differences("docs/protocol/errors.md, close codes", documented, coded)
 
 
+def close_codes_in_tests():
+    """Every end of a connection is the expectation of a test, with its code and its reason."""
+    numbers = dict(CLOSE_CODE.findall(text_of("src/edge/protocol/closings.hpp")))
+    tests = "\n".join(path.read_text() for path in (ROOT / "tests/edge").rglob("*_test.cpp"))
+    for code, reason in CLOSING.findall(text_of("src/edge/protocol/closings.hpp")):
+        number = numbers[code]
+        forms = (f"closed {number} {reason}", f"| {number} {reason}", f'{number}, "{reason}"', f"released {reason}")
+        if not any(form + end in tests for form in forms for end in ('"', ")")):
+            yield f"tests/edge: no test expects {number} {reason}"
+
+
 def http_errors():
     coded = set(PROBLEM.findall(text_of("src/ingest/api/errors.cpp")))
     documented = {(status, "0" if errno in ("null", "–") else errno, label)
@@ -113,7 +124,7 @@ def indexes():
 
 
 def main() -> int:
-    faults = [fault for check in (folders, close_codes, http_errors, decisions, settings,
+    faults = [fault for check in (folders, close_codes, close_codes_in_tests, http_errors, decisions, settings,
                                    indexes, functions)
               for fault in check()]
     print("\n".join(faults) or "tables: the documents say what the code says")

@@ -1,5 +1,6 @@
 #include "store/edge_fixture.hpp"
 #include "store/edge_store.hpp"
+#include "support/captured_output.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -104,20 +105,68 @@ TEST_CASE("a directory that cannot be made or written is unavailable, with its p
     CHECK_THAT(opened.error().message, Catch::Contains(options.directory.string()));
 }
 
-TEST_CASE("a store whose files are damaged is reported as corrupt, with what to do", "[store]") {
+namespace {
+
+enum class Damage { manifest, manifest_gone, current, table, table_gone };
+
+/// Does it to all files of a store that begin or end with the name.
+void damage(const fs::path& directory, Damage how) {
+    const bool tables = how == Damage::table || how == Damage::table_gone;
+    int struck = 0;
+    for (const auto& file : fs::directory_iterator{directory}) {
+        const auto name = file.path().filename().string();
+        if (tables ? !name.ends_with(".sst")
+                   : !name.starts_with(how == Damage::current ? "CURRENT" : "MANIFEST")) {
+            continue;
+        }
+        ++struck;
+        if (how == Damage::manifest_gone || how == Damage::table_gone) {
+            fs::remove(file);
+        } else {
+            std::ofstream{file.path(), std::ios::trunc} << "these are not its bytes";
+        }
+    }
+    REQUIRE(struck > 0);
+}
+
+}  // namespace
+
+TEST_CASE("a store whose files are damaged is set aside, and the log says why", "[store]") {
+    const auto how = GENERATE(Damage::manifest, Damage::manifest_gone, Damage::current,
+                              Damage::table, Damage::table_gone);
+    CAPTURE(static_cast<int>(how));
+    EdgeFixture f;
+    f.put(1, "m1");
+    f.part().advance(Source::notifications, 2, at(1));
+    f.commit();
+    f.reopen();  // what was in the write-ahead file is in tables now
+    f.close();
+    damage(f.options().directory, how);
+    beckon::test::CapturedOutput output;
+    f.open();
+    CHECK_THAT(output.finish(), Catch::Contains("set_aside") && Catch::Contains("damaged: "));
+    CHECK(fs::exists(f.dir() / "edge.set-aside-1" / "LOCK"));
+    CHECK(f.drain().empty());
+    CHECK_FALSE(f.part().checkpoint(Source::notifications));
+
+    // It is folded anew, and stays.
+    f.put(1, "m1");
+    f.commit();
+    f.reopen();
+    CHECK(f.drain() == "m1");
+    CHECK_FALSE(fs::exists(f.dir() / "edge.set-aside-2"));
+}
+
+TEST_CASE("what looks damaged and is in use stays where it is", "[store]") {
     EdgeFixture f;
     f.put(1, "m1");
     f.commit();
-    f.close();
-    for (const auto& file : fs::directory_iterator{f.options().directory}) {
-        if (file.path().filename().string().starts_with("MANIFEST")) {
-            std::ofstream{file.path(), std::ios::trunc} << "this is no manifest";
-        }
-    }
-    const auto opened = open_edge_store(f.options());
-    REQUIRE_FALSE(opened);
-    CHECK(opened.error().fault == core::Fault::corrupt);
-    CHECK_THAT(opened.error().message, Catch::Contains("rebuilt from the log"));
+    damage(f.options().directory, Damage::manifest);
+    const auto again = open_edge_store(f.options());
+    REQUIRE_FALSE(again);
+    CHECK(again.error().fault == core::Fault::conflict);
+    CHECK(f.drain() == "m1");
+    CHECK_FALSE(fs::exists(f.dir() / "edge.set-aside-1"));
 }
 
 namespace {

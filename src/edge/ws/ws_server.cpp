@@ -22,6 +22,9 @@ using Mode = Connection::Mode;
 /// Room for a piece of a message: 2.4 KB of user memory per idle connection instead of 5.3.
 constexpr std::size_t kRxBufferBytes = 1'024;
 constexpr unsigned kHttpHeadMax = 16'384;
+/// The library's own time-outs, of 10 s and 20 s otherwise, come so much after ours, which are
+/// named.
+constexpr core::Duration kLibraryLater = std::chrono::seconds{20};
 /// A proxy that is set up wrongly sends every client so.
 constexpr core::Duration kSayProxyFaultEvery = std::chrono::minutes{1};
 
@@ -83,6 +86,10 @@ void WsServer::Impl::create() {
     info.foreign_loops = &foreign_loop;
     info.retry_and_idle_policy = &no_pings;
     info.max_http_header_data = kHttpHeadMax;
+    const auto later =
+        std::chrono::ceil<std::chrono::seconds>(options.handshake_timeout + kLibraryLater);
+    info.timeout_secs = static_cast<unsigned>(later.count());
+    info.timeout_secs_ah_idle = static_cast<unsigned>(later.count());
     info.count_threads = 1;
     info.fd_limit_per_thread = options.sockets_max;
     info.vhost_name = "clients";

@@ -28,6 +28,11 @@ core::Result<CheckpointTable> CheckpointTable::read(const Database& database) {
     return CheckpointTable{family, std::move(rows)};
 }
 
+core::Result<void> CheckpointTable::check(const Database& database) {
+    if (const auto rows = read(database); !rows) return core::fail(rows.error());
+    return {};
+}
+
 std::optional<core::Checkpoint> CheckpointTable::find(core::Partition partition,
                                                       Source source) const {
     const std::scoped_lock lock{*mutex_};

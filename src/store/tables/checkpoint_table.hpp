@@ -24,6 +24,8 @@ public:
 
     /// Errors: corrupt, unavailable.
     static core::Result<CheckpointTable> read(const Database& database);
+    /// Whether it can be read. Errors: the same.
+    static core::Result<void> check(const Database& database);
 
     std::optional<core::Checkpoint> find(core::Partition partition, Source source) const;
 

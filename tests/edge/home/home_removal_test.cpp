@@ -1,4 +1,10 @@
+#include "core/base64url.hpp"
+#include "log/topics_admin.hpp"
 #include "support/home_world.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <set>
 
 #include <catch2/catch.hpp>
 
@@ -35,7 +41,71 @@ std::vector<std::string> left_in_log(const HomeWorld& world, const core::Uaid& u
     return out;
 }
 
+bool mentions(const core::Record& record, const std::vector<std::string>& names) {
+    std::string all = record.key + '\n' + record.value.value_or("");
+    for (const auto& header : record.headers) all += '\n' + header.value;
+    return std::any_of(names.begin(), names.end(),
+                       [&](const auto& name) { return all.find(name) != std::string::npos; });
+}
+
+std::vector<log::TopicSpec> all_topics() {
+    return log::topic_table(
+        {.partitions = 1, .replication_factor = 1, .tiers = log::default_tiers()});
+}
+
+/// The log topics with a record that mentions one of the names, wherever it stands in it.
+std::set<std::string> topics_that_mention(const HomeWorld& world,
+                                          const std::vector<std::string>& names) {
+    std::set<std::string> out;
+    for (const auto& topic : all_topics()) {
+        for (const auto& stored : world.log->records({topic.topic, 0})) {
+            if (mentions(stored.record, names)) out.insert(topic.topic.name());
+        }
+    }
+    return out;
+}
+
+/// As a broker does it once tombstones have had their time.
+void compact_all(HomeWorld& world) {
+    for (const auto& topic : all_topics()) {
+        if (topic.settings.at("cleanup.policy").find("compact") == std::string::npos) continue;
+        world.log->compact({topic.topic, 0}, std::numeric_limits<core::Offset>::max(), true);
+    }
+}
+
 }  // namespace
+
+TEST_CASE("compaction leaves no record in any topic that mentions a removed client",
+          "[edge][home][removal]") {
+    HomeWorld world{short_lived()};
+    world.serve();
+    const auto number = world.connect();
+    const auto uaid = world.uaid(number);
+    const core::ChannelId channel{core::random_uuid4()};
+    const core::ChannelId bound{core::random_uuid4()};
+    world.register_channel(number, channel);
+    // Its owner is told of its end, in a log topic that is not compacted.
+    world.say(number, R"({"messageType":"register","channelID":")" + core::to_dashed(bound) +
+                          R"(","key":")" + core::base64url(std::string(65, 'k')) + R"("})");
+    world.run();
+    world.hang_up(number);
+    world.push(uaid, channel, {.ttl_s = 1'000'000, .reliability_id = "r1"});
+    world.push(uaid, bound, {.ttl_s = 1'000'000, .topic = "t"});
+    world.run();
+    const std::vector<std::string> names = {core::to_hex(uaid), core::to_dashed(uaid),
+                                            core::to_dashed(channel), core::to_dashed(bound)};
+    CHECK(topics_that_mention(world, names) ==
+          std::set<std::string>{"notifications", "subscriptions"});
+    world.run(kGone);
+    compact_all(world);
+    CHECK(topics_that_mention(world, names).empty());
+    CHECK_FALSE(world.log->records({Topic::kEvents, 0}).empty());
+
+    world.crash();
+    world.lose_store();
+    world.serve("next");
+    CHECK(world.uaid(world.connect(uaid)) != uaid);
+}
 
 TEST_CASE("nothing of a client that stayed away is left in any topic", "[edge][home][removal]") {
     HomeWorld world{short_lived()};

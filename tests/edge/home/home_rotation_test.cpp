@@ -98,6 +98,31 @@ TEST_CASE("over three month ends what lives arrives, what expired does not, wher
                            core::to_hex(world.client) + "/" + core::to_dashed(world.channel)) == 1);
 }
 
+TEST_CASE("a client that comes while its month is dropped gets what lives, wherever a crash comes",
+          "[home][rotation]") {
+    const auto steps = GENERATE(range(0, 20));
+    const bool drops_first = GENERATE(false, true);
+    CAPTURE(steps, drops_first);
+    World world{Rotation::monthly, 100};
+    const auto end = world.end_of_month();
+    world.go_to(end - 2h);
+    world.send(kHour);
+    std::set<std::string> living{world.send(10 * kDay)};
+    world.go_to(end + 1h);
+    living.insert(world.send(kHour));
+    const auto drop = [&] {
+        const auto now = world.home->log_now();
+        REQUIRE(now);
+        CHECK(world.store->drop_past_months(*now, world.clock.wall()).size() == 1);
+    };
+    world.hello(world.client);
+    if (drops_first) drop();
+    for (int i = 0; i < steps; ++i) world.executor.step();
+    if (!drops_first) drop();
+    world.restart(Rotation::monthly);
+    CHECK(world.versions_at_connect() == living);
+}
+
 TEST_CASE("another rotation at a restart loses nothing, and brings nothing back",
           "[home][rotation]") {
     const auto from = GENERATE(Rotation::monthly, Rotation::daily, Rotation::off);

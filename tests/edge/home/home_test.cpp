@@ -140,6 +140,17 @@ TEST_CASE("a hello at a home that turns out not to serve is refused", "[home]") 
     CHECK(world.take(client) == Heard{"released NotServing"});
 }
 
+TEST_CASE("who speaks at a home that has no such session is released", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto client = world.connect();
+    world.take(client);
+    world.hang_up(client);
+    world.say(client, "{}");
+    world.run();
+    CHECK(world.take(client) == Heard{"released NotAttached"});
+}
+
 TEST_CASE("a client that says more before its hello is answered is closed", "[home]") {
     HomeWorld world;
     world.start_home();

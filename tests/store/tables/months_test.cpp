@@ -1,8 +1,10 @@
 #include "store/edge_fixture.hpp"
 #include "store/edge_store.hpp"
 #include "store/rows/schema.hpp"
+#include "support/faulty_disk.hpp"
 
 #include <atomic>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +16,7 @@ namespace beckon::store {
 
 using namespace test;
 using namespace std::chrono;
+using Call = beckon::test::FaultyDisk::Call;
 
 namespace {
 
@@ -31,6 +34,15 @@ std::vector<std::string> month_families(const EdgeFixture& f, const EdgeStoreOpt
     std::erase_if(names, [](const auto& name) { return !name.starts_with("messages."); });
     std::sort(names.begin(), names.end());
     return names;
+}
+
+/// The file in which RocksDB keeps which families there are.
+std::string manifest_of(const EdgeStoreOptions& options) {
+    for (const auto& file : std::filesystem::directory_iterator{options.directory}) {
+        const auto name = file.path().filename().string();
+        if (name.starts_with("MANIFEST")) return name;
+    }
+    return "no manifest";
 }
 
 constexpr std::uint32_t kDay = 86'400;
@@ -68,6 +80,32 @@ TEST_CASE("a month is dropped when both clocks are an hour past its end", "[stor
     CHECK(drop(late, end - hours{24 * 300}).empty());  // a host's clock is wrong: nothing
     CHECK(drop(late, late) == std::vector<std::string>{"messages.2026_11"});
     CHECK(drop(late, late).empty());
+    CHECK(f.drain(t + 10) == "december");
+    f.close();
+    CHECK(month_families(f, f.options()) == std::vector<std::string>{"messages.2026_12"});
+}
+
+// Both are steps of a drop that a crash may follow: nothing is done yet, or only the row is
+// written.
+TEST_CASE("a month whose drop fails half way is kept whole or gone at the next start", "[store]") {
+    beckon::test::FaultyDisk disk;
+    EdgeStoreOptions options;
+    options.env = disk.env();
+    EdgeFixture f{options};
+    const auto t = seconds_of(2026y / November / 20);
+    f.put(t, "november", {.ttl_s = 5 * kDay});
+    f.put(t + 1, "december", {.ttl_s = 20 * kDay});
+    f.commit();
+    const auto late = date(2026y / December / 1) + hours{1};
+    const bool row_fails = GENERATE(true, false);
+    CAPTURE(row_fails);
+    disk.fail(Call::write, 1, row_fails ? ".log" : manifest_of(f.options()));
+    CHECK(f.store().drop_past_months(late, late).empty());
+    CHECK(disk.struck() == 1);
+    disk.heal();
+    f.reopen();
+    CHECK(f.drain(t + 10) == (row_fails ? "november december" : "december"));
+    CHECK(f.store().drop_past_months(late, late).size() == (row_fails ? 1 : 0));
     CHECK(f.drain(t + 10) == "december");
     f.close();
     CHECK(month_families(f, f.options()) == std::vector<std::string>{"messages.2026_12"});
