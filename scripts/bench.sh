@@ -7,13 +7,15 @@
 # build/bench/<name>.json.
 #
 #   --only LIST       comma-separated: endpoint, embedded (sync = always), embedded-interval,
-#                     embedded-never, kafka, sustained, reliability, retry, store, tools, clients; default
-#                     endpoint,embedded,embedded-never,kafka. sustained: on the embedded log and on Kafka,
+#                     embedded-never, kafka, sustained, reliability, retry, store, tools, console, clients;
+#                     default endpoint,embedded,embedded-never,kafka. sustained: on the embedded log and on Kafka,
 #                     the CPU of each process per message at 200, 1,000, 4,000 and 8,000 a second, and then
 #                     the highest rate at which 99 in 100 messages take less than 100 ms from the POST to
 #                     the frame, 30 s each (half an hour in all; options of `beckon bench` do not reach
 #                     it). tools: `replay show` and `trace` on a million messages, of each log and through
-#                     an ops port. store: a client's read and the end of a month in a store of ten and of a
+#                     an ops port. console: what a console costs that shows 1,000 partitions, while
+#                     nobody looks, while Prometheus asks and while a browser follows (at most 1 % of a
+#                     core), and how soon a browser has the page and its first table. store: a client's read and the end of a month in a store of ten and of a
 #                     million messages. reliability: how fast
 #                     milestones are folded (at least 200,000/s), and
 #                     the latency profile on Kafka with none, one in a hundred and all messages
@@ -52,6 +54,7 @@ broker_warm_up=50  # seconds at 4,000 messages each
 fold_options=()
 retry_options=()
 tools_options=()
+console_options=()
 options=()
 while (($#)); do
     case "$1" in
@@ -65,7 +68,8 @@ while (($#)); do
             broker_warm_up=1
             fold_options=(100000)
             retry_options=(--quick)
-            tools_options=(--messages 100000) ;;
+            tools_options=(--messages 100000)
+            console_options=(PARTITIONS=100 SECONDS=5) ;;
         --keep) keep=yes ;;
         *) options+=("$1") ;;
     esac
@@ -364,6 +368,10 @@ bench_tools() {
     return $result
 }
 
+bench_console() {
+    env BECKON="$BINARY" JSON_FILE="$OUT/console.json" "${console_options[@]}" node tests/e2e/console-cost.mjs
+}
+
 failed=()
 for log in ${only//,/ }; do
     say "measuring $log"
@@ -377,9 +385,10 @@ for log in ${only//,/ }; do
         retry) bench_retry || failed+=("$log") ;;
         store) bench_store || failed+=("$log") ;;
         tools) bench_tools || failed+=("$log") ;;
+        console) bench_console || failed+=("$log") ;;
         reliability) bench_reliability || failed+=("$log") ;;
         clients) bench_clients || failed+=("$log") ;;
-        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka, sustained, reliability, retry, store, tools, clients" ;;
+        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka, sustained, reliability, retry, store, tools, console, clients" ;;
     esac
     stop_all
 done
