@@ -7,15 +7,17 @@
 # build/bench/<name>.json.
 #
 #   --only LIST       comma-separated: endpoint, embedded (sync = always), embedded-interval,
-#                     embedded-never, kafka, sustained, cluster, reliability, retry, store, tools, clients; default
-#                     endpoint,embedded,embedded-never,kafka. sustained: on the embedded log and on Kafka,
-#                     the CPU of each process per message at 200, 1,000, 4,000 and 8,000 a second, and then
-#                     the highest rate at which 99 in 100 messages take less than 100 ms from the POST to
-#                     the frame, 30 s each (half an hour in all; options of `beckon bench` do not reach
-#                     it). cluster: several edges on Kafka: how long the death or the restart of one
-#                     keeps clients waiting, what a hop over a link costs, how fast a store is restored.
-#                     tools: `replay show` and `trace` on a million messages, of each log and through
-#                     an ops port. store: a client's read and the end of a month in a store of ten and of a
+#                     embedded-never, kafka, sustained, cluster, reliability, retry, store, tools, console,
+#                     clients; default endpoint,embedded,embedded-never,kafka. sustained: on the embedded log
+#                     and on Kafka, the CPU of each process per message at 200, 1,000, 4,000 and 8,000 a second,
+#                     and then the highest rate at which 99 in 100 messages take less than 100 ms from the POST
+#                     to the frame, 30 s each (half an hour in all; options of `beckon bench` do not reach it).
+#                     cluster: several edges on Kafka: how long the death or the restart of one keeps clients
+#                     waiting, what a hop over a link costs, how fast a store is restored. tools: `replay show`
+#                     and `trace` on a million messages, of each log and through an ops port. console: what a
+#                     console costs that shows 1,000 partitions, while nobody looks, while Prometheus asks and
+#                     while a browser follows (at most 1 % of a core), and how soon a browser has the page and
+#                     its first table. store: a client's read and the end of a month in a store of ten and of a
 #                     million messages. reliability: how fast
 #                     milestones are folded (at least 200,000/s), and
 #                     the latency profile on Kafka with none, one in a hundred and all messages
@@ -55,6 +57,7 @@ fold_options=()
 retry_options=()
 tools_options=()
 cluster_options=()
+console_options=()
 options=()
 while (($#)); do
     case "$1" in
@@ -69,6 +72,7 @@ while (($#)); do
             fold_options=(100000)
             retry_options=(--quick)
             tools_options=(--messages 100000)
+            console_options=(PARTITIONS=100 SECONDS=5)
             cluster_options=(--quick) ;;
         --keep) keep=yes ;;
         *) options+=("$1") ;;
@@ -374,6 +378,10 @@ bench_tools() {
     return $result
 }
 
+bench_console() {
+    env BECKON="$BINARY" JSON_FILE="$OUT/console.json" "${console_options[@]}" node tests/e2e/console-cost.mjs
+}
+
 failed=()
 for log in ${only//,/ }; do
     say "measuring $log"
@@ -388,9 +396,10 @@ for log in ${only//,/ }; do
         store) bench_store || failed+=("$log") ;;
         tools) bench_tools || failed+=("$log") ;;
         cluster) bench_cluster || failed+=("$log") ;;
+        console) bench_console || failed+=("$log") ;;
         reliability) bench_reliability || failed+=("$log") ;;
         clients) bench_clients || failed+=("$log") ;;
-        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka, sustained, cluster, reliability, retry, store, tools, clients" ;;
+        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka, sustained, cluster, reliability, retry, store, tools, console, clients" ;;
     esac
     stop_all
 done

@@ -54,8 +54,8 @@ struct Console::Impl {
             return ops::Page{.body = *text};
         }));
         metrics.emplace(context.ops.after_metrics([this] {
-            const auto page = newest_lag();
-            return page ? to_metrics(*page) : std::string{};
+            const auto text = newest_metrics();
+            return text ? *text->get() : std::string{};
         }));
     }
     ~Impl() {
@@ -105,22 +105,24 @@ struct Console::Impl {
     }
 
     void take(const LagPagePtr& page) {
-        {
-            const std::scoped_lock lock{mutex};
-            lag = page;
-        }
-        pages.publish("lag", to_json(*page));
+        const auto before = std::exchange(lag, page);
+        LivePages::Source source{.whole = [page] { return to_json(*page); }};
+        if (before) source.change = [page, before] { return to_json_change(*page, *before); };
+        pages.publish("lag", std::move(source));
+        const std::scoped_lock lock{mutex};
+        lag_metrics = std::make_shared<LateText>([page] { return to_metrics(*page); });
     }
 
-    LagPagePtr newest_lag() const {
+    std::shared_ptr<LateText> newest_metrics() const {
         const std::scoped_lock lock{mutex};
-        return lag;
+        return lag_metrics;
     }
 
     const Context context;
     LivePages pages;
     mutable std::mutex mutex;
-    LagPagePtr lag;                                  ///< under mutex, as the next
+    LagPagePtr lag;                                  ///< the collector's thread only
+    std::shared_ptr<LateText> lag_metrics;           ///< under mutex, as the next
     std::shared_ptr<const OwnershipView> ownership;  ///< made and destroyed on the loop's thread
     log::BlockingExecutor executor;
     std::optional<WebServer> web;

@@ -4,8 +4,9 @@
 //
 // A group of another application with PARTITIONS partitions, on a real Kafka; then the CPU time of the console's process
 // while nobody looks, while Prometheus asks for its metrics every 15 s, and while a browser follows the page as well.
+// JSON_FILE names a file that gets the figures. `./dev bench --only console` runs it.
 import { execFileSync } from 'node:child_process';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { cpus, homedir, loadavg } from 'node:os';
 import { join } from 'node:path';
 import puppeteer from 'puppeteer-core';
@@ -15,10 +16,12 @@ const PARTITIONS = Number(process.env.PARTITIONS ?? 1000);
 const SECONDS = Number(process.env.SECONDS ?? 60);
 const SCRAPE_S = 15;
 const LOADS = 7;
+const SHOWN = 0.05; // percent of a core, of a thread that is named
 const PATIENCE = 300000;
 const TICKS = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
 const cluster = new Cluster('kafka', { plain: true, console: [] });
+const figures = { partitions: PARTITIONS, cores: cpus().length, cost: [] };
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const load = () => loadavg()[0].toFixed(1);
 
@@ -29,20 +32,36 @@ function kafkaTool(name, args) {
     execFileSync('java', ['-cp', jars, `org.apache.kafka.tools.${name}`, '--bootstrap-server', cluster.servers, ...args], { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** CPU seconds of a process, its own and the kernel's for it. */
-function cpuSeconds(pid) {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ');
+/** CPU seconds of a process or a thread, its own and the kernel's for it. */
+function cpuSeconds(directory) {
+    const fields = readFileSync(`${directory}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ');
     return (Number(fields[11]) + Number(fields[12])) / TICKS;
 }
 
+/** CPU seconds by the names of threads. */
+function cpuOfThreads(pid) {
+    const spent = new Map();
+    for (const thread of readdirSync(`/proc/${pid}/task`)) {
+        const directory = `/proc/${pid}/task/${thread}`;
+        const name = readFileSync(`${directory}/comm`, 'utf8').trim().replace(/\d+$/, '');
+        spent.set(name, (spent.get(name) ?? 0) + cpuSeconds(directory));
+    }
+    return spent;
+}
+
+const percent = (seconds, began) => Number(((seconds / ((Date.now() - began) / 1000)) * 100).toFixed(2));
+
 async function cost(what, pid, meanwhile) {
-    const [began, used] = [Date.now(), cpuSeconds(pid)];
+    const [began, used, before] = [Date.now(), cpuSeconds(`/proc/${pid}`), cpuOfThreads(pid)];
     while (Date.now() - began < SECONDS * 1000) {
         await meanwhile();
         await pause(SCRAPE_S * 1000);
     }
-    const share = (cpuSeconds(pid) - used) / ((Date.now() - began) / 1000);
-    console.log(`${what}: ${(share * 100).toFixed(2)} % of a core (load ${load()} on ${cpus().length} cores)`);
+    const share = percent(cpuSeconds(`/proc/${pid}`) - used, began);
+    const threads = [...cpuOfThreads(pid)].map(([name, seconds]) => [name, percent(seconds - (before.get(name) ?? 0), began)]);
+    const most = threads.filter(([, part]) => part >= SHOWN).sort(([, a], [, b]) => b - a);
+    console.log(`${what}: ${share} % of a core (${most.map(([name, part]) => `${name} ${part}`).join(', ')}; load ${load()} on ${cpus().length} cores)`);
+    figures.cost.push({ what, percent: share, threads: Object.fromEntries(most), load: Number(load()) });
 }
 
 const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
@@ -74,9 +93,11 @@ try {
         loads.push(loaded);
         tables.push(table);
     }
-    console.log(`page load ${Math.round(median(loads))} ms, first lag table ${Math.round(median(tables))} ms (medians of ${LOADS}, load ${load()})`);
+    Object.assign(figures, { page_load_ms: Math.round(median(loads)), first_table_ms: Math.round(median(tables)), load: Number(load()) });
+    console.log(`page load ${figures.page_load_ms} ms, first lag table ${figures.first_table_ms} ms (medians of ${LOADS}, load ${load()})`);
     await cost('metrics, and a browser that follows the page', pid, scrape);
     await browser.close();
+    if (process.env.JSON_FILE) writeFileSync(process.env.JSON_FILE, JSON.stringify(figures, null, 2) + '\n');
 } finally {
     await cluster.end();
 }

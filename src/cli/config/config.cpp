@@ -339,7 +339,8 @@ std::vector<Setting> console_settings(Config& c) {
         list_setting("console.canary", c.console_canary,
                      "WebSocket URLs of edges to which the console subscribes, to push through "
                      "each of them every 10 s; ws://*:8080/ is every edge of the cluster, at the "
-                     "host of its link address; none: no canary."),
+                     "host of its link address. An http:// or https:// origin among them is where "
+                     "it POSTs, if it does not reach endpoint.url. None: no canary."),
         list_setting("console.retry_urls", c.console_retry_urls,
                      "Origins of the API of every process with the role retry, which the console "
                      "asks for the last attempts at webhooks; none: it does not show them."),

@@ -47,7 +47,7 @@ struct Config {
     reliability::RoleConfig reliability;
     console::WebConfig console;
     std::optional<std::filesystem::path> console_token_file;
-    std::vector<std::string> console_canary;      ///< as console::check_canary_pattern() has them
+    std::vector<std::string> console_canary;      ///< as console::canary_targets() has them
     std::vector<std::string> console_retry_urls;  ///< origins
     ops::OpsConfig ops;
     std::size_t cache_bytes = 128U << 20;

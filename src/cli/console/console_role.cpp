@@ -79,7 +79,7 @@ struct ConsoleRole::Impl {
                .pages = console_pages(config, parts, dead, attempts),
                .edges = [this](const auto& links) { use_edges(links); }}) {
         const std::scoped_lock lock{canary_mutex};
-        canary.emplace(console::CanaryConfig{.edges = config.console_canary,
+        canary.emplace(console::CanaryConfig{.targets = config.console_canary,
                                              .insecure = config.endpoint_self_signed ||
                                                          config.edge_self_signed},
                        parts.clock, console.pages());

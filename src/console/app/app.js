@@ -57,7 +57,7 @@ function showPage() {
     unfollow = follow(page.follows, (news) => {
         data = news;
         draw();
-    }, showState, showLogin);
+    }, page.merge ?? ((_, change) => change), showState, showLogin);
 }
 
 /** @param {string} problem */

@@ -8,18 +8,25 @@ const ASK_EVERY_MS = 5000;
  * Follows one page of the API until the returned function is called.
  * @param {string} page
  * @param {(data: any) => void} show
+ * @param {(data: any, change: any) => any} merge  what a page is after a change of it
  * @param {(state: State) => void} told
  * @param {() => void} loggedOut
  */
-export function follow(page, show, told, loggedOut) {
+export function follow(page, show, merge, told, loggedOut) {
     let ended = false;
+    /** @type {any} */
+    let latest = null;
     /** @type {ReturnType<typeof setTimeout>|undefined} */
     let timer;
     const stream = new EventSource(`/api/live?pages=${page}`);
     stream.addEventListener('open', () => told('live'));
     stream.addEventListener(page, (event) => {
         told('live');
-        show(JSON.parse(/** @type {MessageEvent} */ (event).data));
+        show((latest = JSON.parse(/** @type {MessageEvent} */ (event).data)));
+    });
+    stream.addEventListener(`${page}.change`, (event) => { // never the first that a stream sends
+        told('live');
+        show((latest = merge(latest, JSON.parse(/** @type {MessageEvent} */ (event).data))));
     });
     stream.addEventListener('error', () => {
         if (stream.readyState === EventSource.CLOSED) ask();

@@ -15,6 +15,9 @@ export function spark(values, { width = 96, height = 22, bad = false, label }) {
         values.length > 1 && svg('path', { class: bad ? 'bad' : '', d: line }));
 }
 
+/** Half the length of the stroke of a value that has no neighbours. */
+const ALONE = 3;
+
 /**
  * Times of single events, the failed ones as marks from the bottom.
  * @param {(number|null)[]} values  null: it failed
@@ -35,6 +38,7 @@ export function timeline(values, { width = 600, height = 160, label }) {
             return;
         }
         line += `${pen}${x} ${(height - 4 - (value / top) * (height - 12)).toFixed(1)}`;
+        if (pen === 'M' && (values[i + 1] ?? null) === null) line += `m-${ALONE} 0h${2 * ALONE}`;
         pen = 'L';
     });
     const grid = [0.25, 0.5, 0.75].map((part) => svg('line', { x1: 0, x2: width, y1: height * part, y2: height * part }));

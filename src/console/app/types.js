@@ -15,7 +15,7 @@
  * @property {number|null} drain_seconds
  * @property {'none'|'near'|'now'} loss
  * @property {number|null} left_seconds
- * @property {number[]} history
+ * @property {number[]} history  lags, the newest last; empty: nothing waited of late
  *
  * @typedef {{at: number, took_ms: number, problems: string[], rows: LagRow[]}} LagPage
  *
@@ -69,6 +69,7 @@
  * @property {string} title
  * @property {string} [follows]  a page of /api; none: it asks by itself
  * @property {string} [missing]  what to say while there are no data
+ * @property {(data: any, change: any) => any} [merge]  for pages that are told in changes
  * @property {(data: any, again: () => void) => HTMLElement[]} show
  */
 

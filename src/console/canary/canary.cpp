@@ -29,18 +29,14 @@ constexpr std::int64_t kTtlSeconds = 10;
 /// Older ones that may come before the one that is waited for.
 constexpr int kNotificationsMax = 100;
 
-client::Url url_of(const std::string& edge) {
-    check_canary_pattern(edge);
-    return *client::parse_url(edge);
-}
-
 /// Both ends of a subscription at one edge. One thread, but for interrupt().
 class Pair {
 public:
-    Pair(const CanaryConfig& config, const std::string& edge)
+    Pair(const CanaryConfig& config, const client::Url& edge, std::string origin)
         : timeout_(config.timeout),
+          origin_(std::move(origin)),
           agent_(
-              {.url = url_of(edge),
+              {.url = edge,
                .socket = {.tls = {.insecure = config.insecure}, .connect_timeout = config.timeout},
                .reply_timeout = config.timeout}),
           sender_({.tls = {.insecure = config.insecure}, .timeout = config.timeout}) {}
@@ -52,8 +48,9 @@ public:
         if (auto ready = subscribe(); !ready) return core::fail(ready.error());
         const auto text = std::to_string(++number_);
         const auto begin = steady_clock::now();
-        const auto reply =
-            sender_.send(channel_->subscription(), {.text = text, .ttl_s = kTtlSeconds});
+        auto to = channel_->subscription();
+        to.endpoint = at_origin(to.endpoint, origin_);
+        const auto reply = sender_.send(to, {.text = text, .ttl_s = kTtlSeconds});
         if (!reply) return failed("the POST failed: " + reply.error().message);
         if (reply->status == 404 || reply->status == 410) channel_.reset();
         if (!reply->accepted()) return failed("the POST was answered " + client::explain(*reply));
@@ -88,6 +85,7 @@ private:
     }
 
     const std::chrono::milliseconds timeout_;
+    const std::string origin_;
     client::UserAgent agent_;
     client::ApplicationServer sender_;
     std::optional<client::Channel> channel_;
@@ -98,8 +96,7 @@ private:
 
 struct Canary::Impl {
     Impl(const CanaryConfig& c, const core::Clock& k, LivePages& p)
-        : config(c), clock(k), pages(p) {
-        for (const auto& pattern : config.edges) check_canary_pattern(pattern);
+        : config(c), targets(canary_targets(c.targets)), clock(k), pages(p) {
         use_edges({});
     }
     ~Impl() {
@@ -108,8 +105,10 @@ struct Canary::Impl {
 
     /// One edge that is tried.
     struct Runner {
-        Runner(Impl& impl, const std::string& edge)
-            : pair(impl.config, edge), stats(edge), thread{[this, &impl](const auto& stop) {
+        Runner(Impl& impl, const client::Url& url, const std::string& edge)
+            : pair(impl.config, url, impl.targets.origin),
+              stats(edge),
+              thread{[this, &impl](const auto& stop) {
                   impl.run(*this, stop);
                   ended = true;
               }} {}
@@ -124,7 +123,7 @@ struct Canary::Impl {
     };
 
     void use_edges(const std::vector<std::string>& link_addresses) {
-        auto wanted = canary_urls(config.edges, link_addresses);
+        auto wanted = canary_urls(targets.edges, link_addresses);
         const auto untried_now = wanted.size() - std::min(wanted.size(), kEdgesMax);
         wanted.resize(wanted.size() - untried_now);
         const std::set<std::string> now{wanted.begin(), wanted.end()};
@@ -156,8 +155,9 @@ struct Canary::Impl {
 
     /// False: what the cluster says is no URL.
     bool begin(const std::string& edge) {
-        if (!client::parse_url(edge)) return false;
-        auto runner = std::make_unique<Runner>(*this, edge);
+        const auto url = client::parse_url(edge);
+        if (!url) return false;
+        auto runner = std::make_unique<Runner>(*this, *url, edge);
         const std::scoped_lock lock{mutex};
         runners.emplace(edge, std::move(runner));
         return true;
@@ -188,7 +188,7 @@ struct Canary::Impl {
     }
 
     void publish() {
-        if (config.edges.empty()) return;
+        if (targets.edges.empty()) return;
         auto edges = nlohmann::json::array();
         const std::scoped_lock lock{mutex};
         for (const auto& [edge, runner] : runners) edges.push_back(runner->stats.json());
@@ -201,6 +201,7 @@ struct Canary::Impl {
     }
 
     const CanaryConfig config;
+    const CanaryTargets targets;
     const core::Clock& clock;
     LivePages& pages;
     std::mutex mutex;

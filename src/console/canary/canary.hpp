@@ -12,8 +12,8 @@
 namespace beckon::console {
 
 struct CanaryConfig {
-    std::vector<std::string> edges;  ///< as check_canary_pattern() has them
-    bool insecure = false;           ///< takes any certificate: those of ours that are self-made
+    std::vector<std::string> targets;  ///< as canary_targets() has them
+    bool insecure = false;             ///< takes any certificate: those of ours that are self-made
     std::chrono::milliseconds every{10'000};
     std::chrono::milliseconds timeout{5'000};  ///< of each step of a push
 };
@@ -26,7 +26,7 @@ public:
     /// Further edges are not tried; the page says how many they are.
     static constexpr std::size_t kEdgesMax = 64;
 
-    /// Throws std::runtime_error: an edge is no such pattern. The others outlive it.
+    /// Throws std::runtime_error: what canary_targets() does. The others outlive it.
     Canary(const CanaryConfig& config, const core::Clock& clock, LivePages& pages);
     /// Waits for the step under way, which is interrupted.
     ~Canary();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 namespace beckon::console {
 
@@ -23,15 +24,41 @@ void add(std::vector<std::string>& urls, std::string url) {
     if (std::find(urls.begin(), urls.end(), url) == urls.end()) urls.push_back(std::move(url));
 }
 
+bool is_edge(const std::string& text) {
+    const auto url = client::parse_url(is_for_all(text) ? with_host(text, "localhost") : text);
+    return url && (url->scheme == "ws" || url->scheme == "wss");
+}
+
+/// Empty text: it is none.
+std::string origin_of(const std::string& text) {
+    const auto url = client::parse_url(text);
+    const bool http = url && (url->scheme == "http" || url->scheme == "https");
+    const bool one_host = url && url->host.find('*') == std::string::npos;
+    return http && one_host && url->target == "/" ? url->origin() : std::string{};
+}
+
 }  // namespace
 
-void check_canary_pattern(const std::string& pattern) {
-    const auto url =
-        client::parse_url(is_for_all(pattern) ? with_host(pattern, "localhost") : pattern);
-    if (url && (url->scheme == "ws" || url->scheme == "wss")) return;
-    throw std::runtime_error("console.canary: '" + pattern +
-                             "' is no WebSocket URL such as ws://edge-1:8080/, or ws://*:8080/ for "
-                             "every edge of the cluster");
+CanaryTargets canary_targets(const std::vector<std::string>& configured) {
+    CanaryTargets targets;
+    for (const auto& text : configured) {
+        if (is_edge(text)) {
+            targets.edges.push_back(text);
+        } else if (auto origin = origin_of(text); !origin.empty() && targets.origin.empty()) {
+            targets.origin = std::move(origin);
+        } else {
+            throw std::runtime_error(
+                "console.canary: '" + text +
+                "' is no WebSocket URL such as ws://edge-1:8080/, or ws://*:8080/ for every edge "
+                "of the cluster, and not the one origin, such as http://proxy:8082, to POST to");
+        }
+    }
+    return targets;
+}
+
+std::string at_origin(const std::string& endpoint, const std::string& origin) {
+    const auto url = client::parse_url(endpoint);
+    return origin.empty() || !url ? endpoint : origin + url->target;
 }
 
 std::vector<std::string> canary_urls(const std::vector<std::string>& patterns,

@@ -3,12 +3,23 @@
 #include <string>
 #include <vector>
 
-/// Which edges the canary tries. Pure functions.
+/// Which edges the canary tries, and where it POSTs. Pure functions.
 namespace beckon::console {
 
-/// A pattern is a WebSocket URL; with `*` as its host (`ws://*:8080/`) it stands for every edge
-/// that the cluster has. Throws std::runtime_error, naming it, for anything else.
-void check_canary_pattern(const std::string& pattern);
+struct CanaryTargets {
+    /// WebSocket URLs; with `*` as its host (`ws://*:8080/`) one stands for every edge that the
+    /// cluster has.
+    std::vector<std::string> edges;
+    /// Stands in place of the origin of endpoint URLs, for a console that does not reach them as
+    /// the world does; empty: none does.
+    std::string origin;
+};
+/// What is configured, told apart by the schemes. Throws std::runtime_error, naming it, for
+/// anything else, and for a second origin.
+CanaryTargets canary_targets(const std::vector<std::string>& configured);
+
+/// The endpoint URL at that origin; at its own for an empty one.
+std::string at_origin(const std::string& endpoint, const std::string& origin);
 
 /// The URLs that the patterns stand for, each once, in order; `link_addresses` are HOST:PORT, where
 /// other edges reach each edge.

@@ -1,7 +1,9 @@
 #include "console/lag/lag_table.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <tuple>
 
 namespace beckon::console {
 
@@ -17,37 +19,58 @@ double rate(core::Offset records, core::Duration time) {
     return seconds > 0 ? std::max(0.0, static_cast<double>(records) / seconds) : 0;
 }
 
+/// The first record that the group has not read and the log still has.
+core::Offset first_waiting(const log::GroupPosition& one) {
+    return std::max(one.position, one.ends.start);
+}
+
 }  // namespace
+
+bool same_place(const LagRow& a, const LagRow& b) {
+    return a.where.partition == b.where.partition && a.where.topic == b.where.topic &&
+           a.group == b.group;
+}
+
+bool same_news(const LagRow& a, const LagRow& b) {
+    const auto news = [](const LagRow& row) {
+        return std::tie(row.status, row.why, row.owner, row.position, row.ends.start, row.ends.end,
+                        row.aged, row.facts.lag, row.facts.behind, row.facts.position_rate,
+                        row.facts.append_rate, row.drain, row.loss, row.left, row.history);
+    };
+    return news(a) == news(b);
+}
 
 void LagTable::update(log::GroupsSnapshot snapshot, core::Timestamp now) {
     snapshot_ = std::move(snapshot);
     now_ = now;
-    std::set<Key> groups;
-    std::set<log::NamedPartition> partitions;
-    for (const auto& one : snapshot_.positions) {
-        remember(one);
-        groups.insert({one.group, one.where});
-        partitions.insert(one.where);
-    }
-    std::erase_if(series_, [&](const auto& item) { return !groups.contains(item.first); });
-    std::erase_if(times_, [&](const auto& item) { return !partitions.contains(item.first); });
+    ++update_;
+    known_.clear();
+    for (const auto& one : snapshot_.positions) known_.push_back(remember(one));
+    const auto gone = [this](const auto& item) { return item.second.update != update_; };
+    std::erase_if(series_, gone);
+    std::erase_if(times_, gone);
 }
 
-void LagTable::remember(const log::GroupPosition& one) {
-    times_[one.where].learn(one.ends.end, now_);
+LagTable::Known LagTable::remember(const log::GroupPosition& one) {
+    auto& times = times_[one.where];
+    times.update = update_;
+    times.known.learn(one.ends.end, now_);
     auto& series = series_[{one.group, one.where}];
+    series.update = update_;
     const bool moved = series.looks.empty() || series.looks.back().position != one.position;
     if (moved || lag_of(one) == 0) series.moved_at = now_;
     series.looks.push_back({now_, one.position, one.ends.end});
     if (series.looks.size() > kHistory) series.looks.pop_front();
+    return {&series, &times.known};
 }
 
 std::vector<Probe> LagTable::wanted(std::size_t max) const {
     std::vector<std::pair<core::Offset, Probe>> unknown;
     std::set<log::NamedPartition> named;
-    for (const auto& one : snapshot_.positions) {
-        const auto first = std::max(one.position, one.ends.start);
-        if (lag_of(one) == 0 || times_.at(one.where).at(first)) continue;
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+        const auto& one = snapshot_.positions[i];
+        const auto first = first_waiting(one);
+        if (lag_of(one) == 0 || known_[i].times->at(first)) continue;
         if (named.insert(one.where).second) unknown.push_back({lag_of(one), {one.where, first}});
     }
     std::stable_sort(unknown.begin(), unknown.end(),
@@ -61,35 +84,32 @@ std::vector<Probe> LagTable::wanted(std::size_t max) const {
 
 void LagTable::learn(const Probe& probe, core::Timestamp appended) {
     if (const auto at = times_.find(probe.where); at != times_.end()) {
-        at->second.learn(probe.offset, appended);
+        at->second.known.learn(probe.offset, appended);
     }
 }
 
-Facts LagTable::facts(const log::GroupPosition& one, const Series& series) const {
-    Facts facts{.lag = lag_of(one), .owned = !one.owner.empty()};
-    if (!facts.owned && owner_of_) facts.owned = !owner_of_(one.group, one.where).empty();
-    facts.still = now_ - series.moved_at;
-    const auto since = std::find_if(series.looks.begin(), series.looks.end(),
+Facts LagTable::facts(const log::GroupPosition& one, const Known& known, bool owned) const {
+    const auto& [series, times] = known;
+    Facts facts{.lag = lag_of(one), .still = now_ - series->moved_at, .owned = owned};
+    const auto since = std::find_if(series->looks.begin(), series->looks.end(),
                                     [&](const Look& l) { return now_ - l.time <= kRateWindow; });
     facts.position_rate = rate(one.position - since->position, now_ - since->time);
     facts.append_rate = rate(one.ends.end - since->end, now_ - since->time);
     if (facts.lag == 0) return facts;
-    const auto first = times_.at(one.where).at(std::max(one.position, one.ends.start));
+    const auto first = times->at(first_waiting(one));
     if (first) facts.behind = std::max(core::Duration::zero(), core::Duration{now_ - *first});
     return facts;
 }
 
-LagRow LagTable::row(const log::GroupPosition& one) const {
-    const auto& series = series_.at({one.group, one.where});
+LagRow LagTable::row(const log::GroupPosition& one, const Known& known) const {
     LagRow row;
     row.group = one.group;
     row.where = one.where;
     row.owner = one.owner.empty() && owner_of_ ? owner_of_(one.group, one.where) : one.owner;
     row.position = one.position;
     row.ends = one.ends;
-    row.facts = facts(one, series);
-    row.aged = row.facts.lag == 0 ||
-               times_.at(one.where).at(std::max(one.position, one.ends.start)).has_value();
+    row.facts = facts(one, known, !row.owner.empty());
+    row.aged = row.facts.lag == 0 || known.times->at(first_waiting(one)).has_value();
     row.status = status_of(row.facts);
     row.why = reason(row.status, row.facts);
     row.drain = time_to_drain(row.facts);
@@ -100,16 +120,29 @@ LagRow LagTable::row(const log::GroupPosition& one) const {
         .kept = kept == snapshot_.retention.end() ? core::Duration{} : kept->second};
     row.loss = loss_of(retention, row.facts);
     row.left = time_left(retention, row.facts);
-    for (const auto& look : series.looks) {
-        row.history.push_back(std::max<core::Offset>(0, look.end - look.position));
-    }
+    row.history = history(*known.series);
     return row;
+}
+
+std::vector<core::Offset> LagTable::history(const Series& series) {
+    const auto lag = [](const Look& look) {
+        return std::max<core::Offset>(0, look.end - look.position);
+    };
+    const auto& looks = series.looks;
+    std::vector<core::Offset> lags;
+    if (std::all_of(looks.begin(), looks.end(), [&](const auto& l) { return lag(l) == 0; })) {
+        return lags;
+    }
+    std::transform(looks.begin(), looks.end(), std::back_inserter(lags), lag);
+    return lags;
 }
 
 std::vector<LagRow> LagTable::rows() const {
     std::vector<LagRow> rows;
-    rows.reserve(snapshot_.positions.size());
-    for (const auto& one : snapshot_.positions) rows.push_back(row(one));
+    rows.reserve(known_.size());
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+        rows.push_back(row(snapshot_.positions[i], known_[i]));
+    }
     return rows;
 }
 

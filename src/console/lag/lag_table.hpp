@@ -6,6 +6,7 @@
 #include "log/groups.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -31,10 +32,14 @@ struct LagRow {
     Loss loss = Loss::none;
     std::optional<core::Duration> drain;
     std::optional<core::Duration> left;
-    std::vector<core::Offset> history;  ///< lags, the newest last
+    std::vector<core::Offset> history;  ///< lags, the newest last; empty: nothing waited of late
 
     core::Offset lag() const { return facts.lag; }
 };
+/// Whether the rows are of the same group in the same partition.
+bool same_place(const LagRow& a, const LagRow& b);
+/// Whether they say the same of it.
+bool same_news(const LagRow& a, const LagRow& b);
 
 /// Who reads a partition of a group, where the group's members do not say; empty: nobody known.
 using OwnerOf = std::function<std::string(const std::string& group, const log::NamedPartition&)>;
@@ -78,18 +83,31 @@ private:
     struct Series {
         std::deque<Look> looks;      ///< the oldest first
         core::Timestamp moved_at{};  ///< when the position was last seen to move
+        std::uint64_t update = 0;    ///< the last that named it
+    };
+    struct Times {
+        PositionTimes known;
+        std::uint64_t update = 0;  ///< the last that named it
     };
     using Key = std::pair<std::string, log::NamedPartition>;
+    /// What belongs to a position of the snapshot.
+    struct Known {
+        const Series* series = nullptr;
+        const PositionTimes* times = nullptr;
+    };
 
-    void remember(const log::GroupPosition& one);
-    LagRow row(const log::GroupPosition& one) const;
-    Facts facts(const log::GroupPosition& one, const Series& series) const;
+    Known remember(const log::GroupPosition& one);
+    LagRow row(const log::GroupPosition& one, const Known& known) const;
+    Facts facts(const log::GroupPosition& one, const Known& known, bool owned) const;
+    static std::vector<core::Offset> history(const Series& series);
 
     const OwnerOf owner_of_;
     log::GroupsSnapshot snapshot_;
     core::Timestamp now_{};
+    std::uint64_t update_ = 0;
     std::map<Key, Series> series_;
-    std::map<log::NamedPartition, PositionTimes> times_;
+    std::map<log::NamedPartition, Times> times_;
+    std::vector<Known> known_;  ///< of each position of the snapshot, in the maps
 };
 
 }  // namespace beckon::console

@@ -47,6 +47,14 @@ json row_json(const LagRow& row) {
             {"history", row.history}};
 }
 
+std::string page_text(const LagPage& page, json rows) {
+    const json told{{"at", page.at.time_since_epoch().count()},
+                    {"took_ms", page.took.count()},
+                    {"problems", page.problems},
+                    {"rows", std::move(rows)}};
+    return told.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 core::Duration from_seconds(const json& value) {
     return std::chrono::duration_cast<core::Duration>(duration<double>{value.get<double>()});
 }
@@ -131,11 +139,19 @@ void append_line(std::string& out, const Cells& cells, const std::vector<std::si
 std::string to_json(const LagPage& page) {
     json rows = json::array();
     for (const auto& row : page.rows) rows.push_back(row_json(row));
-    const json told{{"at", page.at.time_since_epoch().count()},
-                    {"took_ms", page.took.count()},
-                    {"problems", page.problems},
-                    {"rows", std::move(rows)}};
-    return told.dump(-1, ' ', false, json::error_handler_t::replace);
+    return page_text(page, std::move(rows));
+}
+
+std::string to_json_change(const LagPage& page, const LagPage& before) {
+    if (!std::equal(page.rows.begin(), page.rows.end(), before.rows.begin(), before.rows.end(),
+                    same_place)) {
+        return {};
+    }
+    json rows = json::array();
+    for (std::size_t i = 0; i < page.rows.size(); ++i) {
+        if (!same_news(page.rows[i], before.rows[i])) rows.push_back(row_json(page.rows[i]));
+    }
+    return page_text(page, std::move(rows));
 }
 
 core::Result<LagPage> parse_lag_page(const std::string& text) {

@@ -10,8 +10,11 @@ namespace beckon::console {
 /// {"at", "took_ms", "problems": […], "rows": [{"group", "topic", "partition", "status", "why",
 /// "owner", "position", "start", "end", "lag", "lag_seconds", "read_rate", "append_rate",
 /// "drain_seconds", "loss", "left_seconds", "history": […]}, …]}; seconds that nobody knows are
-/// null, times are milliseconds since the Unix epoch.
+/// null, times are milliseconds since the Unix epoch. An empty history: nothing waited of late.
 std::string to_json(const LagPage& page);
+/// What of to_json(page) is not as it was in `before`: the same without the rows that say the same.
+/// Empty text: the pages are not of the same groups and partitions.
+std::string to_json_change(const LagPage& page, const LagPage& before);
 /// Errors: corrupt: not a page of to_json().
 core::Result<LagPage> parse_lag_page(const std::string& json);
 

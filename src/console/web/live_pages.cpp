@@ -3,41 +3,62 @@
 namespace beckon::console {
 
 void LivePages::publish(const std::string& name, std::string text) {
+    if (const auto before = get(name); before && *before == text) return;
+    publish(name, Source{.whole = [kept = std::move(text)] { return kept; }});
+}
+
+void LivePages::publish(const std::string& name, Source source) {
+    auto whole = std::make_shared<LateText>(std::move(source.whole));
+    auto change = source.change ? std::make_shared<LateText>(std::move(source.change)) : nullptr;
     const std::scoped_lock lock{mutex_};
     auto& page = pages_[name];
-    if (page.text && *page.text == text) return;
-    page.text = std::make_shared<const std::string>(std::move(text));
-    ++page.version;
+    page = {std::move(whole), std::move(change), page.version + 1};
     changed_.notify_all();
 }
 
 LivePages::Text LivePages::get(const std::string& name) const {
-    const std::scoped_lock lock{mutex_};
-    const auto page = pages_.find(name);
-    return page == pages_.end() ? nullptr : page->second.text;
+    std::shared_ptr<LateText> text;
+    {
+        const std::scoped_lock lock{mutex_};
+        if (const auto page = pages_.find(name); page != pages_.end()) text = page->second.whole;
+    }
+    return text ? text->get() : nullptr;
 }
 
-std::vector<std::pair<std::string, LivePages::Text>> LivePages::newer(
-    const std::vector<std::string>& names, Seen& seen) const {
-    std::vector<std::pair<std::string, Text>> found;
+std::vector<LivePages::Newer> LivePages::newer(const std::vector<std::string>& names,
+                                               Seen& seen) const {
+    std::vector<Newer> found;
     for (const auto& name : names) {
         const auto page = pages_.find(name);
         if (page == pages_.end() || seen[name] == page->second.version) continue;
+        found.push_back({name, page->second, seen[name]});
         seen[name] = page->second.version;
-        found.emplace_back(name, page->second.text);
     }
     return found;
 }
 
-std::vector<std::pair<std::string, LivePages::Text>> LivePages::changes(
-    const std::vector<std::string>& names, Seen& seen, std::chrono::milliseconds wait) {
-    std::unique_lock lock{mutex_};
-    std::vector<std::pair<std::string, Text>> found;
-    changed_.wait_for(lock, wait, [&] {
-        found = newer(names, seen);
-        return stopped_ || !found.empty();
-    });
-    return found;
+LivePages::News LivePages::news(const Newer& one) {
+    const bool has_the_last = one.has > 0 && one.has + 1 == one.page.version;
+    if (one.page.change && has_the_last) {
+        auto change = one.page.change->get();
+        if (!change->empty()) return {one.name, false, std::move(change)};
+    }
+    return {one.name, true, one.page.whole->get()};
+}
+
+std::vector<LivePages::News> LivePages::changes(const std::vector<std::string>& names, Seen& seen,
+                                                std::chrono::milliseconds wait) {
+    std::vector<Newer> found;
+    {
+        std::unique_lock lock{mutex_};
+        changed_.wait_for(lock, wait, [&] {
+            found = newer(names, seen);
+            return stopped_ || !found.empty();
+        });
+    }
+    std::vector<News> told;
+    for (const auto& one : found) told.push_back(news(one));
+    return told;
 }
 
 void LivePages::stop() {

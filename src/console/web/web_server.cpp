@@ -116,8 +116,10 @@ std::vector<std::string> names_in(std::string_view list) {
     return names;
 }
 
-std::string event_text(const std::string& name, const std::string& data) {
-    return "event: " + name + "\ndata: " + data + "\n\n";  // JSON has no line ends of its own
+std::string event_text(const LivePages::News& news) {
+    const std::string_view kind = news.whole ? "" : ".change";
+    // JSON has no line ends of its own.
+    return "event: " + news.name + std::string{kind} + "\ndata: " + *news.text + "\n\n";
 }
 
 }  // namespace
@@ -382,7 +384,7 @@ struct WebServer::Impl {
         const auto changes = context.pages.changes(one.names, one.seen, kLook);
         if (context.pages.stopped() || !sink.is_writable()) return false;
         std::string text;
-        for (const auto& [name, page] : changes) text += event_text(name, *page);
+        for (const auto& news : changes) text += event_text(news);
         const auto now = std::chrono::steady_clock::now();
         if (text.empty() && now - one.spoke > kBeat) text = ": still here\n\n";
         if (text.empty()) return true;

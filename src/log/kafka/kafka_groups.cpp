@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -31,6 +32,11 @@ constexpr int kAttempts = 5;
 constexpr std::size_t kGroupsMax = 100;
 /// Which partitions a group has offsets for, and what topics keep, change seldom.
 constexpr std::chrono::seconds kDiscoverEvery{60};
+/// Where partitions begin moves when segments are removed, which brokers look at every few minutes.
+constexpr std::chrono::seconds kStartsEvery{30};
+/// Partitions in one request: librdkafka looks each of an answer up by walking along the list of
+/// those that were asked for.
+constexpr std::size_t kAskedAtOnce = 200;
 constexpr std::string_view kInternal = "__";
 
 using MetadataHandle = Handle<const rd_kafka_metadata_t, rd_kafka_metadata_destroy>;
@@ -44,12 +50,22 @@ struct Listed {
     std::map<NamedPartition, std::string> owners;
 };
 
-PartitionList list_of(const Partitions& partitions) {
+PartitionList list_of(std::span<const NamedPartition> partitions) {
     PartitionList list{rd_kafka_topic_partition_list_new(static_cast<int>(partitions.size()))};
     for (const auto& one : partitions) {
         rd_kafka_topic_partition_list_add(list.get(), one.topic.c_str(), one.partition);
     }
     return list;
+}
+
+/// Calls `ask` with lists of kAskedAtOnce until it says false.
+template <class Ask>
+void in_lists(const Partitions& partitions, const Ask& ask) {
+    for (std::size_t from = 0; from < partitions.size(); from += kAskedAtOnce) {
+        const auto count = std::min(kAskedAtOnce, partitions.size() - from);
+        const auto list = list_of(std::span{partitions}.subspan(from, count));
+        if (!ask(*list)) return;
+    }
 }
 
 /// "<client id> at <host>": Kafka puts a slash before the host.
@@ -274,22 +290,32 @@ private:
         if (!asked) return found.problems.push_back(asked.error().message);
         auto& one = **asked;
         const bool all = steady_clock::now() >= one.discover_at;
-        const auto list = list_of(all ? all_ : one.partitions);
-        if (list->cnt == 0) return;
-        auto error = RD_KAFKA_RESP_ERR__TIMED_OUT;
-        for (int i = 0; i < kAttempts && !stop.stop_requested(); ++i) {
-            error = rd_kafka_committed(one.client.get(), list.get(), kAskMs);
-            if (error == RD_KAFKA_RESP_ERR_NO_ERROR || fault_of(error) != Fault::unavailable) break;
-        }
-        if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-            found.problems.push_back(failed("ask for the offsets of " + group.name, error).message);
+        const auto partitions = all ? all_ : one.partitions;
+        if (all) one.partitions.clear();
+        auto error = RD_KAFKA_RESP_ERR_NO_ERROR;
+        in_lists(partitions, [&](rd_kafka_topic_partition_list_t& list) {
+            error = ask_positions(one, list, stop);
+            if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return false;
+            for (int i = 0; i < list.cnt; ++i) take(group, list.elems[i], all, one, found);
+            return true;
+        });
+        if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+            if (all) one.discover_at = steady_clock::now() + kDiscoverEvery;
             return;
         }
-        if (all) {
-            one.partitions.clear();
-            one.discover_at = steady_clock::now() + kDiscoverEvery;
+        one.discover_at = {};  // what was discovered may be a part
+        found.problems.push_back(failed("ask for the offsets of " + group.name, error).message);
+    }
+
+    static rd_kafka_resp_err_t ask_positions(const Known& group,
+                                             rd_kafka_topic_partition_list_t& list,
+                                             const std::stop_token& stop) {
+        auto error = RD_KAFKA_RESP_ERR__TIMED_OUT;
+        for (int i = 0; i < kAttempts && !stop.stop_requested(); ++i) {
+            error = rd_kafka_committed(group.client.get(), &list, kAskMs);
+            if (error == RD_KAFKA_RESP_ERR_NO_ERROR || fault_of(error) != Fault::unavailable) break;
         }
-        for (int i = 0; i < list->cnt; ++i) take(group, list->elems[i], all, one, found);
+        return error;
     }
 
     static void take(const Listed& group, const rd_kafka_topic_partition_t& told, bool all,
@@ -313,18 +339,29 @@ private:
         for (const auto& position : found.positions) ends.try_emplace(position.where);
         Partitions partitions;
         for (const auto& item : ends) partitions.push_back(item.first);
-        const auto starts = ask_ends(partitions, RD_KAFKA_OFFSET_BEGINNING, stop);
+        ask_starts(partitions, stop);
         const auto lasts = ask_ends(partitions, RD_KAFKA_OFFSET_END, stop);
         const auto unknown = [&](const GroupPosition& position) {
-            return !starts.contains(position.where) || !lasts.contains(position.where);
+            return !starts_.contains(position.where) || !lasts.contains(position.where);
         };
         if (std::any_of(found.positions.begin(), found.positions.end(), unknown)) {
             found.problems.emplace_back("the ends of some partitions could not be asked");
         }
         std::erase_if(found.positions, unknown);
         for (auto& position : found.positions) {
-            position.ends = {starts.at(position.where), lasts.at(position.where)};
+            const auto last = lasts.at(position.where);
+            position.ends = {std::min(starts_.at(position.where), last), last};
         }
+    }
+
+    /// All of them now and then, those that are not known at once.
+    void ask_starts(Partitions partitions, const std::stop_token& stop) {
+        if (const auto now = steady_clock::now(); now >= starts_at_) {
+            starts_.clear();
+            starts_at_ = now + kStartsEvery;
+        }
+        std::erase_if(partitions, [&](const auto& one) { return starts_.contains(one); });
+        starts_.merge(ask_ends(partitions, RD_KAFKA_OFFSET_BEGINNING, stop));
     }
 
     /// Not rd_kafka_query_watermark_offsets, which ignores its time-out
@@ -333,15 +370,17 @@ private:
                                                     std::int64_t which,
                                                     const std::stop_token& stop) {
         std::map<NamedPartition, core::Offset> found;
-        if (partitions.empty() || stop.stop_requested()) return found;
-        const auto list = list_of(partitions);
-        for (int i = 0; i < list->cnt; ++i) list->elems[i].offset = which;
-        rd_kafka_offsets_for_times(client_.get(), list.get(), kAskMs);
-        for (int i = 0; i < list->cnt; ++i) {
-            const auto& one = list->elems[i];
-            if (one.err != RD_KAFKA_RESP_ERR_NO_ERROR || one.offset < 0) continue;
-            found[{one.topic, one.partition}] = one.offset;
-        }
+        in_lists(partitions, [&](rd_kafka_topic_partition_list_t& list) {
+            if (stop.stop_requested()) return false;
+            for (int i = 0; i < list.cnt; ++i) list.elems[i].offset = which;
+            rd_kafka_offsets_for_times(client_.get(), &list, kAskMs);
+            for (int i = 0; i < list.cnt; ++i) {
+                const auto& one = list.elems[i];
+                if (one.err != RD_KAFKA_RESP_ERR_NO_ERROR || one.offset < 0) continue;
+                found[{one.topic, one.partition}] = one.offset;
+            }
+            return true;
+        });
         return found;
     }
 
@@ -351,6 +390,8 @@ private:
     Partitions all_;  ///< of the cluster, without Kafka's own
     steady_clock::time_point discover_at_{};
     std::map<std::string, milliseconds> retention_;
+    std::map<NamedPartition, core::Offset> starts_;
+    steady_clock::time_point starts_at_{};
     std::map<std::string, Known> known_;
 };
 

@@ -25,7 +25,7 @@ std::chrono::milliseconds length_of(ConnectionSet::Deadline kind, const Connecti
     return times.request;
 }
 
-std::chrono::milliseconds tick_of(const ConnectionTimes& times) {
+std::chrono::milliseconds delay_of(const ConnectionTimes& times) {
     const auto shortest =
         std::min({times.request, times.keep_alive, times.linger, times.last_request});
     return std::clamp(shortest / 8, std::chrono::milliseconds{5}, std::chrono::milliseconds{250});
@@ -34,15 +34,15 @@ std::chrono::milliseconds tick_of(const ConnectionTimes& times) {
 }  // namespace
 
 ConnectionSet::ConnectionSet(IoLoop& loop, const Shared& shared)
-    : loop_(loop), shared_(shared), tick_(tick_of(shared.times)) {
-    tick();
-}
+    : loop_(loop), shared_(shared), delay_(delay_of(shared.times)) {}
 
 ConnectionSet::Entry ConnectionSet::add(std::shared_ptr<Connection> connection) {
     auto& list = by_deadline_[static_cast<std::size_t>(Deadline::request)];
     const auto node = list.insert(list.end(), std::move(connection));
     shared_.observer.opened();
-    return {node, Deadline::request, SteadyClock::now() + shared_.times.request};
+    const auto at = SteadyClock::now() + shared_.times.request;
+    look_at(at);
+    return {node, Deadline::request, at};
 }
 
 void ConnectionSet::set_deadline(Entry& entry, Deadline kind) {
@@ -51,6 +51,7 @@ void ConnectionSet::set_deadline(Entry& entry, Deadline kind) {
     to.splice(to.end(), from, entry.node);
     entry.kind = kind;
     entry.at = SteadyClock::now() + length_of(kind, shared_.times);
+    look_at(entry.at);
 }
 
 void ConnectionSet::remove(Entry& entry, const Peer& peer, CloseReason reason) {
@@ -110,9 +111,18 @@ void ConnectionSet::give_back(std::unique_ptr<ActiveRequest> request) {
     spare_.push_back(std::move(request));
 }
 
-void ConnectionSet::tick() {
-    loop_.post_after(tick_, [this] { tick(); });
+void ConnectionSet::look_at(Time at) {
+    at += delay_;
+    if (at >= next_look_) return;
+    next_look_ = at;
+    loop_.post_after(at - SteadyClock::now(), [this, at] { look(at); });
+}
+
+void ConnectionSet::look(Time at) {
+    if (at != next_look_) return;  // an earlier one has been asked for since
+    next_look_ = Time::max();
     expire_due();
+    look_at_next();
 }
 
 /// Lists are in order of expiry, so only their heads need a look.
@@ -123,6 +133,12 @@ void ConnectionSet::expire_due() {
             const auto connection = list.front();
             connection->expire();
         }
+    }
+}
+
+void ConnectionSet::look_at_next() {
+    for (const auto& list : by_deadline_) {
+        if (!list.empty()) look_at(list.front()->deadline());
     }
 }
 

@@ -29,7 +29,8 @@ struct ActiveRequest {
 /// loop has ended when the set is destroyed.
 ///
 /// Deadlines of one kind all have the same length, so each kind is a list in order of expiry, and
-/// one timer serves all: setting a deadline moves a node to a list's end.
+/// one timer serves all: setting a deadline moves a node to a list's end. The timer runs only while
+/// there are connections, and fires when the first of them may be due.
 class ConnectionSet {
 public:
     enum class Deadline : std::uint8_t { request, keep_alive, linger, last_request };
@@ -82,14 +83,19 @@ public:
     std::array<char, 8'192>& scratch() { return scratch_; }
 
 private:
-    void tick();
+    using Time = std::chrono::steady_clock::time_point;
+    /// At `at`, or a little later, the lists are looked at.
+    void look_at(Time at);
+    void look(Time at);
     void expire_due();
+    void look_at_next();
 
     IoLoop& loop_;
     const Shared shared_;
     std::array<std::list<std::shared_ptr<Connection>>, 4> by_deadline_;
     std::vector<std::unique_ptr<ActiveRequest>> spare_;
-    std::chrono::milliseconds tick_;
+    std::chrono::milliseconds delay_;  ///< that a look may have, so that it serves many
+    Time next_look_ = Time::max();     ///< max: no timer runs
     std::function<void()> emptied_;
     std::array<char, 8'192> scratch_;
 };

@@ -166,7 +166,7 @@ Spent slowest_trace(log::EventLog& log, const std::vector<core::MessageRef>& mes
                 ++at;
             if (at + kUnderWay >= messages.size()) continue;
             cli::TraceOptions options{.partitions = kPartitions, .now = core::SystemClock{}.wall()};
-            options.timeout = kTimeout;
+            options.limits.timeout = kTimeout;
             const auto spent = spent_on([&] {
                 const auto trace = cli::trace_message(log, messages[at], options);
                 if (!trace) give_up(trace.error().message);

@@ -20,13 +20,21 @@ TEST_CASE("an edge that is named is tried once, whether the cluster has it or no
           Urls{"ws://a:8080/", "ws://b:8080/"});
 }
 
-TEST_CASE("what is no WebSocket URL is refused with what is allowed", "[console]") {
-    for (const auto* good : {"ws://edge-1:8080/", "wss://*:8443/", "ws://*/"}) {
-        CHECK_NOTHROW(check_canary_pattern(good));
+TEST_CASE("a push goes to the origin that is given, with the endpoint's own path", "[console]") {
+    const std::string endpoint = "https://push.example.org/wpush/v1/token";
+    const auto targets = canary_targets({"ws://*:8080/", "http://proxy:8082/"});
+    CHECK(targets.edges == Urls{"ws://*:8080/"});
+    CHECK(at_origin(endpoint, targets.origin) == "http://proxy:8082/wpush/v1/token");
+    CHECK(at_origin(endpoint, canary_targets({"ws://*:8080/"}).origin) == endpoint);
+}
+
+TEST_CASE("what is no WebSocket URL and no origin is refused with what is allowed", "[console]") {
+    for (const auto* good : {"ws://edge-1:8080/", "wss://*:8443/", "ws://*/", "https://a:8443"}) {
+        CHECK_NOTHROW(canary_targets({good}));
     }
-    for (const auto* bad :
-         {"", "*", "http://*:8080/", "edge-1:8080", "https://push.example.org/"}) {
+    for (const auto* bad : {"", "*", "http://*:8080/", "edge-1:8080", "https://a/path"}) {
         CAPTURE(bad);
-        CHECK_THROWS_WITH(check_canary_pattern(bad), Catch::Contains("ws://*:8080/"));
+        CHECK_THROWS_WITH(canary_targets({bad}), Catch::Contains("ws://*:8080/"));
     }
+    CHECK_THROWS_WITH(canary_targets({"http://a", "http://b"}), Catch::Contains("http://b"));
 }

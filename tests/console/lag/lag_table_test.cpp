@@ -130,6 +130,13 @@ TEST_CASE("a topic that was made anew shows no negative lag and no negative rate
     CHECK(row.status == Status::ok);
 }
 
+TEST_CASE("a partition where nothing waited of late has no history", "[console]") {
+    Looks looks;
+    CHECK(looks.look(0s, 100, 100).history.empty());
+    CHECK(looks.look(5s, 100, 100).history.empty());
+    CHECK(looks.look(10s, 100, 103).history == std::vector<core::Offset>{0, 0, 3});
+}
+
 TEST_CASE("what is gone is forgotten", "[console]") {
     Looks looks;
     looks.look(0s, 1, 2);

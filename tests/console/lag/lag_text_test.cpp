@@ -46,6 +46,20 @@ TEST_CASE("a page goes into JSON and comes back", "[console]") {
     CHECK_FALSE(parse_lag_page("<html>"));
 }
 
+TEST_CASE("of a later page only the rows that say something else are told", "[console]") {
+    const auto before = page_of({row("billing", 40), row("mail", 0)});
+    auto after = before;
+    after.rows[1].facts.still = 5s;  // nobody is shown this
+    after.rows[0].facts.behind = 7s;
+    const auto change = parse_lag_page(to_json_change(after, before));
+    REQUIRE(change);
+    REQUIRE(change->rows.size() == 1);
+    CHECK(change->rows[0].group == "billing");
+    CHECK(change->rows[0].facts.behind == 7s);
+    after.rows.pop_back();
+    CHECK(to_json_change(after, before).empty());
+}
+
 TEST_CASE("the table shows the worst first, and only that if asked", "[console]") {
     auto stopped = row("billing", 40);
     stopped.status = Status::stopped;

@@ -65,6 +65,7 @@ before(async () => {
         BECKON_PARTITIONS: '8',
         BECKON_OPEN_FILES: '8192',
         BECKON_STARTUP_TIMEOUT: '240s',
+        BECKON_TOPICS_TIMEOUT_S: '240',
         BECKON_NET: '172.31.97',
     };
 });
@@ -123,6 +124,25 @@ describe('docker-compose.yml', { skip }, () => {
         assert.deepEqual(seen.map(({ labels }) => labels.role).sort(), ['console', 'edge', 'edge', 'edge', 'endpoint', 'endpoint', 'reliability', 'retry']);
         const { groups } = await ask('rules');
         assert(groups[0].rules.length > 5);
+    });
+
+    test('the pages of the console are alive: the canary pushes through every edge, attempts at webhooks are told', async () => {
+        const token = run('exec', '-T', 'console', 'cat', '/var/lib/beckon/token').trim();
+        const page = async (name) => {
+            const reply = await fetch(`http://127.0.0.1:${environment.BECKON_CONSOLE_PORT}/api/pages/${name}`, { headers: { authorization: `Bearer ${token}` } });
+            return reply.status === 200 && reply.json();
+        };
+        const { edges } = await until('a push through each edge', async () => {
+            const now = await page('canary');
+            return now.edges.length === 3 && now.edges.every(({ state }) => state === 'well') && now;
+        }, 120000);
+        assert.deepEqual(edges.map(({ edge }) => edge), ['ws://edge-1:8080/', 'ws://edge-2:8080/', 'ws://edge-3:8080/']);
+        const tool = (...args) => run('exec', '-T', 'retry', 'beckon', ...args);
+        tool('webhooks', 'create', 'https://receiver.invalid/', '--type', 'demo.*');
+        tool('events', 'send', 'demo.hello', '{}');
+        await until('an attempt that is told', async () => (await page('webhooks')).webhooks.some(({ attempts }) => attempts?.count > 0), 120000);
+        const names = new Set((await page('lag')).rows.map(({ group }) => group));
+        assert.ok(names.has('beckon.edge') && names.has('beckon.endpoint'), [...names].join());
     });
 
     test('Grafana has the dashboards, and asks Prometheus', async (t) => {

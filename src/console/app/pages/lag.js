@@ -55,7 +55,7 @@ function line(row, name, part) {
         h('td', { title: row.why }, word(row.status, row.why), part && row.loss !== 'none' ? h('span', { class: 'warn', title: lossText(row) }, ' !') : null),
         h('td', { class: 'num' }, count(row.lag)),
         h('td', { class: 'num' }, row.lag ? seconds(row.lag_seconds) : '–'),
-        h('td', { class: 'optional' }, spark(row.history, { bad: badness(row.status) > 3, label: `lag of late, now ${count(row.lag)} records` })),
+        h('td', { class: 'optional' }, spark(row.history.length ? row.history : [0, 0], { bad: badness(row.status) > 3, label: `lag of late, now ${count(row.lag)} records` })),
         h('td', { class: 'num optional' }, rate(row.append_rate)),
         h('td', { class: 'num optional' }, rate(row.read_rate)),
         h('td', { class: 'num optional' }, row.lag ? seconds(row.drain_seconds) : '–'),
@@ -87,9 +87,26 @@ function byTopic(rows) {
     const groups = new Map();
     for (const row of rows) {
         const key = `${row.group}\n${row.topic}`;
-        groups.set(key, [...(groups.get(key) ?? []), row]);
+        const known = groups.get(key);
+        if (known) known.push(row);
+        else groups.set(key, [row]);
     }
-    return [...groups].sort(([a, first], [b, second]) => badness(summary(second).status) - badness(summary(first).status) || a.localeCompare(b));
+    /** @param {LagRow[]} of */
+    const worst = (of) => Math.max(...of.map((row) => badness(row.status)));
+    return [...groups].map(([key, of]) => ({ key, of, worst: worst(of) })).sort((a, b) => b.worst - a.worst || a.key.localeCompare(b.key));
+}
+
+/** @param {LagRow} row */
+const place = (row) => `${row.group}\n${row.topic}\n${row.partition}`;
+
+/**
+ * A change has the rows that say something else than before.
+ * @param {import('../types.js').LagPage} page
+ * @param {import('../types.js').LagPage} change
+ */
+function merge(page, change) {
+    const changed = new Map(change.rows.map((row) => [place(row), row]));
+    return { ...change, rows: page.rows.map((row) => changed.get(place(row)) ?? row) };
 }
 
 /** @type {import('../types.js').Page} */
@@ -97,6 +114,7 @@ export const lag = {
     name: 'lag',
     title: 'Lag',
     follows: 'lag',
+    merge,
     show(/** @type {import('../types.js').LagPage} */ page, again) {
         const chosen = page.rows.filter((row) => `${row.group} ${row.topic}`.includes(filter) && (!onlyBehind || row.status !== 'OK' || row.loss !== 'none'));
         const counted = WORST_FIRST.filter((status) => status !== 'OK').map((status) => `${page.rows.filter((row) => row.status === status).length} ${status}`);
@@ -124,7 +142,7 @@ export const lag = {
             ...page.problems.map((problem) => h('p', { class: 'notice bad', role: 'alert' }, problem)),
             h('div', { class: 'bar' }, input, h('label', { class: 'check' }, check, 'only what is not OK')),
             h('section', { class: 'panel' }, chosen.length
-                ? table(columns, byTopic(chosen).flatMap(([key, rows]) => topicLines(key, rows, again)), 'Lag of all consumer groups')
+                ? table(columns, byTopic(chosen).flatMap(({ key, of }) => topicLines(key, of, again)), 'Lag of all consumer groups')
                 : h('p', { class: 'quiet alone' }, page.rows.length ? 'No group is like that.' : 'No group has committed an offset yet.')),
         ];
     },
