@@ -3,6 +3,7 @@
 #include "cli/process/version.hpp"
 #include "core/logger.hpp"
 
+#include <algorithm>
 #include <iostream>
 #include <optional>
 

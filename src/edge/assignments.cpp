@@ -1,6 +1,7 @@
 #include "edge/assignments.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>

@@ -395,6 +395,14 @@ std::uint16_t Edge::port() const { return impl_->fronts.port(); }
 
 void Edge::reload_tls() { impl_->fronts.reload_tls(); }
 
+void Edge::look_at(const core::MessageRef& message, std::function<void(DeliveryNow)> tell) const {
+    const auto partition = core::partition_of(message.uaid, impl_->config.partitions);
+    const auto& shard = *impl_->homes[impl_->fronts.switchboard().shard_of(partition)];
+    shard.remote().post([&shard, partition, message, tell = std::move(tell)] {
+        tell(shard.look_at(partition, message));
+    });
+}
+
 BroadcastsPtr Edge::broadcasts() const { return impl_->broadcasts->now(); }
 
 void Edge::set_broadcast(BroadcastSet broadcast) { impl_->broadcasts->set(std::move(broadcast)); }

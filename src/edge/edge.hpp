@@ -2,14 +2,17 @@
 
 #include "core/clock.hpp"
 #include "core/key_ring.hpp"
+#include "core/tokens.hpp"
 #include "edge/broadcast/broadcast_record.hpp"
 #include "edge/edge_config.hpp"
+#include "edge/home/delivery_now.hpp"
 #include "edge/protocol/broadcasts.hpp"
 #include "log/event_log.hpp"
 #include "ops/health.hpp"
 #include "ops/metrics.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 namespace beckon::edge {
@@ -29,6 +32,9 @@ public:
     /// Reads certificate and key files again (SIGHUP). Old connections live on; a pair that does
     /// not fit changes nothing and is logged.
     void reload_tls();
+
+    /// Tells what is known of a message, on the thread of its shard. Any thread.
+    void look_at(const core::MessageRef& message, std::function<void(DeliveryNow)> tell) const;
 
     /// The broadcasts as this edge knows them. Any thread.
     BroadcastsPtr broadcasts() const;

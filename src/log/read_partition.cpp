@@ -1,6 +1,7 @@
 #include "log/read_partition.hpp"
 
 #include "core/clock.hpp"
+#include "core/lasting_executor.hpp"
 #include "log/blocking_executor.hpp"
 
 #include <algorithm>
@@ -18,19 +19,18 @@ namespace {
 
 constexpr std::size_t kBatch = 1'000;
 
-/// Asks with `ask(executor, done)` and waits for the answer. The executor outlives whatever the log
-/// still has to say to it.
+/// Asks with `ask(executor, done)` and waits for the answer; one that comes later is dropped.
 template <class Answer, class Ask>
 core::Result<Answer> wait_for(const std::string& what, milliseconds timeout, const Ask& ask) {
-    auto executor = std::make_shared<BlockingExecutor>();
-    auto answer = std::make_shared<std::optional<core::Result<Answer>>>();
-    ask(*executor,
-        [answer, executor](core::Result<Answer> result) { *answer = std::move(result); });
+    BlockingExecutor executor;
+    const core::Lifetime lifetime{executor};
+    std::optional<core::Result<Answer>> answer;
+    core::ask_while(lifetime, ask, [&](const core::Result<Answer>& result) { answer = result; });
     const auto until = core::SystemClock{}.mono() + timeout;
-    if (!executor->wait_until([&] { return answer->has_value(); }, until)) {
+    if (!executor.wait_until([&] { return answer.has_value(); }, until)) {
         return core::fail(Fault::timed_out, "no answer about " + what);
     }
-    return **answer;
+    return std::move(*answer);
 }
 
 std::string name_of(TopicPartition where) { return "the topic " + where.topic.name(); }
@@ -102,26 +102,30 @@ core::Result<std::map<TopicPartition, Ends>> ends_of(EventLog& log,
         std::optional<core::Error> failed;
         std::size_t missing;
     };
-    auto answers = std::make_shared<Answers>(Answers{{}, {}, partitions.size()});
-    auto executor = std::make_shared<BlockingExecutor>();
+    BlockingExecutor executor;
+    const core::Lifetime lifetime{executor};  // what is said when nobody waits is dropped
+    Answers answers{{}, {}, partitions.size()};
     for (const auto where : partitions) {
-        log.ends(where, *executor, [answers, executor, where](const core::Result<Ends>& ends) {
-            --answers->missing;
+        const auto ask = [&](core::Executor& lasting, auto done) {
+            log.ends(where, lasting, std::move(done));
+        };
+        core::ask_while(lifetime, ask, [&answers, where](const core::Result<Ends>& ends) {
+            --answers.missing;
             if (ends) {
-                answers->ends[where] = *ends;
+                answers.ends[where] = *ends;
             } else if (ends.error().fault != Fault::not_found) {
-                answers->failed = ends.error();
+                answers.failed = ends.error();
             }
         });
     }
     const auto until = core::SystemClock{}.mono() + timeout;
-    const auto all = [&] { return answers->missing == 0 || answers->failed; };
-    if (!executor->wait_until(all, until)) {
+    const auto all = [&] { return answers.missing == 0 || answers.failed; };
+    if (!executor.wait_until(all, until)) {
         return core::fail(Fault::timed_out, "no answer about the ends of " +
                                                 std::to_string(partitions.size()) + " partitions");
     }
-    if (answers->failed) return core::fail(*answers->failed);
-    return std::move(answers->ends);
+    if (answers.failed) return core::fail(*answers.failed);
+    return std::move(answers.ends);
 }
 
 core::Result<std::vector<GroupOffset>> committed_offsets(EventLog& log, const std::string& group,

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <regex>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 

@@ -33,8 +33,8 @@ test('one grep shows the life of a message', async () => {
     const { status, headers } = await post(agent.endpoint, 'hello');
     assert.equal(status, 201);
     const keys = ['--key-ring', join(cluster.directory, 'standalone', 'keys.json')];
-    const [, message, client] = (await cluster.tool(['message', headers.location, ...keys])).match(/^message=(\w+) client=(\w+)$/m);
-    assert((await cluster.tool(['message', agent.endpoint, ...keys])).startsWith(`client=${client} channel=`));
+    const [, message, client] = (await cluster.tool(['message', '--names', headers.location, ...keys])).match(/^message=(\w+) client=(\w+)$/m);
+    assert((await cluster.tool(['message', '--names', agent.endpoint, ...keys])).startsWith(`client=${client} channel=`));
     const life = () => lines().filter((line) => line.message === message);
     await until('its end', () => life().some((line) => line.event === 'message_finished'));
     assert.deepEqual(life().map((line) => line.event).sort(), ['message_accepted', 'message_acked', 'message_finished', 'message_sent']);

@@ -2,6 +2,8 @@
 
 #include "fold/fold_world.hpp"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 using namespace std::chrono_literals;

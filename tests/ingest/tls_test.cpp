@@ -3,6 +3,7 @@
 #include "ingest/endpoint_world.hpp"
 #include "net/self_signed.hpp"
 
+#include <cstdio>
 #include <fstream>
 
 #include <catch2/catch.hpp>

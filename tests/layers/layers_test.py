@@ -120,7 +120,7 @@ CLI_ROOMS = {
     "config": {"command_line.hpp"},
     "process": {"config/"},
     "running": {"config/", "process/"},
-    "api": set(), "keys": set(), "topics": set(), "lookup": set(), "push": set(), "bench": set(),
+    "api": set(), "keys": set(), "topics": set(), "push": set(), "bench": set(),
     "reference": set(), "reliability": set(),
     "backup": {"running/"}, "broadcasts": {"running/"}, "cluster": {"running/"},
     "doctor": {"running/"}, "lag": {"running/"}, "trace": {"running/"},
@@ -129,9 +129,10 @@ CLI_ROOMS = {
     "demo": {"api/", "webhooks/"},
     "replay": {"dead/", "running/", "trace/"},
     "subscriptions": {"replay/", "running/", "trace/"},
+    "lookup": {"running/", "trace/"},
     "console": {"api/", "lookup/", "replay/", "trace/"},
-    "roles": {"api/", "backup/", "broadcasts/", "console/", "demo/", "reliability/", "replay/",
-              "running/"},
+    "roles": {"api/", "backup/", "broadcasts/", "console/", "demo/", "lookup/", "reliability/",
+              "replay/", "running/"},
 }
 for room, rooms in CLI_ROOMS.items():
     LAYERS[f"cli/{room}"] = LAYERS["cli"]

@@ -1,5 +1,6 @@
 #include "log/contract_support.hpp"
 
+#include <algorithm>
 #include <map>
 #include <thread>
 

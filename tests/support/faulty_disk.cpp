@@ -1,5 +1,6 @@
 #include "support/faulty_disk.hpp"
 
+#include <cstdint>
 #include <limits>
 #include <utility>
 

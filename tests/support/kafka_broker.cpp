@@ -1,5 +1,6 @@
 #include "support/kafka_broker.hpp"
 
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <memory>

@@ -1,6 +1,8 @@
 #include "cli/lookup/lookup_command.hpp"
 
 #include "cli/command_line.hpp"
+#include "cli/config/config.hpp"
+#include "cli/exit_codes.hpp"
 #include "cli/lookup/lookup_tool.hpp"
 
 #include <iostream>
@@ -9,17 +11,36 @@
 
 namespace beckon::cli {
 
+namespace {
+
+int run(Config config, const Sources& sources, const std::string& id, bool only_names) {
+    if (only_names) {
+        print_names(config, id, std::cout);
+        return kDone;
+    }
+    const bool on_kafka = !config.kafka.bootstrap_servers.empty();
+    if (on_kafka && !sources.contains("ops.port")) {
+        config.ops.port = defaults_of(Reader::edge).ops.port;
+    }
+    return look_up(std::move(config), id, std::cout);
+}
+
+}  // namespace
+
 void add_lookup_commands(CommandLine& line) {
-    static std::string url;
-    line.add_configured(
-            line.top(), "message",
-            "Say how log lines name a message and its client, given its URL or the "
-            "endpoint URL that it was sent to",
-            Reader::keys,
-            [](const Config& config, const Sources&) { return look_up(config, url, std::cout); })
-        .add_option("URL", url,
+    static std::string id;
+    static bool only_names = false;
+    auto& command = line.add_configured(
+        line.top(), "message",
+        "Say what is known of a message now, and how log lines name it and its client", Reader::log,
+        [](Config config, const Sources& sources) {
+            return run(std::move(config), sources, id, only_names);
+        });
+    command
+        .add_option("ID", id,
                     "The Location of a 201, its last part (`version`), or an endpoint URL")
         ->required();
+    command.add_flag("--names", only_names, "Only the names in log lines: asks nobody");
 }
 
 }  // namespace beckon::cli

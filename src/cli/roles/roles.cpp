@@ -4,6 +4,7 @@
 #include "cli/broadcasts/broadcast_pages.hpp"
 #include "cli/console/console_role.hpp"
 #include "cli/demo/banner.hpp"
+#include "cli/lookup/delivery_pages.hpp"
 #include "cli/process/authority.hpp"
 #include "cli/process/broker_wait.hpp"
 #include "cli/process/clock_watch.hpp"
@@ -312,6 +313,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     config.edge.endpoint_url = origin_of(config.endpoint, endpoint.port());
     edge::Edge edge{config.edge, *log, keys, process.clock, process.metrics, process.health};
     const auto broadcast_pages = mount_broadcast_pages(*process.ops, edge, keys);
+    const auto delivery_pages = mount_delivery_pages(*process.ops, edge, keys);
     const StoreService store_service{*process.ops, config.data, *keys};
     const auto webhooks = (config.retry.tls_certificate ? "https://" : "http://") +
                           authority(config.retry.host, retry.port());
@@ -389,6 +391,7 @@ int run_edge(Config config, const Signals& signals) {
     config.edge.milestones = &tracking.sink();
     edge::Edge edge{config.edge, *on.log, on.keys, process.clock, process.metrics, process.health};
     const auto broadcast_pages = mount_broadcast_pages(*process.ops, edge, on.keys);
+    const auto delivery_pages = mount_delivery_pages(*process.ops, edge, on.keys);
     const StoreService store_service{*process.ops, config.data, *on.keys};
     process.health.set_ready("process", true);
     core::log_info("cli", "listening",

@@ -341,6 +341,19 @@ fold::Progress Home::progress() const { return impl_->fold.progress(); }
 
 const std::optional<fold::Stuck>& Home::stuck() const { return impl_->fold.stuck(); }
 
+DeliveryNow Home::look_at(const core::MessageRef& message) const {
+    if (!impl_->tenure.serving()) return {};
+    const auto* session = impl_->sessions.of(message.uaid);
+    if (!session) return {.served = true};
+    DeliveryNow now{.served = true, .connected = true};
+    const auto& clock = impl_->context.clock;
+    if (const auto sent = session->sent_at(message.key)) {
+        now.sent = clock.wall() -
+                   std::chrono::duration_cast<std::chrono::milliseconds>(clock.mono() - *sent);
+    }
+    return now;
+}
+
 std::optional<core::Timestamp> Home::log_now() const {
     const auto& clock = impl_->fold.log_clock(kNotificationsInput);
     if (!clock.learned()) return std::nullopt;

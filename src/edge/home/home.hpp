@@ -10,6 +10,7 @@
 #include "edge/home/delivery/debts.hpp"
 #include "edge/home/delivery/delivery_times.hpp"
 #include "edge/home/delivery/pending_limit.hpp"
+#include "edge/home/delivery_now.hpp"
 #include "edge/home/registration/removals.hpp"
 #include "edge/protocol/protocol.hpp"
 #include "edge/switchboard/messages.hpp"
@@ -123,6 +124,8 @@ public:
     /// How far the fold has come, and whether it is stuck.
     fold::Progress progress() const;
     const std::optional<fold::Stuck>& stuck() const;
+    /// A message of a client of this partition.
+    DeliveryNow look_at(const core::MessageRef& message) const;
     /// The log's time in this partition, once it is known.
     std::optional<core::Timestamp> log_now() const;
 

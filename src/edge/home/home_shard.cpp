@@ -201,6 +201,11 @@ std::map<core::Partition, HomeShard::Report> HomeShard::reports() const {
     return out;
 }
 
+DeliveryNow HomeShard::look_at(core::Partition partition, const core::MessageRef& message) const {
+    const auto at = homes_.find(partition);
+    return at == homes_.end() ? DeliveryNow{} : at->second.home->look_at(message);
+}
+
 std::optional<core::Timestamp> HomeShard::log_now() const {
     std::optional<core::Timestamp> earliest;
     for (const auto& [partition, entry] : homes_) {

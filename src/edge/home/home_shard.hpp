@@ -60,6 +60,8 @@ public:
         std::optional<std::string> stuck;  ///< the fold cannot go on, and why
     };
     std::map<core::Partition, Report> reports() const;
+    /// A message of a client of that partition.
+    DeliveryNow look_at(core::Partition partition, const core::MessageRef& message) const;
     /// Log time, once it is known: the earliest of the partitions, since old months go by it.
     std::optional<core::Timestamp> log_now() const;
 

@@ -1,5 +1,6 @@
 #include "edge/ws/proxy_intake.hpp"
 
+#include <iterator>
 #include <utility>
 
 #include <ev.h>

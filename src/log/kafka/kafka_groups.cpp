@@ -12,6 +12,7 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 #include <vector>

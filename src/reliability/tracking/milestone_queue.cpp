@@ -1,6 +1,7 @@
 #include "reliability/tracking/milestone_queue.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <new>
 #include <utility>
 

@@ -2,6 +2,7 @@
 
 #include "core/codec.hpp"
 
+#include <exception>
 #include <string>
 #include <string_view>
 #include <utility>

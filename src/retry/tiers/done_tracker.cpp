@@ -3,6 +3,7 @@
 #include "core/assert.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace beckon::retry {

@@ -5,11 +5,41 @@
 #include "core/tokens.hpp"
 #include "support/temp_dir.hpp"
 
+#include <chrono>
+#include <optional>
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
 using namespace beckon;
+
+namespace {
+
+constexpr core::Timestamp kAccepted{std::chrono::milliseconds{1'700'000'000'000}};
+constexpr core::Timestamp kLater{std::chrono::milliseconds{1'700'000'001'500}};
+const std::string kFirstLines = "The verdict.\naccepted  2023-11-14T22:13:20.000Z\n";
+
+cli::TraceStep step(core::Timestamp at, std::string what) {
+    return {.at = at, .topic = "notifications", .what = std::move(what), .why = "."};
+}
+
+cli::MessageTrace trace(cli::TraceOutcome outcome, std::vector<cli::TraceStep> after = {}) {
+    cli::MessageTrace trace;
+    trace.outcome = outcome;
+    trace.verdict = "The verdict.";
+    trace.steps = std::move(after);
+    trace.steps.insert(trace.steps.begin(), step(kAccepted, "accepted"));
+    return trace;
+}
+
+std::string waiting(const cli::EdgeAnswer& edge) {
+    return cli::message_text(trace(cli::TraceOutcome::waiting), edge);
+}
+
+}  // namespace
 
 TEST_CASE("beckon message names what log lines call a message and its client", "[cli]") {
     const test::TempDir directory;
@@ -24,17 +54,46 @@ TEST_CASE("beckon message names what log lines call a message and its client", "
 
     std::ostringstream out;
     const auto id = tokens.seal_message({uaid, key});
-    cli::look_up(config, "https://push.example.org/m/" + id, out);
-    cli::look_up(config, id, out);
+    const core::MessageRef message{uaid, key};
+    CHECK(cli::print_names(config, "https://push.example.org/m/" + id, out) == message);
+    CHECK(cli::print_names(config, id, out) == message);
     const auto line = "message=" + core::log_name(key) + " " + client + "\n";
     CHECK(out.str() == line + line);
 
     out.str("");
     const core::ChannelId channel{core::random_uuid4()};
-    cli::look_up(config, "https://push.example.org/wpush/" + tokens.seal_endpoint(uaid, channel),
-                 out);
+    const auto url = "https://push.example.org/wpush/" + tokens.seal_endpoint(uaid, channel);
+    CHECK_FALSE(cli::print_names(config, url, out));
     CHECK(out.str() == client + " channel=" + core::to_dashed(channel) + "\n");
 
-    CHECK_THROWS_AS(cli::look_up(config, "https://push.example.org/m/nonsense", out),
+    CHECK_THROWS_AS(cli::print_names(config, "https://push.example.org/m/nonsense", out),
                     cli::StartupError);
+}
+
+TEST_CASE("beckon message says how far a message is that waits, as its edge knows it", "[cli]") {
+    using edge::DeliveryNow;
+    CHECK(waiting({.now = DeliveryNow{.served = true, .connected = true, .sent = kLater},
+                   .why_not = {}}) ==
+          kFirstLines +
+              "sent      2023-11-14T22:13:21.500Z, and the client has not answered yet\n");
+    CHECK(waiting({.now = DeliveryNow{.served = true, .connected = true}, .why_not = {}}) ==
+          kFirstLines +
+              "sent      not yet: the client is connected, and has not answered earlier ones\n");
+    CHECK(waiting({.now = DeliveryNow{.served = true}, .why_not = {}}) ==
+          kFirstLines + "sent      not yet: the client is not connected\n");
+    CHECK(waiting({.now = DeliveryNow{}, .why_not = {}})
+              .starts_with(kFirstLines + "sent      not known: the edge at the ops port does not"));
+    CHECK(waiting({.now = std::nullopt, .why_not = "nobody answers"}) ==
+          kFirstLines + "sent      not known: nobody answers\n");
+}
+
+TEST_CASE("beckon message says when a message ended, and when a tracked one was sent", "[cli]") {
+    using cli::TraceOutcome;
+    const auto end = "finished  2023-11-14T22:13:21.500Z\n";
+    CHECK(cli::message_text(trace(TraceOutcome::finished, {step(kLater, "finished")}),
+                            std::nullopt) == kFirstLines + end);
+    CHECK(
+        cli::message_text(
+            trace(TraceOutcome::finished, {step(kLater, "transmitted"), step(kLater, "finished")}),
+            std::nullopt) == kFirstLines + "sent      2023-11-14T22:13:21.500Z\n" + end);
 }

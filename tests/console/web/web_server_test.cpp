@@ -2,6 +2,8 @@
 
 #include "core/clock.hpp"
 
+#include <atomic>
+#include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>

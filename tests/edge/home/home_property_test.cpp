@@ -1,6 +1,7 @@
 #include "edge/home/home.hpp"
 #include "support/home_world.hpp"
 
+#include <iterator>
 #include <map>
 #include <random>
 #include <set>

@@ -1,5 +1,6 @@
 #include "edge/loop/shard_loop.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <thread>

@@ -1,6 +1,7 @@
 #include "edge/loop/timing_wheel.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <random>
 #include <vector>

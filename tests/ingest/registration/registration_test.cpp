@@ -1,6 +1,8 @@
 #include "ingest/ingest_world.hpp"
 #include "ingest/registration/registration_secret.hpp"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 

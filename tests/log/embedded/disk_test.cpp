@@ -4,6 +4,8 @@
 #include "support/faulty_disk.hpp"
 #include "support/shared_clock.hpp"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 using namespace beckon;

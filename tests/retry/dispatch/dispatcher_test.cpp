@@ -4,6 +4,8 @@
 #include "support/record_view.hpp"
 #include "support/test_executor.hpp"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 using namespace std::chrono_literals;

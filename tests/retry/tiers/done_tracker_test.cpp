@@ -1,5 +1,6 @@
 #include "retry/tiers/done_tracker.hpp"
 
+#include <algorithm>
 #include <random>
 
 #include <catch2/catch.hpp>

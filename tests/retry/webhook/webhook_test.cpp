@@ -4,6 +4,8 @@
 #include "retry/webhook/request_builder.hpp"
 #include "support/record_view.hpp"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 

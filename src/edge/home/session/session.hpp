@@ -121,6 +121,10 @@ public:
     bool read_over(bool done);
 
     std::size_t unacked() const { return window_.unacked(); }
+    /// When the message was sent, if its answer is awaited.
+    std::optional<core::MonoTime> sent_at(const core::MessageKey& message) const {
+        return window_.sent_at(message);
+    }
 
 private:
     void command(Effects& effects, const Register& frame);

@@ -32,9 +32,11 @@ void Window::sent(const core::MessageKey& key, std::string_view version, std::si
     bytes_ += frame_bytes;
 }
 
-bool Window::contains(const core::MessageKey& key) const {
-    return std::any_of(sent_.begin(), sent_.end(),
-                       [&](const Sent& message) { return message.key == key; });
+std::optional<core::MonoTime> Window::sent_at(const core::MessageKey& key) const {
+    const auto it =
+        std::find_if(sent_.begin(), sent_.end(), [&](const Sent& sent) { return sent.key == key; });
+    if (it == sent_.end()) return std::nullopt;
+    return it->at;
 }
 
 std::optional<core::MessageKey> Window::acked(std::string_view version) {

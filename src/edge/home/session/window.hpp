@@ -41,7 +41,9 @@ public:
 
     void sent(const core::MessageKey& key, std::string_view version, std::size_t frame_bytes,
               core::MonoTime now);
-    bool contains(const core::MessageKey& key) const;
+    bool contains(const core::MessageKey& key) const { return sent_at(key).has_value(); }
+    /// When it was sent, if it is under way.
+    std::optional<core::MonoTime> sent_at(const core::MessageKey& key) const;
     /// The message of that version, if it is under way; it is no longer afterwards.
     std::optional<core::MessageKey> acked(std::string_view version);
     /// When the messages were sent that were acknowledged since the last call.

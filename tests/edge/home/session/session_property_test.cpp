@@ -1,5 +1,6 @@
 #include "edge/home/session/session.hpp"
 
+#include <iterator>
 #include <map>
 #include <memory>
 #include <random>

@@ -8,8 +8,7 @@
 
 namespace Catch {
 
-inline auto Contains(const std::string& text,
-                     CaseSensitive::Choice sensitive = CaseSensitive::Yes) {
+inline auto Contains(const std::string& text, CaseSensitive sensitive = CaseSensitive::Yes) {
     return Matchers::ContainsSubstring(text, sensitive);
 }
 
