@@ -200,6 +200,11 @@ std::map<core::Partition, HomeShard::Report> HomeShard::reports() const {
     return out;
 }
 
+const Home* HomeShard::find(core::Partition partition) const {
+    const auto at = homes_.find(partition);
+    return at == homes_.end() ? nullptr : at->second.home.get();
+}
+
 std::optional<core::Timestamp> HomeShard::log_now() const {
     std::optional<core::Timestamp> earliest;
     for (const auto& [partition, entry] : homes_) {
