@@ -84,6 +84,32 @@ std::set<std::string> SimWorld::pending_in(store::PartitionStore& store, core::P
     return out;
 }
 
+/// What was acknowledged shortly before a crash or a move may come again.
+bool SimWorld::certainly_acked(const SimClient& client, std::uint64_t number) const {
+    const auto at = client.confirmed.find(number);
+    if (at == client.confirmed.end()) return false;
+    const auto p = core::partition_of(sent_.at(number).uaid, kPartitions);
+    return at->second > acks_certain_since_[static_cast<std::size_t>(p)] + 10s;
+}
+
+/// Neither after its own ack nor, with a Topic, after that of a newer one.
+void SimWorld::check_delivered(const SimClient& client, std::uint64_t number) {
+    if (certainly_acked(client, number)) {
+        fail("a message was delivered after its ack: number " + std::to_string(number));
+    }
+    const auto& message = sent_.at(number);
+    if (!message.topic || !message.offset) return;
+    for (const auto& [newer, when] : client.confirmed) {
+        const auto& other = sent_.at(newer);
+        const bool replaces = other.channel == message.channel && other.topic == message.topic &&
+                              other.offset && *other.offset > *message.offset;
+        if (replaces && certainly_acked(client, newer)) {
+            fail("a message of a Topic was delivered after a newer one was acknowledged: number " +
+                 std::to_string(number) + " after " + std::to_string(newer));
+        }
+    }
+}
+
 void SimWorld::check_messages(const std::set<std::string>& pending) {
     for (const auto& [number, message] : sent_) {
         const bool waits = pending.contains(message.version);
@@ -97,11 +123,7 @@ void SimWorld::check_messages(const std::set<std::string>& pending) {
     }
     for (const auto& client : clients_) {
         for (const auto& [number, when] : client.confirmed) {
-            const auto& message = sent_.at(number);
-            const auto p = core::partition_of(message.uaid, kPartitions);
-            // What was acknowledged shortly before a crash or a move may come again.
-            const auto certain = acks_certain_since_[static_cast<std::size_t>(p)] + 10s;
-            if (when > certain && pending.contains(message.version)) {
+            if (pending.contains(sent_.at(number).version) && certainly_acked(client, number)) {
                 fail("an acked message is pending: number " + std::to_string(number));
             }
         }

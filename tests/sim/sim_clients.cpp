@@ -156,6 +156,7 @@ void SimWorld::notified(SimClient& client, std::uint64_t number, const std::stri
     message.version = version;
     by_version_[version] = number;
     if (client.received.insert(number).second) ++tally.received;
+    check_delivered(client, number);
     if (message.ttl_s == 0) return;
     if (message.answered_201 && hostile_ && time_.must_be_over(life_of(message))) {
         fail("a message was delivered that had expired, number " + std::to_string(number));

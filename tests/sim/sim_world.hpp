@@ -191,6 +191,8 @@ private:
     core::Timestamp comparing_time(core::Partition p) const;
     bool explained(std::uint64_t number, const SentMessage& message) const;
     bool replaced(const SentMessage& message) const;
+    bool certainly_acked(const SimClient& client, std::uint64_t number) const;
+    void check_delivered(const SimClient& client, std::uint64_t number);
     std::set<std::string> pending_in(store::PartitionStore& store, core::Partition p) const;
     void check_messages(const std::set<std::string>& pending);
     void check_clients(const std::vector<std::unique_ptr<store::PartitionStore>>& stores);
