@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 
 readonly LOGS=build/nightly FUZZ_SECONDS=60 TAIL_LINES=40 KILLS=1000
 mapfile -t fuzz_steps < <(scripts/fuzz.sh | sed 's/^/fuzz-/')
-readonly STEPS=("${fuzz_steps[@]}" asan tsan mutants autobahn chaos-embedded chaos-kafka chaos-three-brokers model soak)
+readonly STEPS=("${fuzz_steps[@]}" asan tsan mutants autobahn chaos-embedded chaos-kafka chaos-three-brokers model sim soak)
 
 step() {
     case "$1" in
@@ -26,6 +26,7 @@ step() {
         chaos-kafka) ./dev chaos --log kafka --kills "$KILLS" ;;
         chaos-three-brokers) ./dev chaos --log kafka --brokers 3 --kills "$KILLS" ;;
         model) ./dev setup model && tests/model/run.sh ;;
+        sim) ./dev sim --seeds 2000..101999 ;;
         soak) ./dev bench --soak ;;
     esac
 }

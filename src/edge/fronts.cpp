@@ -129,7 +129,7 @@ Fronts::Fronts(FrontsOptions options, const core::Clock& clock, const EdgeMetric
     if (RAND_bytes(keys.data(), static_cast<int>(keys.size())) != 1) {
         throw std::runtime_error("OpenSSL's random generator failed");
     }
-    std::vector<ShardLoop*> loops;
+    std::vector<Loop*> loops;
     for (std::size_t i = 0; i < impl_->options.shards; ++i) {
         impl_->shards.push_back(std::make_unique<Shard>(i, clock));
         loops.push_back(&impl_->shards.back()->loop);

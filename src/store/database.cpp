@@ -8,9 +8,9 @@
 #include "store/rows/schema.hpp"
 
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
+#include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
@@ -20,7 +20,6 @@ namespace beckon::store {
 
 namespace {
 
-namespace fs = std::filesystem;
 using core::Fault;
 
 constexpr std::string_view kFormatRow = "format";
@@ -185,8 +184,8 @@ rocksdb::Status Database::open_files() {
     const auto db_settings = db_options(options_);
     std::vector<std::string> names;
     const std::string path = options_.directory.string();
-    std::error_code ignored;
-    if (fs::exists(options_.directory / "CURRENT", ignored)) {
+    auto* env = options_.env ? options_.env : rocksdb::Env::Default();
+    if (env->FileExists(path + "/CURRENT").ok()) {
         auto listed = rocksdb::DB::ListColumnFamilies(db_settings, path, &names);
         if (!listed.ok()) return listed;
     }

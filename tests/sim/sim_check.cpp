@@ -1,5 +1,5 @@
-#include "core/codec.hpp"
 #include "core/partition.hpp"
+#include "core/tokens.hpp"
 #include "sim/sim_world.hpp"
 
 #include <algorithm>
@@ -7,6 +7,18 @@
 namespace beckon::sim {
 
 using namespace std::chrono_literals;
+
+namespace {
+
+struct NoFronts final : edge::WayToFronts {
+    void to_front(edge::ToFront) override {}
+};
+
+std::string offset_of(const SentMessage& message) {
+    return message.offset ? std::to_string(*message.offset) : "unknown";
+}
+
+}  // namespace
 
 Life SimWorld::life_of(const SentMessage& message) {
     return {{log::Topic::kNotifications, core::partition_of(message.uaid, kPartitions)},
@@ -35,7 +47,7 @@ bool SimWorld::replaced(const SentMessage& message) const {
     if (!message.topic) return false;
     return std::any_of(sent_.begin(), sent_.end(), [&](const auto& other) {
         const auto& m = other.second;
-        if (m.key == message.key || m.uaid != message.uaid || m.channel != message.channel ||
+        if (&m == &message || m.uaid != message.uaid || m.channel != message.channel ||
             m.topic != message.topic) {
             return false;
         }
@@ -44,16 +56,17 @@ bool SimWorld::replaced(const SentMessage& message) const {
 }
 
 /// Why a message that was answered 201 may be neither with its client nor pending.
-bool SimWorld::explained(const std::string& version, const SentMessage& message) const {
-    if (message.ttl_s == 0 || expired(message) || replaced(message)) return true;
-    for (const auto& client : clients_) {
-        if (client.dropped.contains(message.channel)) return true;
-        if (client.received.contains(version) && client.acked.contains(version)) return true;
+bool SimWorld::explained(std::uint64_t number, const SentMessage& message) const {
+    if (message.ttl_s == 0 || message.taken_back || expired(message) || replaced(message)) {
+        return true;
     }
-    return false;
+    return std::any_of(clients_.begin(), clients_.end(), [&](const SimClient& client) {
+        return client.dropped.contains(message.channel) ||
+               (client.received.contains(number) && client.acked.contains(number));
+    });
 }
 
-std::set<std::string> SimWorld::pending_in(store::PartitionStore& store, core::Partition p) {
+std::set<std::string> SimWorld::pending_in(store::PartitionStore& store, core::Partition p) const {
     std::set<std::string> out;
     for (const auto& client : clients_) {
         if (!client.uaid || core::partition_of(*client.uaid, kPartitions) != p) continue;
@@ -71,29 +84,58 @@ std::set<std::string> SimWorld::pending_in(store::PartitionStore& store, core::P
     return out;
 }
 
-void SimWorld::check_messages(const std::set<std::string>& pending) {
-    for (const auto& [version, message] : sent_) {
-        if (message.answered_201 && !pending.contains(version) && !explained(version, message)) {
-            fail("a message answered 201 is lost, offset " + std::to_string(*message.offset) +
-                 (hostile_ ? time_.story(life_of(message)) : ""));
-        }
+/// What was acknowledged shortly before a crash or a move may come again.
+bool SimWorld::certainly_acked(const SimClient& client, std::uint64_t number) const {
+    const auto at = client.confirmed.find(number);
+    if (at == client.confirmed.end()) return false;
+    const auto p = core::partition_of(sent_.at(number).uaid, kPartitions);
+    return at->second > acks_certain_since_[static_cast<std::size_t>(p)] + 10s;
+}
+
+/// Neither after its own ack nor, with a Topic, after that of a newer one.
+void SimWorld::check_delivered(const SimClient& client, std::uint64_t number) {
+    if (certainly_acked(client, number)) {
+        fail("a message was delivered after its ack: number " + std::to_string(number));
     }
-    for (const auto& client : clients_) {
-        for (const auto& [version, when] : client.acked) {
-            const auto p = core::partition_of(sent_.at(version).uaid, kPartitions);
-            // What was acknowledged shortly before a crash or a move may come again.
-            const auto certain = acks_certain_since_[static_cast<std::size_t>(p)] + 10s;
-            if (when > certain && pending.contains(version)) fail("an acked message is pending");
+    const auto& message = sent_.at(number);
+    if (!message.topic || !message.offset) return;
+    for (const auto& [newer, when] : client.confirmed) {
+        const auto& other = sent_.at(newer);
+        const bool replaces = other.channel == message.channel && other.topic == message.topic &&
+                              other.offset && *other.offset > *message.offset;
+        if (replaces && certainly_acked(client, newer)) {
+            fail("a message of a Topic was delivered after a newer one was acknowledged: number " +
+                 std::to_string(number) + " after " + std::to_string(newer));
         }
     }
 }
 
-void SimWorld::check_clients(const std::vector<store::PartitionStore*>& stores) {
+void SimWorld::check_messages(const std::set<std::string>& pending) {
+    for (const auto& [number, message] : sent_) {
+        const bool waits = pending.contains(message.version);
+        if (message.answered_201 && !waits && !explained(number, message)) {
+            fail("a message answered 201 is lost: number " + std::to_string(number) + ", offset " +
+                 offset_of(message) + (hostile_ ? time_.story(life_of(message)) : ""));
+        }
+        if (message.deleted && waits) {
+            fail("a deleted message is pending: number " + std::to_string(number));
+        }
+    }
+    for (const auto& client : clients_) {
+        for (const auto& [number, when] : client.confirmed) {
+            if (pending.contains(sent_.at(number).version) && certainly_acked(client, number)) {
+                fail("an acked message is pending: number " + std::to_string(number));
+            }
+        }
+    }
+}
+
+void SimWorld::check_clients(const std::vector<std::unique_ptr<store::PartitionStore>>& stores) {
     for (const auto& client : clients_) {
         if (!client.uaid) continue;
         const auto p = core::partition_of(*client.uaid, kPartitions);
         auto& store = *stores[static_cast<std::size_t>(p)];
-        for (const auto& channel : client.channels) {
+        for (const auto& [channel, path] : client.channels) {
             if (!store.channel(*client.uaid, channel)) {
                 fail("client " + std::to_string(client.number) + " lost a channel");
             }
@@ -103,16 +145,13 @@ void SimWorld::check_clients(const std::vector<store::PartitionStore*>& stores) 
 
 /// For whoever looks into it.
 std::string SimWorld::difference(core::Partition p, store::PartitionStore& rebuilt,
-                                 store::PartitionStore& live) {
+                                 store::PartitionStore& live) const {
     const auto in_rebuilt = pending_in(rebuilt, p);
     const auto in_live = pending_in(live, p);
-    const auto only = [this](const auto& these, const auto& those) {
+    const auto only = [](const auto& these, const auto& those) {
         std::string out;
         for (const auto& version : these) {
-            if (those.contains(version)) continue;
-            const auto& message = sent_.at(version);
-            out += " offset " + std::to_string(message.offset.value_or(-1)) + " ttl " +
-                   std::to_string(message.ttl_s);
+            if (!those.contains(version)) out += " " + version;
         }
         return out;
     };
@@ -121,34 +160,49 @@ std::string SimWorld::difference(core::Partition p, store::PartitionStore& rebui
            std::to_string(rebuilt.debt_count()) + " and " + std::to_string(live.debt_count());
 }
 
-void SimWorld::check_rebuilt(core::Partition p, store::PartitionStore& live) {
-    const auto directory = dir_ / ("rebuilt-" + std::to_string(p));
+/// A restore from the log gives what the serving homes have.
+void SimWorld::check_rebuilt(const std::vector<std::unique_ptr<store::PartitionStore>>& live) {
+    const test::MemoryDisk disk;
+    const auto store = open_store(dir_ / "rebuilt", disk, rotation_, Buffers::ample);
     {
-        SimProcess standby{{.log = *log_,
-                            .executor = executor_,
-                            .clock = clock_,
-                            .tokens = tokens_,
-                            .partitions = kPartitions,
-                            .delivery_window = window_,
-                            .directory = directory,
-                            .rotation = rotation_,
-                            .to_front = [](const edge::ToFront&) {},
-                            .placed = [](core::Partition) {}},
-                           core::NodeId{"rebuilder-" + std::to_string(p)}};
-        // Caught up; whether it is placed here by then depends on when the dead were missed.
+        ProcessLife life{executor_};
+        SimLoop loop{"rebuild", life};
+        const auto publisher = log_->open_publisher(loop);
+        core::Tokens tokens{keys()};
+        edge::TombstonesInFlight tombstones;
+        edge::OutcomesInFlight outcomes;
+        NoFronts fronts;
+        std::vector<std::unique_ptr<edge::Home>> homes;
+        for (core::Partition p = 0; p < kPartitions; ++p) {
+            edge::HomeOptions options;
+            options.partition = p;
+            options.partitions = kPartitions;
+            options.node = core::NodeId{"rebuilder"};
+            homes.push_back(std::make_unique<edge::Home>(
+                options,
+                edge::Home::Context{*log_, *publisher, fronts, loop, clock_, tokens, tombstones,
+                                    outcomes},
+                store->open_partition(p)));
+            homes.back()->start();
+        }
         const auto ready = [&] {
-            const auto state = standby.home(p).state();
-            return state != edge::Home::State::starting && state != edge::Home::State::restoring;
+            return std::all_of(homes.begin(), homes.end(), [](const auto& home) {
+                return home->state() == edge::Home::State::standby;
+            });
         };
         for (int i = 0; i < 500 && !ready(); ++i) executor_.run_for(10ms);
-        if (!ready()) fail("partition " + std::to_string(p) + " cannot be restored");
+        if (!ready()) fail("a partition cannot be restored");
+        life.kill();
     }
-    const auto store = open_store(directory, rotation_);
-    const auto rebuilt = store->open_partition(p);
-    const auto now = comparing_time(p);
-    if (rebuilt->digest(now) != live.digest(now)) {
-        fail("partition " + std::to_string(p) +
-             ": a rebuilt store differs from the live one: " + difference(p, *rebuilt, live));
+    for (core::Partition p = 0; p < kPartitions; ++p) {
+        const auto rebuilt = store->open_partition(p);
+        auto& live_one = *live[static_cast<std::size_t>(p)];
+        const auto now = comparing_time(p);
+        if (rebuilt->digest(now) != live_one.digest(now)) {
+            fail("partition " + std::to_string(p) +
+                 ": a rebuilt store differs from the live one: " +
+                 difference(p, *rebuilt, live_one));
+        }
     }
 }
 
@@ -159,9 +213,9 @@ bool SimWorld::is_quiet(core::Partition p) {
         const auto& records = log_->records({topic, p});
         return records.empty() ? 0 : records.back().offset + 1;
     };
-    for (const auto& slot : slots_) {
-        const auto status = slot.process->home(p).status();
-        if (status.state != edge::Home::State::serving) continue;
+    for (const auto& slot : edges_) {
+        if (!slot.process->serves(p)) continue;
+        const auto status = slot.process->home(p)->status();
         return status.owed == 0 &&
                status.notifications_next >= end_of(log::Topic::kNotifications) &&
                status.subscriptions_next >= end_of(log::Topic::kSubscriptions);
@@ -189,32 +243,29 @@ void SimWorld::check() {
     wait_until_quiet();
     std::array<std::size_t, kPartitions> home{};
     for (core::Partition p = 0; p < kPartitions; ++p) {
-        for (std::size_t i = 0; i < slots_.size(); ++i) {
-            if (slots_[i].process->home(p).state() == edge::Home::State::serving) {
-                home[static_cast<std::size_t>(p)] = i;
-            }
+        for (std::size_t i = 0; i < edges_.size(); ++i) {
+            if (edges_[i].process->serves(p)) home[static_cast<std::size_t>(p)] = i;
         }
     }
     std::vector<std::unique_ptr<store::EdgeStore>> opened;
-    for (auto& slot : slots_) {
+    for (auto& slot : edges_) {
+        opened.push_back(slot.process->kill());
         slot.process.reset();
-        opened.push_back(open_store(slot.directory, rotation_));
     }
-    std::vector<std::unique_ptr<store::PartitionStore>> owned;
-    std::vector<store::PartitionStore*> live;
+    for (auto& slot : endpoints_) slot.process.reset();
+    std::vector<std::unique_ptr<store::PartitionStore>> live;
     std::set<std::string> pending;
     for (core::Partition p = 0; p < kPartitions; ++p) {
-        owned.push_back(opened[home[static_cast<std::size_t>(p)]]->open_partition(p));
-        live.push_back(owned.back().get());
+        live.push_back(opened[home[static_cast<std::size_t>(p)]]->open_partition(p));
+        pending.merge(pending_in(*live.back(), p));
     }
-    for (core::Partition p = 0; p < kPartitions; ++p) {
-        check_rebuilt(p, *live[static_cast<std::size_t>(p)]);
-        pending.merge(pending_in(*live[static_cast<std::size_t>(p)], p));
-    }
+    check_rebuilt(live);
     check_messages(pending);
-    if (hostile_)
-        std::erase_if(pending, [&](const auto& version) { return expired(sent_.at(version)); });
-    if (clients_returned_ && !pending.empty()) {
+    std::erase_if(pending, [&](const auto& version) {
+        const auto at = by_version_.find(version);
+        return hostile_ && at != by_version_.end() && expired(sent_.at(at->second));
+    });
+    if (clients_return_ && !pending.empty()) {
         fail(std::to_string(pending.size()) + " messages wait though their clients came back");
     }
     check_clients(live);

@@ -1,8 +1,9 @@
 #pragma once
 
-#include "core/tokens.hpp"
 #include "sim/hostile_time.hpp"
-#include "sim/sim_process.hpp"
+#include "sim/sim_edge.hpp"
+#include "sim/sim_endpoint.hpp"
+#include "sim/story.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
 #include "support/temp_dir.hpp"
@@ -10,89 +11,116 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace beckon::sim {
 
-inline constexpr core::Partition kPartitions = 2;
+inline constexpr core::Partition kPartitions = 3;
 
 /// A message as its sender knows it.
 struct SentMessage {
     core::Uaid uaid;
     core::ChannelId channel;
-    core::MessageKey key;
     std::optional<std::string> topic = std::nullopt;
     std::uint32_t ttl_s = 0;
+    std::string version = {};  ///< once the 201 came, or the client got it
     bool answered_201 = false;
     std::optional<core::Offset> offset = std::nullopt;  ///< known with the 201
     core::Timestamp appended{};
     core::MonoTime published{};
     core::MonoTime answered{};  ///< with the 201
+    bool taken_back = false;    ///< DELETE was sent
+    bool deleted = false;       ///< and answered 204
 };
 
 /// A user agent as a small state machine: it says hello with the uaid it knows, registers, acks
 /// most of what it gets, nacks or forgets the rest, goes away, crashes and comes back.
 struct SimClient {
     std::size_t number = 0;
-    std::uint64_t session = 0;  ///< 0: not connected
-    bool greeted = false;       ///< the hello was answered
+    std::uint64_t connection = 0;  ///< 0: none
+    bool greeted = false;          ///< the hello was answered
     std::optional<core::Uaid> uaid;
-    std::string home;                             ///< node that it is attached to
-    std::set<core::ChannelId> asked;              ///< register sent, no answer yet
-    std::set<core::ChannelId> channels;           ///< answered 200
-    std::set<core::ChannelId> dropped;            ///< unregister sent at some time
-    std::set<std::string> received;               ///< versions
-    std::map<std::string, core::MonoTime> acked;  ///< when its home heard it
+    std::set<core::ChannelId> asked;                  ///< register sent, no answer yet
+    std::set<core::ChannelId> ending;                 ///< unregister sent, no answer yet
+    std::map<core::ChannelId, std::string> channels;  ///< answered 200, with the path to post to
+    std::set<core::ChannelId> dropped;                ///< unregister sent at some time
+    std::set<std::uint64_t> received;                 ///< messages
+    std::set<std::uint64_t> acked;                    ///< sent towards its home
+    /// Its home has heard it for sure.
+    std::map<std::uint64_t, core::MonoTime> confirmed;
 };
 
-/// The whole edge in one thread: senders, the memory log, processes with real stores, clients; with
-/// delays, failed and lost publishes, an absent log, crashes, lost disks, hanging processes and
-/// compaction. Everything follows from the seed. `broken` collects what must never happen.
+/// All of Beckon's push in one thread: senders, endpoints, the log in memory, edges with fronts,
+/// homes, links and the cluster's real code, and clients; with delays, kills and stops at any step,
+/// lost disks, processes that stand still or are taken for dead, failed and lost publishes, an
+/// absent log, readers that lag, cut and slow links, full mailboxes and compaction. Everything
+/// follows from the seed and the story. `broken` collects what must never happen.
 ///
 /// With hostile clocks the leader of each partition has a clock of its own that is wrong, drifts
 /// and steps; so has each host, from its boot on; nights pass in which nobody writes; and a month
 /// ends. What was answered 201 lives for as long as its sender asked for, by true time.
-class SimWorld {
+class SimWorld final : private ClientSide {
 public:
-    enum class Clocks { right, hostile };
-    explicit SimWorld(std::uint64_t seed, Clocks clocks = Clocks::right);
-    ~SimWorld();
+    explicit SimWorld(std::uint64_t seed, Clocks clocks = Clocks::right, bool tells = false);
+    ~SimWorld() override;
 
-    /// Some minutes of trouble.
-    void misbehave();
-    /// Faults end, all processes run; clients come back and acknowledge if asked to.
-    void calm_down(bool clients_return);
-    /// Kills the processes and looks at what is left.
-    void check();
+    /// The trouble. Then faults end, all processes run, clients come back (in two worlds of three),
+    /// and what is left is looked at.
+    void live(const Story& story);
 
     std::vector<std::string> broken;
+    /// What happened, with the time, for whoever looks into it; empty unless it `tells`.
+    std::vector<std::string> diary;
+
     /// What the run was about, so that a run that does nothing is noticed.
     struct Tally {
         std::size_t answered_201 = 0;
         std::size_t received = 0;
         std::size_t acked = 0;
-        std::size_t crashes = 0;
+        std::size_t kills = 0;
         std::size_t registered = 0;
-        std::size_t steps = 0;  ///< of clocks
+        std::size_t clock_steps = 0;
+        std::size_t links = 0;  ///< ends of links that came up
+        std::size_t moves = 0;  ///< of a partition from one serving home to another
     };
     Tally tally;
+    /// Over all records of the log: two runs that have the same are the same.
+    std::uint64_t fingerprint() const;
 
 private:
-    struct Slot {  ///< a machine: its disk stays when its process dies
+    struct EdgeSlot {  ///< a machine: its disk stays when its process dies
+        std::string name;
         std::filesystem::path directory;
+        std::unique_ptr<test::MemoryDisk> disk;
         std::unique_ptr<HostClock> clock;
-        std::unique_ptr<SimProcess> process;
+        std::unique_ptr<SimEdge> process;
+    };
+    struct EndpointSlot {
+        std::filesystem::path directory;
+        std::unique_ptr<test::MemoryDisk> disk;
+        std::unique_ptr<HostClock> clock;
+        std::unique_ptr<SimEndpoint> process;
+    };
+    /// A client's connection, as the network sees it.
+    struct Socket {
+        std::size_t client;
+        std::string node;
+        std::size_t shard;
+        core::MonoTime to_edge_due{};
+        core::MonoTime to_client_due{};
     };
 
     // --- dice
-    bool chance(int percent) { return below(100) < static_cast<std::uint64_t>(percent); }
-    std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
+    bool chance(std::uint64_t percent) { return below(100) < percent; }
+    std::uint64_t below(std::uint64_t limit) { return (*dice_)() % limit; }
     core::Duration up_to(core::Duration most) {
         return core::Duration{
             static_cast<core::Duration::rep>(below(static_cast<std::uint64_t>(most.count()) + 1))};
@@ -100,70 +128,107 @@ private:
     core::Bytes16 random_id();
 
     // --- processes
-    void start(Slot& slot);
-    void crash(Slot& slot);
-    SimProcess* home_of(const core::Uaid& uaid);
-    SimProcess* process(const std::string& node);
+    static std::shared_ptr<const core::KeyRing> keys();
+    std::unique_ptr<HostClock> some_clock();
+    void start(EdgeSlot& slot);
+    void start(EndpointSlot& slot);
+    void end(EdgeSlot& slot);
+    void kill(EdgeSlot& slot);
+    void kill(EndpointSlot& slot);
+    EdgeSlot& some_edge() { return edges_[below(edges_.size())]; }
+    SimEdge* process(const std::string& node);
+    void start_later(EdgeSlot& slot);
+    void notice_moves();
 
     // --- clients
     void act(SimClient& client);
     void connect(SimClient& client);
     void leave(SimClient& client, bool says_goodbye);
-    void to_home(const SimClient& client, std::string text);
-    void hear(edge::ToFront message);
+    void disconnected(SimClient& client);
+    void say(const SimClient& client, std::string text);
+    void to_edge(std::uint64_t connection, std::function<void(SimSockets&)> f);
+    void later_to_client(std::uint64_t connection, std::function<void(SimClient&)> f);
+    void to_client(std::uint64_t connection, std::string text) override;
+    void ping_client(std::uint64_t connection) override;
+    void close_client(std::uint64_t connection, const edge::Closing& closing) override;
     void hear(SimClient& client, const std::string& text);
-    void notified(SimClient& client, const std::string& version);
-    void ack(SimClient& client, const std::string& version);
+    void notified(SimClient& client, std::uint64_t number, const std::string& version);
+    void ack(SimClient& client, std::uint64_t number);
+    void nack(const SimClient& client, const std::string& version);
     void ask_channel(SimClient& client);
     void drop_channel(SimClient& client);
-    void fail(const std::string& what) { broken.push_back(what); }
 
     // --- senders
     void send_some();
     void send(const SimClient& client);
+    void answered(std::uint64_t number, const net::HttpReply& reply);
+    void accepted(SentMessage& message, const net::HttpReply& reply);
+    void take_back();
     std::uint32_t some_ttl();
-    void trouble();
-    void trouble_with_time();
+    SimEndpoint* some_endpoint();
+
+    // --- the story
+    void play(const Step& step);
+    void happen(const Step& step);
+    void fault_of_edge(Act act);
+    void fault_of_endpoint(Act act);
+    void fault_of_log(Act act);
+    void fault_of_links(Act act);
+    void step_some_clock();
     void silence();
+    void compact();
     std::chrono::milliseconds some_step();
+    void calm_down();
+    void bring_clients_back();
+    void fail(const std::string& what);
+    void tell(const std::string& what);
 
     // --- checks
+    void check();
     static Life life_of(const SentMessage& message);
     bool expired(const SentMessage& message) const;
     core::Timestamp reading_time() const;
     core::Timestamp comparing_time(core::Partition p) const;
-    bool explained(const std::string& version, const SentMessage& message) const;
+    bool explained(std::uint64_t number, const SentMessage& message) const;
     bool replaced(const SentMessage& message) const;
-    std::set<std::string> pending_in(store::PartitionStore& store, core::Partition p);
+    bool certainly_acked(const SimClient& client, std::uint64_t number) const;
+    void check_delivered(const SimClient& client, std::uint64_t number);
+    std::set<std::string> pending_in(store::PartitionStore& store, core::Partition p) const;
     void check_messages(const std::set<std::string>& pending);
-    void check_clients(const std::vector<store::PartitionStore*>& stores);
+    void check_clients(const std::vector<std::unique_ptr<store::PartitionStore>>& stores);
     std::string difference(core::Partition p, store::PartitionStore& rebuilt,
-                           store::PartitionStore& live);
-    void check_rebuilt(core::Partition p, store::PartitionStore& live);
+                           store::PartitionStore& live) const;
+    void check_rebuilt(const std::vector<std::unique_ptr<store::PartitionStore>>& live);
     bool is_quiet(core::Partition p);
     void wait_until_quiet();
 
+    const bool tells_;
     const bool hostile_;
+    const bool clients_return_;
     const store::Rotation rotation_;
+    const Buffers buffers_;
     std::mt19937_64 random_;
+    std::mt19937_64* dice_ = &random_;  ///< a step has its own
     test::TempDir dir_{test::TempDir::in_memory()};
     test::ManualClock clock_;  ///< the truth
     HostileTime time_;
     test::SimExecutor executor_{clock_};
-    core::Tokens tokens_;
     std::unique_ptr<log::MemoryLog> log_;
-    std::unique_ptr<log::Publisher> sender_;
-    std::size_t window_;
-    int keenness_;  ///< percent of messages that clients acknowledge at once
-    std::vector<Slot> slots_;
+    std::unique_ptr<SimNetwork> network_;
+    SimEdge::Options edge_options_;
+    std::uint64_t keenness_;  ///< percent of messages that clients acknowledge at once
+    std::vector<EdgeSlot> edges_;
+    std::vector<EndpointSlot> endpoints_;
     std::vector<SimClient> clients_;
-    std::map<std::uint64_t, std::size_t> sessions_;  ///< session to client
-    std::uint64_t next_session_ = 0;
+    std::map<std::uint64_t, Socket> sockets_;
+    std::uint64_t next_connection_ = 0;
     std::uint64_t next_node_ = 0;
-    std::map<std::string, SentMessage> sent_;  ///< by version
+    std::uint64_t next_message_ = 0;
+    std::map<std::uint64_t, SentMessage> sent_;
+    std::map<std::string, std::uint64_t> by_version_;
+    std::array<std::string, kPartitions> served_by_{};
     /// Before this, something happened after which an ack may be forgotten (never a message).
     std::array<core::MonoTime, kPartitions> acks_certain_since_{};
-    bool clients_returned_ = false;
 };
 
 }  // namespace beckon::sim

@@ -201,9 +201,14 @@ std::map<core::Partition, HomeShard::Report> HomeShard::reports() const {
     return out;
 }
 
-DeliveryNow HomeShard::look_at(core::Partition partition, const core::MessageRef& message) const {
+const Home* HomeShard::find(core::Partition partition) const {
     const auto at = homes_.find(partition);
-    return at == homes_.end() ? DeliveryNow{} : at->second.home->look_at(message);
+    return at == homes_.end() ? nullptr : at->second.home.get();
+}
+
+DeliveryNow HomeShard::look_at(core::Partition partition, const core::MessageRef& message) const {
+    const Home* home = find(partition);
+    return home ? home->look_at(message) : DeliveryNow{};
 }
 
 std::optional<core::Timestamp> HomeShard::log_now() const {

@@ -4,7 +4,7 @@
 #include "core/tokens.hpp"
 #include "edge/home/home.hpp"
 #include "edge/home/home_metrics.hpp"
-#include "edge/loop/shard_loop.hpp"
+#include "edge/loop/loop.hpp"
 #include "edge/switchboard/switchboard.hpp"
 #include "store/edge_store.hpp"
 
@@ -26,7 +26,7 @@ class HomeShard {
 public:
     struct Context {
         std::size_t shard;
-        ShardLoop& loop;
+        Loop& loop;
         Switchboard& board;
         WayToFronts& fronts;
         log::EventLog& log;
@@ -60,6 +60,8 @@ public:
         std::optional<std::string> stuck;  ///< the fold cannot go on, and why
     };
     std::map<core::Partition, Report> reports() const;
+    /// Null: there is none of that partition.
+    const Home* find(core::Partition partition) const;
     /// A message of a client of that partition.
     DeliveryNow look_at(core::Partition partition, const core::MessageRef& message) const;
     /// Log time, once it is known: the earliest of the partitions, since old months go by it.

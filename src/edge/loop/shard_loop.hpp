@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/executor.hpp"
+#include "edge/loop/loop.hpp"
 #include "edge/loop/timing_wheel.hpp"
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace beckon::edge {
 ///
 /// Life: construct → add sockets and hooks → start() → … → stop(). Calls without another word are
 /// for the loop's own thread, or for anybody before start() and after stop().
-class ShardLoop final : public core::Executor {
+class ShardLoop final : public Loop {
 public:
     /// `name`: of the thread, at most 15 characters. `clock` must follow the host's time.
     ShardLoop(std::string name, const core::Clock& clock);
@@ -44,9 +44,7 @@ public:
     /// stop only: never from a loop's thread.
     void run_and_wait(const Task& task);
 
-    /// Runs at the end of every turn, before the loop waits: the place for what was gathered during
-    /// the turn. Returns true if there is more to do, so that the loop polls without waiting.
-    void at_turn_end(std::function<bool()> hook);
+    void at_turn_end(std::function<bool()> hook) override;
 
     core::MonoTime now() const;
     TimingWheel& wheel();
@@ -60,7 +58,7 @@ public:
     core::MonoTime last_turn() const;
     /// True on the loop's own thread.
     bool here() const;
-    const std::string& name() const;
+    const std::string& name() const override;
 
 private:
     struct Impl;

@@ -7,8 +7,10 @@
 
 namespace beckon::edge {
 
-Switchboard::Switchboard(core::Partition partitions, const std::vector<ShardLoop*>& loops)
+Switchboard::Switchboard(core::Partition partitions, const std::vector<Loop*>& loops,
+                         std::size_t waiting_max)
     : impl_(std::make_unique<Impl>()) {
+    impl_->waiting_max = waiting_max;
     impl_->homes.resize(static_cast<std::size_t>(partitions));
     for (std::size_t i = 0; i < loops.size(); ++i) {
         auto& part = impl_->parts.emplace_back(*impl_, i, *loops[i], impl_->homes.size());
@@ -88,8 +90,8 @@ void Switchboard::peer_lost(const core::NodeId& node) {
 }
 
 bool Switchboard::congested() const {
-    return std::any_of(impl_->parts.begin(), impl_->parts.end(), [](const Part& part) {
-        return part.waiting.load(std::memory_order_relaxed) >= kWaitingMax / 2;
+    return std::any_of(impl_->parts.begin(), impl_->parts.end(), [this](const Part& part) {
+        return part.waiting.load(std::memory_order_relaxed) >= impl_->waiting_max / 2;
     });
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "edge/loop/shard_loop.hpp"
+#include "edge/loop/loop.hpp"
 #include "edge/switchboard/messages.hpp"
 
 #include <cstddef>
@@ -35,8 +35,10 @@ public:
         std::function<void(NodeNumber, const core::NodeId&)> peer_lost = {};
     };
 
-    /// The loops must not run yet; they outlive this.
-    Switchboard(core::Partition partitions, const std::vector<ShardLoop*>& loops);
+    /// The loops must not run yet; they outlive this. `waiting_max`: tests that fill it choose
+    /// less.
+    Switchboard(core::Partition partitions, const std::vector<Loop*>& loops,
+                std::size_t waiting_max = kWaitingMax);
     ~Switchboard();
     Switchboard(const Switchboard&) = delete;
     Switchboard& operator=(const Switchboard&) = delete;

@@ -40,7 +40,7 @@ Sent Switchboard::Part::to_home_here(ToHome&& message) {
     const bool must_go = std::holds_alternative<Detach>(message);
     Part& home = board.parts[partition % board.parts.size()];
     if (&home == this) {
-        if (!must_go && local.size() >= kWaitingMax) return Sent::full;
+        if (!must_go && local.size() >= board.waiting_max) return Sent::full;
         local.push_back(std::move(message));
         return Sent::yes;
     }

@@ -30,7 +30,7 @@ const SessionId& session_of(const Message& message) {
 
 /// The switchboard on one shard; on that shard's thread where nothing else is said.
 struct Switchboard::Part final : WayToHomes, WayToFronts {
-    Part(Impl& b, std::size_t i, ShardLoop& l, std::size_t partitions)
+    Part(Impl& b, std::size_t i, Loop& l, std::size_t partitions)
         : board(b), index(i), loop(l), routes(partitions, NodeNumber{}) {}
 
     // --- WayToHomes: where the fronts of the shard send
@@ -55,7 +55,7 @@ struct Switchboard::Part final : WayToHomes, WayToFronts {
 
     Impl& board;
     const std::size_t index;
-    ShardLoop& loop;
+    Loop& loop;
     FrontHandler front;
     std::vector<Listener> listeners;
     std::vector<ToHome> local;
@@ -71,7 +71,7 @@ struct Switchboard::Part final : WayToHomes, WayToFronts {
     std::vector<Node> nodes;
     std::vector<std::optional<NodeNumber>> routes;  ///< by partition
 
-    bool is_full() const { return waiting.load(std::memory_order_relaxed) >= kWaitingMax; }
+    bool is_full() const;
     /// Messages on their way to this shard, counted when they are gathered. Any thread.
     std::atomic<std::size_t> waiting{0};
 };
@@ -88,10 +88,15 @@ struct Switchboard::Impl {
             core::partition_of(uaid, static_cast<core::Partition>(homes.size())));
     }
 
-    std::deque<Home> homes;       ///< by partition
-    std::deque<Part> parts;       ///< by shard
-    core::NodeId self;            ///< constant once the loops run
-    WayToNodes* links = nullptr;  ///< constant once the loops run
+    std::deque<Home> homes;                 ///< by partition
+    std::deque<Part> parts;                 ///< by shard
+    std::size_t waiting_max = kWaitingMax;  ///< constant
+    core::NodeId self;                      ///< constant once the loops run
+    WayToNodes* links = nullptr;            ///< constant once the loops run
 };
+
+inline bool Switchboard::Part::is_full() const {
+    return waiting.load(std::memory_order_relaxed) >= board.waiting_max;
+}
 
 }  // namespace beckon::edge

@@ -1,0 +1,193 @@
+#include "sim/sim_world.hpp"
+
+#include <utility>
+
+namespace beckon::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr core::Duration kBackAfter = 12s;
+constexpr core::Duration kStillFor = 15s;
+constexpr core::Duration kMuteFor = 15s;
+constexpr core::Duration kLogAwayFor = 8s;
+constexpr core::Duration kHeldFor = 4s;
+constexpr core::Duration kCutFor = 12s;
+constexpr core::Duration kSlowFor = 6s;
+
+}  // namespace
+
+void SimWorld::happen(const Step& step) {
+    if (is_fault(step.act)) tell("fault: " + std::string{to_string(step.act)});
+    switch (step.act) {
+        case Act::client: return act(clients_[below(clients_.size())]);
+        case Act::send: return send_some();
+        case Act::take_back: return take_back();
+        case Act::kill_edge:
+        case Act::stop_edge:
+        case Act::freeze_edge:
+        case Act::mute_edge:
+        case Act::start_edge: return fault_of_edge(step.act);
+        case Act::kill_endpoint:
+        case Act::freeze_endpoint: return fault_of_endpoint(step.act);
+        case Act::fail_publishes:
+        case Act::lose_reports:
+        case Act::log_away:
+        case Act::hold_reader: return fault_of_log(step.act);
+        case Act::compact: return compact();
+        case Act::cut_link:
+        case Act::reset_link:
+        case Act::slow_links: return fault_of_links(step.act);
+        case Act::step_clock: return step_some_clock();
+        case Act::silence: return silence();
+    }
+}
+
+void SimWorld::fault_of_edge(Act act) {
+    auto& slot = some_edge();
+    if (act == Act::start_edge && !slot.process) return start(slot);
+    if (!slot.process) return;
+    tell("  to " + slot.name + ", node " + slot.process->id().text);
+    const auto node = slot.process->id().text;
+    switch (act) {
+        case Act::kill_edge: kill(slot); return start_later(slot);
+        case Act::stop_edge:
+            slot.process->leave([this, &slot, node] {
+                // Not from within: it is the process that calls.
+                executor_.post([this, &slot, node] {
+                    if (!process(node)) return;
+                    tell(slot.name + " has stopped");
+                    end(slot);
+                    start_later(slot);
+                });
+            });
+            return;
+        case Act::freeze_edge:
+            acks_certain_since_.fill(clock_.mono());
+            slot.process->life().stand_still(true);
+            executor_.post_after(up_to(kStillFor), [this, node] {
+                acks_certain_since_.fill(clock_.mono());
+                tell("node " + node + " goes on");
+                if (auto* edge = process(node)) edge->life().stand_still(false);
+            });
+            return;
+        case Act::mute_edge:
+            slot.process->lose_heartbeats(true);
+            executor_.post_after(up_to(kMuteFor), [this, node] {
+                if (auto* edge = process(node)) edge->lose_heartbeats(false);
+            });
+            return;
+        default: return;
+    }
+}
+
+void SimWorld::fault_of_endpoint(Act act) {
+    auto& slot = endpoints_[below(endpoints_.size())];
+    if (!slot.process) return;
+    if (act == Act::kill_endpoint) {
+        kill(slot);
+        executor_.post_after(up_to(kBackAfter), [this, &slot] {
+            if (!slot.process) start(slot);
+        });
+        return;
+    }
+    slot.process->life().stand_still(true);
+    executor_.post_after(up_to(kStillFor), [&slot] {
+        if (slot.process) slot.process->life().stand_still(false);
+    });
+}
+
+void SimWorld::fault_of_log(Act act) {
+    switch (act) {
+        case Act::fail_publishes: return log_->fail_next_publishes(static_cast<int>(1 + below(4)));
+        case Act::lose_reports: return log_->lose_next_answers(static_cast<int>(1 + below(4)));
+        case Act::log_away:
+            acks_certain_since_.fill(clock_.mono());
+            log_->set_away(true);
+            executor_.post_after(up_to(kLogAwayFor), [this] {
+                acks_certain_since_.fill(clock_.mono());
+                log_->set_away(false);
+            });
+            return;
+        case Act::hold_reader: {
+            const auto topic = below(5) == 0   ? log::Topic::kOwnership
+                               : below(2) == 0 ? log::Topic::kNotifications
+                                               : log::Topic::kSubscriptions;
+            const auto p = topic == log::Topic::kOwnership
+                               ? core::Partition{0}
+                               : static_cast<core::Partition>(below(kPartitions));
+            const log::TopicPartition where{topic, p};
+            log_->hold_readers(where, true);
+            executor_.post_after(up_to(kHeldFor),
+                                 [this, where] { log_->hold_readers(where, false); });
+            return;
+        }
+        default: return;
+    }
+}
+
+void SimWorld::compact() {
+    for (core::Partition p = 0; p < kPartitions; ++p) {
+        for (const auto topic : {log::Topic::kNotifications, log::Topic::kSubscriptions}) {
+            const auto& records = log_->records({topic, p});
+            if (records.empty()) continue;
+            const auto before = records.back().offset - static_cast<core::Offset>(below(20));
+            log_->compact({topic, p}, before, false);
+        }
+    }
+    log_->compact({log::Topic::kOwnership, 0}, 1'000'000, false);
+}
+
+void SimWorld::fault_of_links(Act act) {
+    if (act == Act::reset_link) return network_->reset_one(below(1'000));
+    if (act == Act::slow_links) {
+        network_->slow_down(up_to(2s));
+        executor_.post_after(up_to(kSlowFor), [this] { network_->slow_down({}); });
+        return;
+    }
+    const auto& one = some_edge();
+    const auto& other = some_edge();
+    if (!one.process || !other.process || &one == &other) return;
+    const auto a = one.process->id().text;
+    const auto b = other.process->id().text;
+    tell("  between " + a + " and " + b);
+    acks_certain_since_.fill(clock_.mono());
+    network_->cut(a, b, true);
+    executor_.post_after(up_to(kCutFor), [this, a, b] {
+        acks_certain_since_.fill(clock_.mono());
+        network_->cut(a, b, false);
+    });
+}
+
+/// Seconds, an hour, two days.
+std::chrono::milliseconds SimWorld::some_step() {
+    constexpr std::array<std::chrono::milliseconds, 3> kMost = {20s, 1h, 48h};
+    const auto most = kMost[below(kMost.size())];
+    return std::chrono::milliseconds{
+               static_cast<std::int64_t>(below(2 * static_cast<std::uint64_t>(most.count()) + 1))} -
+           most;
+}
+
+void SimWorld::step_some_clock() {
+    ++tally.clock_steps;
+    const auto p = static_cast<core::Partition>(below(kPartitions));
+    switch (below(4)) {
+        case 0: {
+            auto& slot = some_edge();
+            if (slot.clock) slot.clock->step_wall(some_step());
+            return;
+        }
+        case 1: return time_.step({log::Topic::kSubscriptions, p}, some_step());
+        default: return time_.step({log::Topic::kNotifications, p}, some_step());
+    }
+}
+
+/// Nobody writes.
+void SimWorld::silence() {
+    executor_.run_for(up_to(15min));
+    if (chance(50)) step_some_clock();
+    executor_.run_for(up_to(15min));
+}
+
+}  // namespace beckon::sim

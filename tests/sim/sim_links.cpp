@@ -1,0 +1,214 @@
+#include "sim/sim_links.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace beckon::sim {
+
+using core::Fault;
+using edge::Sent;
+using edge::link::LinkConnection;
+using edge::link::LinkOutbox;
+
+namespace {
+
+constexpr core::Duration kTick = std::chrono::milliseconds{500};
+
+bool must_go(const edge::ToHome& message) { return std::holds_alternative<edge::Detach>(message); }
+bool must_go(const edge::ToFront& message) {
+    return !std::holds_alternative<edge::ToClient>(message);
+}
+
+}  // namespace
+
+struct SimLinks::Connection {
+    Connection(std::uint64_t i, LinkConnection p, std::shared_ptr<SimWire> w, SimWire::Side s)
+        : id(i), protocol(std::move(p)), wire(std::move(w)), side(s) {}
+    const std::uint64_t id;
+    LinkConnection protocol;
+    const std::shared_ptr<SimWire> wire;
+    const SimWire::Side side;
+    PeerPtr called;  ///< whom we called; null: it called us
+    PeerPtr peer;    ///< once greeted
+    std::string unsent;
+};
+
+SimLinks::SimLinks(edge::link::LinksOptions options, SimNetwork& network, core::Executor& loop,
+                   const core::Clock& clock, edge::link::Links::Events events)
+    : options_(std::move(options)),
+      network_(network),
+      loop_(loop),
+      clock_(clock),
+      events_(std::move(events)) {
+    network_.listen(options_.self, loop_,
+                    [this](const std::shared_ptr<SimWire>& wire) { accept(wire); });
+    tick();
+}
+
+SimLinks::~SimLinks() { network_.leave(options_.self); }
+
+SimLinks::PeerPtr SimLinks::peer_of(const core::NodeId& node) {
+    auto& peer = peers_[node];
+    if (!peer) peer = std::make_shared<Peer>(node, options_.outbox_bytes_max);
+    return peer;
+}
+
+void SimLinks::set_peers(const std::set<core::NodeId>& nodes) {
+    std::vector<PeerPtr> gone;
+    std::erase_if(peers_, [&](const auto& entry) {
+        const auto& peer = entry.second;
+        // One that called before `ownership` has named it stays while it is connected.
+        if (nodes.contains(entry.first) || (!peer->named && peer->connection)) return false;
+        gone.push_back(peer);
+        return true;
+    });
+    for (const auto& peer : gone) {
+        if (const auto connection = peer->connection) {
+            close(connection, {Fault::unavailable, "the node has left the cluster"});
+        }
+    }
+    for (const auto& node : nodes) {
+        if (node == options_.self) continue;
+        const auto peer = peer_of(node);
+        if (std::exchange(peer->named, true)) continue;
+        peer->retry_after = options_.retry_first;
+        if (!peer->connection) dial(peer);
+    }
+}
+
+template <class Message>
+Sent SimLinks::send(const core::NodeId& to, const Message& message) {
+    const auto at = peers_.find(to);
+    if (at == peers_.end()) return Sent::away;
+    switch (at->second->outbox.append(message, {.must_go = must_go(message)})) {
+        case LinkOutbox::Append::first:
+            loop_.post([this, peer = at->second] {
+                if (peer->connection) flush(*peer->connection);
+            });
+            return Sent::yes;
+        case LinkOutbox::Append::joined: return Sent::yes;
+        case LinkOutbox::Append::full: return Sent::full;
+        case LinkOutbox::Append::closed: return Sent::away;
+    }
+    return Sent::away;
+}
+
+Sent SimLinks::to_home(const core::NodeId& node, const edge::ToHome& message) {
+    return send(node, message);
+}
+Sent SimLinks::to_front(const core::NodeId& node, const edge::ToFront& message) {
+    return send(node, message);
+}
+
+/// Of two nodes the one with the smaller id calls.
+void SimLinks::dial(const PeerPtr& peer) {
+    if (!(options_.self < peer->node) || !peer->named || peer->connection) return;
+    const auto wire = network_.connect(options_.self, peer->node);
+    if (!wire) return dial_later(peer);
+    open(wire, SimWire::caller, peer);
+}
+
+void SimLinks::dial_later(const PeerPtr& peer) {
+    if (!(options_.self < peer->node) || std::exchange(peer->dial_posted, true)) return;
+    loop_.post_after(peer->retry_after, [this, peer] {
+        peer->dial_posted = false;
+        const auto at = peers_.find(peer->node);
+        if (at != peers_.end() && at->second == peer) dial(peer);
+    });
+    peer->retry_after = std::min(peer->retry_after * 2, options_.retry_max);
+}
+
+void SimLinks::accept(const std::shared_ptr<SimWire>& wire) {
+    open(wire, SimWire::called, nullptr);
+}
+
+void SimLinks::open(const std::shared_ptr<SimWire>& wire, SimWire::Side side, PeerPtr expected) {
+    LinkConnection::Options protocol{
+        .self = {.node = options_.self, .log_id = options_.log_id},
+        .expected = expected ? std::optional{expected->node} : std::nullopt,
+        .ping_after = options_.ping_after,
+        .lost_after = options_.lost_after};
+    auto connection = std::make_shared<Connection>(
+        ++last_connection_, LinkConnection{std::move(protocol), clock_.mono()}, wire, side);
+    connection->called = std::move(expected);
+    if (connection->called) connection->called->connection = connection;
+    connections_.emplace(connection->id, connection);
+    const std::weak_ptr weak{connection};
+    wire->attach(side, {.loop = &loop_,
+                        .received =
+                            [this, weak](std::string_view bytes) {
+                                if (const auto one = weak.lock()) received(one, bytes);
+                            },
+                        .writable =
+                            [this, weak] {
+                                if (const auto one = weak.lock()) flush(*one);
+                            },
+                        .closed =
+                            [this, weak](const core::Error& why) {
+                                if (const auto one = weak.lock()) close(one, why);
+                            }});
+    connection->unsent = connection->protocol.greeting();
+    loop_.post([this, weak] {
+        if (const auto one = weak.lock()) flush(*one);
+    });
+}
+
+void SimLinks::received(const std::shared_ptr<Connection>& connection, std::string_view bytes) {
+    edge::link::Arrivals arrivals;
+    const auto taken =
+        connection->protocol.receive(bytes, clock_.mono(), connection->unsent, arrivals);
+    if (!connection->peer && connection->protocol.peer()) greeted(connection);
+    if (!arrivals.empty()) events_.arrived(connection->peer->node, std::move(arrivals));
+    if (!taken) return close(connection, taken.error());
+    flush(*connection);
+}
+
+/// A peer that calls again has lost the connection that we still have.
+void SimLinks::greeted(const std::shared_ptr<Connection>& connection) {
+    const auto peer = peer_of(*connection->protocol.peer());
+    if (peer->connection && peer->connection != connection) {
+        const auto former = peer->connection;
+        close(former, {Fault::unavailable, "the peer has connected again"});
+    }
+    connection->peer = peer;
+    peer->connection = connection;
+    peer->retry_after = options_.retry_first;
+    peer->outbox.open();
+    events_.up(peer->node);
+}
+
+void SimLinks::flush(Connection& connection) {
+    if (connection.peer) connection.peer->outbox.take(connection.unsent);
+    if (!connection.unsent.empty()) connection.wire->write(connection.side, connection.unsent);
+    if (connection.peer) connection.peer->outbox.sent(connection.unsent.size());
+}
+
+void SimLinks::close(const std::shared_ptr<Connection>& connection, const core::Error& why) {
+    if (connections_.erase(connection->id) == 0) return;
+    connection->wire->close(connection->side);
+    const auto peer = connection->peer ? connection->peer : connection->called;
+    if (!peer) return;
+    if (peer->connection == connection) peer->connection.reset();
+    if (connection->peer) {
+        peer->outbox.close();
+        events_.down(peer->node, why);
+    }
+    dial_later(peer);
+}
+
+void SimLinks::tick() {
+    const auto now = clock_.mono();
+    for (const auto& [id, connection] : std::map{connections_}) {
+        const auto alive = connection->protocol.tick(now, connection->unsent);
+        if (!alive) {
+            close(connection, alive.error());
+        } else {
+            flush(*connection);
+        }
+    }
+    loop_.post_after(kTick, [this] { tick(); });
+}
+
+}  // namespace beckon::sim

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "core/clock.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace beckon::sim {
+
+/// One thing that happens in a run.
+enum class Act : std::uint8_t {
+    client,  ///< a client connects, registers, unregisters, leaves, …
+    send,    ///< a sender posts a message, or ten
+    take_back,
+    // --- faults
+    kill_edge,    ///< sometimes with its disk
+    stop_edge,    ///< SIGTERM
+    freeze_edge,  ///< SIGSTOP, SIGCONT
+    mute_edge,    ///< its heartbeats are lost
+    start_edge,   ///< one more joins
+    kill_endpoint,
+    freeze_endpoint,
+    fail_publishes,
+    lose_reports,
+    log_away,
+    hold_reader,  ///< one partition of a log topic stands still for its readers
+    compact,
+    cut_link,  ///< nothing gets from one node to another
+    reset_link,
+    slow_links,
+    step_clock,
+    silence,  ///< nobody does anything for a while
+};
+inline constexpr std::size_t kActs = 20;
+std::string_view to_string(Act act);
+constexpr bool is_fault(Act act) { return act >= Act::kill_edge; }
+
+/// The dice decide what exactly happens, whatever happened before: a step means the same when
+/// others are left out.
+struct Step {
+    Act act = Act::client;
+    std::uint64_t dice = 0;
+    core::Duration then{};  ///< time until the next one
+};
+using Story = std::vector<Step>;
+
+enum class Clocks { right, hostile };
+
+/// The story of a seed. Pure.
+Story story_of(std::uint64_t seed, Clocks clocks);
+
+}  // namespace beckon::sim
