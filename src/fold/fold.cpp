@@ -88,6 +88,7 @@ struct Fold::Impl {
 
     Phase phase = Phase::opening;
     bool turn_posted = false;
+    bool pausing = false;  ///< after a commit that failed; a turn could only try it again
 
     core::Lifetime lifetime;  ///< of the fold
     core::Lifetime life;      ///< of one life of it: renewed by each restart
@@ -187,6 +188,7 @@ void Fold::Impl::close() {
     standstill.forget_question();
     intake.close();
     turn_posted = false;
+    pausing = false;
     commits.begin_again();
 }
 
@@ -218,7 +220,7 @@ void Fold::Impl::clear_and_restart(std::string_view why) {
 // ------------------------------------------------------------------------------------- a turn
 
 void Fold::Impl::schedule_turn() {
-    if (std::exchange(turn_posted, true)) return;
+    if (pausing || std::exchange(turn_posted, true)) return;
     context.executor.post(life.guard([this] {
         turn_posted = false;
         turn();
@@ -248,7 +250,11 @@ void Fold::Impl::not_committed(const Error& why) {
         troubles.failed(Need::commit, 0, why);
     }
     if (commits.gone_back()) return restart(why.message, commits.pause());
-    context.executor.post_after(commits.pause(), life.guard([this] { schedule_turn(); }));
+    pausing = true;
+    context.executor.post_after(commits.pause(), life.guard([this] {
+        pausing = false;
+        schedule_turn();
+    }));
 }
 
 /// After the commit: the user's effects first, then who waited for the fold.

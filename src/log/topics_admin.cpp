@@ -39,6 +39,9 @@ constexpr const char* kDeleteRetentionMs = "delete.retention.ms";
 std::string ms(milliseconds duration) { return std::to_string(duration.count()); }
 
 constexpr const char* kReplicationFactor = "replication.factor";
+/// What is deleted is old, and not too much: messages that wait would go with the others.
+constexpr const char* kRetentionBytes = "retention.bytes";
+constexpr const char* kUnlimited = "-1";
 /// What promise 1 needs: a 201 is in the hands of so many brokers.
 constexpr int kCopiesMin = 2;
 
@@ -74,7 +77,9 @@ Settings with_history(Settings settings, const LayoutOptions& options) {
 
 Settings deleted(const LayoutOptions& options, milliseconds retention) {
     auto settings = common(options);
-    settings.insert({{"cleanup.policy", "delete"}, {"retention.ms", ms(retention)}});
+    settings.insert({{"cleanup.policy", "delete"},
+                     {"retention.ms", ms(retention)},
+                     {kRetentionBytes, kUnlimited}});
     return settings;
 }
 
@@ -82,6 +87,7 @@ Settings notifications(const LayoutOptions& options) {
     auto settings = with_history(compacted(options, hours{1}), options);
     settings["cleanup.policy"] = "compact,delete";
     settings["retention.ms"] = ms(options.max_ttl + kDay);
+    settings[kRetentionBytes] = kUnlimited;
     return settings;
 }
 
@@ -110,7 +116,8 @@ bool is_shorter(std::string_view setting, std::string_view is, std::string_view 
 bool is_essential(Topic topic, std::string_view setting, std::string_view is,
                   std::string_view expected) {
     // How far back reports go is the operator's choice: no promise rests on it.
-    if (topic != Topic::kReliability && is_shorter(setting, is, expected)) return true;
+    const bool is_less = setting == kRetentionBytes || is_shorter(setting, is, expected);
+    if (is_less) return topic != Topic::kReliability;
     constexpr std::array kEssential = {
         std::string_view{"partitions"},     std::string_view{kReplicationFactor},
         std::string_view{"cleanup.policy"}, std::string_view{"message.timestamp.type"},

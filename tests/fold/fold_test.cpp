@@ -275,6 +275,31 @@ TEST_CASE("while the state cannot be committed nothing leaves and nothing is tak
     CHECK(world.state.calls == Strings{"cleared", "caught_up"});
 }
 
+// Verified to fail when a turn that is asked for does not wait for the pause: then each of them
+// begins another row of tries, and none of the rows ends.
+TEST_CASE("however often a turn is asked for, a commit that fails is tried no more often",
+          "[fold]") {
+    FoldWorld world;
+    world.start_and_follow();
+    constexpr int kMany = 1'000'000;
+    world.state.commits_to_fail = kMany;
+    world.state.decide("serve");
+    for (int i = 0; i < 1'000; ++i) {
+        world.fold->request_turn();
+        world.run_for(10ms);
+    }
+    CHECK(kMany - world.state.commits_to_fail <= 30);  // in ten seconds; at most 640 ms between two
+    CHECK(kMany - world.state.commits_to_fail >= 15);
+    world.state.commits_to_fail = 0;
+    world.run_for(1s);
+    CHECK(world.state.disk.decisions == Strings{"serve"});
+    const auto commits = world.state.commits;
+    world.state.decide("serve again");
+    world.fold->request_turn();
+    world.run_for(1ms);
+    CHECK(world.state.commits == commits + 1);  // no pause is left over
+}
+
 TEST_CASE("a state that had to drop what it gathered is folded again from its checkpoint",
           "[fold]") {
     FoldWorld world;

@@ -4,7 +4,10 @@
 #include "support/memory_log.hpp"
 #include "support/test_executor.hpp"
 
+#include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -156,6 +159,44 @@ TEST_CASE("what is kept for less time than a promise needs is refused with both 
                Catch::Contains("notifications: " + setting + " is 60000, expected " + expected));
     is = "99999999999";
     CHECK(log::check_topics(admin, table));  // longer is the operator's choice
+}
+
+TEST_CASE("each setting of each log topic that is worse is refused or named, with both values",
+          "[topics]") {
+    const std::map<std::string, std::string> worse = {{"cleanup.policy", "delete,compact,else"},
+                                                      {"delete.retention.ms", "60000"},
+                                                      {"max.compaction.lag.ms", "1"},
+                                                      {"max.message.bytes", "1000"},
+                                                      {"message.timestamp.type", "CreateTime"},
+                                                      {"min.cleanable.dirty.ratio", "0.9"},
+                                                      {"min.compaction.lag.ms", "1000"},
+                                                      {"min.insync.replicas", "1"},
+                                                      {"retention.bytes", "1000000000"},
+                                                      {"retention.ms", "60000"},
+                                                      {"segment.ms", "1"},
+                                                      {"unclean.leader.election.enable", "true"}};
+    const std::set<std::string> named = {"max.compaction.lag.ms", "max.message.bytes",
+                                         "min.cleanable.dirty.ratio", "segment.ms"};
+    const auto table = log::topic_table(layout(3));
+    for (const auto& spec : table) {
+        for (const auto& [setting, expected] : spec.settings) {
+            CAPTURE(spec.topic.name(), setting);
+            const bool is_choice =
+                spec.topic == Topic::kReliability && setting.starts_with("retention.");
+            const bool essential = !named.contains(setting) && !is_choice;
+            FakeAdmin admin;
+            admin.existing = all_of(layout(3));
+            const auto& is = admin.existing.at(spec.topic).settings[setting] = worse.at(setting);
+            CHECK(log::plan(table, admin.existing).differences ==
+                  std::vector<Difference>{{spec.topic, setting, is, expected, essential}});
+            const auto checked = log::check_topics(admin, table);
+            REQUIRE(checked.has_value() == !essential);
+            if (checked) continue;
+            CHECK_THAT(checked.error().message,
+                       Catch::Contains(spec.topic.name() + ": " + setting + " is " + is +
+                                       ", expected " + expected));
+        }
+    }
 }
 
 TEST_CASE("how long tombstones are kept is what the brokers say", "[topics]") {

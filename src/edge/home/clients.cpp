@@ -5,6 +5,7 @@
 #include "edge/protocol/frames.hpp"
 
 #include <chrono>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -13,6 +14,7 @@
 namespace beckon::edge {
 
 void Clients::attach(const Attach& message) {
+    if (overloaded()) return send_away(message.session);
     if (!message.again && refuses(message)) return;
     const Hellos::Offer offer{
         .uaid = message.uaid, .by_client = message.offered, .again = message.again};
@@ -63,9 +65,19 @@ void Clients::hear(const FromClient& message) {
     }
     if (context_.hellos.forget(message.session)) {
         context_.outbox.close(message.session, closing::kOutOfPlace);
+    } else if (overloaded()) {
+        send_away(message.session);
     } else {
         context_.outbox.release(message.session, closing::kNotAttached);
     }
+}
+
+/// This does not wait in the outbox: it follows from nothing, and would take room itself. Frames
+/// that wait there for the client find no session at its front any more.
+void Clients::send_away(const SessionId& session) {
+    constexpr auto kWhy = closing::kOverloaded;
+    context_.fronts.to_front(
+        CloseClient{.session = session, .code = kWhy.code, .reason = std::string{kWhy.reason}});
 }
 
 void Clients::detach(const Detach& message) {
@@ -90,7 +102,10 @@ void Clients::apply(Session& session, Effects effects) {
         ++counts_.refused_frames;
         return end(session, *effects.close);
     }
-    if (outbox.bytes() > kOutboxBytesMax) return end(session, closing::kOverloaded);
+    if (overloaded()) {
+        send_away(session.id);
+        return forget(session);
+    }
     if (context_.delivery.made_room(session)) context_.fold.request_turn();
 }
 

@@ -29,7 +29,8 @@ namespace beckon::edge {
 /// hears of them waits in the outbox for its commit.
 class Clients {
 public:
-    /// Frames that wait for a commit that does not come; above it clients are sent away.
+    /// Memory of what waits for a commit that does not come. Above it clients that say something,
+    /// and those that come, are sent away at once.
     static constexpr std::size_t kOutboxBytesMax = 64U << 20;
 
     /// All of it outlives this.
@@ -47,6 +48,7 @@ public:
         Registrations& registrations;
         const Removals& removals;
         Outbox& outbox;
+        WayToFronts& fronts;
         DeliveryTimes times{};
     };
     explicit Clients(const Context& context) : context_(context) {}
@@ -76,6 +78,8 @@ public:
 
 private:
     bool refuses(const Attach& message);
+    void send_away(const SessionId& session);
+    bool overloaded() const { return context_.outbox.bytes() > kOutboxBytesMax; }
     void apply(Session& session, Effects effects);
     void finish_acked(Session& session, const Effects& effects);
     void report_nacked(const Session& session, const Effects& effects);

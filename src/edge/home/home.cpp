@@ -187,6 +187,7 @@ Home::Impl::Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore
                .registrations = registrations,
                .removals = removals,
                .outbox = outbox,
+               .fronts = context.fronts,
                .times = context.times}),
       records(options.partition, {.store = *store,
                                   .delivery = delivery,

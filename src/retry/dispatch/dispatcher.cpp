@@ -14,6 +14,13 @@ namespace beckon::retry {
 
 using core::Duration;
 
+namespace {
+
+/// It has not waited in a tier yet.
+bool is_new(const Due& due) { return due.ticket.tier == 0; }
+
+}  // namespace
+
 struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
     Impl(Options o, Context p)
         : options(std::move(o)), context(std::move(p)), scheduler(options.schedule) {}
@@ -27,6 +34,9 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
         /// their order, and the tier in which the last of them waits.
         std::deque<std::string> line;
         int line_tier = 0;
+        /// The last one for which the line had no room. Until it is in the line or over, what comes
+        /// new waits behind it.
+        std::optional<std::string> beyond_line;
         PutBacks put_backs;
         core::Partition partition = 0;  ///< of its deliveries
     };
@@ -67,7 +77,7 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
                                        std::optional<core::Timestamp> enabled_at);
     void judge_receiver(const Job& job, Outcome outcome);
     void leave_line(const Delivery& delivery);
-    void join_line(Receiver& receiver, const std::string& delivery, int tier);
+    static void join_line(Receiver& receiver, const Due& due, int tier);
 };
 
 Dispatcher::Impl::Receiver& Dispatcher::Impl::receiver(const std::string& webhook) {
@@ -112,9 +122,11 @@ void Dispatcher::Impl::not_known(const Due& due) {
 bool Dispatcher::Impl::put_behind(const Due& due, const Webhook& webhook) {
     if (!webhook.ordered) return false;
     auto& receiver = this->receiver(webhook.id);
-    if (receiver.line.empty() || receiver.line.front() == due.delivery.id) return false;
+    const bool overtakes = receiver.beyond_line && is_new(due);
+    const bool is_next = receiver.line.empty() || receiver.line.front() == due.delivery.id;
+    if (is_next && !overtakes) return false;
     ++counts.followed;
-    join_line(receiver, due.delivery.id, receiver.line_tier);
+    join_line(receiver, due, receiver.line_tier);
     hand_over(due, receiver.line_tier);
     return true;
 }
@@ -146,7 +158,7 @@ std::optional<int> Dispatcher::Impl::tier_for_wait(const Due& due, Duration how_
     if (!receiver.line.empty() && receiver.line.front() != due.delivery.id) {
         tier = std::max(*tier, receiver.line_tier);
     }
-    join_line(receiver, due.delivery.id, *tier);
+    join_line(receiver, due, *tier);
     return tier;
 }
 
@@ -330,21 +342,29 @@ void Dispatcher::Impl::failed(const Job& job, const Verdict& verdict) {
     const int tier = options.table.tier_of(*step);
     const auto* entry = context.webhooks.find(due.delivery.webhook);
     if (entry && entry->webhook.ordered) {
-        join_line(receiver(due.delivery.webhook), due.delivery.id, tier);
+        join_line(receiver(due.delivery.webhook), due, tier);
     }
     hand_over(due, tier);
 }
 
 void Dispatcher::Impl::leave_line(const Delivery& delivery) {
     const auto found = receivers.find(delivery.webhook);
-    if (found != receivers.end()) std::erase(found->second.line, delivery.id);
+    if (found == receivers.end()) return;
+    std::erase(found->second.line, delivery.id);
+    if (found->second.beyond_line == delivery.id) found->second.beyond_line.reset();
 }
 
-void Dispatcher::Impl::join_line(Receiver& receiver, const std::string& delivery, int tier) {
+void Dispatcher::Impl::join_line(Receiver& receiver, const Due& due, int tier) {
+    auto& line = receiver.line;
+    const auto& id = due.delivery.id;
     receiver.line_tier = tier;
-    const bool there =
-        std::find(receiver.line.begin(), receiver.line.end(), delivery) != receiver.line.end();
-    if (!there && receiver.line.size() < kLineMax) receiver.line.push_back(delivery);
+    if (std::find(line.begin(), line.end(), id) != line.end()) return;
+    if (line.size() >= kLineMax || (receiver.beyond_line && is_new(due))) {
+        receiver.beyond_line = id;
+        return;
+    }
+    line.push_back(id);
+    if (receiver.beyond_line == id) receiver.beyond_line.reset();
 }
 
 Dispatcher::Dispatcher(Options options, Context context)
@@ -368,7 +388,10 @@ void Dispatcher::due(Due due) {
 void Dispatcher::forget(core::Partition partition) {
     impl_->scheduler.forget(partition);
     for (auto& [id, receiver] : impl_->receivers) {
-        if (receiver.partition == partition) receiver.put_backs = {};
+        if (receiver.partition != partition) continue;
+        receiver.put_backs = {};
+        receiver.line.clear();  // another node ends these
+        receiver.beyond_line.reset();
     }
 }
 

@@ -1,11 +1,16 @@
 // What the broker's answers make of a publish, on librdkafka's mock broker: it can be told to
 // answer with any error. (What it cannot do stands in facts of real brokers: kafka_log_test.cpp.)
-#include "log/kafka/kafka_log.hpp"
 #include "log/kafka/report.hpp"
+
+#include "log/kafka/kafka_log.hpp"
 #include "support/test_executor.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 #include <librdkafka/rdkafka.h>
@@ -29,7 +34,9 @@ class MockKafka {
 public:
     /// `first_answers`: errors that the broker has ready before any client of ours asks it.
     explicit MockKafka(
-        const std::vector<std::pair<std::int16_t, rd_kafka_resp_err_t>>& first_answers = {}) {
+        const std::vector<std::pair<std::int16_t, rd_kafka_resp_err_t>>& first_answers = {},
+        const std::map<std::string, std::string>& options = {},
+        std::chrono::milliseconds publish_timeout = std::chrono::seconds{3}) {
         char why[256];
         rd_kafka_conf_t* conf = rd_kafka_conf_new();
         rd_kafka_conf_set(conf, "log_level", "0", why, sizeof why);
@@ -40,7 +47,8 @@ public:
         log::KafkaConfig config;
         config.bootstrap_servers = rd_kafka_mock_cluster_bootstraps(cluster_.get());
         config.prefix = "test.";
-        config.publish_timeout = std::chrono::seconds{3};
+        config.publish_timeout = publish_timeout;
+        config.librdkafka = options;
         log = log::open_kafka_log(config);
         publisher = log->open_publisher(executor);
     }
@@ -52,6 +60,9 @@ public:
     void answer_next(std::int16_t request, rd_kafka_resp_err_t error) {
         rd_kafka_mock_push_request_errors(cluster_.get(), request, 1, error);
     }
+
+    void stop_broker() { rd_kafka_mock_broker_set_down(cluster_.get(), 1); }
+    void start_broker() { rd_kafka_mock_broker_set_up(cluster_.get(), 1); }
 
     core::Result<Appended> publish(const std::string& key) {
         std::optional<core::Result<Appended>> answer;
@@ -145,4 +156,35 @@ TEST_CASE("without a broker a log opens, answers in bounded time and closes", "[
     REQUIRE(executor.wait_until([&] { return answer.has_value(); }));
     REQUIRE_FALSE(*answer);
     CHECK((*answer).error().fault == core::Fault::unavailable);
+}
+
+TEST_CASE("beyond what librdkafka's queue takes a publish is `full`, and later there is room again",
+          "[kafka]") {
+    constexpr std::size_t kRoom = 20;
+    constexpr std::size_t kSent = 3 * kRoom;
+    MockKafka kafka{
+        {}, {{"queue.buffering.max.messages", std::to_string(kRoom)}}, std::chrono::seconds{60}};
+    for (int round = 0; round < 2; ++round) {  // the second finds as much room as the first
+        REQUIRE(kafka.publish("before"));
+        kafka.stop_broker();
+        std::vector<core::Result<Appended>> answers;
+        for (std::size_t i = 0; i < kSent; ++i) {
+            kafka.publisher->publish(kWhere, {"key", "value", {}},
+                                     [&](const auto& answer) { answers.push_back(answer); });
+        }
+        // Those that are refused hear it at once. The one before may leave the queue meanwhile.
+        REQUIRE(kafka.executor.wait_until([&] { return answers.size() >= kSent - kRoom; }));
+        for (const auto& answer : answers) {
+            REQUIRE_FALSE(answer);
+            CHECK(answer.error().fault == core::Fault::full);
+        }
+        const auto refused = answers.size();
+        CHECK(refused <= kSent - kRoom + 1);
+        kafka.start_broker();
+        REQUIRE(kafka.executor.wait_until([&] { return answers.size() == kSent; },
+                                          std::chrono::seconds{60}));
+        CHECK(std::all_of(answers.begin() + static_cast<std::ptrdiff_t>(refused), answers.end(),
+                          [](const auto& answer) { return answer.has_value(); }));
+        CHECK(kafka.publisher->unanswered() == 0);
+    }
 }

@@ -241,6 +241,28 @@ TEST_CASE("ten minutes after midnight the report of the day is told", "[reliabil
     CHECK_FALSE(view.report(reports.back().day + std::chrono::days{3}));
 }
 
+// Verified to fail when only a tick lets histories be written.
+TEST_CASE("histories that gather up to their bound are written at once, whatever the tick does",
+          "[reliability][home][bounds]") {
+    World world;
+    world.run_for(seconds{1});
+    constexpr std::size_t kTold = MilestoneHome::kGatheredMax + 10;
+    for (std::size_t i = 0; i < kTold; ++i) {
+        world.tell(std::to_string(i), {Milestone::received});
+        if (i % 10'000 == 0) world.executor.run();
+    }
+    world.executor.run();  // no tick
+    world.stop();
+    // What was not written is gone with the log.
+    world.log->truncate_before(kMilestones, MilestoneHome::kGatheredMax);
+    world.start("store");
+    world.run_for(seconds{2});
+    CHECK(world.count(Milestone::received) == kTold);
+    world.tell("later", {Milestone::received});  // and there is room again
+    world.run_for(seconds{2});
+    CHECK(world.count(Milestone::received) == kTold + 1);
+}
+
 TEST_CASE("while the log is away nothing expires, and afterwards it does", "[reliability][home]") {
     World world;
     world.tell("a", {Milestone::received}, seconds{10});

@@ -160,6 +160,36 @@ TEST_CASE("a publisher that takes few at a time gets all in the end", "[reliabil
     CHECK(world.queue.dropped() == 0);
 }
 
+TEST_CASE("no more milestones are under way than may be, and all are written in the end",
+          "[reliability][bounds]") {
+    World world;
+    constexpr std::size_t kTooMany = 1'000;
+    constexpr std::size_t kTold = MilestoneWriter::kUnderWayMax + kTooMany;
+    for (int round = 1; round <= 2; ++round) {  // the second finds as much room as the first
+        world.log->set_away(true);
+        for (std::size_t i = 0; i < kTold; ++i) {
+            world.queue.reached(std::to_string(i), kExpires, Milestone::received);
+        }
+        world.executor.run_for(MilestoneWriter::kCompany);
+        CHECK(world.queue.size() == kTooMany);
+        bool flushed = false;
+        world.writer.flush([&] { flushed = true; });
+        world.executor.run_for(seconds{30});
+        CHECK(world.queue.size() >= kTooMany);  // what failed is there again
+        CHECK(world.queue.size() <= kTold);
+        CHECK_FALSE(flushed);
+        world.log->set_away(false);
+        world.executor.run_for(seconds{30});
+        CHECK(flushed);
+        CHECK(world.queue.size() == 0);
+        CHECK(world.queue.dropped() == 0);
+        std::map<std::string, int> written;
+        for (const auto& event : world.written()) ++written[event.id];
+        CHECK(written.size() == kTold);
+        for (const auto& [id, times] : written) REQUIRE(times >= round);
+    }
+}
+
 TEST_CASE("a flush answers when all is written", "[reliability]") {
     World world;
     world.queue.reached("a", kExpires, Milestone::received);

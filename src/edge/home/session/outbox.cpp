@@ -4,14 +4,24 @@
 
 namespace beckon::edge {
 
+namespace {
+
+/// What an entry takes beside the text of its frame, the name of its front on the heap included.
+constexpr std::size_t kEntryBytes = 256;
+
+}  // namespace
+
 void Outbox::frame(const SessionId& to, std::string text, std::optional<core::MessageKey> of,
                    std::optional<Report> report) {
-    bytes_ += text.size();
+    static_assert(sizeof(Entry) + 32 <= kEntryBytes);
+    bytes_ += kEntryBytes + text.size();
     entries_.push_back({ToClient{to, std::move(text)}, of, std::move(report)});
 }
 
 void Outbox::report(Report report) {
-    if (reports()) entries_.push_back({std::nullopt, std::nullopt, std::move(report)});
+    if (!reports()) return;
+    bytes_ += kEntryBytes;
+    entries_.push_back({std::nullopt, std::nullopt, std::move(report)});
 }
 
 void Outbox::tell(const Report& report) {
@@ -23,16 +33,19 @@ void Outbox::tell(const Report& report) {
 }
 
 void Outbox::attached(Attached what) {
+    bytes_ += kEntryBytes;
     entries_.push_back({std::move(what), std::nullopt, std::nullopt});
 }
 
 void Outbox::close(const SessionId& session, Closing closing) {
+    bytes_ += kEntryBytes;
     CloseClient close{
         .session = session, .code = closing.code, .reason = std::string{closing.reason}};
     entries_.push_back({std::move(close), std::nullopt, std::nullopt});
 }
 
 void Outbox::release(const SessionId& session, Closing closing) {
+    bytes_ += kEntryBytes;
     CloseClient release{.session = session,
                         .code = closing.code,
                         .reason = std::string{closing.reason},
@@ -54,7 +67,7 @@ void Outbox::withdraw(const core::MessageKey& message) {
     if (at == by_message_.end()) return;
     auto& what = entries_[at->second].what;
     if (!what) return;
-    bytes_ -= std::get<ToClient>(*what).text.size();
+    bytes_ -= std::get<ToClient>(*what).text.size();  // the entry stays
     what.reset();
     entries_[at->second].report.reset();
 }
@@ -63,7 +76,7 @@ void Outbox::drop_frames() {
     std::erase_if(entries_, [](const Entry& entry) {
         return !entry.what || !std::holds_alternative<CloseClient>(*entry.what);
     });
-    bytes_ = 0;
+    bytes_ = entries_.size() * kEntryBytes;
     by_message_.clear();
     indexed_ = 0;
 }

@@ -48,7 +48,7 @@ public:
     void drop_frames();
     void flush(WayToFronts& fronts);
 
-    /// Of the frames that wait.
+    /// Memory of all that waits.
     std::size_t bytes() const { return bytes_; }
 
 private:

@@ -1,0 +1,201 @@
+#include "core/receipt.hpp"
+#include "edge/home/clients.hpp"
+#include "edge/home/delivery/delivery.hpp"
+#include "edge/home/delivery/outcomes.hpp"
+#include "edge/home/delivery/pending_limit.hpp"
+#include "edge/protocol/frames.hpp"
+#include "support/home_world.hpp"
+#include "support/record_view.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using log::Topic;
+using test::Heard;
+using test::HomeWorld;
+using Push = HomeWorld::Push;
+
+// As home_bounds_test.cpp: bounds of a home that are about memory.
+
+namespace {
+
+const Heard kOverloaded{"closed 1013 Overloaded"};
+
+/// Only how often each milestone was told.
+struct CountedMilestones final : core::MilestoneSink {
+    void reached(std::string_view id, core::Timestamp expires, core::Milestone milestone,
+                 core::Timestamp) noexcept override {
+        reached(id, expires, milestone);
+    }
+    void reached(std::string_view, core::Timestamp, core::Milestone milestone) noexcept override {
+        ++told[milestone];
+    }
+    void reached_then(std::string_view id, core::Timestamp expires, core::Milestone milestone,
+                      Done done) noexcept override {
+        reached(id, expires, milestone);
+        done();
+    }
+    core::ByMilestone<std::size_t> told{};
+};
+
+}  // namespace
+
+// Verified to fail when the outbox counts the text of frames alone, and when attach() asks nobody.
+TEST_CASE("what waits for a commit has a bound in memory, and who comes beyond it is sent away",
+          "[home][bounds]") {
+    constexpr std::size_t kEntryLeast = 100;  // bytes that the least of frames takes
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    const auto [other, its_channel] = world.subscribed();
+    for (int round = 0; round < 2; ++round) {  // the second finds as much room as the first
+        const auto message = world.push(uaid, channel);
+        const auto client = world.connect(uaid);
+        CHECK(world.take_versions(client) == std::vector{message});
+        world.ack(client, message);  // decided; nothing leaves before it is committed
+        std::size_t pings = 0;
+        constexpr auto kMost = edge::Clients::kOutboxBytesMax / kEntryLeast;
+        for (; pings < kMost && world.home->status().sessions > 0; ++pings) world.say(client, "{}");
+        CHECK(world.home->status().sessions == 0);
+        CHECK(world.take(client) == kOverloaded);  // at once: it follows from nothing
+        world.say(client, "{}");                   // its front had not read that yet
+        CHECK(world.take(client) == kOverloaded);
+
+        const auto late = world.hello(other);
+        CHECK(world.take(late) == kOverloaded);
+        CHECK(world.home->status().sessions == 0);
+
+        world.run(10ms);
+        CHECK(world.take(client) == Heard(pings, "{}"));  // a real front drops them
+        world.run(1s);
+        CHECK(world.unfinished_in_log() == 0);
+        const auto again = world.connect(other);
+        CHECK(world.take(again) == Heard{edge::hello_frame(other)});
+        world.hang_up(again);
+    }
+}
+
+// Verified to fail when attach() asks nobody.
+TEST_CASE("clients that come and go while nothing can be committed take no memory without a bound",
+          "[home][bounds]") {
+    constexpr std::size_t kHelloLeast = 200;
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    const auto message = world.push(uaid, channel);
+    const auto client = world.connect(uaid);
+    world.disk.fail(test::FaultyDisk::Call::write, 1'000'000, ".log");
+    world.ack(client, message);
+    std::vector<std::uint64_t> flapping;
+    bool refused = false;
+    while (!refused && flapping.size() < edge::Clients::kOutboxBytesMax / kHelloLeast) {
+        flapping.push_back(world.hello(uaid));
+        refused = world.take(flapping.back()) == kOverloaded;
+        world.hang_up(flapping.back());
+    }
+    CHECK(refused);
+    CHECK(world.home->status().sessions == 0);
+    world.disk.heal();
+    world.crash();
+    world.serve("home-2");
+    CHECK(world.take_versions(world.connect(uaid)) == std::vector{message});
+}
+
+TEST_CASE(
+    "of messages with TTL 0 and a receipt no more acks are awaited than may be, and all are told",
+    "[home][bounds]") {
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    const auto client = world.connect(uaid);
+    const core::ReceiptRef receipt{.id = {core::random_uuid4()},
+                                   .sender = core::SenderId{core::random_uuid4()}};
+    const auto told = [&] { return world.records_in(Topic::kEvents, ""); };
+    constexpr std::size_t kTooMany = 10;
+    constexpr std::size_t kSent = edge::Outcomes::kAwaitMax + kTooMany;
+    for (std::size_t round = 0; round < 2; ++round) {  // the second finds as much room as the first
+        const auto before = round * kSent;
+        for (std::size_t i = 0; i < kSent; ++i) {
+            const auto key = core::new_message_key(world.clock.wall());
+            const auto id = world.tokens.seal_message({uaid, key});
+            core::NotificationAccepted event;
+            event.uaid = uaid;
+            event.key = key;
+            event.message_id = id;
+            event.channel = channel;
+            event.ttl_s = 0;
+            event.source = "sender";
+            auto record = core::encode(event);
+            record.headers.push_back({core::kReceiptHeader, core::to_text(receipt)});
+            world.publish(Topic::kNotifications, std::move(record));
+        }
+        world.run(1s);
+        CHECK(world.take_versions(client).size() == kSent);
+        CHECK(told() == before + kTooMany);  // beyond the bound what the debt says is told at once
+        world.run(edge::Outcomes::kAckWait);
+        world.run(5s);
+        CHECK(told() == before + kSent);
+        CHECK(world.unfinished_in_log() == 0);
+        CHECK(world.home->status().owed == 0);
+        CHECK(world.outcomes.count == 0);
+    }
+}
+
+TEST_CASE("of tracked messages with TTL 0 the newest are remembered until their acks",
+          "[home][bounds]") {
+    CountedMilestones milestones;
+    HomeWorld world;
+    world.milestones = &milestones;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    const auto client = world.connect(uaid);
+    constexpr std::size_t kTooMany = 10;
+    constexpr std::size_t kSent = edge::Delivery::kUnkeptMax + kTooMany;
+    const auto delivered = [&] { return milestones.told[core::Milestone::delivered]; };
+    for (std::size_t round = 1; round <= 2; ++round) {
+        for (std::size_t i = 0; i < kSent; ++i) {
+            world.push(uaid, channel, Push{.ttl_s = 0, .reliability_id = std::to_string(i)});
+        }
+        world.run(2s);
+        const auto versions = world.take_versions(client);
+        CHECK(versions.size() == kSent);  // all are sent
+        for (const auto& version : versions) world.ack(client, version);
+        world.run(2s);
+        CHECK(delivered() == round * edge::Delivery::kUnkeptMax);
+        CHECK(milestones.told[core::Milestone::accepted] == round * kSent);
+        CHECK(world.home->status().owed == 0);
+    }
+}
+
+TEST_CASE("clients beyond those that are watched for their limit are watched from then on",
+          "[home][bounds]") {
+    HomeWorld::Options options;
+    options.pending.messages = 20;
+    HomeWorld world{options};
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    const auto push_to_uaid = [&](int count) {
+        for (int i = 0; i < count; ++i) world.push(uaid, channel);
+        world.run(1s);
+    };
+    push_to_uaid(10);
+    constexpr std::size_t kOthers = edge::PendingLimit::kWatchedMax + 10;
+    for (std::size_t i = 0; i < kOthers; ++i) {
+        world.push(core::Uaid{core::random_uuid4()}, channel);
+        if (i % 1'000 == 0) world.run(20ms);
+    }
+    world.run(5s);
+    CHECK(world.reasons().empty());  // nobody has too many
+    push_to_uaid(40);
+    world.run(10s);
+    CHECK(world.reasons() == Heard(world.reasons().size(), "dropped"));
+    const auto left = world.unfinished_in_log() - kOthers;
+    CHECK(left >= 20);
+    CHECK(left <= 22);  // a tenth above the limit
+    CHECK(world.take_versions(world.connect(uaid)).size() == 10);
+}
