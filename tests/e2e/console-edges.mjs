@@ -1,50 +1,34 @@
-// The console of a cluster with two edges and two processes of the role retry, on a real Kafka: the canary subscribes and
-// pushes at every edge, as edges go and come; and attempts at webhooks are told by whichever process makes them.
+// The console of a cluster with two edges, on a real Kafka: the canary subscribes and pushes at every edge, as edges go and
+// come.
 //
 //   node --test console-edges.mjs
 import assert from 'node:assert/strict';
-import http from 'node:http';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Cluster, freePort, until } from './beckon.mjs';
 
 const PATIENCE = 180000; // leases that end, on a busy machine
 const HOSTS = { 'edge-a': '127.0.0.2', 'edge-b': '127.0.0.3' }; // one port for all edges, as in a cluster of many hosts
 
-const cluster = new Cluster('kafka', { plain: true, retry: ['--retry-allowed-addresses', '127.0.0.1'], console: [] });
+const cluster = new Cluster('kafka', { plain: true, console: [] });
 const urls = {};
-let second; // ports of the second process with the role retry
-let receiver;
 
 before(async () => {
     await cluster.prepare();
     const port = await freePort();
-    second = { port: await freePort(), ops: await freePort() };
     for (const [name, host] of Object.entries(HOSTS)) {
         urls[name] = `ws://${host}:${port}/`;
         cluster.edges.set(name, { port, ops: await freePort(), link: await freePort(), websocket: urls[name] });
     }
-    const origins = [cluster.ports.retry, second.port].map((one) => `http://127.0.0.1:${one}`);
-    cluster.consoleOptions.push('--console-canary', `ws://*:${port}/`, '--console-retry-urls', origins.join());
+    cluster.consoleOptions.push('--console-canary', `ws://*:${port}/`);
     await cluster.start('endpoint');
     for (const name of Object.keys(HOSTS)) await startEdge(name);
-    await cluster.start('retry');
-    await startSecond();
-    receiver = http.createServer((request, response) => request.resume().on('end', () => response.writeHead(204).end()));
-    await new Promise((resolve) => receiver.listen(0, '127.0.0.1', resolve));
     await cluster.start('console');
 });
 after(async () => {
-    receiver?.close();
     await cluster.end();
 });
 
 const startEdge = (name) => cluster.startEdge(name, ['--edge-host', HOSTS[name], '--edge-link-host', HOSTS[name]]);
-
-async function startSecond() {
-    cluster.startRetry('retry-2', second, ['--retry-allowed-addresses', '127.0.0.1']);
-    await cluster.ready('retry-2', second.ops);
-}
 
 /** A page of the console; null until it is known. */
 async function page(name) {
@@ -74,31 +58,4 @@ test('an edge that dies fails and is no longer tried; when it is back, it is', a
     await pushing('the edge that is left', 'edge-a');
     await startEdge('edge-b');
     await pushing('a push through both edges again', 'edge-a', 'edge-b');
-});
-
-/** How the tools reach the API. */
-const access = () => ['--url', `http://127.0.0.1:${cluster.ports.retry}`, '--key-ring', join(cluster.directory, 'keys.json')];
-const send = () => cluster.tool(['events', 'send', 'order.created', '{}', ...access()]);
-/** Attempts that each process with the role retry has made. */
-const attempts = () => Promise.all([cluster.ports.opsRetry, second.ops].map((ops) => cluster.metric('beckon_retry_attempts_total', '', ops)));
-/** Webhooks of which the console tells an attempt after `time` that was accepted. */
-const accepted = async (time) => ((await page('webhooks'))?.webhooks ?? []).filter(({ attempts: told }) => told?.status === 204 && Date.parse(told.at) > time);
-
-test('attempts are told of webhooks at both processes, and then by the one that is left', async () => {
-    const url = `http://127.0.0.1:${receiver.address().port}/`;
-    let webhooks = 0;
-    await until('webhooks at both processes', async () => { // which one serves a webhook is a matter of its id
-        await cluster.tool(['webhooks', 'create', url, '--type', 'order.*', ...access()]);
-        ++webhooks;
-        await send();
-        return (await attempts()).every((count) => count > 0);
-    }, PATIENCE);
-    const all = (time) => async () => {
-        await send();
-        return (await accepted(time)).length === webhooks;
-    };
-    await until('an attempt at each', all(0), PATIENCE);
-    await cluster.children.get('retry-2').stop();
-    cluster.children.delete('retry-2');
-    await until('an attempt at each by the process that is left', all(Date.now()), PATIENCE);
 });
