@@ -22,7 +22,6 @@ namespace {
 
 using core::Fault;
 
-constexpr std::string_view kFormatRow = "format";
 constexpr std::string_view kLogIdRow = "log_id";
 
 /// A rarely written family pins the WAL until it is flushed; this bounds what a start replays.
@@ -72,7 +71,7 @@ core::Result<std::string> damaged(const core::Error& error) {
 /// Holds a database's lock, so that nobody else opens it meanwhile.
 class DirectoryLock {
 public:
-    DirectoryLock(rocksdb::Env& env, const fs::path& directory)
+    DirectoryLock(rocksdb::Env& env, const std::filesystem::path& directory)
         : env_(env), status_(env.LockFile((directory / "LOCK").string(), &lock_)) {}
     ~DirectoryLock() {
         if (lock_) static_cast<void>(env_.UnlockFile(lock_));

@@ -53,6 +53,9 @@ struct FamilySpec {
 
 class Database;
 
+/// The row of every database that names its format.
+inline constexpr std::string_view kFormatRow = "format";
+
 struct DatabaseOptions {
     std::filesystem::path directory;
     std::string log_id;

@@ -2,6 +2,7 @@
 
 #include "core/assert.hpp"
 #include "store/database.hpp"
+#include "store/edge_format.hpp"
 #include "store/folds/notification_fold.hpp"
 #include "store/folds/subscription_fold.hpp"
 #include "store/partition_impl.hpp"
@@ -16,20 +17,7 @@
 
 namespace beckon::store {
 
-namespace {
-
-/// Kind and version of the rows (schema.hpp), and the layout of the message families. Count up with
-/// every change that an older build would read wrongly: such a store is set aside and rebuilt.
-std::string format_of(const EdgeStoreOptions& options) {
-    switch (options.rotation) {
-        case Rotation::monthly: return "edge/3/monthly";
-        case Rotation::daily: return "edge/3/daily";
-        case Rotation::off: break;
-    }
-    return "edge/3/all";
-}
-
-}  // namespace
+namespace {}  // namespace
 
 struct EdgeStore::Impl {
     Impl(std::unique_ptr<Database> opened, CheckpointTable read, Rotation rotation)
@@ -86,7 +74,7 @@ core::Result<std::unique_ptr<EdgeStore>> EdgeStore::open(const EdgeStoreOptions&
     DatabaseOptions settings;
     settings.directory = options.directory;
     settings.log_id = options.log_id;
-    settings.format = format_of(options);
+    settings.format = format_of(options.rotation);
     settings.families = std::move(families);
     settings.kind_of = [](std::string_view name) -> std::optional<FamilyKind> {
         if (parse_message_family_name(name)) return FamilyKind::messages;

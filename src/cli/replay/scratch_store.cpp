@@ -1,5 +1,7 @@
 #include "cli/replay/scratch_store.hpp"
 
+#include "store/edge_format.hpp"
+
 #include <cstdlib>
 #include <system_error>
 
@@ -21,10 +23,16 @@ core::Result<std::unique_ptr<ScratchStore>> ScratchStore::make() {
     return std::unique_ptr<ScratchStore>{new ScratchStore{pattern}};
 }
 
-core::Result<void> ScratchStore::open_store(const std::string& log_id) {
+core::Result<void> ScratchStore::open_copy(const std::string& log_id) {
+    const auto rotation = store::stored_rotation(directory_);
+    return rotation ? open_store(log_id, *rotation) : core::fail(rotation.error());
+}
+
+core::Result<void> ScratchStore::open_store(const std::string& log_id, store::Rotation rotation) {
     store::EdgeStoreOptions options;
     options.directory = directory_;
     options.log_id = log_id;
+    options.rotation = rotation;
     auto opened = store::open_edge_store(options);
     if (!opened) return core::fail(opened.error());
     store_ = std::move(*opened);
@@ -39,7 +47,7 @@ void ScratchStore::use(core::Partition partition) {
 core::Result<std::unique_ptr<ScratchStore>> ScratchStore::open(core::Partition partition) {
     auto scratch = make();
     if (!scratch) return scratch;
-    if (const auto opened = (*scratch)->open_store(kNoLogId); !opened) {
+    if (const auto opened = (*scratch)->open_store(kNoLogId, store::Rotation::monthly); !opened) {
         return core::fail(opened.error());
     }
     (*scratch)->use(partition);
@@ -57,7 +65,7 @@ core::Result<std::unique_ptr<ScratchStore>> ScratchStore::copy_of(
         return core::fail(core::Fault::unavailable,
                           "cannot copy " + store.string() + ": " + failed.message());
     }
-    if (const auto opened = (*scratch)->open_store(log_id); !opened) {
+    if (const auto opened = (*scratch)->open_copy(log_id); !opened) {
         return core::fail(opened.error());
     }
     return scratch;
@@ -66,7 +74,7 @@ core::Result<std::unique_ptr<ScratchStore>> ScratchStore::copy_of(
 core::Result<std::unique_ptr<ScratchStore>> ScratchStore::take_over(std::filesystem::path copy,
                                                                     const std::string& log_id) {
     std::unique_ptr<ScratchStore> scratch{new ScratchStore{std::move(copy)}};
-    if (const auto opened = scratch->open_store(log_id); !opened) {
+    if (const auto opened = scratch->open_copy(log_id); !opened) {
         return core::fail(opened.error());
     }
     return scratch;

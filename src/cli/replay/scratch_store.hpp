@@ -20,11 +20,11 @@ class ScratchStore {
 public:
     /// Errors: those of EdgeStore::open(), and unavailable: no directory could be made.
     static core::Result<std::unique_ptr<ScratchStore>> open(core::Partition partition);
-    /// With what another store holds, which no process may have open. Errors: the same.
+    /// With what another store holds, which no process may have open. Errors: the same, and
+    /// corrupt: it is damaged, or not one that this build reads.
     static core::Result<std::unique_ptr<ScratchStore>> copy_of(const std::filesystem::path& store,
                                                                const std::string& log_id);
-    /// The copy of a store that somebody made for this one, in place. Errors: those of
-    /// EdgeStore::open().
+    /// The copy of a store that somebody made for this one, in place. Errors: the same.
     static core::Result<std::unique_ptr<ScratchStore>> take_over(std::filesystem::path copy,
                                                                  const std::string& log_id);
     ~ScratchStore();
@@ -40,7 +40,9 @@ public:
 private:
     explicit ScratchStore(std::filesystem::path directory) : directory_(std::move(directory)) {}
     static core::Result<std::unique_ptr<ScratchStore>> make();
-    core::Result<void> open_store(const std::string& log_id);
+    /// As the store that was copied is laid out.
+    core::Result<void> open_copy(const std::string& log_id);
+    core::Result<void> open_store(const std::string& log_id, store::Rotation rotation);
     void fold_notification(const core::RecordView& record);
     void fold_subscription(const core::RecordView& record);
 

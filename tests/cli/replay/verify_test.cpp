@@ -5,6 +5,7 @@
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
 #include "support/record_view.hpp"
+#include "support/temp_dir.hpp"
 
 #include <string>
 
@@ -104,6 +105,36 @@ TEST_CASE("what the store has and the log does not is named, and the reverse", "
     CHECK(found.differences[1].what == "the store lacks it");
     CHECK_THAT(cli::verified_json(found),
                Catch::Contains("\"agree\":false") && Catch::Contains("the store lacks it"));
+}
+
+TEST_CASE("a copy is read as its store is laid out", "[verify]") {
+    const auto rotation =
+        GENERATE(store::Rotation::monthly, store::Rotation::daily, store::Rotation::off);
+    const test::TempDir directory;
+    const core::Uaid uaid{core::random_uuid4()};
+    const auto now = core::SystemClock{}.wall();
+    {
+        store::EdgeStoreOptions options;
+        options.directory = directory.path() / "edge";
+        options.log_id = "a log";
+        options.rotation = rotation;
+        const auto stored = store::EdgeStore::open(options);
+        REQUIRE(stored);
+        const auto partition = (*stored)->open_partition(kPartition);
+        partition->put_client({.uaid = uaid, .created = now, .last_seen = now});
+        REQUIRE(partition->commit());
+    }
+    const auto copy = cli::ScratchStore::copy_of(directory.path() / "edge", "a log");
+    REQUIRE(copy);
+    (*copy)->use(kPartition);
+    CHECK((*copy)->partition().client(uaid).has_value());
+}
+
+TEST_CASE("a copy of what is no store of an edge is refused", "[verify]") {
+    const test::TempDir directory;
+    const auto copy = cli::ScratchStore::copy_of(directory.path(), "a log");
+    REQUIRE_FALSE(copy);
+    CHECK_THAT(copy.error().message, Catch::Contains("store "));
 }
 
 TEST_CASE("only the first differences are listed, and all are counted", "[verify]") {
