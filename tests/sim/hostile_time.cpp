@@ -72,8 +72,8 @@ core::Duration HostileTime::slack(const log::TopicPartition& where, core::Durati
     return 2 * kReportEvery + kReadLag * steps + lived / kDriftDivisor;
 }
 
-/// A process that runs never judges a message by a clock that is ahead of the one that stamped it.
-/// One that started later knows only what the leader says then.
+/// A home never judges a message by a clock that is ahead of the one that stamped it. One that was
+/// opened later knows only what the leader says then.
 bool HostileTime::may_be_over(const Life& life) const {
     const auto now = truth_.mono();
     const auto stamped = ahead(life.where, life.published, life.answered).low;

@@ -57,8 +57,8 @@ public:
     /// What the leader says now.
     core::Timestamp stamp(const log::TopicPartition& where);
     void step(const log::TopicPartition& where, std::chrono::milliseconds by);
-    /// A process may serve the partition from now on. It knows nothing of what the leader's clock
-    /// said before it started.
+    /// A home may serve the partition from now on. It knows nothing of what the leader's clock said
+    /// before it was opened, as a home or as a copy, whatever its process knew.
     void may_serve(core::Partition partition, core::MonoTime started) {
         served_since_[partition].insert(started);
     }

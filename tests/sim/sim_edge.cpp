@@ -192,6 +192,8 @@ void SimEdge::placed(core::Partition partition, const cluster::Placement& placem
         if (assignments_.of(partition) == edge::Assignment::none) return;
         assignment = edge::Assignment::standby;
     }
+    const bool is_new = assignments_.of(partition) == edge::Assignment::none;
+    if (is_new && assignment != edge::Assignment::none) around_.opened(partition);
     if (assignment == edge::Assignment::home) around_.placed(partition);
     assignments_.placed(partition, assignment);
     auto& shard = *shards_[board_->shard_of(partition)];

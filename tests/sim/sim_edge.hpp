@@ -46,7 +46,9 @@ public:
         const test::MemoryDisk& disk;  ///< outlives it
         store::Rotation rotation;
         Buffers buffers;
-        /// It was placed here.
+        /// It has a home or a copy here, which knows of its log what it sees from now on.
+        std::function<void(core::Partition)> opened;
+        /// Its home was placed here.
         std::function<void(core::Partition)> placed;
         /// Each end of a link that comes up, as a line of the diary; other lines of it.
         std::function<void(const std::string&)> linked;

@@ -154,25 +154,27 @@ void SimWorld::start(EdgeSlot& slot) {
     id.append(kIdDigits - 1 - number.size(), '0').append(number);
     options.id = core::NodeId{id};
     tell(slot.name + " starts as node " + options.id.text);
+    const auto since = std::make_shared<std::map<core::Partition, core::MonoTime>>();
     slot.process = std::make_unique<SimEdge>(
-        SimEdge::Surroundings{.log = *log_,
-                              .executor = executor_,
-                              .clock = *slot.clock,
-                              .network = *network_,
-                              .clients = *this,
-                              .keys = keys(),
-                              .directory = slot.directory,
-                              .disk = *slot.disk,
-                              .rotation = rotation_,
-                              .buffers = buffers_,
-                              .placed = [this, started = clock_.mono()](
-                                            core::Partition p) { time_.may_serve(p, started); },
-                              .linked =
-                                  [this](const std::string& what) {
-                                      ++tally.links;
-                                      tell(what);
-                                  },
-                              .tell = [this](const std::string& what) { tell(what); }},
+        SimEdge::Surroundings{
+            .log = *log_,
+            .executor = executor_,
+            .clock = *slot.clock,
+            .network = *network_,
+            .clients = *this,
+            .keys = keys(),
+            .directory = slot.directory,
+            .disk = *slot.disk,
+            .rotation = rotation_,
+            .buffers = buffers_,
+            .opened = [this, since](core::Partition p) { (*since)[p] = clock_.mono(); },
+            .placed = [this, since](core::Partition p) { time_.may_serve(p, since->at(p)); },
+            .linked =
+                [this](const std::string& what) {
+                    ++tally.links;
+                    tell(what);
+                },
+            .tell = [this](const std::string& what) { tell(what); }},
         options);
 }
 
