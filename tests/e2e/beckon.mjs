@@ -1,8 +1,8 @@
 // Starts and stops real Beckon processes (and a real Kafka) for the end-to-end tests.
 import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
-import { createWriteStream, mkdtempSync, readFileSync, readdirSync, rmSync, statfsSync } from 'node:fs';
+import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -334,6 +334,16 @@ export class Cluster {
     }
 
     /**
+     * Gives a process the node name that follows from its own, where placements go by node names: with these each of
+     * edge-1 to edge-3, edge-a and edge-b, a to c has some of four partitions, whichever of them run.
+     */
+    nameNode(name) {
+        const data = join(this.directory, name);
+        mkdirSync(data, { recursive: true, mode: 0o700 });
+        writeFileSync(join(data, 'node-name'), createHash('sha256').update(`8 ${name}`).digest('hex').slice(0, 16), { mode: 0o600 });
+    }
+
+    /**
      * A further edge on the same Kafka; a name that was used before gets its ports, its data and its URL again.
      * @param {string[]} options further ones
      * @param {string[]} under a command that runs it
@@ -345,6 +355,7 @@ export class Cluster {
             this.edges.set(name, { port, ops, link, websocket: `ws://127.0.0.1:${port}/` });
         }
         const edge = this.edges.get(name);
+        this.nameNode(name);
         const [command, ...args] = [
             ...under, BECKON,
             'edge', ...this.common(name, edge.ops), '--edge-port', String(edge.port), '--edge-link-port', String(edge.link),
@@ -360,6 +371,7 @@ export class Cluster {
      * @returns {Child} that has been started, and may not be ready yet
      */
     startRetry(name, ports, options = []) {
+        this.nameNode(name);
         const child = new Child(name, BECKON, [
             'retry', '--data', join(this.directory, name), '--ops-port', String(ports.ops), '--log-format', 'json',
             '--retry-port', String(ports.port), ...this.kafkaOptions(), ...options,
