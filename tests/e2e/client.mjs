@@ -30,7 +30,9 @@ export class UserAgent {
         const socket = new WebSocket(this.url, 'push-notification');
         this.socket = socket;
         this.helloed = false;
-        socket.on('open', () => this.say({ messageType: 'hello', use_webpush: true, ...(this.uaid && { uaid: this.uaid }) }));
+        socket.on('open', () => {
+            if (socket === this.socket) this.say({ messageType: 'hello', use_webpush: true, ...(this.uaid && { uaid: this.uaid }) });
+        });
         socket.on('message', (data) => this.receive(JSON.parse(data)));
         socket.on('error', () => {});
         socket.on('close', (code, reason) => {
