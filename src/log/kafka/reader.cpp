@@ -126,7 +126,22 @@ void KafkaReader::hand_over(const rd_kafka_message_t& message, const RecordSink&
     heard_ = true;
     position_ = message.offset + 1;
     ++taken.records;
+    count_taken(view);
     sink(view);
+}
+
+/// Half of what the queue holds has gone: if it was full, the other half is taken while the next
+/// fetch is under way.
+void KafkaReader::count_taken(const core::RecordView& record) {
+    taken_bytes_ += record.key.size() + (record.value ? record.value->size() : 0);
+    ++taken_records_;
+    if (taken_bytes_ < reading_->client->prefetch.bytes_each / 2 &&
+        taken_records_ < kPrefetchedMax / 2) {
+        return;
+    }
+    taken_bytes_ = 0;
+    taken_records_ = 0;
+    clients_.refill(reading_);
 }
 
 void KafkaReader::note_error(const rd_kafka_message_t& message) {

@@ -25,6 +25,7 @@ private:
     void start_at(core::Offset from);
     void hand_over(const rd_kafka_message_t& message, const RecordSink& sink, Taken& taken);
     void note_error(const rd_kafka_message_t& message);
+    void count_taken(const core::RecordView& record);
     bool at_end();
 
     ReaderClients& clients_;
@@ -34,7 +35,10 @@ private:
     std::uint64_t asked_ = 0;  ///< number of the last start that was asked for
     bool paused_ = false;
     core::Offset eof_ = -1;  ///< the position at which the broker had no more
-    bool heard_ = false;     ///< something came since the last start: its idea of the end is new
+    /// Since room in the queue was last told.
+    std::size_t taken_bytes_ = 0;
+    std::size_t taken_records_ = 0;
+    bool heard_ = false;  ///< something came since the last start: its idea of the end is new
     std::vector<core::HeaderView> headers_;
 };
 

@@ -107,7 +107,7 @@ std::unique_ptr<ReaderClient> ReaderClients::make_reader(std::size_t index) cons
         std::max<std::size_t>(prefetch.partitions * prefetch.bytes_each, 2 * kRecordBytesMax));
     auto conf = make_conf(
         config_, events_,
-        {.defaults = {{"queued.min.messages", "100000"},
+        {.defaults = {{"queued.min.messages", std::to_string(kPrefetchedMax)},
                       // A new partition waits for the fetch under way (docs/decisions/0010).
                       {"fetch.wait.max.ms", "100"},
                       {"fetch.error.backoff.ms", "50"},
@@ -130,7 +130,7 @@ std::unique_ptr<ReaderClient> ReaderClients::make_reader(std::size_t index) cons
             }
         });
     return std::make_unique<ReaderClient>(
-        ReaderClient{make_client(RD_KAFKA_CONSUMER, std::move(conf)), prefetch.partitions, {}, {}});
+        ReaderClient{make_client(RD_KAFKA_CONSUMER, std::move(conf)), prefetch, {}, {}});
 }
 
 /// Errors that concern no partition wait in the clients' main queues.
@@ -158,6 +158,16 @@ void ReaderClients::stop(std::shared_ptr<Reading> reading) {
     BECKON_ASSERT(posted, "the control thread of the log's readers hangs");
 }
 
+/// A question about the partition, whose answer nobody waits for, wakes the thread that decides
+/// what to fetch; nothing lighter does that.
+void ReaderClients::refill(std::shared_ptr<Reading> reading) {
+    control_.post([reading = std::move(reading)] {
+        if (!reading->client) return;
+        const auto list = list_of(*reading, RD_KAFKA_OFFSET_END);
+        rd_kafka_offsets_for_times(reading->client->handle.get(), list.get(), 0);
+    });
+}
+
 void ReaderClients::resolve(std::shared_ptr<Reading> reading, core::Offset position,
                             std::uint64_t number) {
     const bool posted = control_.post([this, reading = std::move(reading), position, number] {
@@ -170,7 +180,7 @@ void ReaderClients::resolve(std::shared_ptr<Reading> reading, core::Offset posit
 ReaderClient& ReaderClients::client_for(TopicPartition where) {
     auto& clients = clients_of(kind_of(where.topic));
     for (auto& client : clients) {
-        const bool room = client->reads.size() < client->partitions_max;
+        const bool room = client->reads.size() < client->prefetch.partitions;
         if (room && !client->reads.contains(where)) return *client;
     }
     return *clients.emplace_back(make_reader(clients.size()));

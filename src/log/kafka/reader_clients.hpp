@@ -22,6 +22,8 @@ struct Prefetch {
     std::size_t partitions = 0;
     std::size_t bytes_each = 0;
 };
+/// And at most so many records for each, whatever their size.
+inline constexpr std::size_t kPrefetchedMax = 100'000;
 /// librdkafka counts what it prefetched for each partition apart, and only when a client is made.
 /// So that all partitions together stay within fetch_bytes, however many there are, each further
 /// client of a kind takes eight times as many partitions as the one before and half of its bytes.
@@ -38,7 +40,7 @@ ReaderKind kind_of(Topic topic);
 /// partition only once.
 struct ReaderClient {
     ClientHandle handle;
-    std::size_t partitions_max = 0;
+    Prefetch prefetch;
     // --- control thread only
     std::set<TopicPartition> reads;
     std::map<Topic, TopicHandle> topics;
@@ -103,6 +105,9 @@ public:
     /// Fetches from `from` on; afterwards reading->assignment is `number`.
     void start(std::shared_ptr<Reading> reading, core::Offset from, std::uint64_t number);
     void stop(std::shared_ptr<Reading> reading);
+    /// Room has come in the reading's queue. librdkafka looks only once a second whether a queue
+    /// that was full has room again, unless something else happens on the connection.
+    void refill(std::shared_ptr<Reading> reading);
     /// The broker does not have the offset `position`: starts at the log's start if it lies below
     /// that, sets above_end if it lies above the end, else (a broker that lags may have answered)
     /// starts there again.
