@@ -30,6 +30,9 @@ constexpr core::Duration kTick = std::chrono::seconds{1};
 /// After the log did not answer.
 constexpr core::Duration kLogRetryFirst = std::chrono::milliseconds{250};
 constexpr core::Duration kLogRetryMost = std::chrono::seconds{4};
+/// A fold that restores commits when it has gathered so many bytes, or has nothing more to take.
+/// What came and went meanwhile, as most messages do, never reaches the store.
+constexpr std::size_t kGatherMax = 2U << 20;
 
 /// "subscriptions/3", or "notifications/3+1" for a fold of two inputs.
 std::string name_of(const std::vector<log::TopicPartition>& inputs) {
@@ -56,6 +59,7 @@ struct Fold::Impl {
     // --- a turn
     void schedule_turn();
     void turn();
+    bool gathers() const;
     void not_committed(const Error& why);
     void settle(bool more);
     void caught_up();
@@ -235,11 +239,16 @@ void Fold::Impl::turn() {
         const auto taken = intake.turn();
         if (!taken) return clear_and_restart(taken.error().message);
         more = *taken;
+        if (more && gathers()) return schedule_turn();
     }
     if (const auto committed = commits.commit(); !committed) {
         return not_committed(committed.error());
     }
     settle(more);
+}
+
+bool Fold::Impl::gathers() const {
+    return phase == Phase::restoring && intake.gathered() < kGatherMax;
 }
 
 void Fold::Impl::not_committed(const Error& why) {
@@ -260,6 +269,7 @@ void Fold::Impl::not_committed(const Error& why) {
 /// After the commit: the user's effects first, then who waited for the fold.
 void Fold::Impl::settle(bool more) {
     const auto term = life.term();
+    intake.committed();
     for (const auto& input : inputs) input->commit();
     state.committed();
     for (InputIndex i = 0; i < inputs.size() && !term.over(); ++i) {

@@ -48,14 +48,38 @@ TEST_CASE("a start on an empty log costs one mark for each input", "[fold]") {
 TEST_CASE("one turn takes no more than its budget from an input", "[fold]") {
     FoldWorld world;
     world.options.turn_records = 100;
+    world.start_and_follow();
+    world.state.commits = 0;
     world.publish_many(kFirst, 1000);
     world.publish_many(kSecond, 1000);
     world.run_for(1s);
-    world.start_and_follow();
     CHECK(world.state.disk.keys[0].size() == 1000);
     CHECK(world.state.disk.keys[1].size() == 1000);
     CHECK(world.state.most_in_a_commit <= 200);
     CHECK(world.state.commits >= 10);
+}
+
+TEST_CASE("a fold that restores commits what many turns have taken at once", "[fold]") {
+    FoldWorld world;
+    world.options.turn_records = 100;
+    world.publish_many(kFirst, 1000);
+    world.run_for(1s);
+    world.start_and_follow();
+    CHECK(world.state.disk.keys[0].size() == 1000);
+    CHECK(world.state.most_in_a_commit >= 1000);
+}
+
+TEST_CASE("what a fold that restores gathers is bounded", "[fold]") {
+    constexpr int kCount = 50'000;
+    FoldWorld world;
+    for (int i = 0; i < 10; ++i) {
+        world.publish_many(kFirst, kCount / 10);
+        world.run_for(1s);
+    }
+    world.start_and_follow();
+    CHECK(world.state.disk.keys[0].size() == kCount);
+    CHECK(world.state.most_in_a_commit >= 10'000);
+    CHECK(world.state.most_in_a_commit <= 20'000);  // of more than 100 bytes, in 2 MiB
 }
 
 TEST_CASE("a decision is committed soon, and its effects leave only then", "[fold]") {
