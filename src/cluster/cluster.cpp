@@ -101,7 +101,9 @@ void Cluster::Impl::replay(fold::InputIndex, const core::RecordView& record) {
     nodes_changed |= effect.node_changed;
     if (!effect.new_controller) return;
     claiming = 0;
-    core::log_info("cluster", "controller",
+    // Those of the past, which a start reads again, are no news.
+    core::log_line(knows_all() ? core::LogLevel::info : core::LogLevel::debug, "cluster",
+                   "controller",
                    {{"role", options.role},
                     {"epoch", ownership.controller_epoch()},
                     {"node", ownership.controller().text}});
