@@ -149,7 +149,7 @@ void SimLinks::open(const std::shared_ptr<SimWire>& wire, SimWire::Side side, Pe
                             [this, weak](const core::Error& why) {
                                 if (const auto one = weak.lock()) close(one, why);
                             }});
-    connection->unsent = connection->protocol.greeting();
+    connection->unsent = connection->protocol.opening();
     loop_.post([this, weak] {
         if (const auto one = weak.lock()) flush(*one);
     });

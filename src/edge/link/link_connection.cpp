@@ -15,9 +15,9 @@ LinkConnection::LinkConnection(Options options, core::MonoTime now)
       heard_(now),
       pinged_(now) {}
 
-std::string LinkConnection::greeting() const {
+std::string LinkConnection::opening() const {
     std::string out;
-    static_cast<void>(append_frame(out, Frame{options_.self}));  // it is far below the limit
+    if (!options_.expected) static_cast<void>(append_frame(out, Frame{options_.self}));
     return out;
 }
 
@@ -36,7 +36,7 @@ core::Result<void> LinkConnection::receive(std::string_view bytes, core::MonoTim
 
 core::Result<void> LinkConnection::handle(Frame frame, core::MonoTime now, std::string& reply,
                                           Arrivals& arrivals) {
-    if (auto* hello = std::get_if<Greeting>(&frame)) return greeted(*hello);
+    if (auto* hello = std::get_if<Greeting>(&frame)) return greeted(*hello, reply);
     if (!peer_) return fail(Fault::invalid, "the peer's first frame is not a greeting");
     if (auto* message = std::get_if<ToHome>(&frame)) {
         arrivals.to_homes.push_back(std::move(*message));
@@ -50,8 +50,15 @@ core::Result<void> LinkConnection::handle(Frame frame, core::MonoTime now, std::
     return {};
 }
 
-core::Result<void> LinkConnection::greeted(const Greeting& peer) {
+core::Result<void> LinkConnection::greeted(const Greeting& peer, std::string& reply) {
     if (peer_) return fail(Fault::invalid, "the peer greets twice");
+    if (auto good = check(peer); !good) return good;
+    peer_ = peer.node;
+    reader_.set_peer(peer.node);
+    return options_.expected ? append_frame(reply, Frame{options_.self}) : core::Result<void>{};
+}
+
+core::Result<void> LinkConnection::check(const Greeting& peer) const {
     if (peer.log_id != options_.self.log_id) {
         return fail(Fault::unauthorized, "the peer serves the log '" + peer.log_id +
                                              "', this node serves '" + options_.self.log_id + "'");
@@ -71,8 +78,6 @@ core::Result<void> LinkConnection::greeted(const Greeting& peer) {
                                          std::to_string(options_.self.version_lowest) + " to " +
                                          std::to_string(options_.self.version_highest));
     }
-    peer_ = peer.node;
-    reader_.set_peer(peer.node);
     return {};
 }
 

@@ -20,8 +20,8 @@ struct Arrivals {
 };
 
 /// The protocol of one link connection, without a socket: bytes and time in, bytes and messages
-/// out (docs/formats/link.md). Each side greets first; then messages flow both ways, and pings show
-/// whether the peer is still there. One thread.
+/// out (docs/formats/link.md). Each side greets first, the end that was called before the caller;
+/// then messages flow both ways, and pings show whether the peer is still there. One thread.
 class LinkConnection {
 public:
     struct Options {
@@ -35,8 +35,10 @@ public:
 
     LinkConnection(Options options, core::MonoTime now);
 
-    /// Our greeting, to be sent first.
-    std::string greeting() const;
+    /// What is sent as soon as the connection is open: our greeting, but nothing at the caller's
+    /// end. That one greets when it knows whom it has reached: an address may have passed to
+    /// another node, which would take the greeting for a new link in place of the one that it has.
+    std::string opening() const;
 
     /// What came from the peer. Appends replies to `reply` and messages to `arrivals`.
     /// Errors end the connection: invalid (what the peer sends breaks the format), unauthorized (it
@@ -54,7 +56,8 @@ public:
     std::optional<core::Duration> round_trip() const { return round_trip_; }
 
 private:
-    core::Result<void> greeted(const Greeting& peer);
+    core::Result<void> greeted(const Greeting& peer, std::string& reply);
+    core::Result<void> check(const Greeting& peer) const;
     core::Result<void> handle(Frame frame, core::MonoTime now, std::string& reply,
                               Arrivals& arrivals);
 

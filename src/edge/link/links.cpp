@@ -57,6 +57,7 @@ struct Connection {
     std::shared_ptr<Peer> called;  ///< whom we called; null: it called us
     std::shared_ptr<Peer> peer;    ///< once greeted
     std::string unsent;
+    bool open = false;  ///< the handshake is done
 };
 
 bool must_go(const ToHome& message) { return std::holds_alternative<Detach>(message); }
@@ -269,7 +270,8 @@ void Links::Impl::open(int fd, SslHandle ssl, std::shared_ptr<Peer> called) {
             .open =
                 [this, id] {
                     with(id, [this](Connection& c) {
-                        c.unsent = c.protocol.greeting();
+                        c.open = true;
+                        c.unsent = c.protocol.opening();
                         flush(c);
                     });
                 },
@@ -334,7 +336,11 @@ void Links::Impl::close(std::uint64_t id, const core::Error& why) {
     connection->socket.reset();
     const bool was_up = connection->peer != nullptr;
     const auto peer = was_up ? connection->peer : connection->called;
-    if (!peer) return refused(why);
+    if (!peer) {
+        // A node that found another one here than it meant goes away by itself.
+        const bool went = connection->open && why.fault == Fault::unavailable;
+        return went ? void() : refused(why);
+    }
     if (peer->connection == id) peer->connection = 0;
     if (was_up) {
         peer->outbox.close();

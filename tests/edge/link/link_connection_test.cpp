@@ -36,10 +36,12 @@ struct Pair {
         return a.receive(bytes, clock.mono(), reply, at_a);
     }
     void greet() {
-        std::string reply;
-        REQUIRE(to_b(a.greeting(), reply));
-        REQUIRE(to_a(b.greeting(), reply));
-        REQUIRE(reply.empty());
+        std::string from_a;
+        std::string from_b;
+        REQUIRE(a.opening().empty());
+        REQUIRE(to_a(b.opening(), from_a));
+        REQUIRE(to_b(from_a, from_b));
+        REQUIRE(from_b.empty());
     }
 };
 
@@ -90,6 +92,15 @@ TEST_CASE("a link refuses a peer that is not who it should be", "[edge][link]") 
           Fault::unauthorized);
 }
 
+TEST_CASE("whoever finds another node than it meant says nothing to it", "[edge][link]") {
+    Pair p;
+    std::string reply;
+    CHECK(p.a.opening().empty());
+    CHECK_FALSE(p.to_a(
+        bytes_of(Greeting{.node = core::NodeId{"000000000000000c"}, .log_id = "log"}), reply));
+    CHECK(reply.empty());
+}
+
 TEST_CASE("nothing is taken from a peer before its greeting", "[edge][link]") {
     Pair p;
     std::string reply;
@@ -103,7 +114,7 @@ TEST_CASE("a peer that greets twice breaks the format", "[edge][link]") {
     Pair p;
     p.greet();
     std::string reply;
-    CHECK(p.to_b(p.a.greeting(), reply).error().fault == Fault::invalid);
+    CHECK(p.to_a(p.b.opening(), reply).error().fault == Fault::invalid);
 }
 
 TEST_CASE("a silent peer is asked and then given up", "[edge][link]") {

@@ -213,6 +213,27 @@ TEST_CASE("a link that is lost is reported and made again", "[edge][link]") {
     REQUIRE(again.hears("a says back"));
 }
 
+TEST_CASE("the address of a node that died and came back with another name disturbs no link",
+          "[edge][link]") {
+    const auto keys = ring();
+    Node a{kA, keys};
+    Node again{kC, keys};
+    // Until the group misses b, both names stand in the log, with one address.
+    a.links.set_peers({{kB, again.address()}, {kC, again.address()}});
+    again.links.set_peers({{kA, a.address()}, {kB, again.address()}});
+    REQUIRE(a.hears("up c"));
+    REQUIRE(eventually([&] { return a.why_down(kB).find("was expected") != std::string::npos; }));
+    REQUIRE(a.says(kC, "still here"));
+    REQUIRE(again.hears("a says still here"));
+    const auto lost = [](Node& node) {
+        const auto heard = node.all();
+        return std::count_if(heard.begin(), heard.end(),
+                             [](const std::string& what) { return what.starts_with("down"); });
+    };
+    CHECK(lost(a) == 0);
+    CHECK(lost(again) == 0);
+}
+
 TEST_CASE("a node that has left is let go", "[edge][link]") {
     const auto keys = ring();
     Node a{kA, keys};
