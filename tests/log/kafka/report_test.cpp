@@ -132,6 +132,19 @@ TEST_CASE("a fatal producer error is answered, and the next publish goes through
     CHECK(kafka.publisher->unanswered() == 0);
 }
 
+TEST_CASE("a record for a partition that is not there is answered once", "[kafka]") {
+    MockKafka kafka;
+    REQUIRE(kafka.publish("before"));  // from now on librdkafka knows the partitions
+    std::vector<core::Result<Appended>> answers;
+    kafka.publisher->publish({Topic::kNotifications, 7}, {"key", "value", {}},
+                             [&](const auto& answer) { answers.push_back(answer); });
+    REQUIRE(kafka.publish("after"));
+    REQUIRE(answers.size() == 1);
+    REQUIRE_FALSE(answers[0]);
+    CHECK(answers[0].error().fault == core::Fault::not_found);
+    CHECK(kafka.publisher->unanswered() == 0);
+}
+
 TEST_CASE("a passing broker error is retried without doubling the record", "[kafka]") {
     MockKafka kafka;
     REQUIRE(kafka.publish("before"));
