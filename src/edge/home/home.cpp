@@ -121,7 +121,6 @@ Home::Impl::Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore
       debts(options.partition, {.store = *store,
                                 .publisher = fold.publisher(),
                                 .executor = context.executor,
-                                .clock = context.clock,
                                 .in_flight = context.tombstones,
                                 .milestones = context.milestones,
                                 .outcomes = outcomes,

@@ -19,12 +19,10 @@ namespace {
 
 /// librdkafka looks for records that have timed out once a second.
 constexpr milliseconds kTimeoutScan{1000};
-/// How long log-acks sleeps when nothing is reported.
+/// How long log-producer sleeps where nothing is wrong.
 constexpr int kIdleMs = 1000;
 /// The same while clients that were replaced still have reports to give.
 constexpr int kBusyMs = 20;
-/// Reports that one drain takes before they are posted.
-constexpr std::size_t kDrainMax = 2000;
 constexpr milliseconds kFinish{1000};
 constexpr milliseconds kPurge{2000};
 /// Records that librdkafka holds, of all publishers together; each has a bound of its own.
@@ -44,6 +42,39 @@ HeadersHandle headers_of(const core::Record& record) {
                             value.data(), static_cast<ssize_t>(value.size()));
     }
     return headers;
+}
+
+/// What this thread hands to librdkafka: of a record that is refused within that call librdkafka
+/// reports too, but it stays the caller's.
+thread_local const Unconfirmed* being_sent = nullptr;
+
+void note_without_offset(const rd_kafka_message_t& message) {
+    core::log_error(
+        "log", "report_without_offset",
+        {{"topic", rd_kafka_topic_name(message.rkt)}, {"partition", message.partition}});
+}
+
+/// The fate of a record. On librdkafka's threads, which this must not hold up.
+rd_kafka_resp_err_t on_report(rd_kafka_t*, rd_kafka_message_t* message, void* opaque) noexcept {
+    auto* const reported = static_cast<Unconfirmed*>(message->_private);
+    if (reported == being_sent) return RD_KAFKA_RESP_ERR_NO_ERROR;
+    const std::unique_ptr<Unconfirmed> one{reported};
+    auto answer = answer_of({.error = message->err,
+                             .offset = message->offset,
+                             .time_ms = rd_kafka_message_timestamp(message, nullptr)});
+    if (answer) {
+        static_cast<KafkaEvents*>(opaque)->broker_answers();
+    } else if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        note_without_offset(*message);
+    }
+    one->route->answer(std::move(one->done), std::move(answer));
+    return RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+/// Called by rd_kafka_new(), which is where librdkafka takes on_report(). `opaque` as there.
+rd_kafka_resp_err_t hear_reports(rd_kafka_t* client, const rd_kafka_conf_t*, void* opaque, char*,
+                                 std::size_t) noexcept {
+    return rd_kafka_interceptor_add_on_acknowledgement(client, "beckon", on_report, opaque);
 }
 
 class KafkaPublisher final : public Publisher {
@@ -86,6 +117,30 @@ private:
 
 }  // namespace
 
+void AnswerRoute::answer(AppendDone done, core::Result<Appended> result) {
+    bool first = false;
+    {
+        const std::scoped_lock lock{mutex_};
+        first = answers_.empty();
+        answers_.push_back({std::move(done), std::move(result)});
+    }
+    if (first) publisher.post([self = shared_from_this()] { self->hand_over(); });
+}
+
+void AnswerRoute::hand_over() {
+    std::vector<Answer> answers;
+    {
+        const std::scoped_lock lock{mutex_};
+        answers.swap(answers_);
+    }
+    const auto term = lifetime.term();
+    for (const auto& answer : answers) {
+        --unanswered;
+        answer.done(answer.result);
+        if (term.over()) return;
+    }
+}
+
 Producer::Client::~Client() {
     for (auto& topic : topics) {
         if (auto* handle_of = topic.load()) rd_kafka_topic_destroy(handle_of);
@@ -97,15 +152,15 @@ Producer::Producer(const KafkaConfig& config, KafkaEvents& events, Questions& re
       events_(events),
       retire_(retire),
       current_(make_client()),
-      acks_([this](const std::stop_token& stop) { run(stop); }) {}
+      keeper_([this](const std::stop_token& stop) { run(stop); }) {}
 
 Producer::~Producer() {
-    acks_.request_stop();
+    keeper_.request_stop();
     {
         const std::shared_lock lock{current_mutex_};
         rd_kafka_queue_yield(current_->queue.get());
     }
-    acks_.join();
+    keeper_.join();
 }
 
 std::unique_ptr<Publisher> Producer::open_publisher(core::Executor& executor) {
@@ -123,7 +178,8 @@ std::unique_ptr<Producer::Client> Producer::make_client() {
                       {"max.in.flight.requests.per.connection", "1"},
                       {"message.timeout.ms", timeout},
                       {"message.max.bytes", std::to_string(kRecordBytesMax + kFramingBytes)}}});
-    rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR);
+    rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_ERROR);
+    rd_kafka_conf_interceptor_add_on_new(conf.get(), "beckon", hear_reports, &events_);
     auto client = std::make_unique<Client>();
     client->handle = kafka::make_client(RD_KAFKA_PRODUCER, std::move(conf));
     client->queue.reset(rd_kafka_queue_get_main(client->handle.get()));
@@ -171,7 +227,9 @@ core::Result<void> Producer::send(TopicPartition where, const core::Record& reco
         headers = headers_of(record);
         add(RD_KAFKA_VTYPE_HEADERS).u.headers = headers.get();
     }
+    being_sent = unconfirmed;
     const ErrorHandle error{rd_kafka_produceva(current_->handle.get(), args.data(), count)};
+    being_sent = nullptr;
     if (error) {
         const auto code = rd_kafka_error_code(error.get());
         return core::fail(fault_of(code), rd_kafka_error_string(error.get()));
@@ -181,7 +239,7 @@ core::Result<void> Producer::send(TopicPartition where, const core::Record& reco
 }
 
 void Producer::run(const std::stop_token& stop) {
-    pthread_setname_np(pthread_self(), "log-acks");
+    pthread_setname_np(pthread_self(), "log-producer");
     while (!stop.stop_requested()) {
         serve(current_->queue.get(), replaced_.empty() ? kIdleMs : kBusyMs);
         if (fatal_) replace_client();
@@ -191,63 +249,16 @@ void Producer::run(const std::stop_token& stop) {
 }
 
 void Producer::serve(rd_kafka_queue_t* queue, int wait_ms) {
-    std::size_t taken = 0;
     EventHandle event{rd_kafka_queue_poll(queue, wait_ms)};
     for (; event; event.reset(rd_kafka_queue_poll(queue, 0))) {
-        switch (rd_kafka_event_type(event.get())) {
-            case RD_KAFKA_EVENT_DR:
-                taken += rd_kafka_event_message_count(event.get());
-                take_reports(event.get());
-                break;
-            case RD_KAFKA_EVENT_ERROR:
-                if (rd_kafka_event_error_is_fatal(event.get())) {
-                    fatal_ = true;  // replace_client() tells
-                } else {
-                    events_.error(rd_kafka_event_error(event.get()),
-                                  rd_kafka_event_error_string(event.get()));
-                }
-                break;
-            default: break;  // no others are enabled
+        if (rd_kafka_event_type(event.get()) != RD_KAFKA_EVENT_ERROR) continue;
+        if (rd_kafka_event_error_is_fatal(event.get())) {
+            fatal_ = true;  // replace_client() tells
+        } else {
+            events_.error(rd_kafka_event_error(event.get()),
+                          rd_kafka_event_error_string(event.get()));
         }
-        if (taken >= kDrainMax) break;
     }
-    post_answers();
-}
-
-void Producer::take_reports(rd_kafka_event_t* event) {
-    bool confirmed = false;
-    while (const auto* message = rd_kafka_event_message_next(event)) {
-        const std::unique_ptr<Unconfirmed> one{static_cast<Unconfirmed*>(message->_private)};
-        auto batch = std::find_if(batches_.begin(), batches_.end(),
-                                  [&](const Batch& b) { return b.route == one->route; });
-        if (batch == batches_.end()) batch = batches_.insert(batch, Batch{one->route, {}});
-        auto answer = answer_of({.error = message->err,
-                                 .offset = message->offset,
-                                 .time_ms = rd_kafka_message_timestamp(message, nullptr)});
-        if (answer) {
-            confirmed = true;
-        } else if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
-            core::log_error(
-                "log", "report_without_offset",
-                {{"topic", rd_kafka_topic_name(message->rkt)}, {"partition", message->partition}});
-        }
-        batch->answers.push_back({std::move(one->done), std::move(answer)});
-    }
-    if (confirmed) events_.broker_answers();
-}
-
-void Producer::post_answers() {
-    for (auto& batch : batches_) {
-        batch.route->publisher.post([route = batch.route, answers = std::move(batch.answers)] {
-            const auto term = route->lifetime.term();
-            for (const auto& answer : answers) {
-                --route->unanswered;
-                answer.done(answer.result);
-                if (term.over()) return;
-            }
-        });
-    }
-    batches_.clear();
 }
 
 void Producer::replace_client() {

@@ -17,12 +17,28 @@
 namespace beckon::log::kafka {
 
 /// Where the answers of one publisher go.
-struct AnswerRoute {
+class AnswerRoute : public std::enable_shared_from_this<AnswerRoute> {
+public:
     explicit AnswerRoute(core::Executor& executor)
         : lifetime(executor), publisher(lifetime.remote()) {}
+
     core::Lifetime lifetime;  ///< the publisher's; executor's thread only, as the next
     std::size_t unanswered = 0;
     const core::Lifetime::Remote publisher;
+
+    /// Answers a record that librdkafka had. Any thread; what comes before the executor turns to
+    /// it is one task there.
+    void answer(AppendDone done, core::Result<Appended> result);
+
+private:
+    struct Answer {
+        AppendDone done;
+        core::Result<Appended> result;
+    };
+    void hand_over();
+
+    std::mutex mutex_;
+    std::vector<Answer> answers_;  ///< under mutex_
 };
 
 /// A publish that librdkafka has: the opaque of its message. Freed by whoever answers.
@@ -32,11 +48,13 @@ struct Unconfirmed {
 };
 
 /// The process's one producer: idempotent, acks=all, one request in flight
-/// (docs/facts/kafka.md#the-rule-that-matters-most: with more, acknowledged records were lost). The
-/// thread `log-acks` drains its reports and posts them to the publishers in batches.
+/// (docs/facts/kafka.md#the-rule-that-matters-most: with more, acknowledged records were lost).
+/// Reports reach a publisher's executor from the librdkafka thread that has them
+/// (docs/decisions/0197-reports-come-from-librdkafkas-thread.md).
 ///
-/// After a fatal error it makes a new client; what the old one had not confirmed is answered
-/// `unavailable` and never sent again: repeated under its key it might rise after its tombstone.
+/// After a fatal error the thread `log-producer` makes a new client; what the old one had not
+/// confirmed is answered `unavailable` and never sent again: repeated under its key it might rise
+/// after its tombstone.
 class Producer {
 public:
     /// `retire` destroys clients that are no longer needed; it outlives this.
@@ -59,26 +77,16 @@ private:
     /// A librdkafka client and what hangs on it.
     struct Client {
         ClientHandle handle;
-        QueueHandle queue;  ///< its reports and errors
+        QueueHandle queue;  ///< its errors
         std::array<std::atomic<rd_kafka_topic_t*>, Topic::kCount> topics{};
         std::mutex making_topic;
         ~Client();
-    };
-    struct Answer {
-        AppendDone done;
-        core::Result<Appended> result;
-    };
-    struct Batch {
-        std::shared_ptr<AnswerRoute> route;
-        std::vector<Answer> answers;
     };
 
     std::unique_ptr<Client> make_client();
     rd_kafka_topic_t* topic_of(Client& client, Topic topic);
     void run(const std::stop_token& stop);
     void serve(rd_kafka_queue_t* queue, int wait_ms);
-    void take_reports(rd_kafka_event_t* event);
-    void post_answers();
     void replace_client();
     void serve_replaced();
     void finish();
@@ -88,13 +96,13 @@ private:
     Questions& retire_;
 
     std::shared_mutex current_mutex_;  ///< shared: publishing; alone: changing current_
-    std::unique_ptr<Client> current_;  ///< changed by log-acks only
-    /// Clients that were replaced, until each has reported on all that it was given; log-acks only.
+    std::unique_ptr<Client> current_;  ///< changed by log-producer only
+    /// Clients that were replaced, until each has reported on all that it was given; log-producer
+    /// only.
     std::vector<std::unique_ptr<Client>> replaced_;
 
-    std::vector<Batch> batches_;  ///< log-acks only
-    bool fatal_ = false;          ///< log-acks only
-    std::jthread acks_;           ///< last: it uses the others
+    bool fatal_ = false;   ///< log-producer only
+    std::jthread keeper_;  ///< last: it uses the others
 };
 
 }  // namespace beckon::log::kafka

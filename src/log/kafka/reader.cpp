@@ -86,7 +86,13 @@ core::Result<Taken> KafkaReader::take(std::size_t max, const RecordSink& sink) {
     bool empty = false;
     Reading::taking = reading_.get();
     while (!empty && taken.records < max) {
-        const auto wanted = std::min(kBatch, max - taken.records);
+        // Never more than is there: for the rest librdkafka waits, if only for no time.
+        const auto there = rd_kafka_queue_length(reading_->queue.get());
+        const auto wanted = std::min({kBatch, max - taken.records, there});
+        if (wanted == 0) {
+            empty = true;
+            break;
+        }
         const auto got =
             rd_kafka_consume_batch_queue(reading_->queue.get(), 0, batch.data(), wanted);
         const auto count = got < 0 ? 0 : static_cast<std::size_t>(got);

@@ -64,6 +64,17 @@ public:
     void stop_broker() { rd_kafka_mock_broker_set_down(cluster_.get(), 1); }
     void start_broker() { rd_kafka_mock_broker_set_up(cluster_.get(), 1); }
 
+    /// While the producer is replaced, and before librdkafka has made room (a moment after it has
+    /// told what became of other records), a publish fails.
+    bool publish_until_through(const std::string& key) {
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+        bool through = false;
+        while (!through && std::chrono::steady_clock::now() < until) {
+            through = publish(key).has_value();
+        }
+        return through;
+    }
+
     core::Result<Appended> publish(const std::string& key) {
         std::optional<core::Result<Appended>> answer;
         publisher->publish(kWhere, {key, "value", {}}, [&](const auto& r) { answer = r; });
@@ -123,12 +134,20 @@ TEST_CASE("a fatal producer error is answered, and the next publish goes through
     MockKafka kafka{{{kInitProducerId, RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED}}};
     REQUIRE_FALSE(kafka.publish("first"));
     // What comes while the producer is replaced may fail as well.
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{20};
-    bool through = false;
-    while (!through && std::chrono::steady_clock::now() < until) {
-        through = kafka.publish("later").has_value();
-    }
-    CHECK(through);
+    CHECK(kafka.publish_until_through("later"));
+    CHECK(kafka.publisher->unanswered() == 0);
+}
+
+TEST_CASE("a record for a partition that is not there is answered once", "[kafka]") {
+    MockKafka kafka;
+    REQUIRE(kafka.publish("before"));  // from now on librdkafka knows the partitions
+    std::vector<core::Result<Appended>> answers;
+    kafka.publisher->publish({Topic::kNotifications, 7}, {"key", "value", {}},
+                             [&](const auto& answer) { answers.push_back(answer); });
+    REQUIRE(kafka.publish("after"));
+    REQUIRE(answers.size() == 1);
+    REQUIRE_FALSE(answers[0]);
+    CHECK(answers[0].error().fault == core::Fault::not_found);
     CHECK(kafka.publisher->unanswered() == 0);
 }
 
@@ -165,7 +184,7 @@ TEST_CASE("beyond what librdkafka's queue takes a publish is `full`, and later t
     MockKafka kafka{
         {}, {{"queue.buffering.max.messages", std::to_string(kRoom)}}, std::chrono::seconds{60}};
     for (int round = 0; round < 2; ++round) {  // the second finds as much room as the first
-        REQUIRE(kafka.publish("before"));
+        REQUIRE(kafka.publish_until_through("before"));
         kafka.stop_broker();
         std::vector<core::Result<Appended>> answers;
         for (std::size_t i = 0; i < kSent; ++i) {

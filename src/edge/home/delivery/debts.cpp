@@ -129,12 +129,10 @@ bool Debts::must_wait(const store::Debt& debt) const {
     return older != replaced_.end() && *older->second.begin() < debt.put_offset;
 }
 
-/// At the next multiple of kGather on the host's clock, which is the same for all homes.
 void Debts::pump_soon() {
     if (waiting_.size() >= kCompany) return pump();
     if (waiting_.empty() || std::exchange(gathering_, true)) return;
-    const auto since = context_.clock.mono().time_since_epoch() % kGather;
-    context_.executor.post_after(kGather - since, lifetime_.guard([this] {
+    context_.executor.post_after(kGather, lifetime_.guard([this] {
         gathering_ = false;
         pump();
     }));

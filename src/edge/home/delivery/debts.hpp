@@ -35,9 +35,8 @@ struct TombstonesInFlight {
 /// was told: what a kill leaves untold is still owed.
 ///
 /// Nobody waits for a tombstone, and a request to the log costs about the same with one record as
-/// with fifty. So tombstones are gathered for up to kGather, and all homes of a process publish
-/// theirs at the same moments; kCompany of one home go at once
-/// (docs/decisions/0140-tombstones-are-gathered.md).
+/// with fifty. So tombstones are gathered for up to kGather; kCompany of one home go at once
+/// (docs/decisions/0196-tombstones-are-gathered-for-longer.md).
 ///
 /// The store owns the debts. Here are those that are being paid, a bounded number, with the lowest
 /// puts; the rest is read from the store when there is room. On the home's thread.
@@ -46,7 +45,7 @@ public:
     /// Debts that are held in memory.
     static constexpr std::size_t kHeldMax = 4'096;
     /// How long a tombstone may wait for others. A kill within that time costs a second delivery.
-    static constexpr core::Duration kGather = std::chrono::milliseconds{20};
+    static constexpr core::Duration kGather = std::chrono::milliseconds{250};
     /// So many do not wait.
     static constexpr std::size_t kCompany = 64;
 
@@ -54,7 +53,6 @@ public:
         store::PartitionStore& store;
         log::Publisher& publisher;
         core::Executor& executor;
-        const core::Clock& clock;
         TombstonesInFlight& in_flight;
         /// Hears how tracked messages ended; null: nobody does.
         core::MilestoneSink* milestones;
