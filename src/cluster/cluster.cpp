@@ -55,6 +55,7 @@ struct Cluster::Impl final : fold::MemoryState {
     void say_who_we_are();
     void claim_control();
     void place_all();
+    std::set<core::NodeId> handing_over(const std::vector<core::NodeId>& alive) const;
     std::vector<core::NodeId> introduced();
     void bury_dead_nodes();
     void publish(core::Record record);
@@ -84,6 +85,8 @@ struct Cluster::Impl final : fold::MemoryState {
     std::set<core::NodeId> links;
     core::Epoch claiming = 0;  ///< a claim to be controller that is not read back yet; 0: none
     std::set<std::string> in_flight;  ///< keys published and not read back yet
+    /// Of them, the moves from a living home, with the nodes that they concern.
+    std::map<std::string, std::set<core::NodeId>> moves;
     bool retry_posted = false;
 
     beckon::fold::Fold fold;
@@ -95,6 +98,7 @@ struct Cluster::Impl final : fold::MemoryState {
 void Cluster::Impl::replay(fold::InputIndex, const core::RecordView& record) {
     has_read = true;
     in_flight.erase(std::string{record.key});
+    moves.erase(std::string{record.key});
     auto effect = ownership.apply(record);
     if (effect.placed) placed_now.push_back(*effect.placed);
     if (effect.truth) truths.push_back(std::move(*effect.truth));
@@ -120,6 +124,7 @@ void Cluster::Impl::restarted(std::string_view) {
     placed_now.clear();
     truths.clear();
     in_flight.clear();
+    moves.clear();
     claiming = 0;
 }
 
@@ -213,20 +218,47 @@ std::vector<core::NodeId> Cluster::Impl::introduced() {
     return nodes;
 }
 
+/// Nodes that move a partition at present: the placement names one, and the other, which lives too,
+/// is still the last to have announced an epoch. (A role without leases announces none.)
+std::set<core::NodeId> Cluster::Impl::handing_over(const std::vector<core::NodeId>& alive) const {
+    std::set<core::NodeId> nodes;
+    for (const auto& [key, concerned] : moves) nodes.insert(concerned.begin(), concerned.end());
+    for (const auto& [partition, placement] : ownership.placed()) {
+        const auto claim = ownership.highest_claim(partition);
+        if (claim.node == placement.home || !contains(alive, claim.node)) continue;
+        nodes.insert({claim.node, placement.home});
+    }
+    return nodes;
+}
+
+/// Of each node one partition at a time leaves a living home, or comes from one.
 void Cluster::Impl::place_all() {
     const auto alive = introduced();
+    auto busy = handing_over(alive);
     for (core::Partition p = 0; p < options.partitions; ++p) {
+        const auto now = ownership.placement(p);
+        const bool lives = now && contains(alive, now->home);
+        const auto may_take = [&](const core::NodeId& node) {
+            const bool waits =
+                lives && node != now->home && (busy.contains(node) || busy.contains(now->home));
+            return !waits && ownership.is_ready(node, p);
+        };
         const auto next =
             place({.partition = p,
-                   .now = ownership.placement(p),
+                   .now = now,
                    .alive = alive,
                    .name = [this](const auto& node) -> std::string_view { return names.at(node); },
-                   .ready = [&](const auto& node) { return ownership.is_ready(node, p); },
+                   .ready = may_take,
                    .standby_count = options.standby_count,
                    .controller_epoch = ownership.controller_epoch()});
         if (!next) continue;
-        publish(encode(
-            PlacementRecord{options.role, p, next->home, next->standbys, next->controller_epoch}));
+        auto record = encode(
+            PlacementRecord{options.role, p, next->home, next->standbys, next->controller_epoch});
+        if (lives && next->home != now->home) {
+            moves[record.key] = {now->home, next->home};
+            busy.insert({now->home, next->home});
+        }
+        publish(std::move(record));
     }
 }
 
@@ -247,6 +279,7 @@ void Cluster::Impl::publish(core::Record record) {
                              lifetime.guard([this, key](const core::Result<log::Appended>& result) {
                                  if (result) return;  // reading it back is what counts
                                  in_flight.erase(key);
+                                 moves.erase(key);
                                  claiming = 0;  // if it was a claim; act() claims again if not
                                  retry_later();
                              }));

@@ -36,7 +36,7 @@ struct PlacementFacts {
     std::optional<Placement> now;
     const std::vector<core::NodeId>& alive;
     NameOf name;
-    /// Whether a node could serve the partition at once.
+    /// Whether a node could serve the partition at once, and nothing else stands in the way.
     std::function<bool(const core::NodeId&)> ready;
     int standby_count = 1;
     core::Epoch controller_epoch = 0;

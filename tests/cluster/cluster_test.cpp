@@ -103,6 +103,52 @@ TEST_CASE("rendezvous hashing moves only the partitions of the node that went", 
     for (const auto& [node, count] : homes) CHECK(count > 850);
 }
 
+TEST_CASE("a node that joins takes its share, and nothing else moves", "[cluster]") {
+    constexpr core::Partition kMany = 3000;
+    const std::vector<core::NodeId> three = {{"a"}, {"b"}, {"c"}};
+    const std::vector<core::NodeId> four = {{"a"}, {"b"}, {"c"}, {"d"}};
+    int moved = 0;
+    for (core::Partition p = 0; p < kMany; ++p) {
+        const auto before = rank_by_id(p, three).front();
+        const auto after = rank_by_id(p, four).front();
+        if (before == after) continue;
+        CHECK(after.text == "d");
+        ++moved;
+    }
+    CHECK(moved > kMany / 4 * 85 / 100);
+    CHECK(moved < kMany / 4 * 115 / 100);
+}
+
+TEST_CASE("whatever is placed and ready, a partition moves once and then stays", "[cluster]") {
+    const std::vector<core::NodeId> alive = {{"a"}, {"b"}, {"c"}, {"d"}};
+    constexpr unsigned kReadySets = 1U << 4;
+    for (core::Partition p = 0; p < 50; ++p) {
+        for (unsigned is_ready = 0; is_ready < kReadySets; ++is_ready) {
+            const auto ready = [&](const core::NodeId& node) {
+                return (is_ready >> static_cast<unsigned>(node.text[0] - 'a') & 1U) != 0;
+            };
+            for (const char* home : {"a", "b", "c", "d", "dead"}) {
+                const Placement before{{home}, {}, 1};
+                const auto place = [&](const Placement& now) {
+                    return cluster::place(
+                        {.partition = p,
+                         .now = now,
+                         .alive = alive,
+                         .name = [](const auto& node) -> std::string_view { return node.text; },
+                         .ready = ready,
+                         .standby_count = 1,
+                         .controller_epoch = 1});
+                };
+                const auto after = place(before);
+                REQUIRE(after);  // it has no standby yet
+                CHECK_FALSE(place(*after));
+                const bool lived = cluster::contains(alive, before.home);
+                CHECK((!lived || after->home == before.home || ready(after->home)));
+            }
+        }
+    }
+}
+
 TEST_CASE("a lone node is controller and home of everything", "[cluster]") {
     World world;
     Node a{world, "a"};
@@ -152,6 +198,36 @@ TEST_CASE("two nodes agree on every placement, and a partition waits for its new
     for (core::Partition p = 0; p < kPartitions; ++p) CHECK(a.told[p].home.text == wants(p));
     CHECK(!b.homes().empty());
     CHECK(!a.homes().empty());
+}
+
+TEST_CASE("of each node one partition at a time is handed over", "[cluster]") {
+    World world;
+    Node a{world, "a"};
+    world.executor.run_for(2s);
+    const auto publisher = world.log->open_publisher(world.executor);
+    const auto announce = [&](core::Partition p, core::Epoch epoch, const char* node) {
+        publisher->publish(kOwnership, encode(cluster::EpochRecord{"edge", p, epoch, {node}}),
+                           [](const auto&) {});
+    };
+    for (core::Partition p = 0; p < kPartitions; ++p) announce(p, 1, "a");
+    Node b{world, "b"};
+    b.cluster->set_ready(all());
+    std::set<core::Partition> wanted;
+    for (core::Partition p = 0; p < kPartitions; ++p) {
+        if (rank_by_id(p, {{"a"}, {"b"}})[0].text == "b") wanted.insert(p);
+    }
+    REQUIRE(wanted.size() > 1);
+    std::set<core::Partition> taken;
+    while (taken != wanted) {
+        world.executor.run_for(2s);
+        const auto homes = b.homes();
+        REQUIRE(homes.size() == taken.size() + 1);
+        for (const auto p : homes) {
+            if (taken.insert(p).second) announce(p, 2, "b");
+        }
+    }
+    world.executor.run_for(2s);
+    CHECK(b.homes() == wanted);
 }
 
 TEST_CASE("a node that is started again gets the partitions that it had", "[cluster]") {

@@ -18,20 +18,26 @@
  *   -DNO_READ_BACK   a register is answered at its delivery report, not when it is read back
  */
 
-#ifndef NODES
 #define NODES 2
-#endif
 #ifndef LENGTH
 #define LENGTH 8
 #endif
-#ifndef CRASHES
 #define CRASHES 1
-#endif
 #define NOBODY 255
 #ifdef NO_WAIT
 #define MAY_WRITE_OVER(n) true
 #else
 #define MAY_WRITE_OVER(n) !nodes[n].changing
+#endif
+#ifdef NO_STAMP
+#define COUNTS(n, r) true
+#else
+#define COUNTS(n, r) (r.epoch > nodes[n].known_epoch || (r.epoch == nodes[n].known_epoch && r.seq >= nodes[n].known_seq))
+#endif
+#ifdef NO_READ_BACK
+#define IS_DONE(n) nodes[n].reported > 0
+#else
+#define IS_DONE(n) (nodes[n].reported > 0 && nodes[n].position >= nodes[n].reported)
 #endif
 
 mtype = { none, lease, value, mark }
@@ -46,8 +52,7 @@ typedef Record {
     bit live
 }
 Record log[LENGTH];
-byte end = 0;
-byte crashes = 0;
+byte end = 0; byte crashes = 0;
 
 typedef Node {
     byte position;      /* everything below is folded */
@@ -75,29 +80,20 @@ byte home_of[LENGTH];   /* by epoch: who has served in it */
 
 /* What the client was told last: 200 for a register or for an unregister; or that an answer is
  * outstanding, and then either is right. */
-bit told_registered = 0;
-bit uncertain = 0;
+bit told_registered = 0; bit uncertain = 0;
 
 inline publish(n, what, its_epoch, its_seq, yes) {
-    nodes[n].pending.kind = what;
-    nodes[n].pending.epoch = its_epoch;
-    nodes[n].pending.seq = its_seq;
-    nodes[n].pending.registered = yes
+    nodes[n].pending.kind = what; nodes[n].pending.epoch = its_epoch;
+    nodes[n].pending.seq = its_seq; nodes[n].pending.registered = yes
 }
 
 /* The log takes the record that is on its way. */
 inline append(n) {
-    log[end].kind = nodes[n].pending.kind;
-    log[end].node = (nodes[n].pending.kind == lease -> n : 0);
-    log[end].epoch = nodes[n].pending.epoch;
-    log[end].seq = nodes[n].pending.seq;
-    log[end].registered = nodes[n].pending.registered;
-    log[end].live = 1;
+    log[end].kind = nodes[n].pending.kind; log[end].node = (nodes[n].pending.kind == lease -> n : 0);
+    log[end].epoch = nodes[n].pending.epoch; log[end].seq = nodes[n].pending.seq;
+    log[end].registered = nodes[n].pending.registered; log[end].live = 1;
     end++;
-    nodes[n].pending.kind = none;
-    nodes[n].pending.epoch = 0;
-    nodes[n].pending.seq = 0;
-    nodes[n].pending.registered = 0;
+    forget_pending(n);
     if
     :: log[end - 1].kind == mark && nodes[n].asked && nodes[n].mark_at == 0 ->
         nodes[n].mark_at = end
@@ -107,15 +103,18 @@ inline append(n) {
     fi
 }
 
+inline forget_change(n) { nodes[n].changing = 0; nodes[n].wanted = 0; nodes[n].reported = 0 }
+
+inline forget_question(n) { nodes[n].asked = 0; nodes[n].mark_at = 0 }
+
+inline forget_pending(n) {
+    nodes[n].pending.kind = none; nodes[n].pending.epoch = 0; nodes[n].pending.seq = 0; nodes[n].pending.registered = 0
+}
+
 inline stop_serving(n) {
-    nodes[n].serving = 0;
-    nodes[n].epoch = 0;
-    nodes[n].seq = 0;
-    nodes[n].changing = 0;      /* the client is told to try again */
-    nodes[n].wanted = 0;
-    nodes[n].reported = 0;
-    nodes[n].asked = 0;
-    nodes[n].mark_at = 0
+    nodes[n].serving = 0; nodes[n].epoch = 0; nodes[n].seq = 0;
+    forget_change(n);           /* the client is told to try again */
+    forget_question(n)
 }
 
 /* Folds the record at the node's position. */
@@ -129,57 +128,36 @@ inline fold(n, at) {
             nodes[n].highest = log[at].epoch;
             if
             :: log[at].node == n && log[at].epoch == nodes[n].epoch ->
-                nodes[n].serving = 1;
-                nodes[n].seq = 0;
-                assert(home_of[log[at].epoch] == NOBODY || home_of[log[at].epoch] == n);  /* one_home */
+                nodes[n].serving = 1; nodes[n].seq = 0;
+                assert(home_of[log[at].epoch] == NOBODY || home_of[log[at].epoch] == n);    /* one_home */
                 home_of[log[at].epoch] = n
             :: else -> stop_serving(n)
             fi
         :: else ->
             if
-            :: log[at].node == n && log[at].epoch == nodes[n].epoch && !nodes[n].serving ->
-                nodes[n].epoch = 0          /* lost the claim */
-            :: else
+            :: log[at].node == n && log[at].epoch == nodes[n].epoch && !nodes[n].serving -> nodes[n].epoch = 0
+            :: else                         /* the claim was lost */
             fi
         fi
     :: log[at].live && log[at].kind == value ->
         if
-#ifdef NO_STAMP
-        :: true ->
-#else
-        :: log[at].epoch > nodes[n].known_epoch ||
-           (log[at].epoch == nodes[n].known_epoch && log[at].seq >= nodes[n].known_seq) ->
-#endif
-            nodes[n].known_epoch = log[at].epoch;
-            nodes[n].known_seq = log[at].seq;
-            nodes[n].registered = log[at].registered;
-            nodes[n].contested = 0
-#ifndef NO_STAMP
-        :: else ->
-            nodes[n].contested = 1      /* compaction would keep this one */
-#endif
+        :: COUNTS(n, log[at]) ->
+            nodes[n].known_epoch = log[at].epoch; nodes[n].known_seq = log[at].seq;
+            nodes[n].registered = log[at].registered; nodes[n].contested = 0
+        :: else -> nodes[n].contested = 1       /* compaction would keep this one */
         fi
     fi
 }
 
 /* The client has one connection: what it waited for elsewhere reaches nobody any more. */
 inline ask_here() {
-    for (other : 0 .. NODES - 1) {
-        nodes[other].changing = 0;
-        nodes[other].wanted = 0;
-        nodes[other].reported = 0;
-        nodes[other].asked = 0;
-        nodes[other].mark_at = 0
-    }
+    for (other : 0 .. NODES - 1) { forget_change(other); forget_question(other) }
 }
 
 /* The client is told what it asked for. */
 inline answer_change(n) {
-    told_registered = nodes[n].wanted;
-    uncertain = 0;
-    nodes[n].changing = 0;
-    nodes[n].wanted = 0;
-    nodes[n].reported = 0
+    told_registered = nodes[n].wanted; uncertain = 0;
+    forget_change(n)
 }
 
 proctype Run(byte n) {
@@ -202,9 +180,7 @@ proctype Run(byte n) {
     /* The client registers or unregisters at a node that believes that it serves. */
     :: atomic { nodes[n].serving && !nodes[n].changing && nodes[n].pending.kind == none &&
                 end < LENGTH - 2 ->
-        ask_here();
-        nodes[n].changing = 1;
-        uncertain = 1;
+        ask_here(); nodes[n].changing = 1; uncertain = 1;
         if
         :: nodes[n].wanted = 1
         :: nodes[n].wanted = 0
@@ -212,22 +188,14 @@ proctype Run(byte n) {
         nodes[n].seq++;
         publish(n, value, nodes[n].epoch, nodes[n].seq, nodes[n].wanted) }
 
-#ifdef NO_READ_BACK
-    :: atomic { nodes[n].serving && nodes[n].changing && nodes[n].reported > 0 ->
-        answer_change(n) }
-#else
-    :: atomic { nodes[n].serving && nodes[n].changing && nodes[n].reported > 0 &&
-                nodes[n].position >= nodes[n].reported ->
-        answer_change(n) }
-#endif
+    :: atomic { nodes[n].serving && nodes[n].changing && IS_DONE(n) -> answer_change(n) }
 
 #ifndef NO_TRUTH
     /* A late write of a former home stands last in the log: the home writes the true value again,
      * also if it read the late write before it served. */
     :: atomic { nodes[n].serving && nodes[n].contested && nodes[n].pending.kind == none &&
                 end < LENGTH - 1 && MAY_WRITE_OVER(n) ->
-        nodes[n].contested = 0;
-        nodes[n].seq++;
+        nodes[n].contested = 0; nodes[n].seq++;
         publish(n, value, nodes[n].epoch, nodes[n].seq, nodes[n].registered) }
 #endif
 
@@ -237,30 +205,23 @@ proctype Run(byte n) {
 #ifdef NO_MARK
         assert(uncertain || !told_registered)   /* no_false_answer */
 #else
-        ask_here();
-        nodes[n].asked = 1;
+        ask_here(); nodes[n].asked = 1;
         publish(n, mark, 0, 0, 0)
 #endif
       }
     :: atomic { nodes[n].serving && nodes[n].asked && nodes[n].mark_at > 0 &&
                 nodes[n].position >= nodes[n].mark_at ->
         assert(nodes[n].registered || uncertain || !told_registered);   /* no_false_answer */
-        nodes[n].asked = 0;
-        nodes[n].mark_at = 0 }
+        forget_question(n) }
 
     /* A crash: the store is lost too; what was on its way may be lost or arrive later. */
     :: atomic { nodes[n].position > 0 && crashes < CRASHES ->
         stop_serving(n);
-        nodes[n].position = 0;
-        nodes[n].highest = 0;
-        nodes[n].known_epoch = 0;
-        nodes[n].known_seq = 0;
-        nodes[n].registered = 0;
-        nodes[n].contested = 0;
+        nodes[n].position = 0; nodes[n].highest = 0; nodes[n].known_epoch = 0; nodes[n].known_seq = 0;
+        nodes[n].registered = 0; nodes[n].contested = 0;
         crashes++;
         if
-        :: nodes[n].pending.kind = none;
-           nodes[n].pending.epoch = 0; nodes[n].pending.seq = 0; nodes[n].pending.registered = 0
+        :: forget_pending(n)
         :: skip
         fi }
     od
@@ -318,9 +279,7 @@ proctype Judge() {
                 if
                 :: at < end && log[at].live && log[at].kind == value &&
                    (log[at].epoch > epoch || (log[at].epoch == epoch && log[at].seq >= seq)) ->
-                    epoch = log[at].epoch;
-                    seq = log[at].seq;
-                    registered = log[at].registered
+                    epoch = log[at].epoch; seq = log[at].seq; registered = log[at].registered
                 :: else
                 fi
             }
@@ -335,7 +294,6 @@ init {
     atomic {
         for (i : 0 .. LENGTH - 1) { home_of[i] = NOBODY; log[i].kind = none }
         for (i : 0 .. NODES - 1) { nodes[i].pending.kind = none; run Run(i) }
-        run Compact();
-        run Judge()
+        run Compact(); run Judge()
     }
 }

@@ -6,12 +6,12 @@
 #include "edge/front/front.hpp"
 #include "edge/home/home_shard.hpp"
 #include "edge/switchboard/switchboard.hpp"
+#include "log/event_log.hpp"
 #include "sim/process_life.hpp"
 #include "sim/sim_links.hpp"
 #include "sim/sim_sockets.hpp"
 #include "store/edge_store.hpp"
 #include "support/memory_disk.hpp"
-#include "support/memory_log.hpp"
 
 #include <cstddef>
 #include <filesystem>
@@ -36,7 +36,7 @@ std::unique_ptr<store::EdgeStore> open_store(const std::filesystem::path& direct
 class SimEdge {
 public:
     struct Surroundings {
-        log::MemoryLog& log;
+        log::EventLog& log;
         test::SimExecutor& executor;
         const core::Clock& clock;
         SimNetwork& network;

@@ -2,10 +2,10 @@
 
 #include "core/key_ring.hpp"
 #include "ingest/service.hpp"
+#include "log/event_log.hpp"
 #include "sim/process_life.hpp"
 #include "store/subscription_store.hpp"
 #include "support/memory_disk.hpp"
-#include "support/memory_log.hpp"
 
 #include <filesystem>
 #include <functional>
@@ -29,7 +29,7 @@ struct SimRequest {
 class SimEndpoint {
 public:
     struct Surroundings {
-        log::MemoryLog& log;
+        log::EventLog& log;
         test::SimExecutor& executor;
         const core::Clock& clock;
         std::shared_ptr<const core::KeyRing> keys;

@@ -12,6 +12,7 @@ constexpr core::Duration kBackAfter = 12s;
 constexpr core::Duration kStillFor = 15s;
 constexpr core::Duration kMuteFor = 15s;
 constexpr core::Duration kLogAwayFor = 8s;
+constexpr core::Duration kHostAwayFor = 15s;  // longer than the session time-out
 constexpr core::Duration kHeldFor = 4s;
 constexpr core::Duration kCutFor = 12s;
 constexpr core::Duration kSlowFor = 6s;
@@ -28,8 +29,10 @@ void SimWorld::happen(const Step& step) {
         case Act::stop_edge:
         case Act::freeze_edge:
         case Act::mute_edge:
+        case Act::edge_without_log:
         case Act::start_edge: return fault_of_edge(step.act);
         case Act::kill_endpoint:
+        case Act::endpoint_without_log:
         case Act::freeze_endpoint: return fault_of_endpoint(step.act);
         case Act::fail_publishes:
         case Act::lose_reports:
@@ -78,6 +81,15 @@ void SimWorld::fault_of_edge(Act act) {
                 if (auto* edge = process(node)) edge->lose_heartbeats(false);
             });
             return;
+        case Act::edge_without_log:
+            acks_certain_since_.fill(clock_.mono());
+            slot.log->set_away(true);
+            executor_.post_after(up_to(kHostAwayFor), [this, &slot] {
+                acks_certain_since_.fill(clock_.mono());
+                tell(slot.name + " reaches the log again");
+                slot.log->set_away(false);
+            });
+            return;
         default: return;
     }
 }
@@ -90,6 +102,11 @@ void SimWorld::fault_of_endpoint(Act act) {
         executor_.post_after(up_to(kBackAfter), [this, &slot] {
             if (!slot.process) start(slot);
         });
+        return;
+    }
+    if (act == Act::endpoint_without_log) {
+        slot.log->set_away(true);
+        executor_.post_after(up_to(kHostAwayFor), [&slot] { slot.log->set_away(false); });
         return;
     }
     slot.process->life().stand_still(true);
@@ -128,6 +145,7 @@ void SimWorld::fault_of_log(Act act) {
 }
 
 void SimWorld::compact() {
+    remember_messages();
     for (core::Partition p = 0; p < kPartitions; ++p) {
         for (const auto topic : {log::Topic::kNotifications, log::Topic::kSubscriptions}) {
             const auto& records = log_->records({topic, p});
@@ -140,7 +158,11 @@ void SimWorld::compact() {
 }
 
 void SimWorld::fault_of_links(Act act) {
-    if (act == Act::reset_link) return network_->reset_one(below(1'000));
+    if (act == Act::reset_link) {
+        const auto heard_by = below(3);
+        return network_->reset_one(below(1'000),
+                                   {.caller = heard_by != 0, .called = heard_by != 1});
+    }
     if (act == Act::slow_links) {
         network_->slow_down(up_to(2s));
         executor_.post_after(up_to(kSlowFor), [this] { network_->slow_down({}); });

@@ -30,7 +30,7 @@ void SimWire::write(Side from, std::string& bytes) {
 void SimWire::arrive(Side from) {
     const auto to = other(from);
     if (!open_[from] || !open_[to]) return;
-    if (network_.is_cut(nodes_.first, nodes_.second)) {
+    if (network_.is_cut(nodes_.first, nodes_.second) || !ends_[to].loop) {
         network_.sim_.post_after(kRepeatAfter,
                                  [self = shared_from_this(), from] { self->arrive(from); });
         return;
@@ -65,16 +65,28 @@ void SimWire::lose(Side side) {
                                  [self = shared_from_this(), side] { self->lose(side); });
         return;
     }
-    ends_[side].loop->post([self = shared_from_this(), side] {
-        if (!std::exchange(self->open_[side], false)) return;
-        const auto closed = self->ends_[side].closed;
-        closed(lost());
-    });
+    if (!ends_[side].loop) {  // nobody has accepted it yet
+        open_[side] = false;
+        return;
+    }
+    ends_[side].loop->post([self = shared_from_this(), side] { self->lost_at(side); });
 }
 
-void SimWire::reset() {
-    lose(caller);
-    lose(called);
+void SimWire::lost_at(Side side) {
+    auto bytes = std::exchange(under_way_[other(side)], {});
+    bytes.resize(network_.random_() % (bytes.size() + 1));
+    if (open_[side] && !bytes.empty()) {
+        const auto received = ends_[side].received;  // it may close this wire
+        received(bytes);
+    }
+    if (!std::exchange(open_[side], false)) return;
+    const auto closed = ends_[side].closed;
+    closed(lost());
+}
+
+void SimWire::reset(HeardBy ends) {
+    if (ends.caller) lose(caller);
+    if (ends.called) lose(called);
 }
 
 void SimNetwork::listen(const core::NodeId& node, core::Executor& loop, Accept accept) {
@@ -96,7 +108,11 @@ std::shared_ptr<SimWire> SimNetwork::connect(const core::NodeId& from, const cor
     std::erase_if(wires_, [](const auto& wire) { return wire.expired(); });
     auto wire = std::make_shared<SimWire>(*this, std::pair{from.text, to.text});
     wires_.push_back(wire);
-    at->second.accept(wire);
+    sim_.post_after(delay(), [this, to, wire] {
+        const auto listener = listeners_.find(to.text);
+        if (listener == listeners_.end()) return;  // its end of the wire went with it
+        listener->second.loop->post([accept = listener->second.accept, wire] { accept(wire); });
+    });
     return wire;
 }
 
@@ -120,10 +136,10 @@ bool SimNetwork::is_cut(const std::string& one, const std::string& other) const 
     return cuts_.contains(pair_of(one, other));
 }
 
-void SimNetwork::reset_one(std::uint64_t which) {
+void SimNetwork::reset_one(std::uint64_t which, SimWire::HeardBy ends) {
     std::erase_if(wires_, [](const auto& wire) { return wire.expired(); });
     if (wires_.empty()) return;
-    if (const auto wire = wires_[which % wires_.size()].lock()) wire->reset();
+    if (const auto wire = wires_[which % wires_.size()].lock()) wire->reset(ends);
 }
 
 core::Duration SimNetwork::delay() {

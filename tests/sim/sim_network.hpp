@@ -22,7 +22,8 @@ namespace beckon::sim {
 class SimNetwork;
 
 /// One connection between two nodes: bytes in order, after a delay, and no more than a bound on
-/// their way. While the network between them is cut nothing arrives and nobody hears of it.
+/// their way. Of what is on its way when a connection ends a part still arrives, cut anywhere.
+/// While the network between them is cut nothing arrives and nobody hears of it.
 class SimWire : public std::enable_shared_from_this<SimWire> {
 public:
     enum Side : std::size_t { caller, called };
@@ -44,8 +45,13 @@ public:
     bool joins(const std::string& node) const {
         return nodes_.first == node || nodes_.second == node;
     }
-    /// Both ends lose it.
-    void reset();
+    struct HeardBy {
+        bool caller = true;
+        bool called = true;
+    };
+    /// The ends that hear of it lose it. To the other one it is half-open: what it says gets
+    /// nowhere.
+    void reset(HeardBy ends);
 
 private:
     friend class SimNetwork;
@@ -53,6 +59,7 @@ private:
     void arrive(Side from);
     void hand_over(Side from);
     void lose(Side side);
+    void lost_at(Side side);
 
     SimNetwork& network_;
     const std::pair<std::string, std::string> nodes_;
@@ -75,7 +82,7 @@ public:
     void listen(const core::NodeId& node, core::Executor& loop, Accept accept);
     /// Its process is gone: connections end as the kernel ends them.
     void leave(const core::NodeId& node);
-    /// Null: nobody answers.
+    /// Null: nobody answers. The other end is accepted later, when its process comes to it.
     std::shared_ptr<SimWire> connect(const core::NodeId& from, const core::NodeId& to);
 
     /// Nothing gets from one to the other until healed.
@@ -86,7 +93,7 @@ public:
         slower_by_ = {};
     }
     /// Some connection, if there is one, is reset.
-    void reset_one(std::uint64_t which);
+    void reset_one(std::uint64_t which, SimWire::HeardBy ends);
     /// Delays are longer by this.
     void slow_down(core::Duration by) { slower_by_ = by; }
 

@@ -2,6 +2,7 @@
 #include "sim/sim_world.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace beckon::sim {
@@ -81,9 +82,24 @@ void SimWorld::accepted(SentMessage& message, const net::HttpReply& reply) {
     const auto at = std::find_if(records.rbegin(), records.rend(), [&](const auto& stored) {
         return stored.record.value && id_of(stored.record) == message.version;
     });
-    if (at == records.rend()) return fail("a 201 was answered, and the log has no such record");
-    message.offset = at->offset;
-    message.appended = at->time;
+    if (at != records.rend()) {
+        message.offset = at->offset;
+        message.appended = at->time;
+        return;
+    }
+    // Its client may have had it, and compaction too, before its sender hears of it.
+    const auto stood = stood_.find(message.version);
+    if (stood == stood_.end()) return fail("a 201 was answered, and the log has no such record");
+    std::tie(message.offset, message.appended) = stood->second;
+}
+
+void SimWorld::remember_messages() {
+    for (core::Partition p = 0; p < kPartitions; ++p) {
+        for (const auto& stored : log_->records({log::Topic::kNotifications, p})) {
+            if (!stored.record.value) continue;
+            stood_[std::string{id_of(stored.record)}] = {stored.offset, stored.time};
+        }
+    }
 }
 
 /// DELETE of some message that was accepted.

@@ -69,10 +69,12 @@ SimWorld::SimWorld(std::uint64_t seed, Clocks clocks, bool tells)
     for (std::size_t i = 0; i < edges_.size(); ++i) {
         edges_[i].name = "edge-" + std::to_string(i);
         edges_[i].directory = dir_ / edges_[i].name;
+        edges_[i].log = std::make_unique<HostLog>(*log_, clock_);
     }
     endpoints_.resize(1 + below(2));
     for (std::size_t i = 0; i < endpoints_.size(); ++i) {
         endpoints_[i].directory = dir_ / ("endpoint-" + std::to_string(i));
+        endpoints_[i].log = std::make_unique<HostLog>(*log_, clock_);
         start(endpoints_[i]);
     }
     for (std::size_t i = 0, running = 1 + below(kMachines); i < running; ++i) start(edges_[i]);
@@ -157,7 +159,7 @@ void SimWorld::start(EdgeSlot& slot) {
     const auto since = std::make_shared<std::map<core::Partition, core::MonoTime>>();
     slot.process = std::make_unique<SimEdge>(
         SimEdge::Surroundings{
-            .log = *log_,
+            .log = *slot.log,
             .executor = executor_,
             .clock = *slot.clock,
             .network = *network_,
@@ -182,7 +184,7 @@ void SimWorld::start(EndpointSlot& slot) {
     if (!slot.disk) slot.disk = std::make_unique<test::MemoryDisk>();
     slot.clock = some_clock();
     slot.process =
-        std::make_unique<SimEndpoint>(SimEndpoint::Surroundings{.log = *log_,
+        std::make_unique<SimEndpoint>(SimEndpoint::Surroundings{.log = *slot.log,
                                                                 .executor = executor_,
                                                                 .clock = *slot.clock,
                                                                 .keys = keys(),
@@ -271,6 +273,8 @@ void SimWorld::play(const Step& step) {
 void SimWorld::calm_down() {
     tell("the trouble is over");
     log_->set_away(false);
+    for (auto& slot : edges_) slot.log->set_away(false);
+    for (auto& slot : endpoints_) slot.log->set_away(false);
     network_->heal();
     executor_.run_for(20s);  // what was arranged has happened
     for (auto& slot : edges_) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sim/host_log.hpp"
 #include "sim/hostile_time.hpp"
 #include "sim/sim_edge.hpp"
 #include "sim/sim_endpoint.hpp"
@@ -60,9 +61,10 @@ struct SimClient {
 
 /// All of Beckon's push in one thread: senders, endpoints, the log in memory, edges with fronts,
 /// homes, links and the cluster's real code, and clients; with delays, kills and stops at any step,
-/// lost disks, processes that stand still or are taken for dead, failed and lost publishes, an
-/// absent log, readers that lag, cut and slow links, full mailboxes and compaction. Everything
-/// follows from the seed and the story. `broken` collects what must never happen.
+/// lost disks, processes that stand still or are taken for dead, failed and lost publishes, a log
+/// that is away for all or for one host, readers that lag, cut and slow links, full mailboxes and
+/// compaction. Everything follows from the seed and the story. `broken` collects what must never
+/// happen.
 ///
 /// With hostile clocks the leader of each partition has a clock of its own that is wrong, drifts
 /// and steps; so has each host, from its boot on; nights pass in which nobody writes; and a month
@@ -101,12 +103,14 @@ private:
         std::filesystem::path directory;
         std::unique_ptr<test::MemoryDisk> disk;
         std::unique_ptr<HostClock> clock;
+        std::unique_ptr<HostLog> log;
         std::unique_ptr<SimEdge> process;
     };
     struct EndpointSlot {
         std::filesystem::path directory;
         std::unique_ptr<test::MemoryDisk> disk;
         std::unique_ptr<HostClock> clock;
+        std::unique_ptr<HostLog> log;
         std::unique_ptr<SimEndpoint> process;
     };
     /// A client's connection, as the network sees it.
@@ -164,6 +168,7 @@ private:
     void answered(std::uint64_t number, const net::HttpReply& reply);
     void accepted(SentMessage& message, const net::HttpReply& reply);
     void take_back();
+    void remember_messages();
     std::uint32_t some_ttl();
     SimEndpoint* some_endpoint();
 
@@ -226,6 +231,8 @@ private:
     std::uint64_t next_message_ = 0;
     std::map<std::uint64_t, SentMessage> sent_;
     std::map<std::string, std::uint64_t> by_version_;
+    /// By version: where messages stood before the last compaction.
+    std::map<std::string, std::pair<core::Offset, core::Timestamp>> stood_;
     std::array<std::string, kPartitions> served_by_{};
     /// Before this, something happened after which an ack may be forgotten (never a message).
     std::array<core::MonoTime, kPartitions> acks_certain_since_{};

@@ -11,12 +11,12 @@ namespace {
 
 constexpr int kRounds = 100;
 
-constexpr std::array kFaults = {Act::kill_edge,     Act::kill_edge,       Act::stop_edge,
-                                Act::freeze_edge,   Act::mute_edge,       Act::start_edge,
-                                Act::kill_endpoint, Act::freeze_endpoint, Act::log_away,
-                                Act::lose_reports,  Act::lose_reports,    Act::fail_publishes,
-                                Act::hold_reader,   Act::hold_reader,     Act::compact,
-                                Act::cut_link,      Act::reset_link,      Act::slow_links};
+constexpr std::array kFaults = {
+    Act::kill_edge,   Act::kill_edge,    Act::stop_edge,        Act::freeze_edge,
+    Act::mute_edge,   Act::start_edge,   Act::kill_endpoint,    Act::freeze_endpoint,
+    Act::log_away,    Act::lose_reports, Act::lose_reports,     Act::fail_publishes,
+    Act::hold_reader, Act::hold_reader,  Act::compact,          Act::cut_link,
+    Act::reset_link,  Act::slow_links,   Act::edge_without_log, Act::endpoint_without_log};
 
 class Teller {
 public:
@@ -60,10 +60,11 @@ Story story_of(std::uint64_t seed, Clocks clocks) { return Teller{seed, clocks}.
 
 std::string_view to_string(Act act) {
     constexpr std::array<std::string_view, kActs> kNames = {
-        "client",         "send",         "take back",  "kill edge",     "stop edge",
-        "freeze edge",    "mute edge",    "start edge", "kill endpoint", "freeze endpoint",
-        "fail publishes", "lose reports", "log away",   "hold reader",   "compact",
-        "cut link",       "reset link",   "slow links", "step clock",    "silence"};
+        "client",         "send",         "take back",  "kill edge",        "stop edge",
+        "freeze edge",    "mute edge",    "start edge", "kill endpoint",    "freeze endpoint",
+        "fail publishes", "lose reports", "log away",   "edge without log", "endpoint without log",
+        "hold reader",    "compact",      "cut link",   "reset link",       "slow links",
+        "step clock",     "silence"};
     return kNames[static_cast<std::size_t>(act)];
 }
 

@@ -25,15 +25,17 @@ enum class Act : std::uint8_t {
     fail_publishes,
     lose_reports,
     log_away,
+    edge_without_log,  ///< the log is away for one host alone
+    endpoint_without_log,
     hold_reader,  ///< one partition of a log topic stands still for its readers
     compact,
-    cut_link,  ///< nothing gets from one node to another
-    reset_link,
+    cut_link,    ///< nothing gets from one node to another
+    reset_link,  ///< in the middle of a message; sometimes only one end hears of it
     slow_links,
     step_clock,
     silence,  ///< nobody does anything for a while
 };
-inline constexpr std::size_t kActs = 20;
+inline constexpr std::size_t kActs = 22;
 std::string_view to_string(Act act);
 constexpr bool is_fault(Act act) { return act >= Act::kill_edge; }
 

@@ -170,6 +170,25 @@ TEST_CASE("a log that does not answer removes nobody, and later it does", "[edge
     CHECK(left_in_log(world, uaid).empty());
 }
 
+TEST_CASE("a client that was seen, as a home has not read yet, is not removed by it",
+          "[edge][home][removal]") {
+    HomeWorld world{short_lived()};
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    world.run(2h + 30min);
+    world.log->hold_readers({Topic::kSubscriptions, HomeWorld::kPartition}, true);
+    core::ClientRecorded seen;
+    seen.uaid = uaid;
+    seen.created = seen.last_seen = world.clock.wall();
+    seen.stamp = core::WriteStamp{1, 99};
+    world.publish(Topic::kSubscriptions, core::encode(seen));
+    world.run(2h);  // a search finds it
+    CHECK(left_in_log(world, uaid).size() == 2);
+    world.log->hold_readers({Topic::kSubscriptions, HomeWorld::kPartition}, false);
+    world.run(30min);
+    CHECK(world.uaid(world.connect(uaid)) == uaid);
+}
+
 TEST_CASE("the channels of a removed client get their tombstones from whoever serves next",
           "[edge][home][removal]") {
     HomeWorld world;
