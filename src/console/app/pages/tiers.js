@@ -1,5 +1,5 @@
 // Delay tiers: what waits for its next attempt, and whether it is tried in time.
-import { h, head, panel, table, tiles as tileList, word } from '../dom.js';
+import { h, head, panel, table, tiles, word } from '../dom.js';
 import { count, seconds } from '../format.js';
 
 /** An attempt that is late by more than this is late. */
@@ -35,7 +35,7 @@ export const tiers = {
             ...one.partitions.map((part) => line(part, `partition ${part.partition}`, '', true))]);
         return [
             head('Delay tiers', h('span', { class: 'quiet' }, 'deliveries that wait for their next attempt')),
-            tileList(['Waiting', count(sum((one) => one.waiting))], ['Due now', count(sum((one) => one.due)), 'about'],
+            tiles(['Waiting', count(sum((one) => one.waiting))], ['Due now', count(sum((one) => one.due)), 'about'],
                 ['Most overdue', overdue ? seconds(overdue) : '–'], ['Given up', h('a', { href: '#/dead', 'data-key': 'dead' }, 'dead letters'), `${count(page.dead)} records of retry.dead, all time`]),
             panel('Tiers', table(columns, rows, 'Delay tiers')),
         ];
