@@ -254,6 +254,9 @@ test('Firefox finds and redrives too', async () => {
     receiver.status = 500;
     await bury(1, ['order.late']);
     await until('it to be dead', async () => (await ask('/api/dead')).json.letters.length === 1, PATIENCE);
+    const tab = await open(browser, 'webhooks');
+    await seen(tab, '.word[data-word=failing] + small', 'its last attempt failed');
+    await tab.close();
     receiver.status = 204;
     const firefox = await puppeteer.launch({
         browser: 'firefox', executablePath: '/usr/bin/firefox-esr', headless: true, userDataDir: join(cluster.directory, 'profile'),
