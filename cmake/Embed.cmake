@@ -1,41 +1,91 @@
-# cmake -DFOLDER=… -DFILES=a,b,… -DOUT=x.cpp -P Embed.cmake: writes the files of the folder into one C++ source,
-# which defines what console/web/assets.hpp declares.
-string(REPLACE "," ";" FILES "${FILES}")
-set(types .html "text/html; charset=utf-8" .css "text/css; charset=utf-8" .js "text/javascript; charset=utf-8"
-          .svg "image/svg+xml")
-set(data "")
-set(table "")
-set(number 0)
-foreach(name IN LISTS FILES)
-    file(READ ${FOLDER}/${name} hex HEX)
-    file(SHA256 ${FOLDER}/${name} digest)
-    string(SUBSTRING ${digest} 0 16 digest)
-    string(LENGTH "${hex}" length)
-    math(EXPR size "${length} / 2")
-    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
-    get_filename_component(suffix ${name} LAST_EXT)
-    list(FIND types ${suffix} at)
-    math(EXPR at "${at} + 1")
-    list(GET types ${at} type)
-    string(APPEND data "constexpr unsigned char kFile${number}[] = {${bytes}0};\n")
-    string(APPEND table "    {\"/${name}\", \"${type}\", {reinterpret_cast<const char*>(kFile${number}), ${size}}, \"\\\"${digest}\\\"\"},\n")
-    math(EXPR number "${number} + 1")
-endforeach()
-file(WRITE ${OUT} "#include \"console/web/assets.hpp\"
+# cmake -DFOLDER=… -DMODULES=a.js,b.js,… -DOUT=x.cpp -P Embed.cmake: makes one document of the console's app, so that a
+# browser asks once, and writes it into a C++ source, which defines what console/web/app_page.hpp declares.
+#
+# index.html gets console.css, icon.svg and the modules in place of its links to them. Each module becomes a block of its
+# own in one script; what it exports becomes a member of the object `app`, and what it imports is taken from there. So all
+# exports have different names, and a module stands after those that it imports from. Anything else is refused here.
+cmake_minimum_required(VERSION 3.25)
+string(REPLACE "," ";" MODULES "${MODULES}")
 
-#include <array>
+# Replaces `old` in the variable `in` by `new`; there must be one.
+function(put in old new)
+    string(FIND "${${in}}" "${old}" at)
+    if(at EQUAL -1)
+        message(FATAL_ERROR "index.html has no ${old}")
+    endif()
+    string(REPLACE "${old}" "${new}" text "${${in}}")
+    set(${in} "${text}" PARENT_SCOPE)
+endfunction()
+
+function(refuse text words where)
+    string(FIND "${text}" "${words}" at)
+    if(NOT at EQUAL -1)
+        message(FATAL_ERROR "${where} has '${words}', which cannot stand in one document")
+    endif()
+endfunction()
+
+set(exported "")
+set(script "const app = {};\n")
+foreach(module IN LISTS MODULES)
+    file(READ ${FOLDER}/${module} text)
+    string(REGEX MATCHALL "\nimport { [^}]* } from " imports "${text}")
+    foreach(import IN LISTS imports)
+        string(REGEX REPLACE ".*{ (.*) }.*" "\\1" names "${import}")
+        string(REPLACE ", " ";" names "${names}")
+        foreach(name IN LISTS names)
+            if(NOT name IN_LIST exported)
+                message(FATAL_ERROR "${module} imports '${name}', which no module before it exports")
+            endif()
+        endforeach()
+    endforeach()
+    string(REGEX REPLACE "\nimport ({ [^}]* }) from '[^']*';" "\nconst \\1 = app;" text "${text}")
+    string(REGEX MATCHALL "\nexport (async function|function|const) [A-Za-z]+" exports "${text}")
+    set(names "")
+    foreach(export IN LISTS exports)
+        string(REGEX REPLACE ".* " "" name "${export}")
+        if(name IN_LIST exported)
+            message(FATAL_ERROR "${module} exports '${name}', which another module exports too")
+        endif()
+        list(APPEND names ${name})
+        list(APPEND exported ${name})
+    endforeach()
+    string(REGEX REPLACE "\nexport (async function|function|const) " "\n\\1 " text "${text}")
+    refuse("${text}" "\nimport " ${module})
+    refuse("${text}" "\nexport " ${module})
+    refuse("${text}" "</script" ${module})
+    refuse("${text}" "<!--" ${module})
+    list(JOIN names ", " names)
+    string(APPEND script "{\n${text}Object.assign(app, { ${names} });\n}\n")
+endforeach()
+
+file(READ ${FOLDER}/console.css style)
+refuse("${style}" "</style" console.css)
+file(READ ${FOLDER}/icon.svg icon)
+string(STRIP "${icon}" icon)
+string(REPLACE "\"" "'" icon "${icon}")
+string(REPLACE "#" "%23" icon "${icon}")
+string(REPLACE "<" "%3C" icon "${icon}")
+string(REPLACE ">" "%3E" icon "${icon}")
+
+file(READ ${FOLDER}/index.html document)
+put(document "/icon.svg" "data:image/svg+xml,${icon}")
+put(document "<link rel=\"stylesheet\" href=\"/console.css\">" "<style>${style}</style>")
+put(document "<script type=\"module\" src=\"/app.js\"></script>" "<script type=\"module\">${script}</script>")
+
+file(WRITE ${OUT}.html "${document}")
+file(READ ${OUT}.html hex HEX)
+string(LENGTH "${hex}" length)
+math(EXPR size "${length} / 2")
+string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+file(WRITE ${OUT} "#include \"console/web/app_page.hpp\"
 
 namespace beckon::console {
 
 namespace {
-
-${data}
-const std::array<Asset, ${number}> kAssets{{
-${table}}};
-
+constexpr unsigned char kDocument[] = {${bytes}0};
 }  // namespace
 
-std::span<const Asset> assets() { return kAssets; }
+std::string_view app_document() { return {reinterpret_cast<const char*>(kDocument), ${size}}; }
 
 }  // namespace beckon::console
 ")

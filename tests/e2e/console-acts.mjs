@@ -197,6 +197,7 @@ test('dead letters are redriven after a dry run, and only then', async () => {
     receiver.status = 500;
     await bury(3, ['order.created', 'order.paid']);
     await until('all to be dead', async () => (await ask('/api/dead')).json.letters?.length === 3, PATIENCE);
+    await until('the delay tiers to count them', async () => (await ask('/api/pages/tiers')).json.dead === 3, PATIENCE);
 
     const tab = await open(browser, 'dead');
     await tab.type('input[name=type]', 'order.created');
@@ -253,6 +254,9 @@ test('Firefox finds and redrives too', async () => {
     receiver.status = 500;
     await bury(1, ['order.late']);
     await until('it to be dead', async () => (await ask('/api/dead')).json.letters.length === 1, PATIENCE);
+    const tab = await open(browser, 'webhooks');
+    await seen(tab, '.word[data-word=failing] + small', 'its last attempt failed');
+    await tab.close();
     receiver.status = 204;
     const firefox = await puppeteer.launch({
         browser: 'firefox', executablePath: '/usr/bin/firefox-esr', headless: true, userDataDir: join(cluster.directory, 'profile'),

@@ -1,6 +1,6 @@
 // What the console costs and how fast it is, as figures: nothing here passes or fails by time.
 //
-//   node console-cost.mjs   (PARTITIONS=1000, SECONDS=60; needs Kafka's jars, Java and Chromium)
+//   node console-cost.mjs   (PARTITIONS=1000, SECONDS=30; needs Kafka's jars, Java and Chromium)
 //
 // A group of another application with PARTITIONS partitions, on a real Kafka; then the CPU time of the console's process
 // while nobody looks, while Prometheus asks for its metrics every 15 s, and while a browser follows the page as well.
@@ -13,12 +13,12 @@ import puppeteer from 'puppeteer-core';
 import { Cluster, until } from './beckon.mjs';
 
 const PARTITIONS = Number(process.env.PARTITIONS ?? 1000);
-const SECONDS = Number(process.env.SECONDS ?? 60);
+const SECONDS = Number(process.env.SECONDS ?? 30);
 const SCRAPE_S = 15;
 const LOADS = 7;
 const SHOWN = 0.05; // percent of a core, of a thread that is named
 const PATIENCE = 300000;
-const TICKS = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
+const NS = 1e9;
 
 const cluster = new Cluster('kafka', { plain: true, console: [] });
 const figures = { partitions: PARTITIONS, cores: cpus().length, cost: [] };
@@ -32,13 +32,10 @@ function kafkaTool(name, args) {
     execFileSync('java', ['-cp', jars, `org.apache.kafka.tools.${name}`, '--bootstrap-server', cluster.servers, ...args], { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** CPU seconds of a process or a thread, its own and the kernel's for it. */
-function cpuSeconds(directory) {
-    const fields = readFileSync(`${directory}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ');
-    return (Number(fields[11]) + Number(fields[12])) / TICKS;
-}
+/** CPU seconds of a thread, its own and the kernel's for it, to the nanosecond: so half a minute is enough. */
+const cpuSeconds = (thread) => Number(readFileSync(`${thread}/schedstat`, 'utf8').split(' ')[0]) / NS;
 
-/** CPU seconds by the names of threads. */
+/** CPU seconds by the names of threads that live. */
 function cpuOfThreads(pid) {
     const spent = new Map();
     for (const thread of readdirSync(`/proc/${pid}/task`)) {
@@ -49,16 +46,18 @@ function cpuOfThreads(pid) {
     return spent;
 }
 
+const sum = (spent) => [...spent.values()].reduce((total, one) => total + one, 0);
 const percent = (seconds, began) => Number(((seconds / ((Date.now() - began) / 1000)) * 100).toFixed(2));
 
 async function cost(what, pid, meanwhile) {
-    const [began, used, before] = [Date.now(), cpuSeconds(`/proc/${pid}`), cpuOfThreads(pid)];
+    const [began, before] = [Date.now(), cpuOfThreads(pid)];
     while (Date.now() - began < SECONDS * 1000) {
         await meanwhile();
         await pause(SCRAPE_S * 1000);
     }
-    const share = percent(cpuSeconds(`/proc/${pid}`) - used, began);
-    const threads = [...cpuOfThreads(pid)].map(([name, seconds]) => [name, percent(seconds - (before.get(name) ?? 0), began)]);
+    const after = cpuOfThreads(pid);
+    const share = percent(sum(after) - sum(before), began);
+    const threads = [...after].map(([name, seconds]) => [name, percent(seconds - (before.get(name) ?? 0), began)]);
     const most = threads.filter(([, part]) => part >= SHOWN).sort(([, a], [, b]) => b - a);
     console.log(`${what}: ${share} % of a core (${most.map(([name, part]) => `${name} ${part}`).join(', ')}; load ${load()} on ${cpus().length} cores)`);
     figures.cost.push({ what, percent: share, threads: Object.fromEntries(most), load: Number(load()) });
@@ -85,11 +84,19 @@ try {
     await cost(`metrics every ${SCRAPE_S} s`, pid, scrape);
     const browser = await puppeteer.launch({ executablePath: '/usr/bin/chromium', headless: true, args: ['--no-sandbox', '--disable-gpu'], protocolTimeout: PATIENCE });
     const page = await browser.newPage();
+    await page.evaluateOnNewDocument(() => { // when it is there, not when somebody outside hears of it
+        const observer = new MutationObserver(() => {
+            if (!document.querySelector('main .panel table')) return;
+            performance.mark('table');
+            observer.disconnect();
+        });
+        observer.observe(document, { childList: true, subtree: true });
+    });
     const [loads, tables] = [[], []];
     for (let i = 0; i < LOADS; ++i) {
         await page.goto(`${origin}/`);
         await page.waitForSelector('main .panel table');
-        const [loaded, table] = await page.evaluate(() => [performance.getEntriesByType('navigation')[0].loadEventEnd, performance.now()]);
+        const [loaded, table] = await page.evaluate(() => [performance.getEntriesByType('navigation')[0].loadEventEnd, performance.getEntriesByName('table')[0].startTime]);
         loads.push(loaded);
         tables.push(table);
     }

@@ -1,8 +1,10 @@
-// The console of a cluster with two edges, on a real Kafka: the canary subscribes and pushes at every edge, as edges go and
-// come.
+// The console of a cluster with two edges and two processes of the role retry, on a real Kafka: the canary subscribes and
+// pushes at every edge, as edges go and come; and attempts at webhooks are told by whichever process makes them.
 //
 //   node --test console-edges.mjs
 import assert from 'node:assert/strict';
+import http from 'node:http';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Cluster, freePort, until } from './beckon.mjs';
 
@@ -11,6 +13,9 @@ const HOSTS = { 'edge-a': '127.0.0.2', 'edge-b': '127.0.0.3' }; // one port for 
 
 const cluster = new Cluster('kafka', { plain: true, console: [] });
 const urls = {};
+const RETRY = ['a', 'b']; // each has some of the partitions
+const retries = new Map(); // name → ports of the API and of the ops port
+let receiver;
 
 before(async () => {
     await cluster.prepare();
@@ -19,12 +24,19 @@ before(async () => {
         urls[name] = `ws://${host}:${port}/`;
         cluster.edges.set(name, { port, ops: await freePort(), link: await freePort(), websocket: urls[name] });
     }
-    cluster.consoleOptions.push('--console-canary', `ws://*:${port}/`);
+    for (const name of RETRY) retries.set(name, { port: await freePort(), ops: await freePort() });
+    const origins = [...retries.values()].map(({ port: api }) => `http://127.0.0.1:${api}`);
+    cluster.consoleOptions.push('--console-canary', `ws://*:${port}/`, '--console-retry-urls', origins.join());
     await cluster.start('endpoint');
     for (const name of Object.keys(HOSTS)) await startEdge(name);
+    for (const [name, ports] of retries) cluster.startRetry(name, ports, ['--retry-allowed-addresses', '127.0.0.1']);
+    for (const [name, { ops }] of retries) await cluster.ready(name, ops);
+    receiver = http.createServer((request, response) => request.resume().on('end', () => response.writeHead(204).end()));
+    await new Promise((resolve) => receiver.listen(0, '127.0.0.1', resolve));
     await cluster.start('console');
 });
 after(async () => {
+    receiver?.close();
     await cluster.end();
 });
 
@@ -58,4 +70,34 @@ test('an edge that dies fails and is no longer tried; when it is back, it is', a
     await pushing('the edge that is left', 'edge-a');
     await startEdge('edge-b');
     await pushing('a push through both edges again', 'edge-a', 'edge-b');
+});
+
+/** How the tools reach the API. */
+const access = () => ['--url', `http://127.0.0.1:${retries.get('a').port}`, '--key-ring', join(cluster.directory, 'keys.json')];
+const send = () => cluster.tool(['events', 'send', 'order.created', '{}', ...access()]);
+/** Attempts that each process with the role retry has made. */
+const attempts = () => Promise.all([...retries.values()].map(({ ops }) => cluster.metric('beckon_retry_attempts_total', '', ops)));
+/** Whether the console tells of each webhook an attempt after `time` that was accepted; of `count` or more. */
+const allAccepted = async (count, time) => {
+    const { webhooks } = await page('webhooks');
+    return webhooks.length >= count && webhooks.every(({ attempts: told }) => told?.status === 204 && Date.parse(told.at) > time);
+};
+
+test('attempts are told of webhooks at both processes, and then by the one that is left', async () => {
+    const url = `http://127.0.0.1:${receiver.address().port}/`;
+    let count = 0;
+    await until('webhooks at both processes', async () => { // which one serves a webhook is a matter of its id
+        await cluster.tool(['webhooks', 'create', url, '--type', 'order.*', ...access()]);
+        ++count;
+        await send();
+        return (await attempts()).every((made) => made > 0);
+    }, PATIENCE);
+    const all = (time) => async () => {
+        await send();
+        return allAccepted(count, time);
+    };
+    await until('an attempt at each', all(0), PATIENCE);
+    await cluster.children.get('b').stop();
+    cluster.children.delete('b');
+    await until('an attempt at each by the process that is left', all(Date.now()), PATIENCE);
 });

@@ -5,6 +5,7 @@
 #include "cli/console/webhook_page.hpp"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -23,6 +24,11 @@ public:
     ~DeadPage() { dead_.use(nullptr); }
     DeadPage(const DeadPage&) = delete;
     DeadPage& operator=(const DeadPage&) = delete;
+
+    /// How many letters there are; nullopt: not read yet.
+    std::optional<std::size_t> letters() const {
+        return fold_->complete() ? std::optional{fold_->index().size()} : std::nullopt;
+    }
 
     std::string json() const {
         if (!fold_->complete()) return {};
@@ -49,9 +55,12 @@ std::function<std::vector<console::PageSource>(core::Executor&)> console_pages(
             &attempts](core::Executor& executor) {
         const auto webhooks =
             std::make_shared<WebhookPage>(partitions, parts.keys, parts.log, executor);
+        const auto letters = std::make_shared<DeadPage>(
+            dead, partitions, DeadFold::Context{parts.log, executor, parts.clock, webhooks});
+        const auto waiting =
+            std::make_shared<TierPage>(tiers, partitions, parts.log, executor, parts.clock);
         return std::vector<console::PageSource>{
-            source("tiers",
-                   std::make_shared<TierPage>(tiers, partitions, parts.log, executor, parts.clock)),
+            {"tiers", [waiting, letters] { return waiting->json(letters->letters()); }},
             source("milestones",
                    std::make_shared<MilestonePage>(parts.node, parts.log, executor, parts.clock)),
             {"webhooks",
@@ -59,9 +68,7 @@ std::function<std::vector<console::PageSource>(core::Executor&)> console_pages(
                  attempts.use_owners(webhooks->owners());
                  return webhooks->json(attempts);
              }},
-            source("dead", std::make_shared<DeadPage>(
-                               dead, partitions,
-                               DeadFold::Context{parts.log, executor, parts.clock, webhooks})),
+            source("dead", letters),
         };
     };
 }

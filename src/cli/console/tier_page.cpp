@@ -54,7 +54,7 @@ retry::DoneRecord::Tier TierPage::done(int tier, core::Partition partition) cons
 }
 
 void TierPage::ask_ends() {
-    auto where = all_of(log::Topic::kRetryDead, partitions_);
+    std::vector<log::TopicPartition> where;
     for (std::size_t tier = 0; tier < tiers_.size(); ++tier) {
         const auto of_tier = all_of(log::Topic::retry(static_cast<int>(tier)), partitions_);
         where.insert(where.end(), of_tier.begin(), of_tier.end());
@@ -116,15 +116,7 @@ TierPage::Row TierPage::row(int tier, core::Partition partition) {
     return row;
 }
 
-core::Offset TierPage::dead() const {
-    core::Offset sum = 0;
-    for (const auto& [where, waiting] : waiting_) {
-        if (where.topic == log::Topic::kRetryDead) sum += waiting.end;
-    }
-    return sum;
-}
-
-std::string TierPage::json() {
+std::string TierPage::json(const std::optional<std::size_t>& dead) {
     if (!follower_.complete()) return {};
     if (answers_missing_ == 0 && clock_.mono() >= ask_again_at_) ask_ends();
     if (waiting_.empty()) return {};
@@ -150,7 +142,9 @@ std::string TierPage::json() {
         text["partitions"] = std::move(partitions);
         told.push_back(std::move(text));
     }
-    return nlohmann::json{{"tiers", std::move(told)}, {"dead", dead()}}.dump();
+    return nlohmann::json{{"tiers", std::move(told)},
+                          {"dead", dead ? nlohmann::json(*dead) : nullptr}}
+        .dump();
 }
 
 }  // namespace beckon::cli

@@ -25,8 +25,9 @@ public:
 
     /// {"tiers": [{"topic", "delay_seconds", "waiting", "due", "overdue_seconds",
     /// "next_due_seconds", "partitions": […the same by partition]}, …], "dead": n}; empty: not read
-    /// yet. Each call asks anew and tells what was answered to the former.
-    std::string json();
+    /// yet. Each call asks anew and tells what was answered to the former. `dead`: how many dead
+    /// letters there are, as far as that is known.
+    std::string json(const std::optional<std::size_t>& dead);
 
 private:
     struct Waiting {
@@ -39,7 +40,7 @@ private:
     struct Row {
         core::Offset waiting = 0;
         core::Offset due = 0;
-        std::optional<core::Duration> until_due;  ///< of the first; negative: overdue
+        std::optional<core::Duration> until_due{};  ///< of the first; negative: overdue
     };
 
     void ask_ends();
@@ -47,7 +48,6 @@ private:
     void take_first(log::TopicPartition where);
     Row row(int tier, core::Partition partition);
     retry::DoneRecord::Tier done(int tier, core::Partition partition) const;
-    core::Offset dead() const;
 
     const std::vector<std::chrono::seconds> tiers_;
     const core::Partition partitions_;

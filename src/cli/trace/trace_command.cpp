@@ -48,7 +48,9 @@ int run_trace(Config config, const Asked& asked) {
                                .now = core::SystemClock{}.wall()};
     const auto message = find(config, asked.id, log.log(), options);
     if (!message) {
-        print_error("beckon: the log has no message with the reliability id " + asked.id);
+        print_error("beckon: '" + asked.id +
+                    "' is no Location that this installation gave a message, nor its last part; "
+                    "and the log has no message with it as its reliability id");
         return kNothingFound;
     }
     const auto trace = trace_message(log.log(), *message, options);

@@ -69,7 +69,7 @@ function showLogin(problem = '') {
     const submit = async (/** @type {Event} */ event) => {
         event.preventDefault();
         const reply = await fetch('/login', { method: 'POST', body: JSON.stringify({ token: input.value }) });
-        if (reply.ok) start();
+        if (reply.ok) enter('in');
         else showLogin((await reply.json()).error);
     };
     replace(content, [h('form', { class: 'panel login', onsubmit: submit },
@@ -89,10 +89,10 @@ function useTheme(theme) {
     localStorage.setItem('theme', theme);
 }
 
-async function start() {
-    const session = await (await fetch('/api/session')).json();
-    byId('logout').hidden = !session.login || !session.in;
-    if (session.login && !session.in) showLogin();
+/** @param {string|undefined} session  open: without a login, in, or out */
+function enter(session) {
+    byId('logout').hidden = session !== 'in';
+    if (session === 'out') showLogin();
     else showPage();
 }
 
@@ -114,4 +114,4 @@ window.addEventListener('hashchange', () => {
 });
 useTheme(THEMES.includes(localStorage.getItem('theme') ?? '') ? String(localStorage.getItem('theme')) : 'system');
 showNavigation(pageNow());
-start();
+enter(document.documentElement.dataset.session);

@@ -27,7 +27,7 @@
  *
  * @typedef {{waiting: number, due: number, overdue_seconds: number, next_due_seconds: number|null}} TierState
  * @typedef {TierState & {topic: string, delay_seconds: number, partitions: (TierState & {partition: number})[]}} Tier
- * @typedef {{tiers: Tier[], dead: number}} TiersPage
+ * @typedef {{tiers: Tier[], dead: number|null}} TiersPage  `dead`: dead letters; null: not known yet
  *
  * @typedef {{from: string, to: string, count: number, mean_ms: number, p50_ms: number, p99_ms: number}} FlowStep
  * @typedef {{counts: Record<string, number>, refused: {from: string, to: string, count: number}[], steps: FlowStep[]}} MilestonesPage

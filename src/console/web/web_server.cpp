@@ -1,6 +1,6 @@
 #include "console/web/web_server.hpp"
 
-#include "console/web/assets.hpp"
+#include "console/web/app_page.hpp"
 #include "console/web/bounded_pool.hpp"
 #include "console/web/login.hpp"
 #include "core/logger.hpp"
@@ -43,10 +43,8 @@ constexpr const char* kJson = "application/json";
 constexpr const char* kActs = "/api/acts/";
 constexpr int kOk = 200;
 
-constexpr std::array<std::pair<const char*, const char*>, 6> kSecurityHeaders{{
-    {"Content-Security-Policy",
-     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
+/// Besides the policy of the app's page.
+constexpr std::array<std::pair<const char*, const char*>, 5> kSecurityHeaders{{
     {"X-Content-Type-Options", "nosniff"},
     {"X-Frame-Options", "DENY"},
     {"Referrer-Policy", "no-referrer"},
@@ -176,29 +174,20 @@ struct WebServer::Impl {
         server.set_pre_routing_handler([this](const Request& request, Response& reply) {
             return refuse(request, reply) ? HandlerResponse::Handled : HandlerResponse::Unhandled;
         });
-        server.set_post_routing_handler([](const Request&, Response& reply) {
+        server.set_post_routing_handler([this](const Request&, Response& reply) {
+            reply.set_header("Content-Security-Policy", app.policy());
             for (const auto& [name, value] : kSecurityHeaders) reply.set_header(name, value);
         });
         server.set_exception_handler([](const Request&, Response& reply, std::exception_ptr) {
             error_reply(reply, 500, "the console failed at this request");
         });
-        for (const auto& asset : assets()) {
-            const auto serve = [&asset](const Request& request, Response& reply) {
-                serve_asset(asset, request, reply);
-            };
-            server.Get(std::string{asset.path}, serve);
-            if (asset.path == "/index.html") server.Get("/", serve);
-        }
+        server.Get("/", [this](const auto& q, auto& r) { serve_app(q, r); });
         server.Post("/login", [this](const auto& q, auto& r) { log_in(q, r); });
         server.Post("/logout", [](const auto&, auto& r) {
             r.set_header("Set-Cookie", std::string{kCookie} +
                                            "=; Path=/; Max-Age=0; HttpOnly; "
                                            "SameSite=Strict");
             json_reply(r, 200, "{}");
-        });
-        server.Get("/api/session", [this](const auto& q, auto& r) {
-            json_reply(r, 200,
-                       nlohmann::json{{"login", login.needed()}, {"in", allowed(q)}}.dump());
         });
         server.Get("/api/pages/([a-z]+)", [this](const auto& q, auto& r) { serve_page(q, r); });
         server.Get("/api/live", [this](const auto& q, auto& r) { stream(q, r); });
@@ -238,8 +227,7 @@ struct WebServer::Impl {
         if (request.method == "POST" && !same_origin(request)) {
             return refused(reply, 403, "another site may not ask this");
         }
-        if (request.path.starts_with("/api/") && request.path != "/api/session" &&
-            !allowed(request)) {
+        if (request.path.starts_with("/api/") && !allowed(request)) {
             return refused(reply, 401, "log in with the console's token");
         }
         return request.path.starts_with(kActs) && refuse_act(request, reply);
@@ -300,14 +288,19 @@ struct WebServer::Impl {
         json_reply(reply, 200, "{}");
     }
 
-    static void serve_asset(const Asset& asset, const Request& request, Response& reply) {
-        reply.set_header("ETag", std::string{asset.etag});
+    /// A browser that has it asks whether it is still the same.
+    void serve_app(const Request& request, Response& reply) {
+        const auto session = !login.needed()    ? Session::open
+                             : allowed(request) ? Session::in
+                                                : Session::out;
+        const auto& document = app.of(session);
+        reply.set_header("ETag", document.etag);
         reply.set_header("Cache-Control", "no-cache");
-        if (request.get_header_value("If-None-Match") == asset.etag) {
+        if (request.get_header_value("If-None-Match") == document.etag) {
             reply.status = 304;
             return;
         }
-        send_plain(reply, asset.bytes, std::string{asset.type}, nullptr);
+        send_plain(reply, document.bytes, "text/html; charset=utf-8", nullptr);
     }
 
     void serve_page(const Request& request, Response& reply) {
@@ -394,6 +387,7 @@ struct WebServer::Impl {
 
     const WebConfig config;
     const Context context;
+    const AppPage app{app_document()};
     Login login;
     Server server;
     std::atomic<std::size_t> streams{0};

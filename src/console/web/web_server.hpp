@@ -41,9 +41,8 @@ struct Act {
 /// Nothing here changes anything but acts, which need a login and the confirmation of a plan that
 /// this session was shown a short while ago (decision 0145).
 ///
-///   /                  the app
+///   /                  the app, one document, which says whether this is a session
 ///   /login, /logout    POST: {"token": …}; sets and removes the session
-///   /api/session       {"login": whether a token is needed, "in": whether this is a session}
 ///   /api/pages/<name>  a page as it is now; 404 if there is none, 503 if it is not known yet
 ///   /api/live?pages=…  text/event-stream: `event: <name>`, `data: <page>`
 ///   /api/<question>?…  what its Ask answers

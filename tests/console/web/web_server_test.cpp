@@ -62,6 +62,7 @@ TEST_CASE("the app is served with headers that let nothing else in", "[console]"
     CHECK_THAT(reply->body, Contains("Beckon console"));
     const auto policy = reply->get_header_value("Content-Security-Policy");
     CHECK_THAT(policy, Contains("default-src 'none'") && !Contains("unsafe"));
+    CHECK_THAT(policy, Contains("script-src 'sha256-") && Contains("style-src 'sha256-"));
     CHECK(reply->get_header_value("X-Content-Type-Options") == "nosniff");
     const auto again =
         port.client.Get("/", httplib::Headers{{"If-None-Match", reply->get_header_value("ETag")}});
@@ -76,7 +77,7 @@ TEST_CASE("the app is served with headers that let nothing else in", "[console]"
 TEST_CASE("what is sent is sent as it stands", "[console]") {
     Port port;
     port.pages.publish("lag", "\"" + std::string(20'000, 'x') + "\"");
-    for (const auto* path : {"/", "/app.js", "/console.css", "/api/pages/lag", "/api/session"}) {
+    for (const auto* path : {"/", "/api/pages/lag"}) {
         CAPTURE(path);
         const auto reply = port.client.Get(path, {{"Accept-Encoding", "gzip, deflate, br"}});
         REQUIRE(reply);
@@ -116,7 +117,6 @@ TEST_CASE("with a token nothing but the app and the login answers without it", "
     Port port{kToken};
     port.pages.publish("lag", "1");
     CHECK(port.client.Get("/")->status == 200);
-    CHECK(port.client.Get("/api/session")->body == R"({"in":false,"login":true})");
     for (const auto* path : {"/api/pages/lag", "/api/live?pages=lag", "/api/find?q=x"}) {
         CHECK(port.client.Get(path)->status == 401);
     }
@@ -130,6 +130,20 @@ TEST_CASE("with a token nothing but the app and the login answers without it", "
     CHECK(port.client.Get("/api/pages/lag", session)->status == 200);
     const httplib::Headers bearer{{"Authorization", "Bearer " + kToken}};
     CHECK(port.client.Get("/api/pages/lag", bearer)->status == 200);
+}
+
+TEST_CASE("the app is told whether its browser is logged in, and is another one then",
+          "[console]") {
+    Port open;
+    CHECK_THAT(open.client.Get("/")->body, Contains("data-session=\"open\""));
+    Port port{kToken};
+    const auto out = port.client.Get("/");
+    CHECK_THAT(out->body, Contains("data-session=\"out\""));
+    auto headers = port.log_in();
+    headers.emplace("If-None-Match", out->get_header_value("ETag"));
+    const auto in = port.client.Get("/", headers);
+    CHECK(in->status == 200);
+    CHECK_THAT(in->body, Contains("data-session=\"in\""));
 }
 
 TEST_CASE("without a token only names of this host are answered", "[console]") {

@@ -4,9 +4,12 @@
 #include "log/kafka/reader_clients.hpp"
 
 #include <array>
+#include <atomic>
 #include <stdexcept>
+#include <utility>
 
 #include <catch2/catch.hpp>
+#include <sys/prctl.h>
 
 using namespace beckon;
 using Catch::Contains;
@@ -46,7 +49,30 @@ std::string why_not(const std::string& name, const std::string& value) {
     return "it opened";
 }
 
+/// The slack of the main thread's timers, in nanoseconds, once it has started.
+std::atomic<int> main_slack{0};
+
+rd_kafka_resp_err_t note_slack(rd_kafka_t*, rd_kafka_thread_type_t type, const char*, void*) {
+    if (type == RD_KAFKA_THREAD_MAIN) main_slack = ::prctl(PR_GET_TIMERSLACK);
+    return RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+rd_kafka_resp_err_t note_threads(rd_kafka_t* client, const rd_kafka_conf_t*, void*, char*,
+                                 std::size_t) {
+    return rd_kafka_interceptor_add_on_thread_start(client, "slack", note_slack, nullptr);
+}
+
 }  // namespace
+
+TEST_CASE("a client's timers may be late, and those of who makes it may not", "[kafka]") {
+    log::kafka::KafkaEvents events{"127.0.0.1:1"};
+    auto conf = log::kafka::make_conf(with("client.rack", "here"), events, {});
+    rd_kafka_conf_interceptor_add_on_new(conf.get(), "slack", note_threads, nullptr);
+    const int before = ::prctl(PR_GET_TIMERSLACK);
+    const auto client = log::kafka::make_client(RD_KAFKA_PRODUCER, std::move(conf));
+    CHECK(main_slack == 20'000'000);
+    CHECK(::prctl(PR_GET_TIMERSLACK) == before);
+}
 
 TEST_CASE("a user's option wins over a default of ours", "[kafka]") {
     CHECK(result("linger.ms", "client.rack", "here") == "0");

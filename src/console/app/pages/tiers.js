@@ -1,5 +1,5 @@
 // Delay tiers: what waits for its next attempt, and whether it is tried in time.
-import { h, head, panel, table, tiles as tileList, word } from '../dom.js';
+import { h, head, panel, table, tiles, word } from '../dom.js';
 import { count, seconds } from '../format.js';
 
 /** An attempt that is late by more than this is late. */
@@ -30,13 +30,13 @@ export const tiers = {
         const sum = (/** @type {(one: import('../types.js').Tier) => number} */ of) => page.tiers.reduce((total, one) => total + of(one), 0);
         const overdue = Math.max(0, ...page.tiers.map((one) => one.overdue_seconds));
         const columns = [{ title: 'Topic' }, { title: 'Status' }, { title: 'Delay', class: 'num' }, { title: 'Waiting', class: 'num' },
-            { title: 'Due', class: 'num' }, { title: 'Overdue', class: 'num' }, { title: 'Next due in', class: 'num' }];
+            { title: 'Due', class: 'num' }, { title: 'Overdue', class: 'num' }, { title: 'Next due', class: 'num' }];
         const rows = page.tiers.flatMap((one) => [line(one, one.topic, seconds(one.delay_seconds), false),
             ...one.partitions.map((part) => line(part, `partition ${part.partition}`, '', true))]);
         return [
             head('Delay tiers', h('span', { class: 'quiet' }, 'deliveries that wait for their next attempt')),
-            tileList(['Waiting', count(sum((one) => one.waiting))], ['Due now', count(sum((one) => one.due)), 'about'],
-                ['Most overdue', overdue ? seconds(overdue) : '–'], ['Given up', h('a', { href: '#/dead', 'data-key': 'dead' }, 'dead letters'), `${count(page.dead)} records of retry.dead, all time`]),
+            tiles(['Waiting', count(sum((one) => one.waiting))], ['Due now', count(sum((one) => one.due)), 'about'],
+                ['Most overdue', overdue ? seconds(overdue) : '–'], ['Given up', page.dead === null ? '–' : count(page.dead), h('a', { href: '#/dead', 'data-key': 'dead' }, 'dead letters')]),
             panel('Tiers', table(columns, rows, 'Delay tiers')),
         ];
     },

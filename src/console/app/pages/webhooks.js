@@ -2,17 +2,25 @@
 import { h, head, only, panel, table, tiles, word } from '../dom.js';
 import { count, time } from '../format.js';
 
-/** @param {import('../types.js').WebhookRow} one */
-function stateOf(one) {
-    if (!one.enabled) return word('disabled', one.reason);
-    return one.failing_since ? word('failing', `since ${time(one.failing_since)}`) : word('OK');
+/**
+ * What is wrong with one; null: nothing. The role retry says "failing since" of a receiver that has failed for a while; the
+ * last attempt says it at once.
+ * @param {import('../types.js').WebhookRow} one
+ */
+function failure(one) {
+    if (!one.enabled) return null;
+    if (one.failing_since) return `since ${time(one.failing_since)}`;
+    return one.attempts?.at && one.attempts.outcome !== 'delivered' ? 'its last attempt failed' : null;
 }
 
 /** @param {import('../types.js').WebhookRow} one */
-function whyOf(one) {
-    if (!one.enabled) return one.reason;
-    return one.failing_since ? `since ${time(one.failing_since)}` : '';
+function stateOf(one) {
+    if (!one.enabled) return word('disabled', one.reason);
+    return failure(one) === null ? word('OK') : word('failing');
 }
+
+/** @param {import('../types.js').WebhookRow} one */
+const whyOf = (one) => (one.enabled ? failure(one) ?? '' : one.reason);
 
 /** @param {import('../types.js').WebhookAttempts|null} made */
 function successRate(made) {
@@ -43,7 +51,7 @@ export const webhooks = {
             h('td', { class: 'optional' }, one.owner), h('td', { class: 'optional' }, time(one.created))));
         return only([
             head('Webhooks', h('span', { class: 'quiet' }, 'as the log topic webhooks has them')),
-            tiles(['Webhooks', count(page.webhooks.length)], ['Failing', count(page.webhooks.filter((one) => one.enabled && one.failing_since).length)],
+            tiles(['Webhooks', count(page.webhooks.length)], ['Failing', count(page.webhooks.filter((one) => failure(one) !== null).length)],
                 ['Disabled', count(page.webhooks.filter((one) => !one.enabled).length)]),
             page.webhooks.length && page.webhooks.every((one) => one.attempts === null)
                 ? h('p', { class: 'quiet' }, 'No process with the role retry has told of its attempts (console.retry_urls).') : null,
