@@ -124,6 +124,48 @@ TEST_CASE("a disk that hangs is answered for within publish_timeout", "[embedded
     publisher.reset();
 }
 
+// RocksDB keeps the write-ahead file that failed if it finds nothing in memory to write out, and
+// would end the process with the next write.
+TEST_CASE("a disk that is full when nothing is in memory ends no process", "[embedded]") {
+    DiskLog log{[](EmbeddedConfig& c) { c.sync = log::Sync::always; }};
+    auto written = append(log, kWhere, {record("before")});
+    for (int round = 0; round < 3; ++round) {
+        log.restart();
+        auto publisher = log.log().open_publisher(log.executor());
+        log.disk.fill(".log");
+        for (int i = 0; i < 3; ++i) {
+            const auto refused = publish_all(log, *publisher, kWhere, {record("refused")})[0];
+            REQUIRE_FALSE(refused);
+            CHECK(refused.error().fault == core::Fault::full);
+        }
+        log.disk.heal();
+        written.push_back(publish_until_taken(log, *publisher, kWhere, record("after")));
+        publisher.reset();
+        CHECK(read_all(log, kWhere) == written);
+    }
+}
+
+// RocksDB asserts that no write-ahead file is synced after a write to it has failed.
+TEST_CASE("a sync behind a write that found no room ends no process", "[embedded]") {
+    DiskLog log{[](EmbeddedConfig& c) {
+        c.sync = log::Sync::interval;
+        c.sync_interval = milliseconds{1};
+    }};
+    auto publisher = log.log().open_publisher(log.executor());
+    std::vector<Read> written;
+    for (int round = 0; round < 20; ++round) {
+        written.push_back(publish_until_taken(log, *publisher, kWhere, record("taken")));
+        log.disk.fill(".log");
+        REQUIRE_FALSE(publish_all(log, *publisher, kWhere, {record("refused")})[0]);
+        log.disk.heal();
+    }
+    written.push_back(publish_until_taken(log, *publisher, kWhere, record("last")));
+    publisher.reset();
+    CHECK(read_all(log, kWhere) == written);
+    log.restart();
+    CHECK(read_all(log, kWhere) == written);
+}
+
 TEST_CASE("publishes that were given up count until the disk has answered", "[embedded]") {
     DiskLog log{[](EmbeddedConfig& c) {
         c.publish_timeout = milliseconds{200};
