@@ -24,6 +24,9 @@ inline constexpr core::Offset kBlock = 65'536;
 /// records to readers. With `interval` a second thread ("log-sync") syncs behind it.
 class Writer {
 public:
+    /// Writes to `meta` that wait.
+    static constexpr std::size_t kMetaWritesMax = 1'000;
+
     Writer(const EmbeddedConfig& config, Storage& storage, Partitions& partitions, LogTime& time);
     /// Writes what is queued, then stops.
     ~Writer();

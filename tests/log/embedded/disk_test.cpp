@@ -1,6 +1,7 @@
 // What the embedded log makes of a disk that fails, hangs or lies below it.
 #include "log/contract_support.hpp"
 #include "log/embedded/embedded_under_test.hpp"
+#include "log/embedded/writer.hpp"
 #include "support/faulty_disk.hpp"
 #include "support/shared_clock.hpp"
 
@@ -181,6 +182,35 @@ TEST_CASE("publishes that were given up count until the disk has answered", "[em
     CHECK(one_more.error().fault == core::Fault::full);
     log.disk.heal();
     publish_until_taken(log, *publisher, kWhere, record("later"));
+    publisher.reset();
+}
+
+TEST_CASE("commits beyond those that may wait for a disk that hangs are answered `full`",
+          "[embedded]") {
+    constexpr std::size_t kMost = log::embedded::Writer::kMetaWritesMax;
+    DiskLog log;
+    append(log, kWhere, {record("before")});
+    auto publisher = log.log().open_publisher(log.executor());
+    log.disk.hang(Call::write, ".log");
+    publisher->publish(kWhere, record("holds the writer"), [](const auto&) {});
+    REQUIRE(log.wait_until([&] { return log.disk.struck() > 0; }));
+    std::vector<core::Result<void>> answers;
+    const auto commit = [&] {
+        log.log().commit("group", {{kWhere, 1}}, log.executor(),
+                         [&](const auto& answer) { answers.push_back(answer); });
+    };
+    for (std::size_t i = 0; i < kMost + 1; ++i) commit();
+    REQUIRE(log.wait_until([&] { return !answers.empty(); }));
+    REQUIRE_FALSE(answers.front());
+    CHECK(answers.front().error().fault == core::Fault::full);
+
+    log.disk.heal();
+    REQUIRE(log.wait_until([&] { return answers.size() == kMost + 1; }));
+    CHECK(std::all_of(answers.begin() + 1, answers.end(),
+                      [](const auto& a) { return a.has_value(); }));
+    commit();
+    REQUIRE(log.wait_until([&] { return answers.size() == kMost + 2; }));
+    CHECK(answers.back());
     publisher.reset();
 }
 
