@@ -236,10 +236,10 @@ Result<void> Storage::write(Batch& batch, bool sync, const std::function<void(Ba
     return {};
 }
 
-/// RocksDB must not be asked to sync a write-ahead file that a write has failed on: it asserts that
-/// nobody does. recover() leaves nothing that would need it.
+/// RocksDB must not be asked to sync a write-ahead file that a write has failed on, or fails on at
+/// this moment: it asserts that nobody does. recover() leaves nothing that would need it.
 Result<void> Storage::sync() {
-    const std::shared_lock writing{writing_};
+    const std::unique_lock nobody_writes{writing_};
     const std::shared_lock lock{mutex_};
     if (!db_) return core::fail(Fault::unavailable, kNotOpen);
     if (failed_) return core::fail(Fault::unavailable, "the log's last write failed");

@@ -62,7 +62,7 @@ public:
     /// Empties `batch`, has it filled, and writes it. `sync`: returns only when it is on disk.
     /// Errors: full (no space), unavailable; after one nothing can be written until recover().
     core::Result<void> write(Batch& batch, bool sync, const std::function<void(Batch&)>& fill);
-    /// What was written so far is on disk.
+    /// What was written so far is on disk. Writes wait meanwhile.
     core::Result<void> sync();
     /// What was written so far needs no write-ahead log any more.
     core::Result<void> flush();

@@ -21,7 +21,7 @@ inline constexpr core::Offset kBlock = 65'536;
 
 /// The one thread that appends ("log-writer"). It takes all that is queued, stamps append times,
 /// gives offsets, writes one batch, syncs if `always` says so, and only then answers and shows the
-/// records to readers. With `interval` a second thread ("log-sync") syncs behind it.
+/// records to readers. With `interval` a second thread ("log-sync") syncs in between.
 class Writer {
 public:
     /// Writes to `meta` that wait.
