@@ -44,6 +44,7 @@ std::unique_ptr<store::EdgeStore> open_store(const EdgeConfig& config) {
     options.directory = config.store_directory;
     options.log_id = config.log_id;
     options.memory = config.store_memory;
+    options.env = config.store_env;
     options.rotation = rotation_of(config.rotation);
     auto opened = store::open_edge_store(options);
     if (!opened) throw std::runtime_error(opened.error().message);
@@ -117,6 +118,7 @@ struct Edge::Impl {
     void placed(core::Partition partition, const cluster::Placement& placement);
     void homes_changed(std::size_t shard, std::map<core::Partition, HomeShard::Report> now);
     void tick();
+    void look_at_loops();
     std::unique_ptr<log::LogWatch> make_log_watch();
     void say_status();
     void drop_months();
@@ -170,6 +172,7 @@ struct Edge::Impl {
     std::optional<std::promise<void>> leaving;
     bool left = false;        ///< `leaving` was told
     std::string log_trouble;  ///< why the log is not there; empty: it is
+    std::string standing;     ///< which loop stands still; empty: none
 };
 
 void Edge::Impl::open_links() {
@@ -311,6 +314,7 @@ void Edge::Impl::update_readiness() {
 
 /// Why this node is not ready; empty: it is.
 std::string Edge::Impl::trouble() const {
+    if (!standing.empty()) return standing;
     if (!log_trouble.empty()) return log_trouble;
     if (const auto ownership = cluster->progress().stuck) {
         return "the fold of ownership is stuck: " + ownership->why;
@@ -324,17 +328,25 @@ std::string Edge::Impl::trouble() const {
 
 /// Tells the group that this node is alive, as long as all of its loops turn.
 void Edge::Impl::tick() {
-    bool fresh = true;
-    for (std::size_t i = 0; i < fronts.shards(); ++i) {
-        const auto still = clock.mono() - fronts.loop(i).last_turn();
-        fresh = fresh && still < config.session_timeout / 2;
-        if (still > kDeadAfter) health.set_dead("edge", fronts.loop(i).name() + " hangs");
-    }
-    if (fresh) cluster->still_alive();
+    look_at_loops();
+    if (standing.empty()) cluster->still_alive();
     if (links) links->measure();
     update_readiness();  // who lives may have changed without any placement
     say_what_is_served();
     control.post_after(config.session_timeout / 8, lifetime.guard([this] { tick(); }));
+}
+
+/// A loop waits for the disk of its store, however long that takes, and serves nobody meanwhile.
+void Edge::Impl::look_at_loops() {
+    standing.clear();
+    for (std::size_t i = 0; i < fronts.shards(); ++i) {
+        const auto& loop = fronts.loop(i);
+        const auto still = clock.mono() - loop.last_turn();
+        if (still >= config.session_timeout / 2) {
+            standing = "the loop " + loop.name() + " stands still: perhaps its disk hangs";
+        }
+        if (still > kDeadAfter) health.set_dead("edge", loop.name() + " hangs");
+    }
 }
 
 /// The homes only notice that the log is away when they have something to write.

@@ -13,6 +13,10 @@
 #include <string>
 #include <vector>
 
+namespace rocksdb {
+class Env;
+}
+
 namespace beckon::edge {
 
 /// The values in force of an edge; the defaults stand here.
@@ -76,6 +80,8 @@ struct EdgeConfig {
     std::chrono::seconds delete_retention{std::chrono::hours{24 * 7}};
     /// The process's shared cache and write buffers; null: of its own.
     std::shared_ptr<rocks::Memory> store_memory;
+    /// How the store reaches its files; null: as RocksDB does. Tests put faults here.
+    rocksdb::Env* store_env = nullptr;
     /// Where milestones of tracked messages are reported; it outlives the edge. Null: nowhere.
     core::MilestoneSink* milestones = nullptr;
 };

@@ -8,6 +8,10 @@
 #include "store/rows/schema.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <mutex>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include <rocksdb/env.h>
@@ -28,6 +32,9 @@ constexpr std::string_view kLogIdRow = "log_id";
 constexpr std::uint64_t kWalBytesMax = 128U << 20;
 /// Tables older than this are rewritten, so that rows whose drop time has passed do go.
 constexpr std::uint64_t kRewriteAfterS = 21'600;
+
+/// What must fit on the disk beside what is in memory before a store that failed goes on.
+constexpr std::size_t kProbeBytes = 1U << 20;
 
 rocksdb::BlockBasedTableOptions table_options(FamilyKind kind,
                                               const std::shared_ptr<rocksdb::Cache>& cache) {
@@ -122,7 +129,8 @@ rocksdb::ReadOptions scan_options(const rocksdb::Slice& end) {
 Database::Database(const DatabaseOptions& options)
     : options_(options),
       fold_times_(std::make_shared<FoldTimes>(host_clock_)),
-      filter_(make_expiry_filter(fold_times_)) {
+      filter_(make_expiry_filter(fold_times_)),
+      flushes_first_(std::make_shared<rocks::FlushesFirst>()) {
     if (!options_.memory) options_.memory = std::make_shared<rocks::Memory>(64U << 20, 16U << 20);
 }
 
@@ -180,7 +188,8 @@ core::Result<std::string> Database::write_identity() {
 }
 
 rocksdb::Status Database::open_files() {
-    const auto db_settings = db_options(options_);
+    auto db_settings = db_options(options_);
+    db_settings.listeners.push_back(flushes_first_);
     std::vector<std::string> names;
     const std::string path = options_.directory.string();
     auto* env = options_.env ? options_.env : rocksdb::Env::Default();
@@ -210,6 +219,7 @@ rocksdb::Status Database::open_files() {
     auto status = rocksdb::DB::Open(db_settings, path, wanted, &handles, &opened);
     if (!status.ok()) return status;
     db_.reset(opened);
+    flushes_first_->watch(*opened);
     for (std::size_t i = 0; i < handles.size(); ++i) {
         const bool fixed = names[i] == rocksdb::kDefaultColumnFamilyName ||
                            std::any_of(options_.families.begin(), options_.families.end(),
@@ -287,28 +297,77 @@ core::Result<void> Database::drop_family(const Family& family) {
         rocks::to_error(status, "store " + directory().string() + ", drop of a family"));
 }
 
+/// Whether there is room for what is in memory: resume() is called once.
+rocksdb::Status Database::probe() const {
+    std::uint64_t in_memory = 0;
+    db_->GetAggregatedIntProperty(rocksdb::DB::Properties::kCurSizeAllMemTables, &in_memory);
+    std::error_code unknown;
+    const auto space = std::filesystem::space(directory(), unknown);
+    if (!unknown && space.available < in_memory + kProbeBytes) {
+        return rocksdb::Status::NoSpace(std::to_string(in_memory + kProbeBytes) +
+                                        " bytes are needed to go on");
+    }
+    auto& env = options_.env ? *options_.env : *rocksdb::Env::Default();
+    const auto file = (directory() / "probe.sst").string();
+    auto status = rocksdb::WriteStringToFile(&env, std::string(kProbeBytes, '\0'), file);
+    static_cast<void>(env.DeleteFile(file));
+    return status;
+}
+
+/// RocksDB leaves the write-ahead file that failed only if there is something in memory to write
+/// out. If not, a row that is there anyway is put there, past the write-ahead log. It is written
+/// out then, and with it RocksDB leaves a file that somebody has tried to write to.
+rocksdb::Status Database::resume() {
+    const auto first = rocks::resume(*db_, failed_file_);
+    if (!first.IsAborted()) return first;
+    rocksdb::WriteOptions unlogged;
+    unlogged.disableWAL = true;
+    unlogged.no_slowdown = true;
+    auto status = db_->Put(unlogged, slice(kFormatRow), slice(options_.format));
+    if (status.ok()) status = db_->Resume();
+    std::uint64_t rows = 1;
+    db_->GetIntProperty(rocksdb::DB::Properties::kNumEntriesActiveMemTable, &rows);
+    return status.ok() && rows > 0 ? first : status;
+}
+
+core::Result<void> Database::recover() {
+    const std::unique_lock nobody_writes{writing_};
+    if (!failed_.load(std::memory_order_relaxed)) return {};
+    if (for_good_) return core::fail(*for_good_);
+    const auto what = "store " + directory().string();
+    if (const auto taken = probe(); !taken.ok()) return core::fail(rocks::to_error(taken, what));
+    const auto resumed = resume();
+    if (resumed.ok()) {
+        failed_.store(false, std::memory_order_relaxed);
+        return {};
+    }
+    auto error = unreadable(resumed, what);
+    if (!resumed.IsIncomplete()) {  // it may have lost a flush, and would wait for it for ever
+        error.message += "; nothing is written until this process is restarted";
+        for_good_ = error;
+    }
+    return core::fail(std::move(error));
+}
+
 core::Result<void> Database::write(rocksdb::WriteBatch& batch) {
+    const auto what = [this] { return "store " + directory().string(); };
     if (failed_.load(std::memory_order_relaxed)) {
-        const auto resumed = db_->Resume();
-        if (!resumed.ok()) {
-            auto error = rocks::to_error(resumed, "store " + directory().string());
-            if (error.fault == Fault::unavailable) {
-                error.message += "; nothing is written until this process is restarted";
-            }
-            return core::fail(std::move(error));
-        }
+        if (auto recovered = recover(); !recovered) return recovered;
+    }
+    const std::shared_lock writing{writing_};
+    if (failed_.load(std::memory_order_relaxed)) {
+        return core::fail(Fault::full, what() + ": a write failed at this moment");
     }
     rocksdb::WriteOptions options;
     options.ignore_missing_column_families = true;
     options.no_slowdown = true;  // the caller is an event loop: refused is better than asleep
     const auto status = db_->Write(options, &batch);
-    failed_.store(!status.ok(), std::memory_order_relaxed);
     if (status.ok()) return {};
-    const std::string what = "store " + directory().string();
-    if (status.IsIncomplete()) {
-        return core::fail(Fault::full, what + ": the disk is behind with flushes or compaction");
+    if (status.IsIncomplete()) {  // nothing to recover from
+        return core::fail(Fault::full, what() + ": the disk is behind with flushes or compaction");
     }
-    return core::fail(rocks::to_error(status, what));
+    if (!failed_.exchange(true)) failed_file_ = rocks::write_ahead_file(*db_);
+    return core::fail(rocks::to_error(status, what()));
 }
 
 core::Result<std::string> Database::meta(std::string_view name) const {

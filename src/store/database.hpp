@@ -2,6 +2,7 @@
 
 #include "core/result.hpp"
 #include "rocks/memory.hpp"
+#include "rocks/resume.hpp"
 #include "rocks/slice.hpp"
 #include "store/rows/expiry_filter.hpp"
 #include "store/rows/schema.hpp"
@@ -12,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -92,7 +94,8 @@ public:
     core::Result<void> drop_family(const Family& family);
 
     /// Writes with the WAL, without a sync. Rows of dropped families are ignored. After a failure
-    /// the next call first asks RocksDB to recover.
+    /// the next call first lets RocksDB recover, and others are refused meanwhile or wait for that.
+    /// Errors: full (no room, or behind with flushes), unavailable, corrupt.
     core::Result<void> write(rocksdb::WriteBatch& batch);
 
     /// Rows about the store as a whole; "" if there is none.
@@ -104,6 +107,9 @@ private:
     core::Result<std::string> open_and_look();
     core::Result<std::string> write_identity();
     rocksdb::Status open_files();
+    core::Result<void> recover();
+    rocksdb::Status probe() const;
+    rocksdb::Status resume();
     rocksdb::ColumnFamilyOptions family_options(FamilyKind kind) const;
     Family own(rocksdb::ColumnFamilyHandle* handle) const;
 
@@ -114,7 +120,11 @@ private:
     std::unique_ptr<rocksdb::DB> db_;
     std::vector<std::pair<std::string, Family>> families_;  ///< by name
     std::vector<std::pair<std::string, Family>> others_;
-    std::atomic<bool> failed_ = false;  ///< the last write did
+    std::shared_mutex writing_;         ///< exclusive while a failed database recovers
+    std::atomic<bool> failed_ = false;  ///< a write did, and RocksDB has not recovered since
+    std::atomic<std::uint64_t> failed_file_ = 0;  ///< the write-ahead file that it went to
+    const std::shared_ptr<rocks::FlushesFirst> flushes_first_;
+    std::optional<core::Error> for_good_;  ///< why it will not recover; under writing_
 };
 
 }  // namespace beckon::store

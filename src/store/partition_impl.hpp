@@ -35,8 +35,12 @@ struct PartitionStore::Impl {
     struct Progress {
         std::optional<core::Checkpoint> checkpoint;
         bool advanced = false;  ///< since the last commit
+        /// How far the fold of this log topic has come, by the clock of its own leader.
+        core::Timestamp time{};
+        bool was_at_end = false;  ///< in this life: then `time` is that of the log's clock
     };
 
+    core::Timestamp time_of(Source source, std::optional<core::Timestamp> caught_up);
     Progress& progress_of(Source source) { return progress[static_cast<std::size_t>(source)]; }
     std::optional<core::Error> read_error() const;
     std::size_t changed_rows() const;
@@ -56,7 +60,6 @@ struct PartitionStore::Impl {
     const std::function<void()> closed;
 
     std::array<Progress, 2> progress;  ///< by Source
-    core::Timestamp fold_time{};       ///< log time that the fold has come to
     std::uint64_t messages_read = 0;
     NotificationFold notifications;
     SubscriptionFold subscriptions;

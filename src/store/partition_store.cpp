@@ -61,9 +61,8 @@ void PartitionStore::Impl::go_back() {
     table_unread.reset();
     if (auto loaded = contested.load(); !loaded) table_unread = loaded.error();
     if (auto loaded = receipts.load(); !loaded) table_unread = loaded.error();
-    fold_time = {};
     for (const auto source : kSources) {
-        progress_of(source) = {tables.checkpoints.find(partition, source), false};
+        progress_of(source) = {.checkpoint = tables.checkpoints.find(partition, source)};
         if (const auto& known = progress_of(source).checkpoint) {
             notifications.raise_latest(known->caught_up);
         }
@@ -76,11 +75,24 @@ void PartitionStore::Impl::committed() {
         if (!std::exchange(state.advanced, false)) continue;
         tables.checkpoints.committed(partition, source, *state.checkpoint);
     }
-    tables.database.fold_times().set(partition, fold_time);
+    // Rows of both log topics go by it, so it is the lower one: their leaders' clocks may differ.
+    tables.database.fold_times().set(partition, std::min(progress[0].time, progress[1].time));
     notifications.committed();
     subscriptions.committed();
     contested.committed();
     receipts.committed();
+}
+
+/// At the log's end the log's clock says it, which holds back what a step forward would end. Short
+/// of the end there are only records: a fold that was at the end before may meet such a step in
+/// them, so they lower the time and never raise it. In a restore they raise it.
+core::Timestamp PartitionStore::Impl::time_of(Source source,
+                                              std::optional<core::Timestamp> caught_up) {
+    if (caught_up) return *caught_up;
+    const auto& before = progress_of(source);
+    if (source == Source::subscriptions) return before.time;
+    const auto newest = notifications.newest();
+    return before.was_at_end ? std::min(before.time, newest) : newest;
 }
 
 // --- where we are
@@ -98,8 +110,10 @@ void PartitionStore::advance(Source source, core::Offset next,
     core::Checkpoint checkpoint = progress.checkpoint.value_or(core::Checkpoint{});
     checkpoint.next = next;
     if (caught_up) checkpoint.caught_up = *caught_up;
-    impl_->fold_time = caught_up.value_or(impl_->notifications.newest());
-    progress = {checkpoint, true};
+    progress = {.checkpoint = checkpoint,
+                .advanced = true,
+                .time = impl_->time_of(source, caught_up),
+                .was_at_end = progress.was_at_end || caught_up};
 }
 
 bool PartitionStore::dirty() const {

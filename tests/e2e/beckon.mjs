@@ -10,6 +10,9 @@ import { Proxy } from './proxy.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 export const BECKON = process.env.BECKON ?? join(ROOT, 'build', 'release', 'beckon');
+/** How many times as long everything may take: more than 1 for a binary with a sanitizer. */
+const SLOWER = Number(process.env.BECKON_E2E_SLOWER ?? 1);
+if (!(SLOWER >= 1)) throw new Error(`BECKON_E2E_SLOWER: ${process.env.BECKON_E2E_SLOWER}: not a number from 1 on`);
 
 /** A port that is free now, below the ephemeral range (facts of Kafka's start: it must not be taken meanwhile). */
 export async function freePort() {
@@ -40,13 +43,13 @@ function roomForKafka() {
 
 /** Polls `check` until it is truthy; the error names what was waited for. */
 export async function until(what, check, limitMs = 30000) {
-    const end = Date.now() + limitMs;
+    const end = Date.now() + limitMs * SLOWER;
     for (;;) {
         const value = await Promise.resolve()
             .then(check)
             .catch(() => null);
         if (value) return value;
-        if (Date.now() > end) throw new Error(`${what}: not within ${limitMs} ms`);
+        if (Date.now() > end) throw new Error(`${what}: not within ${limitMs * SLOWER} ms`);
         await new Promise((resolve) => setTimeout(resolve, 20));
     }
 }
@@ -86,7 +89,7 @@ class Child {
     async stop() {
         if (this.process.exitCode !== null || this.process.signalCode !== null) return this.exited;
         this.process.kill('SIGTERM');
-        const timer = setTimeout(() => this.process.kill('SIGKILL'), 10000);
+        const timer = setTimeout(() => this.process.kill('SIGKILL'), 10000 * SLOWER);
         const result = await this.exited;
         clearTimeout(timer);
         return result;

@@ -4,7 +4,8 @@
 //   node stop-random.mjs [--rounds N] [--seed S] [--patience SECONDS]
 //
 // The moments follow from the seed, which is printed. BECKON names the binary, which may be one with a sanitizer: what
-// that reports fails the test. `--patience`: what a process may take beyond its stop_timeout, for such builds.
+// that reports fails the test. `--patience`: what a process may take beyond its stop_timeout, for such builds;
+// BECKON_E2E_SLOWER: how many times as long all else may take.
 import assert from 'node:assert/strict';
 import { parseArgs } from 'node:util';
 import { Cluster, until } from './beckon.mjs';

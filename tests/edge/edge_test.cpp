@@ -1,6 +1,7 @@
 #include "edge/edge.hpp"
 
 #include "edge/installation.hpp"
+#include "support/faulty_disk.hpp"
 #include "support/ws_client.hpp"
 
 #include <algorithm>
@@ -146,6 +147,47 @@ TEST_CASE("a node that no partition is placed on becomes ready too", "[edge]") {
                            [](const auto& health) { return health.report().ready; });
     }));
     while (!edges.empty()) edges.pop_back();
+}
+
+// Verified to fail when readiness does not know of loops that stand still.
+TEST_CASE("a disk that hangs makes the edge unready, ends no client and denies none", "[edge]") {
+    test::FaultyDisk disk;
+    Installation here;
+    auto config = here.config();
+    config.shards = 1;  // both clients are of the loop that will stand still
+    config.session_timeout = 2s;
+    config.store_env = disk.env();
+    auto edge = here.start(config);
+    const auto wait_until = [&](const auto& is) {
+        return here.executor.wait_until([&] {
+            here.executor.post_after(10ms, [] {});  // looks again
+            return is(here.health.report());
+        });
+    };
+    WsClient client{edge->port()};
+    hello(client);
+    const auto endpoint = subscribe(client, kChannel);
+    std::string other;
+    {
+        WsClient brief{edge->port()};
+        other = hello(brief);
+        subscribe(brief, "22222222-2222-4333-8444-555555555555");
+    }
+
+    disk.hang(test::FaultyDisk::Call::write, ".log");
+    const auto id = here.send(endpoint, "one");
+    CHECK(wait_until([](const auto& report) {
+        const auto fault = report.faults.find("edge");
+        return !report.ready && fault != report.faults.end() &&
+               fault->second.find("edge-0 stands still") != std::string::npos;
+    }));
+    CHECK(here.health.report().live);
+    WsClient late{edge->port()};
+
+    disk.heal();
+    CHECK(hello(late, other) == other);
+    CHECK(next_json(client).at("version") == id);
+    CHECK(wait_until([](const auto& report) { return report.ready; }));
 }
 
 TEST_CASE("wrong settings end the start with one clear line", "[edge]") {

@@ -26,6 +26,7 @@ template <class Do>
 auto FaultyDisk::run(Call call, const std::string& file, Do call_through) {
     strikes(call, file, How::hang);
     if (strikes(call, file, How::fail)) return io_error(file);
+    if (strikes(call, file, How::full)) return IOStatus::NoSpace("no space left", file);
     const IOStatus status = call_through();
     return strikes(call, file, How::fail_after) ? io_error(file) : status;
 }
@@ -156,6 +157,9 @@ void FaultyDisk::fail(Call call, int count, std::string_view suffix) {
 }
 void FaultyDisk::fail_after_the_fact(Call call, int count, std::string_view suffix) {
     set({call, How::fail_after, count, std::string{suffix}});
+}
+void FaultyDisk::fill(std::string_view suffix) {
+    set({Call::write, How::full, kEvery, std::string{suffix}});
 }
 void FaultyDisk::corrupt_reads(std::string_view suffix) {
     set({Call::read, How::corrupt, kEvery, std::string{suffix}});

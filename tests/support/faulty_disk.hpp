@@ -28,6 +28,8 @@ public:
     void fail(Call call, int count, std::string_view suffix = "");
     /// The same, but the call does its work before it reports the error.
     void fail_after_the_fact(Call call, int count, std::string_view suffix = "");
+    /// There is no room for anything that is written to such files, until heal().
+    void fill(std::string_view suffix = "");
     /// Reads of such files give other bytes than were written.
     void corrupt_reads(std::string_view suffix);
     /// Calls of a kind wait until heal().
@@ -44,7 +46,7 @@ private:
     class RandomAccessFile;
     class SequentialFile;
 
-    enum class How { fail, fail_after, corrupt, hang };
+    enum class How { fail, fail_after, full, corrupt, hang };
     struct Fault {
         Call call = Call::read;
         How how = How::fail;

@@ -219,6 +219,7 @@ void Storage::close() {
 }
 
 Result<void> Storage::write(Batch& batch, bool sync, const std::function<void(Batch&)>& fill) {
+    const std::shared_lock writing{writing_};
     const std::shared_lock lock{mutex_};
     if (!db_) return core::fail(Fault::unavailable, kNotOpen);
     batch.batch_.Clear();
@@ -228,14 +229,20 @@ Result<void> Storage::write(Batch& batch, bool sync, const std::function<void(Ba
     rocksdb::WriteOptions options;
     options.sync = sync || batch.require_sync_;
     const auto status = db_->Write(options, &batch.batch_);
-    if (!status.ok()) return core::fail(error_of(status));
-    resumed_ = false;
+    if (!status.ok()) {
+        failed_ = true;
+        return core::fail(error_of(status));
+    }
     return {};
 }
 
+/// RocksDB must not be asked to sync a write-ahead file that a write has failed on, or fails on at
+/// this moment: it asserts that nobody does. recover() leaves nothing that would need it.
 Result<void> Storage::sync() {
+    const std::unique_lock nobody_writes{writing_};
     const std::shared_lock lock{mutex_};
     if (!db_) return core::fail(Fault::unavailable, kNotOpen);
+    if (failed_) return core::fail(Fault::unavailable, "the log's last write failed");
     const auto status = db_->SyncWAL();
     if (!status.ok()) return core::fail(error_of(status));
     return {};
@@ -269,23 +276,19 @@ Result<void> Storage::copy_to(const std::filesystem::path& directory) {
 }
 
 bool Storage::recover() {
+    // RocksDB's own way (Resume) may hang, or end the process: docs/facts/rocksdb.md#traps.
     // Closing a log that then cannot be opened would take the readers' history away as well.
     if (!disk_takes_writes()) return false;
-    if (db_ && !resumed_) {
-        const auto status = db_->Resume();
-        core::log_info("log", "resume", {{"status", status.ToString()}});
-        resumed_ = true;
-        if (status.ok()) return true;
-    }
+    const std::unique_lock nobody_writes{writing_};
     const std::unique_lock lock{mutex_};
     close();
     const auto status = open();
     core::log_info("log", "reopen", {{"status", status.ToString()}});
-    resumed_ = false;
+    failed_ = !status.ok();
     return status.ok();
 }
 
-/// Opening writes out what the write-ahead files hold, and so does Resume().
+/// Opening writes out what the write-ahead files hold.
 bool Storage::disk_takes_writes() const {
     std::error_code error;
     const auto space = std::filesystem::space(config_.directory, error);

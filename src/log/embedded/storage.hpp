@@ -62,15 +62,15 @@ public:
     /// Empties `batch`, has it filled, and writes it. `sync`: returns only when it is on disk.
     /// Errors: full (no space), unavailable; after one nothing can be written until recover().
     core::Result<void> write(Batch& batch, bool sync, const std::function<void(Batch&)>& fill);
-    /// What was written so far is on disk.
+    /// What was written so far is on disk. Writes wait meanwhile.
     core::Result<void> sync();
     /// What was written so far needs no write-ahead log any more.
     core::Result<void> flush();
     /// As EmbeddedLog::copy_to.
     core::Result<void> copy_to(const std::filesystem::path& directory);
 
-    /// After a failed write: true if it can be written again. Tries RocksDB's own way first and, if
-    /// that does not help, closes and opens it as a restart would. One thread (the writer's).
+    /// After a failed write: true if it can be written again. Closes and opens the database as a
+    /// restart would, once the disk takes writes. One thread (the writer's).
     bool recover();
 
     core::Result<std::string> get(Family family, std::string_view key) const;
@@ -99,8 +99,8 @@ private:
     mutable std::shared_mutex mutex_;  ///< exclusive while closing and opening
     std::unique_ptr<rocksdb::DB> db_;
     std::array<rocksdb::ColumnFamilyHandle*, kFamilies> handles_{};
-    /// RocksDB's own way was tried since the last write that worked, of whichever thread.
-    std::atomic<bool> resumed_ = false;
+    std::shared_mutex writing_;         ///< exclusive in recover(); taken before mutex_
+    std::atomic<bool> failed_ = false;  ///< a write did, and nothing has recovered since
 };
 
 }  // namespace beckon::log::embedded

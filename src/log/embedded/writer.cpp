@@ -20,7 +20,6 @@ namespace {
 /// reader that stands on a chunk holds little memory.
 constexpr std::size_t kBatchRecordsMax = 4'096;
 constexpr std::size_t kBatchBytesMax = 1U << 20;
-constexpr std::size_t kMetaWritesMax = 1'000;
 constexpr core::Duration kRetryAfter = std::chrono::milliseconds{200};
 
 }  // namespace

@@ -21,9 +21,12 @@ inline constexpr core::Offset kBlock = 65'536;
 
 /// The one thread that appends ("log-writer"). It takes all that is queued, stamps append times,
 /// gives offsets, writes one batch, syncs if `always` says so, and only then answers and shows the
-/// records to readers. With `interval` a second thread ("log-sync") syncs behind it.
+/// records to readers. With `interval` a second thread ("log-sync") syncs in between.
 class Writer {
 public:
+    /// Writes to `meta` that wait.
+    static constexpr std::size_t kMetaWritesMax = 1'000;
+
     Writer(const EmbeddedConfig& config, Storage& storage, Partitions& partitions, LogTime& time);
     /// Writes what is queued, then stops.
     ~Writer();

@@ -15,8 +15,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-/// Questions that wait; more are answered `full`.
-constexpr std::size_t kJobsMax = 1'000;
 constexpr milliseconds kAnswerMax{10'000};
 /// How often a job that waits looks whether it is to stop.
 constexpr milliseconds kLook{200};

@@ -5,6 +5,7 @@
 #include "log/kafka/client_conf.hpp"
 #include "log/kafka/worker.hpp"
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <stop_token>
@@ -23,6 +24,9 @@ namespace beckon::log::kafka {
 /// ends the process by an assertion when a coordinator goes away under one of its requests.
 class GroupOffsets {
 public:
+    /// Questions that wait; more are answered `full`.
+    static constexpr std::size_t kJobsMax = 1'000;
+
     GroupOffsets(const KafkaConfig& config, std::shared_ptr<KafkaEvents> events);
 
     /// Runs `job` on the thread; false when too many wait or after stop().

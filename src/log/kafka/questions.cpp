@@ -4,11 +4,6 @@
 
 namespace beckon::log::kafka {
 
-namespace {
-/// Questions that wait; more are answered `full`.
-constexpr std::size_t kQuestionsMax = 10'000;
-}  // namespace
-
 Questions::Questions(const KafkaConfig& config, KafkaEvents& events)
     : config_(config), events_(events), worker_("log-queries", kQuestionsMax) {}
 

@@ -3,6 +3,7 @@
 #include "log/kafka/client_conf.hpp"
 #include "log/kafka/worker.hpp"
 
+#include <cstddef>
 #include <stop_token>
 #include <utility>
 
@@ -13,6 +14,9 @@ namespace beckon::log::kafka {
 /// fetch may wait for records, nor the producer's, which may be replaced.
 class Questions {
 public:
+    /// Questions that wait; more are answered `full`.
+    static constexpr std::size_t kQuestionsMax = 10'000;
+
     Questions(const KafkaConfig& config, KafkaEvents& events);
 
     bool post(Worker::Job job) { return worker_.post(std::move(job)); }

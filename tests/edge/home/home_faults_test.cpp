@@ -109,7 +109,19 @@ TEST_CASE("what a standby read before a restart is written over as soon as the n
 namespace {
 
 /// What fails below a home, from a certain act of its clients on.
-enum class Below { one_read, reads, one_write, writes, publishes, answers, log, readers };
+enum class Below {
+    one_read,
+    reads,
+    damage,
+    one_write,
+    writes,
+    room_for_writes,
+    room,
+    publishes,
+    answers,
+    log,
+    readers
+};
 
 /// Two clients that the log knows, each with a message that waits; all of it in files.
 struct Matrix : HomeWorld {
@@ -140,8 +152,11 @@ struct Matrix : HomeWorld {
         switch (what) {
             case Below::one_read: return disk.fail(Call::read, 1, ".sst");
             case Below::reads: return disk.fail(Call::read, kEvery, ".sst");
+            case Below::damage: return disk.corrupt_reads(".sst");
             case Below::one_write: return disk.fail(Call::write, 1, ".log");
             case Below::writes: return disk.fail(Call::write, kEvery, ".log");
+            case Below::room_for_writes: return disk.fill(".log");
+            case Below::room: return disk.fill();
             case Below::publishes: return log->fail_next_publishes(5);
             case Below::answers: return log->lose_next_answers(5);
             case Below::log: return log->set_away(true);
@@ -204,8 +219,9 @@ TEST_CASE(
     "shows, and it heals or waits for a restart",
     "[home][matrix]") {
     const auto what =
-        GENERATE(values({Below::one_read, Below::reads, Below::one_write, Below::writes,
-                         Below::publishes, Below::answers, Below::log, Below::readers}));
+        GENERATE(values({Below::one_read, Below::reads, Below::damage, Below::one_write,
+                         Below::writes, Below::room_for_writes, Below::room, Below::publishes,
+                         Below::answers, Below::log, Below::readers}));
     const auto nth = GENERATE(0, 2, 4);
     CAPTURE(static_cast<int>(what), nth);
     Matrix world;
@@ -214,10 +230,13 @@ TEST_CASE(
     for (int act = nth; act < Matrix::kActs; ++act) world.act(act);
     world.run(15s);
     const bool is_red = world.home->stuck() || world.home->state() != Home::State::serving;
-    if (what == Below::writes) CHECK(is_red);
+    const bool no_commit =
+        what == Below::writes || what == Below::room_for_writes || what == Below::room;
+    if (no_commit) CHECK(is_red);
 
     world.end();
     world.run(20s);
+    if (what == Below::room_for_writes || what == Below::room) CHECK_FALSE(world.home->stuck());
     if (world.home->stuck()) {  // RocksDB wants to be opened again
         CHECK_FALSE(world.home->stuck()->why.empty());
         world.crash();

@@ -1,6 +1,7 @@
 // What the embedded log makes of a disk that fails, hangs or lies below it.
 #include "log/contract_support.hpp"
 #include "log/embedded/embedded_under_test.hpp"
+#include "log/embedded/writer.hpp"
 #include "support/faulty_disk.hpp"
 #include "support/shared_clock.hpp"
 
@@ -124,6 +125,48 @@ TEST_CASE("a disk that hangs is answered for within publish_timeout", "[embedded
     publisher.reset();
 }
 
+// RocksDB keeps the write-ahead file that failed if it finds nothing in memory to write out, and
+// would end the process with the next write.
+TEST_CASE("a disk that is full when nothing is in memory ends no process", "[embedded]") {
+    DiskLog log{[](EmbeddedConfig& c) { c.sync = log::Sync::always; }};
+    auto written = append(log, kWhere, {record("before")});
+    for (int round = 0; round < 3; ++round) {
+        log.restart();
+        auto publisher = log.log().open_publisher(log.executor());
+        log.disk.fill(".log");
+        for (int i = 0; i < 3; ++i) {
+            const auto refused = publish_all(log, *publisher, kWhere, {record("refused")})[0];
+            REQUIRE_FALSE(refused);
+            CHECK(refused.error().fault == core::Fault::full);
+        }
+        log.disk.heal();
+        written.push_back(publish_until_taken(log, *publisher, kWhere, record("after")));
+        publisher.reset();
+        CHECK(read_all(log, kWhere) == written);
+    }
+}
+
+// RocksDB asserts that no write-ahead file is synced after a write to it has failed.
+TEST_CASE("a sync behind a write that found no room ends no process", "[embedded]") {
+    DiskLog log{[](EmbeddedConfig& c) {
+        c.sync = log::Sync::interval;
+        c.sync_interval = milliseconds{1};
+    }};
+    auto publisher = log.log().open_publisher(log.executor());
+    std::vector<Read> written;
+    for (int round = 0; round < 20; ++round) {
+        written.push_back(publish_until_taken(log, *publisher, kWhere, record("taken")));
+        log.disk.fill(".log");
+        REQUIRE_FALSE(publish_all(log, *publisher, kWhere, {record("refused")})[0]);
+        log.disk.heal();
+    }
+    written.push_back(publish_until_taken(log, *publisher, kWhere, record("last")));
+    publisher.reset();
+    CHECK(read_all(log, kWhere) == written);
+    log.restart();
+    CHECK(read_all(log, kWhere) == written);
+}
+
 TEST_CASE("publishes that were given up count until the disk has answered", "[embedded]") {
     DiskLog log{[](EmbeddedConfig& c) {
         c.publish_timeout = milliseconds{200};
@@ -139,6 +182,35 @@ TEST_CASE("publishes that were given up count until the disk has answered", "[em
     CHECK(one_more.error().fault == core::Fault::full);
     log.disk.heal();
     publish_until_taken(log, *publisher, kWhere, record("later"));
+    publisher.reset();
+}
+
+TEST_CASE("commits beyond those that may wait for a disk that hangs are answered `full`",
+          "[embedded]") {
+    constexpr std::size_t kMost = log::embedded::Writer::kMetaWritesMax;
+    DiskLog log;
+    append(log, kWhere, {record("before")});
+    auto publisher = log.log().open_publisher(log.executor());
+    log.disk.hang(Call::write, ".log");
+    publisher->publish(kWhere, record("holds the writer"), [](const auto&) {});
+    REQUIRE(log.wait_until([&] { return log.disk.struck() > 0; }));
+    std::vector<core::Result<void>> answers;
+    const auto commit = [&] {
+        log.log().commit("group", {{kWhere, 1}}, log.executor(),
+                         [&](const auto& answer) { answers.push_back(answer); });
+    };
+    for (std::size_t i = 0; i < kMost + 1; ++i) commit();
+    REQUIRE(log.wait_until([&] { return !answers.empty(); }));
+    REQUIRE_FALSE(answers.front());
+    CHECK(answers.front().error().fault == core::Fault::full);
+
+    log.disk.heal();
+    REQUIRE(log.wait_until([&] { return answers.size() == kMost + 1; }));
+    CHECK(std::all_of(answers.begin() + 1, answers.end(),
+                      [](const auto& a) { return a.has_value(); }));
+    commit();
+    REQUIRE(log.wait_until([&] { return answers.size() == kMost + 2; }));
+    CHECK(answers.back());
     publisher.reset();
 }
 

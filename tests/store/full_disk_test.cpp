@@ -1,0 +1,188 @@
+// What the store of an edge makes of a disk without room, and of one that hangs in a sync.
+#include "store/edge_fixture.hpp"
+#include "support/faulty_disk.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using namespace beckon::store;
+using namespace beckon::store::test;
+using beckon::test::FaultyDisk;
+using Call = FaultyDisk::Call;
+
+namespace {
+
+constexpr int kMost = 20'000;  ///< messages; the write buffers take fewer
+
+EdgeStoreOptions options_on(const FaultyDisk& disk) {
+    EdgeStoreOptions made;
+    made.env = disk.env();
+    made.write_buffer_bytes = 1U << 20;
+    return made;
+}
+
+/// Messages of another client until a commit is refused; how many were committed before.
+int write_until_refused(EdgeFixture& f, core::Result<void>& refusal) {
+    static const std::string kBody(4'000, 'x');
+    for (int i = 0; i < kMost; ++i) {
+        const auto offset = 100 + i;
+        const auto name = "f" + std::to_string(i);
+        f.part().put(offset, at(offset), accepted(uaid_of("filler"), name, {.body = kBody}),
+                     nullptr);
+        f.part().advance(Source::notifications, offset + 1, std::nullopt);
+        refusal = f.part().commit();
+        if (!refusal) return i;
+    }
+    return kMost;
+}
+
+/// Tables are written by a thread of RocksDB.
+bool was_struck(const FaultyDisk& disk) {
+    for (int i = 0; i < 3'000 && disk.struck() == 0; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+    return disk.struck() > 0;
+}
+
+std::size_t messages_of_filler(EdgeFixture& f) {
+    DrainCursor cursor{.topics = true, .after = -1, .until = core::Offset{1} << 40};
+    const auto read =
+        f.part().read_pending(uaid_of("filler"), cursor, kMost, at(100), [](const auto&) {});
+    return read.messages;
+}
+
+}  // namespace
+
+TEST_CASE("a store on a full disk refuses commits by that name, and goes on when there is room",
+          "[store]") {
+    const auto full = GENERATE(values<std::string>({".log", ".sst", ""}));
+    CAPTURE(full);
+    FaultyDisk disk;
+    EdgeFixture f{options_on(disk)};
+    f.put(1, "m1");
+    f.part().put_client({.uaid = f.uaid, .stamp = core::WriteStamp{1, 1}});
+    f.part().advance(Source::notifications, 2, at(2));
+    f.commit();
+
+    disk.fill(full);
+    core::Result<void> refusal;
+    const auto written = write_until_refused(f, refusal);
+    REQUIRE(written < kMost);
+    REQUIRE_FALSE(refusal);
+    CHECK(refusal.error().fault == core::Fault::full);
+    CHECK(was_struck(disk));  // perhaps after the buffers were full
+    for (int i = 0; i < 3; ++i) {
+        const auto again = f.part().commit();
+        REQUIRE_FALSE(again);
+        CHECK(again.error().fault == core::Fault::full);
+    }
+    CHECK(f.part().dirty());
+    CHECK(f.part().client(f.uaid));  // nothing is denied meanwhile
+    CHECK(f.drain() == "m1");
+
+    disk.heal();
+    f.commit();
+    CHECK_FALSE(f.part().dirty());
+    f.put(50'000, "m2");
+    f.part().advance(Source::notifications, 50'001, at(3));
+    f.commit();
+    f.reopen();
+    CHECK(f.part().checkpoint(Source::notifications)->next == 50'001);
+    CHECK(f.drain() == "m1 m2");
+    CHECK(messages_of_filler(f) == static_cast<std::size_t>(written) + 1);
+}
+
+// RocksDB keeps the write-ahead file that failed if it finds nothing in memory to write out, and
+// would end the process with the next write.
+TEST_CASE("a disk that is full when nothing is in memory ends no process", "[store]") {
+    FaultyDisk disk;
+    EdgeFixture f{options_on(disk)};
+    f.put(1, "m1");
+    f.commit();
+    f.reopen();  // what was in memory is in tables
+    for (int round = 0; round < 3; ++round) {
+        CAPTURE(round);
+        const auto name = "n" + std::to_string(round);
+        f.put(10 + round, name);
+        disk.fill(".log");
+        for (int i = 0; i < 3; ++i) {
+            const auto refused = f.part().commit();
+            REQUIRE_FALSE(refused);
+            CHECK(refused.error().fault == core::Fault::full);
+        }
+        disk.heal();
+        f.commit();
+        f.reopen();
+        CHECK(f.drain().ends_with(name));
+    }
+    CHECK(f.drain() == "m1 n0 n1 n2");
+}
+
+TEST_CASE("shards that share a store recover one after the other from a full disk", "[store]") {
+    constexpr int kShards = 4;
+    constexpr int kRounds = 40;
+    constexpr core::Offset kPuts = 50;
+    FaultyDisk disk;
+    EdgeFixture f{options_on(disk)};
+    std::atomic<int> round = 0;
+    std::atomic<int> done = 0;
+    const auto shard = [&](core::Partition partition) {
+        const auto part = f.store().open_partition(partition);
+        for (core::Offset offset = 0; offset < kPuts || round < kRounds; ++offset) {
+            const auto name = "m" + std::to_string(offset);
+            part->put(offset, at(offset), accepted(f.uaid, name), nullptr);
+            part->advance(Source::notifications, offset + 1, std::nullopt);
+            while (!part->commit()) std::this_thread::yield();
+        }
+        ++done;
+    };
+    std::vector<std::thread> shards;
+    for (int i = 0; i < kShards; ++i)
+        shards.emplace_back(shard, static_cast<core::Partition>(10 + i));
+    for (; round < kRounds; ++round) {
+        const auto before = disk.struck();
+        disk.fill(".log");
+        while (disk.struck() < before + 2) std::this_thread::yield();
+        disk.heal();
+        std::this_thread::yield();
+    }
+    for (auto& thread : shards) thread.join();
+    CHECK(done == kShards);
+    f.reopen();
+    for (int i = 0; i < kShards; ++i) {
+        const auto part = f.store().open_partition(static_cast<core::Partition>(10 + i));
+        REQUIRE(part->checkpoint(Source::notifications));
+        CHECK(part->checkpoint(Source::notifications)->next >= kPuts);
+    }
+}
+
+TEST_CASE(
+    "a table whose sync hangs stops no reader and no loop: beyond the buffers commits are refused",
+    "[store]") {
+    FaultyDisk disk;
+    EdgeFixture f{options_on(disk)};
+    f.put(1, "m1");
+    f.commit();
+    disk.hang(Call::sync, ".sst");
+    core::Result<void> refusal;
+    const auto written = write_until_refused(f, refusal);
+    REQUIRE(written < kMost);
+    REQUIRE_FALSE(refusal);
+    CHECK(refusal.error().fault == core::Fault::full);
+    CHECK(was_struck(disk));
+    CHECK_FALSE(f.part().commit());
+    CHECK(f.drain() == "m1");
+
+    disk.heal();
+    f.commit();
+    f.put(50'000, "m2");
+    f.commit();
+    f.reopen();
+    CHECK(f.drain() == "m1 m2");
+}
