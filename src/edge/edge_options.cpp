@@ -15,7 +15,7 @@ namespace beckon::edge {
 namespace {
 
 std::size_t clients_max(std::size_t wanted) {
-    const auto descriptors = core::raise_descriptor_limit();
+    const auto descriptors = core::raise_descriptor_limit(net::descriptors_for(wanted));
     const auto possible = net::clients_possible(wanted, descriptors);
     if (possible < wanted) {
         core::log_warn("edge", "clients_limited",

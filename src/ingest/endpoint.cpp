@@ -7,6 +7,7 @@
 #include "ingest/receipts/receipt_polls.hpp"
 #include "ingest/service.hpp"
 #include "ingest/view/subscription_view.hpp"
+#include "net/admission.hpp"
 #include "net/http/http_server.hpp"
 #include "net/io_loop.hpp"
 #include "store/subscription_store.hpp"
@@ -181,7 +182,8 @@ Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
     origin = config.public_url.empty() ? listening_origin(config, server.port())
                                        : origin_of(config.public_url);
     auto service = service_config();  // throws if it is wrong: before there are threads
-    if (const auto limit = core::raise_descriptor_limit(); limit < config.connections_max) {
+    const auto limit = core::raise_descriptor_limit(net::descriptors_for(config.connections_max));
+    if (limit < config.connections_max) {
         core::log_warn("ingest", "file_descriptors_few",
                        {{"connections_max", config.connections_max}, {"limit", limit}});
     }

@@ -23,6 +23,10 @@ std::size_t clients_possible(std::size_t wanted, std::size_t descriptors) {
     return std::min(wanted, descriptors - std::min(descriptors / 2, kOtherDescriptors));
 }
 
+std::size_t descriptors_for(std::size_t connections) {
+    return connections + connections / 4 + kOtherDescriptors;
+}
+
 Admission::Admission(const ConnectionLimits& clients)
     : sockets_(with_reserve(clients)), clients_(clients) {}
 

@@ -444,6 +444,10 @@ TEST_CASE("no more clients than there are file descriptors for", "[edge][ws_serv
     CHECK(net::clients_possible(100'000, 1'024) == 512);
     CHECK(net::clients_possible(300, 1'024) == 300);
     CHECK(net::clients_possible(100'000, 0) == 100'000);
+    for (const std::size_t wanted : {1U, 300U, 2'000U, 12'000U, 100'000U, 10'000'000U}) {
+        CHECK(net::clients_possible(wanted, net::descriptors_for(wanted)) == wanted);
+        CHECK(net::descriptors_for(wanted) <= 2 * wanted + 3'000);
+    }
 }
 
 TEST_CASE("one address may hold no more than its share", "[edge][ws_server]") {
