@@ -87,10 +87,9 @@ public:
 private:
     struct State {
         explicit State(Executor& e) : executor(&e) {}
-        bool ended() {
-            const std::scoped_lock lock{mutex};
-            return executor == nullptr;
-        }
+        /// On the executor's thread, the only one that changes `executor`: without the lock, which
+        /// whoever posted still holds when the task runs at once.
+        bool ended() const { return executor == nullptr; }
 
         std::uint64_t renewals = 0;  ///< of the executor's thread
         std::mutex mutex;            ///< guards what follows; held while a task is posted

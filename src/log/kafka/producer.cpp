@@ -23,6 +23,8 @@ constexpr milliseconds kTimeoutScan{1000};
 constexpr int kIdleMs = 1000;
 /// The same while clients that were replaced still have reports to give.
 constexpr int kBusyMs = 20;
+/// How often a publisher looks for records whose company has come.
+constexpr milliseconds kLookEvery{1};
 constexpr milliseconds kFinish{1000};
 constexpr milliseconds kPurge{2000};
 /// Records that librdkafka holds, of all publishers together; each has a bound of its own.
@@ -80,8 +82,13 @@ rd_kafka_resp_err_t hear_reports(rd_kafka_t* client, const rd_kafka_conf_t*, voi
 class KafkaPublisher final : public Publisher {
 public:
     KafkaPublisher(Producer& producer, core::Executor& executor)
-        : producer_(producer), route_(std::make_shared<AnswerRoute>(executor)) {}
-    ~KafkaPublisher() override { route_->lifetime.end(); }
+        : producer_(producer),
+          executor_(executor),
+          route_(std::make_shared<AnswerRoute>(executor)) {}
+    ~KafkaPublisher() override {
+        if (gathers_) send_all(producer_.gathering().take_all());
+        route_->lifetime.end();
+    }
     KafkaPublisher(const KafkaPublisher&) = delete;
     KafkaPublisher& operator=(const KafkaPublisher&) = delete;
 
@@ -95,16 +102,35 @@ public:
                 {Fault::too_large, "the record has " + std::to_string(size_of(record)) +
                                        " bytes, allowed are " + std::to_string(kRecordBytesMax)});
         }
-        auto unconfirmed = std::make_unique<Unconfirmed>(Unconfirmed{route_, std::move(done)});
-        const auto sent = producer_.send(where, record, unconfirmed.get());
-        if (!sent) return refuse(std::move(unconfirmed->done), sent.error());
-        static_cast<void>(unconfirmed.release());
         ++route_->unanswered;
+        Publishing one{where, std::move(record),
+                       std::make_unique<Unconfirmed>(Unconfirmed{route_, std::move(done)})};
+        if (!gathers_ || !producer_.gathering().hold(one, steady_clock::now())) {
+            return producer_.send(std::move(one));
+        }
+        if (!looking_) look_later();
     }
+
+    void may_gather() override { gathers_ = true; }
 
     std::size_t unanswered() const override { return route_->unanswered; }
 
 private:
+    /// Whoever has records there looks, and sends those of all whose moment has come.
+    void look_later() {
+        looking_ = true;
+        executor_.post_after(kLookEvery, route_->lifetime.guard([this] { look(); }));
+    }
+    void look() {
+        looking_ = false;
+        auto& gathering = producer_.gathering();
+        send_all(gathering.take_due(steady_clock::now()));
+        if (!gathering.empty()) look_later();
+    }
+    void send_all(std::vector<Publishing> all) {
+        for (auto& one : all) producer_.send(std::move(one));
+    }
+
     void refuse(AppendDone done, core::Error error) {
         route_->publisher.post([done = std::move(done), error = std::move(error)] {
             done(core::Result<Appended>{core::fail(error)});
@@ -112,34 +138,13 @@ private:
     }
 
     Producer& producer_;
+    core::Executor& executor_;
     const std::shared_ptr<AnswerRoute> route_;
+    bool gathers_ = false;
+    bool looking_ = false;  ///< a timer is on its way
 };
 
 }  // namespace
-
-void AnswerRoute::answer(AppendDone done, core::Result<Appended> result) {
-    bool first = false;
-    {
-        const std::scoped_lock lock{mutex_};
-        first = answers_.empty();
-        answers_.push_back({std::move(done), std::move(result)});
-    }
-    if (first) publisher.post([self = shared_from_this()] { self->hand_over(); });
-}
-
-void AnswerRoute::hand_over() {
-    std::vector<Answer> answers;
-    {
-        const std::scoped_lock lock{mutex_};
-        answers.swap(answers_);
-    }
-    const auto term = lifetime.term();
-    for (const auto& answer : answers) {
-        --unanswered;
-        answer.done(answer.result);
-        if (term.over()) return;
-    }
-}
 
 Producer::Client::~Client() {
     for (auto& topic : topics) {
@@ -171,7 +176,7 @@ std::unique_ptr<Producer::Client> Producer::make_client() {
     const auto timeout = std::to_string(message_timeout(config_.publish_timeout).count());
     auto conf = make_conf(
         config_, events_,
-        {.defaults = {{"linger.ms", "0"},  // what comes during a request makes the next one
+        {.defaults = {{"linger.ms", "0"},  // what may wait does so before (Gathering)
                       {"queue.buffering.max.messages", std::to_string(kQueueRecordsMax)}},
          .required = {{"enable.idempotence", "true"},
                       {"acks", "all"},
@@ -197,8 +202,17 @@ rd_kafka_topic_t* Producer::topic_of(Client& client, Topic topic) {
     return made;
 }
 
-core::Result<void> Producer::send(TopicPartition where, const core::Record& record,
-                                  Unconfirmed* unconfirmed) {
+void Producer::send(Publishing one) {
+    const auto sent = hand_over(one.where, one.record, one.unconfirmed.get());
+    if (sent) {
+        static_cast<void>(one.unconfirmed.release());
+    } else {
+        one.unconfirmed->route->answer(std::move(one.unconfirmed->done), core::fail(sent.error()));
+    }
+}
+
+core::Result<void> Producer::hand_over(TopicPartition where, const core::Record& record,
+                                       Unconfirmed* unconfirmed) {
     const std::shared_lock lock{current_mutex_};
     auto* topic = topic_of(*current_, where.topic);
     if (!topic) return core::fail(Fault::unavailable, rd_kafka_err2str(rd_kafka_last_error()));

@@ -1,8 +1,9 @@
 #pragma once
 
-#include "core/lifetime.hpp"
 #include "log/event_log.hpp"
+#include "log/kafka/answer_route.hpp"
 #include "log/kafka/client_conf.hpp"
+#include "log/kafka/gathering.hpp"
 #include "log/kafka/questions.hpp"
 
 #include <array>
@@ -15,37 +16,6 @@
 #include <vector>
 
 namespace beckon::log::kafka {
-
-/// Where the answers of one publisher go.
-class AnswerRoute : public std::enable_shared_from_this<AnswerRoute> {
-public:
-    explicit AnswerRoute(core::Executor& executor)
-        : lifetime(executor), publisher(lifetime.remote()) {}
-
-    core::Lifetime lifetime;  ///< the publisher's; executor's thread only, as the next
-    std::size_t unanswered = 0;
-    const core::Lifetime::Remote publisher;
-
-    /// Answers a record that librdkafka had. Any thread; what comes before the executor turns to
-    /// it is one task there.
-    void answer(AppendDone done, core::Result<Appended> result);
-
-private:
-    struct Answer {
-        AppendDone done;
-        core::Result<Appended> result;
-    };
-    void hand_over();
-
-    std::mutex mutex_;
-    std::vector<Answer> answers_;  ///< under mutex_
-};
-
-/// A publish that librdkafka has: the opaque of its message. Freed by whoever answers.
-struct Unconfirmed {
-    std::shared_ptr<AnswerRoute> route;
-    AppendDone done;
-};
 
 /// The process's one producer: idempotent, acks=all, one request in flight
 /// (docs/facts/kafka.md#the-rule-that-matters-most: with more, acknowledged records were lost).
@@ -66,12 +36,12 @@ public:
 
     std::unique_ptr<Publisher> open_publisher(core::Executor& executor);
 
-    /// Hands the record to librdkafka. With an error the caller keeps `unconfirmed`; otherwise it
-    /// belongs to the message. Any thread; does not block.
-    core::Result<void> send(TopicPartition where, const core::Record& record,
-                            Unconfirmed* unconfirmed);
+    /// Hands the record to librdkafka, or answers it with why that cannot be. Any thread; does not
+    /// block.
+    void send(Publishing one);
 
     const KafkaConfig& config() const { return config_; }
+    Gathering& gathering() { return gathering_; }
 
 private:
     /// A librdkafka client and what hangs on it.
@@ -85,6 +55,9 @@ private:
 
     std::unique_ptr<Client> make_client();
     rd_kafka_topic_t* topic_of(Client& client, Topic topic);
+    /// With an error the caller keeps `unconfirmed`; otherwise it belongs to the message.
+    core::Result<void> hand_over(TopicPartition where, const core::Record& record,
+                                 Unconfirmed* unconfirmed);
     void run(const std::stop_token& stop);
     void serve(rd_kafka_queue_t* queue, int wait_ms);
     void replace_client();
@@ -94,6 +67,7 @@ private:
     const KafkaConfig config_;
     KafkaEvents& events_;
     Questions& retire_;
+    Gathering gathering_;
 
     std::shared_mutex current_mutex_;  ///< shared: publishing; alone: changing current_
     std::unique_ptr<Client> current_;  ///< changed by log-producer only

@@ -3,6 +3,7 @@
 #include "core/assert.hpp"
 #include "core/logger.hpp"
 #include "log/kafka/ends.hpp"
+#include "log/kafka/fetch_pace.hpp"
 #include "log/kafka/report.hpp"
 
 #include <algorithm>
@@ -101,7 +102,7 @@ ReaderClients::ReaderClients(const KafkaConfig& config, KafkaEvents& events, Que
     control_.post_after(kErrorsEvery, [this] { serve_errors(); });
 }
 
-std::unique_ptr<ReaderClient> ReaderClients::make_reader(std::size_t index) const {
+std::unique_ptr<ReaderClient> ReaderClients::make_reader(std::size_t index) {
     const auto prefetch = prefetch_of(index, config_);
     const auto all = std::to_string(
         std::max<std::size_t>(prefetch.partitions * prefetch.bytes_each, 2 * kRecordBytesMax));
@@ -120,6 +121,7 @@ std::unique_ptr<ReaderClient> ReaderClients::make_reader(std::size_t index) cons
                       {"auto.offset.reset", "error"},
                       {"enable.partition.eof", "true"},
                       {"queued.max.messages.kbytes", std::to_string(prefetch.bytes_each / 1024)}}});
+    pace_fetches(conf.get(), traffic_);
     rd_kafka_conf_set_error_cb(
         conf.get(), [](rd_kafka_t*, int code, const char* why, void* opaque) {
             const auto error = static_cast<rd_kafka_resp_err_t>(code);

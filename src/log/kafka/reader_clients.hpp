@@ -4,6 +4,7 @@
 #include "log/event_log.hpp"
 #include "log/kafka/client_conf.hpp"
 #include "log/kafka/questions.hpp"
+#include "log/kafka/traffic.hpp"
 #include "log/kafka/worker.hpp"
 
 #include <array>
@@ -114,6 +115,8 @@ public:
     void resolve(std::shared_ptr<Reading> reading, core::Offset position, std::uint64_t number);
 
     KafkaEvents& events() const { return events_; }
+    /// Records with a value that readers took.
+    Traffic& traffic() { return traffic_; }
 
 private:
     using Shared = const std::shared_ptr<Reading>&;
@@ -121,7 +124,7 @@ private:
     // --- control thread only
     void serve_errors();
     auto& clients_of(ReaderKind kind) { return clients_[static_cast<std::size_t>(kind)]; }
-    std::unique_ptr<ReaderClient> make_reader(std::size_t index) const;
+    std::unique_ptr<ReaderClient> make_reader(std::size_t index);
     ReaderClient& client_for(TopicPartition where);
     void open_queue(Reading& reading);
     void do_start(Shared reading, core::Offset from, std::uint64_t number);
@@ -135,6 +138,7 @@ private:
     const KafkaConfig config_;
     KafkaEvents& events_;
     Questions& questions_;
+    Traffic traffic_;
     /// Of each kind; control thread only.
     std::array<std::vector<std::unique_ptr<ReaderClient>>, kReaderKinds> clients_;
     Worker control_;  ///< last: its jobs use the others

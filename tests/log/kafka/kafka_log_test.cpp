@@ -4,6 +4,7 @@
 #include "support/kafka_topics.hpp"
 #include "support/test_executor.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -186,6 +187,57 @@ TEST_CASE("a reader that is behind does not wait for the next fetch", "[kafka]")
     // Each fetch brings a batch, which is more than the queue may hold: with a pause of a second
     // after each of the 50 batches this would time out.
     CHECK(kafka.read(kWhere).size() == kCount);
+}
+
+TEST_CASE(
+    "publishers that gather answer for every record, and those of a partition keep their order",
+    "[kafka]") {
+    Kafka kafka;
+    constexpr int kRecords = 20'000;
+    constexpr std::size_t kUnderWay = 400;
+    const auto publisher = kafka.log->open_publisher(kafka.executor);
+    publisher->may_gather();
+    int answered = 0;
+    std::map<TopicPartition, std::vector<core::Offset>> offsets;
+    for (int number = 0; number < kRecords; ++number) {
+        REQUIRE(kafka.executor.wait_until([&] { return publisher->unanswered() < kUnderWay; }));
+        const TopicPartition where{Topic::kNotifications, number % kafka.partitions};
+        publisher->publish(where, record(std::to_string(number)),
+                           [&, where, number](const auto& result) {
+                               ++answered;
+                               REQUIRE(result);
+                               offsets[where].push_back(result->offset);
+                           });
+    }
+    REQUIRE(kafka.executor.wait_until([&] { return answered == kRecords; }));
+    CHECK(publisher->unanswered() == 0);
+    for (core::Partition partition = 0; partition < kafka.partitions; ++partition) {
+        const TopicPartition where{Topic::kNotifications, partition};
+        int number = partition;
+        for (const auto& [offset, key] : kafka.read(where)) {
+            REQUIRE(key == std::to_string(number));
+            number += kafka.partitions;
+        }
+        CHECK(number == kRecords + partition);
+        CHECK(std::is_sorted(offsets[where].begin(), offsets[where].end()));
+    }
+}
+
+TEST_CASE("what a publisher gathers when it ends is written", "[kafka]") {
+    Kafka kafka{1};
+    constexpr int kRecords = 3'000;
+    auto publisher = kafka.log->open_publisher(kafka.executor);
+    publisher->may_gather();
+    // So many at once that traffic is seen, and the last ones wait.
+    const auto began = steady_clock::now();
+    int number = 0;
+    for (; number < kRecords || steady_clock::now() < began + milliseconds{250}; ++number) {
+        REQUIRE(kafka.executor.wait_until([&] { return publisher->unanswered() < 2'000; }));
+        publisher->publish(kWhere, record(std::to_string(number)), [](const auto&) {});
+    }
+    publisher.reset();
+    REQUIRE(kafka.executor.wait_until(
+        [&] { return static_cast<int>(kafka.read(kWhere).size()) == number; }));
 }
 
 TEST_CASE("a broker that is killed while we publish loses nothing that was acknowledged",

@@ -1,0 +1,31 @@
+#include "log/kafka/answer_route.hpp"
+
+#include <utility>
+
+namespace beckon::log::kafka {
+
+void AnswerRoute::answer(AppendDone done, core::Result<Appended> result) {
+    bool first = false;
+    {
+        const std::scoped_lock lock{mutex_};
+        first = answers_.empty();
+        answers_.push_back({std::move(done), std::move(result)});
+    }
+    if (first) publisher.post([self = shared_from_this()] { self->hand_over(); });
+}
+
+void AnswerRoute::hand_over() {
+    std::vector<Answer> answers;
+    {
+        const std::scoped_lock lock{mutex_};
+        answers.swap(answers_);
+    }
+    const auto term = lifetime.term();
+    for (const auto& answer : answers) {
+        --unanswered;
+        answer.done(answer.result);
+        if (term.over()) return;
+    }
+}
+
+}  // namespace beckon::log::kafka

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "core/lifetime.hpp"
+#include "log/event_log.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace beckon::log::kafka {
+
+/// Where the answers of one publisher go.
+class AnswerRoute : public std::enable_shared_from_this<AnswerRoute> {
+public:
+    explicit AnswerRoute(core::Executor& executor)
+        : lifetime(executor), publisher(lifetime.remote()) {}
+
+    core::Lifetime lifetime;  ///< the publisher's; executor's thread only, as the next
+    std::size_t unanswered = 0;
+    const core::Lifetime::Remote publisher;
+
+    /// Answers a record that was accepted. Any thread; what comes before the executor turns to it
+    /// is one task there.
+    void answer(AppendDone done, core::Result<Appended> result);
+
+private:
+    struct Answer {
+        AppendDone done;
+        core::Result<Appended> result;
+    };
+    void hand_over();
+
+    std::mutex mutex_;
+    std::vector<Answer> answers_;  ///< under mutex_
+};
+
+/// A publish that librdkafka has: the opaque of its message. Freed by whoever answers.
+struct Unconfirmed {
+    std::shared_ptr<AnswerRoute> route;
+    AppendDone done;
+};
+
+}  // namespace beckon::log::kafka

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "log/event_log.hpp"
+#include "log/kafka/answer_route.hpp"
+#include "log/kafka/traffic.hpp"
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace beckon::log::kafka {
+
+/// A record that was accepted, on its way to librdkafka.
+struct Publishing {
+    TopicPartition where;
+    core::Record record;
+    std::unique_ptr<Unconfirmed> unconfirmed;
+};
+
+/// What the publishers of a process hold back until it has company: a produce request carries one
+/// partition, so records of a partition that are handed over together share one. Where there is
+/// little traffic nothing is held. Any thread.
+class Gathering {
+public:
+    /// Where so many wait, all are due.
+    static constexpr std::size_t kGatheredMax = 2000;
+
+    /// Takes it, for at most company_wait(). False: it is left with the caller, and may go at once.
+    bool hold(Publishing& one, SteadyTime now);
+    /// Those whose moment has come, each partition's together and in their order.
+    std::vector<Publishing> take_due(SteadyTime now);
+    std::vector<Publishing> take_all();
+    bool empty() const;
+
+private:
+    struct Group {
+        SteadyTime due;
+        std::vector<Publishing> records;  ///< of one partition
+    };
+
+    Traffic traffic_;
+    mutable std::mutex mutex_;
+    std::map<TopicPartition, Group> groups_;  ///< under mutex_, as the next
+    std::size_t held_ = 0;
+};
+
+}  // namespace beckon::log::kafka

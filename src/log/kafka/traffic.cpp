@@ -1,0 +1,54 @@
+#include "log/kafka/traffic.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace beckon::log::kafka {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+namespace {
+
+constexpr nanoseconds kWindow = milliseconds{100};
+
+struct Step {
+    std::size_t from;  ///< records a second
+    milliseconds wait;
+};
+constexpr std::array kSteps = {
+    Step{10'000, milliseconds{20}},
+    Step{6'000, milliseconds{10}},
+    Step{4'000, milliseconds{5}},
+    Step{2'000, milliseconds{2}},
+};
+
+std::int64_t ns_of(SteadyTime time) {
+    return std::chrono::duration_cast<nanoseconds>(time.time_since_epoch()).count();
+}
+
+}  // namespace
+
+void Traffic::count(std::size_t records, SteadyTime now) {
+    const auto at = ns_of(now);
+    auto since = since_.load(std::memory_order_relaxed);
+    records_.fetch_add(records, std::memory_order_relaxed);
+    if (at - since < kWindow.count()) return;
+    if (!since_.compare_exchange_strong(since, at, std::memory_order_relaxed)) return;
+    const auto seen = records_.exchange(0, std::memory_order_relaxed);
+    per_second_.store(seen * 1'000'000'000 / static_cast<std::size_t>(at - since),
+                      std::memory_order_relaxed);
+}
+
+std::size_t Traffic::per_second(SteadyTime now) const {
+    const bool silent = ns_of(now) - since_.load(std::memory_order_relaxed) > 2 * kWindow.count();
+    return silent ? 0 : per_second_.load(std::memory_order_relaxed);
+}
+
+milliseconds company_wait(std::size_t per_second) {
+    const auto* const step = std::find_if(kSteps.begin(), kSteps.end(),
+                                          [&](const Step& one) { return per_second >= one.from; });
+    return step == kSteps.end() ? milliseconds{0} : step->wait;
+}
+
+}  // namespace beckon::log::kafka

@@ -1,0 +1,179 @@
+// Company on the way to and from a broker: when a record waits for it, and for how long. Time is
+// given by the test; no broker is asked.
+#include "log/kafka/fetch_pace.hpp"
+#include "log/kafka/gathering.hpp"
+#include "log/kafka/traffic.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using log::Topic;
+using log::kafka::company_wait;
+using log::kafka::FetchPace;
+using log::kafka::Gathering;
+using log::kafka::Publishing;
+using log::kafka::SteadyTime;
+using log::kafka::Traffic;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+const SteadyTime kBegin = SteadyTime{} + seconds{1000};
+
+Publishing put(std::string key, core::Partition partition = 0) {
+    return {{Topic::kNotifications, partition}, {std::move(key), "value", {}}, nullptr};
+}
+
+std::vector<std::string> keys_of(const std::vector<Publishing>& all) {
+    std::vector<std::string> keys;
+    for (const auto& one : all) keys.push_back(one.record.key);
+    return keys;
+}
+
+using Keys = std::vector<std::string>;
+
+/// Half a second of traffic, all of which goes; leaves the time of the next record in `now`.
+void have_traffic(Gathering& gathering, std::size_t per_second, SteadyTime& now) {
+    for (std::size_t i = 0; i < per_second / 2; ++i) {
+        auto one = put("before");
+        gathering.hold(one, now);
+        gathering.take_all();
+        now += microseconds{1'000'000 / per_second};
+    }
+}
+
+}  // namespace
+
+TEST_CASE("traffic is that of the last tenth of a second, and none after a silence") {
+    Traffic traffic;
+    auto now = kBegin;
+    CHECK(traffic.per_second(now) == 0);
+    for (int i = 0; i < 1000; ++i) traffic.count(5, now += milliseconds{1});
+    CHECK(traffic.per_second(now) > 4'900);
+    CHECK(traffic.per_second(now) < 5'100);
+    CHECK(traffic.per_second(now + milliseconds{90}) > 0);
+    CHECK(traffic.per_second(now + milliseconds{350}) == 0);
+    traffic.count(1, now + seconds{10});
+    CHECK(traffic.per_second(now + seconds{10}) < 100);
+}
+
+TEST_CASE("the more traffic there is, the longer a record waits, and none where there is little") {
+    CHECK(company_wait(0) == milliseconds{0});
+    CHECK(company_wait(1'999) == milliseconds{0});
+    CHECK(company_wait(2'000) > milliseconds{0});
+    for (std::size_t rate = 0; rate < 30'000; rate += 100) {
+        CHECK(company_wait(rate) <= company_wait(rate + 100));
+        CHECK(company_wait(rate) <= milliseconds{20});
+    }
+}
+
+TEST_CASE("a record is not held where there is little traffic") {
+    Gathering gathering;
+    auto now = kBegin;
+    for (int i = 0; i < 1000; ++i) {
+        auto one = put("k");
+        CHECK_FALSE(gathering.hold(one, now += milliseconds{1}));
+        CHECK(one.record.key == "k");  // still the caller's
+    }
+    CHECK(gathering.empty());
+}
+
+TEST_CASE("where there is traffic, records of a partition go together and in their order") {
+    Gathering gathering;
+    auto now = kBegin;
+    have_traffic(gathering, 8'000, now);
+    const auto first = now;
+    for (const auto* key : {"a", "b", "c"}) {
+        auto one = put(key);
+        REQUIRE(gathering.hold(one, now));
+        auto other = put(std::string{"other "} + key, 5);
+        REQUIRE(gathering.hold(other, now));
+        now += microseconds{10};
+    }
+    CHECK_FALSE(gathering.empty());
+    // Each partition has its moment: at some millisecond the first three go, at another the others.
+    std::vector<Keys> gone;
+    while (!gathering.empty() && now < first + milliseconds{100}) {
+        now += milliseconds{1};
+        if (auto keys = keys_of(gathering.take_due(now)); !keys.empty()) gone.push_back(keys);
+    }
+    CHECK(now - first <= company_wait(8'000) + milliseconds{1});
+    REQUIRE(gone.size() == 2);
+    if (gone[0] != Keys{"a", "b", "c"}) std::swap(gone[0], gone[1]);
+    CHECK(gone[0] == Keys{"a", "b", "c"});
+    CHECK(gone[1] == Keys{"other a", "other b", "other c"});
+}
+
+TEST_CASE("a record joins those of its partition that wait, though traffic has ended") {
+    Gathering gathering;
+    auto now = kBegin;
+    have_traffic(gathering, 8'000, now);
+    auto early = put("early");
+    REQUIRE(gathering.hold(early, now));
+    auto late = put("late");
+    REQUIRE(gathering.hold(late, now + seconds{1}));
+    auto elsewhere = put("elsewhere", 1);
+    CHECK_FALSE(gathering.hold(elsewhere, now + seconds{1}));
+    CHECK(keys_of(gathering.take_due(now + seconds{1})) == Keys{"early", "late"});
+    CHECK(gathering.empty());
+}
+
+TEST_CASE("where too many wait, all are due at once, and then there is room again") {
+    Gathering gathering;
+    auto now = kBegin;
+    have_traffic(gathering, 8'000, now);
+    const auto hold = [&](std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) {
+            auto one = put(std::to_string(i), static_cast<core::Partition>(i % 16));
+            REQUIRE(gathering.hold(one, now));
+        }
+    };
+    gathering.take_all();
+    now += milliseconds{1} - now.time_since_epoch() % milliseconds{1};
+    hold(Gathering::kGatheredMax - 1);
+    CHECK(gathering.take_due(now).empty());
+    hold(1);
+    CHECK(gathering.take_due(now).size() == Gathering::kGatheredMax);
+    CHECK(gathering.empty());
+    hold(1);
+    CHECK(gathering.take_due(now).empty());
+    CHECK(gathering.take_all().size() == 1);
+}
+
+TEST_CASE("answers to fetches are let through at once where there is little traffic") {
+    FetchPace pace;
+    auto now = kBegin;
+    for (int i = 0; i < 100; ++i) {
+        CHECK(pace.wait(now, 500, 1'000) == milliseconds{0});
+        now += microseconds{100};
+    }
+}
+
+TEST_CASE("where there is traffic, one answer is let through in half the wait of a record") {
+    FetchPace pace;
+    auto now = kBegin;
+    CHECK(pace.wait(now, 500, 8'000) == milliseconds{0});  // none came for long
+    const auto began = now;
+    for (int i = 0; i < 10; ++i) {
+        now += microseconds{300};
+        now += pace.wait(now, 500, 8'000);
+    }
+    CHECK(now - began == 10 * company_wait(8'000) / 2);
+    CHECK(pace.wait(now + seconds{1}, 500, 8'000) == milliseconds{0});
+}
+
+TEST_CASE("an answer that brings much does not wait") {
+    FetchPace pace;
+    auto now = kBegin;
+    for (int i = 0; i < 10; ++i) {
+        CHECK(pace.wait(now, 1U << 20, 100'000) == milliseconds{0});
+        now += microseconds{300};
+    }
+}
