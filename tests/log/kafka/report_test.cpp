@@ -138,6 +138,25 @@ TEST_CASE("a fatal producer error is answered, and the next publish goes through
     CHECK(kafka.publisher->unanswered() == 0);
 }
 
+TEST_CASE("every record that the producer had at a fatal error is answered, and once", "[kafka]") {
+    constexpr std::size_t kMany = 5'000;
+    MockKafka kafka{{{kInitProducerId, RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED}}};
+    std::vector<int> answers(kMany);
+    std::size_t answered = 0;
+    for (std::size_t i = 0; i < kMany; ++i) {
+        const auto partition = static_cast<core::Partition>(i % 2);
+        kafka.publisher->publish({Topic::kNotifications, partition}, {"key", "value", {}},
+                                 [&, i](const auto&) {
+                                     ++answers[i];
+                                     ++answered;
+                                 });
+    }
+    REQUIRE(kafka.executor.wait_until([&] { return answered >= kMany; }));
+    CHECK(kafka.publish_until_through("later"));
+    CHECK(std::all_of(answers.begin(), answers.end(), [](int count) { return count == 1; }));
+    CHECK(kafka.publisher->unanswered() == 0);
+}
+
 TEST_CASE("a record for a partition that is not there is answered once", "[kafka]") {
     MockKafka kafka;
     REQUIRE(kafka.publish("before"));  // from now on librdkafka knows the partitions
