@@ -83,7 +83,7 @@ TEST_CASE("of messages with TTL 0 that are held after a take-over the oldest go"
     check_turns_and_sessions(world);
 }
 
-// Verified to fail when a message that somebody else has ended keeps its place.
+// Verified to fail when neither the end of a message nor that of its debt gives its place back.
 TEST_CASE("of acknowledged messages that the log does not know a client has no more than may be",
           "[home][bounds]") {
     constexpr std::size_t kWindow = 100;
