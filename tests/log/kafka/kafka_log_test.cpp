@@ -171,7 +171,7 @@ TEST_CASE("a produce right after create loses nothing", "[kafka]") {
 }
 
 TEST_CASE("a reader that is behind does not wait for the next fetch", "[kafka]") {
-    constexpr int kCount = 3'000;
+    constexpr int kCount = 5'000;
     Kafka kafka{1};
     kafka.config.partitions_read = 1;
     kafka.config.fetch_bytes = 128U << 10;  // 32 KiB for the partition
@@ -184,7 +184,7 @@ TEST_CASE("a reader that is behind does not wait for the next fetch", "[kafka]")
     }
     REQUIRE(kafka.executor.wait_until([&] { return publisher->unanswered() == 0; }));
     // Each fetch brings a batch, which is more than the queue may hold: with a pause of a second
-    // after each of the 90 batches this would time out.
+    // after each of the 150 batches this would time out.
     CHECK(kafka.read(kWhere).size() == kCount);
 }
 

@@ -26,6 +26,8 @@ constexpr log::TopicPartition kWhere{log::Topic::kNotifications, 0};
 
 /// So many of the next clients cannot be made.
 std::atomic<int> clients_to_fail{0};
+/// Questions whose answer nobody waits for: librdkafka is told that there is room.
+std::atomic<int> told_of_room{0};
 
 /// A mock cluster with one topic, and a log that writes there.
 struct Mock {
@@ -45,9 +47,9 @@ struct Mock {
         publisher.reset();
         log.reset();
     }
-    void publish(const std::string& key) {
+    void publish(const std::string& key, const std::string& value = "value") {
         bool done = false;
-        publisher->publish(kWhere, {key, "value", {}},
+        publisher->publish(kWhere, {key, value, {}},
                            [&](const auto& appended) { done = appended.has_value(); });
         REQUIRE(eventually([&] { return done; }));
     }
@@ -94,6 +96,16 @@ extern "C" rd_kafka_t* rd_kafka_new(rd_kafka_type_t type, rd_kafka_conf_t* conf,
     return real(type, conf, why, size);
 }
 
+/// As above.
+extern "C" rd_kafka_resp_err_t rd_kafka_offsets_for_times(rd_kafka_t* client,
+                                                          rd_kafka_topic_partition_list_t* list,
+                                                          int timeout_ms) {
+    if (timeout_ms == 0) ++told_of_room;
+    static const auto real = reinterpret_cast<decltype(&rd_kafka_offsets_for_times)>(
+        dlsym(RTLD_NEXT, "rd_kafka_offsets_for_times"));
+    return real(client, list, timeout_ms);
+}
+
 TEST_CASE("a reading that ends late does not silence the next one of its partition", "[kafka]") {
     Mock mock;
     KafkaEvents events{mock.config.bootstrap_servers};
@@ -135,4 +147,30 @@ TEST_CASE("a reader whose client cannot be made yet reads once it can", "[kafka]
     });
     CHECK(mock.eventually([&] { return taken == 1; }));
     CHECK(clients_to_fail == 0);
+}
+
+TEST_CASE("librdkafka is told of room whenever half of what it may prefetch was taken", "[kafka]") {
+    constexpr std::size_t kRecords = 300;
+    const std::string body(1'000, 'b');
+    Mock mock;
+    for (std::size_t i = 0; i < kRecords; ++i) mock.publish(std::to_string(i), body);
+    auto config = mock.config;
+    config.partitions_read = 1;
+    config.fetch_bytes = 128U << 10;
+    const auto prefetch = prefetch_of(0, config);
+    const auto log = log::open_kafka_log(config);
+    told_of_room = 0;
+    std::size_t taken = 0;
+    std::unique_ptr<log::PartitionReader> reader;
+    reader = log->open_reader(kWhere, 0, mock.executor, [&] {
+        for (auto got = reader->take(10, [](const auto&) {}); got && got->records > 0;
+             got = reader->take(10, [](const auto&) {})) {
+            taken += got->records;
+        }
+    });
+    CHECK(mock.eventually([&] { return taken == kRecords; }));
+    const auto halves = kRecords * body.size() / (prefetch.bytes_each / 2);
+    REQUIRE(halves > 10);
+    CHECK(mock.eventually([&] { return told_of_room >= static_cast<int>(halves) - 1; }));
+    reader.reset();
 }
