@@ -85,6 +85,7 @@ struct Edge::Impl {
         for (std::size_t i = 0; i < homes.size(); ++i) open_homes(i);
         control.run_and_wait([this] { open_broadcasts(); });
         control.run_and_wait([this] { open_cluster(); });
+        watch_control();
     }
 
     ~Impl() {
@@ -118,7 +119,7 @@ struct Edge::Impl {
     void placed(core::Partition partition, const cluster::Placement& placement);
     void homes_changed(std::size_t shard, std::map<core::Partition, HomeShard::Report> now);
     void tick();
-    void look_at_loops();
+    void look_at_loops_and_store();
     std::unique_ptr<log::LogWatch> make_log_watch();
     void say_status();
     void drop_months();
@@ -128,13 +129,15 @@ struct Edge::Impl {
     void say_what_is_served();
 
     // --- any thread
+    void watch_control();
+    std::string why_still(const ShardLoop& loop);
     std::string unready() const {
         const std::scoped_lock lock{mutex};
         return why_unready;
     }
     void set_unready(std::string why) {
-        health.set_ready("edge", why.empty(), why);
         const std::scoped_lock lock{mutex};
+        health.set_ready("edge", why.empty(), why);
         if (why.empty() && !why_unready.empty()) core::log_info("edge", "ready");
         if (!why.empty() && why_unready.empty())
             core::log_info("edge", "not_ready", {{"why", why}});
@@ -172,7 +175,8 @@ struct Edge::Impl {
     std::optional<std::promise<void>> leaving;
     bool left = false;        ///< `leaving` was told
     std::string log_trouble;  ///< why the log is not there; empty: it is
-    std::string standing;     ///< which loop stands still; empty: none
+    /// Why nothing goes on here, so that others are to take over; empty: it does.
+    std::string halted;
 };
 
 void Edge::Impl::open_links() {
@@ -314,7 +318,7 @@ void Edge::Impl::update_readiness() {
 
 /// Why this node is not ready; empty: it is.
 std::string Edge::Impl::trouble() const {
-    if (!standing.empty()) return standing;
+    if (!halted.empty()) return halted;
     if (!log_trouble.empty()) return log_trouble;
     if (const auto ownership = cluster->progress().stuck) {
         return "the fold of ownership is stuck: " + ownership->why;
@@ -326,27 +330,41 @@ std::string Edge::Impl::trouble() const {
     return {};
 }
 
-/// Tells the group that this node is alive, as long as all of its loops turn.
+/// Tells the group that this node is alive, as long as all of its loops turn and its store takes
+/// what they write.
 void Edge::Impl::tick() {
-    look_at_loops();
-    if (standing.empty()) cluster->still_alive();
+    look_at_loops_and_store();
+    if (halted.empty()) cluster->still_alive();
     if (links) links->measure();
     update_readiness();  // who lives may have changed without any placement
     say_what_is_served();
     control.post_after(config.session_timeout / 8, lifetime.guard([this] { tick(); }));
 }
 
-/// A loop waits for the disk of its store, however long that takes, and serves nobody meanwhile.
-void Edge::Impl::look_at_loops() {
-    standing.clear();
+void Edge::Impl::look_at_loops_and_store() {
+    halted = store->needs_restart();
+    if (!halted.empty()) health.set_dead("edge", halted);
     for (std::size_t i = 0; i < fronts.shards(); ++i) {
-        const auto& loop = fronts.loop(i);
-        const auto still = clock.mono() - loop.last_turn();
-        if (still >= config.session_timeout / 2) {
-            standing = "the loop " + loop.name() + " stands still: perhaps its disk hangs";
-        }
-        if (still > kDeadAfter) health.set_dead("edge", loop.name() + " hangs");
+        if (auto why = why_still(fronts.loop(i)); !why.empty()) halted = std::move(why);
     }
+}
+
+/// The control thread reads and writes the store too (counts, months), and only another loop sees
+/// that it hangs. It says itself when it goes on.
+void Edge::Impl::watch_control() {
+    homes.front()->remote().post_after(config.session_timeout / 8, [this] {
+        if (auto why = why_still(control); !why.empty()) set_unready(std::move(why));
+        watch_control();
+    });
+}
+
+/// Why a loop serves nobody; empty: it turns. It waits for the disk of its store, however long that
+/// takes.
+std::string Edge::Impl::why_still(const ShardLoop& loop) {
+    const auto still = clock.mono() - loop.last_turn();
+    if (still > kDeadAfter) health.set_dead("edge", loop.name() + " hangs");
+    if (still < config.session_timeout / 2) return {};
+    return "the loop " + loop.name() + " stands still: perhaps its disk hangs";
 }
 
 /// The homes only notice that the log is away when they have something to write.

@@ -349,6 +349,11 @@ core::Result<void> Database::recover() {
     return core::fail(std::move(error));
 }
 
+std::string Database::needs_restart() const {
+    const std::shared_lock no_recovery{writing_, std::try_to_lock};
+    return no_recovery && for_good_ ? for_good_->message : std::string{};
+}
+
 core::Result<void> Database::write(rocksdb::WriteBatch& batch) {
     const auto what = [this] { return "store " + directory().string(); };
     if (failed_.load(std::memory_order_relaxed)) {

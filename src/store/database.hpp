@@ -97,6 +97,9 @@ public:
     /// the next call first lets RocksDB recover, and others are refused meanwhile or wait for that.
     /// Errors: full (no room, or behind with flushes), unavailable, corrupt.
     core::Result<void> write(rocksdb::WriteBatch& batch);
+    /// Why nothing is written before this process is restarted; empty: nothing stands against it,
+    /// as far as is known. Does not wait.
+    std::string needs_restart() const;
 
     /// Rows about the store as a whole; "" if there is none.
     core::Result<std::string> meta(std::string_view name) const;
@@ -120,8 +123,8 @@ private:
     std::unique_ptr<rocksdb::DB> db_;
     std::vector<std::pair<std::string, Family>> families_;  ///< by name
     std::vector<std::pair<std::string, Family>> others_;
-    std::shared_mutex writing_;         ///< exclusive while a failed database recovers
-    std::atomic<bool> failed_ = false;  ///< a write did, and RocksDB has not recovered since
+    mutable std::shared_mutex writing_;  ///< exclusive while a failed database recovers
+    std::atomic<bool> failed_ = false;   ///< a write did, and RocksDB has not recovered since
     std::atomic<std::uint64_t> failed_file_ = 0;  ///< the write-ahead file that it went to
     const std::shared_ptr<rocks::FlushesFirst> flushes_first_;
     std::optional<core::Error> for_good_;  ///< why it will not recover; under writing_

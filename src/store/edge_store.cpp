@@ -60,6 +60,8 @@ std::vector<std::string> EdgeStore::drop_past_months(core::Timestamp log_now,
     return impl_->months.drop_past(log_now, host_now);
 }
 
+std::string EdgeStore::needs_restart() const { return impl_->database->needs_restart(); }
+
 WaitingCount EdgeStore::count_waiting(core::Partition partition, core::Timestamp now) const {
     return {*impl_->database, impl_->months, partition, now};
 }

@@ -53,6 +53,9 @@ public:
     /// Call it about once an hour: the files of a dropped month are deleted by the call after the
     /// one that dropped it. Returns what was dropped; nothing without rotation.
     std::vector<std::string> drop_past_months(core::Timestamp log_now, core::Timestamp host_now);
+    /// Why nothing can be committed before this process is restarted (the disk failed in a way that
+    /// RocksDB does not recover from); empty: nothing is known of that. Any thread; does not wait.
+    std::string needs_restart() const;
     /// Begins to count what waits in a partition, open here or not. Any thread but a shard's.
     WaitingCount count_waiting(core::Partition partition, core::Timestamp now) const;
 

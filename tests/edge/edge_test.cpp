@@ -1,16 +1,22 @@
 #include "edge/edge.hpp"
 
 #include "edge/installation.hpp"
+#include "edge/switchboard/new_uaid.hpp"
 #include "support/faulty_disk.hpp"
 #include "support/ws_client.hpp"
 
 #include <algorithm>
 #include <array>
+#include <condition_variable>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <string_view>
 #include <thread>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
+#include <pthread.h>
 
 using namespace beckon;
 using namespace std::chrono_literals;
@@ -49,6 +55,52 @@ void ack(WsClient& client, std::string_view channel, std::string_view version) {
 }
 
 constexpr std::string_view kChannel = "11111111-2222-4333-8444-555555555555";
+
+/// The host's clocks, at which the control thread of an edge can be held up as by a disk.
+class HeldClock final : public core::Clock {
+public:
+    core::Timestamp wall() const override {
+        wait();
+        return host_.wall();
+    }
+    core::MonoTime mono() const override {
+        wait();
+        return host_.mono();
+    }
+    void hold(bool held) {
+        const std::scoped_lock lock{mutex_};
+        held_ = held;
+        changed_.notify_all();
+    }
+
+private:
+    void wait() const {
+        std::array<char, 16> name{};
+        pthread_getname_np(pthread_self(), name.data(), name.size());
+        if (std::string_view{name.data()} != "edge-control") return;
+        std::unique_lock lock{mutex_};
+        changed_.wait(lock, [this] { return !held_; });
+    }
+
+    const core::SystemClock host_;
+    mutable std::mutex mutex_;
+    mutable std::condition_variable changed_;
+    bool held_ = false;
+};
+
+/// Until what is said of the health is so.
+bool eventually(Installation& here, const std::function<bool(const ops::Health::Report&)>& is) {
+    return here.executor.wait_until([&] {
+        here.executor.post_after(10ms, [] {});  // looks again
+        return is(here.health.report());
+    });
+}
+
+/// Why the edge is not ready; empty: it is.
+std::string trouble(const ops::Health::Report& report) {
+    const auto fault = report.faults.find("edge");
+    return fault == report.faults.end() ? std::string{} : fault->second;
+}
 
 }  // namespace
 
@@ -158,12 +210,6 @@ TEST_CASE("a disk that hangs makes the edge unready, ends no client and denies n
     config.session_timeout = 2s;
     config.store_env = disk.env();
     auto edge = here.start(config);
-    const auto wait_until = [&](const auto& is) {
-        return here.executor.wait_until([&] {
-            here.executor.post_after(10ms, [] {});  // looks again
-            return is(here.health.report());
-        });
-    };
     WsClient client{edge->port()};
     hello(client);
     const auto endpoint = subscribe(client, kChannel);
@@ -176,10 +222,8 @@ TEST_CASE("a disk that hangs makes the edge unready, ends no client and denies n
 
     disk.hang(test::FaultyDisk::Call::write, ".log");
     const auto id = here.send(endpoint, "one");
-    CHECK(wait_until([](const auto& report) {
-        const auto fault = report.faults.find("edge");
-        return !report.ready && fault != report.faults.end() &&
-               fault->second.find("edge-0 stands still") != std::string::npos;
+    CHECK(eventually(here, [](const auto& report) {
+        return trouble(report).find("edge-0 stands still") != std::string::npos;
     }));
     CHECK(here.health.report().live);
     WsClient late{edge->port()};
@@ -187,7 +231,58 @@ TEST_CASE("a disk that hangs makes the edge unready, ends no client and denies n
     disk.heal();
     CHECK(hello(late, other) == other);
     CHECK(next_json(client).at("version") == id);
-    CHECK(wait_until([](const auto& report) { return report.ready; }));
+    CHECK(eventually(here, [](const auto& report) { return report.ready; }));
+}
+
+TEST_CASE("a control thread that hangs makes the edge unready until it goes on", "[edge]") {
+    Installation here;
+    HeldClock clock;
+    auto config = here.config();
+    config.session_timeout = 2s;
+    here.health.set_ready("edge", false, "starting");
+    auto edge = std::make_unique<edge::Edge>(config, *here.log, here.keys, clock, here.metrics,
+                                             here.health);
+    const auto is_ready = [](const auto& report) { return report.ready; };
+    REQUIRE(eventually(here, is_ready));
+    clock.hold(true);
+    CHECK(eventually(here, [](const auto& report) {
+        return trouble(report).find("edge-control stands still") != std::string::npos;
+    }));
+    clock.hold(false);
+    CHECK(eventually(here, is_ready));
+}
+
+TEST_CASE("an edge whose store takes nothing before a restart says so, and others take over",
+          "[edge]") {
+    test::FaultyDisk disk;
+    Installation here;
+    auto config = here.config();
+    config.session_timeout = 2s;
+    config.store_env = disk.env();
+    auto edge = here.start(config);
+    ops::Health other_health;
+    ops::Metrics other_metrics;
+    other_health.set_ready("edge", false, "starting");
+    config.store_env = nullptr;
+    config.store_directory = here.directory / "other";
+    edge::Edge other{config, *here.log, here.keys, here.clock, other_metrics, other_health};
+    REQUIRE(eventually(here, [&](const auto&) { return other_health.report().ready; }));
+
+    disk.fail(test::FaultyDisk::Call::write, 1, ".log");
+    for (core::Partition p = 0; p < Installation::kPartitions; ++p) {  // something to commit
+        const core::ClientRecorded client{.uaid = edge::new_uaid_in(p, Installation::kPartitions),
+                                          .created = here.clock.wall(),
+                                          .last_seen = here.clock.wall()};
+        here.publish({log::Topic::kSubscriptions, p}, core::encode(client));
+    }
+    CHECK(eventually(here, [](const auto& report) {
+        return !report.live &&
+               trouble(report).find("until this process is restarted") != std::string::npos;
+    }));
+    CHECK(eventually(here, [&](const auto&) {
+        return other_metrics.text().find("beckon_edge_partitions{state=\"serving\"} 4") !=
+               std::string::npos;
+    }));
 }
 
 TEST_CASE("wrong settings end the start with one clear line", "[edge]") {

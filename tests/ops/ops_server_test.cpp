@@ -2,6 +2,7 @@
 
 #include "support/test_socket.hpp"
 
+#include <atomic>
 #include <future>
 #include <memory>
 #include <string>
@@ -162,11 +163,13 @@ TEST_CASE("a page that comes after the server's end goes nowhere", "[ops_server]
     done({.body = "nobody reads it"});
 }
 
-TEST_CASE("pages that others make are bounded", "[ops_server]") {
+TEST_CASE("pages that others make are bounded, and there is room again later", "[ops_server]") {
     Running running;
     std::vector<PageDone> open;
     std::promise<void> full;
+    std::atomic<bool> at_once{false};
     const auto mount = running.server.mount_late("/late", [&](const LateRequest&, PageDone done) {
+        if (at_once) return done({});
         open.push_back(std::move(done));
         if (open.size() == 16) full.set_value();
     });
@@ -178,4 +181,8 @@ TEST_CASE("pages that others make are bounded", "[ops_server]") {
     full.get_future().wait();
     CHECK(running.client.Get("/late/")->status == 503);
     CHECK(running.client.Get("/live")->status == 200);
+    at_once = true;
+    for (const auto& done : open) done({});
+    for (const auto& socket : sockets) CHECK(socket->read_reply().status == 200);
+    CHECK(running.client.Get("/late/")->status == 200);
 }

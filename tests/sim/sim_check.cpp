@@ -239,7 +239,27 @@ void SimWorld::wait_until_quiet() {
     fail("the homes never go quiet");
 }
 
+/// Each client that a front has identified has a session at a home, and no home has another one.
+/// What either of them says may be on its way.
+void SimWorld::check_sessions() {
+    constexpr int kLooksMax = 1000;
+    std::size_t at_fronts = 0;
+    std::size_t at_homes = 0;
+    for (int looks = 0; looks < kLooksMax; ++looks) {
+        at_fronts = at_homes = 0;
+        for (const auto& slot : edges_) {
+            at_fronts += slot.process->identified();
+            at_homes += slot.process->sessions();
+        }
+        if (at_fronts == at_homes) return;
+        executor_.run_for(100ms);
+    }
+    fail("the fronts have " + std::to_string(at_fronts) + " clients, the homes " +
+         std::to_string(at_homes) + " sessions");
+}
+
 void SimWorld::check() {
+    check_sessions();
     wait_until_quiet();
     std::array<std::size_t, kPartitions> home{};
     for (core::Partition p = 0; p < kPartitions; ++p) {

@@ -274,4 +274,18 @@ bool SimEdge::serves(core::Partition partition) const {
     return here && here->state() == edge::Home::State::serving;
 }
 
+std::size_t SimEdge::identified() const {
+    std::size_t count = 0;
+    for (const auto& shard : shards_) count += shard->front->identified();
+    return count;
+}
+
+std::size_t SimEdge::sessions() const {
+    std::size_t count = 0;
+    for (core::Partition p = 0; p < options_.partitions; ++p) {
+        if (const auto* here = home(p)) count += here->status().sessions;
+    }
+    return count;
+}
+
 }  // namespace beckon::sim

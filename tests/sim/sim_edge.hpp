@@ -79,6 +79,9 @@ public:
     /// Null: no home of that partition is here.
     const edge::Home* home(core::Partition partition) const;
     bool serves(core::Partition partition) const;
+    /// Clients that its fronts have identified, and sessions that its homes have.
+    std::size_t identified() const;
+    std::size_t sessions() const;
     /// Fronts take new clients: as /ready says to a balancer.
     bool ready() const;
 

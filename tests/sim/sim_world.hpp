@@ -204,6 +204,7 @@ private:
     std::string difference(core::Partition p, store::PartitionStore& rebuilt,
                            store::PartitionStore& live) const;
     void check_rebuilt(const std::vector<std::unique_ptr<store::PartitionStore>>& live);
+    void check_sessions();
     bool is_quiet(core::Partition p);
     void wait_until_quiet();
 

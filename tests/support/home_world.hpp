@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,7 +58,9 @@ public:
                                     .clock = &clock,
                                     .append_delay_max = options.append_delay_max,
                                     .read_delay_max = options.read_delay_max})),
-          sender_(log->open_publisher(executor)) {}
+          sender_(log->open_publisher(executor)) {
+        executor.measure_turns();
+    }
 
     // --- the home's life
     /// Opens the store and starts a home, not serving yet.
@@ -104,6 +107,7 @@ public:
     /// As a kill: nothing that was going to happen happens, nothing is flushed.
     void crash() {
         home.reset();
+        there_.clear();
         publisher_.reset();
         executor.forget_all();
         store.reset();
@@ -124,7 +128,7 @@ public:
         const auto number = ++sessions_;
         heard[number];
         uaids_[number] = uaid;
-        home->receive(edge::Attach{session(number), uaid, offered, hello});
+        receive(edge::Attach{session(number), uaid, offered, hello});
         return number;
     }
     /// A client that offers a UAID, or none; its hello is on its way.
@@ -143,7 +147,7 @@ public:
         const auto number = ++sessions_;
         heard[number];
         uaids_[number] = uaid;
-        home->receive(edge::Attach{session(number), uaid, true, "", again});
+        receive(edge::Attach{session(number), uaid, true, "", again});
         run();
         return number;
     }
@@ -153,7 +157,7 @@ public:
         return attach_again(was.uaid, {.stamp = was.stamp, .persisted = was.persisted});
     }
     void say(std::uint64_t number, std::string text) {
-        home->receive(edge::FromClient{session(number), uaids_.at(number), std::move(text)});
+        receive(edge::FromClient{session(number), uaids_.at(number), std::move(text)});
     }
     void register_channel(std::uint64_t number, const core::ChannelId& channel) {
         say(number,
@@ -166,7 +170,8 @@ public:
                         std::string{version} + R"(","code":)" + std::to_string(code) + "}]}");
     }
     void hang_up(std::uint64_t number) {
-        home->receive(edge::Detach{session(number), uaids_.at(number)});
+        there_.erase(number);
+        receive(edge::Detach{session(number), uaids_.at(number)});
     }
     core::Uaid uaid(std::uint64_t number) const { return uaids_.at(number); }
     /// A client with one channel, which then left: its UAID and channel.
@@ -236,6 +241,8 @@ public:
     }
 
     // --- looking
+    /// Sessions of which the fronts think that they are attached here.
+    std::size_t sessions_of_fronts() const { return there_.size(); }
     /// Messages of the log that have no tombstone.
     std::size_t unfinished_in_log() const {
         std::map<std::string, bool> open;
@@ -273,6 +280,7 @@ public:
             core::Overloaded{
                 [this](edge::ToClient& m) { heard[m.session.number].push_back(std::move(m.text)); },
                 [this](const edge::CloseClient& m) {
+                    there_.erase(m.session.number);
                     if (m.kind == edge::CloseClient::Kind::released) {
                         heard[m.session.number].push_back("released " + m.reason);
                         return;
@@ -281,6 +289,7 @@ public:
                         "closed " + std::to_string(static_cast<int>(m.code)) + ' ' + m.reason);
                 },
                 [this](const edge::Attached& m) {
+                    there_.insert(m.session.number);
                     uaids_[m.session.number] = m.uaid;
                     attached.insert_or_assign(m.session.number, m);
                 }},
@@ -288,6 +297,9 @@ public:
     }
 
 private:
+    void receive(const edge::ToHome& message) {
+        executor.turn([&] { home->receive(message); });
+    }
     static edge::SessionId session(std::uint64_t number) { return {{"front"}, 0, number}; }
     void open_store() {
         if (store) return;
@@ -324,6 +336,7 @@ private:
     std::unique_ptr<log::Publisher> sender_;
     std::unique_ptr<log::Publisher> publisher_;
     std::map<std::uint64_t, core::Uaid> uaids_;
+    std::set<std::uint64_t> there_;
     std::uint64_t sessions_ = 0;
 
 public:

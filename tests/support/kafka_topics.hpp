@@ -25,4 +25,7 @@ void create_topics(const log::KafkaConfig& config, const std::vector<log::TopicS
 /// DeleteRecords: moves the start of a partition. Throws if it fails.
 void delete_records(const log::KafkaConfig& config, log::TopicPartition where, core::Offset start);
 
+/// DeleteGroups: `group` is without the prefix and has no members. Throws if it fails.
+void delete_group(const log::KafkaConfig& config, const std::string& group);
+
 }  // namespace beckon::test

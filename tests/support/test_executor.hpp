@@ -3,12 +3,16 @@
 #include "core/executor.hpp"
 #include "support/manual_clock.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
+
+#include <time.h>
 
 namespace beckon::test {
 
@@ -27,9 +31,20 @@ public:
     bool step() {
         if (tasks_.empty() || tasks_.begin()->first.first > clock_.mono()) return false;
         auto node = tasks_.extract(tasks_.begin());
-        node.mapped()();
+        turn(node.mapped());
         return true;
     }
+    /// Runs at once what the thread's loop would run without a pause.
+    void turn(const Task& task) {
+        if (!measures_) return task();
+        const auto began = cpu_time();
+        task();
+        longest_turn_ = std::max(longest_turn_, cpu_time() - began);
+    }
+    /// From now on longest_turn() is known.
+    void measure_turns() { measures_ = true; }
+    /// By the processor's time, of which other processes take nothing.
+    core::Duration longest_turn() const { return longest_turn_; }
     void run() {
         while (step()) {
         }
@@ -47,7 +62,15 @@ public:
     void forget_all() { tasks_.clear(); }
 
 private:
+    static core::Duration cpu_time() {
+        timespec now{};
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        return std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec};
+    }
+
     ManualClock& clock_;
+    bool measures_ = false;
+    core::Duration longest_turn_{};
     std::uint64_t next_ = 0;
     std::map<std::pair<core::MonoTime, std::uint64_t>, Task> tasks_;
 };

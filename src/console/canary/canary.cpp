@@ -101,6 +101,9 @@ struct Canary::Impl {
     }
     ~Impl() {
         for (auto& [edge, runner] : runners) runner->stop();
+        // Each of them tells what all have seen: none goes before the last thread has ended.
+        for (auto& [edge, runner] : runners) runner->thread.join();
+        for (auto& runner : retired) runner->thread.join();
     }
 
     /// One edge that is tried.

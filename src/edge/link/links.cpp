@@ -24,8 +24,6 @@ using core::Fault;
 
 namespace {
 
-/// Connections that were accepted and have not greeted yet.
-constexpr std::size_t kUnnamedMax = 64;
 constexpr core::Duration kTick = std::chrono::milliseconds{500};
 /// How soon a link that stopped reading looks again whether this node can take more.
 constexpr core::Duration kCongestedFor = std::chrono::milliseconds{2};
@@ -239,8 +237,9 @@ void Links::Impl::not_connected(const std::shared_ptr<Peer>& peer, const core::E
 }
 
 void Links::Impl::accepted(int fd) {
-    const auto unnamed = std::count_if(connections.begin(), connections.end(),
-                                       [](const auto& c) { return !c.second->peer; });
+    const auto unnamed = std::count_if(connections.begin(), connections.end(), [](const auto& c) {
+        return !c.second->peer && !c.second->called;
+    });
     if (static_cast<std::size_t>(unnamed) >= kUnnamedMax) {
         ::close(fd);
         return;

@@ -48,6 +48,9 @@ struct LinkStatus {
 /// `down` says so to those who must send it again or give their sessions up.
 class Links final : public WayToNodes {
 public:
+    /// Connections that were accepted and have not greeted yet; more are closed at once.
+    static constexpr std::size_t kUnnamedMax = 64;
+
     /// On the thread of the links, except congested().
     struct Events {
         std::function<void(const core::NodeId& from, Arrivals)> arrived;

@@ -29,8 +29,6 @@ namespace {
 /// One request waits so long; a stop waits for two of them at most.
 constexpr int kAskMs = 1000;
 constexpr int kAttempts = 5;
-/// A client of librdkafka for each group, with threads of its own; more are named and left out.
-constexpr std::size_t kGroupsMax = 100;
 /// Which partitions a group has offsets for, and what topics keep, change seldom.
 constexpr std::chrono::seconds kDiscoverEvery{60};
 /// Where partitions begin moves when segments are removed, which brokers look at every few minutes.

@@ -11,10 +11,6 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::size_t kSpareMax = 256;
-/// A request that took more than this gives its memory back.
-constexpr std::size_t kSpareOutMax = 65'536;
-
 std::chrono::milliseconds length_of(ConnectionSet::Deadline kind, const ConnectionTimes& times) {
     switch (kind) {
         case ConnectionSet::Deadline::request: return times.request;
@@ -105,7 +101,7 @@ std::unique_ptr<ActiveRequest> ConnectionSet::borrow_request() {
 }
 
 void ConnectionSet::give_back(std::unique_ptr<ActiveRequest> request) {
-    if (spare_.size() >= kSpareMax || request->out.capacity() > kSpareOutMax) return;
+    if (spare_.size() >= kSpareMax || request->kept_bytes() > kSpareBytesMax) return;
     request->parser.reset();
     request->out.clear();
     spare_.push_back(std::move(request));

@@ -20,6 +20,8 @@ class Connection;
 /// connections hold next to no memory.
 struct ActiveRequest {
     explicit ActiveRequest(const RequestLimits& limits) : parser(limits) {}
+    /// Memory that the next request would find.
+    std::size_t kept_bytes() const { return parser.kept_bytes() + out.capacity(); }
 
     RequestParser parser;
     std::string out;  ///< the reply's bytes
@@ -33,6 +35,11 @@ struct ActiveRequest {
 /// there are connections, and fires when the first of them may be due.
 class ConnectionSet {
 public:
+    /// ActiveRequests that are kept for later requests.
+    static constexpr std::size_t kSpareMax = 256;
+    /// One that took more memory than this is not kept.
+    static constexpr std::size_t kSpareBytesMax = 65'536;
+
     enum class Deadline : std::uint8_t { request, keep_alive, linger, last_request };
 
     struct Shared {

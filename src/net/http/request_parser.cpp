@@ -171,6 +171,12 @@ void RequestParser::reset() {
     request_ = {};
 }
 
+std::size_t RequestParser::kept_bytes() const {
+    return impl_->head.capacity() + impl_->body.capacity() +
+           impl_->fields.capacity() * sizeof(HeaderCollector::Field) +
+           impl_->extra.capacity() * sizeof(HeaderCollector::Extra);
+}
+
 RequestParser::Status RequestParser::put(std::string_view bytes, std::size_t& used) {
     auto& collector = *impl_->collector;
     used = 0;

@@ -31,6 +31,8 @@ public:
 
     /// Starts the next request.
     void reset();
+    /// Memory that the next request would find.
+    std::size_t kept_bytes() const;
     /// Takes bytes; `used` says how many. The rest belongs to the next call.
     Status put(std::string_view bytes, std::size_t& used);
 

@@ -1,8 +1,11 @@
 #include "console/web/web_server.hpp"
 
 #include "core/clock.hpp"
+#include "support/test_socket.hpp"
 
 #include <atomic>
+#include <future>
+#include <list>
 #include <thread>
 #include <vector>
 
@@ -22,10 +25,18 @@ constexpr const char* kJson = "application/json";
 struct Port {
     explicit Port(const std::string& token = {})
         : server({.host = "127.0.0.1", .port = 0, .token = token},
-                 {pages, clock, {{"find", &echo}}, {{"paint", act()}}}),
+                 {pages, clock, {{"find", &echo}, {"hold", hold()}}, {{"paint", act()}}}),
           client("127.0.0.1", server.port()) {}
 
     static Answer echo(const Parameters& asked) { return {200, "\"" + asked.at("q") + "\""}; }
+    /// Answers once it may.
+    Ask hold() {
+        return [this](const Parameters&) {
+            ++held;
+            may_answer.wait();
+            return Answer{200, "1"};
+        };
+    }
     /// Would paint what it is told; "nothing" cannot be painted.
     Act act() {
         return {[](const std::string& wanted) {
@@ -48,6 +59,9 @@ struct Port {
     core::SystemClock clock;
     LivePages pages;
     std::vector<std::string> painted;
+    std::atomic<std::size_t> held{0};
+    std::promise<void> answer_now;
+    const std::shared_future<void> may_answer{answer_now.get_future()};
     WebServer server;
     httplib::Client client;
 };
@@ -206,7 +220,7 @@ TEST_CASE("no other site can act, and nobody can without a token", "[console]") 
     CHECK_THAT(reply->body, Contains("console.token_file"));
 }
 
-TEST_CASE("streams leave threads for everybody else", "[console]") {
+TEST_CASE("streams leave threads for everybody else, and there is room again later", "[console]") {
     Port port;
     port.pages.publish("lag", "1");
     std::vector<std::unique_ptr<httplib::Client>> clients;
@@ -229,4 +243,34 @@ TEST_CASE("streams leave threads for everybody else", "[console]") {
     end = true;
     port.pages.publish("lag", "2");
     for (auto& reader : readers) reader.join();
+    int status = 503;  // until the server notices that they have gone
+    while (status == 503) {
+        port.client.Get(
+            "/api/live?pages=lag",
+            [&](const httplib::Response& reply) {
+                status = reply.status;
+                return false;
+            },
+            [](const char*, std::size_t) { return false; });
+    }
+    CHECK(status == 200);
+}
+
+TEST_CASE("connections beyond those that may wait for a thread wait too, and all are answered",
+          "[console]") {
+    constexpr std::size_t kTooMany = 10;
+    Port port;
+    const auto ask = [&](std::list<test::TestSocket>& sockets) {
+        sockets.emplace_back(port.server.port());
+        REQUIRE(
+            sockets.back().send("GET /api/hold HTTP/1.1\r\nHost: localhost\r\n"
+                                "Connection: close\r\n\r\n"));
+    };
+    std::list<test::TestSocket> sockets;
+    while (sockets.size() < WebServer::kThreads) ask(sockets);
+    while (port.held < WebServer::kThreads) std::this_thread::yield();
+    for (std::size_t i = 0; i < WebServer::kConnectionsWaitingMax + kTooMany; ++i) ask(sockets);
+    port.answer_now.set_value();
+    for (auto& socket : sockets) CHECK(socket.read_reply().status == 200);
+    CHECK(port.client.Get("/api/find?q=x")->status == 200);
 }

@@ -116,6 +116,10 @@ TEST_CASE("more broadcasts than an installation may have are left out", "[edge][
     CHECK(!world.now().contains("id" + std::to_string(edge::kBroadcastsMax)));
     world.set({.id = "id0", .version = "2"});
     CHECK(world.now().at("id0") == "2");
+    world.set({.id = "id0", .version = std::nullopt});
+    world.set({.id = "later", .version = "1"});
+    CHECK(world.now().size() == edge::kBroadcastsMax);
+    CHECK(world.now().contains("later"));
 }
 
 TEST_CASE("a broadcast's record can be read back", "[edge][broadcast]") {

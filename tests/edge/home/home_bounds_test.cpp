@@ -1,3 +1,4 @@
+#include "edge/home/check_bounds.hpp"
 #include "edge/home/delivery/delivery.hpp"
 #include "edge/home/registration/hellos.hpp"
 #include "edge/home/registration/removals.hpp"
@@ -13,6 +14,7 @@
 using namespace std::chrono_literals;
 using namespace beckon;
 using log::Topic;
+using test::check_turns_and_sessions;
 using test::Heard;
 using test::HomeWorld;
 
@@ -54,6 +56,7 @@ TEST_CASE("hellos beyond those that may wait for a mark are sent away, and the o
         world.run(10ms);
         CHECK(world.home->status().sessions == 0);
     }
+    check_turns_and_sessions(world);
 }
 
 TEST_CASE("of messages with TTL 0 that are held after a take-over the oldest go",
@@ -77,6 +80,49 @@ TEST_CASE("of messages with TTL 0 that are held after a take-over the oldest go"
     world.run(5s);
     CHECK(world.home->status().owed == 0);
     CHECK(world.unfinished_in_log() == 0);
+    check_turns_and_sessions(world);
+}
+
+// Verified to fail when neither the end of a message nor that of its debt gives its place back.
+TEST_CASE("of acknowledged messages that the log does not know a client has no more than may be",
+          "[home][bounds]") {
+    constexpr std::size_t kWindow = 100;
+    constexpr auto kMost = edge::WindowLimits{}.acked_not_durable;
+    constexpr std::size_t kMessages = 3 * kMost;
+    HomeWorld world{{.delivery_window = kWindow}};
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    for (std::size_t i = 0; i < kMessages; ++i) world.push(uaid, channel);
+    world.run();
+    const auto client = world.connect(uaid);
+    const auto acknowledge_all = [&] {
+        std::vector<std::string> all;
+        for (auto got = world.take_versions(client); !got.empty();
+             got = world.take_versions(client)) {
+            for (const auto& version : got) world.ack(client, version);
+            all.insert(all.end(), got.begin(), got.end());
+            world.run(10ms);
+        }
+        return all;
+    };
+    world.tombstones.count = edge::TombstonesInFlight::kMax;  // others fill what the shard may have
+    std::size_t acknowledged = 0;
+    for (const auto why : {core::FinishReason::deleted, core::FinishReason::acked}) {
+        const auto all = acknowledge_all();
+        CHECK(all.size() >= kMost);
+        CHECK(all.size() < kMost + kWindow);
+        acknowledged += all.size();
+        world.run(2s);
+        CHECK(world.take(client).empty());
+        for (const auto& version : all) world.finish(uaid, version, why);  // by somebody else
+        world.run();
+    }
+    world.tombstones.count = 0;
+    CHECK(acknowledged + acknowledge_all().size() == kMessages);
+    world.run(5s);
+    CHECK(world.unfinished_in_log() == 0);
+    CHECK(world.home->status().owed == 0);
+    check_turns_and_sessions(world);
 }
 
 TEST_CASE("no more clients are being removed at a time than may be, and in the end all are",
@@ -113,4 +159,5 @@ TEST_CASE("no more clients are being removed at a time than may be, and in the e
     CHECK(removed() == kClients);
     const auto again = world.connect(world.uaid(clients.front()));
     CHECK(world.uaid(again) != world.uaid(clients.front()));
+    check_turns_and_sessions(world);
 }

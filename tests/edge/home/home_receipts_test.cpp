@@ -1,5 +1,6 @@
 #include "core/base64url.hpp"
 #include "core/receipt.hpp"
+#include "edge/home/check_bounds.hpp"
 #include "support/home_world.hpp"
 #include "support/record_view.hpp"
 
@@ -261,6 +262,7 @@ TEST_CASE("the outcomes of a home under way are bounded, and all are told", "[ho
     world.run(5s);
     CHECK(world.outcomes.count == 0);
     CHECK(world.home->status().owed == 0);
+    test::check_turns_and_sessions(world);
 }
 
 TEST_CASE("a home has one outcome under way while other homes fill what its shard may have",

@@ -140,6 +140,24 @@ TEST_CASE("a hello at a home that turns out not to serve is refused", "[home]") 
     CHECK(world.take(client) == Heard{"released NotServing"});
 }
 
+TEST_CASE(
+    "a hello at a standby is refused at once, and one that it kept when it is placed elsewhere",
+    "[home]") {
+    HomeWorld world;
+    world.start_home();
+    world.run();
+    CHECK(world.take(world.hello()) == Heard{"released NotServing"});
+    world.log->hold_readers(kSubscriptions, true);  // its claim waits for a mark
+    world.home->placed_here(world.floor());
+    const auto kept = world.connect();
+    CHECK(world.take(kept).empty());
+    world.home->placed_elsewhere();
+    CHECK(world.take(kept) == Heard{"released Moved"});
+    world.log->hold_readers(kSubscriptions, false);
+    world.run();
+    CHECK(world.take(world.hello()) == Heard{"released NotServing"});
+}
+
 TEST_CASE("who speaks at a home that has no such session is released", "[home]") {
     HomeWorld world;
     world.serve();

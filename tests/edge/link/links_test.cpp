@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -125,6 +126,37 @@ int connect_to(std::uint16_t port) {
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     REQUIRE(connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0);
     return fd;
+}
+
+/// Connections of those who never say who they are.
+struct Strangers {
+    Strangers(std::uint16_t port, std::size_t count) {
+        while (sockets.size() < count) sockets.push_back(connect_to(port));
+    }
+    ~Strangers() {
+        for (const int socket : sockets) close(socket);
+    }
+    Strangers(const Strangers&) = delete;
+    Strangers& operator=(const Strangers&) = delete;
+
+    bool are_all_open() const {
+        return std::all_of(sockets.begin(), sockets.end(), [](int socket) {
+            char byte = 0;
+            return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+        });
+    }
+
+    std::vector<int> sockets;
+};
+
+/// How long a stranger's connection lasts if it says nothing.
+std::chrono::steady_clock::duration time_of_stranger(std::uint16_t port) {
+    const auto begin = std::chrono::steady_clock::now();
+    const Strangers one{port, 1};
+    char byte = 0;
+    while (recv(one.sockets.front(), &byte, 1, 0) > 0) {
+    }
+    return std::chrono::steady_clock::now() - begin;
 }
 
 }  // namespace
@@ -301,6 +333,23 @@ TEST_CASE("whoever is no node is closed and disturbs nobody", "[edge][link]") {
     close(fd);
     REQUIRE(a.says(kB, "still here"));
     REQUIRE(b.hears("a says still here"));
+}
+
+TEST_CASE("strangers beyond those that may be greeted are closed at once, and later there is room",
+          "[edge][link]") {
+    const auto keys = ring();
+    Node a{kA, keys};
+    Node b{kB, keys};
+    // A machine that stands still for seconds looks as if all of them had been closed: once more.
+    REQUIRE(eventually([&] {
+        const Strangers strangers{b.links.port(), Links::kUnnamedMax};
+        const auto took = time_of_stranger(b.links.port());
+        return took < 2s && strangers.are_all_open();
+    }));
+    introduce(a, b);
+    REQUIRE(a.hears("up b"));
+    REQUIRE(a.says(kB, "hello"));
+    REQUIRE(b.hears("a says hello"));
 }
 
 TEST_CASE("the address of a link is host and port", "[edge][link]") {

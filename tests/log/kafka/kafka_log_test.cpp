@@ -175,7 +175,7 @@ TEST_CASE("a reader that is behind does not wait for the next fetch", "[kafka]")
     constexpr int kCount = 5'000;
     Kafka kafka{1};
     kafka.config.partitions_read = 1;
-    kafka.config.fetch_bytes = 1U << 20;  // 32 KiB for the partition
+    kafka.config.fetch_bytes = 128U << 10;  // 32 KiB for the partition
     kafka.open();
     const auto publisher = kafka.log->open_publisher(kafka.executor);
     const std::string body(1000, 'b');
@@ -185,7 +185,7 @@ TEST_CASE("a reader that is behind does not wait for the next fetch", "[kafka]")
     }
     REQUIRE(kafka.executor.wait_until([&] { return publisher->unanswered() == 0; }));
     // Each fetch brings a batch, which is more than the queue may hold: with a pause of a second
-    // after each of the 50 batches this would time out.
+    // after each of the 150 batches this would time out.
     CHECK(kafka.read(kWhere).size() == kCount);
 }
 

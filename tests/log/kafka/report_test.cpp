@@ -6,6 +6,7 @@
 #include "support/test_executor.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <dlfcn.h>
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
 
@@ -28,6 +30,9 @@ namespace {
 const TopicPartition kWhere{Topic::kNotifications, 0};
 constexpr std::int16_t kProduce = 0;
 constexpr std::int16_t kInitProducerId = 22;
+
+/// librdkafka is asked in vain to give up what a client has: its reports come when they come.
+std::atomic<bool> purges_miss{false};
 
 /// A mock cluster of one broker and a log that uses it.
 class MockKafka {
@@ -94,6 +99,14 @@ private:
 
 }  // namespace
 
+/// The linker prefers it to librdkafka's own.
+extern "C" rd_kafka_resp_err_t rd_kafka_purge(rd_kafka_t* client, int flags) {
+    if (purges_miss) return RD_KAFKA_RESP_ERR_NO_ERROR;
+    static const auto real =
+        reinterpret_cast<decltype(&rd_kafka_purge)>(dlsym(RTLD_NEXT, "rd_kafka_purge"));
+    return real(client, flags);
+}
+
 TEST_CASE("a report counts only with an offset", "[kafka]") {
     const auto confirmed = answer_of({RD_KAFKA_RESP_ERR_NO_ERROR, 0, 1'790'000'000'123});
     REQUIRE(confirmed);
@@ -136,6 +149,27 @@ TEST_CASE("a fatal producer error is answered, and the next publish goes through
     // What comes while the producer is replaced may fail as well.
     CHECK(kafka.publish_until_through("later"));
     CHECK(kafka.publisher->unanswered() == 0);
+}
+
+TEST_CASE("every record that the producer had at a fatal error is answered, and once", "[kafka]") {
+    constexpr std::size_t kMany = 5'000;
+    purges_miss = GENERATE(false, true);
+    MockKafka kafka{{{kInitProducerId, RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED}}};
+    std::vector<int> answers(kMany);
+    std::size_t answered = 0;
+    for (std::size_t i = 0; i < kMany; ++i) {
+        const auto partition = static_cast<core::Partition>(i % 2);
+        kafka.publisher->publish({Topic::kNotifications, partition}, {"key", "value", {}},
+                                 [&, i](const auto&) {
+                                     ++answers[i];
+                                     ++answered;
+                                 });
+    }
+    CHECK(kafka.executor.wait_until([&] { return answered >= kMany; }));
+    CHECK(kafka.publish_until_through("later"));
+    CHECK(std::all_of(answers.begin(), answers.end(), [](int count) { return count == 1; }));
+    CHECK(kafka.publisher->unanswered() == 0);
+    purges_miss = false;
 }
 
 TEST_CASE("a record for a partition that is not there is answered once", "[kafka]") {

@@ -3,6 +3,8 @@
 #include "edge/home/session/sessions.hpp"
 #include "edge/protocol/frames.hpp"
 
+#include <vector>
+
 #include <catch2/catch.hpp>
 
 using namespace std::chrono_literals;
@@ -254,6 +256,60 @@ TEST_CASE("too many acknowledged messages that the log does not know stop the fl
     // Its tombstone was written, or read: both may be heard.
     client.session.durable(first);
     client.session.finished(first);
+    CHECK(client.session.wants_read(client.now));
+}
+
+TEST_CASE("whatever ends an acknowledged message, and however often, it takes one place until then",
+          "[session]") {
+    using End = void (*)(Session&, const core::MessageKey&);
+    constexpr End kReported = [](Session& session, const auto& key) { session.durable(key); };
+    constexpr End kReadBack = [](Session& session, const auto& key) { session.finished(key); };
+    const std::vector<std::vector<End>> ends{{kReported},
+                                             {kReadBack},
+                                             {kReported, kReadBack},
+                                             {kReadBack, kReported},
+                                             {kReported, kReported, kReadBack, kReadBack}};
+    Client client{{.messages = 10, .acked_not_durable = 2}};
+    const auto is_full = [&] { return client.session.room(client.now) == 0; };
+    client.session.owed(new_key());  // for good
+    for (const auto& end : ends) {
+        const auto key = new_key();
+        client.session.owed(key);
+        client.session.owed(key);  // two acks of one message
+        CHECK(is_full());
+        for (const auto one : end) {
+            one(client.session, key);
+            CHECK_FALSE(is_full());
+        }
+    }
+    client.session.owed(new_key());
+    CHECK(is_full());
+}
+
+TEST_CASE("the store is read when there is room for half a window, not for each ack", "[session]") {
+    Client client{{.messages = 10}};
+    std::vector<core::MessageKey> sent;
+    for (int i = 0; i < 10; ++i) {
+        sent.push_back(new_key());
+        REQUIRE(client.gets(sent.back()));
+    }
+    CHECK_FALSE(client.gets(new_key()));  // it waits in the store
+    for (int acks = 1; acks <= 10; ++acks) {
+        client.ack(client.version_of(sent[static_cast<std::size_t>(acks - 1)]));
+        CHECK(client.session.wants_read(client.now) == (acks >= 5));
+    }
+}
+
+TEST_CASE("a window that has no room for half of it is filled once nothing is under way",
+          "[session]") {
+    Client client{{.messages = 10, .unacked = 3}};
+    const std::vector sent{new_key(), new_key(), new_key()};
+    for (const auto& key : sent) REQUIRE(client.gets(key));
+    CHECK_FALSE(client.gets(new_key()));  // it waits in the store
+    for (const auto& key : sent) {
+        CHECK_FALSE(client.session.wants_read(client.now));
+        client.ack(client.version_of(key));
+    }
     CHECK(client.session.wants_read(client.now));
 }
 

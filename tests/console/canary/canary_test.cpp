@@ -1,0 +1,40 @@
+#include "console/canary/canary.hpp"
+
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace beckon;
+using namespace beckon::console;
+
+namespace {
+
+/// As a cluster names its edges: nobody listens at any of these.
+std::vector<std::string> nowhere(std::size_t count) {
+    std::vector<std::string> out;
+    while (out.size() < count) out.push_back("127.0.1." + std::to_string(out.size() + 1) + ":2");
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("of more edges than are tried the page says how many are not, until they are fewer",
+          "[console]") {
+    constexpr std::size_t kTooMany = 3;
+    const core::SystemClock clock;
+    LivePages pages;
+    Canary canary{{.targets = {"ws://*:1/"}}, clock, pages};
+    const auto shows = [&](std::size_t tried, std::size_t untried) {
+        const auto page = nlohmann::json::parse(*pages.get("canary"));
+        CHECK(page["edges"].size() == tried);
+        CHECK(page["untried"] == untried);
+    };
+    canary.use_edges(nowhere(Canary::kEdgesMax + kTooMany));
+    shows(Canary::kEdgesMax, kTooMany);
+    canary.use_edges(nowhere(Canary::kEdgesMax - 1));
+    shows(Canary::kEdgesMax - 1, 0);
+    canary.use_edges(nowhere(Canary::kEdgesMax));
+    shows(Canary::kEdgesMax, 0);
+}

@@ -1,0 +1,65 @@
+#include "log/groups.hpp"
+#include "log/kafka/kafka_log.hpp"
+#include "support/kafka_topics.hpp"
+#include "support/test_executor.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using namespace beckon::test;
+
+namespace {
+
+constexpr log::TopicPartition kWhere{log::Topic::kNotifications, 0};
+
+std::string group(std::size_t number) { return "group-" + std::to_string(number); }
+
+void commit(log::EventLog& log, WaitingExecutor& executor, std::size_t groups) {
+    std::size_t committed = 0;
+    for (std::size_t i = 0; i < groups; ++i) {
+        log.commit(group(i), {{kWhere, 0}}, executor,
+                   [&](const auto& result) { committed += result.has_value(); });
+    }
+    REQUIRE(executor.wait_until([&] { return committed == groups; }, std::chrono::minutes{2}));
+}
+
+}  // namespace
+
+TEST_CASE(
+    "of more groups than are told of the first by name are, and all of them once there is room",
+    "[kafka]") {
+    constexpr std::size_t kTooMany = 5;
+    const auto config = kafka_config(fresh_prefix());
+    create_topics(config, some_topics({kWhere.topic}, 1));
+    WaitingExecutor executor;
+    const auto log = log::open_kafka_log(config);
+    commit(*log, executor, log::kGroupsMax + kTooMany);
+
+    const auto groups = log::open_kafka_groups(config);
+    const auto look = [&](bool beyond) {
+        const auto found = groups->look({});
+        REQUIRE(found);
+        std::set<std::string> told;
+        for (const auto& position : found->positions) {
+            if (position.group.starts_with(config.prefix)) told.insert(position.group);
+        }
+        const auto says_so = [](const std::string& problem) {
+            return problem.find("only the first " + std::to_string(log::kGroupsMax)) !=
+                   std::string::npos;
+        };
+        CHECK(std::any_of(found->problems.begin(), found->problems.end(), says_so) == beyond);
+        return told;
+    };
+    const auto some = look(true);
+    CHECK(some.size() > log::kGroupsMax / 2);  // the broker has groups of other tests too
+    CHECK(some.size() <= log::kGroupsMax);
+    constexpr std::size_t kLeft = log::kGroupsMax / 2;
+    for (std::size_t i = kLeft; i < log::kGroupsMax + kTooMany; ++i) {
+        delete_group(config, group(i));
+    }
+    CHECK(look(false).size() == kLeft);
+}
