@@ -99,8 +99,11 @@ struct Canary::Impl {
         : config(c), targets(canary_targets(c.targets)), clock(k), pages(p) {
         use_edges({});
     }
+    /// Every thread publishes what all of `runners` have to tell, so they end before that goes.
     ~Impl() {
         for (auto& [edge, runner] : runners) runner->stop();
+        for (auto& [edge, runner] : runners) runner->thread.join();
+        retired.clear();
     }
 
     /// One edge that is tried.
