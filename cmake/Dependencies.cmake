@@ -16,3 +16,14 @@ pkg_check_modules(rdkafka REQUIRED IMPORTED_TARGET rdkafka)
 pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)
 pkg_check_modules(lws REQUIRED IMPORTED_TARGET libwebsockets)
 find_library(LIBEV_LIBRARY ev REQUIRED)
+
+# What ThreadSanitizer needs to tell our threads from those of libraries that are not built with it.
+if(BECKON_SANITIZE STREQUAL thread)
+    add_library(beckon_c11_threads STATIC ${PROJECT_SOURCE_DIR}/tests/sanitizers/c11_threads.cpp)
+    target_link_libraries(PkgConfig::rdkafka INTERFACE beckon_c11_threads)
+    target_link_options(PkgConfig::rdkafka INTERFACE LINKER:--undefined=thrd_create)
+    # tests/sanitizers/races.txt can name a shared library only.
+    get_target_property(rocksdb_shared RocksDB::rocksdb-shared LOCATION)
+    set_property(TARGET RocksDB::rocksdb APPEND PROPERTY IMPORTED_CONFIGURATIONS DEBUG)
+    set_property(TARGET RocksDB::rocksdb PROPERTY IMPORTED_LOCATION_DEBUG ${rocksdb_shared})
+endif()

@@ -272,7 +272,7 @@ void Fold::Impl::settle(bool more) {
     intake.committed();
     for (const auto& input : inputs) input->commit();
     state.committed();
-    for (InputIndex i = 0; i < inputs.size() && !term.over(); ++i) {
+    for (InputIndex i = 0; !term.over() && i < inputs.size(); ++i) {
         inputs[i]->waiters().passed(inputs[i]->committed());
         if (!term.over()) inputs[i]->marker().passed(inputs[i]->committed());
     }

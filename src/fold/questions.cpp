@@ -35,7 +35,7 @@ void Questions::refuse(Error why, const Answer& answer) {
 
 void Questions::refuse_all(const Error& why) {
     const auto term = lifetime_.term();
-    for (InputIndex i = 0; i < inputs_.size() && !term.over(); ++i) {
+    for (InputIndex i = 0; !term.over() && i < inputs_.size(); ++i) {
         inputs_[i]->waiters().refuse_all(why);
         if (!term.over() && inputs_[i]->has_marker()) inputs_[i]->marker().refuse_all(why);
     }

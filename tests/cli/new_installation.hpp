@@ -8,9 +8,12 @@
 #include "log/blocking_executor.hpp"
 #include "support/temp_dir.hpp"
 
+#include <functional>
 #include <iostream>
+#include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -65,7 +68,7 @@ struct NewInstallation {
                     record.key = view.key;
                     record.value = std::string{view.value.value_or("")};
                     for (const auto& h : view.headers) {
-                        record.headers.push_back({h.name, std::string{h.value}});
+                        record.headers.push_back({lasting(h.name), std::string{h.value}});
                     }
                 });
                 drained = !taken || taken->drained;
@@ -79,6 +82,13 @@ struct NewInstallation {
     core::SystemClock clock;
     cli::Config config;
     Quiet quiet;
+
+private:
+    /// The name of a header in a Record lasts as long as the process.
+    static std::string_view lasting(std::string_view name) {
+        static std::set<std::string, std::less<>> names;
+        return *names.emplace(name).first;
+    }
 };
 
 }  // namespace beckon::test

@@ -491,6 +491,11 @@ TEST_CASE("an answer and a turn may destroy the fold", "[fold]") {
         world.state.at_committed = destroy;
         world.publish(kFirst, "a");
     }
+    SECTION("what a restart refuses") {
+        world.fold->when_folded(0, 1'000'000, [&](const auto&) { destroy(); });
+        world.log.next_take = Fault::out_of_range;
+        world.publish(kSecond, "wakes a reader");
+    }
     world.run_for(10s);
     CHECK_FALSE(world.fold);
     CHECK(world.answers.empty());

@@ -85,7 +85,8 @@ TEST_CASE("no log line of any route, good or refused, holds a secret", "[log]") 
         auto forged = world.jwt(world.claims());
         forged[forged.size() - 40] = forged[forged.size() - 40] == 'A' ? 'B' : 'A';
         const auto wrong = world.vapid_header(forged);
-        const auto location = *ask(good.with("Authorization", vapid)).header("Location");
+        const auto accepted = ask(good.with("Authorization", vapid));
+        const auto location = *accepted.header("Location");
         const auto message = std::string{location.substr(IngestWorld::kOrigin.size())};
         secrets.push_back(message.substr(3));
         ask(good.with("Authorization", vapid).to(bound.path));

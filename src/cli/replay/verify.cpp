@@ -42,7 +42,7 @@ core::Result<void> fold_rest(log::EventLog& log, core::Partition partition, Scra
     for (const auto& [topic, source] : kInputs) {
         const auto checkpoint = store.partition().checkpoint(source);
         core::Result<void> committed;
-        const auto sink = [&](const core::RecordView& record) {
+        const auto sink = [&, topic = topic](const core::RecordView& record) {
             store.fold(topic, record);
             if (store.partition().commit_due()) committed = store.partition().commit();
             return committed ? log::Next::go_on : log::Next::stop;

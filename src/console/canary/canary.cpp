@@ -99,9 +99,9 @@ struct Canary::Impl {
         : config(c), targets(canary_targets(c.targets)), clock(k), pages(p) {
         use_edges({});
     }
+    /// Every thread publishes what all of `runners` have to tell, so they end before that goes.
     ~Impl() {
         for (auto& [edge, runner] : runners) runner->stop();
-        // Each of them tells what all have seen: none goes before the last thread has ended.
         for (auto& [edge, runner] : runners) runner->thread.join();
         for (auto& runner : retired) runner->thread.join();
     }

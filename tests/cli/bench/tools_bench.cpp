@@ -49,7 +49,8 @@ constexpr auto kTimeout = 60s;
 class Writer {
 public:
     explicit Writer(log::EventLog& log) : publisher_(log.open_publisher(executor_)) {
-        for (std::size_t i = 0; i < kClients; ++i) clients_.emplace_back(core::random_uuid4());
+        for (std::size_t i = 0; i < kClients; ++i)
+            clients_.push_back(core::Uaid{core::random_uuid4()});
     }
 
     void write(std::size_t messages) {

@@ -185,7 +185,7 @@ TEST_CASE("clients beyond those that are watched for their limit are watched fro
     HomeWorld world{options};
     world.serve();
     const auto [uaid, channel] = world.subscribed();
-    const auto push_to_uaid = [&](int count) {
+    const auto push_to_uaid = [&, uaid = uaid, channel = channel](int count) {
         for (int i = 0; i < count; ++i) world.push(uaid, channel);
         world.run(1s);
     };
