@@ -14,16 +14,21 @@ export const BECKON = process.env.BECKON ?? join(ROOT, 'build', 'release', 'beck
 const SLOWER = Number(process.env.BECKON_E2E_SLOWER ?? 1);
 if (!(SLOWER >= 1)) throw new Error(`BECKON_E2E_SLOWER: ${process.env.BECKON_E2E_SLOWER}: not a number from 1 on`);
 
-/** A port that is free now, below the ephemeral range (facts of Kafka's start: it must not be taken meanwhile). */
+const givenPorts = new Set();
+
+/** A port that is free now, and no other one's of this process, below the ephemeral range (facts of Kafka's start: it must not be taken meanwhile). */
 export async function freePort() {
     for (;;) {
         const port = 10000 + Math.floor(Math.random() * 22000);
+        if (givenPorts.has(port)) continue;
         const free = await new Promise((resolve) => {
             const server = createServer();
             server.once('error', () => resolve(false));
             server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
         });
-        if (free) return port;
+        if (!free) continue;
+        givenPorts.add(port);
+        return port;
     }
 }
 
