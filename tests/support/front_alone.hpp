@@ -38,10 +38,14 @@ struct KeptHomes final : edge::WayToHomes {
         return edge::NodeNumber{};
     }
     edge::Sent to_home(edge::NodeNumber, edge::ToHome&& message) override {
+        if (std::holds_alternative<edge::FromClient>(message) && frames != edge::Sent::yes) {
+            return frames;
+        }
         got.push_back(std::move(message));
         return edge::Sent::yes;
     }
     std::vector<edge::ToHome> got;
+    edge::Sent frames = edge::Sent::yes;  ///< what becomes of clients' frames
 };
 
 inline edge::BroadcastsPtr known(std::map<std::string, std::string, std::less<>> versions) {

@@ -229,21 +229,29 @@ void Front::forget_change(Client& client, std::string_view answer) {
     if (client.kept->empty()) client.kept.reset();
 }
 
+/// False: it could not go there, and the client has another home to find or is closed.
+bool Front::repeat(Client& client, std::string_view frame) {
+    switch (homes_.to_home(client.home, FromClient{.session = session_of(client),
+                                                   .uaid = client.uaid,
+                                                   .text = std::string{frame}})) {
+        case Sent::yes: return true;
+        case Sent::full: end(client, closing::kOverloaded, ClosedBy::unavailable); return false;
+        case Sent::away: find_home(client); return false;
+    }
+    return false;
+}
+
 /// To the home that has just taken the client: first what a former home did not answer.
 void Front::repeat_kept(Client& client) {
     if (!client.kept) return;
     client.kept->hello.clear();
-    const auto early = std::exchange(client.kept->early, {});
     for (const auto& change : client.kept->changes) {
-        homes_.to_home(
-            client.home,
-            FromClient{.session = session_of(client), .uaid = client.uaid, .text = change.text});
+        if (!repeat(client, change.text)) return;
     }
     for (std::size_t i = 0; i < client.kept->pings; ++i) {
-        homes_.to_home(
-            client.home,
-            FromClient{.session = session_of(client), .uaid = client.uaid, .text = ping_frame()});
+        if (!repeat(client, ping_frame())) return;
     }
+    const auto early = std::exchange(client.kept->early, {});
     if (client.kept->empty()) client.kept.reset();
     for (const auto& frame : early) {
         if (client.phase == Phase::over) return;  // one of them could not be forwarded

@@ -39,3 +39,53 @@ TEST_CASE("what a former home still says of a client that is attached elsewhere 
     world.front.receive(edge::ToClient{.session = now, .text = "x"});
     CHECK(world.sockets.take() == std::vector<std::string>{"x"});
 }
+
+namespace {
+
+/// A client whose register had no answer when its home let it go, asking for the next home.
+edge::Client& asks_again_with_a_register(World& world) {
+    auto& client = world.identified("{}");
+    world.front.text(client, R"({"messageType":"register","channelID":")" +
+                                 core::to_dashed(core::ChannelId{core::random_uuid4()}) + R"("})");
+    edge::CloseClient released;
+    released.session = std::get<edge::FromClient>(world.homes.got.back()).session;
+    released.kind = edge::CloseClient::Kind::released;
+    world.front.receive(std::move(released));
+    for (int i = 0; i < 100 && !was_attached(world); ++i) world.front.tick();
+    REQUIRE(was_attached(world));
+    return client;
+}
+
+void attach(World& world, const edge::Client& client) {
+    world.front.receive(edge::Attached{
+        .session = last_attached(world), .uaid = client.uaid, .stamp = {1, 1}, .persisted = true});
+}
+
+}  // namespace
+
+TEST_CASE("what cannot be repeated at the next home because its way is full closes the client",
+          "[edge][front]") {
+    World world;
+    const auto& client = asks_again_with_a_register(world);
+    world.homes.frames = edge::Sent::full;
+    attach(world, client);
+    CHECK(world.sockets.closed == 1);
+}
+
+TEST_CASE("what cannot be repeated because the next home has gone too is repeated at the one after",
+          "[edge][front]") {
+    World world;
+    const auto& client = asks_again_with_a_register(world);
+    world.homes.frames = edge::Sent::away;
+    const auto before = world.homes.got.size();
+    attach(world, client);
+    CHECK(world.sockets.closed == 0);
+    for (int i = 0; i < 100 && world.homes.got.size() == before; ++i) world.front.tick();
+    REQUIRE(world.homes.got.size() == before + 1);
+    REQUIRE(was_attached(world));
+    world.homes.frames = edge::Sent::yes;
+    attach(world, client);
+    REQUIRE(std::holds_alternative<edge::FromClient>(world.homes.got.back()));
+    CHECK(std::get<edge::FromClient>(world.homes.got.back()).text.find("register") !=
+          std::string::npos);
+}
