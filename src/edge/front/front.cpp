@@ -229,27 +229,15 @@ void Front::forget_change(Client& client, std::string_view answer) {
     if (client.kept->empty()) client.kept.reset();
 }
 
-/// False: it could not go there, and the client has another home to find or is closed.
-bool Front::repeat(Client& client, std::string_view frame) {
-    switch (homes_.to_home(client.home, FromClient{.session = session_of(client),
-                                                   .uaid = client.uaid,
-                                                   .text = std::string{frame}})) {
-        case Sent::yes: return true;
-        case Sent::full: end(client, closing::kOverloaded, ClosedBy::unavailable); return false;
-        case Sent::away: find_home(client); return false;
-    }
-    return false;
-}
-
 /// To the home that has just taken the client: first what a former home did not answer.
 void Front::repeat_kept(Client& client) {
     if (!client.kept) return;
     client.kept->hello.clear();
     for (const auto& change : client.kept->changes) {
-        if (!repeat(client, change.text)) return;
+        if (auto text = change.text; say_home(client, text) != Sent::yes) return;
     }
     for (std::size_t i = 0; i < client.kept->pings; ++i) {
-        if (!repeat(client, ping_frame())) return;
+        if (std::string ping{ping_frame()}; say_home(client, ping) != Sent::yes) return;
     }
     const auto early = std::exchange(client.kept->early, {});
     if (client.kept->empty()) client.kept.reset();
@@ -334,23 +322,28 @@ void Front::keep_early(Client& client, std::string frame) {
     early.push_back(std::move(frame));
 }
 
+/// To the client's home. Where its way is full the client is closed; where nobody is there it has
+/// another home to find, and `frame` is the caller's again.
+Sent Front::say_home(Client& client, std::string& frame) {
+    ToHome message{
+        FromClient{.session = session_of(client), .uaid = client.uaid, .text = std::move(frame)}};
+    const auto sent = homes_.to_home(client.home, std::move(message));
+    if (sent == Sent::full) end(client, closing::kOverloaded, ClosedBy::unavailable);
+    if (sent == Sent::away) {
+        find_home(client);
+        frame = std::move(std::get<FromClient>(message).text);
+    }
+    return sent;
+}
+
 void Front::forward(Client& client, std::string frame) {
     remember_change(client, frame);
-    FromClient message{
-        .session = session_of(client), .uaid = client.uaid, .text = std::move(frame)};
-    ToHome wrapped{std::move(message)};
-    switch (homes_.to_home(client.home, std::move(wrapped))) {
-        case Sent::yes: return;
-        case Sent::full: return end(client, closing::kOverloaded, ClosedBy::unavailable);
-        case Sent::away: break;
-    }
-    find_home(client);
+    if (say_home(client, frame) != Sent::away) return;
     // What is repeated anyway need not be kept twice.
-    auto& text = std::get<FromClient>(wrapped).text;
     const bool is_change =
-        client.kept && !client.kept->changes.empty() && client.kept->changes.back().text == text;
-    const bool repeats = is_change || text == ping_frame();
-    if (!repeats) keep_early(client, std::move(text));
+        client.kept && !client.kept->changes.empty() && client.kept->changes.back().text == frame;
+    const bool repeats = is_change || frame == ping_frame();
+    if (!repeats) keep_early(client, std::move(frame));
 }
 
 /// Evenly over the last quarter of the interval: multiples of the golden ratio spread better than

@@ -118,11 +118,11 @@ private:
     void answer_hello(Client& client, std::string& frame);
     void remember_change(Client& client, const std::string& frame);
     void forget_change(Client& client, std::string_view answer);
-    bool repeat(Client& client, std::string_view frame);
     void repeat_kept(Client& client);
     template <class Predicate>
     void leave_homes(const Predicate& which);
     void keep_early(Client& client, std::string frame);
+    Sent say_home(Client& client, std::string& frame);
     void forward(Client& client, std::string frame);
     void end(Client& client, Closing closing, ClosedBy why);
     void leave(Client& client);

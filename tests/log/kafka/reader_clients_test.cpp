@@ -2,6 +2,7 @@
 #include "log/kafka/reader_clients.hpp"
 
 #include "log/kafka/kafka_log.hpp"
+#include "log/kafka/mock_cluster.hpp"
 #include "support/test_executor.hpp"
 
 #include <atomic>
@@ -13,7 +14,6 @@
 #include <catch2/catch.hpp>
 #include <dlfcn.h>
 #include <librdkafka/rdkafka.h>
-#include <librdkafka/rdkafka_mock.h>
 
 using namespace beckon;
 using namespace beckon::log::kafka;
@@ -29,24 +29,8 @@ std::atomic<int> clients_to_fail{0};
 /// Questions whose answer nobody waits for: librdkafka is told that there is room.
 std::atomic<int> told_of_room{0};
 
-/// A mock cluster with one topic, and a log that writes there.
+/// A mock cluster with one partition, and a log that writes there.
 struct Mock {
-    Mock() {
-        char why[256];
-        rd_kafka_conf_t* conf = rd_kafka_conf_new();
-        rd_kafka_conf_set(conf, "log_level", "0", why, sizeof why);
-        client.reset(rd_kafka_new(RD_KAFKA_PRODUCER, conf, why, sizeof why));
-        cluster.reset(rd_kafka_mock_cluster_new(client.get(), 1));
-        rd_kafka_mock_topic_create(cluster.get(), "test.notifications", 1, 1);
-        config.bootstrap_servers = rd_kafka_mock_cluster_bootstraps(cluster.get());
-        config.prefix = "test.";
-        log = log::open_kafka_log(config);
-        publisher = log->open_publisher(executor);
-    }
-    ~Mock() {
-        publisher.reset();
-        log.reset();
-    }
     void publish(const std::string& key, const std::string& value = "value") {
         bool done = false;
         publisher->publish(kWhere, {key, value, {}},
@@ -63,13 +47,11 @@ struct Mock {
         return true;
     }
 
-    std::unique_ptr<rd_kafka_t, void (*)(rd_kafka_t*)> client{nullptr, rd_kafka_destroy};
-    std::unique_ptr<rd_kafka_mock_cluster_t, void (*)(rd_kafka_mock_cluster_t*)> cluster{
-        nullptr, rd_kafka_mock_cluster_destroy};
-    log::KafkaConfig config;
+    test::MockCluster cluster{1};
+    const log::KafkaConfig config = cluster.config();
     WaitingExecutor executor;
-    std::unique_ptr<log::EventLog> log;
-    std::unique_ptr<log::Publisher> publisher;
+    std::unique_ptr<log::EventLog> log = log::open_kafka_log(config);
+    std::unique_ptr<log::Publisher> publisher = log->open_publisher(executor);
 };
 
 /// Takes what there is; true if the partition's end was among it.

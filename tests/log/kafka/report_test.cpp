@@ -3,6 +3,7 @@
 #include "log/kafka/report.hpp"
 
 #include "log/kafka/kafka_log.hpp"
+#include "log/kafka/mock_cluster.hpp"
 #include "support/test_executor.hpp"
 
 #include <algorithm>
@@ -16,7 +17,6 @@
 #include <catch2/catch.hpp>
 #include <dlfcn.h>
 #include <librdkafka/rdkafka.h>
-#include <librdkafka/rdkafka_mock.h>
 
 using namespace beckon;
 using namespace beckon::test;
@@ -42,24 +42,12 @@ public:
         const std::vector<std::pair<std::int16_t, rd_kafka_resp_err_t>>& first_answers = {},
         const std::map<std::string, std::string>& options = {},
         std::chrono::milliseconds publish_timeout = std::chrono::seconds{3}) {
-        char why[256];
-        rd_kafka_conf_t* conf = rd_kafka_conf_new();
-        rd_kafka_conf_set(conf, "log_level", "0", why, sizeof why);
-        client_.reset(rd_kafka_new(RD_KAFKA_PRODUCER, conf, why, sizeof why));
-        cluster_.reset(rd_kafka_mock_cluster_new(client_.get(), 1));
-        rd_kafka_mock_topic_create(cluster_.get(), "test.notifications", 2, 1);
         for (const auto& [request, error] : first_answers) answer_next(request, error);
-        log::KafkaConfig config;
-        config.bootstrap_servers = rd_kafka_mock_cluster_bootstraps(cluster_.get());
-        config.prefix = "test.";
+        auto config = cluster_.config();
         config.publish_timeout = publish_timeout;
         config.librdkafka = options;
         log = log::open_kafka_log(config);
         publisher = log->open_publisher(executor);
-    }
-    ~MockKafka() {
-        publisher.reset();
-        log.reset();
     }
 
     void answer_next(std::int16_t request, rd_kafka_resp_err_t error) {
@@ -87,14 +75,13 @@ public:
         return *answer;
     }
 
+private:
+    test::MockCluster cluster_{2};
+
+public:
     WaitingExecutor executor;
     std::unique_ptr<log::EventLog> log;
     std::unique_ptr<log::Publisher> publisher;
-
-private:
-    std::unique_ptr<rd_kafka_t, void (*)(rd_kafka_t*)> client_{nullptr, rd_kafka_destroy};
-    std::unique_ptr<rd_kafka_mock_cluster_t, void (*)(rd_kafka_mock_cluster_t*)> cluster_{
-        nullptr, rd_kafka_mock_cluster_destroy};
 };
 
 }  // namespace
