@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/executor.hpp"
+#include "support/cpu_time.hpp"
 #include "support/manual_clock.hpp"
 
 #include <algorithm>
@@ -11,8 +12,6 @@
 #include <functional>
 #include <map>
 #include <mutex>
-
-#include <time.h>
 
 namespace beckon::test {
 
@@ -37,9 +36,9 @@ public:
     /// Runs at once what the thread's loop would run without a pause.
     void turn(const Task& task) {
         if (!measures_) return task();
-        const auto began = cpu_time();
+        const auto began = thread_cpu_time();
         task();
-        longest_turn_ = std::max(longest_turn_, cpu_time() - began);
+        longest_turn_ = std::max(longest_turn_, thread_cpu_time() - began);
     }
     /// From now on longest_turn() is known.
     void measure_turns() { measures_ = true; }
@@ -62,12 +61,6 @@ public:
     void forget_all() { tasks_.clear(); }
 
 private:
-    static core::Duration cpu_time() {
-        timespec now{};
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-        return std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec};
-    }
-
     ManualClock& clock_;
     bool measures_ = false;
     core::Duration longest_turn_{};
