@@ -15,6 +15,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(rdkafka REQUIRED IMPORTED_TARGET rdkafka)
 pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)
 pkg_check_modules(lws REQUIRED IMPORTED_TARGET libwebsockets)
+pkg_check_modules(jemalloc REQUIRED IMPORTED_TARGET jemalloc)
 find_library(LIBEV_LIBRARY ev REQUIRED)
 
 # What ThreadSanitizer needs to tell our threads from those of libraries that are not built with it.

@@ -10,7 +10,6 @@
 #include "edge/edge_options.hpp"
 #include "edge/fronts.hpp"
 #include "edge/home/home_shard.hpp"
-#include "edge/memory_return.hpp"
 #include "edge/waiting_survey.hpp"
 #include "log/log_watch.hpp"
 
@@ -95,7 +94,6 @@ struct Edge::Impl {
         control.run_and_wait([this] {
             lifetime.end();
             waiting.reset();
-            memory_return.reset();
             broadcasts.reset();
             log_watch.reset();
             cluster.reset();
@@ -167,7 +165,6 @@ struct Edge::Impl {
     std::unique_ptr<EdgeBroadcasts> broadcasts;  ///< constant once the edge is made
     std::unique_ptr<cluster::Cluster> cluster;
     std::unique_ptr<WaitingSurvey> waiting;
-    std::unique_ptr<MemoryReturn> memory_return;
     std::unique_ptr<log::LogWatch> log_watch;
     Assignments assignments;
     std::set<core::Partition> said_served;
@@ -259,11 +256,6 @@ void Edge::Impl::open_cluster() {
     say_status();
     waiting = std::make_unique<WaitingSurvey>(*store, control, clock, counters.waiting,
                                               [this] { return assignments.served(); });
-    memory_return = std::make_unique<MemoryReturn>(
-        MemoryReturn::Context{.executor = control,
-                              .clock = clock,
-                              .clients = [this] { return fronts.identified(); },
-                              .give_back = give_free_memory_back});
     control.post_after(kDropMonthsFirst, lifetime.guard([this] { drop_months(); }));
 }
 

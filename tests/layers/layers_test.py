@@ -13,7 +13,7 @@ C_LIBRARIES = {
     "openssl": "openssl/", "json": "nlohmann/", "expected": "tl/", "rdkafka": "librdkafka/",
     "rocksdb": "rocksdb/", "httplib": "httplib.h", "prometheus": "prometheus/", "boost": "boost/",
     "lws": "libwebsockets.h", "ev": "ev.h", "simdjson": "simdjson.h", "curl": "curl/",
-    "cli11": "CLI/", "toml": "toml++/",
+    "cli11": "CLI/", "toml": "toml++/", "jemalloc": "jemalloc/",
 }
 ALL = set(C_LIBRARIES)
 # Allowed everywhere: core/result.hpp is made of it.
