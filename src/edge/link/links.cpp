@@ -338,7 +338,8 @@ void Links::Impl::close(std::uint64_t id, const core::Error& why) {
     if (!peer) {
         // A node that found another one here than it meant goes away by itself.
         const bool went = connection->open && why.fault == Fault::unavailable;
-        return went ? void() : refused(why);
+        if (!went) refused(why);
+        return;
     }
     if (peer->connection == id) peer->connection = 0;
     if (was_up) {
