@@ -82,7 +82,7 @@ private:
         changed_.wait(lock, [this] { return !held_; });
     }
 
-    const core::SystemClock host_;
+    const core::SystemClock host_{};
     mutable std::mutex mutex_;
     mutable std::condition_variable changed_;
     bool held_ = false;
