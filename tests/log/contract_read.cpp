@@ -163,7 +163,9 @@ TEST_CASE("a reader that stops taking loses nothing and needs no unbounded memor
         most = std::max(most, resident_bytes());
     }
     INFO("the memory grew by " << (most - before));
+#if !defined(BECKON_SANITIZED)  // a sanitizer keeps what was freed
     if (log->slow_reader_bytes_max > 0) CHECK(most - before <= log->slow_reader_bytes_max);
+#endif
     int next = 0;
     int out_of_order = 0;
     REQUIRE(slow.take_until(
