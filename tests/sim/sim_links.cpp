@@ -47,7 +47,13 @@ SimLinks::SimLinks(edge::link::LinksOptions options, SimNetwork& network, core::
     tick();
 }
 
-SimLinks::~SimLinks() { network_.leave(options_.self); }
+SimLinks::~SimLinks() {
+    network_.leave(options_.self);
+    for (const auto& [id, connection] : connections_) {  // peers and connections know each other
+        connection->called.reset();
+        connection->peer.reset();
+    }
+}
 
 SimLinks::PeerPtr SimLinks::peer_of(const core::NodeId& node) {
     auto& peer = peers_[node];

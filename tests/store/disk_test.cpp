@@ -50,7 +50,7 @@ TEST_CASE("a read that fails for a moment denies nothing, wipes nothing, and pas
     auto& f = on.f;
     f.put(2, "m2");
     f.part().advance(Source::notifications, 3, std::nullopt);
-    on.disk.fail(Call::read, 1, ".sst");
+    on.disk.fail_of_this_thread(Call::read, 1, ".sst");
 
     CHECK_FALSE(f.part().client(f.uaid));
     CHECK(on.disk.struck() == 1);
@@ -199,7 +199,7 @@ TEST_CASE("a lookup that failed is an error and no answer, and it passes", "[sto
 
 TEST_CASE("a fold on a failed read is dropped with its batch, and only that", "[store]") {
     ViewFixture v;
-    v.disk.fail(Call::read, 1, ".sst");
+    v.disk.fail_of_this_thread(Call::read, 1, ".sst");
     v.store->fold(v.partition, core::ClientRemoved{.uaid = v.uaid, .stamp = {}}, at(3));
     v.store->advance(v.partition, 3, at(3));
     const auto committed = v.store->commit();

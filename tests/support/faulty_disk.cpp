@@ -155,6 +155,9 @@ void FaultyDisk::set(Fault fault) {
 void FaultyDisk::fail(Call call, int count, std::string_view suffix) {
     set({call, How::fail, count, std::string{suffix}});
 }
+void FaultyDisk::fail_of_this_thread(Call call, int count, std::string_view suffix) {
+    set({call, How::fail, count, std::string{suffix}, std::this_thread::get_id()});
+}
 void FaultyDisk::fail_after_the_fact(Call call, int count, std::string_view suffix) {
     set({call, How::fail_after, count, std::string{suffix}});
 }
@@ -182,7 +185,8 @@ bool FaultyDisk::strikes(Call call, std::string_view file, How how) {
     std::unique_lock lock{mutex_};
     const auto meant = [&] {
         return fault_.count > 0 && fault_.call == call && fault_.how == how &&
-               file.ends_with(fault_.suffix);
+               file.ends_with(fault_.suffix) &&
+               (!fault_.thread || *fault_.thread == std::this_thread::get_id());
     };
     if (!meant()) return false;
     ++struck_;

@@ -3,8 +3,10 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include <rocksdb/env.h>
 
@@ -26,7 +28,10 @@ public:
     /// From now on the next `count` calls of a kind on files whose names end in `suffix` fail with
     /// an I/O error.
     void fail(Call call, int count, std::string_view suffix = "");
-    /// The same, but the call does its work before it reports the error.
+    /// The same, but only calls of the calling thread fail: a flush or a compaction that happens to
+    /// run takes no fault away.
+    void fail_of_this_thread(Call call, int count, std::string_view suffix = "");
+    /// As fail(), but the call does its work before it reports the error.
     void fail_after_the_fact(Call call, int count, std::string_view suffix = "");
     /// There is no room for anything that is written to such files, until heal().
     void fill(std::string_view suffix = "");
@@ -52,6 +57,7 @@ private:
         How how = How::fail;
         int count = 0;  ///< calls that are left to strike
         std::string suffix;
+        std::optional<std::thread::id> thread{};  ///< the only one whose calls it strikes
     };
 
     void set(Fault fault);

@@ -1,7 +1,7 @@
 #include "edge/link/link_frame.hpp"
 
+#include <algorithm>
 #include <array>
-#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -108,7 +108,7 @@ public:
     core::Uaid uaid() {
         core::Uaid id;
         const auto bytes = take(id.bytes.size());
-        std::memcpy(id.bytes.data(), bytes.data(), bytes.size());
+        std::copy(bytes.begin(), bytes.end(), id.bytes.begin());
         return id;
     }
     std::string text(std::size_t size) { return std::string{take(size)}; }

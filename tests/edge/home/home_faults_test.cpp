@@ -36,7 +36,7 @@ TEST_CASE("a read that fails behind the mark denies nothing", "[home]") {
     const auto client = world.hello(uaid);
     world.run(20ms);
     CHECK(world.take(client).empty());
-    world.disk.fail(test::FaultyDisk::Call::read, 1, ".sst");
+    world.disk.fail_of_this_thread(test::FaultyDisk::Call::read, 1, ".sst");
     world.log->hold_readers(kSubscriptions, false);
     world.run(20ms);
     CHECK(world.disk.struck() > 0);

@@ -189,7 +189,7 @@ TEST_CASE("a failed read never tells a client that it is unknown", "[home]") {
     world.run(1s);
     world.crash();  // what was in memory is in files from here on
     world.serve("home-2");
-    world.disk.fail(test::FaultyDisk::Call::read, 1, ".sst");
+    world.disk.fail_of_this_thread(test::FaultyDisk::Call::read, 1, ".sst");
     const auto client = world.hello(uaid);
     world.run(20ms);
     CHECK(world.uaid(client) == uaid);
@@ -217,7 +217,7 @@ TEST_CASE("what was decided on a failed read is void, and clients come again", "
     const auto version = world.push(uaid, channel);
     world.run();
     CHECK(world.take_versions(client) == std::vector<std::string>{version});
-    world.disk.fail(test::FaultyDisk::Call::read, 1, ".sst");
+    world.disk.fail_of_this_thread(test::FaultyDisk::Call::read, 1, ".sst");
     const auto unlucky = world.hello(other);  // its read fails
     world.ack(client, version);
     world.run(5s);

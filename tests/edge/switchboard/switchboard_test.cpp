@@ -192,11 +192,11 @@ TEST_CASE("nobody there is an answer", "[edge][switchboard]") {
 }
 
 TEST_CASE("a full way refuses frames but not what ends a session", "[edge][switchboard]") {
+    std::size_t frames = 0;  // the board's last turns count, too
+    std::size_t detached = 0;
     Board b;
     const core::Partition to = GENERATE(0, 1);
     CAPTURE(to);
-    std::size_t frames = 0;
-    std::size_t detached = 0;
     b.board.connect_home(to, [&](edge::ToHome m) {
         std::holds_alternative<edge::Detach>(m) ? ++detached : ++frames;
     });
