@@ -30,9 +30,10 @@ constexpr core::Duration kTick = std::chrono::seconds{1};
 /// After the log did not answer.
 constexpr core::Duration kLogRetryFirst = std::chrono::milliseconds{250};
 constexpr core::Duration kLogRetryMost = std::chrono::seconds{4};
-/// A fold that restores commits when it has gathered so many bytes, or has nothing more to take.
+/// A fold that restores commits when its state has gathered enough, when it has nothing more to
+/// take, and after this time at the latest, so that its position is known and a crash costs little.
 /// What came and went meanwhile, as most messages do, never reaches the store.
-constexpr std::size_t kGatherMax = 2U << 20;
+constexpr core::Duration kGather = std::chrono::milliseconds{250};
 
 /// "subscriptions/3", or "notifications/3+1" for a fold of two inputs.
 std::string name_of(const std::vector<log::TopicPartition>& inputs) {
@@ -92,7 +93,8 @@ struct Fold::Impl {
 
     Phase phase = Phase::opening;
     bool turn_posted = false;
-    bool pausing = false;  ///< after a commit that failed; a turn could only try it again
+    core::MonoTime gathers_since{};  ///< the last commit
+    bool pausing = false;            ///< after a commit that failed; a turn could only try it again
 
     core::Lifetime lifetime;  ///< of the fold
     core::Lifetime life;      ///< of one life of it: renewed by each restart
@@ -181,6 +183,7 @@ void Fold::Impl::open_all(bool anew) {
                                                       context.executor));
     }
     intake.open_all();
+    gathers_since = context.clock.mono();
     phase_is(Phase::restoring);
 }
 
@@ -239,7 +242,10 @@ void Fold::Impl::turn() {
         const auto taken = intake.turn();
         if (!taken) return clear_and_restart(taken.error().message);
         more = *taken;
-        if (more && gathers()) return schedule_turn();
+        if (gathers()) {
+            if (more) schedule_turn();
+            return;  // without more: until the reader is ready
+        }
     }
     if (const auto committed = commits.commit(); !committed) {
         return not_committed(committed.error());
@@ -248,7 +254,10 @@ void Fold::Impl::turn() {
 }
 
 bool Fold::Impl::gathers() const {
-    return phase == Phase::restoring && intake.gathered() < kGatherMax;
+    const bool drained = std::all_of(inputs.begin(), inputs.end(),
+                                     [](const auto& input) { return input->drained(); });
+    return phase == Phase::restoring && !drained && !state.commit_due() &&
+           context.clock.mono() - gathers_since < kGather;
 }
 
 void Fold::Impl::not_committed(const Error& why) {
@@ -269,7 +278,7 @@ void Fold::Impl::not_committed(const Error& why) {
 /// After the commit: the user's effects first, then who waited for the fold.
 void Fold::Impl::settle(bool more) {
     const auto term = life.term();
-    intake.committed();
+    gathers_since = context.clock.mono();
     for (const auto& input : inputs) input->commit();
     state.committed();
     for (InputIndex i = 0; !term.over() && i < inputs.size(); ++i) {

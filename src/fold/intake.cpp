@@ -6,17 +6,6 @@
 
 namespace beckon::fold {
 
-namespace {
-
-/// What a state keeps of a record until it is committed, beside the record's own bytes; about.
-constexpr std::size_t kRecordCost = 128;
-
-std::size_t cost_of(const core::RecordView& record) {
-    return kRecordCost + record.key.size() + (record.value ? record.value->size() : 0);
-}
-
-}  // namespace
-
 Intake::Intake(Inputs& inputs, const Limits& limits, const Context& context, Backoff retry,
                std::function<void()> ready)
     : inputs_(inputs),
@@ -40,7 +29,6 @@ void Intake::open(InputIndex i) {
 
 void Intake::close() {
     lifetime_.renew();
-    gathered_ = 0;
     for (const auto& input : inputs_) input->stop_reading();
 }
 
@@ -66,10 +54,8 @@ core::Result<bool> Intake::turn() {
 core::Result<bool> Intake::take(InputIndex i, std::size_t& budget) {
     auto& input = *inputs_[i];
     if (!input.reading() || budget == 0) return false;
-    const auto taken = input.take(budget, [this, i](const core::RecordView& record) {
-        gathered_ += cost_of(record);
-        context_.state.replay(i, record);
-    });
+    const auto taken = input.take(
+        budget, [this, i](const core::RecordView& record) { context_.state.replay(i, record); });
     if (!taken) {
         budget = 0;
         if (const auto goes_on = not_read(i, taken.error()); !goes_on) {

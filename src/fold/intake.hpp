@@ -43,10 +43,6 @@ public:
     /// before open_all().
     core::Result<bool> turn();
 
-    /// Bytes that were replayed since committed(), with what the state needs for each record.
-    std::size_t gathered() const { return gathered_; }
-    void committed() { gathered_ = 0; }
-
 private:
     void open(InputIndex input);
     core::Result<bool> take(InputIndex input, std::size_t& budget);
@@ -58,7 +54,6 @@ private:
     const Context context_;
     const std::function<void()> ready_;
     Backoff retry_;
-    std::size_t gathered_ = 0;
     std::size_t first_ = 0;    ///< of the next turn: inputs take turns at being first
     core::Lifetime lifetime_;  ///< renewed by close()
 };

@@ -10,6 +10,7 @@ public:
     std::optional<core::Checkpoint> checkpoint(InputIndex) const final { return std::nullopt; }
     void advance(InputIndex, core::Offset, std::optional<core::Timestamp>) final {}
     bool dirty() const final { return false; }
+    bool commit_due() const final { return false; }
     core::Result<void> commit() final { return {}; }
 };
 

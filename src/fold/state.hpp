@@ -43,6 +43,9 @@ public:
     /// Whether commit() has something to write.
     virtual bool dirty() const = 0;
 
+    /// Whether so much has gathered that a fold that restores commits it before it takes more.
+    virtual bool commit_due() const = 0;
+
     /// Writes state and positions in one batch. Errors: `corrupt`: the state cannot be read back,
     /// so it is cleared and folded again from the log's start. Any other: nothing counts as
     /// written, and it is called again after a pause; see dropped_batch().

@@ -15,8 +15,11 @@ namespace beckon::store {
 namespace {
 
 /// What commit_due() lets gather: enough for a batch to be cheap, little to fold again.
-constexpr std::size_t kCommitRows = 5'000;
-constexpr std::size_t kCommitBytes = 4U << 20;
+constexpr std::size_t kCommitRows = 10'000;
+constexpr std::size_t kCommitBytes = 2U << 20;
+
+/// What a row takes in a batch beside the text of a message: key, form and time, ids, sizes; about.
+constexpr std::size_t kRowBytes = 64;
 
 constexpr std::array kSources{Source::notifications, Source::subscriptions};
 
@@ -123,7 +126,7 @@ bool PartitionStore::dirty() const {
 
 bool PartitionStore::commit_due() const {
     return impl_->changed_rows() >= kCommitRows ||
-           impl_->notifications.changed_bytes() >= kCommitBytes;
+           impl_->notifications.changed_bytes() >= kCommitBytes || broken();
 }
 
 bool PartitionStore::broken() const { return impl_->read_error().has_value(); }
@@ -134,7 +137,8 @@ core::Result<void> PartitionStore::commit() {
         return core::fail(*error);
     }
     if (!dirty()) return {};
-    rocksdb::WriteBatch batch;
+    rocksdb::WriteBatch batch{impl_->changed_rows() * kRowBytes +
+                              impl_->notifications.changed_bytes()};
     if (auto added = impl_->notifications.write_to(batch); !added) return added;
     impl_->subscriptions.write_to(batch);
     impl_->contested.write_to(batch);

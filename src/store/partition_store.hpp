@@ -57,7 +57,7 @@ public:
     core::Result<void> commit();
     /// True if commit() has something to write, or a failed read to tell.
     bool dirty() const;
-    /// True if so much has gathered that it should be written now.
+    /// True if so much has gathered that it should be written now, or a read failed.
     bool commit_due() const;
     /// A read failed since the last commit.
     bool broken() const;

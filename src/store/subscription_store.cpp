@@ -15,6 +15,13 @@
 
 namespace beckon::store {
 
+namespace {
+
+/// As those of a partition of an edge's store (partition_store.cpp).
+constexpr std::size_t kCommitRows = 10'000;
+
+}  // namespace
+
 struct SubscriptionStore::Impl {
     Impl(std::unique_ptr<Database> opened, CheckpointTable read, core::Partition count)
         : database(std::move(opened)),
@@ -120,6 +127,10 @@ void SubscriptionStore::advance(core::Partition partition, core::Offset next,
         impl_->newest[partition] = *caught_up;
     }
     impl_->advanced.insert_or_assign(partition, moved);
+}
+
+bool SubscriptionStore::commit_due() const {
+    return impl_->fold.changed_rows() >= kCommitRows || impl_->fold.broken();
 }
 
 core::Result<void> SubscriptionStore::commit() {

@@ -69,7 +69,7 @@ TEST_CASE("a fold that restores commits what many turns have taken at once", "[f
     CHECK(world.state.most_in_a_commit >= 1000);
 }
 
-TEST_CASE("what a fold that restores gathers is bounded", "[fold]") {
+TEST_CASE("a fold that restores gathers until a commit is due, and no longer", "[fold]") {
     constexpr int kCount = 50'000;
     FoldWorld world;
     for (int i = 0; i < 10; ++i) {
@@ -79,7 +79,28 @@ TEST_CASE("what a fold that restores gathers is bounded", "[fold]") {
     world.start_and_follow();
     CHECK(world.state.disk.keys[0].size() == kCount);
     CHECK(world.state.most_in_a_commit >= 10'000);
-    CHECK(world.state.most_in_a_commit <= 20'000);  // of more than 100 bytes, in 2 MiB
+    CHECK(world.state.most_in_a_commit < 11'000);
+}
+
+TEST_CASE("a reader that has nothing for a moment does not end what a restore gathers", "[fold]") {
+    FoldWorld world;
+    world.publish_many(kFirst, 1000);
+    world.run_for(1s);
+    world.log.dry_takes = 20;
+    world.start_and_follow();
+    CHECK(world.state.disk.keys[0].size() == 1000);
+    CHECK(world.state.most_in_a_commit >= 1000);
+}
+
+TEST_CASE("a fold that restores gathers for a quarter of a second and no longer", "[fold]") {
+    FoldWorld world;
+    world.publish_many(kFirst, 2'000);
+    world.run_for(1s);
+    world.state.at_replay = [&] { world.clock.advance(1ms); };
+    world.start_and_follow();
+    CHECK(world.state.disk.keys[0].size() == 2'000);
+    CHECK(world.state.most_in_a_commit >= 200);
+    CHECK(world.state.most_in_a_commit <= 250 + 64);  // a chunk is taken whole
 }
 
 TEST_CASE("a decision is committed soon, and its effects leave only then", "[fold]") {

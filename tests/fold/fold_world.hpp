@@ -6,6 +6,7 @@
 #include "support/memory_log.hpp"
 #include "support/test_executor.hpp"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,6 +25,9 @@ public:
     /// What the next take() of any reader says, once; and what every take() says until it is reset.
     std::optional<core::Fault> next_take;
     std::optional<core::Fault> every_take;
+    /// So many takes, every other one of a reader, find nothing, though this is not the end; the
+    /// reader is ready at once.
+    int dry_takes = 0;
     std::size_t readers_opened = 0;
     std::size_t offsets_committed = 0;
 
@@ -34,8 +38,8 @@ public:
                                                       core::Executor& executor,
                                                       std::function<void()> ready) override {
         ++readers_opened;
-        return std::make_unique<Reader>(
-            *this, inner_.open_reader(where, from, executor, std::move(ready)));
+        return std::make_unique<Reader>(*this, inner_.open_reader(where, from, executor, ready),
+                                        [&executor, ready] { executor.post(ready); });
     }
     void ends(log::TopicPartition where, core::Executor& executor,
               std::function<void(core::Result<log::Ends>)> done) override {
@@ -61,12 +65,19 @@ public:
 private:
     class Reader final : public log::PartitionReader {
     public:
-        Reader(FaultyLog& log, std::unique_ptr<log::PartitionReader> inner)
-            : log_(log), inner_(std::move(inner)) {}
+        Reader(FaultyLog& log, std::unique_ptr<log::PartitionReader> inner,
+               std::function<void()> ready)
+            : log_(log), inner_(std::move(inner)), ready_(std::move(ready)) {}
         core::Result<log::Taken> take(std::size_t max, const log::RecordSink& sink) override {
             const auto fault =
                 log_.every_take ? log_.every_take : std::exchange(log_.next_take, std::nullopt);
             if (fault) return core::fail(*fault, "made up");
+            dry_ = log_.dry_takes > 0 && !dry_;
+            if (dry_) {
+                --log_.dry_takes;
+                ready_();
+                return core::fail(core::Fault::unavailable, "on its way");
+            }
             return inner_->take(max, sink);
         }
         core::Offset position() const override { return inner_->position(); }
@@ -76,6 +87,8 @@ private:
     private:
         FaultyLog& log_;
         std::unique_ptr<log::PartitionReader> inner_;
+        const std::function<void()> ready_;
+        bool dry_ = false;  ///< the last take was
     };
 
     log::MemoryLog& inner_;
@@ -92,6 +105,7 @@ public:
     };
 
     // --- knobs
+    std::size_t commits_at = 10'000;  ///< records
     int commits_to_fail = 0;
     core::Fault commit_fault = core::Fault::full;
     bool drops_what_fails = false;  ///< a commit that fails goes back to what is on disk
@@ -99,6 +113,7 @@ public:
     int clears_to_fail = 0;
     bool keeps_nothing = false;  ///< in memory only
     std::function<void()> at_committed;
+    std::function<void()> at_replay;
 
     // --- what happened
     Contents disk;
@@ -119,6 +134,7 @@ public:
     void replay(fold::InputIndex input, const core::RecordView& record) override {
         ++replayed;
         ++in_this_commit_;
+        if (at_replay) at_replay();
         if (!core::is_control_key(record.key)) gathered.keys[input].emplace_back(record.key);
     }
     void advance(fold::InputIndex input, core::Offset next,
@@ -128,6 +144,7 @@ public:
         if (caught_up) at.caught_up = *caught_up;
     }
     bool dirty() const override { return !(gathered == disk); }
+    bool commit_due() const override { return in_this_commit_ >= commits_at; }
     bool dropped_batch() const override { return dropped_; }
     core::Result<void> commit() override {
         if (commits_to_fail > 0) {

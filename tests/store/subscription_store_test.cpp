@@ -99,6 +99,17 @@ TEST_CASE("what is folded and not committed is folded again after a crash", "[st
     CHECK_FALSE(v.store->checkpoint(v.home(uaid)));
 }
 
+TEST_CASE("a commit of the view is due when much has gathered", "[store]") {
+    View v;
+    const auto uaid = uaid_of("client-1");
+    v.put_client(uaid);
+    CHECK_FALSE(v.store->commit_due());
+    for (int i = 0; i < 10'000; ++i) v.put_channel(uaid, "c" + std::to_string(i));
+    CHECK(v.store->commit_due());
+    REQUIRE(v.store->commit());
+    CHECK_FALSE(v.store->commit_due());
+}
+
 TEST_CASE("a channel without its client is dead for every reader of the view", "[store]") {
     View v;
     const auto uaid = uaid_of("client-1");

@@ -55,6 +55,7 @@ struct Home::Impl final : fold::State {
         store->advance(source_of(input), next, caught_up);
     }
     bool dirty() const override { return store->dirty(); }
+    bool commit_due() const override { return store->commit_due(); }
     core::Result<void> commit() override {
         read_failed = store->broken();
         return store->commit();

@@ -63,6 +63,9 @@ public:
         view_.store_.advance(partition_, next, caught_up);
     }
     bool dirty() const override { return dirty_ || view_.store_.damaged(partition_); }
+    bool commit_due() const override {
+        return view_.store_.commit_due() || view_.store_.damaged(partition_);
+    }
     core::Result<void> commit() override {
         if (view_.store_.damaged(partition_)) {
             return fail(Fault::corrupt, "a row of the view cannot be read back");

@@ -70,6 +70,7 @@ private:
                  std::optional<core::Timestamp> caught_up) override;
     /// True when it is time to write.
     bool dirty() const override;
+    bool commit_due() const override { return dirty(); }
     core::Result<void> commit() override;
     core::Result<void> clear() override;
     void committed() override {}

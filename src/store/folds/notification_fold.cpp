@@ -316,7 +316,8 @@ std::size_t NotificationFold::pending_count(const core::Uaid& uaid, std::size_t 
 core::Result<void> NotificationFold::write_to(rocksdb::WriteBatch& batch) {
     if (auto written = messages_.write_to(batch); !written) return written;
     std::string value;
-    for (const auto& [name, change] : keys_) {
+    for (const auto* entry : keys_.in_order()) {
+        const auto& [name, change] = *entry;
         const auto row_key = key_row_key(partition_, name.uaid, name.key);
         if (!change.row) {
             batch.Delete(keys_family_.get(), slice(row_key.view()));
@@ -326,7 +327,8 @@ core::Result<void> NotificationFold::write_to(rocksdb::WriteBatch& batch) {
         append_key_row(value, *change.row);
         batch.Put(keys_family_.get(), slice(row_key.view()), slice(value));
     }
-    for (const auto& [row_key, change] : replacements_) {
+    for (const auto* entry : replacements_.in_order()) {
+        const auto& [row_key, change] = *entry;
         if (!change.row) {
             batch.Delete(replacements_family_.get(), slice(row_key));
             continue;

@@ -78,7 +78,7 @@ private:
     struct KeyName {
         core::Uaid uaid;
         core::MessageKey key;
-        bool operator==(const KeyName&) const = default;
+        auto operator<=>(const KeyName&) const = default;
     };
     struct KeyHash {
         std::size_t operator()(const KeyName& name) const noexcept {

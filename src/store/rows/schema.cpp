@@ -9,6 +9,8 @@ using core::Timestamp;
 
 namespace {
 
+/// What a message takes beside its texts: form, times, ids, what is present, sizes of texts.
+constexpr std::size_t kMessageFixed = 1 + 2 * 8 + 2 * 16 + 1 + 6 * 4;
 constexpr std::size_t kTimeAt = 1;  ///< the drop time's place in every value
 
 char form_of(KeyRow::State state) {
@@ -47,6 +49,9 @@ void append_message(std::string& out, const MessageView& message) {
     for (std::size_t i = 0; i < optional_texts.size(); ++i) {
         if (optional_texts[i]) present = static_cast<char>(present | (1 << i));
     }
+    std::size_t texts = message.message_id.size() + message.body.size();
+    for (const auto& text : optional_texts) texts += text ? text->size() : 0;
+    out.reserve(out.size() + texts + kMessageFixed);  // a fold appends one for each message
     out.push_back(form::kMessage);
     append_time(out, message.expiry);
     append_time(out, message.appended);

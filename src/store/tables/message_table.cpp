@@ -1,5 +1,7 @@
 #include "store/tables/message_table.hpp"
 
+#include "store/tables/row_changes.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -80,7 +82,8 @@ void MessageTable::remove(const core::Uaid& uaid, MessageOrder order, core::Time
 }
 
 core::Result<void> MessageTable::write_to(rocksdb::WriteBatch& batch) {
-    for (const auto& [uaid, changes] : changes_) {
+    for (const auto* entry : sorted_by_name(changes_)) {
+        const auto& [uaid, changes] = *entry;
         for (const auto& change : changes) {
             auto* family = family_of(change.month);
             if (!family && !change.removed) {
