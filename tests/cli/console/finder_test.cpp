@@ -4,8 +4,8 @@
 #include "core/log_names.hpp"
 #include "core/tokens.hpp"
 #include "log/blocking_executor.hpp"
+#include "support/locked_log.hpp"
 #include "support/manual_clock.hpp"
-#include "support/memory_log.hpp"
 
 #include <atomic>
 #include <future>
@@ -66,9 +66,9 @@ struct World {
 
     test::ManualClock clock;
     log::BlockingExecutor executor;
-    std::unique_ptr<log::MemoryLog> log =
-        log::make_memory_log({.partitions = kPartitions, .clock = &clock});
-    std::unique_ptr<log::Publisher> publisher = log->open_publisher(executor);
+    /// Searches are made on threads of their own.
+    test::LockedLog log{log::make_memory_log({.partitions = kPartitions, .clock = &clock})};
+    std::unique_ptr<log::Publisher> publisher = log.open_publisher(executor);
     const std::shared_ptr<const core::KeyRing> keys =
         std::make_shared<const core::KeyRing>(core::KeyRing::generate());
     core::Tokens tokens{keys};
@@ -76,7 +76,7 @@ struct World {
     const core::ChannelId channel{core::random_uuid4()};
     const core::MessageKey key = core::new_message_key(clock.wall());
     core::Timestamp accepted{};
-    cli::Finder finder{{.partitions = kPartitions, .history_window = 24h}, {keys, *log, clock}};
+    cli::Finder finder{{.partitions = kPartitions, .history_window = 24h}, {keys, log, clock}};
 };
 
 /// A clock at which whoever searches waits until it goes on.
@@ -162,7 +162,7 @@ TEST_CASE("searches beyond those that may be under way are refused, and later th
     World world;
     HeldClock clock;
     cli::Finder finder{{.partitions = kPartitions, .history_window = 24h},
-                       {world.keys, *world.log, clock}};
+                       {world.keys, world.log, clock}};
     const console::Parameters asked{{"q", core::to_dashed(world.uaid)}, {"at", "1790000000000"}};
     std::list<std::future<int>> searches;
     for (std::ptrdiff_t i = 0; i < cli::Finder::kSearchesMax; ++i) {
