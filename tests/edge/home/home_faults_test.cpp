@@ -237,6 +237,9 @@ TEST_CASE(
     world.end();
     world.run(20s);
     if (what == Below::room_for_writes || what == Below::room) CHECK_FALSE(world.home->stuck());
+    // A flush that failed in the background shows when something is written.
+    for (auto* one : {&world.a, &world.b}) one->sent.push_back(world.push(one->uaid, one->channel));
+    world.run(20s);
     if (world.home->stuck()) {  // RocksDB wants to be opened again
         CHECK_FALSE(world.home->stuck()->why.empty());
         world.crash();
