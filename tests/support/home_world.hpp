@@ -45,6 +45,7 @@ public:
         std::size_t delivery_window = 10;
         std::size_t delivery_window_bytes = 512U << 10;
         std::size_t write_buffer_bytes = 1U << 20;
+        std::size_t cache_bytes = 1U << 20;  ///< 0: each look at a file reads it
         edge::PendingLimit::Options pending{};
         std::size_t channels_per_client = 1'000;
         core::Duration client_ttl = std::chrono::hours{24 * 60};
@@ -305,7 +306,7 @@ private:
         if (store) return;
         auto opened = store::open_edge_store({.directory = dir_ / "edge",
                                               .log_id = log_id,
-                                              .cache_bytes = 1U << 20,
+                                              .cache_bytes = options_.cache_bytes,
                                               .write_buffer_bytes = options_.write_buffer_bytes,
                                               .memory = nullptr,
                                               .rotation = rotation,

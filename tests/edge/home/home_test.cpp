@@ -206,7 +206,7 @@ TEST_CASE("a failed read never tells a client that it is unknown", "[home]") {
 // Verified to fail when the home does not say that its store has dropped a batch: the ack is lost
 // and the message stays in the session, never to be sent again.
 TEST_CASE("what was decided on a failed read is void, and clients come again", "[home]") {
-    HomeWorld world;
+    HomeWorld world{{.cache_bytes = 0}};
     world.serve();
     const auto [uaid, channel] = world.subscribed();
     const auto [other, its_channel] = world.subscribed();
