@@ -3,6 +3,7 @@
 #include "core/assert.hpp"
 #include "store/folds/digest.hpp"
 #include "store/partition_impl.hpp"
+#include "store/tables/row_changes.hpp"
 
 #include <algorithm>
 #include <string>
@@ -14,8 +15,7 @@ namespace beckon::store {
 
 namespace {
 
-/// What commit_due() lets gather: enough for a batch to be cheap, little to fold again.
-constexpr std::size_t kCommitRows = 10'000;
+/// Bytes of messages, as kCommitRows counts rows.
 constexpr std::size_t kCommitBytes = 2U << 20;
 
 /// What a row takes in a batch beside the text of a message: key, form and time, ids, sizes; about.

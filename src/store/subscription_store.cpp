@@ -7,6 +7,7 @@
 #include "store/folds/subscription_fold.hpp"
 #include "store/rows/schema.hpp"
 #include "store/tables/checkpoint_table.hpp"
+#include "store/tables/row_changes.hpp"
 
 #include <atomic>
 #include <map>
@@ -14,13 +15,6 @@
 #include <vector>
 
 namespace beckon::store {
-
-namespace {
-
-/// As those of a partition of an edge's store (partition_store.cpp).
-constexpr std::size_t kCommitRows = 10'000;
-
-}  // namespace
 
 struct SubscriptionStore::Impl {
     Impl(std::unique_ptr<Database> opened, CheckpointTable read, core::Partition count)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <unordered_map>
@@ -8,6 +9,9 @@
 #include <vector>
 
 namespace beckon::store {
+
+/// Changed rows that let a commit be due: enough for a batch to be cheap, little to fold again.
+inline constexpr std::size_t kCommitRows = 10'000;
 
 /// The entries of a map in the order of their names.
 template <class Map>

@@ -1,7 +1,8 @@
 #include "edge/home/home.hpp"
+#include "support/cpu_time.hpp"
 #include "support/home_world.hpp"
 
-#include <ctime>
+#include <chrono>
 #include <deque>
 #include <string>
 #include <thread>
@@ -15,9 +16,7 @@ using test::HomeWorld;
 namespace {
 
 double cpu_us() {
-    timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
+    return std::chrono::duration<double, std::micro>(test::thread_cpu_time()).count();
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "core/clock.hpp"
 #include "reliability/home/milestone_home.hpp"
 #include "reliability/home/milestone_store.hpp"
+#include "support/cpu_time.hpp"
 #include "support/record_view.hpp"
 
 #include <algorithm>
@@ -17,7 +18,6 @@
 #include <string>
 #include <vector>
 
-#include <time.h>
 #include <unistd.h>
 
 using namespace beckon;
@@ -85,12 +85,6 @@ private:
     std::exit(1);
 }
 
-core::Duration cpu_time() {
-    timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
-}
-
 /// What folding and committing took.
 struct Spent {
     core::Duration wall{};
@@ -104,26 +98,26 @@ Spent fold_all(PartitionRows& rows, std::size_t messages) {
     Source source{messages};
     core::Offset offset = 0;
     Spent spent;
-    auto committed = cpu_time();
+    auto committed = test::thread_cpu_time();
     const auto commit = [&] {
         const auto written = rows.commit(fold, {.next = offset, .caught_up = kStart});
         if (!written) give_up(written.error());
-        committed = cpu_time();
+        committed = test::thread_cpu_time();
     };
     const auto due = [&] {
         if (fold.changes().size() >= MilestoneHome::kGatheredMax) return true;
-        return offset % kLookEvery == 0 && cpu_time() - committed >= kCommitEvery;
+        return offset % kLookEvery == 0 && test::thread_cpu_time() - committed >= kCommitEvery;
     };
     const auto measured = [&](const auto& work) {
-        const Spent before{clock.mono().time_since_epoch(), cpu_time()};
+        const Spent before{clock.mono().time_since_epoch(), test::thread_cpu_time()};
         work();
         spent.wall += clock.mono().time_since_epoch() - before.wall;
-        spent.cpu += cpu_time() - before.cpu;
+        spent.cpu += test::thread_cpu_time() - before.cpu;
     };
     while (source.more()) {
-        const auto pause = cpu_time();
+        const auto pause = test::thread_cpu_time();
         const auto records = source.block();  // making them is the writers' cost
-        committed += cpu_time() - pause;
+        committed += test::thread_cpu_time() - pause;
         measured([&] {
             for (const auto& record : records) {
                 fold.fold(*test::ReadBack{record, offset++, kStart});
