@@ -1,8 +1,6 @@
 // Clients and senders of all habits use Beckon while its processes are killed, stopped, cut off and robbed of their
 // stores; a checker outside of it says what may not have happened (chaos-checker.mjs).
 //
-//   node chaos.mjs [--log kafka|embedded] [--kills N] [--seed S] [--minutes M] [--brokers 1|3] [--clients N] [--gap MS]
-//
 // The plan follows from the seed; what happens at which moment does not. `--minutes` ends the plan early. All that was
 // seen is in build/chaos/<log>-<seed>/history.jsonl, and what the processes said beside it.
 import { createWriteStream, mkdirSync, rmSync } from 'node:fs';
@@ -17,17 +15,33 @@ import { isKill, plan, randomFrom } from './chaos-plan.mjs';
 import { ChaosSenders } from './chaos-senders.mjs';
 import { agent } from './client.mjs';
 
-const { values: said } = parseArgs({
-    options: {
-        log: { type: 'string', default: 'embedded' },
-        kills: { type: 'string', default: '30' },
-        seed: { type: 'string', default: String(Date.now() % 1000000) },
-        minutes: { type: 'string' },
-        brokers: { type: 'string', default: '1' },
-        clients: { type: 'string', default: '30' },
-        gap: { type: 'string', default: '20' },
-    },
-});
+const USAGE = './dev chaos [--log kafka|embedded] [--kills N] [--seed S] [--minutes M] [--brokers 1|3] [--clients N] [--gap MS]';
+
+function options() {
+    try {
+        return parseArgs({
+            options: {
+                log: { type: 'string', default: 'embedded' },
+                kills: { type: 'string', default: '30' },
+                seed: { type: 'string', default: String(Date.now() % 1000000) },
+                minutes: { type: 'string' },
+                brokers: { type: 'string', default: '1' },
+                clients: { type: 'string', default: '30' },
+                gap: { type: 'string', default: '20' },
+                help: { type: 'boolean', default: false },
+            },
+        }).values;
+    } catch (error) {
+        console.error(`chaos: ${error.message}\nusage: ${USAGE}`);
+        process.exit(2);
+    }
+}
+
+const said = options();
+if (said.help) {
+    console.log(`usage: ${USAGE}`);
+    process.exit(0);
+}
 const number = (name, least, most) => {
     const value = Number(said[name]);
     if (Number.isInteger(value) && value >= least && value <= most) return value;

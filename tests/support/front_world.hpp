@@ -3,13 +3,11 @@
 #include "edge/fronts.hpp"
 #include "edge/protocol/frames.hpp"
 #include "ops/metrics.hpp"
-#include "support/turn_meter.hpp"
 #include "support/ws_client.hpp"
 
 #include <atomic>
 #include <charconv>
 #include <chrono>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -131,8 +129,7 @@ private:
     edge::WayToFronts& fronts_;
 };
 
-/// Real sockets and shards, fake homes: all partitions serve at once. Whatever a test does, no turn
-/// of a shard's loop may take long: sockets, TLS, fronts, switchboard and all.
+/// Real sockets and shards, fake homes: all partitions serve at once.
 class FrontWorld {
 public:
     static edge::FrontsOptions defaults() {
@@ -157,13 +154,9 @@ public:
             board.connect_home(p, [&home](edge::ToHome m) { home.receive(std::move(m)); });
             board.set_serving(p, true);
         }
-        for (std::size_t i = 0; i < fronts.shards(); ++i) turns_.emplace_back(fronts.loop(i));
         fronts.start();
     }
-    ~FrontWorld() {
-        fronts.stop();
-        for (const auto& of_shard : turns_) of_shard.check();
-    }
+    ~FrontWorld() { fronts.stop(); }
 
     WsClient connect(WsClient::Tls tls = WsClient::Tls::no) {
         WsClient client{fronts.port(), tls};
@@ -209,7 +202,6 @@ private:
     std::mutex mutex_;
     std::string why_;
     core::Partition partitions_;
-    std::deque<TurnMeter> turns_;
 
 public:
     core::SystemClock clock;

@@ -59,9 +59,7 @@ public:
                                     .clock = &clock,
                                     .append_delay_max = options.append_delay_max,
                                     .read_delay_max = options.read_delay_max})),
-          sender_(log->open_publisher(executor)) {
-        executor.measure_turns();
-    }
+          sender_(log->open_publisher(executor)) {}
 
     // --- the home's life
     /// Opens the store and starts a home, not serving yet.
@@ -299,7 +297,8 @@ public:
 
 private:
     void receive(const edge::ToHome& message) {
-        executor.turn([&] { home->receive(message); });
+        const Turn turn;
+        home->receive(message);
     }
     static edge::SessionId session(std::uint64_t number) { return {{"front"}, 0, number}; }
     void open_store() {

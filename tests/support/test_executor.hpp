@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/executor.hpp"
-#include "support/cpu_time.hpp"
 #include "support/manual_clock.hpp"
+#include "support/turn_watch.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -30,20 +30,10 @@ public:
     bool step() {
         if (tasks_.empty() || tasks_.begin()->first.first > clock_.mono()) return false;
         auto node = tasks_.extract(tasks_.begin());
-        turn(node.mapped());
+        const Turn turn;
+        node.mapped()();
         return true;
     }
-    /// Runs at once what the thread's loop would run without a pause.
-    void turn(const Task& task) {
-        if (!measures_) return task();
-        const auto began = thread_cpu_time();
-        task();
-        longest_turn_ = std::max(longest_turn_, thread_cpu_time() - began);
-    }
-    /// From now on longest_turn() is known.
-    void measure_turns() { measures_ = true; }
-    /// By the processor's time, of which other processes take nothing.
-    core::Duration longest_turn() const { return longest_turn_; }
     void run() {
         while (step()) {
         }
@@ -62,8 +52,6 @@ public:
 
 private:
     ManualClock& clock_;
-    bool measures_ = false;
-    core::Duration longest_turn_{};
     std::uint64_t next_ = 0;
     std::map<std::pair<core::MonoTime, std::uint64_t>, Task> tasks_;
 };
@@ -107,6 +95,7 @@ public:
                 task = std::move(due_.front());
                 due_.pop_front();
             }
+            const Turn turn;
             task();
         }
         return true;

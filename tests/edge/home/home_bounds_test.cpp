@@ -14,7 +14,7 @@
 using namespace std::chrono_literals;
 using namespace beckon;
 using log::Topic;
-using test::check_turns_and_sessions;
+using test::check_sessions;
 using test::Heard;
 using test::HomeWorld;
 
@@ -56,7 +56,7 @@ TEST_CASE("hellos beyond those that may wait for a mark are sent away, and the o
         world.run(10ms);
         CHECK(world.home->status().sessions == 0);
     }
-    check_turns_and_sessions(world);
+    check_sessions(world);
 }
 
 TEST_CASE("of messages with TTL 0 that are held after a take-over the oldest go",
@@ -80,7 +80,7 @@ TEST_CASE("of messages with TTL 0 that are held after a take-over the oldest go"
     world.run(5s);
     CHECK(world.home->status().owed == 0);
     CHECK(world.unfinished_in_log() == 0);
-    check_turns_and_sessions(world);
+    check_sessions(world);
 }
 
 // Verified to fail when neither the end of a message nor that of its debt gives its place back.
@@ -122,7 +122,7 @@ TEST_CASE("of acknowledged messages that the log does not know a client has no m
     world.run(5s);
     CHECK(world.unfinished_in_log() == 0);
     CHECK(world.home->status().owed == 0);
-    check_turns_and_sessions(world);
+    check_sessions(world);
 }
 
 TEST_CASE("no more clients are being removed at a time than may be, and in the end all are",
@@ -159,5 +159,5 @@ TEST_CASE("no more clients are being removed at a time than may be, and in the e
     CHECK(removed() == kClients);
     const auto again = world.connect(world.uaid(clients.front()));
     CHECK(world.uaid(again) != world.uaid(clients.front()));
-    check_turns_and_sessions(world);
+    check_sessions(world);
 }

@@ -17,7 +17,7 @@
 using namespace std::chrono_literals;
 using namespace beckon;
 using log::Topic;
-using test::check_turns_and_sessions;
+using test::check_sessions;
 using test::Heard;
 using test::HomeWorld;
 using Push = HomeWorld::Push;
@@ -80,7 +80,7 @@ TEST_CASE("what waits for a commit has a bound in memory, and who comes beyond i
         CHECK(world.take(again) == Heard{edge::hello_frame(other)});
         world.hang_up(again);
     }
-    check_turns_and_sessions(world);
+    check_sessions(world);
 }
 
 // Verified to fail when attach() asks nobody.
@@ -107,7 +107,7 @@ TEST_CASE("clients that come and go while nothing can be committed take no memor
     world.crash();
     world.serve("home-2");
     CHECK(world.take_versions(world.connect(uaid)) == std::vector{message});
-    check_turns_and_sessions(world);
+    check_sessions(world);
 }
 
 TEST_CASE(
@@ -148,7 +148,7 @@ TEST_CASE(
         CHECK(world.home->status().owed == 0);
         CHECK(world.outcomes.count == 0);
     }
-    check_turns_and_sessions(world);
+    check_sessions(world);
 }
 
 TEST_CASE("of tracked messages with TTL 0 the newest are remembered until their acks",
@@ -175,7 +175,7 @@ TEST_CASE("of tracked messages with TTL 0 the newest are remembered until their 
         CHECK(milestones.told[core::Milestone::accepted] == round * kSent);
         CHECK(world.home->status().owed == 0);
     }
-    check_turns_and_sessions(world);
+    check_sessions(world);
 }
 
 TEST_CASE("clients beyond those that are watched for their limit are watched from then on",
@@ -204,5 +204,5 @@ TEST_CASE("clients beyond those that are watched for their limit are watched fro
     CHECK(left >= 20);
     CHECK(left <= 22);  // a tenth above the limit
     CHECK(world.take_versions(world.connect(uaid)).size() == 10);
-    check_turns_and_sessions(world);
+    check_sessions(world);
 }

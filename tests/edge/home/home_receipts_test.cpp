@@ -262,7 +262,7 @@ TEST_CASE("the outcomes of a home under way are bounded, and all are told", "[ho
     world.run(5s);
     CHECK(world.outcomes.count == 0);
     CHECK(world.home->status().owed == 0);
-    test::check_turns_and_sessions(world);
+    test::check_sessions(world);
 }
 
 TEST_CASE("a home has one outcome under way while other homes fill what its shard may have",

@@ -1,0 +1,166 @@
+// A watch on the turns of all threads of the product: what they do from the end of one wait to the
+// beginning of the next. It stands between them and the calls in which they wait, and is linked
+// into every test.
+#include "support/turn_watch.hpp"
+
+#if defined(BECKON_SANITIZED)  // whose own calls stand there; and nothing is as fast as it is
+
+void beckon::test::turn_took(core::Duration) {}
+
+#else
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+namespace beckon::test {
+
+namespace {
+
+/// Threads that nobody waits for: RocksDB's, librdkafka's, and those that go through a whole log or
+/// store for one call. (The kernel knows 15 characters of a name.)
+constexpr std::array<std::string_view, 5> kPatient{"rocksdb:", "rdk:", "log-cleaner", "backup",
+                                                   "store-copies"};
+
+std::string thread_name() {
+    std::array<char, 16> name{};
+    pthread_getname_np(pthread_self(), name.data(), name.size());
+    return name.data();
+}
+
+/// The threads of the product have names; those that a test makes have the program's.
+bool is_watched(std::string_view name) {
+    static const auto program = std::string{program_invocation_short_name}.substr(0, 15);
+    return name != program && std::none_of(kPatient.begin(), kPatient.end(),
+                                           [&](auto patient) { return name.starts_with(patient); });
+}
+
+/// What took too long, told when the program ends.
+class Findings {
+public:
+    Findings() = default;
+    ~Findings() {
+        if (longest_ == core::Duration{}) return;
+        std::fprintf(stderr,
+                     "a turn of the thread '%s' took %lld ms of the processor's time; a turn may "
+                     "take %lld ms\n",
+                     thread_.c_str(), in_ms(longest_), in_ms(kTurnMost));
+        std::fflush(nullptr);
+        _exit(EXIT_FAILURE);
+    }
+    Findings(const Findings&) = delete;
+    Findings& operator=(const Findings&) = delete;
+
+    void add(core::Duration turn, std::string thread) {
+        const std::scoped_lock lock{mutex_};
+        if (turn <= longest_) return;
+        longest_ = turn;
+        thread_ = std::move(thread);
+    }
+
+private:
+    static long long in_ms(core::Duration span) {
+        return std::chrono::duration_cast<std::chrono::milliseconds>(span).count();
+    }
+
+    std::mutex mutex_;
+    core::Duration longest_{};
+    std::string thread_;
+} findings;
+
+/// Of this thread. A loop that waits for descriptors waits for conditions only within a turn.
+struct Turns {
+    std::optional<core::Duration> began;
+    bool is_loop = false;
+};
+thread_local Turns turns;
+
+void end_turn() {
+    const auto now = thread_cpu_time();
+    if (!turns.began || now - *turns.began <= kTurnMost) return;
+    if (auto name = thread_name(); is_watched(name))
+        findings.add(now - *turns.began, std::move(name));
+}
+
+template <class Wait>
+int wait_for_descriptors(Wait wait) {
+    turns.is_loop = true;
+    end_turn();
+    const int result = wait();
+    const int error = errno;
+    turns.began = thread_cpu_time();
+    errno = error;
+    return result;
+}
+
+template <class Wait>
+int wait_for_condition(Wait wait) {
+    if (turns.is_loop) return wait();
+    end_turn();
+    const int result = wait();
+    turns.began = thread_cpu_time();
+    return result;
+}
+
+/// The function of the C library whose name stands in front of it here.
+template <class Function>
+Function* next(const char* name, const char* version = nullptr) {
+    void* const found = version ? dlvsym(RTLD_NEXT, name, version) : dlsym(RTLD_NEXT, name);
+    return reinterpret_cast<Function*>(found ? found : dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+void turn_took(core::Duration cpu) {
+    if (cpu > kTurnMost) findings.add(cpu, thread_name());
+}
+
+}  // namespace beckon::test
+
+using beckon::test::next;
+
+extern "C" {
+
+int epoll_wait(int epoll, epoll_event* events, int most, int timeout) {
+    static const auto real = next<decltype(::epoll_wait)>("epoll_wait");
+    return beckon::test::wait_for_descriptors([&] { return real(epoll, events, most, timeout); });
+}
+
+int poll(pollfd* fds, nfds_t count, int timeout) {
+    static const auto real = next<decltype(::poll)>("poll");
+    return beckon::test::wait_for_descriptors([&] { return real(fds, count, timeout); });
+}
+
+int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
+    static const auto real =
+        next<decltype(::pthread_cond_wait)>("pthread_cond_wait", "GLIBC_2.3.2");
+    return beckon::test::wait_for_condition([&] { return real(condition, mutex); });
+}
+
+int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
+                           const timespec* until) {
+    static const auto real =
+        next<decltype(::pthread_cond_timedwait)>("pthread_cond_timedwait", "GLIBC_2.3.2");
+    return beckon::test::wait_for_condition([&] { return real(condition, mutex, until); });
+}
+
+int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
+                           const timespec* until) {
+    static const auto real = next<decltype(::pthread_cond_clockwait)>("pthread_cond_clockwait");
+    return beckon::test::wait_for_condition([&] { return real(condition, mutex, clock, until); });
+}
+}
+
+#endif
