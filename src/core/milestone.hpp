@@ -88,7 +88,7 @@ public:
     /// thread, when the log has the milestone, or when it will not have it soon.
     using Done = std::function<void()>;
     virtual void reached_then(std::string_view id, Timestamp expires, Milestone milestone,
-                              Done done) noexcept {
+                              Done done) noexcept {  // NOLINT(performance-unnecessary-value-param)
         reached(id, expires, milestone);
         done();
     }

@@ -26,7 +26,7 @@ std::filesystem::path snapshot_of(const std::filesystem::path& data) {
 }
 
 struct BackupService::Impl {
-    Impl(log::EmbeddedLog& l, std::filesystem::path data) : log(l), directory(snapshot_of(data)) {
+    Impl(log::EmbeddedLog& l, const std::filesystem::path& data) : log(l), directory(snapshot_of(data)) {
         std::error_code ignored;
         std::filesystem::remove_all(directory, ignored);
     }
@@ -79,8 +79,9 @@ struct BackupService::Impl {
     std::optional<ops::Mount> mount;  ///< ends first
 };
 
-BackupService::BackupService(ops::OpsServer& ops, log::EmbeddedLog& log, std::filesystem::path data)
-    : impl_(std::make_unique<Impl>(log, std::move(data))) {
+BackupService::BackupService(ops::OpsServer& ops, log::EmbeddedLog& log,
+                             const std::filesystem::path& data)
+    : impl_(std::make_unique<Impl>(log, data)) {
     impl_->mount.emplace(
         ops.mount("/backup", [impl = impl_.get()](std::string_view path, const ops::Query&) {
             return impl->answer(path);

@@ -19,7 +19,7 @@ std::filesystem::path snapshot_of(const std::filesystem::path& data);
 class BackupService {
 public:
     /// All three outlive it.
-    BackupService(ops::OpsServer& ops, log::EmbeddedLog& log, std::filesystem::path data);
+    BackupService(ops::OpsServer& ops, log::EmbeddedLog& log, const std::filesystem::path& data);
     ~BackupService();
     BackupService(const BackupService&) = delete;
     BackupService& operator=(const BackupService&) = delete;

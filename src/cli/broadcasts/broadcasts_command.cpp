@@ -32,7 +32,7 @@ void add_broadcasts_command(CommandLine& line) {
         ->required();
     line.add_configured(group, "token", "Print the token for /broadcasts/set at the ops port",
                         Reader::broadcasts,
-                        [](Config config, const Sources&) { return broadcasts_token(config); });
+                        [](const Config& config, const Sources&) { return broadcasts_token(config); });
 }
 
 }  // namespace beckon::cli

@@ -69,7 +69,7 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows) {
     return out;
 }
 
-std::string or_dash(std::string text) { return text.empty() ? "-" : text; }
+std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
 
 template <class Number>
 std::string or_dash(const std::optional<Number>& number) {

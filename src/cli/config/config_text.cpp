@@ -30,7 +30,7 @@ std::string toml_list(std::string_view items) {
 }
 
 std::string toml_value(const Setting& setting) {
-    const auto text = setting.get();
+    auto text = setting.get();
     switch (setting.kind) {
         case Setting::Kind::text: return quoted(setting.secret && !text.empty() ? kMask : text);
         case Setting::Kind::number:

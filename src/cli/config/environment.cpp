@@ -54,6 +54,7 @@ void read_variable(const std::string& variable, const std::string& value,
         return;
     }
     std::vector<std::string> names;
+    names.reserve(settings.size());
     for (const auto& setting : settings) names.push_back(variable_of(setting));
     out.ignored.push_back({variable, unknown_name(variable, names) + " (ignored)"});
 }

@@ -96,7 +96,7 @@ void DeadFold::redrive(const std::vector<DeadLetter>& letters, retry::Resender::
     resender_.redrive(letters, std::move(done));
 }
 
-void DeadLetters::use(std::shared_ptr<DeadFold> fold) {
+void DeadLetters::use(const std::shared_ptr<DeadFold>& fold) {
     const std::scoped_lock lock{mutex_};
     fold_ = fold;
     remote_.reset();

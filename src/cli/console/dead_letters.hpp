@@ -68,7 +68,7 @@ public:
     console::Act redrive();
 
     /// The fold is there (null: not any more). Its own thread.
-    void use(std::shared_ptr<DeadFold> fold);
+    void use(const std::shared_ptr<DeadFold>& fold);
     /// Nobody waits any longer.
     void stop() { stopped_ = true; }
 

@@ -7,6 +7,7 @@ namespace beckon::cli {
 
 std::vector<log::TopicPartition> all_of(log::Topic topic, core::Partition partitions) {
     std::vector<log::TopicPartition> found;
+    found.reserve(partitions);
     for (core::Partition p = 0; p < partitions; ++p) found.push_back({topic, p});
     return found;
 }

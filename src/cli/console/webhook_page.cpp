@@ -12,12 +12,6 @@ using nlohmann::json;
 
 constexpr std::string_view kState = "/state";
 
-std::vector<log::TopicPartition> all_partitions(core::Partition partitions) {
-    std::vector<log::TopicPartition> found;
-    for (core::Partition p = 0; p < partitions; ++p) found.push_back({log::Topic::kWebhooks, p});
-    return found;
-}
-
 json time_or_null(const std::optional<core::Timestamp>& time) {
     return time ? json(time->time_since_epoch().count()) : json(nullptr);
 }
@@ -50,7 +44,7 @@ json webhook_json(const retry::Webhook& webhook, const retry::WebhookState& stat
 WebhookPage::WebhookPage(core::Partition partitions, std::shared_ptr<const core::KeyRing> keys,
                          log::EventLog& log, core::Executor& executor)
     : box_(std::move(keys)),
-      follower_(all_partitions(partitions), log, executor,
+      follower_(all_of(log::Topic::kWebhooks, partitions), log, executor,
                 [this](log::TopicPartition, const core::RecordView& record) { apply(record); }) {}
 
 void WebhookPage::apply(const core::RecordView& record) {

@@ -72,7 +72,7 @@ void add_doctor_command(CommandLine& line) {
     auto& command = line.add_configured(
         line.top(), "doctor",
         "Look at configuration, keys, clocks, log, certificates and URLs, and say what to mend",
-        Reader::any, [](Config config, const Sources&) {
+        Reader::any, [](const Config& config, const Sources&) {
             const auto findings = examine(config, role_of(config, asked.role));
             std::cout << (asked.json ? findings_json(findings) + "\n" : findings_text(findings));
             return exit_code(findings);

@@ -16,8 +16,8 @@ namespace beckon::console {
 /// One push of the canary.
 struct CanaryPush {
     core::Timestamp at{};
-    std::optional<core::Duration> took;  ///< from the POST until it was received; none: it failed
-    std::string why;                     ///< of a failure
+    std::optional<core::Duration> took{};  ///< from the POST until it was received; none: it failed
+    std::string why{};                     ///< of a failure
 };
 
 /// What became of the last pushes through one edge. A value; bounded.

@@ -17,8 +17,8 @@ namespace beckon::console {
 /// The lag of all groups at one moment. Immutable: whoever shows it keeps it.
 struct LagPage {
     core::Timestamp at{};  ///< zero: nothing is known yet
-    std::vector<LagRow> rows;
-    std::vector<std::string> problems;
+    std::vector<LagRow> rows{};
+    std::vector<std::string> problems{};
     std::chrono::milliseconds took{};
 };
 using LagPagePtr = std::shared_ptr<const LagPage>;

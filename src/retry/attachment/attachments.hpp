@@ -13,7 +13,8 @@ namespace beckon::retry {
 
 inline constexpr std::size_t kAttachmentsMax = 32;
 inline constexpr std::size_t kAttachmentNameBytesMax = 64;
-inline constexpr std::size_t kAttachmentsBytesMax = 128 * 1024;  ///< of all of them together
+/// Of all of them together.
+inline constexpr std::size_t kAttachmentsBytesMax = std::size_t{128} * 1024;
 inline constexpr const char* kAttachmentsMember = "attachments";
 
 /// Whether a webhook may have this one. Errors: invalid.

@@ -46,8 +46,8 @@ struct HttpAnswer {
 /// connect is allowed or refused for the very address that it goes to.
 class HttpSender {
 public:
-    static constexpr std::size_t kAnswerBytesMax = 256 * 1024;
-    static constexpr std::size_t kHeaderBytesMax = 64 * 1024;
+    static constexpr std::size_t kAnswerBytesMax = std::size_t{256} * 1024;
+    static constexpr std::size_t kHeaderBytesMax = std::size_t{64} * 1024;
     static constexpr std::size_t kBodyKept = 512;
 
     struct Options {

@@ -14,7 +14,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t kFileBytesMax = 64 * 1024;
+constexpr std::size_t kFileBytesMax = std::size_t{64} * 1024;
 constexpr const char* kTopicPrefix = "com.mozilla.org.";
 
 struct Entry {

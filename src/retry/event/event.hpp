@@ -21,7 +21,7 @@ struct Event {
     bool operator==(const Event&) const = default;
 };
 
-inline constexpr std::size_t kEventBytesMax = 256 * 1024;
+inline constexpr std::size_t kEventBytesMax = std::size_t{256} * 1024;
 inline constexpr const char* kOwnerAttribute = "beckonowner";
 
 /// JSON whose nesting a parser or a writer would rather not try.
