@@ -1,11 +1,12 @@
 // Starts and stops real Beckon processes (and a real Kafka) for the end-to-end tests.
-import { spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { Proxy } from './proxy.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
@@ -199,6 +200,15 @@ export class Cluster {
                 },
             }),
         );
+    }
+
+    /** Runs a command of Kafka's own, such as TopicCommand; what it says on standard output. */
+    async kafkaTool(name, args) {
+        const jars = execFileSync(join(ROOT, 'scripts', 'kafka', 'fetch.sh'), { encoding: 'utf8' }).trim();
+        const { stdout } = await promisify(execFile)('java', [
+            '-cp', `${jars}/*`, `org.apache.kafka.tools.${name}`, '--bootstrap-server', this.servers, ...args,
+        ]);
+        return stdout;
     }
 
     /** Kills a broker; startKafka() goes on with its data. */

@@ -2,6 +2,7 @@
 // cost, and what it may not.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -149,6 +150,34 @@ step('one broker of three dies: messages go on, and nobody loses the connection'
     await allArrived();
     assert.deepEqual(closesOf(clients), before);
     await cluster.startKafka('kafka-2');
+});
+
+step('the group coordinator moves to another broker: messages go on, and nobody loses the connection', async () => {
+    const topic = '__consumer_offsets';
+    const leaders = async () => {
+        const description = await cluster.kafkaTool('TopicCommand', ['--describe', '--topic', topic]);
+        return [...description.matchAll(/Partition: (\d+)\s+Leader: (\d+)\s+Replicas: ([\d,]+)/g)].map(([, partition, leader, replicas]) => ({
+            partition: Number(partition), leader: Number(leader), replicas: replicas.split(',').map(Number),
+        }));
+    };
+    const reassign = async (replicasOf) => {
+        const partitions = (await leaders()).map((of) => ({ topic, partition: of.partition, replicas: replicasOf(of) }));
+        const plan = join(cluster.directory, 'reassign.json');
+        writeFileSync(plan, JSON.stringify({ version: 1, partitions }));
+        await cluster.kafkaTool('reassign.ReassignPartitionsCommand', ['--reassignment-json-file', plan, '--execute']);
+    };
+    const all = [...cluster.brokers.values()].map(({ node }) => node);
+    const before = closesOf(clients);
+    const was = await leaders();
+    assert(was.length > 0);
+    await reassign(({ leader, replicas }) => replicas.filter((node) => node !== leader));
+    await until('another broker coordinates', async () => (await leaders()).every(({ leader }, i) => leader !== was[i].leader), RECOVERY_MS);
+    for (const client of clients) await sendSurely(client);
+    await allArrived();
+    assert.deepEqual(closesOf(clients), before);
+    await reassign(({ replicas }) => [...replicas, ...all.filter((node) => !replicas.includes(node))]);
+    const lagging = () => cluster.kafkaTool('TopicCommand', ['--describe', '--topic', topic, '--under-replicated-partitions']);
+    await until('every replica in sync', async () => !(await lagging()).includes('Partition:'), RECOVERY_MS);
 });
 
 step('all brokers die and come back: senders are told to wait, clients stay, no restart is needed', async () => {

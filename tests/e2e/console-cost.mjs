@@ -5,10 +5,8 @@
 // A group of another application with PARTITIONS partitions, on a real Kafka; then the CPU time of the console's process
 // while nobody looks, while Prometheus asks for its metrics every 15 s, and while a browser follows the page as well.
 // JSON_FILE names a file that gets the figures. `./dev bench --only console` runs it.
-import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
-import { cpus, homedir, loadavg } from 'node:os';
-import { join } from 'node:path';
+import { cpus, loadavg } from 'node:os';
 import puppeteer from 'puppeteer-core';
 import { Cluster, until } from './beckon.mjs';
 
@@ -24,13 +22,6 @@ const cluster = new Cluster('kafka', { plain: true, console: [] });
 const figures = { partitions: PARTITIONS, cores: cpus().length, cost: [] };
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const load = () => loadavg()[0].toFixed(1);
-
-/** A class of Kafka's own tools. */
-function kafkaTool(name, args) {
-    const root = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'beckon');
-    const jars = join(root, readdirSync(root).find((entry) => /^kafka-[\d.]+$/.test(entry)), '*');
-    execFileSync('java', ['-cp', jars, `org.apache.kafka.tools.${name}`, '--bootstrap-server', cluster.servers, ...args], { stdio: ['ignore', 'ignore', 'inherit'] });
-}
 
 /** CPU seconds of a thread, its own and the kernel's for it, to the nanosecond: so half a minute is enough. */
 const cpuSeconds = (thread) => Number(readFileSync(`${thread}/schedstat`, 'utf8').split(' ')[0]) / NS;
@@ -67,8 +58,8 @@ const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length
 
 try {
     await cluster.prepare();
-    kafkaTool('TopicCommand', ['--create', '--topic', 'many', '--partitions', String(PARTITIONS), '--replication-factor', '1']);
-    kafkaTool('consumer.group.ConsumerGroupCommand', ['--group', 'many', '--topic', 'many', '--reset-offsets', '--to-earliest', '--execute']);
+    await cluster.kafkaTool('TopicCommand', ['--create', '--topic', 'many', '--partitions', String(PARTITIONS), '--replication-factor', '1']);
+    await cluster.kafkaTool('consumer.group.ConsumerGroupCommand', ['--group', 'many', '--topic', 'many', '--reset-offsets', '--to-earliest', '--execute']);
     const started = Date.now();
     await cluster.start();
     const origin = `http://127.0.0.1:${cluster.ports.console}`;

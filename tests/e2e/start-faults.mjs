@@ -7,13 +7,11 @@ import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import WebSocket from 'ws';
 import { BECKON, Cluster, freePort, until } from './beckon.mjs';
 
-const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const directory = mkdtempSync(join(tmpdir(), 'beckon-faults-'));
 after(() => rmSync(directory, { recursive: true, force: true }));
 let count = 0;
@@ -278,12 +276,7 @@ test('on Kafka: missing topics, a wrong partition count and a destroy outside te
     assert.match(result.text, /test/);
 
     // Somebody gives a delay tier more partitions: a key would go to another one, so nobody starts on that.
-    const jars = spawnSync(join(ROOT, 'scripts', 'kafka', 'fetch.sh'), { encoding: 'utf8' }).stdout.trim();
-    const altered = spawnSync('java', [
-        '-cp', `${jars}/*`, 'org.apache.kafka.tools.TopicCommand', '--bootstrap-server', cluster.servers, '--alter',
-        '--topic', 'beckon.retry.1', '--partitions', '8',
-    ], { encoding: 'utf8' });
-    assert.equal(altered.status, 0, altered.stderr);
+    await cluster.kafkaTool('TopicCommand', ['--alter', '--topic', 'beckon.retry.1', '--partitions', '8']);
     result = run(['retry', '--data', fresh(), ...ring, ...kafka, '--replication-factor', '1', '--retry-port', '0', '--ops-port', '0']);
     assert.equal(result.code, 1, result.text);
     assert.match(result.text, /retry\.1: partitions is 8, expected 4/);

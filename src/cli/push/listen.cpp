@@ -184,7 +184,7 @@ void Listener::show(const client::Notification& notification) {
     }
     if (notification.duplicate) line = "(again) " + line;
     if (options_.json) {
-        say("", std::move(event));
+        say("", event);
     } else {
         print_line(line);
     }

@@ -169,7 +169,7 @@ std::filesystem::path copy_by_process(const Config& config) {
         const auto why = body.is_object() ? body.value("error", "") : "";
         throw StartupError(why.empty() ? port + " has no edge: see --ops-port" : why);
     }
-    const std::filesystem::path made = body.value("directory", "");
+    std::filesystem::path made = body.value("directory", "");
     std::error_code error;
     if (!std::filesystem::equivalent(made.parent_path(), store_copies_of(config.data), error)) {
         throw StartupError(port + " keeps its copies in " + made.parent_path().string() +

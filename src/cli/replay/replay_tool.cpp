@@ -100,11 +100,9 @@ core::Result<std::vector<SelectedRange>> beginnings(log::EventLog& log,
         return ranges_of(log, selection, options.partitions, options.timeout);
     }
     std::vector<SelectedRange> out;
-    for (const auto where : partitions_of(selection, options.partitions)) {
-        out.push_back({.where = where});
-    }
-    std::vector<log::TopicPartition> where;
-    for (const auto& range : out) where.push_back(range.where);
+    const auto where = partitions_of(selection, options.partitions);
+    out.reserve(where.size());
+    for (const auto partition : where) out.push_back({.where = partition});
     const auto ends = log::ends_of(log, where, options.timeout);
     if (!ends) return core::fail(ends.error());
     std::erase_if(out, [&](const SelectedRange& range) { return !ends->contains(range.where); });

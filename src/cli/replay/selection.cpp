@@ -65,6 +65,7 @@ std::vector<log::TopicPartition> partitions_of(const Selection& selection,
         return {{selection.topic, core::partition_of(*selection.client, partitions)}};
     }
     std::vector<log::TopicPartition> out;
+    out.reserve(partitions);
     for (core::Partition p = 0; p < partitions; ++p) out.push_back({selection.topic, p});
     return out;
 }

@@ -42,7 +42,7 @@ struct StoreService::Impl {
         std::error_code ignored;
         fs::remove_all(copies, ignored);
         thread = std::jthread{[this] { work(); }};
-        mount.emplace(ops.mount_late("/store", [this](ops::LateRequest request, auto done) {
+        mount.emplace(ops.mount_late("/store", [this](const ops::LateRequest& request, auto done) {
             if (request.path != "/copy") return done(refusal(kNotFound, "there is no such page"));
             if (!proofs.admits(request.authorization)) {
                 return done(refusal(kUnauthorized,

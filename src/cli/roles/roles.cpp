@@ -130,6 +130,7 @@ void adopt(Config& config, const log::Control& control, const Process& process) 
 /// What stands before the `=` of each entry.
 std::vector<std::string> apps_of(const std::vector<std::string>& credentials) {
     std::vector<std::string> apps;
+    apps.reserve(credentials.size());
     for (const auto& entry : credentials) apps.push_back(entry.substr(0, entry.find('=')));
     return apps;
 }

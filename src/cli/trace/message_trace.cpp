@@ -49,7 +49,7 @@ public:
 
     core::Result<void> read() {
         for (const auto& window : kWindows) {
-            if (const auto found = read(window); !found) return found;
+            if (auto found = read(window); !found) return found;
             if (accepted_ || finished_) break;
         }
         return {};

@@ -30,7 +30,7 @@ public:
     static constexpr std::chrono::days kReportsAtStart{7};
     /// Histories that gather until they are written: once a second, or when there are so many. What
     /// a message reaches within that time is one row.
-    static constexpr std::size_t kGatheredMax = 100'000;
+    static constexpr std::size_t kGatheredMax = 50'000;
     /// Ids that expire in one turn, and ids that a report looks at in one turn.
     static constexpr std::size_t kExpiredMax = 1'000;
     static constexpr std::size_t kReportStep = 1'000;
