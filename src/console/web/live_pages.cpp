@@ -57,6 +57,7 @@ std::vector<LivePages::News> LivePages::changes(const std::vector<std::string>& 
         });
     }
     std::vector<News> told;
+    told.reserve(found.size());
     for (const auto& one : found) told.push_back(news(one));
     return told;
 }

@@ -178,7 +178,8 @@ struct WebServer::Impl {
             reply.set_header("Content-Security-Policy", app.policy());
             for (const auto& [name, value] : kSecurityHeaders) reply.set_header(name, value);
         });
-        server.set_exception_handler([](const Request&, Response& reply, std::exception_ptr) {
+        server.set_exception_handler([](const Request&, Response& reply,
+                                        const std::exception_ptr&) {
             error_reply(reply, 500, "the console failed at this request");
         });
         server.Get("/", [this](const auto& q, auto& r) { serve_app(q, r); });
