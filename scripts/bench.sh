@@ -12,7 +12,8 @@
 #                     and on Kafka, the CPU of each process per message at 200, 1,000, 4,000 and 8,000 a second,
 #                     and then the highest rate at which 99 in 100 messages take less than 100 ms from the POST
 #                     to the frame, 30 s each, and how many clients a second connect, say hello and register
-#                     (half an hour in all; options of `beckon bench` do not reach it).
+#                     (half an hour in all; options of `beckon bench` do not reach it). And what Kafka alone
+#                     takes for the same records.
 #                     cluster: several edges on Kafka: how long the death or the restart of one keeps clients
 #                     waiting, what a hop over a link costs, how fast a store is restored. tools: `replay show`
 #                     and `trace` on a million messages, of each log and through an ops port. console: what a
@@ -53,6 +54,7 @@ endpoint_options=()
 # As many senders as the rate needs: each waits for its 201, and 64 would end at 64 in each 201's time.
 sustained_options=(--duration 30 --warm-up 5 --rate-max 64000)
 sustained_rates=(200 1000 4000 8000)
+bare_rates=(15000)  # further ones that Kafka alone is measured at
 registering_clients=10000
 broker_warm_up=50  # seconds at 4,000 messages each
 fold_options=()
@@ -70,6 +72,7 @@ while (($#)); do
             endpoint_options=(--duration 1)
             sustained_options=(--duration 2 --warm-up 1 --rate-max 2000)
             sustained_rates=(200 500)
+            bare_rates=(1000)
             registering_clients=1000
             broker_warm_up=1
             fold_options=(100000)
@@ -173,7 +176,7 @@ bench_embedded() {
 }
 
 # kafka_cluster NAME [OPTION ...]: a broker, an endpoint with these options and an edge. Sets `kafka`,
-# `endpoint` and `edge` to their pids, and `edge_port`.
+# `endpoint` and `edge` to their pids, `kafka_server` and `edge_port`.
 kafka_cluster() {
     local name="$1" base
     shift
@@ -185,6 +188,7 @@ kafka_cluster() {
     local url=(--endpoint-url "http://127.0.0.1:$((base + 2))")
     BECKON_KAFKA_FOR=measuring start kafka scripts/kafka/start.sh "$RUN/$name/kafka" "$base" $((base + 1))
     kafka=$started
+    kafka_server="127.0.0.1:$base"
     wait_for_port kafka "$kafka" "$base"
     "$BINARY" keys generate --key-ring "$RUN/$name/keys.json" >/dev/null
     "$BINARY" topics create "${common[@]}" >"$RUN/topics.log" 2>&1 ||
@@ -228,7 +232,7 @@ sustained_on() {
 }
 
 bench_sustained() {
-    local kafka endpoint edge edge_port base result=0
+    local kafka kafka_server endpoint edge edge_port base result=0
     say "load: $(cut -d' ' -f1-3 /proc/loadavg) on $(nproc) cores"
     base="$(free_ports)"
     start standalone "$BINARY" standalone --data "$RUN/sustained" --embedded-sync always \
@@ -244,15 +248,30 @@ bench_sustained() {
         --duration "$broker_warm_up" --connections 200 >"$RUN/warm-up.log" 2>&1 || true
     sustained_on kafka "$edge_port" --pid "endpoint=$endpoint" --pid "edge=$edge" \
         --pid "broker=$kafka" || result=1
+    bare_kafka || result=1
     compare_sustained
     return $result
 }
 
+# What the same broker takes for the same records where nothing but librdkafka is there.
+bare_kafka() {
+    local rate
+    kill -TERM "$endpoint" "$edge"
+    wait "$endpoint" "$edge" || true
+    "$BINARY" topics create --kafka-servers "$kafka_server" --replication-factor 1 --kafka-prefix bare. \
+        --key-ring "$RUN/sustained-kafka/keys.json" >"$RUN/topics.log" 2>&1 ||
+        { cat "$RUN/topics.log" >&2; die "topics create failed"; }
+    for rate in "${sustained_rates[@]}" "${bare_rates[@]}"; do
+        "$(dirname "$BINARY")/tests/log/bare_kafka" "$kafka_server" bare.notifications 16 "$rate" \
+            "${sustained_options[1]}" "$kafka" >"$OUT/sustained-bare-$rate.json" || return 1
+    done
+}
+
 # One table of all that was measured.
 compare_sustained() {
-    python3 - "$OUT" "${sustained_rates[@]}" <<'PYTHON'
+    python3 - "$OUT" "${sustained_rates[*]}" "${bare_rates[*]}" <<'PYTHON'
 import json, sys
-out, rates = sys.argv[1], sys.argv[2:]
+out, rates, bare_rates = sys.argv[1], sys.argv[2].split(), sys.argv[3].split()
 print(f"{'log':10} {'messages/s':>12} {'p50 ms':>8} {'p99 ms':>8} {'p99.9 ms':>9}  CPU us a message")
 for log in ("embedded", "kafka"):
     runs = [(rate, f"sustained-{log}-{rate}.json", "latency") for rate in rates]
@@ -268,6 +287,11 @@ for log in ("embedded", "kafka"):
               f"  {cpu['us_per_message']:.0f} = {each}")
     idle = json.load(open(f"{out}/sustained-{log}-registering.json"))["idle"]
     print(f"{log:10} {idle['connections'] / idle['opening_s']:12.0f} clients a second connect, say hello and register")
+print("Kafka alone: the same records, written and read by a program that does nothing else (publish to fetch)")
+for rate in rates + bare_rates:
+    run = json.load(open(f"{out}/sustained-bare-{rate}.json"))
+    print(f"{'bare':10} {rate:>12} {run['p50_ms']:8.2f} {run['p99_ms']:8.2f} {run['p999_ms']:9.2f}"
+          f"  {run['clients_us'] + run['broker_us']:.0f} = clients {run['clients_us']:.0f} + broker {run['broker_us']:.0f}")
 PYTHON
 }
 

@@ -9,7 +9,7 @@
 
 namespace beckon::edge {
 
-EdgeBroadcasts::EdgeBroadcasts(Options options, Context context)
+EdgeBroadcasts::EdgeBroadcasts(const Options& options, Context context)
     : context_(context),
       lifetime_(context.control),
       fold_(options.node, {.log = context.log,

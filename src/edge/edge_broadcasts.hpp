@@ -29,7 +29,7 @@ public:
         Fronts& fronts;
         const BroadcastMetrics& metrics;
     };
-    EdgeBroadcasts(Options options, Context context);
+    EdgeBroadcasts(const Options& options, Context context);
 
     /// Whether this edge is the one that polls. On the control thread.
     void poll(bool enabled);

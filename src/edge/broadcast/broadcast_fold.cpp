@@ -43,11 +43,11 @@ void BroadcastFold::set(const BroadcastSet& broadcast,
 }
 
 void BroadcastFold::replay(fold::InputIndex, const core::RecordView& record) {
-    if (auto broadcast = decode_broadcast(record)) put(std::move(*broadcast));
+    if (auto broadcast = decode_broadcast(record)) put(*broadcast);
 }
 
-void BroadcastFold::put(BroadcastSet broadcast) {
-    auto& [id, version] = broadcast;
+void BroadcastFold::put(const BroadcastSet& broadcast) {
+    const auto& [id, version] = broadcast;
     if (!version) {
         changed_ |= now_.versions.erase(id) > 0;
         return;
@@ -58,7 +58,7 @@ void BroadcastFold::put(BroadcastSet broadcast) {
                        {{"id", id}, {"broadcasts_max", kBroadcastsMax}});
         return;
     }
-    now_.versions.insert_or_assign(std::move(id), std::move(*version));
+    now_.versions.insert_or_assign(id, *version);
     changed_ = true;
 }
 

@@ -36,7 +36,7 @@ private:
     void caught_up() override;
     void restarted(std::string_view) override;
 
-    void put(BroadcastSet broadcast);
+    void put(const BroadcastSet& broadcast);
 
     Context context_;
     const std::unique_ptr<log::Publisher> publisher_;

@@ -104,7 +104,8 @@ void Delivery::send(const Session& session, Effects effects, std::optional<Repor
                             {{"message", core::log_name(*frame.message)},
                              {"client", core::log_name(session.uaid)}});
         }
-        context_.outbox.frame(session.id, std::move(frame.text), frame.message, std::move(report));
+        context_.outbox.frame(session.id, std::move(frame.text), frame.message,
+                              std::exchange(report, std::nullopt));
         ++delivered_;
     }
 }
