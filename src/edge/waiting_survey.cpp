@@ -45,7 +45,7 @@ bool WaitingSurvey::count_a_piece() {
 
 /// True once the partition is counted.
 core::Result<bool> WaitingSurvey::step() {
-    const auto all_seen = counting_->step(kPieceRows);
+    auto all_seen = counting_->step(kPieceRows);
     if (!all_seen || !*all_seen) return all_seen;
     const auto oldest = counting_->oldest();
     if (!oldest) return core::fail(oldest.error());

@@ -40,7 +40,7 @@ core::Result<bool> Intake::turn() {
         more = false;
         for (std::size_t n = 0; n < inputs_.size(); ++n) {
             const auto i = (first_ + n) % inputs_.size();
-            const auto taken = take(i, budgets[i]);
+            auto taken = take(i, budgets[i]);
             if (!taken) return taken;
             more = *taken || more;
         }

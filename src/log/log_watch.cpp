@@ -80,7 +80,7 @@ std::string LogWatch::trouble_that_lasts() const {
 std::function<void(LogWatch::Answer)> ask_ends(TopicPartition where, EventLog& log,
                                                core::Executor& executor) {
     const auto lifetime = std::make_shared<core::Lifetime>(executor);  // as long as the question
-    return [where = std::move(where), &log, lifetime](LogWatch::Answer answer) {
+    return [where, &log, lifetime](LogWatch::Answer answer) {
         core::ask_while(
             *lifetime,
             [&](core::Executor& lasting, auto callback) {

@@ -95,10 +95,9 @@ private:
 
     core::Result<Ends> ends_of(TopicPartition where, const std::stop_token& stop) {
         if (const auto known = ends_.find(where); known != ends_.end()) return known->second;
-        const auto ends =
-            answer<Ends>([&](core::Executor& executor,
-                             auto done) { log_.ends(where, executor, std::move(done)); },
-                         stop);
+        auto ends = answer<Ends>([&](core::Executor& executor,
+                                     auto done) { log_.ends(where, executor, std::move(done)); },
+                                 stop);
         if (ends) ends_.emplace(where, *ends);
         return ends;
     }

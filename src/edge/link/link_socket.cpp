@@ -20,7 +20,7 @@ using core::Fault;
 
 namespace {
 
-constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr std::size_t kReadBytes = std::size_t{64} * 1024;
 /// Reads in one turn, so that a peer who sends without end does not hold up the others.
 constexpr int kReadsPerTurn = 16;
 

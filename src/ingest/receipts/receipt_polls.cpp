@@ -15,15 +15,15 @@ constexpr std::size_t kTakeMax = 256;
 /// Takes of one turn; then others on the thread have theirs.
 constexpr int kTurnMax = 8;
 /// When a place may have become free: a poll waits no longer than 25 s.
-constexpr int kPlaceAgain_s = 10;
+constexpr int kPlaceAgainSeconds = 10;
 
 constexpr Failure kTooManyOfPeer{
     Problem::too_many_requests,
     "As many requests as may wait for receipts from one address wait already; let them be "
     "answered first, or name one receipt subscription in many messages (Push-Receipt).",
-    kPlaceAgain_s};
+    kPlaceAgainSeconds};
 constexpr Failure kTooMany{Problem::busy, "Too many requests wait for receipts; try again later.",
-                           kPlaceAgain_s};
+                           kPlaceAgainSeconds};
 constexpr Failure kStillRead{Problem::not_ready,
                              "The receipts are still being read; try again later.", 1};
 

@@ -160,6 +160,7 @@ void Registration::handle_known(const CallPtr& call) {
         case RouteName::subscription: return remove_channel(call, uaid);
         case RouteName::send:
         case RouteName::message:
+        case RouteName::receipt:
         case RouteName::registrations:
         case RouteName::status:
         case RouteName::health:

@@ -214,11 +214,12 @@ void SubscriptionView::confirm_here(core::Partition partition, core::Executor& c
         metrics_.marked(MarkOutcome::failed);
         return;
     }
+    auto reply = counted(caller, std::move(answer));
     fold_of(partition).confirm([this, asked = clock_.mono(),
-                                answer = counted(caller, std::move(answer))](const auto& mark) {
+                                reply = std::move(reply)](const auto& mark) {
         metrics_.marked(mark ? MarkOutcome::passed : MarkOutcome::failed);
         metrics_.mark_seconds.Observe(std::chrono::duration<double>(clock_.mono() - asked).count());
-        answer(mark);
+        reply(mark);
     });
 }
 

@@ -11,7 +11,7 @@ namespace beckon::log::kafka {
 namespace {
 
 /// So much is company enough.
-constexpr std::size_t kCompanyBytes = 64 * 1024;
+constexpr std::size_t kCompanyBytes = std::size_t{64} * 1024;
 constexpr std::int16_t kFetch = 1;  // Kafka's API key
 
 /// librdkafka's threads have timers that may be late by more than this waits

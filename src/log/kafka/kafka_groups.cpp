@@ -71,7 +71,7 @@ void in_lists(const Partitions& partitions, const Ask& ask) {
 std::string name_of(const rd_kafka_group_member_info& member) {
     std::string_view host = member.client_host ? member.client_host : "";
     if (host.starts_with('/')) host.remove_prefix(1);
-    const std::string id = member.client_id ? member.client_id : "";
+    std::string id = member.client_id ? member.client_id : "";
     if (host.empty()) return id;
     return id.empty() ? std::string{host} : id + " at " + std::string{host};
 }

@@ -117,7 +117,7 @@ void HttpServer::begin_stop() {
 
 std::uint16_t HttpServer::port() const { return impl_->port; }
 
-void HttpServer::use_tls(std::shared_ptr<const TlsContext> tls) {
+void HttpServer::use_tls(const std::shared_ptr<const TlsContext>& tls) {
     for (const auto& io : impl_->ios) {
         io->loop.post([worker = io->worker, tls] { worker->use_tls(tls); });
     }

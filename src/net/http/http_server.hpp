@@ -140,7 +140,7 @@ public:
 
     std::uint16_t port() const;
     /// For connections from now on. Any thread while it runs.
-    void use_tls(std::shared_ptr<const TlsContext> tls);
+    void use_tls(const std::shared_ptr<const TlsContext>& tls);
 
 private:
     struct Impl;

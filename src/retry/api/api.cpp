@@ -390,7 +390,7 @@ Api::Api(Options options, RetryNode& node, const core::Clock& clock,
 
 Api::~Api() = default;
 
-void Api::handle(const ApiRequest& request, Reply reply) {
+void Api::handle(const ApiRequest& request, const Reply& reply) {
     const auto path = parse_path(request.target);
     const bool dead = DeadApi::has(request.target);
     if (path.route == Route::unknown && !dead) {

@@ -51,7 +51,7 @@ public:
     Api& operator=(const Api&) = delete;
 
     /// Replies exactly once unless the Api ends first: now, or when the log has answered.
-    void handle(const ApiRequest& request, Reply reply);
+    void handle(const ApiRequest& request, const Reply& reply);
 
 private:
     struct Impl;

@@ -71,9 +71,12 @@ HttpRequest AccessToken::request(core::Timestamp now) const {
 void AccessToken::get(Answer answer) {
     const auto now = clock_.mono();
     const bool usable = !text_.empty() && now < unused_from_;
-    if (!usable) waiting_.push_back(std::move(answer));
-    if (!usable || now >= renew_at_) renew();
-    if (usable) answer(text_);
+    if (usable) {
+        if (now >= renew_at_) renew();
+        return answer(text_);
+    }
+    waiting_.push_back(std::move(answer));
+    renew();
 }
 
 void AccessToken::renew() {

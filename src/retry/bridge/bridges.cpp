@@ -199,10 +199,8 @@ void Bridges::Impl::pump(Queue& queue) {
     while (!draining && queue.under_way < options.at_a_time) {
         auto job = next(queue);
         if (!job) return;
-        if (put_aside(*job, &queue)) {
-            free_client(queue, job->client());
-        } else if (too_late()) {
-            free_client(queue, job->client());  // its record stays unfinished, for the next run
+        if (put_aside(*job, &queue) || too_late()) {
+            free_client(queue, job->client());  // too late: the record waits for the next run
         } else {
             start(queue, std::move(*job));
         }
@@ -379,7 +377,7 @@ void Bridges::Impl::reached_then(const BridgedJob& job, Milestone milestone,
 
 // --- Bridges
 
-Bridges::Bridges(Options options, Context context, BridgeApps apps)
+Bridges::Bridges(Options options, Context context, BridgeApps&& apps)
     : impl_(std::make_shared<Impl>(std::move(options), context)) {
     for (auto& [name, app] : apps) impl_->queues[name].app = std::move(app);
 }

@@ -62,7 +62,7 @@ public:
         core::MilestoneSink* milestones = nullptr;  ///< null: nothing is reported
     };
 
-    Bridges(Options options, Context context, BridgeApps apps);
+    Bridges(Options options, Context context, BridgeApps&& apps);
     ~Bridges();
     Bridges(const Bridges&) = delete;
     Bridges& operator=(const Bridges&) = delete;

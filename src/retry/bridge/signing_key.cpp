@@ -29,7 +29,7 @@ std::string as_raw(const std::string& der) {
     const Handle<ECDSA_SIG, ECDSA_SIG_free> pair{
         d2i_ECDSA_SIG(nullptr, &begin, static_cast<long>(der.size()))};
     BECKON_ASSERT(pair, "OpenSSL reads the signature that it has made");
-    std::array<unsigned char, 2 * kScalarBytes> raw{};
+    std::array<unsigned char, std::size_t{2} * kScalarBytes> raw{};
     BN_bn2binpad(ECDSA_SIG_get0_r(pair.get()), raw.data(), kScalarBytes);
     BN_bn2binpad(ECDSA_SIG_get0_s(pair.get()), raw.data() + kScalarBytes, kScalarBytes);
     return {reinterpret_cast<const char*>(raw.data()), raw.size()};

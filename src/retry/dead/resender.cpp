@@ -56,6 +56,7 @@ void Resender::Impl::read(core::Partition partition, std::vector<core::Offset> o
 /// The letters of one partition, in the order of the log.
 void Resender::Impl::redrive(const TaskPtr& task, std::vector<DeadLetter> letters) {
     std::vector<core::Offset> offsets;
+    offsets.reserve(letters.size());
     for (const auto& letter : letters) offsets.push_back(letter.place.offset);
     std::sort(offsets.begin(), offsets.end());
     ++task->left;

@@ -69,7 +69,7 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
     void pump_soon();
     void start(Job job, const WebhookDirectory::Entry& entry);
     void give_back(const Job& job);
-    void ended(const Job& job, core::Timestamp at, HttpAnswer answer);
+    void ended(const Job& job, core::Timestamp at, const HttpAnswer& answer);
     void remember(const Job& job, core::Timestamp at, const HttpAnswer& answer, Outcome outcome);
     void follow(const Job& job, const Verdict& verdict);
     void failed(const Job& job, const Verdict& verdict);
@@ -202,10 +202,9 @@ void Dispatcher::Impl::pump() {
         auto job = scheduler.next();
         if (!job) return;
         const auto* entry = context.webhooks.find(job->due.delivery.webhook);
-        if (put_aside(job->due, entry) || put_behind(job->due, entry->webhook)) {
-            give_back(*job);
-        } else if (too_late(entry->webhook)) {
-            give_back(*job);  // its record stays unfinished, for the next run
+        if (put_aside(job->due, entry) || put_behind(job->due, entry->webhook) ||
+            too_late(entry->webhook)) {
+            give_back(*job);  // too late: the record waits for the next run
         } else {
             start(std::move(*job), *entry);
         }
@@ -226,12 +225,12 @@ void Dispatcher::Impl::start(Job job, const WebhookDirectory::Entry& entry) {
     const auto at = context.clock.wall();
     auto request = build_request(entry.webhook, job.due.delivery, at);
     context.send(std::move(request),
-                 [weak = weak_from_this(), job = std::move(job), at](HttpAnswer answer) {
-                     if (const auto self = weak.lock()) self->ended(job, at, std::move(answer));
+                 [weak = weak_from_this(), job = std::move(job), at](const HttpAnswer& answer) {
+                     if (const auto self = weak.lock()) self->ended(job, at, answer);
                  });
 }
 
-void Dispatcher::Impl::ended(const Job& job, core::Timestamp at, HttpAnswer answer) {
+void Dispatcher::Impl::ended(const Job& job, core::Timestamp at, const HttpAnswer& answer) {
     const auto verdict = verdict_of(answer);
     ++counts.attempts[verdict.outcome];
     scheduler.ended({.webhook = job.due.delivery.webhook,

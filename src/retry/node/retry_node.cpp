@@ -346,7 +346,7 @@ void RetryNode::put_state(const std::string& id, const WebhookState& state, Done
     impl_->publish_webhook(id, encode(id, state), std::move(done));
 }
 
-void RetryNode::deliver(Delivery delivery, Done done) {
+void RetryNode::deliver(const Delivery& delivery, Done done) {
     const auto partition = core::partition_of(delivery.webhook, impl_->options.partitions);
     impl_->publish({Topic::retry(0), partition}, encode(delivery), std::move(done));
 }

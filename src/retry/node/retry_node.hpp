@@ -90,7 +90,7 @@ public:
     void put_state(const std::string& id, const WebhookState& state,
                    std::function<void(core::Result<void>)> done);
     /// Writes a delivery of one event to one webhook alone (a test).
-    void deliver(Delivery delivery, std::function<void(core::Result<void>)> done);
+    void deliver(const Delivery& delivery, std::function<void(core::Result<void>)> done);
 
     /// Starts no new attempt, waits for those under way (`drain`), writes what is finished.
     void stop(std::function<void()> stopped);

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kFcmSetting = "retry.fcm.credentials";
 constexpr const char* kApnsSetting = "retry.apns.credentials";
 /// Google's errors and tokens take a few kilobytes.
-constexpr std::size_t kAnswerKept = 16 * 1024;
+constexpr std::size_t kAnswerKept = std::size_t{16} * 1024;
 
 template <class Load>
 auto load_all(const char* setting, const std::vector<std::string>& entries, Load load) {

@@ -25,7 +25,7 @@ constexpr std::size_t kWindowShare = 8;
 /// How much one attempt moves what is remembered of the last ones.
 constexpr double kMoving = 0.2;
 /// Times used are halved when they add up to this, so that the recent ones count.
-constexpr double kTimeRemembered_s = 60;
+constexpr double kSecondsRemembered = 60;
 
 double seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
 
@@ -273,7 +273,7 @@ void Scheduler::ended(const Ended& attempt) {
                          kCostLeast, impl_->options.timeout);
     w->used_s += seconds(took);
     impl_->used_s += seconds(took);
-    if (impl_->used_s > kTimeRemembered_s) {
+    if (impl_->used_s > kSecondsRemembered) {
         impl_->used_s /= 2;
         for (auto& [name, one] : impl_->webhooks) one->used_s /= 2;
     }

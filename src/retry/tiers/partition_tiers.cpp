@@ -96,7 +96,8 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
     void due(Due due);
     void finish(const Ticket& ticket);
     void room_made();
-    void publish(Topic topic, const Ticket& ticket, core::Record record, std::uint64_t& count);
+    void publish(Topic topic, const Ticket& ticket, const core::Record& record,
+                 std::uint64_t& count);
     void appended(Topic topic, const log::Appended& where, core::MonoTime sent);
 
     Offset scanned_up_to(int tier) const;
@@ -292,7 +293,7 @@ void PartitionTiers::Impl::room_made() {
     }));
 }
 
-void PartitionTiers::Impl::publish(Topic topic, const Ticket& ticket, core::Record record,
+void PartitionTiers::Impl::publish(Topic topic, const Ticket& ticket, const core::Record& record,
                                    std::uint64_t& count) {
     ++publishing[topic];
     publisher.publish(
