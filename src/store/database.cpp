@@ -318,7 +318,7 @@ rocksdb::Status Database::probe() const {
 /// out. If not, a row that is there anyway is put there, past the write-ahead log. It is written
 /// out then, and with it RocksDB leaves a file that somebody has tried to write to.
 rocksdb::Status Database::resume() {
-    const auto first = rocks::resume(*db_, failed_file_);
+    auto first = rocks::resume(*db_, failed_file_);
     if (!first.IsAborted()) return first;
     rocksdb::WriteOptions unlogged;
     unlogged.disableWAL = true;
