@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kAskMs = 5000;
 constexpr int kChangeMs = 30'000;
-constexpr seconds kLeaders{30};
+constexpr seconds kPropagation{30};
 constexpr milliseconds kLookAgain{50};
 
 using MetadataHandle = Handle<const rd_kafka_metadata_t, rd_kafka_metadata_destroy>;
@@ -124,7 +124,9 @@ public:
         std::size_t count = 0;
         const auto** results = rd_kafka_DeleteTopics_result_topics(
             rd_kafka_event_DeleteTopics_result(event->get()), &count);
-        return check(results, count, "destroy", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+        auto checked = check(results, count, "destroy", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+        if (!checked) return checked;
+        return await_gone(topics);
     }
 
 private:
@@ -233,7 +235,7 @@ private:
     /// librdkafka's usual settings such records were lost
     /// (docs/facts/kafka.md#the-rule-that-matters-most).
     core::Result<void> await_leaders(const std::vector<TopicSpec>& specs) const {
-        const auto until = steady_clock::now() + kLeaders;
+        const auto until = steady_clock::now() + kPropagation;
         for (;;) {
             const auto metadata = ask_metadata();
             if (metadata && all_settled(**metadata, specs) && leaders_answer(specs)) return {};
@@ -245,14 +247,42 @@ private:
         }
     }
 
+    /// A broker names a topic a moment longer than the cluster has it; who creates it anew
+    /// meanwhile would be told that it exists.
+    core::Result<void> await_gone(const std::vector<Topic>& topics) const {
+        const auto until = steady_clock::now() + kPropagation;
+        for (;;) {
+            const auto metadata = ask_metadata();
+            if (metadata && std::none_of(topics.begin(), topics.end(), [&](Topic topic) {
+                    return told_of(**metadata, topic) != nullptr;
+                })) {
+                return {};
+            }
+            if (steady_clock::now() > until) {
+                return core::fail(failed(Fault::timed_out, "see that the log topics are gone",
+                                         "the broker still names them"));
+            }
+            std::this_thread::sleep_for(kLookAgain);
+        }
+    }
+
+    /// nullptr: the broker does not name it.
+    const rd_kafka_metadata_topic_t* told_of(const rd_kafka_metadata_t& metadata,
+                                             Topic topic) const {
+        const auto* first = metadata.topics;
+        const auto* last = first + metadata.topic_cnt;
+        const auto* found = std::find_if(first, last, [&](const auto& told) {
+            return name_of(topic) == told.topic &&
+                   told.err != RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+        });
+        return found == last ? nullptr : found;
+    }
+
     bool all_settled(const rd_kafka_metadata_t& metadata,
                      const std::vector<TopicSpec>& specs) const {
         return std::all_of(specs.begin(), specs.end(), [&](const TopicSpec& spec) {
-            const auto* first = metadata.topics;
-            const auto* last = first + metadata.topic_cnt;
-            const auto* found = std::find_if(
-                first, last, [&](const auto& topic) { return name_of(spec.topic) == topic.topic; });
-            return found != last && settled(*found, spec.partitions);
+            const auto* told = told_of(metadata, spec.topic);
+            return told && settled(*told, spec.partitions);
         });
     }
 
