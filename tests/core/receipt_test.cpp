@@ -96,8 +96,10 @@ TEST_CASE("an event's owner is the sender's key, or nobody", "[receipts]") {
 }
 
 TEST_CASE("an event has the same id however often it is told", "[receipts]") {
-    const core::SubscriptionGone gone{
-        .uaid = {core::random_uuid4()}, .channel = {core::random_uuid4()}, .owner = "o"};
+    const core::SubscriptionGone gone{.uaid = {core::random_uuid4()},
+                                      .channel = {core::random_uuid4()},
+                                      .owner = "o",
+                                      .endpoint = {}};
     auto other = gone;
     other.reason = core::GoneReason::answered_410;
     CHECK(core::event_of(gone).id == core::event_of(other).id);

@@ -33,8 +33,8 @@ void add(int epoll, int fd) {
 }
 
 void clear(int fd) {
-    std::uint64_t ignored;
-    static_cast<void>(::read(fd, &ignored, sizeof ignored));
+    eventfd_t ignored{};
+    eventfd_read(fd, &ignored);  // a timerfd is read like an eventfd
 }
 
 }  // namespace
@@ -58,8 +58,7 @@ void Loop::post(Task task) {
     const std::scoped_lock lock{mutex_};
     posted_.push_back(std::move(task));
     if (std::exchange(woken_, true)) return;
-    const std::uint64_t one = 1;
-    static_cast<void>(::write(wake_, &one, sizeof one));
+    eventfd_write(wake_, 1);
 }
 
 void Loop::post_after(core::Duration delay, Task task) {
@@ -67,8 +66,7 @@ void Loop::post_after(core::Duration delay, Task task) {
     const std::scoped_lock lock{mutex_};
     posted_timers_.emplace_back(clock_.mono() + delay, std::move(task));
     if (std::exchange(woken_, true)) return;
-    const std::uint64_t one = 1;
-    static_cast<void>(::write(wake_, &one, sizeof one));
+    eventfd_write(wake_, 1);
 }
 
 void Loop::watch(int fd, std::uint32_t events, Ready ready) {
@@ -153,8 +151,7 @@ void Loop::run() {
 
 void Loop::stop() {
     stopped_ = true;
-    const std::uint64_t one = 1;
-    static_cast<void>(::write(wake_, &one, sizeof one));
+    eventfd_write(wake_, 1);
 }
 
 MonoTime Loop::last_turn() const { return MonoTime{core::Duration{last_turn_.load()}}; }

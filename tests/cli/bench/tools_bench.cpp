@@ -251,8 +251,8 @@ nlohmann::json measured(const Arguments& arguments, log::EventLog& log, bool& al
     ops::OpsServer server{{.port = 0, .version = "1"}, metrics, health};
     const auto keys = core::KeyRing::generate();
     const cli::LogService service{server, log, keys};
-    const auto outside =
-        cli::open_running_log({.port = server.port()}, cli::log_proof(keys.newest()));
+    const auto outside = cli::open_running_log({.port = server.port(), .version = {}},
+                                               cli::log_proof(keys.newest()));
     add("through the ops port", *outside);
     return out;
 }
@@ -270,8 +270,8 @@ int main(int argc, char** argv) {
                                       .partitions = kPartitions,
                                       .clock = &clock});
     } else {
-        log =
-            log::open_kafka_log({.bootstrap_servers = arguments.kafka, .client_id = "tools-bench"});
+        log = log::open_kafka_log(
+            {.bootstrap_servers = arguments.kafka, .client_id = "tools-bench", .librdkafka = {}});
     }
     bool all_good = true;
     const auto out = measured(arguments, *log, all_good);

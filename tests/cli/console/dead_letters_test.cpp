@@ -80,8 +80,11 @@ public:
 private:
     void webhook(const std::string& id, bool enabled) {
         const log::TopicPartition where{log::Topic::kWebhooks, partition_of(id)};
-        write(where, encode(retry::Webhook{.id = id, .owner = "me", .url = "https://example.org/"},
-                            retry::SecretBox{keys}));
+        retry::Webhook made;
+        made.id = id;
+        made.owner = "me";
+        made.url = "https://example.org/";
+        write(where, encode(made, retry::SecretBox{keys}));
         if (!enabled) {
             write(where, encode(id, retry::WebhookState{.enabled = false, .reason = "gone"}));
         }

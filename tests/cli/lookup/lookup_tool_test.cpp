@@ -23,7 +23,7 @@ constexpr core::Timestamp kLater{std::chrono::milliseconds{1'700'000'001'500}};
 const std::string kFirstLines = "The verdict.\naccepted  2023-11-14T22:13:20.000Z\n";
 
 cli::TraceStep step(core::Timestamp at, std::string what) {
-    return {.at = at, .topic = "notifications", .what = std::move(what), .why = "."};
+    return {.at = at, .topic = "notifications", .offset = {}, .what = std::move(what), .why = "."};
 }
 
 cli::MessageTrace trace(cli::TraceOutcome outcome, std::vector<cli::TraceStep> after = {}) {

@@ -35,8 +35,9 @@ struct Running {
         }
         REQUIRE(executor.wait_until([&] { return done == records; }, clock.mono() + 30s));
     }
-    std::unique_ptr<log::EventLog> from_outside(const core::KeyRing& keys) const {
-        return cli::open_running_log({.port = server.port()}, cli::log_proof(keys.newest()));
+    std::unique_ptr<log::EventLog> from_outside(const core::KeyRing& ring) const {
+        return cli::open_running_log({.port = server.port(), .version = {}},
+                                     cli::log_proof(ring.newest()));
     }
 
     core::SystemClock clock;
@@ -125,7 +126,7 @@ TEST_CASE("what is not there is said as the log says it", "[running_log]") {
     const auto none = log::ends_of(*outside, {log::Topic::kNotifications, 77}, kTimeout);
     REQUIRE_FALSE(none);
     CHECK(none.error().fault == core::Fault::not_found);
-    const auto nobody = cli::open_running_log({.port = 1}, "proof");
+    const auto nobody = cli::open_running_log({.port = 1, .version = {}}, "proof");
     const auto away = log::ends_of(*nobody, kWhere, kTimeout);
     REQUIRE_FALSE(away);
     CHECK_THAT(away.error().message, Catch::Contains("--ops-port"));

@@ -405,8 +405,8 @@ void measure(log::EventLog& log, const Arguments& arguments) {
 int main(int argc, char** argv) {
     const auto arguments = parse(argc, argv);
     if (!arguments.kafka.empty()) {
-        const auto log =
-            log::open_kafka_log({.bootstrap_servers = arguments.kafka, .client_id = "retry-bench"});
+        const auto log = log::open_kafka_log(
+            {.bootstrap_servers = arguments.kafka, .client_id = "retry-bench", .librdkafka = {}});
         measure(*log, arguments);
         return sound ? 0 : 1;
     }
