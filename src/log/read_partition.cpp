@@ -88,6 +88,13 @@ private:
 
 }  // namespace
 
+std::vector<TopicPartition> all_of(Topic topic, core::Partition partitions) {
+    std::vector<TopicPartition> found;
+    found.reserve(partitions);
+    for (core::Partition p = 0; p < partitions; ++p) found.push_back({topic, p});
+    return found;
+}
+
 core::Result<Ends> ends_of(EventLog& log, TopicPartition where, milliseconds timeout) {
     return wait_for<Ends>(name_of(where), timeout, [&](core::Executor& executor, auto done) {
         log.ends(where, executor, std::move(done));

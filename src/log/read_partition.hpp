@@ -15,6 +15,9 @@
 /// bounds the wait for an answer, or for the next record, not the reading of many.
 namespace beckon::log {
 
+/// All partitions of a log topic.
+std::vector<TopicPartition> all_of(Topic topic, core::Partition partitions);
+
 /// Where a partition begins and ends now.
 core::Result<Ends> ends_of(EventLog& log, TopicPartition where, std::chrono::milliseconds timeout);
 /// The same of several, asked for at once. Partitions that do not exist are left out.

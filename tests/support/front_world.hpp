@@ -5,17 +5,21 @@
 #include "ops/metrics.hpp"
 #include "support/ws_client.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
+
+#include <catch2/catch.hpp>
 
 namespace beckon::test {
 
@@ -46,10 +50,13 @@ public:
     std::atomic<int> offered{0};
     std::atomic<int> detached{0};
     std::atomic<int> frames{0};
+    std::atomic<std::size_t> sessions{0};  ///< those it knows of now
 
 private:
     void on(edge::Attach& attach) {
         ++attached;
+        there_.insert(attach.session);
+        sessions = there_.size();
         if (attach.offered) ++offered;
         if (attach.again) {
             ++attached_again;
@@ -57,6 +64,7 @@ private:
         }
         if (attach.hello.find("mute") != std::string::npos) return;
         if (attach.hello.find("refuse") != std::string::npos) {
+            forget(attach.session);
             fronts_.to_front(edge::CloseClient{
                 .session = attach.session, .code = edge::CloseCode::try_again, .reason = "Moved"});
             return;
@@ -72,6 +80,7 @@ private:
         if (from.text.starts_with("burst ")) return burst(from);
         if (from.text.starts_with("close ")) {
             const auto code = static_cast<edge::CloseCode>(std::stoi(from.text.substr(6)));
+            forget(from.session);
             fronts_.to_front(edge::CloseClient{
                 .session = from.session, .code = code, .reason = from.text.substr(11)});
             return;
@@ -105,9 +114,18 @@ private:
         fronts_.to_front(edge::ToClient{.session = from.session,
                                         .text = std::to_string(partition_) + ":" + from.text});
     }
-    void on(edge::Detach&) { ++detached; }
+    void on(edge::Detach& detach) {
+        ++detached;
+        forget(detach.session);
+    }
+
+    void forget(const edge::SessionId& session) {
+        there_.erase(session);
+        sessions = there_.size();
+    }
 
     void release(const edge::SessionId& session) {
+        forget(session);
         fronts_.to_front(edge::CloseClient{.session = session,
                                            .code = edge::CloseCode::try_again,
                                            .reason = "Moved",
@@ -127,6 +145,7 @@ private:
 
     const core::Partition partition_;
     edge::WayToFronts& fronts_;
+    std::set<edge::SessionId> there_;
 };
 
 /// Real sockets and shards, fake homes: all partitions serve at once.
@@ -156,7 +175,14 @@ public:
         }
         fronts.start();
     }
-    ~FrontWorld() { fronts.stop(); }
+    ~FrontWorld() {
+        // Nobody is connected any more: no home may think otherwise, whatever bound was filled.
+        CHECK(soon([this] {
+            return std::all_of(homes.begin(), homes.end(),
+                               [](const auto& home) { return home->sessions == 0; });
+        }));
+        fronts.stop();
+    }
 
     WsClient connect(WsClient::Tls tls = WsClient::Tls::no) {
         WsClient client{fronts.port(), tls};

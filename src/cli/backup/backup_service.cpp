@@ -26,7 +26,8 @@ std::filesystem::path snapshot_of(const std::filesystem::path& data) {
 }
 
 struct BackupService::Impl {
-    Impl(log::EmbeddedLog& l, const std::filesystem::path& data) : log(l), directory(snapshot_of(data)) {
+    Impl(log::EmbeddedLog& l, const std::filesystem::path& data)
+        : log(l), directory(snapshot_of(data)) {
         std::error_code ignored;
         std::filesystem::remove_all(directory, ignored);
     }

@@ -30,9 +30,9 @@ void add_broadcasts_command(CommandLine& line) {
                         })
         .add_option("ID", gone.id, "As `beckon broadcasts list` shows it")
         ->required();
-    line.add_configured(group, "token", "Print the token for /broadcasts/set at the ops port",
-                        Reader::broadcasts,
-                        [](const Config& config, const Sources&) { return broadcasts_token(config); });
+    line.add_configured(
+        group, "token", "Print the token for /broadcasts/set at the ops port", Reader::broadcasts,
+        [](const Config& config, const Sources&) { return broadcasts_token(config); });
 }
 
 }  // namespace beckon::cli

@@ -52,8 +52,6 @@ void check_edge_path(const Config& config, std::vector<ConfigFault>& faults) {
                                        " letters, digits and -._~/, e.g. /push"});
 }
 
-std::string app_of(const std::string& entry) { return entry.substr(0, entry.find('=')); }
-
 /// In one process the endpoint accepts for a bridge what the role retry delivers.
 void check_bridged_apps(const Config& config, Reader reader, std::vector<ConfigFault>& faults) {
     if (reader != Reader::standalone) return;
@@ -124,6 +122,8 @@ void check_together(const Config& config, std::vector<ConfigFault>& faults) {
 }
 
 }  // namespace
+
+std::string app_of(const std::string& entry) { return entry.substr(0, entry.find('=')); }
 
 std::vector<ConfigFault> faults_of(const Config& config, Reader reader) {
     std::vector<ConfigFault> faults;

@@ -12,6 +12,9 @@ struct ConfigFault {
     std::string what;
 };
 
+/// What stands before the `=` of an entry of a setting of credentials.
+std::string app_of(const std::string& entry);
+
 /// What would stop a start of `reader` with this configuration and no single value shows.
 std::vector<ConfigFault> faults_of(const Config& config, Reader reader);
 

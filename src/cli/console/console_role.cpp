@@ -6,6 +6,7 @@
 #include "client/private_file.hpp"
 #include "console/canary/canary.hpp"
 #include "console/web/login.hpp"
+#include "log/read_partition.hpp"
 
 #include <charconv>
 #include <mutex>
@@ -116,14 +117,14 @@ std::uint16_t ConsoleRole::port() const { return impl_->console.port(); }
 
 std::unique_ptr<log::Groups> groups_of_standalone(const Config& config, log::EventLog& log,
                                                   core::Partition partitions) {
-    auto edge = all_of(log::Topic::kNotifications, partitions);
-    const auto subscriptions = all_of(log::Topic::kSubscriptions, partitions);
+    auto edge = log::all_of(log::Topic::kNotifications, partitions);
+    const auto subscriptions = log::all_of(log::Topic::kSubscriptions, partitions);
     edge.insert(edge.end(), subscriptions.begin(), subscriptions.end());
     return log::open_own_groups(
         log,
         {{"edge", edge, kThisProcess},
          {"endpoint", subscriptions, kThisProcess},
-         {"reliability", all_of(log::Topic::kReliability, partitions), kThisProcess}},
+         {"reliability", log::all_of(log::Topic::kReliability, partitions), kThisProcess}},
         retention_in(config.layout));
 }
 

@@ -1,6 +1,7 @@
 #include "cli/console/dead_letters.hpp"
 
 #include "core/logger.hpp"
+#include "log/read_partition.hpp"
 #include "retry/api/dead_query.hpp"
 #include "retry/api/webhook_body.hpp"
 
@@ -70,7 +71,7 @@ DeadFold::DeadFold(core::Partition partitions, Context context)
       lifetime_(context.executor),
       publisher_(context.log.open_publisher(context.executor)),
       resender_({context.log, *publisher_, context.executor, context.clock, index_}),
-      follower_(all_of(log::Topic::kRetryDead, partitions), context.log, context.executor,
+      follower_(log::all_of(log::Topic::kRetryDead, partitions), context.log, context.executor,
                 [this](log::TopicPartition where, const core::RecordView& record) {
                     index_.apply(where.partition, record);
                 }) {}

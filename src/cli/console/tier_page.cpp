@@ -1,6 +1,7 @@
 #include "cli/console/tier_page.hpp"
 
 #include "core/lasting_executor.hpp"
+#include "log/read_partition.hpp"
 
 #include <algorithm>
 
@@ -41,7 +42,7 @@ TierPage::TierPage(std::vector<std::chrono::seconds> tiers, core::Partition part
       executor_(executor),
       clock_(clock),
       lifetime_(executor),
-      follower_(all_of(log::Topic::kRetryDone, partitions), log, executor,
+      follower_(log::all_of(log::Topic::kRetryDone, partitions), log, executor,
                 [this](log::TopicPartition, const core::RecordView& record) {
                     if (auto done = retry::decode_done(record)) done_[done->partition] = *done;
                 }) {}
@@ -56,7 +57,7 @@ retry::DoneRecord::Tier TierPage::done(int tier, core::Partition partition) cons
 void TierPage::ask_ends() {
     std::vector<log::TopicPartition> where;
     for (std::size_t tier = 0; tier < tiers_.size(); ++tier) {
-        const auto of_tier = all_of(log::Topic::retry(static_cast<int>(tier)), partitions_);
+        const auto of_tier = log::all_of(log::Topic::retry(static_cast<int>(tier)), partitions_);
         where.insert(where.end(), of_tier.begin(), of_tier.end());
     }
     answers_missing_ = where.size();

@@ -5,13 +5,6 @@
 
 namespace beckon::cli {
 
-std::vector<log::TopicPartition> all_of(log::Topic topic, core::Partition partitions) {
-    std::vector<log::TopicPartition> found;
-    found.reserve(partitions);
-    for (core::Partition p = 0; p < partitions; ++p) found.push_back({topic, p});
-    return found;
-}
-
 namespace {
 
 constexpr std::size_t kTakeMax = 1'000;

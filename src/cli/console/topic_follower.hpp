@@ -10,9 +10,6 @@
 
 namespace beckon::cli {
 
-/// All partitions of a log topic.
-std::vector<log::TopicPartition> all_of(log::Topic topic, core::Partition partitions);
-
 /// Reads some partitions from their start and goes on as they grow, for those who show a topic and
 /// serve nothing by it: what is folded so has no proof of being new. The executor's thread.
 class TopicFollower {

@@ -1,6 +1,7 @@
 #include "cli/console/webhook_page.hpp"
 
 #include "client/url.hpp"
+#include "log/read_partition.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -44,7 +45,7 @@ json webhook_json(const retry::Webhook& webhook, const retry::WebhookState& stat
 WebhookPage::WebhookPage(core::Partition partitions, std::shared_ptr<const core::KeyRing> keys,
                          log::EventLog& log, core::Executor& executor)
     : box_(std::move(keys)),
-      follower_(all_of(log::Topic::kWebhooks, partitions), log, executor,
+      follower_(log::all_of(log::Topic::kWebhooks, partitions), log, executor,
                 [this](log::TopicPartition, const core::RecordView& record) { apply(record); }) {}
 
 void WebhookPage::apply(const core::RecordView& record) {

@@ -152,7 +152,8 @@ core::Result<ReplayCounts> follow(log::EventLog& log, const ReplayOptions& optio
     };
     for (const auto& range : *ranges) {
         auto& one = followed.emplace_back(Followed{range.where, nullptr});
-        one.reader = log.open_reader(range.where, range.from, *executor, [&take, &one] { take(one); });
+        one.reader =
+            log.open_reader(range.where, range.from, *executor, [&take, &one] { take(one); });
     }
     const core::SystemClock clock;
     while (!over()) executor->wait_until(over, clock.mono() + kLookAgain);

@@ -64,10 +64,7 @@ std::vector<log::TopicPartition> partitions_of(const Selection& selection,
     if (selection.client) {
         return {{selection.topic, core::partition_of(*selection.client, partitions)}};
     }
-    std::vector<log::TopicPartition> out;
-    out.reserve(partitions);
-    for (core::Partition p = 0; p < partitions; ++p) out.push_back({selection.topic, p});
-    return out;
+    return log::all_of(selection.topic, partitions);
 }
 
 core::Result<std::vector<SelectedRange>> ranges_of(log::EventLog& log, const Selection& selection,

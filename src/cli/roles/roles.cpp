@@ -2,6 +2,7 @@
 
 #include "cli/backup/backup_service.hpp"
 #include "cli/broadcasts/broadcast_pages.hpp"
+#include "cli/config/config_faults.hpp"
 #include "cli/console/console_role.hpp"
 #include "cli/demo/banner.hpp"
 #include "cli/lookup/delivery_pages.hpp"
@@ -127,11 +128,10 @@ void adopt(Config& config, const log::Control& control, const Process& process) 
         config.embedded.memory;
 }
 
-/// What stands before the `=` of each entry.
 std::vector<std::string> apps_of(const std::vector<std::string>& credentials) {
     std::vector<std::string> apps;
     apps.reserve(credentials.size());
-    for (const auto& entry : credentials) apps.push_back(entry.substr(0, entry.find('=')));
+    for (const auto& entry : credentials) apps.push_back(app_of(entry));
     return apps;
 }
 

@@ -27,7 +27,8 @@ enum class VapidUse { none, sign, restrict_channels };
 
 struct GeneratorOptions {
     Url url;  ///< of the WebSocket server
-    /// Clients that traffic goes to connect here once they have a channel; none: they stay at `url`.
+    /// Clients that traffic goes to connect here once they have a channel; none: they stay at
+    /// `url`.
     std::optional<Url> reconnect_to = std::nullopt;
     std::optional<Url> endpoint =
         std::nullopt;              ///< where POSTs go; none: where the endpoint URLs say

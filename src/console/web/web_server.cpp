@@ -178,10 +178,10 @@ struct WebServer::Impl {
             reply.set_header("Content-Security-Policy", app.policy());
             for (const auto& [name, value] : kSecurityHeaders) reply.set_header(name, value);
         });
-        server.set_exception_handler([](const Request&, Response& reply,
-                                        const std::exception_ptr&) {
-            error_reply(reply, 500, "the console failed at this request");
-        });
+        server.set_exception_handler(
+            [](const Request&, Response& reply, const std::exception_ptr&) {
+                error_reply(reply, 500, "the console failed at this request");
+            });
         server.Get("/", [this](const auto& q, auto& r) { serve_app(q, r); });
         server.Post("/login", [this](const auto& q, auto& r) { log_in(q, r); });
         server.Post("/logout", [](const auto&, auto& r) {

@@ -44,11 +44,12 @@ TEST_CASE("the page shows who serves what, and what moves", "[console]") {
     world.write(encode(cluster::ControllerClaim{.role = "edge", .epoch = 1, .node = kA}));
     world.write(encode(
         cluster::NodeRecord{.role = "edge", .node = kA, .link_url = "a:8081", .ready = {0}}));
-    world.write(encode(cluster::NodeRecord{.role = "edge", .node = kB, .link_url = "b:8081", .ready = {}}));
+    world.write(
+        encode(cluster::NodeRecord{.role = "edge", .node = kB, .link_url = "b:8081", .ready = {}}));
     world.write(encode(cluster::PlacementRecord{
         .role = "edge", .partition = 0, .home = kA, .standbys = {kB}, .epoch = 1}));
-    world.write(
-        encode(cluster::PlacementRecord{.role = "edge", .partition = 1, .home = kB, .standbys = {}, .epoch = 1}));
+    world.write(encode(cluster::PlacementRecord{
+        .role = "edge", .partition = 1, .home = kB, .standbys = {}, .epoch = 1}));
     OwnershipView view{2, world.log, world.executor};
     REQUIRE(world.wait([&] { return view.complete(); }));
 
@@ -64,11 +65,12 @@ TEST_CASE("the page shows who serves what, and what moves", "[console]") {
 
 TEST_CASE("a node that goes is gone from the page", "[console]") {
     Ownership world;
-    world.write(encode(cluster::NodeRecord{.role = "retry", .node = kA, .link_url = "", .ready = {}}));
+    world.write(
+        encode(cluster::NodeRecord{.role = "retry", .node = kA, .link_url = "", .ready = {}}));
     OwnershipView view{1, world.log, world.executor};
     REQUIRE(world.wait([&] { return view.roles().size() == 1; }));
-    world.write(
-        encode(cluster::NodeRecord{.role = "retry", .node = kA, .link_url = "", .ready = {}, .removed = true}));
+    world.write(encode(cluster::NodeRecord{
+        .role = "retry", .node = kA, .link_url = "", .ready = {}, .removed = true}));
     REQUIRE(world.wait([&] { return view.roles().empty(); }));
 }
 

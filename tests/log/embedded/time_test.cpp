@@ -1,6 +1,6 @@
 #include "log/contract_support.hpp"
-#include "log/embedded/log_time.hpp"
 #include "log/embedded/embedded_under_test.hpp"
+#include "log/embedded/log_time.hpp"
 #include "support/shared_clock.hpp"
 
 #include <cstdint>

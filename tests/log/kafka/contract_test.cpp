@@ -1,4 +1,5 @@
 #include "log/contract.hpp"
+
 #include "support/kafka_topics.hpp"
 #include "support/test_executor.hpp"
 

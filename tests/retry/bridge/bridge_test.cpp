@@ -2,9 +2,9 @@
 #include "retry/bridge/access_token.hpp"
 #include "retry/bridge/apns_app.hpp"
 #include "retry/bridge/bridge_verdict.hpp"
+#include "retry/bridge/bridge_world.hpp"
 #include "retry/bridge/fcm_app.hpp"
 #include "retry/bridge/provider_token.hpp"
-#include "retry/bridge/bridge_world.hpp"
 #include "support/manual_clock.hpp"
 #include "support/temp_dir.hpp"
 

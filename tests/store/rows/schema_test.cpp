@@ -223,8 +223,11 @@ TEST_CASE("months have names, an end, and numbers in a row", "[store]") {
     CHECK(month_of(month_end(november) - milliseconds{1}) == november);
     CHECK(parse_message_family_name("messages.2026_11") == november);
     CHECK(parse_message_family_name("messages.all") == kEveryMonth);
-    for (const auto* wrong : {"messages", "messages.2026_13", "messages.26_1", "clients",
-                              "messages.2026_1", "messages.2026_11x", "messages."}) {
+    for (const auto* wrong :
+         {"messages", "messages.2026_13", "messages.26_1", "clients", "messages.2026_1",
+          "messages.2026_11x", "messages.", "messages.2026-11", "messages.0000_01",
+          "messages.2026_11_31x", "messages.2026_11-22", "messages.2026_02_30", "messages.+026_11",
+          "messages.1970_01_01", "messages.20111111111111136_02_A8", "messages.2026_1111"}) {
         CAPTURE(wrong);
         CHECK_FALSE(parse_message_family_name(wrong));
     }
