@@ -26,7 +26,8 @@ python_sender() {
     "$CACHE/python/bin/pip" install -q --disable-pip-version-check -r python/requirements.txt
 }
 go_sender() { (cd go && GOFLAGS=-mod=mod go build -o "$CACHE/go-sender" .); }
-rust_sender() { (cd rust && cargo build -q --release --target-dir "$CACHE/rust"); }
+# Versions that this compiler takes: of some libraries the newest one needs a newer Rust than Debian 13 has.
+rust_sender() { (cd rust && CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS=fallback cargo build -q --release --target-dir "$CACHE/rust"); }
 java_sender() {
     (cd java && mvn -B -q -DbuildDirectory="$CACHE/java" dependency:copy-dependencies \
         -DincludeScope=runtime -DoutputDirectory="$CACHE/java/lib")
