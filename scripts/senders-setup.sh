@@ -26,8 +26,8 @@ python_sender() {
     "$CACHE/python/bin/pip" install -q --disable-pip-version-check -r python/requirements.txt
 }
 go_sender() { (cd go && GOFLAGS=-mod=mod go build -o "$CACHE/go-sender" .); }
-# Versions that this compiler takes: of some libraries the newest one needs a newer Rust than Debian 13 has.
-rust_sender() { (cd rust && CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS=fallback cargo build -q --release --target-dir "$CACHE/rust"); }
+# Locked: the newest superboring and what it needs ask for a newer Rust than Debian 13's 1.85.
+rust_sender() { (cd rust && cargo build -q --release --locked --target-dir "$CACHE/rust"); }
 java_sender() {
     (cd java && mvn -B -q -DbuildDirectory="$CACHE/java" dependency:copy-dependencies \
         -DincludeScope=runtime -DoutputDirectory="$CACHE/java/lib")
@@ -38,8 +38,8 @@ once python python/requirements.txt -- python_sender
 once go go/go.mod go/go.sum go/main.go -- go_sender
 once java java/pom.xml java/src/main/java/Send.java -- java_sender
 # The crate's dependencies need a newer compiler than Debian 12's own.
-if command -v cargo >/dev/null && cargo version | awk '{split($2, v, "."); exit !(v[1] > 1 || v[2] >= 80)}'; then
-    once rust rust/Cargo.toml rust/src/main.rs -- rust_sender
+if command -v cargo >/dev/null && cargo version | awk '{split($2, v, "."); exit !(v[1] > 1 || v[2] >= 85)}'; then
+    once rust rust/Cargo.toml rust/Cargo.lock rust/src/main.rs -- rust_sender
 else
-    echo "==> the Rust sender is left out: it needs cargo 1.80 or later" >&2
+    echo "==> the Rust sender is left out: it needs cargo 1.85 or later" >&2
 fi
