@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "support/cpu_time.hpp"
 
 #include <chrono>
 
@@ -12,22 +11,35 @@ namespace beckon::test {
 /// shard should wait.
 inline constexpr std::chrono::milliseconds kTurnMost{200};
 
-/// Fails the test, at its end, if this turn took longer than kTurnMost. Any thread.
+/// When a turn began.
+struct TurnStart {
+    std::chrono::steady_clock::time_point wall;
+    core::Duration cpu;  ///< the processor's time of this thread, up to kCpuTimeAge old
+};
+
+/// Asking the kernel for the processor's time at each turn took a quarter of the simulation's time.
+inline constexpr std::chrono::milliseconds kCpuTimeAge{5};
+
+/// The calling thread begins a turn.
+TurnStart begin_turn();
+
+/// Fails the test, at its end, if the turn that ends here took longer than kTurnMost; it is
+/// measured by up to kCpuTimeAge too long. The thread that began it.
 ///
 /// Every test has a watch on all threads of the product (turn_watch.cpp), and the executors of
 /// tests tell theirs of the turns that they run. With a sanitizer nothing is measured.
-void turn_took(core::Duration cpu);
+void end_turn(const TurnStart& start);
 
-/// Measures a turn from its construction to its end, both on one thread.
+/// A turn from its construction to its end, both on one thread.
 class Turn {
 public:
     Turn() = default;
-    ~Turn() { turn_took(thread_cpu_time() - began_); }
+    ~Turn() { end_turn(start_); }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
 private:
-    core::Duration began_ = thread_cpu_time();
+    const TurnStart start_ = begin_turn();
 };
 
 }  // namespace beckon::test

@@ -1,5 +1,6 @@
 #include "support/turn_watch.hpp"
 
+#include "support/cpu_time.hpp"
 #include "support/manual_clock.hpp"
 #include "support/test_executor.hpp"
 
