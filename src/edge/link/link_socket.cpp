@@ -118,10 +118,15 @@ struct LinkSocket::Impl : std::enable_shared_from_this<Impl> {
             if (got <= 0) return read_failed(SSL_get_error(ssl.get(), got));
             const auto received = events.received;
             received({buffer.data(), static_cast<std::size_t>(got)});
-            if (fd < 0) return;
+            // What the kernel still has wakes the watcher again, without a read that finds nothing.
+            if (fd < 0 || SSL_has_pending(ssl.get()) == 0) return;
         }
-        // OpenSSL may hold decrypted bytes for which the descriptor does not become readable.
-        if (reading && SSL_pending(ssl.get()) > 0) ev_feed_event(loop, &readable, EV_READ);
+        read_what_openssl_holds();
+    }
+
+    /// Bytes for which the descriptor does not become readable: OpenSSL reads ahead.
+    void read_what_openssl_holds() {
+        if (reading && SSL_has_pending(ssl.get()) == 1) ev_feed_event(loop, &readable, EV_READ);
     }
 
     void read_failed(int error) {
@@ -196,7 +201,7 @@ void LinkSocket::set_reading(bool on) {
         return;
     }
     ev_io_start(impl_->loop, &impl_->readable);
-    if (SSL_pending(impl_->ssl.get()) > 0) ev_feed_event(impl_->loop, &impl_->readable, EV_READ);
+    impl_->read_what_openssl_holds();
 }
 
 core::Result<int> start_connect(const std::string& host, std::uint16_t port) {

@@ -15,6 +15,7 @@ using SessionHandle = core::Handle<SSL_SESSION, SSL_SESSION_free>;
 
 /// The purpose of the derived key, and the first part of the identity that the caller names.
 constexpr std::string_view kPurpose = "beckon/link/1";
+constexpr std::size_t kReadBufferBytes = std::size_t{64} * 1024;
 constexpr const char* kCipherSuites = "TLS_AES_128_GCM_SHA256";
 /// TLS_AES_128_GCM_SHA256 (RFC 8446 §B.4), whose hash is the one that the pre-shared key is for.
 constexpr unsigned char kCipherSuite[] = {0x13, 0x01};
@@ -78,6 +79,9 @@ struct LinkTls::Impl {
         SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE |
                                             SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                             SSL_MODE_RELEASE_BUFFERS);
+        // A record's length and the record, or many of them, in one call of the kernel.
+        SSL_CTX_set_read_ahead(context.get(), 1);
+        SSL_CTX_set_default_read_buffer_len(context.get(), kReadBufferBytes);
         return context;
     }
 
