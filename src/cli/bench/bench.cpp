@@ -177,10 +177,11 @@ private:
     }
 
     Result<void> drain() {
-        if (auto ok = generator_.open(options_.connections); !ok) return ok;
+        if (auto ok = generator_.open(std::max(options_.connections, options_.drain_clients)); !ok)
+            return ok;
         std::vector<client::load::DrainRound> rounds;
         for (int i = 0; i < kDrainRounds; ++i) {
-            const auto round = generator_.drain(options_.drain_messages);
+            const auto round = generator_.drain(options_.drain_clients, options_.drain_messages);
             if (!round) return core::fail(round.error());
             rounds.push_back(*round);
         }

@@ -36,7 +36,8 @@ struct BenchOptions {
 
     std::size_t idle_connections = 10'000;
     bool idle_register = false;  ///< they also register a channel each
-    std::size_t drain_messages = 1'000;
+    std::size_t drain_messages = 1'000;  ///< for each of drain_clients
+    std::size_t drain_clients = 1;
 
     double patience_s = 30;  ///< for replies and frames that are still to come at the end
 

@@ -67,6 +67,11 @@ void add_bench_command(CommandLine& line) {
                      "Let each client of the idle profile register a channel");
     command.add_option("--drain-messages", o.drain_messages, "Messages of the drain profile")
         ->capture_default_str();
+    command
+        .add_option("--drain-clients", o.drain_clients,
+                    "Clients that come back at once, to so many messages each")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
     command.add_option(
         "--pid", o.pids,
         "Also measure the CPU and memory of this process, name=pid; may be repeated");

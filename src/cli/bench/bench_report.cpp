@@ -209,10 +209,14 @@ void BenchReport::add(const std::vector<client::load::DrainRound>& rounds) {
     std::ranges::sort(times);
     const double median = times.empty() ? 0 : times[times.size() / 2];
     const std::size_t messages = rounds.empty() ? 0 : rounds.front().messages;
-    document_->root["drain"] = {
-        {"messages", messages}, {"median_from_hello_ms", median}, {"rounds", list}};
-    add_line(table_, "drain: %zu pending messages in %.1f ms after hello (median of %zu)", messages,
-             median, rounds.size());
+    const double per_s = median > 0 ? static_cast<double>(messages) * 1'000 / median : 0;
+    document_->root["drain"] = {{"messages", messages},
+                                {"median_from_hello_ms", median},
+                                {"messages_per_s", per_s},
+                                {"rounds", list}};
+    add_line(table_,
+             "drain: %zu pending messages in %.1f ms after the first hello, %.0f/s (median of %zu)",
+             messages, median, per_s, rounds.size());
 }
 
 }  // namespace beckon::cli

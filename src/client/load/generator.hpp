@@ -80,8 +80,8 @@ struct IdleMemory {
 };
 
 struct DrainRound {
-    std::size_t messages = 0;
-    double from_hello_ms = 0;    ///< hello sent to last frame read
+    std::size_t messages = 0;    ///< of all clients
+    double from_hello_ms = 0;    ///< first hello sent to last frame read
     double from_connect_ms = 0;  ///< connect to last frame read
 };
 
@@ -107,8 +107,8 @@ public:
     Result<Traffic> saturated(const Span& span, std::size_t undelivered_max);
     /// How much the processes grow by `count` connections that do nothing. Closes them again.
     Result<IdleMemory> idle(std::size_t count, bool with_channel);
-    /// A client leaves, `messages` are sent, it comes back and gets them all.
-    Result<DrainRound> drain(std::size_t messages);
+    /// The first `clients` leave, `messages` are sent to each, they come back and get them all.
+    Result<DrainRound> drain(std::size_t clients, std::size_t messages);
 
 private:
     struct DuePost {

@@ -63,39 +63,43 @@ Result<IdleMemory> Generator::idle(std::size_t count, bool with_channel) {
     return memory;
 }
 
-Result<DrainRound> Generator::drain(std::size_t messages) {
-    LoadClient& client = *clients_.front();
-    client.leave();
+Result<DrainRound> Generator::drain(std::size_t clients, std::size_t messages) {
+    const auto away = std::span{clients_}.first(clients);
+    for (const auto& client : away) client->leave();
     rest(options_.settling);  // for the server to notice
     pipeline_ = 1;
-    targeted_ = 1;
-    say("sending " + std::to_string(messages) + " messages to a client that is away");
+    targeted_ = clients;
+    say("sending " + std::to_string(messages) + " messages to each of " + std::to_string(clients) +
+        " clients that are away");
+    const std::size_t total = clients * messages;
     ledger_.start();
-    for (std::size_t i = 0; i < messages; ++i) issue(mono_now());
+    for (std::size_t i = 0; i < total; ++i) issue(mono_now());
     ledger_.stop();
-    const Nanos patience = options_.patience.count() * kMillisecond;
+    const Nanos patience =
+        options_.patience.count() * kMillisecond + static_cast<Nanos>(total) * kMillisecond;
     run_until(
         [&] {
             send_waiting();
             return waiting_.empty() && ledger_.unreplied() == 0;
         },
         mono_now() + patience);
-    if (const auto accepted = ledger_.result().accepted; accepted != messages) {
+    if (const auto accepted = ledger_.result().accepted; accepted != total) {
         return core::fail(Fault::unavailable, "only " + std::to_string(accepted) + " of " +
-                                                  std::to_string(messages) +
+                                                  std::to_string(total) +
                                                   " messages were accepted");
     }
     const std::uint64_t before = frames_;
     const Nanos start = mono_now();
-    const std::span all{clients_};
-    if (auto ok = connect_clients(all.first(1), 0); !ok) return core::fail(ok.error());
-    run_until([&] { return frames_ - before >= messages; }, mono_now() + patience);
-    if (frames_ - before < messages) {
+    if (auto ok = connect_clients(away, 0); !ok) return core::fail(ok.error());
+    run_until([&] { return frames_ - before >= total; }, mono_now() + patience);
+    if (frames_ - before < total) {
         return core::fail(Fault::timed_out, "only " + std::to_string(frames_ - before) + " of " +
-                                                std::to_string(messages) +
+                                                std::to_string(total) +
                                                 " pending messages arrived");
     }
-    return DrainRound{messages, ms(last_frame_ - client.hello_sent()), ms(last_frame_ - start)};
+    Nanos hello = last_frame_;
+    for (const auto& client : away) hello = std::min(hello, client->hello_sent());
+    return DrainRound{total, ms(last_frame_ - hello), ms(last_frame_ - start)};
 }
 
 }  // namespace beckon::client::load

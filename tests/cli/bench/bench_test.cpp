@@ -28,6 +28,7 @@ TEST_CASE("bench measures what it is asked to and tells it as a table and as JSO
     options.duration_s = 0.1;
     options.warm_up_s = 0;
     options.drain_messages = 20;
+    options.drain_clients = 4;
     options.pids = {"service=" + std::to_string(getpid())};
     options.json_file = dir / "bench.json";
     CapturedOutput output;
@@ -39,7 +40,8 @@ TEST_CASE("bench measures what it is asked to and tells it as a table and as JSO
     CHECK(report["latency"]["post_to_frame"]["count"] == 10);
     CHECK(report["saturation"]["messages_per_s"] > 0);
     CHECK(report["saturation"]["cpu"]["processes"][0]["name"] == "service");
-    CHECK(report["drain"]["messages"] == 20);
+    CHECK(report["drain"]["messages"] == 80);
+    CHECK(report["drain"]["messages_per_s"] > 0);
     CHECK_FALSE(report.contains("idle"));
 }
 
