@@ -12,6 +12,9 @@
 #include <thread>
 
 #include <catch2/catch.hpp>
+#if __has_include(<rocksdb/advanced_cache.h>)  // Debian 13
+#include <rocksdb/advanced_cache.h>
+#endif
 #include <rocksdb/cache.h>
 #include <rocksdb/write_buffer_manager.h>
 

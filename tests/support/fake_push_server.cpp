@@ -319,7 +319,9 @@ void FakePushServer::Impl::on_hello(Peer& peer, const json& frame) {
 
 void FakePushServer::Impl::acknowledge(const std::string& uaid, const json& update) {
     clients[uaid].messages.remove_if(
-        [&](const Message& message) { return message.version == update.at("version"); });
+        [version = update.at("version").get<std::string>()](const Message& message) {
+            return message.version == version;
+        });
 }
 
 void FakePushServer::Impl::on_frame(Peer& peer, const std::string& text) {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <httplib.h>
@@ -18,17 +19,21 @@ namespace beckon::console {
 /// waits when the queue is full, and further connections wait in the kernel's.
 class BoundedPool final : public httplib::TaskQueue {
 public:
+    /// Nothing with Debian 12's cpp-httplib; with Debian 13's, whether the task was accepted.
+    using Accepted = decltype(std::declval<httplib::TaskQueue&>().enqueue({}));
+
     BoundedPool(std::size_t threads, std::size_t waiting_max) : waiting_max_(waiting_max) {
         for (std::size_t i = 0; i < threads; ++i) {
             threads_.emplace_back([this, i] { run(i); });
         }
     }
 
-    void enqueue(std::function<void()> task) override {
+    Accepted enqueue(std::function<void()> task) override {
         std::unique_lock lock{mutex_};
         room_.wait(lock, [this] { return tasks_.size() < waiting_max_; });
         tasks_.push_back(std::move(task));
         wake_.notify_one();
+        return static_cast<Accepted>(true);
     }
 
     /// Runs what waits, and joins.

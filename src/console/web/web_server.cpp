@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -216,7 +217,8 @@ struct WebServer::Impl {
         if (request.has_header("Transfer-Encoding")) {
             return refused(reply, 411, "a body needs its Content-Length");
         }
-        if (request.get_header_value<std::uint64_t>("Content-Length") > kBodyBytesMax) {
+        const auto length = request.get_header_value("Content-Length");
+        if (std::strtoull(length.c_str(), nullptr, 10) > kBodyBytesMax) {
             return refused(reply, 413, "the body is too large");
         }
         const auto host = request.get_header_value("Host");

@@ -43,7 +43,7 @@ Finished finished_of(Offset low, const Json& lengths) {
     return finished;
 }
 
-DoneRecord from_json(core::Partition partition, const Json& value) {
+DoneRecord done_from(core::Partition partition, const Json& value) {
     DoneRecord done{.partition = partition,
                     .epoch = value.at("epoch").get<core::Epoch>(),
                     .delays = {},
@@ -89,7 +89,7 @@ core::Result<DoneRecord> decode_done(const core::RecordView& record) {
     if (!record.value) return core::fail(Fault::corrupt, "a done record without a value");
     try {
         const auto partition = std::stoi(std::string{record.key.substr(kKeyPrefix.size())});
-        return from_json(partition, Json::parse(*record.value));
+        return done_from(partition, Json::parse(*record.value));
     } catch (const std::exception& fault) {  // of the JSON library and of std::stoi
         return core::fail(Fault::corrupt,
                           "a done record that does not decode: " + std::string{fault.what()});

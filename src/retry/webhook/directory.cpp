@@ -105,9 +105,11 @@ std::size_t WebhookDirectory::count_of(std::string_view owner) const {
 
 std::vector<std::string> WebhookDirectory::match(const nlohmann::json& event) const {
     auto found = percolator_.match(event);
-    const auto owner = event.find("beckonowner");
-    if (owner == event.end()) return found;
-    std::erase_if(found, [&](const auto& id) { return find(id)->webhook.owner != *owner; });
+    const auto named = event.find("beckonowner");
+    if (named == event.end()) return found;
+    const auto* owner = named->get_ptr<const std::string*>();
+    std::erase_if(found,
+                  [&](const auto& id) { return !owner || find(id)->webhook.owner != *owner; });
     return found;
 }
 

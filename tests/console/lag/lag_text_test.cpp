@@ -7,7 +7,7 @@
 using namespace beckon;
 using namespace beckon::console;
 using namespace std::chrono_literals;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 

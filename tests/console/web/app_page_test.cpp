@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 
 using namespace beckon::console;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 

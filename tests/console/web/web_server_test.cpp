@@ -15,7 +15,7 @@
 
 using namespace beckon;
 using namespace beckon::console;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 

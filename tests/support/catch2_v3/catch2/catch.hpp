@@ -16,3 +16,5 @@ using Matchers::EndsWith;
 using Matchers::StartsWith;
 
 }  // namespace Catch
+
+using Catch::Approx;
