@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 namespace beckon::log::kafka {
 
@@ -26,6 +27,8 @@ constexpr milliseconds kStartAgain{100};
 /// After an assignment that librdkafka refused, or a client that could not be made.
 constexpr milliseconds kStartAfterFailure{1000};
 constexpr milliseconds kErrorsEvery{1000};
+/// The librdkafka that has fetch.queue.backoff.ms, a second by default; before, nothing set it.
+constexpr int kQueueBackoffSince = 0x02020000;
 
 PartitionList list_of(const Reading& reading, core::Offset offset) {
     PartitionList list{rd_kafka_topic_partition_list_new(1)};
@@ -106,15 +109,20 @@ std::unique_ptr<ReaderClient> ReaderClients::make_reader(std::size_t index) {
     const auto prefetch = prefetch_of(index, config_);
     const auto all = std::to_string(
         std::max<std::size_t>(prefetch.partitions * prefetch.bytes_each, 2 * kRecordBytesMax));
+    std::vector<Setting> defaults = {
+        {"queued.min.messages", std::to_string(kPrefetchedMax)},
+        // A new partition waits for the fetch under way (docs/decisions/0010).
+        {"fetch.wait.max.ms", "100"},
+        {"fetch.error.backoff.ms", "50"},
+        // One answer of a broker holds no more than what may be prefetched.
+        {"fetch.message.max.bytes", std::to_string(prefetch.bytes_each)},
+        {"fetch.max.bytes", all}};
+    // A reader that has room again says so itself, see refill().
+    if (rd_kafka_version() >= kQueueBackoffSince)
+        defaults.push_back({"fetch.queue.backoff.ms", "0"});
     auto conf = make_conf(
         config_, events_,
-        {.defaults = {{"queued.min.messages", std::to_string(kPrefetchedMax)},
-                      // A new partition waits for the fetch under way (docs/decisions/0010).
-                      {"fetch.wait.max.ms", "100"},
-                      {"fetch.error.backoff.ms", "50"},
-                      // One answer of a broker holds no more than what may be prefetched.
-                      {"fetch.message.max.bytes", std::to_string(prefetch.bytes_each)},
-                      {"fetch.max.bytes", all}},
+        {.defaults = std::move(defaults),
          .required = {{"group.id", config_.prefix + "readers"},  // never joined nor committed to
                       {"enable.auto.commit", "false"},
                       {"enable.auto.offset.store", "false"},
