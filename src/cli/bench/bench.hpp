@@ -35,7 +35,7 @@ struct BenchOptions {
     std::filesystem::path vapid_key_file = {};  ///< to sign with; empty: a new key
 
     std::size_t idle_connections = 10'000;
-    bool idle_register = false;  ///< they also register a channel each
+    bool idle_register = false;          ///< they also register a channel each
     std::size_t drain_messages = 1'000;  ///< for each of drain_clients
     std::size_t drain_clients = 1;
 
