@@ -4,7 +4,6 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 set(BECKON_SANITIZE "" CACHE STRING "Sanitizers to build with, as -fsanitize takes them")
-option(BECKON_WERROR "Treat warnings as errors, as ./dev lint does" OFF)
 option(BECKON_FUZZ "Build the libFuzzer targets of tests/fuzz (clang only)" OFF)
 
 if(NOT CMAKE_BUILD_TYPE)
@@ -58,9 +57,6 @@ endfunction()
 
 function(beckon_warnings target)
     target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
-    if(BECKON_WERROR)
-        target_compile_options(${target} PRIVATE -Werror)
-    endif()
     # gcc 12 reports false positives inside libstdc++ under the sanitizers.
     if(BECKON_SANITIZE)
         target_compile_options(${target} PRIVATE -Wno-error)
