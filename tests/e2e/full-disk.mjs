@@ -29,7 +29,7 @@ class OnSmallDisk {
         const [ops, endpoint, edge] = [await freePort(), await freePort(), await freePort()];
         this.ops = ops;
         this.websocket = `ws://127.0.0.1:${edge}/`;
-        const ports = { ops, endpoint, edge, retry: 0 };
+        const ports = { ops, endpoint, edge, retry: 0, console: 0 };
         const options = Object.entries(ports).flatMap(([role, port]) => [`--${role}-port`, String(port)]);
         this.server = spawn('unshare', [
             ...OWN, 'sh', '-c', `mount -t tmpfs -o size=${this.size} full "$0" && exec "$@"`, this.directory,
