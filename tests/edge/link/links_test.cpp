@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -21,6 +22,9 @@ using namespace edge::link;
 using namespace std::chrono_literals;
 
 namespace {
+
+/// As in every process of Beckon: OpenSSL writes to connections that the peer has closed.
+const auto kPipeBefore = std::signal(SIGPIPE, SIG_IGN);
 
 const core::NodeId kA{"000000000000000a"};
 const core::NodeId kB{"000000000000000b"};
