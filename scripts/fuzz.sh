@@ -5,7 +5,8 @@
 #   fuzz.sh NAME [SECONDS]   runs one (60 s by default); inputs that it finds are kept in
 #                            build/fuzz/found/<name> and are where the next run begins
 #   fuzz.sh --build          builds all
-#   fuzz.sh --smoke NAME     runs one that is built, from its corpus alone: the same inputs each time
+#   fuzz.sh --smoke NAME     runs one that is built, from its corpus alone and with one seed: the same inputs each
+#                            time, but where what a target executes follows from addresses (hash tables)
 #
 # An input that crashes is kept as build/fuzz/<name>-crash-<hash>.
 set -euo pipefail
@@ -35,7 +36,7 @@ run() {
 
 smoke() {
     local seeds=("tests/fuzz/corpus/$1"/*)
-    # Without -use_cmp=0, the values that libFuzzer sees compared hold addresses, which differ.
+    # Without -use_cmp=0 no run is like another: values that libFuzzer sees compared hold addresses.
     run "$1" -seed=1 -use_cmp=0 -runs="$SMOKE_RUNS" -max_total_time="$SMOKE_SECONDS_MAX" \
         -seed_inputs="$(IFS=,; echo "${seeds[*]}")"
 }
