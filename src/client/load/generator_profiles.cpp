@@ -64,6 +64,12 @@ Result<IdleMemory> Generator::idle(std::size_t count, bool with_channel) {
 }
 
 Result<DrainRound> Generator::drain(std::size_t clients, std::size_t messages) {
+    const std::size_t total = clients * messages;
+    if (total > Ledger::kFollowedMax) {
+        return core::fail(Fault::invalid, "a drain of " + std::to_string(total) +
+                                              " messages cannot be followed, at most " +
+                                              std::to_string(Ledger::kFollowedMax) + " can");
+    }
     const auto away = std::span{clients_}.first(clients);
     for (const auto& client : away) client->leave();
     rest(options_.settling);  // for the server to notice
@@ -71,7 +77,6 @@ Result<DrainRound> Generator::drain(std::size_t clients, std::size_t messages) {
     targeted_ = clients;
     say("sending " + std::to_string(messages) + " messages to each of " + std::to_string(clients) +
         " clients that are away");
-    const std::size_t total = clients * messages;
     ledger_.start();
     for (std::size_t i = 0; i < total; ++i) issue(mono_now());
     ledger_.stop();

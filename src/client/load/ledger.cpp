@@ -4,23 +4,20 @@ namespace beckon::client::load {
 
 namespace {
 
-/// More messages than this are never under way at once.
-constexpr std::uint32_t kSlots = 1U << 19;
-
 bool is_success(int status) { return status >= 200 && status < 300; }
 
 }  // namespace
 
-Ledger::Ledger(std::uint32_t run) : run_(run), slots_(kSlots) {}
+Ledger::Ledger(std::uint32_t run) : run_(run), slots_(kFollowedMax) {}
 
 Ledger::Slot* Ledger::find(std::uint32_t sequence) {
-    Slot& slot = slots_[sequence & (kSlots - 1)];
+    Slot& slot = slots_[sequence & (kFollowedMax - 1)];
     return slot.sequence == sequence ? &slot : nullptr;
 }
 
 std::uint32_t Ledger::issue(Nanos due) {
     const std::uint32_t sequence = next_++;
-    Slot& slot = slots_[sequence & (kSlots - 1)];
+    Slot& slot = slots_[sequence & (kFollowedMax - 1)];
     if (slot.live) {  // half a million messages later: it will not come any more
         if (!slot.replied) --unreplied_;
         if (!slot.delivered) --undelivered_;

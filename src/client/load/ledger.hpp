@@ -32,6 +32,9 @@ struct Tally {
 /// Remembers every message from its POST to its frame, in a ring. One thread.
 class Ledger {
 public:
+    /// Messages that can be under way at once; an older one counts as missing.
+    static constexpr std::uint32_t kFollowedMax = 1U << 19;
+
     explicit Ledger(std::uint32_t run);
 
     /// A new message, due at `due`; how it is called.

@@ -232,6 +232,7 @@ TEST_CASE("a drain counts what waited for the client", "[load]") {
     CHECK(round.from_hello_ms > 0);
     CHECK(round.from_connect_ms >= round.from_hello_ms);
     CHECK(generator.drain(2, 50).value().messages == 100);  // and again, both
+    CHECK_THAT(generator.drain(2, 500'000).error().message, Catch::Contains("at most 524288"));
 }
 
 TEST_CASE("idle connections are opened and a process is weighed", "[load]") {
