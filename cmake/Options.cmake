@@ -57,8 +57,4 @@ endfunction()
 
 function(beckon_warnings target)
     target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
-    # gcc 12 reports false positives inside libstdc++ under the sanitizers.
-    if(BECKON_SANITIZE)
-        target_compile_options(${target} PRIVATE -Wno-error)
-    endif()
 endfunction()

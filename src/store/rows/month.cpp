@@ -9,16 +9,6 @@ namespace {
 
 constexpr std::string_view kMonthFamilyPrefix = "messages.";
 
-/// A number that is written in digits alone; four at most, so that it fits.
-std::optional<int> parse_digits(std::string_view text) {
-    int number = 0;
-    for (const char digit : text) {
-        if (digit < '0' || digit > '9') return std::nullopt;
-        number = number * 10 + (digit - '0');
-    }
-    return number;
-}
-
 }  // namespace
 
 Month month_of(core::Timestamp time) {
@@ -56,25 +46,25 @@ std::string day_family_name(Month day) {
 
 std::optional<Month> parse_message_family_name(std::string_view name) {
     if (!name.starts_with(kMonthFamilyPrefix)) return std::nullopt;
-    const auto date = name.substr(kMonthFamilyPrefix.size());
-    if (date == "all") return kEveryMonth;
-    const bool daily = date.size() == 10 && date[7] == '_';
-    if (!daily && date.size() != 7) return std::nullopt;
-    const auto year = parse_digits(date.substr(0, 4));
-    const auto month = parse_digits(date.substr(5, 2));
-    if (!year || !month || date[4] != '_' || *month < 1 || *month > 12) return std::nullopt;
-    if (!daily) {
-        const Month number = *year * 12 + *month - 1;
-        return number == kEveryMonth ? std::nullopt : std::optional{number};
+    const std::string digits{name.substr(kMonthFamilyPrefix.size())};
+    if (digits == "all") return kEveryMonth;
+    int year = 0;
+    int month = 0;
+    unsigned day = 0;
+    // With widths, since a number beyond an int is undefined; other ways to write a date are
+    // refused below.
+    const int found = std::sscanf(digits.c_str(), "%5d_%2d_%2u", &year, &month, &day);
+    if (found < 2 || month < 1 || month > 12) return std::nullopt;
+    if (found == 2) {
+        const Month number = year * 12 + month - 1;
+        return month_family_name(number) == name ? std::optional{number} : std::nullopt;
     }
-    const auto day = parse_digits(date.substr(8));
-    if (!day) return std::nullopt;
-    const std::chrono::year_month_day found{std::chrono::year{*year},
-                                            std::chrono::month{static_cast<unsigned>(*month)},
-                                            std::chrono::day{static_cast<unsigned>(*day)}};
-    if (!found.ok()) return std::nullopt;
-    const auto number = static_cast<Month>(std::chrono::sys_days{found}.time_since_epoch().count());
-    return number == kEveryMonth ? std::nullopt : std::optional{number};
+    const std::chrono::year_month_day date{std::chrono::year{year},
+                                           std::chrono::month{static_cast<unsigned>(month)},
+                                           std::chrono::day{day}};
+    if (!date.ok()) return std::nullopt;
+    const auto number = static_cast<Month>(std::chrono::sys_days{date}.time_since_epoch().count());
+    return day_family_name(number) == name ? std::optional{number} : std::nullopt;
 }
 
 }  // namespace beckon::store

@@ -223,6 +223,11 @@ TEST_CASE("months have names, an end, and numbers in a row", "[store]") {
     CHECK(month_of(month_end(november) - milliseconds{1}) == november);
     CHECK(parse_message_family_name("messages.2026_11") == november);
     CHECK(parse_message_family_name("messages.all") == kEveryMonth);
+    // Whatever a clock said: its family is found again.
+    CHECK(parse_message_family_name(month_family_name(month_of(at_date(12026y / May / 1)))) ==
+          month_of(at_date(12026y / May / 1)));
+    CHECK(parse_message_family_name(day_family_name(day_of(at_date(12026y / May / 1)))) ==
+          day_of(at_date(12026y / May / 1)));
     for (const auto* wrong :
          {"messages", "messages.2026_13", "messages.26_1", "clients", "messages.2026_1",
           "messages.2026_11x", "messages.", "messages.2026-11", "messages.0000_01",
