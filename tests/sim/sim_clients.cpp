@@ -16,7 +16,8 @@ namespace {
 constexpr core::Duration kNetwork = 20ms;
 /// A client that has gone without a word is missed after that, or by a ping.
 constexpr core::Duration kHalfOpen = 5s;
-/// What was said on a connection that lives on for that long was heard.
+/// What was said on a connection that lives on for that long was heard. An ack may be lost with a
+/// link; then its message is sent again.
 constexpr core::Duration kHeardAfter = 8s;
 constexpr std::string_view kOrigin = "https://sim";
 
@@ -155,7 +156,7 @@ void SimWorld::notified(SimClient& client, std::uint64_t number, const std::stri
     }
     message.version = version;
     by_version_[version] = number;
-    if (client.received.insert(number).second) ++tally.received;
+    if (client.received.insert_or_assign(number, clock_.mono()).second) ++tally.received;
     check_delivered(client, number);
     if (message.ttl_s == 0) return;
     if (message.answered_201 && hostile_ && time_.must_be_over(life_of(message))) {
@@ -187,10 +188,13 @@ void SimWorld::ack(SimClient& client, std::uint64_t number) {
                                                {"code", 100}}})}}
                     .dump());
     if (client.acked.insert(number).second) ++tally.acked;
-    executor_.post_after(
-        kHeardAfter, [this, &client, connection = client.connection, number, at = clock_.mono()] {
-            if (client.connection == connection) client.confirmed.emplace(number, at);
-        });
+    executor_.post_after(kHeardAfter,
+                         [&client, connection = client.connection, number, at = clock_.mono()] {
+                             const bool sent_again = client.received.at(number) > at;
+                             if (client.connection == connection && !sent_again) {
+                                 client.confirmed.emplace(number, at);
+                             }
+                         });
 }
 
 // --- what it does

@@ -298,6 +298,20 @@ void SimWorld::calm_down() {
     }
 }
 
+/// True: all are there.
+bool SimWorld::connect_all() {
+    bool all_there = true;
+    for (auto& client : clients_) {
+        if (!client.uaid) continue;
+        if (client.connection == 0) {
+            connect(client);
+            executor_.run_for(200ms);
+        }
+        all_there = all_there && client.greeted;
+    }
+    return all_there;
+}
+
 void SimWorld::bring_clients_back() {
     // Who acknowledged all the time needs no new hello to get what waits.
     if (keenness_ < 100) {
@@ -307,22 +321,14 @@ void SimWorld::bring_clients_back() {
         }
         keenness_ = 100;
     }
-    for (int round = 0; round < 100; ++round) {
-        bool all_there = true;
-        for (auto& client : clients_) {
-            if (!client.uaid) continue;
-            if (client.connection == 0) connect(client);
-            executor_.run_for(200ms);
-            all_there = all_there && client.greeted;
-        }
-        if (all_there) break;
-        executor_.run_for(1s);
-    }
-    for (std::size_t before = 1; before != tally.received;) {
-        before = tally.received;
+    constexpr int kRoundsMax = 100;
+    for (int round = 0; round < kRoundsMax && !connect_all(); ++round) executor_.run_for(1s);
+    // A home that has no room for what waits closes a client that was there already.
+    for (int quiet = 0, round = 0; quiet < 2 && round < kRoundsMax; ++round) {
+        const auto before = tally.received;
         executor_.run_for(20s);
+        quiet = connect_all() && tally.received == before ? quiet + 1 : 0;
     }
-    executor_.run_for(20s);
     for (const auto& client : clients_) {
         const auto name = "client " + std::to_string(client.number);
         if (client.uaid && !client.greeted) {

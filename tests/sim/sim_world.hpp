@@ -49,12 +49,12 @@ struct SimClient {
     std::uint64_t connection = 0;  ///< 0: none
     bool greeted = false;          ///< the hello was answered
     std::optional<core::Uaid> uaid;
-    std::set<core::ChannelId> asked;                  ///< register sent, no answer yet
-    std::set<core::ChannelId> ending;                 ///< unregister sent, no answer yet
-    std::map<core::ChannelId, std::string> channels;  ///< answered 200, with the path to post to
-    std::set<core::ChannelId> dropped;                ///< unregister sent at some time
-    std::set<std::uint64_t> received;                 ///< messages
-    std::set<std::uint64_t> acked;                    ///< sent towards its home
+    std::set<core::ChannelId> asked;                   ///< register sent, no answer yet
+    std::set<core::ChannelId> ending;                  ///< unregister sent, no answer yet
+    std::map<core::ChannelId, std::string> channels;   ///< answered 200, with the path to post to
+    std::set<core::ChannelId> dropped;                 ///< unregister sent at some time
+    std::map<std::uint64_t, core::MonoTime> received;  ///< messages, and when they came last
+    std::set<std::uint64_t> acked;                     ///< sent towards its home
     /// Its home has heard it for sure.
     std::map<std::uint64_t, core::MonoTime> confirmed;
 };
@@ -184,6 +184,7 @@ private:
     void compact();
     std::chrono::milliseconds some_step();
     void calm_down();
+    bool connect_all();
     void bring_clients_back();
     void fail(const std::string& what);
     void tell(const std::string& what);
