@@ -89,7 +89,6 @@ struct FrontAlone {
         const auto session = std::get<edge::Attach>(homes.got.back()).session;
         front.receive(edge::Attached{
             .session = session, .uaid = client.uaid, .stamp = {1, 1}, .persisted = true});
-        front.receive(edge::ToClient{.session = session, .text = edge::hello_frame(client.uaid)});
     }
     edge::Client& identified(const std::string& broadcasts) {
         auto& client = hello(broadcasts);

@@ -71,9 +71,6 @@ private:
         }
         fronts_.to_front(edge::Attached{
             .session = attach.session, .uaid = attach.uaid, .stamp = {1, 1}, .persisted = true});
-        if (attach.again) return;
-        fronts_.to_front(edge::ToClient{.session = attach.session,
-                                        .text = "hello " + core::to_hex(attach.uaid)});
     }
     void on(edge::FromClient& from) {
         ++frames;

@@ -6,6 +6,7 @@
 #include "core/key_ring.hpp"
 #include "core/tokens.hpp"
 #include "edge/home/home.hpp"
+#include "edge/protocol/frames.hpp"
 #include "store/edge_store.hpp"
 #include "support/faulty_disk.hpp"
 #include "support/manual_clock.hpp"
@@ -127,6 +128,7 @@ public:
         const auto number = ++sessions_;
         heard[number];
         uaids_[number] = uaid;
+        greets_.insert(number);
         receive(edge::Attach{session(number), uaid, offered, hello});
         return number;
     }
@@ -291,6 +293,10 @@ public:
                     there_.insert(m.session.number);
                     uaids_[m.session.number] = m.uaid;
                     attached.insert_or_assign(m.session.number, m);
+                    // A front answers the hello then.
+                    if (greets_.erase(m.session.number) > 0) {
+                        heard[m.session.number].push_back(edge::hello_frame(m.uaid));
+                    }
                 }},
             message);
     }
@@ -337,6 +343,7 @@ private:
     std::unique_ptr<log::Publisher> publisher_;
     std::map<std::uint64_t, core::Uaid> uaids_;
     std::set<std::uint64_t> there_;
+    std::set<std::uint64_t> greets_;  ///< sessions whose hello has no answer yet
     std::uint64_t sessions_ = 0;
 
 public:

@@ -64,8 +64,8 @@ void Front::text(Client& client, std::string frame) {
     }
 }
 
-/// The home answers the hello; here only its UAID counts, which says where the home is. What is no
-/// hello at all need not travel.
+/// The home decides on the hello; here only its UAID counts, which says where the home is. What is
+/// no hello at all need not travel.
 void Front::hello(Client& client, std::string frame) {
     const auto parsed = parser_.parse(frame);
     if (!parsed) return end(client, closing_for(parsed.error()), ClosedBy::malformed);
@@ -78,7 +78,6 @@ void Front::hello(Client& client, std::string frame) {
     client.offered = said->uaid.has_value();
     if (!said->broadcasts.empty()) {
         follow(client, said->broadcasts);
-        client.follows->awaits_hello = true;
     }
     kept(client).hello = std::move(frame);
     client.phase = Phase::awaiting_answer;
@@ -293,11 +292,9 @@ void Front::tell_some() {
 
 /// True if there was something to tell. Whoever has no answer to the hello yet is told with it.
 bool Front::tell(Client& client) {
-    if (!client.follows || client.follows->awaits_hello || client.phase == Phase::over) {
-        return false;
-    }
-    const auto news = client.follows->take_news(*broadcasts_);
-    if (client.follows->empty()) client.follows.reset();
+    const bool greeted = client.phase == Phase::identified || client.phase == Phase::reattaching;
+    if (!greeted) return false;
+    const auto news = take_news(client);
     if (news.empty()) return false;
     metrics_.broadcasts_told->Increment();
     metrics_.frames_out->Increment();
@@ -305,12 +302,16 @@ bool Front::tell(Client& client) {
     return true;
 }
 
-void Front::answer_hello(Client& client, std::string& frame) {
-    if (!client.follows || !client.follows->awaits_hello || !is_hello_frame(frame)) return;
-    auto& follows = *client.follows;
-    follows.awaits_hello = false;
-    put_broadcasts(frame, follows.take_news(*broadcasts_));
-    if (follows.empty()) client.follows.reset();
+std::string Front::take_news(Client& client) {
+    if (!client.follows) return {};
+    auto news = client.follows->take_news(*broadcasts_);
+    if (client.follows->empty()) client.follows.reset();
+    return news;
+}
+
+void Front::answer_hello(Client& client) {
+    metrics_.frames_out->Increment();
+    sockets_.send(client, hello_frame(client.uaid, take_news(client)));
 }
 
 void Front::keep_early(Client& client, std::string frame) {
@@ -410,7 +411,6 @@ void Front::deliver(ToClient message) {
     if (!client) return;
     metrics_.frames_out->Increment();
     forget_change(*client, message.text);
-    answer_hello(*client, message.text);
     sockets_.send(*client, std::move(message.text));
 }
 
@@ -431,15 +431,17 @@ void Front::deliver(const Attached& message) {
     client->uaid = message.uaid;
     client->answered = {.stamp = message.stamp, .persisted = message.persisted};
     if (client->phase == Phase::identified) return;
-    if (client->phase == Phase::reattaching) {
-        metrics_.reattached->Increment();
-    } else {
-        ++identified_;
-        metrics_.clients->Increment();
-    }
+    const bool is_new = client->phase == Phase::awaiting_answer;
     client->phase = Phase::identified;
     client->tries = 0;
     sockets_.set_timer(*client, until_ping());
+    if (is_new) {
+        ++identified_;
+        metrics_.clients->Increment();
+        answer_hello(*client);
+    } else {
+        metrics_.reattached->Increment();
+    }
     repeat_kept(*client);
 }
 

@@ -115,7 +115,8 @@ private:
     bool subscribe(Client& client, std::string_view frame);
     void tell_some();
     bool tell(Client& client);
-    void answer_hello(Client& client, std::string& frame);
+    std::string take_news(Client& client);
+    void answer_hello(Client& client);
     void remember_change(Client& client, const std::string& frame);
     void forget_change(Client& client, std::string_view answer);
     void repeat_kept(Client& client);

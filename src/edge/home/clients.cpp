@@ -52,7 +52,6 @@ void Clients::identify(const SessionId& id, const Hellos::Offer& offer, const co
     session.persisted = known;
     context_.registrations.attached(session);
     outbox.attached({.session = id, .uaid = uaid, .stamp = stamp, .persisted = known});
-    if (!offer.again) outbox.frame(id, hello_frame(uaid));
     if (!known) return;
     context_.delivery.attached(session);
     context_.fold.request_turn();

@@ -47,9 +47,6 @@ public:
     /// Nothing is left to be told of or to be remembered.
     bool empty() const { return told_.empty() && refused_.empty(); }
 
-    /// The answer to the hello tells first.
-    bool awaits_hello = false;
-
 private:
     struct Refused {
         std::string id;

@@ -12,9 +12,6 @@ constexpr char kHex[] = "0123456789abcdef";
 /// Names, quotes and ids of a notification with all its members.
 constexpr std::size_t kNotificationFrame = 320;
 
-constexpr std::string_view kHelloStart = R"({"messageType":"hello",)";
-constexpr std::string_view kHelloEnd = R"("broadcasts":{}})";
-
 bool is_plain(char c) {
     return static_cast<signed char>(c) >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
 }
@@ -72,20 +69,12 @@ void append_json_utf8(std::string& out, std::string_view text) {
     out.push_back('"');
 }
 
-std::string hello_frame(const core::Uaid& uaid) {
+std::string hello_frame(const core::Uaid& uaid, std::string_view broadcasts) {
     std::string out = R"({"messageType":"hello","uaid":")";
     core::append_hex(out, uaid.bytes);
-    out.append(R"(","status":200,"use_webpush":true,)").append(kHelloEnd);
+    out.append(R"(","status":200,"use_webpush":true,"broadcasts":{)").append(broadcasts);
+    out.append("}}");
     return out;
-}
-
-bool is_hello_frame(std::string_view frame) {
-    return frame.starts_with(kHelloStart) && frame.ends_with(kHelloEnd);
-}
-
-void put_broadcasts(std::string& hello, std::string_view members) {
-    constexpr std::size_t kBraces = 2;
-    hello.insert(hello.size() - kBraces, members);
 }
 
 std::string broadcast_frame(std::string_view members) {

@@ -26,11 +26,8 @@ inline constexpr int kStatusBadKey = 400;
 inline constexpr int kStatusTooMany = 409;
 inline constexpr int kStatusFailed = 500;
 
-/// Names no broadcast: those are the front's to fill in, by put_broadcasts().
-std::string hello_frame(const core::Uaid& uaid);
-bool is_hello_frame(std::string_view frame);
-/// Puts the members of `broadcasts` into what hello_frame() made.
-void put_broadcasts(std::string& hello, std::string_view members);
+/// `broadcasts`: the members of that object.
+std::string hello_frame(const core::Uaid& uaid, std::string_view broadcasts = {});
 std::string broadcast_frame(std::string_view members);
 std::string register_frame(const core::ChannelId& channel, int status, std::string_view endpoint);
 std::string unregister_frame(const core::ChannelId& channel, int status);

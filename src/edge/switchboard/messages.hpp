@@ -35,7 +35,7 @@ struct SessionStamp {
 // --- front to home. `uaid` routes: it says which partition, hence which home.
 
 /// A client that a front attaches to a home: with its hello, still text, which the home parses and
-/// answers; or again, after its first home has gone, without a word to the client.
+/// decides on; or again, after its first home has gone, without a word to the client.
 struct Attach {
     SessionId session;
     core::Uaid uaid;
@@ -98,7 +98,8 @@ struct CloseClient {
 };
 
 /// The client is attached: from now on the session has this UAID (a home may replace the offered
-/// one). Sent again when `persisted` becomes true.
+/// one). The front words the answer to a hello, since what follows this may be lost with a link.
+/// Sent again when `persisted` becomes true.
 struct Attached {
     SessionId session;
     core::Uaid uaid;

@@ -40,6 +40,24 @@ TEST_CASE("what a former home still says of a client that is attached elsewhere 
     CHECK(world.sockets.take() == std::vector<std::string>{"x"});
 }
 
+TEST_CASE("a hello has its answer where a link is lost right after the client was attached",
+          "[edge][front]") {
+    World world;
+    auto& client = world.hello("{}");
+    world.front.receive(edge::Attached{
+        .session = last_attached(world), .uaid = client.uaid, .stamp = {1, 1}, .persisted = true});
+    world.front.peer_lost(edge::NodeNumber{});
+    CHECK(world.sockets.take() == std::vector{edge::hello_frame(client.uaid)});
+
+    world.homes.got.clear();
+    for (int ticks = 0; ticks < 100 && !was_attached(world); ++ticks) world.front.tick();
+    REQUIRE(was_attached(world));
+    CHECK(std::get<edge::Attach>(world.homes.got.back()).again);
+    world.front.receive(edge::Attached{
+        .session = last_attached(world), .uaid = client.uaid, .stamp = {1, 1}, .persisted = true});
+    CHECK(world.sockets.take().empty());
+}
+
 namespace {
 
 /// A client whose register had no answer when its home let it go, asking for the next home.

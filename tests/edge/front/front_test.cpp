@@ -1,5 +1,6 @@
 #include "edge/front/front.hpp"
 
+#include "edge/protocol/frames.hpp"
 #include "support/front_world.hpp"
 
 #include <set>
@@ -40,8 +41,9 @@ TEST_CASE("a client without a UAID gets one of a partition that is served", "[ed
     client.text(kHello);
     const auto answer = client.next_message();
     REQUIRE(answer.is_text());
-    CHECK(answer.payload.starts_with("hello "));
-    CHECK(core::parse_hex16(answer.payload.substr(6)));
+    CHECK(answer.payload.starts_with(R"({"messageType":"hello",)"));
+    constexpr std::string_view kBeforeUaid = R"({"messageType":"hello","uaid":")";
+    CHECK(core::parse_hex16(answer.payload.substr(kBeforeUaid.size(), 32)));
     CHECK(world.sum(&FakeHome::offered) == 0);
     client.text("one");
     CHECK(client.next_message().payload.ends_with(":one"));
@@ -52,7 +54,7 @@ TEST_CASE("an offered UAID is kept and routed to its home", "[edge][front]") {
     const core::Uaid uaid{core::random_uuid4()};
     auto client = world.connect();
     client.text(hello_with(core::to_dashed(uaid)));
-    CHECK(client.next_message().payload == "hello " + core::to_hex(uaid));
+    CHECK(client.next_message().payload == edge::hello_frame(uaid));
     CHECK(world.sum(&FakeHome::offered) == 1);
     client.text("x");
     CHECK(client.next_message().payload == std::to_string(core::partition_of(uaid, 4)) + ":x");
@@ -62,7 +64,7 @@ TEST_CASE("a UAID that is none counts as not offered", "[edge][front]") {
     FrontWorld world;
     auto client = world.connect();
     client.text(hello_with("nonsense"));
-    CHECK(client.next_message().payload.starts_with("hello "));
+    CHECK(client.next_message().payload.starts_with(R"({"messageType":"hello",)"));
     CHECK(world.sum(&FakeHome::offered) == 0);
 }
 
@@ -91,7 +93,7 @@ TEST_CASE("frames sent before the hello is answered follow it in order", "[edge]
     auto client = world.connect();
     client.text(kHello);
     for (int i = 0; i < 20; ++i) client.text("early " + std::to_string(i));
-    CHECK(client.next_message().payload.starts_with("hello "));
+    CHECK(client.next_message().payload.starts_with(R"({"messageType":"hello",)"));
     for (int i = 0; i < 20; ++i) {
         REQUIRE(client.next_message().payload.ends_with(":early " + std::to_string(i)));
     }
@@ -211,7 +213,7 @@ TEST_CASE("clients of two shards reach homes on either", "[edge][front]") {
         auto client = world.connect();
         const core::Uaid uaid{core::random_uuid4()};
         client.text(hello_with(core::to_hex(uaid)));
-        REQUIRE(client.next_message().payload == "hello " + core::to_hex(uaid));
+        REQUIRE(client.next_message().payload == edge::hello_frame(uaid));
         for (int n = 0; n < 5; ++n) client.text(std::to_string(n));
         const auto partition = std::to_string(core::partition_of(uaid, 4));
         for (int n = 0; n < 5; ++n) {

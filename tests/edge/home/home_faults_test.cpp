@@ -205,7 +205,7 @@ struct Matrix : HomeWorld {
 
 /// A frame that no fault may lead to: another UAID, or a refusal for good.
 bool is_negative(const std::string& frame, const core::Uaid& uaid) {
-    if (edge::is_hello_frame(frame)) return frame != edge::hello_frame(uaid);
+    if (frame.starts_with(R"({"messageType":"hello")")) return frame != edge::hello_frame(uaid);
     if (frame.starts_with("closed ")) return !frame.starts_with("closed 1013 ");
     const bool answers = frame.find("egister\"") != std::string::npos;
     return answers && frame.find("\"status\":200") == std::string::npos &&
