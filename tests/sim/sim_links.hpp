@@ -32,6 +32,8 @@ public:
 
     edge::Sent to_home(const core::NodeId& node, const edge::ToHome& message) override;
     edge::Sent to_front(const core::NodeId& node, const edge::ToFront& message) override;
+    /// Everything leaves by itself here.
+    void flush() override {}
 
 private:
     struct Connection;

@@ -9,7 +9,7 @@
 
 namespace beckon::edge::link {
 
-/// Frames that wait to be sent to one peer: shards append, the link's thread takes. Frames keep the
+/// Frames that wait to be sent to one peer: shards append, whoever writes takes. Frames keep the
 /// order in which each shard appended them. Any thread.
 class LinkOutbox {
 public:
@@ -17,8 +17,8 @@ public:
     explicit LinkOutbox(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
     enum class Append {
-        first,   ///< accepted, and nothing waited before: wake the link's thread
-        joined,  ///< accepted; the thread has been woken already
+        first,   ///< accepted, and nothing waited before: see that it is taken
+        joined,  ///< accepted behind what is to be taken already
         full,    ///< refused: the peer takes too slowly, or is away
         closed,  ///< refused: there is no link to that peer
     };

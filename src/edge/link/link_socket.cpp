@@ -56,12 +56,13 @@ struct LinkSocket::Impl : std::enable_shared_from_this<Impl> {
     }
 
     void release() {
+        const std::scoped_lock lock{mutex};
         if (fd < 0) return;
         ev_io_stop(loop, &readable);
         ev_io_stop(loop, &writable);
         SSL_shutdown(ssl.get());
         ERR_clear_error();
-        close(std::exchange(fd, -1));
+        ::close(std::exchange(fd, -1));
     }
 
     void end(Fault fault, std::string why) {
@@ -113,20 +114,33 @@ struct LinkSocket::Impl : std::enable_shared_from_this<Impl> {
     void read() {
         std::array<char, kReadBytes> buffer;
         for (int i = 0; i < kReadsPerTurn && reading; ++i) {
-            ERR_clear_error();
-            const int got = SSL_read(ssl.get(), buffer.data(), static_cast<int>(buffer.size()));
-            if (got <= 0) return read_failed(SSL_get_error(ssl.get(), got));
+            int error = SSL_ERROR_NONE;
+            const int got = read_some(buffer, error);
+            if (got <= 0) return read_failed(error);
             const auto received = events.received;
             received({buffer.data(), static_cast<std::size_t>(got)});
             // What the kernel still has wakes the watcher again, without a read that finds nothing.
-            if (fd < 0 || SSL_has_pending(ssl.get()) == 0) return;
+            if (fd < 0 || !openssl_holds_some()) return;
         }
         read_what_openssl_holds();
     }
 
+    int read_some(std::array<char, kReadBytes>& buffer, int& error) {
+        const std::scoped_lock lock{mutex};
+        ERR_clear_error();
+        const int got = SSL_read(ssl.get(), buffer.data(), static_cast<int>(buffer.size()));
+        if (got <= 0) error = SSL_get_error(ssl.get(), got);
+        return got;
+    }
+
+    bool openssl_holds_some() {
+        const std::scoped_lock lock{mutex};
+        return SSL_has_pending(ssl.get()) == 1;
+    }
+
     /// Bytes for which the descriptor does not become readable: OpenSSL reads ahead.
     void read_what_openssl_holds() {
-        if (reading && SSL_has_pending(ssl.get()) == 1) ev_feed_event(loop, &readable, EV_READ);
+        if (reading && openssl_holds_some()) ev_feed_event(loop, &readable, EV_READ);
     }
 
     void read_failed(int error) {
@@ -142,8 +156,9 @@ struct LinkSocket::Impl : std::enable_shared_from_this<Impl> {
         }
     }
 
-    void write(std::string& bytes) {
+    bool write(std::string& bytes) {
         std::size_t sent = 0;
+        bool takes_more = true;
         while (sent < bytes.size()) {
             ERR_clear_error();
             std::size_t now = 0;
@@ -155,12 +170,13 @@ struct LinkSocket::Impl : std::enable_shared_from_this<Impl> {
             }
             if (const int error = SSL_get_error(ssl.get(), done);
                 error == SSL_ERROR_WANT_WRITE || error == SSL_ERROR_WANT_READ) {
-                ev_io_start(loop, &writable);
+                takes_more = false;
             }
             // Any other error shows at the next read, which ends the connection.
             break;
         }
         bytes.erase(0, sent);
+        return takes_more;
     }
 
     void write_again() {
@@ -170,7 +186,8 @@ struct LinkSocket::Impl : std::enable_shared_from_this<Impl> {
     }
 
     struct ev_loop* const loop;
-    int fd;
+    std::mutex mutex;  ///< guards what OpenSSL knows of the connection, and the end of `fd`
+    int fd;            ///< changed on the loop's thread only
     const SslHandle ssl;
     Events events;
     ev_io readable{};
@@ -184,13 +201,23 @@ LinkSocket::LinkSocket(struct ev_loop* loop, int fd, SslHandle ssl, Events event
     impl_->start();
 }
 
-LinkSocket::~LinkSocket() {
+LinkSocket::~LinkSocket() { close(); }
+
+void LinkSocket::close() {
     impl_->events = {};
     impl_->release();
 }
 
-void LinkSocket::write(std::string& bytes) {
-    if (impl_->fd >= 0) impl_->write(bytes);
+std::unique_lock<std::mutex> LinkSocket::lock() { return std::unique_lock{impl_->mutex}; }
+
+std::unique_lock<std::mutex> LinkSocket::try_lock() {
+    return std::unique_lock{impl_->mutex, std::try_to_lock};
+}
+
+bool LinkSocket::write(std::string& bytes) { return impl_->fd < 0 || impl_->write(bytes); }
+
+void LinkSocket::wait_until_writable() {
+    if (impl_->fd >= 0) ev_io_start(impl_->loop, &impl_->writable);
 }
 
 void LinkSocket::set_reading(bool on) {

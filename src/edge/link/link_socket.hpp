@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -14,15 +15,16 @@ struct ev_loop;
 namespace beckon::edge::link {
 
 /// One TCP connection with TLS between two nodes: bytes in, bytes out. It knows nothing of frames.
-/// Everything happens on the thread of its loop. Destroying it closes the connection at once and
-/// calls nothing any more; an event handler may destroy the socket that called it.
+/// Everything happens on the thread of its loop, but other threads may write. Destroying it closes
+/// the connection at once and calls nothing any more; an event handler may destroy the socket that
+/// called it.
 class LinkSocket {
 public:
     struct Events {
         /// The TLS handshake is done: the peer holds the same key ring.
         std::function<void()> open;
         std::function<void(std::string_view)> received;
-        /// There is room to send again, after write() left something.
+        /// There is room to send again, after wait_until_writable().
         std::function<void()> writable;
         /// The end, told once. `unauthorized`: the handshake failed, so the peer has another key
         /// ring or is no Beckon node. `unavailable`: the connection was refused, lost or closed.
@@ -35,9 +37,17 @@ public:
     LinkSocket(const LinkSocket&) = delete;
     LinkSocket& operator=(const LinkSocket&) = delete;
 
-    /// Sends from the front of `bytes` and removes what was sent. Only after `open`. What is left
-    /// waits for `writable`.
-    void write(std::string& bytes);
+    /// Whoever holds it may write; it is held for as long as OpenSSL works on the connection. Any
+    /// thread; one that must not wait tries.
+    std::unique_lock<std::mutex> lock();
+    std::unique_lock<std::mutex> try_lock();
+    /// Sends from the front of `bytes` and removes what was sent. Only after `open`, and under
+    /// lock(). False: the kernel takes no more, wait_until_writable().
+    bool write(std::string& bytes);
+    void wait_until_writable();
+    /// Closes the connection and calls nothing any more, as the destructor does, which may be run
+    /// by another thread afterwards.
+    void close();
 
     /// Stops and starts reading: back-pressure on the peer by TCP's own means.
     void set_reading(bool on);

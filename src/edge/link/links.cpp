@@ -29,12 +29,26 @@ constexpr core::Duration kTick = std::chrono::milliseconds{500};
 constexpr core::Duration kCongestedFor = std::chrono::milliseconds{2};
 constexpr core::Duration kRefusedLogEvery = std::chrono::seconds{5};
 
+struct Connection;
+
 /// One other node.
 struct Peer {
     Peer(core::NodeId n, std::size_t bytes_max) : node(std::move(n)), outbox(bytes_max) {}
 
     const core::NodeId node;
     LinkOutbox outbox;  ///< any thread
+
+    /// The connection on which to send; null: none is up. Any thread.
+    std::shared_ptr<Connection> way() {
+        const std::scoped_lock lock{way_mutex};
+        return sends_on.lock();
+    }
+    void set_way(const std::shared_ptr<Connection>& up) {
+        const std::scoped_lock lock{way_mutex};
+        sends_on = up;
+    }
+    std::mutex way_mutex;
+    std::weak_ptr<Connection> sends_on;
 
     // of the links' thread
     std::string address;           ///< empty: it calls us, and `ownership` has not named it yet
@@ -53,9 +67,12 @@ struct Connection {
     LinkConnection protocol;
     std::unique_ptr<LinkSocket> socket;
     std::shared_ptr<Peer> called;  ///< whom we called; null: it called us
-    std::shared_ptr<Peer> peer;    ///< once greeted
+    std::shared_ptr<Peer> peer;    ///< once greeted; constant from then on
+    bool open = false;             ///< the handshake is done
+
+    // under the socket's lock
     std::string unsent;
-    bool open = false;  ///< the handshake is done
+    bool blocked = false;  ///< until the socket is writable again
 };
 
 bool must_go(const ToHome& message) { return std::holds_alternative<Detach>(message); }
@@ -84,6 +101,7 @@ struct Links::Impl {
     ~Impl() {
         loop.stop([this] {
             acceptor.reset();
+            for (const auto& [id, connection] : connections) connection->socket->close();
             connections.clear();
             resolver.reset();  // here, since a link that is down dials until now
         });
@@ -95,6 +113,7 @@ struct Links::Impl {
     void set_peers(const std::map<core::NodeId, std::string>& addresses);
     template <class Message>
     Sent send(const core::NodeId& to, const Message& message);
+    void flush();
 
     // --- calling
     bool calls(const Peer& peer) const { return options.self < peer.node && !peer.address.empty(); }
@@ -108,8 +127,11 @@ struct Links::Impl {
     void open(int fd, SslHandle ssl, std::shared_ptr<Peer> called);
     void received(Connection& connection, std::string_view bytes);
     void greeted(Connection& connection);
-    void flush(Connection& connection);
+    void writable(Connection& connection);
+    void flush(Connection& connection, std::string_view replies = {});
     void flush(const std::shared_ptr<Peer>& peer);
+    static bool write(Connection& connection);
+    void write_from_elsewhere(const std::shared_ptr<Peer>& peer);
     void pause_if_congested(Connection& connection);
     void close(std::uint64_t id, const core::Error& why);
     void refused(const core::Error& why);
@@ -134,6 +156,9 @@ struct Links::Impl {
 
     mutable std::shared_mutex mutex;  ///< guards the map, not the peers
     std::map<core::NodeId, std::shared_ptr<Peer>> peers;
+
+    std::mutex told_mutex;
+    std::vector<std::shared_ptr<Peer>> told;  ///< those for whom something waits since flush()
 
     // of the links' thread
     std::unique_ptr<Acceptor> acceptor;
@@ -188,14 +213,40 @@ Sent Links::Impl::send(const core::NodeId& to, const Message& message) {
     auto peer = find(to);
     if (!peer) return Sent::away;
     switch (peer->outbox.append(message, {.must_go = must_go(message)})) {
-        case LinkOutbox::Append::first:
-            loop.post([this, peer = std::move(peer)] { flush(peer); });
+        case LinkOutbox::Append::first: {
+            const std::scoped_lock lock{told_mutex};
+            told.push_back(std::move(peer));
             return Sent::yes;
+        }
         case LinkOutbox::Append::joined: return Sent::yes;
         case LinkOutbox::Append::full: return Sent::full;
         case LinkOutbox::Append::closed: return Sent::away;
     }
     return Sent::away;
+}
+
+void Links::Impl::flush() {
+    std::vector<std::shared_ptr<Peer>> now;
+    {
+        const std::scoped_lock lock{told_mutex};
+        now.swap(told);
+    }
+    for (const auto& peer : now) write_from_elsewhere(peer);
+}
+
+/// The thread that has something to say writes it to the socket: to wake another one for it costs
+/// more than to write. Where that one is at the socket already, it goes on with this.
+void Links::Impl::write_from_elsewhere(const std::shared_ptr<Peer>& peer) {
+    const auto connection = peer->way();
+    if (!connection) return;
+    {
+        const auto lock = connection->socket->try_lock();
+        if (!lock) return loop.post([this, peer] { flush(peer); });
+        if (write(*connection)) return;
+    }
+    loop.post([this, id = connection->id] {
+        with(id, [](Connection& c) { c.socket->wait_until_writable(); });
+    });
 }
 
 void Links::Impl::dial(const std::shared_ptr<Peer>& peer) {
@@ -270,26 +321,26 @@ void Links::Impl::open(int fd, SslHandle ssl, std::shared_ptr<Peer> called) {
                 [this, id] {
                     with(id, [this](Connection& c) {
                         c.open = true;
-                        c.unsent = c.protocol.opening();
-                        flush(c);
+                        flush(c, c.protocol.opening());
                     });
                 },
             .received =
                 [this, id](std::string_view bytes) {
                     with(id, [&](Connection& c) { received(c, bytes); });
                 },
-            .writable = [this, id] { with(id, [this](Connection& c) { flush(c); }); },
+            .writable = [this, id] { with(id, [this](Connection& c) { writable(c); }); },
             .closed = [this, id](const core::Error& why) { close(id, why); }});
 }
 
 void Links::Impl::received(Connection& connection, std::string_view bytes) {
     Arrivals arrivals;
-    const auto taken =
-        connection.protocol.receive(bytes, clock.mono(), connection.unsent, arrivals);
+    std::string replies;
+    const auto taken = connection.protocol.receive(bytes, clock.mono(), replies, arrivals);
+    // Before the link is up: the greeting goes before whatever others have to say.
+    if (!replies.empty()) flush(connection, replies);
     if (!connection.peer && connection.protocol.peer()) greeted(connection);
     if (!arrivals.empty()) events.arrived(connection.peer->node, std::move(arrivals));
     if (!taken) return close(connection.id, taken.error());
-    flush(connection);
     pause_if_congested(connection);
 }
 
@@ -303,20 +354,39 @@ void Links::Impl::greeted(Connection& connection) {
     peer->connection = connection.id;
     peer->retry_after = options.retry_first;
     peer->why_down.clear();
+    peer->set_way(connections.at(connection.id));
     peer->outbox.open();
     core::log_info("edge", "link_up", {{"peer", peer->node.text}, {"address", peer->address}});
     events.up(peer->node);
+}
+
+void Links::Impl::writable(Connection& connection) {
+    {
+        const auto lock = connection.socket->lock();
+        connection.blocked = false;
+    }
+    flush(connection);
 }
 
 void Links::Impl::flush(const std::shared_ptr<Peer>& peer) {
     with(peer->connection, [this](Connection& c) { flush(c); });
 }
 
-void Links::Impl::flush(Connection& connection) {
+/// `replies`: what the protocol itself has to say.
+void Links::Impl::flush(Connection& connection, std::string_view replies) {
+    const auto lock = connection.socket->lock();
+    connection.unsent += replies;
+    if (!write(connection)) connection.socket->wait_until_writable();
+}
+
+/// Under the socket's lock. False: what is left waits for the socket.
+bool Links::Impl::write(Connection& connection) {
+    if (connection.blocked) return true;
     const bool up = connection.peer != nullptr;
     if (up) connection.peer->outbox.take(connection.unsent);
-    if (!connection.unsent.empty()) connection.socket->write(connection.unsent);
+    connection.blocked = !connection.unsent.empty() && !connection.socket->write(connection.unsent);
     if (up) connection.peer->outbox.sent(connection.unsent.size());
+    return !connection.blocked;
 }
 
 void Links::Impl::pause_if_congested(Connection& connection) {
@@ -332,7 +402,7 @@ void Links::Impl::close(std::uint64_t id, const core::Error& why) {
     if (at == connections.end()) return;
     const auto connection = std::move(at->second);
     connections.erase(at);
-    connection->socket.reset();
+    if (connection->socket) connection->socket->close();
     const bool was_up = connection->peer != nullptr;
     const auto peer = was_up ? connection->peer : connection->called;
     if (!peer) {
@@ -368,9 +438,10 @@ void Links::Impl::tick() {
     for (const auto& [id, connection] : connections) ids.push_back(id);
     for (const auto id : ids) {
         with(id, [this](Connection& c) {
-            const auto alive = c.protocol.tick(clock.mono(), c.unsent);
+            std::string pings;
+            const auto alive = c.protocol.tick(clock.mono(), pings);
             if (!alive) return close(c.id, alive.error());
-            if (c.peer) flush(c);
+            if (c.peer) flush(c, pings);
         });
     }
     loop.post_after(kTick, [this] { tick(); });
@@ -397,6 +468,8 @@ Sent Links::to_home(const core::NodeId& node, const ToHome& message) {
 Sent Links::to_front(const core::NodeId& node, const ToFront& message) {
     return impl_->send(node, message);
 }
+
+void Links::flush() { impl_->flush(); }
 
 std::vector<LinkStatus> Links::status() const {
     std::vector<LinkStatus> out;

@@ -43,9 +43,10 @@ struct LinkStatus {
 /// The links of an edge node: one connection with every other node, TLS by the key ring, kept up
 /// with back-off. Of two nodes the one with the smaller id calls, so that each pair has one.
 ///
-/// A thread of its own (`edge-link`) does all the network's work. Messages to one peer keep the
-/// order in which a thread sent them; when a link is lost, what waited for it is dropped, and
-/// `down` says so to those who must send it again or give their sessions up.
+/// A thread of its own (`edge-link`) calls, reads and watches; who sends writes to the socket
+/// itself, at flush(). Messages to one peer keep the order in which a thread sent them; when a link
+/// is lost, what waited for it is dropped, and `down` says so to those who must send it again or
+/// give their sessions up.
 class Links final : public WayToNodes {
 public:
     /// Connections that were accepted and have not greeted yet; more are closed at once.
@@ -81,6 +82,7 @@ public:
     /// there is no link to it. Any thread.
     Sent to_home(const core::NodeId& node, const ToHome& message) override;
     Sent to_front(const core::NodeId& node, const ToFront& message) override;
+    void flush() override;
 
     /// Any thread but the links' own.
     std::vector<LinkStatus> status() const;

@@ -145,6 +145,8 @@ public:
     virtual ~WayToNodes() = default;
     virtual Sent to_home(const core::NodeId& node, const ToHome& message) = 0;
     virtual Sent to_front(const core::NodeId& node, const ToFront& message) = 0;
+    /// What was sent leaves now. Due at the end of each turn in which something was.
+    virtual void flush() = 0;
 };
 
 }  // namespace beckon::edge

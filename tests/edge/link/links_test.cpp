@@ -84,11 +84,15 @@ struct Node {
     std::string address() const { return "127.0.0.1:" + std::to_string(links.port()); }
     bool says(const core::NodeId& to, const std::string& text) {
         const edge::SessionId session{.front = id, .shard = 0, .number = 1};
-        return links.to_home(to, edge::FromClient{session, {}, text}) == edge::Sent::yes;
+        const auto sent = links.to_home(to, edge::FromClient{session, {}, text});
+        links.flush();
+        return sent == edge::Sent::yes;
     }
     bool answers(const core::NodeId& to, const std::string& text) {
         const edge::SessionId session{.front = to, .shard = 0, .number = 1};
-        return links.to_front(to, edge::ToClient{session, text}) == edge::Sent::yes;
+        const auto sent = links.to_front(to, edge::ToClient{session, text});
+        links.flush();
+        return sent == edge::Sent::yes;
     }
     std::string why_down(const core::NodeId& peer) {
         for (const auto& status : links.status()) {

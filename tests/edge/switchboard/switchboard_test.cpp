@@ -3,6 +3,7 @@
 #include "edge/loop/shard_loop.hpp"
 #include "edge/switchboard/new_uaid.hpp"
 
+#include <atomic>
 #include <future>
 #include <string>
 #include <vector>
@@ -52,9 +53,11 @@ struct FakeLinks final : edge::WayToNodes {
         fronts.push_back(node.text + (close ? " " + close->reason : ""));
         return close ? Sent::yes : frames;
     }
+    void flush() override { ++flushes; }
     std::vector<std::string> homes;
     std::vector<std::string> fronts;
     Sent frames = Sent::yes;
+    std::atomic<int> flushes{0};
 };
 
 const core::NodeId kSelf{"self"};
@@ -87,9 +90,13 @@ TEST_CASE("a client of another node's home goes over the link", "[edge][switchbo
         const auto node = homes.home_of(frame(0, "x").uaid);
         REQUIRE(node);
         CHECK(homes.to_home(*node, frame(0, "x")) == Sent::yes);
+        CHECK(homes.to_home(*node, frame(0, "y")) == Sent::yes);
+        CHECK(b.links.flushes == 0);
         CHECK(homes.home_of(frame(1, "x").uaid) == edge::NodeNumber{});
     });
-    CHECK(b.links.homes == std::vector<std::string>{"other"});
+    CHECK(b.links.homes == std::vector<std::string>{"other", "other"});
+    b.zero.run_and_wait([] {});
+    CHECK(b.links.flushes == 1);  // once for the whole turn
 }
 
 TEST_CASE("what a home says to a front of another node goes over the link", "[edge][switchboard]") {
