@@ -113,17 +113,15 @@ TEST_CASE("a head with long cookies is read, an endless one is not", "[edge][ws_
 // Verified to fail when the name is compared as it stands: all of Autobahn's cases did.
 TEST_CASE("the upgrade's protocol may be written in capitals", "[edge][ws_server]") {
     FrontWorld world;
-    const auto upgrade = [&](const std::string& protocol) {
+    const auto upgrades = [&](const std::string& protocol) {
         WsClient client{world.fronts.port()};
         client.raw("GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: " + protocol +
                    "\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
                    "Sec-WebSocket-Version: 13\r\n\r\n");
-        return FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 1; }) &&
-               client.fd() >= 0 && received(client).starts_with("HTTP/1.1 101");
+        return received(client).starts_with("HTTP/1.1 101");
     };
-    CHECK(upgrade("WebSocket"));
-    CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
-    CHECK_FALSE(upgrade("WebSockets"));
+    CHECK(upgrades("WebSocket"));
+    CHECK_FALSE(upgrades("WebSockets"));
 }
 
 TEST_CASE("web pages of other origins are refused, all others are not", "[edge][ws_server]") {
