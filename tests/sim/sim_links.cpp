@@ -89,16 +89,20 @@ Sent SimLinks::send(const core::NodeId& to, const Message& message) {
     const auto at = peers_.find(to);
     if (at == peers_.end()) return Sent::away;
     switch (at->second->outbox.append(message, {.must_go = must_go(message)})) {
-        case LinkOutbox::Append::first:
-            loop_.post([this, peer = at->second] {
-                if (peer->connection) flush(*peer->connection);
-            });
-            return Sent::yes;
+        case LinkOutbox::Append::first: told_.push_back(at->second); return Sent::yes;
         case LinkOutbox::Append::joined: return Sent::yes;
         case LinkOutbox::Append::full: return Sent::full;
         case LinkOutbox::Append::closed: return Sent::away;
     }
     return Sent::away;
+}
+
+void SimLinks::flush() {
+    for (auto& peer : std::exchange(told_, {})) {
+        loop_.post([this, peer = std::move(peer)] {
+            if (peer->connection) flush(*peer->connection);
+        });
+    }
 }
 
 Sent SimLinks::to_home(const core::NodeId& node, const edge::ToHome& message) {

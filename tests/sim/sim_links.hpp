@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace beckon::sim {
 
@@ -32,8 +33,7 @@ public:
 
     edge::Sent to_home(const core::NodeId& node, const edge::ToHome& message) override;
     edge::Sent to_front(const core::NodeId& node, const edge::ToFront& message) override;
-    /// Everything leaves by itself here.
-    void flush() override {}
+    void flush() override;
 
 private:
     struct Connection;
@@ -67,6 +67,7 @@ private:
     const core::Clock& clock_;
     const edge::link::Links::Events events_;
     std::map<core::NodeId, PeerPtr> peers_;
+    std::vector<PeerPtr> told_;  ///< those for whom something waits since flush()
     std::map<std::uint64_t, std::shared_ptr<Connection>> connections_;
     std::uint64_t last_connection_ = 0;
 };

@@ -64,7 +64,7 @@ void Front::text(Client& client, std::string frame) {
     }
 }
 
-/// The home decides on the hello; here only its UAID counts, which says where the home is. What is
+/// The home answers the hello; here only its UAID counts, which says where the home is. What is
 /// no hello at all need not travel.
 void Front::hello(Client& client, std::string frame) {
     const auto parsed = parser_.parse(frame);
@@ -76,9 +76,7 @@ void Front::hello(Client& client, std::string frame) {
     if (!uaid) return end(client, closing::kTryAgain, ClosedBy::unavailable);
     client.uaid = *uaid;
     client.offered = said->uaid.has_value();
-    if (!said->broadcasts.empty()) {
-        follow(client, said->broadcasts);
-    }
+    if (!said->broadcasts.empty()) follow(client, said->broadcasts);
     kept(client).hello = std::move(frame);
     client.phase = Phase::awaiting_answer;
     sockets_.set_timer(client, options_.answer_timeout);

@@ -2,7 +2,6 @@
 
 #include "core/log_names.hpp"
 #include "core/logger.hpp"
-#include "edge/protocol/frames.hpp"
 
 #include <chrono>
 #include <string>

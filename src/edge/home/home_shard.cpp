@@ -29,10 +29,8 @@ HomeShard::HomeShard(HomeOptions options, Context context)
       tokens_(context_.keys),
       lifetime_(context_.loop) {
     // The loop keeps its hooks for longer than this object lives.
-    context_.loop.at_turn_end([this, term = lifetime_.term()] {
-        if (!term.over()) turn_ended();
-        return false;
-    });
+    context_.loop.at_turn_end(
+        [this, term = lifetime_.term()] { return !term.over() && turn_ended(); });
     context_.board.listen(context_.shard, {.peer_lost = [this, term = lifetime_.term()](
                                                             NodeNumber, const core::NodeId& front) {
                               if (!term.over()) front_lost(front);
@@ -106,7 +104,8 @@ void HomeShard::forget(core::Partition partition) {
     context_.changed();
 }
 
-void HomeShard::forget_unwanted() {
+/// True: there were some.
+bool HomeShard::forget_unwanted() {
     std::vector<core::Partition> over;
     for (const auto& [partition, entry] : homes_) {
         if (entry.unwanted && entry.home->state() != Home::State::serving) {
@@ -114,27 +113,31 @@ void HomeShard::forget_unwanted() {
         }
     }
     for (const auto partition : over) forget(partition);
+    return !over.empty();
 }
 
 void HomeShard::front_lost(const core::NodeId& front) {
     for (const auto& [partition, entry] : homes_) entry.home->front_lost(front);
 }
 
-void HomeShard::turn_ended() {
-    if (notice_changes() || again_) return;
-    again_ = true;
-    context_.loop.post_after(kNoticeEvery, lifetime_.guard([this] { again_ = false; }));
+/// True: what a home said as it was forgotten leaves at the end of another turn.
+bool HomeShard::turn_ended() {
+    const auto now = context_.clock.mono();
+    if (now - noticed_ < kNoticeEvery) {
+        if (std::exchange(again_, true)) return false;
+        context_.loop.post_after(kNoticeEvery, lifetime_.guard([this] { again_ = false; }));
+        return false;
+    }
+    noticed_ = now;
+    const bool forgot = forget_unwanted();
+    report();
+    notice_changes();
+    return forgot;
 }
 
-/// False if it is too early to compare the states again.
-bool HomeShard::notice_changes() {
-    const auto now = context_.clock.mono();
-    if (now - noticed_ < kNoticeEvery) return false;
-    noticed_ = now;
-    forget_unwanted();
-    report();
-    const bool lags = now - lag_noticed_ >= kNoticeLagEvery;
-    if (lags) lag_noticed_ = now;
+void HomeShard::notice_changes() {
+    const bool lags = noticed_ - lag_noticed_ >= kNoticeLagEvery;
+    if (lags) lag_noticed_ = noticed_;
     bool changed = false;
     for (auto& [partition, entry] : homes_) {
         if (lags) changed |= notice_lag(entry);
@@ -147,7 +150,6 @@ bool HomeShard::notice_changes() {
         context_.board.set_serving(partition, state == Home::State::serving);
     }
     if (changed) context_.changed();
-    return true;
 }
 
 /// True if the home has fallen behind, or has caught up again.

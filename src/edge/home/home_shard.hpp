@@ -80,10 +80,10 @@ private:
 
     Entry& entry_of(core::Partition partition);
     void forget(core::Partition partition);
-    void forget_unwanted();
+    bool forget_unwanted();
     void front_lost(const core::NodeId& front);
-    void turn_ended();
-    bool notice_changes();
+    bool turn_ended();
+    void notice_changes();
     static bool notice_lag(Entry& entry);
     void report();
     void tell_lag();

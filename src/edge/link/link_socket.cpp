@@ -214,7 +214,9 @@ std::unique_lock<std::mutex> LinkSocket::try_lock() {
     return std::unique_lock{impl_->mutex, std::try_to_lock};
 }
 
-bool LinkSocket::write(std::string& bytes) { return impl_->fd < 0 || impl_->write(bytes); }
+bool LinkSocket::is_open() const { return impl_->fd >= 0; }
+
+bool LinkSocket::write(std::string& bytes) { return impl_->write(bytes); }
 
 void LinkSocket::wait_until_writable() {
     if (impl_->fd >= 0) ev_io_start(impl_->loop, &impl_->writable);

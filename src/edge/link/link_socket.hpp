@@ -41,9 +41,13 @@ public:
     /// thread; one that must not wait tries.
     std::unique_lock<std::mutex> lock();
     std::unique_lock<std::mutex> try_lock();
-    /// Sends from the front of `bytes` and removes what was sent. Only after `open`, and under
-    /// lock(). False: the kernel takes no more, wait_until_writable().
+    /// Under lock(): the end has not come.
+    bool is_open() const;
+    /// Sends from the front of `bytes` and removes what was sent. Under lock(), only after `open`
+    /// and while is_open(). False: the kernel takes no more. What is left otherwise cannot be sent
+    /// any more, and `closed` follows.
     bool write(std::string& bytes);
+    /// On the loop's thread.
     void wait_until_writable();
     /// Closes the connection and calls nothing any more, as the destructor does, which may be run
     /// by another thread afterwards.

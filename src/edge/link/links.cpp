@@ -38,7 +38,8 @@ struct Peer {
     const core::NodeId node;
     LinkOutbox outbox;  ///< any thread
 
-    /// The connection on which to send; null: none is up. Any thread.
+    /// The connection on which to send, which may be closed at any moment; null: none is up. Any
+    /// thread.
     std::shared_ptr<Connection> way() {
         const std::scoped_lock lock{way_mutex};
         return sends_on.lock();
@@ -113,7 +114,7 @@ struct Links::Impl {
     void set_peers(const std::map<core::NodeId, std::string>& addresses);
     template <class Message>
     Sent send(const core::NodeId& to, const Message& message);
-    void flush();
+    void flush_told();
 
     // --- calling
     bool calls(const Peer& peer) const { return options.self < peer.node && !peer.address.empty(); }
@@ -130,8 +131,12 @@ struct Links::Impl {
     void writable(Connection& connection);
     void flush(Connection& connection, std::string_view replies = {});
     void flush(const std::shared_ptr<Peer>& peer);
-    static bool write(Connection& connection);
-    void write_from_elsewhere(const std::shared_ptr<Peer>& peer);
+    enum class Written {
+        done,   ///< or another one sees to the rest
+        blocks  ///< the links' thread is to wait until the socket takes more
+    };
+    static Written write(Connection& connection);
+    void write_from_any_thread(const std::shared_ptr<Peer>& peer);
     void pause_if_congested(Connection& connection);
     void close(std::uint64_t id, const core::Error& why);
     void refused(const core::Error& why);
@@ -225,24 +230,23 @@ Sent Links::Impl::send(const core::NodeId& to, const Message& message) {
     return Sent::away;
 }
 
-void Links::Impl::flush() {
+void Links::Impl::flush_told() {
     std::vector<std::shared_ptr<Peer>> now;
     {
         const std::scoped_lock lock{told_mutex};
         now.swap(told);
     }
-    for (const auto& peer : now) write_from_elsewhere(peer);
+    for (const auto& peer : now) write_from_any_thread(peer);
 }
 
-/// The thread that has something to say writes it to the socket: to wake another one for it costs
-/// more than to write. Where that one is at the socket already, it goes on with this.
-void Links::Impl::write_from_elsewhere(const std::shared_ptr<Peer>& peer) {
+/// Never waits: where another thread is at the socket, the links' thread goes on with what waits.
+void Links::Impl::write_from_any_thread(const std::shared_ptr<Peer>& peer) {
     const auto connection = peer->way();
     if (!connection) return;
     {
         const auto lock = connection->socket->try_lock();
         if (!lock) return loop.post([this, peer] { flush(peer); });
-        if (write(*connection)) return;
+        if (write(*connection) == Written::done) return;
     }
     loop.post([this, id = connection->id] {
         with(id, [](Connection& c) { c.socket->wait_until_writable(); });
@@ -376,17 +380,20 @@ void Links::Impl::flush(const std::shared_ptr<Peer>& peer) {
 void Links::Impl::flush(Connection& connection, std::string_view replies) {
     const auto lock = connection.socket->lock();
     connection.unsent += replies;
-    if (!write(connection)) connection.socket->wait_until_writable();
+    if (write(connection) == Written::blocks) connection.socket->wait_until_writable();
 }
 
-/// Under the socket's lock. False: what is left waits for the socket.
-bool Links::Impl::write(Connection& connection) {
-    if (connection.blocked) return true;
+/// Under the socket's lock. What waits for a peer is not for a connection that was closed: it may
+/// be for the next one already.
+Links::Impl::Written Links::Impl::write(Connection& connection) {
+    if (connection.blocked || !connection.socket->is_open()) return Written::done;
     const bool up = connection.peer != nullptr;
     if (up) connection.peer->outbox.take(connection.unsent);
-    connection.blocked = !connection.unsent.empty() && !connection.socket->write(connection.unsent);
+    if (!connection.unsent.empty()) {
+        connection.blocked = !connection.socket->write(connection.unsent);
+    }
     if (up) connection.peer->outbox.sent(connection.unsent.size());
-    return !connection.blocked;
+    return connection.blocked ? Written::blocks : Written::done;
 }
 
 void Links::Impl::pause_if_congested(Connection& connection) {
@@ -469,7 +476,7 @@ Sent Links::to_front(const core::NodeId& node, const ToFront& message) {
     return impl_->send(node, message);
 }
 
-void Links::flush() { impl_->flush(); }
+void Links::flush() { impl_->flush_told(); }
 
 std::vector<LinkStatus> Links::status() const {
     std::vector<LinkStatus> out;

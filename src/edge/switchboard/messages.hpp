@@ -35,7 +35,7 @@ struct SessionStamp {
 // --- front to home. `uaid` routes: it says which partition, hence which home.
 
 /// A client that a front attaches to a home: with its hello, still text, which the home parses and
-/// decides on; or again, after its first home has gone, without a word to the client.
+/// answers; or again, after its first home has gone, without a word to the client.
 struct Attach {
     SessionId session;
     core::Uaid uaid;
@@ -97,9 +97,9 @@ struct CloseClient {
     Kind kind = Kind::closed;
 };
 
-/// The client is attached: from now on the session has this UAID (a home may replace the offered
-/// one). The front words the answer to a hello, since what follows this may be lost with a link.
-/// Sent again when `persisted` becomes true.
+/// The answer to an Attach: from now on the session has this UAID (a home may replace the offered
+/// one). The front words the frame that answers a hello: one that followed this could be lost with
+/// a link. Sent again when `persisted` becomes true.
 struct Attached {
     SessionId session;
     core::Uaid uaid;
@@ -145,7 +145,7 @@ public:
     virtual ~WayToNodes() = default;
     virtual Sent to_home(const core::NodeId& node, const ToHome& message) = 0;
     virtual Sent to_front(const core::NodeId& node, const ToFront& message) = 0;
-    /// What was sent leaves now. Due at the end of each turn in which something was.
+    /// What was sent is on its way from now on. Due at the end of each turn in which something was.
     virtual void flush() = 0;
 };
 

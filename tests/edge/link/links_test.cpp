@@ -201,6 +201,42 @@ TEST_CASE("messages keep their order on a link", "[edge][link]") {
     CHECK(heard == expected);
 }
 
+TEST_CASE("threads that send at once, both ways, lose nothing and keep their order",
+          "[edge][link]") {
+    constexpr int kMessages = 2'000;
+    const auto keys = ring();
+    Node a{kA, keys};
+    Node b{kB, keys};
+    introduce(a, b);
+    REQUIRE(a.hears("up b"));
+    REQUIRE(b.hears("up a"));
+    const auto send = [](Node& from, const core::NodeId& to, const std::string& name) {
+        for (int i = 0; i < kMessages; ++i) from.says(to, name + std::to_string(i));
+    };
+    std::vector<std::thread> threads;
+    for (const std::string name : {"x", "y"}) {
+        threads.emplace_back([&, name] { send(a, kB, name); });
+        threads.emplace_back([&, name] { send(b, kA, name); });
+    }
+    for (auto& thread : threads) thread.join();
+    const auto last = std::to_string(kMessages - 1);
+    for (const std::string name : {"x", "y"}) {
+        REQUIRE(b.hears("a says " + name + last));
+        REQUIRE(a.hears("b says " + name + last));
+        const auto check = [&](Node& at, const std::string& from) {
+            int next = 0;
+            for (const auto& heard : at.all()) {
+                if (!heard.starts_with(from + " says " + name)) continue;
+                REQUIRE(heard == from + " says " + name + std::to_string(next));
+                ++next;
+            }
+            CHECK(next == kMessages);
+        };
+        check(b, "a");
+        check(a, "b");
+    }
+}
+
 TEST_CASE("a node with another key ring is refused and named", "[edge][link]") {
     Node a{kA, ring()};
     Node b{kB, ring()};
