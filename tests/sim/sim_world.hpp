@@ -204,6 +204,7 @@ private:
     void check_clients(const std::vector<std::unique_ptr<store::PartitionStore>>& stores);
     std::string difference(core::Partition p, store::PartitionStore& rebuilt,
                            store::PartitionStore& live) const;
+    void pay_for_expired(store::PartitionStore& rebuilt);
     void check_rebuilt(const std::vector<std::unique_ptr<store::PartitionStore>>& live);
     void check_sessions();
     bool is_quiet(core::Partition p);

@@ -173,7 +173,8 @@ bool NotificationFold::fill_slot(core::Offset offset, core::Timestamp appended,
     finished_.remember(holder->key, holder->offset, appended);
     if (replaced) *replaced = holder->key;
     // One that had expired may be gone from this store already, but not from another copy's; so
-    // that all copies agree, nothing is owed for it.
+    // that all copies agree, nothing is owed for it. (Where the log's clock was put back they may
+    // not, which costs a tombstone too many.)
     if (appended < holder->expiry) {
         owe_at_once(holder->offset, {uaid, holder->key}, core::FinishReason::replaced,
                     PutOutcome::finished);
