@@ -236,10 +236,13 @@ export class Cluster {
         process.kill(-this.children.get(name).process.pid, 'SIGCONT');
     }
 
-    /** A role that starts before the broker answers ends at once and says so. */
+    /** A role that starts before the broker answers ends at once and says so. Of several all are to be in sync: else the others answer. */
     async kafkaAnswers() {
         const ask = () => this.tool(['topics', 'describe', '--kafka-servers', this.servers, '--replication-factor', String(this.brokerCount)]).then(() => true);
         await until('an answer of the broker', ask, 120000); // on a busy machine a broker takes its time
+        if (this.brokerCount === 1) return;
+        const behind = () => this.kafkaTool('TopicCommand', ['--describe', '--under-replicated-partitions']);
+        await until('every replica in sync', async () => (await behind()).trim() === '', 120000);
     }
 
     /** Where the self-made certificate of the process that holds the endpoint stands. */

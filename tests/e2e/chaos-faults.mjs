@@ -89,13 +89,19 @@ export class Faults {
 
     /** Returns once the fault is there; it heals by itself. */
     async begin(step) {
-        await this.healing.get(step.target);
+        await Promise.all(this.sharers(step).map((target) => this.healing.get(target)));
         if (this.failure) throw this.failure;
         this.counts.set(step.fault, (this.counts.get(step.fault) ?? 0) + 1);
         this.note('begun', { ...step });
         const [fault, ...what] = step.fault.split(' ');
         const healed = (this[`${fault}${what.length ? `_${what.join('_')}` : ''}`] ?? this.network).call(this, step);
         this.healing.set(step.target, healed.catch((error) => (this.failure ??= error)));
+    }
+
+    /** Two of three brokers that are away at once are an outage of Kafka, which says nothing about Beckon. */
+    sharers({ target }) {
+        const brokers = [...(this.cluster.brokers?.keys() ?? [])];
+        return brokers.includes(target) ? brokers : [target];
     }
 
     async allHealed() {
@@ -168,7 +174,10 @@ export class Faults {
     }
 
     pause_broker(step) {
-        return this.disturb(step, () => this.cluster.pauseKafka(step.target), () => this.cluster.resumeKafka(step.target));
+        return this.disturb(step, () => this.cluster.pauseKafka(step.target), async () => {
+            this.cluster.resumeKafka(step.target);
+            await this.cluster.kafkaAnswers();
+        });
     }
 
     network(step) {
