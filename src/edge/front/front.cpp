@@ -23,6 +23,11 @@ bool waits_for_home(const Client& client) {
     return client.phase == Phase::awaiting_answer || client.phase == Phase::reattaching;
 }
 
+/// Its hello was answered.
+bool is_greeted(const Client& client) {
+    return client.phase == Phase::identified || client.phase == Phase::reattaching;
+}
+
 std::size_t bytes_of(const Client::Kept& kept) {
     std::size_t bytes = 0;
     for (const auto& frame : kept.early) bytes += frame.size();
@@ -64,8 +69,8 @@ void Front::text(Client& client, std::string frame) {
     }
 }
 
-/// The home answers the hello; here only its UAID counts, which says where the home is. What is
-/// no hello at all need not travel.
+/// The home answers the hello; here only its UAID counts, which says where the home is. What is no
+/// hello at all need not travel.
 void Front::hello(Client& client, std::string frame) {
     const auto parsed = parser_.parse(frame);
     if (!parsed) return end(client, closing_for(parsed.error()), ClosedBy::malformed);
@@ -290,8 +295,7 @@ void Front::tell_some() {
 
 /// True if there was something to tell. Whoever has no answer to the hello yet is told with it.
 bool Front::tell(Client& client) {
-    const bool greeted = client.phase == Phase::identified || client.phase == Phase::reattaching;
-    if (!greeted) return false;
+    if (!is_greeted(client)) return false;
     const auto news = take_news(client);
     if (news.empty()) return false;
     metrics_.broadcasts_told->Increment();
@@ -389,7 +393,7 @@ void Front::end(Client& client, Closing closing, ClosedBy why) {
 
 void Front::leave(Client& client) {
     if (client.phase == Phase::over) return;
-    if (client.phase == Phase::identified || client.phase == Phase::reattaching) {
+    if (is_greeted(client)) {
         metrics_.clients->Decrement();
         --identified_;
     }

@@ -44,16 +44,14 @@ TEST_CASE("a hello has its answer where a link is lost right after the client wa
           "[edge][front]") {
     World world;
     auto& client = world.hello("{}");
-    world.front.receive(edge::Attached{
-        .session = last_attached(world), .uaid = client.uaid, .stamp = {1, 1}, .persisted = true});
+    world.answer(client);
     world.front.peer_lost(edge::NodeNumber{});
     CHECK(world.sockets.take() == std::vector{edge::hello_frame(client.uaid)});
 
     for (int ticks = 0; ticks < 100 && !was_attached(world); ++ticks) world.front.tick();
     REQUIRE(was_attached(world));
     CHECK(std::get<edge::Attach>(world.homes.got.back()).again);
-    world.front.receive(edge::Attached{
-        .session = last_attached(world), .uaid = client.uaid, .stamp = {1, 1}, .persisted = true});
+    world.answer(client);
     CHECK(world.sockets.take().empty());
 }
 
@@ -73,11 +71,6 @@ edge::Client& asks_again_with_a_register(World& world) {
     return client;
 }
 
-void attach(World& world, const edge::Client& client) {
-    world.front.receive(edge::Attached{
-        .session = last_attached(world), .uaid = client.uaid, .stamp = {1, 1}, .persisted = true});
-}
-
 }  // namespace
 
 TEST_CASE("what cannot be repeated at the next home because its way is full closes the client",
@@ -85,7 +78,7 @@ TEST_CASE("what cannot be repeated at the next home because its way is full clos
     World world;
     const auto& client = asks_again_with_a_register(world);
     world.homes.frames = edge::Sent::full;
-    attach(world, client);
+    world.answer(client);
     CHECK(world.sockets.closed == 1);
 }
 
@@ -95,13 +88,13 @@ TEST_CASE("what cannot be repeated because the next home has gone too is repeate
     const auto& client = asks_again_with_a_register(world);
     world.homes.frames = edge::Sent::away;
     const auto before = world.homes.got.size();
-    attach(world, client);
+    world.answer(client);
     CHECK(world.sockets.closed == 0);
     for (int i = 0; i < 100 && world.homes.got.size() == before; ++i) world.front.tick();
     REQUIRE(world.homes.got.size() == before + 1);
     REQUIRE(was_attached(world));
     world.homes.frames = edge::Sent::yes;
-    attach(world, client);
+    world.answer(client);
     REQUIRE(std::holds_alternative<edge::FromClient>(world.homes.got.back()));
     CHECK(std::get<edge::FromClient>(world.homes.got.back()).text.find("register") !=
           std::string::npos);

@@ -115,6 +115,18 @@ void introduce(Node& one, Node& other) {
     other.links.set_peers({{one.id, one.address()}, {other.id, other.address()}});
 }
 
+/// Two nodes with one key ring whose link is up at both ends.
+struct Linked {
+    Linked() {
+        introduce(a, b);
+        REQUIRE(a.hears("up b"));
+        REQUIRE(b.hears("up a"));
+    }
+    const std::shared_ptr<const core::KeyRing> keys = ring();
+    Node a{kA, keys};
+    Node b{kB, keys};
+};
+
 template <class Condition>
 bool eventually(Condition condition) {
     const auto end = std::chrono::steady_clock::now() + kSoon;
@@ -170,12 +182,9 @@ std::chrono::steady_clock::duration time_of_stranger(std::uint16_t port) {
 }  // namespace
 
 TEST_CASE("two nodes with one key ring talk both ways over one link", "[edge][link]") {
-    const auto keys = ring();
-    Node a{kA, keys};
-    Node b{kB, keys};
-    introduce(a, b);
-    REQUIRE(a.hears("up b"));
-    REQUIRE(b.hears("up a"));
+    Linked nodes;
+    auto& a = nodes.a;
+    auto& b = nodes.b;
     REQUIRE(a.says(kB, "hello"));
     REQUIRE(b.hears("a says hello"));
     REQUIRE(b.answers(kA, "hi"));
@@ -185,11 +194,9 @@ TEST_CASE("two nodes with one key ring talk both ways over one link", "[edge][li
 }
 
 TEST_CASE("messages keep their order on a link", "[edge][link]") {
-    const auto keys = ring();
-    Node a{kA, keys};
-    Node b{kB, keys};
-    introduce(a, b);
-    REQUIRE(a.hears("up b"));
+    Linked nodes;
+    auto& a = nodes.a;
+    auto& b = nodes.b;
     std::vector<std::string> expected;
     for (int i = 0; i < 2'000; ++i) {
         REQUIRE(a.says(kB, std::to_string(i)));
@@ -204,12 +211,9 @@ TEST_CASE("messages keep their order on a link", "[edge][link]") {
 TEST_CASE("threads that send at once, both ways, lose nothing and keep their order",
           "[edge][link]") {
     constexpr int kMessages = 2'000;
-    const auto keys = ring();
-    Node a{kA, keys};
-    Node b{kB, keys};
-    introduce(a, b);
-    REQUIRE(a.hears("up b"));
-    REQUIRE(b.hears("up a"));
+    Linked nodes;
+    auto& a = nodes.a;
+    auto& b = nodes.b;
     const auto send = [](Node& from, const core::NodeId& to, const std::string& name) {
         for (int i = 0; i < kMessages; ++i) from.says(to, name + std::to_string(i));
     };
@@ -311,11 +315,8 @@ TEST_CASE("the address of a node that died and came back with another name distu
 }
 
 TEST_CASE("a node that has left is let go", "[edge][link]") {
-    const auto keys = ring();
-    Node a{kA, keys};
-    Node b{kB, keys};
-    introduce(a, b);
-    REQUIRE(a.hears("up b"));
+    Linked nodes;
+    auto& a = nodes.a;
     a.links.set_peers({});
     REQUIRE(a.hears("down b"));
     CHECK(a.links.status().empty());
@@ -361,11 +362,9 @@ TEST_CASE("a peer that does not take is refused more, and nothing of it is lost"
 }
 
 TEST_CASE("whoever is no node is closed and disturbs nobody", "[edge][link]") {
-    const auto keys = ring();
-    Node a{kA, keys};
-    Node b{kB, keys};
-    introduce(a, b);
-    REQUIRE(a.hears("up b"));
+    Linked nodes;
+    auto& a = nodes.a;
+    auto& b = nodes.b;
     const std::string words =
         GENERATE(std::string{"GET / HTTP/1.1\r\n\r\n"}, std::string(70'000, 'a'),
                  std::string{"\x16\x03\x01\x00\x05hello", 10});
