@@ -30,6 +30,9 @@ const agent = new http.Agent({ keepAlive: true, maxSockets: 16 });
 let api;
 let token;
 
+// Those that run: a test that fails does not come to its stop().
+const receivers = new Set();
+
 /** A receiver that keeps what it gets; `answer` decides the status by delivery id and how often it came. */
 class Receiver {
     constructor(answer = () => 204) {
@@ -53,12 +56,14 @@ class Receiver {
         });
         await new Promise((resolve) => this.server.listen(0, '127.0.0.1', resolve));
         this.url = `http://127.0.0.1:${this.server.address().port}/hook`;
+        receivers.add(this);
         return this;
     }
     events() {
         return this.seen;
     }
     stop() {
+        receivers.delete(this);
         this.server.closeAllConnections();
         return new Promise((resolve) => this.server.close(resolve));
     }
@@ -123,6 +128,7 @@ before(async () => {
 });
 after(async () => {
     agent.destroy();
+    await Promise.all([...receivers].map((receiver) => receiver.stop()));
     await cluster.end();
 });
 

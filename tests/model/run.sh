@@ -20,9 +20,9 @@ check() {
 failed=0
 expect() {
     local want="$1" what="$2"; shift 2
-    local errors; errors="$(check "$@")"
+    local began="$SECONDS" errors; errors="$(check "$@")"
     if { [[ "$want" == none && "$errors" == 0 ]] || [[ "$want" == some && "$errors" -gt 0 ]]; }; then
-        echo "ok      $what"
+        echo "ok      $what ($((SECONDS - began)) s)"
     else
         echo "FAILED  $what: Spin found ${errors:-no answer} errors, expected $want"
         failed=1

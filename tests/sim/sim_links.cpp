@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace beckon::sim {
@@ -15,11 +14,6 @@ using edge::link::LinkOutbox;
 namespace {
 
 constexpr core::Duration kTick = std::chrono::milliseconds{500};
-
-bool must_go(const edge::ToHome& message) { return std::holds_alternative<edge::Detach>(message); }
-bool must_go(const edge::ToFront& message) {
-    return !std::holds_alternative<edge::ToClient>(message);
-}
 
 }  // namespace
 
@@ -88,7 +82,7 @@ template <class Message>
 Sent SimLinks::send(const core::NodeId& to, const Message& message) {
     const auto at = peers_.find(to);
     if (at == peers_.end()) return Sent::away;
-    switch (at->second->outbox.append(message, {.must_go = must_go(message)})) {
+    switch (at->second->outbox.append(message)) {
         case LinkOutbox::Append::first: told_.push_back(at->second); return Sent::yes;
         case LinkOutbox::Append::joined: return Sent::yes;
         case LinkOutbox::Append::full: return Sent::full;

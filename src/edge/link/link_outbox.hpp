@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <mutex>
 #include <string>
+#include <variant>
 
 namespace beckon::edge::link {
 
@@ -23,16 +24,14 @@ public:
         closed,  ///< refused: there is no link to that peer
     };
 
-    /// `must_go`: for what is bounded by the number of sessions (detach, attached, close), which is
-    /// accepted above the bound as well.
-    struct Options {
-        bool must_go = false;
-    };
+    /// What is bounded by the number of sessions (Detach; to a front, all but ToClient) is accepted
+    /// above the bound as well.
     template <class Message>
-    Append append(const Message& message, Options options) {
+    Append append(const Message& message) {
         const std::scoped_lock lock{mutex_};
         if (!open_) return Append::closed;
-        if (!options.must_go && waiting_.size() + unsent_ >= bytes_max_) return Append::full;
+        const bool full = waiting_.size() + unsent_ >= bytes_max_;
+        if (full && !bounded_by_sessions(message)) return Append::full;
         const bool first = waiting_.empty();
         if (!append_frame(waiting_, message)) return Append::full;
         return first ? Append::first : Append::joined;
@@ -74,6 +73,13 @@ public:
     }
 
 private:
+    static bool bounded_by_sessions(const ToHome& message) {
+        return std::holds_alternative<Detach>(message);
+    }
+    static bool bounded_by_sessions(const ToFront& message) {
+        return !std::holds_alternative<ToClient>(message);
+    }
+
     const std::size_t bytes_max_;
     mutable std::mutex mutex_;
     std::string waiting_;

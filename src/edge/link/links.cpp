@@ -76,9 +76,6 @@ struct Connection {
     bool blocked = false;  ///< until the socket is writable again
 };
 
-bool must_go(const ToHome& message) { return std::holds_alternative<Detach>(message); }
-bool must_go(const ToFront& message) { return !std::holds_alternative<ToClient>(message); }
-
 }  // namespace
 
 struct Links::Impl {
@@ -217,7 +214,7 @@ template <class Message>
 Sent Links::Impl::send(const core::NodeId& to, const Message& message) {
     auto peer = find(to);
     if (!peer) return Sent::away;
-    switch (peer->outbox.append(message, {.must_go = must_go(message)})) {
+    switch (peer->outbox.append(message)) {
         case LinkOutbox::Append::first: {
             const std::scoped_lock lock{told_mutex};
             told.push_back(std::move(peer));
