@@ -1,6 +1,7 @@
 #include "log/kafka/ends.hpp"
 
 #include "log/kafka/handles.hpp"
+#include "log/kafka/leaders.hpp"
 #include "log/kafka/report.hpp"
 
 #include <chrono>
@@ -20,22 +21,7 @@ constexpr std::chrono::milliseconds kAskAgain{50};
 /// A moment after a topic was made, or a broker was lost.
 bool leader_moves(rd_kafka_resp_err_t error) {
     return error == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION ||
-           error == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
-}
-
-/// librdkafka says "unknown partition" of a topic that does not exist, but also of one whose broker
-/// has just come back, and then stays with that. Every topic has a partition 0, so if that one is
-/// unknown, this asks the cluster itself, which also refreshes what the client knows.
-rd_kafka_resp_err_t cause_of_unknown(rd_kafka_t* client, const std::string& topic) {
-    const TopicHandle handle{rd_kafka_topic_new(client, topic.c_str(), nullptr)};
-    const rd_kafka_metadata_t* metadata = nullptr;
-    const auto error = rd_kafka_metadata(client, 0, handle.get(), &metadata, kAskMs);
-    if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return error;
-    const Handle<const rd_kafka_metadata_t, rd_kafka_metadata_destroy> owner{metadata};
-    const bool missing = metadata->topic_cnt == 1 &&
-                         metadata->topics[0].err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
-    return missing ? RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART
-                   : RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
+           error == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE || error == RD_KAFKA_RESP_ERR__TRANSPORT;
 }
 
 /// Where a partition begins (RD_KAFKA_OFFSET_BEGINNING) or ends (RD_KAFKA_OFFSET_END). Not with
@@ -68,18 +54,21 @@ core::Result<Ends> query_ends(rd_kafka_t* client, const std::string& topic,
     auto error = RD_KAFKA_RESP_ERR__TIMED_OUT;
     for (int attempt = 0; attempt < kAttempts && !stop.stop_requested(); ++attempt) {
         error = query_both(client, topic, partition, ends);
-        if (error == RD_KAFKA_RESP_ERR__TIMED_OUT) {
-            silence_ms += kAskMs;
-            if (silence_ms >= kSilenceMs) break;
-            continue;
-        }
+        if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return ends;
+        if (error == RD_KAFKA_RESP_ERR__TIMED_OUT) silence_ms += kAskMs;
+        if (stop.stop_requested() || silence_ms >= kSilenceMs) break;
+        const auto learned = learn_leaders(client, topic, kAskMs);
+        if (learned == RD_KAFKA_RESP_ERR__TIMED_OUT) silence_ms += kAskMs;
+        // librdkafka says "unknown partition" of a topic that does not exist, but also of one whose
+        // broker has just come back. Every topic has a partition 0.
         if (error == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION && partition == 0) {
-            error = cause_of_unknown(client, topic);
+            error = learned != RD_KAFKA_RESP_ERR_NO_ERROR ? learned
+                                                          : RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
         }
+        if (error == RD_KAFKA_RESP_ERR__TIMED_OUT) continue;
         if (!leader_moves(error)) break;
         std::this_thread::sleep_for(kAskAgain);
     }
-    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return ends;
     return core::fail(fault_of(error), "cannot ask for the ends of " + topic + "/" +
                                            std::to_string(partition) + ": " +
                                            rd_kafka_err2str(error));

@@ -4,6 +4,7 @@
 #include "log/kafka/closing.hpp"
 #include "log/kafka/handles.hpp"
 #include "log/kafka/kafka_events.hpp"
+#include "log/kafka/leaders.hpp"
 #include "log/kafka/report.hpp"
 
 #include <algorithm>
@@ -364,22 +365,30 @@ private:
     }
 
     /// Not rd_kafka_query_watermark_offsets, which ignores its time-out
-    /// (docs/facts/kafka.md#traps).
+    /// (docs/facts/kafka.md#traps). A partition without an answer has one at the next look.
     std::map<NamedPartition, core::Offset> ask_ends(const Partitions& partitions,
                                                     std::int64_t which,
                                                     const std::stop_token& stop) {
         std::map<NamedPartition, core::Offset> found;
+        std::set<std::string> unanswered;  // topics of partitions without an answer
         in_lists(partitions, [&](rd_kafka_topic_partition_list_t& list) {
             if (stop.stop_requested()) return false;
             for (int i = 0; i < list.cnt; ++i) list.elems[i].offset = which;
             rd_kafka_offsets_for_times(client_.get(), &list, kAskMs);
             for (int i = 0; i < list.cnt; ++i) {
                 const auto& one = list.elems[i];
-                if (one.err != RD_KAFKA_RESP_ERR_NO_ERROR || one.offset < 0) continue;
-                found[{one.topic, one.partition}] = one.offset;
+                if (one.err != RD_KAFKA_RESP_ERR_NO_ERROR || one.offset < 0) {
+                    unanswered.insert(one.topic);
+                } else {
+                    found[{one.topic, one.partition}] = one.offset;
+                }
             }
             return true;
         });
+        for (const auto& topic : unanswered) {
+            if (stop.stop_requested()) break;
+            learn_leaders(client_.get(), topic, kAskMs);
+        }
         return found;
     }
 

@@ -10,17 +10,17 @@
 
 namespace beckon::test {
 
-/// librdkafka's mock cluster: one broker that has the topic test.notifications. Outlives the logs
+/// librdkafka's mock cluster: brokers that have the topic test.notifications. Outlives the logs
 /// that use it.
 class MockCluster {
 public:
-    explicit MockCluster(int partitions) {
+    explicit MockCluster(int partitions, int brokers = 1) {
         std::array<char, 256> why{};
         rd_kafka_conf_t* conf = rd_kafka_conf_new();
         rd_kafka_conf_set(conf, "log_level", "0", why.data(), why.size());
         client_.reset(rd_kafka_new(RD_KAFKA_PRODUCER, conf, why.data(), why.size()));
-        cluster_.reset(rd_kafka_mock_cluster_new(client_.get(), 1));
-        rd_kafka_mock_topic_create(cluster_.get(), "test.notifications", partitions, 1);
+        cluster_.reset(rd_kafka_mock_cluster_new(client_.get(), brokers));
+        rd_kafka_mock_topic_create(cluster_.get(), "test.notifications", partitions, brokers);
     }
 
     /// Of a log that uses it.
