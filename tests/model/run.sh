@@ -33,8 +33,8 @@ expect none "ownership: the rules hold" ownership -DLENGTH="${LENGTH:-6}"
 expect some "without marks a live registration is denied" ownership -DNO_MARK
 expect some "without stamps a late write wins" ownership -DNO_STAMP
 expect some "without the true value compaction keeps a late write" ownership -DNO_TRUTH
-expect some "without waiting for changes the true value undoes one" ownership -DNO_WAIT
-expect some "without reading back a register that lost is answered 200" ownership -DNO_READ_BACK
+expect some "without waiting for changes the true value undoes one" ownership -DNO_WAIT -DLENGTH=7
+expect some "without reading back a register that lost is answered 200" ownership -DNO_READ_BACK -DLENGTH=7
 
 # sessions <moves> <crashes> <broken links> <reconnects> <changes of controller>: at most so many of each happen.
 sessions() { SESSIONS=(sessions -DMOVES="$1" -DCRASHES="$2" -DBREAKS="$3" -DRECONNECTS="$4" -DSUCCESSIONS="$5"); }
