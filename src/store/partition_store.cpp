@@ -235,8 +235,14 @@ bool PartitionStore::remove_channel(const core::ChannelRemoved& channel, core::T
 
 bool PartitionStore::owe(const core::Uaid& uaid, const core::MessageKey& key,
                          core::FinishReason reason, std::optional<core::Milestone> end) {
-    return impl_->notifications.owe(uaid, key, reason, end);
+    return impl_->notifications.owe(uaid, key, reason, end, false);
 }
+bool PartitionStore::owe_acked(const core::Uaid& uaid, const core::MessageKey& key,
+                               std::optional<core::Milestone> end) {
+    const bool may_wait = !receipt(key);
+    return impl_->notifications.owe(uaid, key, core::FinishReason::acked, end, may_wait);
+}
+void PartitionStore::write_postponed(bool all) { impl_->notifications.write_postponed(all); }
 std::optional<core::Tracked> PartitionStore::tracked(const core::Uaid& uaid,
                                                      const core::MessageKey& key) {
     return impl_->notifications.tracked(uaid, key);

@@ -96,6 +96,15 @@ public:
     /// if it was not pending. `end`: the milestone that is told of it if it is tracked.
     bool owe(const core::Uaid& uaid, const core::MessageKey& key, core::FinishReason reason,
              std::optional<core::Milestone> end = std::nullopt);
+    /// The same for a message that its client has acknowledged. It may stay in memory until its
+    /// tombstone is folded, and then the debt is never written: two rows instead of five, and no
+    /// commit for its sake. A crash before delivers the message again. Topic messages, tracked ones
+    /// and those with a receipt are written at the next commit, as with owe().
+    bool owe_acked(const core::Uaid& uaid, const core::MessageKey& key,
+                   std::optional<core::Milestone> end);
+    /// Such acknowledgements go with the next commit: all of them, or those that were there at the
+    /// last call (from a timer: whose tombstones take longer than its period).
+    void write_postponed(bool all);
     /// A tombstone of the message is owed already.
     bool owed(const core::Uaid& uaid, const core::MessageKey& key);
     /// Expired messages that a read has found are done with: owed as `expired`.

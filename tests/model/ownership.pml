@@ -18,16 +18,21 @@
  *   -DNO_READ_BACK   a register is answered at its delivery report, not when it is read back
  */
 
-#define NODES 2
 #ifndef LENGTH
 #define LENGTH 8
 #endif
+#define NODES 2
 #define CRASHES 1
 #define NOBODY 255
 #ifdef NO_WAIT
 #define MAY_WRITE_OVER(n) true
 #else
 #define MAY_WRITE_OVER(n) !nodes[n].changing
+#endif
+#ifdef NO_TRUTH
+#define OWES_TRUTH(n) false
+#else
+#define OWES_TRUTH(n) nodes[n].contested
 #endif
 #ifdef NO_STAMP
 #define COUNTS(n, r) true
@@ -95,10 +100,8 @@ inline append(n) {
     end++;
     forget_pending(n);
     if
-    :: log[end - 1].kind == mark && nodes[n].asked && nodes[n].mark_at == 0 ->
-        nodes[n].mark_at = end
-    :: log[end - 1].kind == value && nodes[n].changing && nodes[n].reported == 0 ->
-        nodes[n].reported = end
+    :: log[end - 1].kind == mark && nodes[n].asked && nodes[n].mark_at == 0 -> nodes[n].mark_at = end
+    :: log[end - 1].kind == value && nodes[n].changing && nodes[n].reported == 0 -> nodes[n].reported = end
     :: else
     fi
 }
@@ -190,14 +193,12 @@ proctype Run(byte n) {
 
     :: atomic { nodes[n].serving && nodes[n].changing && IS_DONE(n) -> answer_change(n) }
 
-#ifndef NO_TRUTH
     /* A late write of a former home stands last in the log: the home writes the true value again,
      * also if it read the late write before it served. */
-    :: atomic { nodes[n].serving && nodes[n].contested && nodes[n].pending.kind == none &&
+    :: atomic { nodes[n].serving && OWES_TRUTH(n) && nodes[n].pending.kind == none &&
                 end < LENGTH - 1 && MAY_WRITE_OVER(n) ->
         nodes[n].contested = 0; nodes[n].seq++;
         publish(n, value, nodes[n].epoch, nodes[n].seq, nodes[n].registered) }
-#endif
 
     /* The client says hello with its id. */
     :: atomic { nodes[n].serving && !nodes[n].asked && !nodes[n].registered &&
@@ -236,7 +237,7 @@ proctype Compact() {
         read = 0;
         for (i : 0 .. NODES - 1) {
             if
-            :: nodes[i].serving && nodes[i].epoch == nodes[i].highest && !nodes[i].contested &&
+            :: nodes[i].serving && nodes[i].epoch == nodes[i].highest && !OWES_TRUTH(i) &&
                nodes[i].pending.kind == none && nodes[i].position == end -> read = end
             :: else
             fi
@@ -268,8 +269,7 @@ proctype Judge() {
     :: atomic {
         quiet = 0;
         for (n : 0 .. NODES - 1) {
-            quiet = quiet || (nodes[n].serving && nodes[n].position == end &&
-                              nodes[n].epoch == nodes[n].highest)
+            quiet = quiet || (nodes[n].serving && nodes[n].position == end && nodes[n].epoch == nodes[n].highest)
         }
         for (n : 0 .. NODES - 1) { quiet = quiet && nodes[n].pending.kind == none }
         if

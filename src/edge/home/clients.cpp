@@ -114,7 +114,7 @@ void Clients::count(const Effects& effects) {
 
 void Clients::finish_acked(Session& session, const Effects& effects) {
     for (const auto& [message, as, code] : effects.acked) {
-        if (!context_.store.owe(session.uaid, message, core::FinishReason::acked, as)) {
+        if (!context_.store.owe_acked(session.uaid, message, as)) {
             context_.delivery.acknowledged(message, as);
             context_.outcomes.acknowledged(message);
             continue;

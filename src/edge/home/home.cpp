@@ -212,7 +212,7 @@ void Home::Impl::committed() {
     tenure.committed();
     outbox.flush(context.fronts);
     if (!tenure.serving()) return;
-    debts.committed();
+    debts.take_new();
     bool more = hellos.turn();
     more |= purges.turn(log_now(), position());
     more |= pending.turn(log_now(), position());
@@ -223,13 +223,12 @@ void Home::Impl::committed() {
 }
 
 /// The one place where decisions made outside of a turn take their way: out at once if they follow
-/// from nothing that is not committed.
+/// from nothing that is not committed. Acknowledgements that the store postpones do not wait for a
+/// commit: their debts are paid, and nobody is told of them.
 void Home::Impl::settle() {
-    if (store->dirty()) {
-        fold.request_turn();
-    } else {
-        outbox.flush(context.fronts);
-    }
+    if (store->dirty()) return fold.request_turn();
+    outbox.flush(context.fronts);
+    debts.take_new();
 }
 
 void Home::Impl::caught_up() {
@@ -249,6 +248,8 @@ void Home::Impl::began() {
 void Home::Impl::ended(Closing closing) {
     debts.flush();
     debts.stop();
+    store->write_postponed(true);
+    fold.request_turn();
     registrations.stop();
     removals.stop();
     purges.clear();
@@ -268,6 +269,7 @@ void Home::Impl::tick() {
         removals.tick();
         delivery.tick();
         if (!fold.suspect()) outcomes.expire(log_now());
+        store->write_postponed(false);
         fold.request_turn();
     }
     context.executor.post_after(kTick, lifetime.guard([this] { tick(); }));

@@ -13,6 +13,8 @@ namespace {
 
 /// Finished keys are remembered for ten minutes (docs/design.md#a-key-is-published-once).
 constexpr std::chrono::minutes kRemember{10};
+/// As many as a home pays at a time (edge/home/delivery/debts.hpp).
+constexpr std::size_t kPostponedMax = 4'096;
 
 }  // namespace
 
@@ -80,6 +82,7 @@ PutOutcome NotificationFold::put(core::Offset offset, core::Timestamp appended,
     if (replaced) replaced->reset();
     raise_latest(appended);
     const KeyName name{message.uaid, message.key};
+    resume(name);
     bool key_in_table = false;
     if (const auto outcome = refuse(offset, appended, name, key_in_table)) return *outcome;
 
@@ -187,6 +190,7 @@ bool NotificationFold::finish(const core::Uaid& uaid, const core::MessageKey& ke
     BECKON_ASSERT(!handing_over_, "a sink must not call the store");
     raise_latest(time);
     const KeyName name{uaid, key};
+    resume(name);
     const auto row = key_row(name);
     if (row && row->state == KeyRow::State::owed) {
         finished_.remember(key, row->offset, time);
@@ -212,19 +216,59 @@ void NotificationFold::remember_tombstone(const KeyName& name, core::Timestamp t
 }
 
 bool NotificationFold::owe(const core::Uaid& uaid, const core::MessageKey& key,
-                           core::FinishReason reason, std::optional<core::Milestone> end) {
+                           core::FinishReason reason, std::optional<core::Milestone> end,
+                           bool may_wait) {
     BECKON_ASSERT(!handing_over_, "a sink must not call the store");
     const KeyName name{uaid, key};
     const auto row = key_row(name);
     if (!row || row->state != KeyRow::State::pending) return false;
-    erase_from_pending(name, *row);
     Debt debt{.uaid = uaid, .key = key, .reason = reason, .put_offset = row->offset, .end = {}};
     if (end && !row->reliability_id.empty()) {
         debt.end = {.message = {.id = row->reliability_id, .expires = row->until},
                     .milestone = *end};
     }
-    add_debt(debt);
+    if (may_wait && may_postpone(name, *row)) {
+        postpone(name, *row, debt);
+    } else {
+        erase_from_pending(name, *row);
+        add_debt(debt);
+    }
     return true;
+}
+
+/// What somebody is told of, or what other rows follow from, goes with the next commit.
+bool NotificationFold::may_postpone(const KeyName& name, const KeyRow& row) const {
+    return row.slot.empty() && row.reliability_id.empty() && !keys_.find(name) &&
+           postponed_.size() < kPostponedMax;
+}
+
+void NotificationFold::postpone(const KeyName& name, const KeyRow& row, const Debt& debt) {
+    messages_.postpone_removal(name.uaid, row.order());
+    finished_.remember(name.key, row.offset, latest_);
+    debts_.postpone(debt);
+    keys_.postpone(
+        name, {.state = KeyRow::State::owed, .offset = row.offset, .until = {}, .slot = {}});
+    postponed_.emplace(name, Postponed{.order = row.order(), .expiry = row.until});
+}
+
+/// What was postponed of the key goes with the next commit.
+void NotificationFold::resume(const KeyName& name) {
+    if (postponed_.empty()) return;
+    const auto known = postponed_.find(name);
+    if (known == postponed_.end()) return;
+    const auto what = known->second;
+    postponed_.erase(known);
+    messages_.resume_removal(name.uaid, what.order, what.expiry);
+    debts_.resume(what.order.offset, name.key);
+    keys_.resume(name);
+}
+
+void NotificationFold::write_postponed(bool all) {
+    std::vector<KeyName> due;
+    for (auto& [name, what] : postponed_) {
+        if (std::exchange(what.seen, true) || all) due.push_back(name);
+    }
+    for (const auto& name : due) resume(name);
 }
 
 bool NotificationFold::owed(const core::Uaid& uaid, const core::MessageKey& key) {
@@ -286,7 +330,7 @@ ReadOutcome NotificationFold::read_pending(const core::Uaid& uaid, DrainCursor& 
 void NotificationFold::expire(const core::Uaid& uaid, const std::vector<ExpiredMessage>& expired) {
     for (const auto& message : expired) {
         const bool owed =
-            owe(uaid, message.key, core::FinishReason::expired, core::Milestone::expired);
+            owe(uaid, message.key, core::FinishReason::expired, core::Milestone::expired, false);
         if (owed) continue;
         // Compaction has taken its key already: it is old enough to go without a tombstone.
         messages_.remove(uaid, {.has_topic = message.has_topic, .offset = message.offset},
@@ -348,8 +392,8 @@ std::size_t NotificationFold::changed_rows() const {
 
 void NotificationFold::committed() {
     messages_.committed();
-    keys_.clear();
-    replacements_.clear();
+    keys_.committed();
+    replacements_.committed();
     debts_.committed();
 }
 
@@ -361,8 +405,11 @@ void NotificationFold::write_failed() {
 }
 
 void NotificationFold::reset() {
-    committed();
+    messages_.reset();
+    keys_.reset();
+    replacements_.reset();
     debts_.reset();
+    postponed_.clear();
     finished_.clear();
     latest_ = newest_ = {};
     broken_.reset();

@@ -16,6 +16,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <rocksdb/write_batch.h>
@@ -29,6 +30,10 @@ namespace beckon::store {
 /// owed exactly while a debt stands at its offset in `owed`; a `replacements` row names the one
 /// pending message of its channel and Topic. (Rows whose time is over may be missing: the
 /// compaction filter takes each by itself.)
+///
+/// What owe() changes may be postponed: reads see it, and commits leave it out, until the tombstone
+/// is folded or write_postponed() says so. The tables then have the message as a crash would: still
+/// pending. Any other change of the key comes behind resume(), so the tables never have a part of it.
 class NotificationFold {
 public:
     NotificationFold(Database& database, Months& months, core::Partition partition);
@@ -39,7 +44,8 @@ public:
                    std::optional<core::MessageKey>* replaced);
     bool finish(const core::Uaid& uaid, const core::MessageKey& key, core::Timestamp time);
     bool owe(const core::Uaid& uaid, const core::MessageKey& key, core::FinishReason reason,
-             std::optional<core::Milestone> end);
+             std::optional<core::Milestone> end, bool may_wait);
+    void write_postponed(bool all);
     bool owed(const core::Uaid& uaid, const core::MessageKey& key);
     std::optional<core::Tracked> tracked(const core::Uaid& uaid, const core::MessageKey& key);
 
@@ -99,6 +105,9 @@ private:
     /// Message, key and Topic's slot go.
     void erase_from_pending(const KeyName& name, const KeyRow& row);
     void remember_tombstone(const KeyName& name, core::Timestamp time, bool in_table);
+    bool may_postpone(const KeyName& name, const KeyRow& row) const;
+    void postpone(const KeyName& name, const KeyRow& row, const Debt& debt);
+    void resume(const KeyName& name);
 
     void fail(core::Error error);
     template <class Parse>
@@ -115,6 +124,14 @@ private:
     RowChanges<KeyName, KeyRow, KeyHash> keys_;
     RowChanges<std::string, ReplacementRow> replacements_;  ///< by row key
     RecentlyFinished finished_;
+
+    /// A message that is owed, of which the tables know nothing yet: what is missing there.
+    struct Postponed {
+        MessageOrder order;
+        core::Timestamp expiry;
+        bool seen = false;  ///< it was there at the last write_postponed()
+    };
+    std::unordered_map<KeyName, Postponed, KeyHash> postponed_;
 
     bool handing_over_ = false;  ///< a sink runs
     core::Timestamp latest_{};

@@ -34,6 +34,21 @@ core::Result<void> DebtTable::load() {
 void DebtTable::add(const Debt& debt) {
     const OffsetAndKey place{debt.put_offset, debt.key};
     changes_[place].debt = debt;
+    remember_new(place, debt);
+}
+
+void DebtTable::postpone(const Debt& debt) {
+    const OffsetAndKey place{debt.put_offset, debt.key};
+    postponed_.insert_or_assign(place, debt);
+    remember_new(place, debt);
+}
+
+void DebtTable::resume(core::Offset put_offset, const core::MessageKey& key) {
+    const auto debt = postponed_.extract({put_offset, key});
+    changes_[debt.key()].debt = debt.mapped();
+}
+
+void DebtTable::remember_new(const OffsetAndKey& place, const Debt& debt) {
     ++size_;
     if (new_left_out_) return;
     new_.insert_or_assign(place, debt);
@@ -55,31 +70,38 @@ void DebtTable::erase(core::Offset put_offset, const core::MessageKey& key) {
     }
 }
 
+std::map<DebtTable::OffsetAndKey, DebtTable::Change> DebtTable::changes_with_postponed() const {
+    auto all = changes_;
+    for (const auto& [place, debt] : postponed_) all[place].debt = debt;
+    return all;
+}
+
 core::Result<std::vector<Debt>> DebtTable::after(const std::optional<Debt>& after,
                                                  std::size_t max) const {
     std::vector<Debt> found;
+    const auto changes = changes_with_postponed();
     const auto path = [this] { return database_.directory().string(); };
     const auto all = partition_range(partition_);
     const auto end = slice(all.end);
     const std::unique_ptr<rocksdb::Iterator> row{
         database_.db().NewIterator(scan_options(end), family_.get())};
-    auto change = changes_.begin();
+    auto change = changes.begin();
     if (after) {
         const auto key = debt_row_key(partition_, after->put_offset, after->key);
         row->Seek(slice(key.view()));
         if (row->Valid() && view(row->key()) == key.view()) row->Next();
-        change = changes_.upper_bound({after->put_offset, after->key});
+        change = changes.upper_bound({after->put_offset, after->key});
     } else {
         row->Seek(slice(all.begin));
     }
-    while (found.size() < max && (row->Valid() || change != changes_.end())) {
+    while (found.size() < max && (row->Valid() || change != changes.end())) {
         std::optional<Debt> stored;
         if (row->Valid()) {
             stored = parse_debt(view(row->key()), view(row->value()));
             if (!stored) return core::fail(undecodable(family_spec().name, path()));
         }
         const bool changed =
-            change != changes_.end() &&
+            change != changes.end() &&
             (!stored || change->first <= OffsetAndKey{stored->put_offset, stored->key});
         if (!changed) {
             found.push_back(*stored);
@@ -122,6 +144,7 @@ void DebtTable::write_failed() {
 
 void DebtTable::reset() {
     changes_.clear();
+    postponed_.clear();
     new_.clear();
     new_left_out_ = false;
     size_ = 0;

@@ -29,6 +29,9 @@ public:
 
     /// A debt that is not there yet.
     void add(const Debt& debt);
+    /// The same; commits leave it out until resume().
+    void postpone(const Debt& debt);
+    void resume(core::Offset put_offset, const core::MessageKey& key);
     /// Its tombstone was read, or another put of its key has taken its place.
     void erase(core::Offset put_offset, const core::MessageKey& key);
 
@@ -54,10 +57,14 @@ private:
         bool in_table = false;     ///< the table may hold the row
     };
 
+    void remember_new(const OffsetAndKey& place, const Debt& debt);
+    std::map<OffsetAndKey, Change> changes_with_postponed() const;
+
     Database& database_;
     const core::Partition partition_;
     const Family family_;
     std::map<OffsetAndKey, Change> changes_;
+    std::map<OffsetAndKey, Debt> postponed_;
     std::map<OffsetAndKey, Debt> new_;  ///< since take_new(), unpaid
     bool new_left_out_ = false;
     std::size_t size_ = 0;

@@ -81,6 +81,18 @@ void MessageTable::remove(const core::Uaid& uaid, MessageOrder order, core::Time
     if (changes.empty()) changes_.erase(uaid);
 }
 
+void MessageTable::postpone_removal(const core::Uaid& uaid, MessageOrder order) {
+    removed_later_[uaid].insert(order);
+}
+
+void MessageTable::resume_removal(const core::Uaid& uaid, MessageOrder order,
+                                  core::Timestamp expiry) {
+    const auto of_client = removed_later_.find(uaid);
+    of_client->second.erase(order);
+    if (of_client->second.empty()) removed_later_.erase(of_client);
+    remove(uaid, order, expiry);
+}
+
 core::Result<void> MessageTable::write_to(rocksdb::WriteBatch& batch) {
     for (const auto* entry : sorted_by_name(changes_)) {
         const auto& [uaid, changes] = *entry;
@@ -106,6 +118,11 @@ void MessageTable::committed() {
     changes_.clear();
     changed_rows_ = 0;
     changed_bytes_ = 0;
+}
+
+void MessageTable::reset() {
+    committed();
+    removed_later_.clear();
 }
 
 void MessageTable::write_failed() {
@@ -157,6 +174,8 @@ public:
           months_(table.months_now()) {
         const auto known = table.changes_.find(uaid);
         changes_ = known == table.changes_.end() ? &table.no_changes_ : &known->second;
+        const auto later = table.removed_later_.find(uaid);
+        removed_later_ = later == table.removed_later_.end() ? &table.none_removed_ : &later->second;
         cursors_.reserve(months_->size());
         for (const auto& month : *months_) {
             cursors_.emplace_back(table.database_.db(), month.family.get());
@@ -197,7 +216,9 @@ private:
             if (!valid_) return;
             changed_ = any_change && (!first_ || !(first_->order() < change_->order));
             if (changed_ && first_ && change_->order < first_->order()) first_ = nullptr;
-            if (!changed_ || (!change_->removed && change_->month >= oldest_live_)) return;
+            const bool there = changed_ ? !change_->removed && change_->month >= oldest_live_
+                                        : !removed_later_->contains(first_->order());
+            if (there) return;
         }
     }
     void step() {
@@ -210,6 +231,7 @@ private:
     const Month oldest_live_;
     const std::shared_ptr<const MonthList> months_;  ///< held: one may be dropped meanwhile
     const ClientChanges* changes_ = nullptr;
+    const std::set<MessageOrder>* removed_later_ = nullptr;
     std::vector<Cursor> cursors_;
     ClientChanges::const_iterator change_;
     Cursor* first_ = nullptr;  ///< the cursor that stands at the current row, if one does

@@ -29,7 +29,8 @@ std::vector<const typename Map::value_type*> sorted_by_name(const Map& map) {
 ///
 /// A row that comes and goes between two commits leaves nothing to write. That is the life of most
 /// messages, and it is what makes them cheap: a row in RocksDB costs several microseconds to put
-/// and as many to delete.
+/// and as many to delete. For the same reason a change may be postponed: reads see it, and commits
+/// leave it out until resume().
 template <class Name, class Row, class Hash = std::hash<Name>>
 class RowChanges {
 public:
@@ -40,8 +41,9 @@ public:
 
     /// nullptr: unchanged, the table decides.
     const Change* find(const Name& name) const {
-        const auto it = changes_.find(name);
-        return it == changes_.end() ? nullptr : &it->second;
+        if (const auto it = changes_.find(name); it != changes_.end()) return &it->second;
+        const auto it = postponed_.find(name);
+        return it == postponed_.end() ? nullptr : &it->second;
     }
 
     /// `in_table`: whether the table may hold a row of that name, as a look there has shown.
@@ -61,6 +63,12 @@ public:
         }
     }
 
+    /// For a row that stands unchanged in the table. Before any other change of it: resume().
+    void postpone(const Name& name, Row row) {
+        postponed_.insert_or_assign(name, Change{.row = std::move(row), .in_table = true});
+    }
+    void resume(const Name& name) { changes_.insert(postponed_.extract(name)); }
+
     /// A write failed: nobody knows what of it is in the table.
     void write_failed() {
         for (auto& [name, change] : changes_) change.in_table = true;
@@ -71,11 +79,17 @@ public:
     std::vector<const std::pair<const Name, Change>*> in_order() const {
         return sorted_by_name(changes_);
     }
+    /// Without those that are postponed.
     std::size_t size() const { return changes_.size(); }
-    void clear() { changes_.clear(); }
+    void committed() { changes_.clear(); }
+    void reset() {
+        changes_.clear();
+        postponed_.clear();
+    }
 
 private:
     std::unordered_map<Name, Change, Hash> changes_;
+    std::unordered_map<Name, Change, Hash> postponed_;
 };
 
 }  // namespace beckon::store

@@ -29,7 +29,7 @@ Debts::~Debts() { stop(); }
 void Debts::begin() {
     paying_ = true;
     more_in_store_ = true;
-    committed();
+    take_new();
 }
 
 /// What is in flight may reach the log or not; whoever serves next finds the debt in its store.
@@ -47,7 +47,7 @@ void Debts::stop() {
     retry_after_ = kRetryFirst;
 }
 
-void Debts::committed() {
+void Debts::take_new() {
     if (!paying_) return;
     const auto fresh = context_.store.take_new_debts();
     more_in_store_ |= fresh.left_out || held_.size() + fresh.debts.size() > kHeldMax;

@@ -73,8 +73,8 @@ public:
     /// With this code the client has acknowledged a message that is owed from now on: its tombstone
     /// says so. Kept in memory only, so that a kill before the tombstone leaves a debt without it.
     void said(const core::MessageKey& key, std::uint16_t code);
-    /// After a commit: new debts are published, soon.
-    void committed();
+    /// Those that have arisen are published, soon. While nothing is left to commit.
+    void take_new();
     /// The tombstone was read: the debt is paid.
     void read_back(const core::MessageKey& key);
 
