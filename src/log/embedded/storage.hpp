@@ -94,6 +94,7 @@ private:
     }
 
     const EmbeddedConfig config_;
+    std::unique_ptr<rocksdb::Env> synced_;  ///< how files are reached if every write is synced
     bool new_ = false;
     bool write_ahead_lost_ = false;
     mutable std::shared_mutex mutex_;  ///< exclusive while closing and opening

@@ -238,7 +238,7 @@ bool NotificationFold::owe(const core::Uaid& uaid, const core::MessageKey& key,
 
 /// What somebody is told of, or what other rows follow from, goes with the next commit.
 bool NotificationFold::may_postpone(const KeyName& name, const KeyRow& row) const {
-    return row.slot.empty() && row.reliability_id.empty() && !keys_.find(name) &&
+    return row.slot.empty() && row.reliability_id.empty() && !keys_.changed(name) &&
            postponed_.size() < kPostponedMax;
 }
 

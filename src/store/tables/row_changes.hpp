@@ -31,6 +31,9 @@ std::vector<const typename Map::value_type*> sorted_by_name(const Map& map) {
 /// messages, and it is what makes them cheap: a row in RocksDB costs several microseconds to put
 /// and as many to delete. For the same reason a change may be postponed: reads see it, and commits
 /// leave it out until resume().
+///
+/// Rows that were written a moment ago stay known, a bounded number: most are looked at once more,
+/// soon.
 template <class Name, class Row, class Hash = std::hash<Name>>
 class RowChanges {
 public:
@@ -39,11 +42,16 @@ public:
         bool in_table = false;   ///< the table may hold a row of that name
     };
 
-    /// nullptr: unchanged, the table decides.
+    /// nullptr: nothing is known, the table decides.
     const Change* find(const Name& name) const {
-        if (const auto it = changes_.find(name); it != changes_.end()) return &it->second;
-        const auto it = postponed_.find(name);
-        return it == postponed_.end() ? nullptr : &it->second;
+        for (const auto* changes : {&changes_, &postponed_, &written_, &written_before_}) {
+            if (const auto it = changes->find(name); it != changes->end()) return &it->second;
+        }
+        return nullptr;
+    }
+    /// A change of that row waits for a commit, now or later.
+    bool changed(const Name& name) const {
+        return changes_.contains(name) || postponed_.contains(name);
     }
 
     /// `in_table`: whether the table may hold a row of that name, as a look there has shown.
@@ -51,6 +59,7 @@ public:
         const auto [it, added] = changes_.try_emplace(name);
         if (added) it->second.in_table = in_table;
         it->second.row = std::move(row);
+        forget_written(name);
     }
 
     void erase(const Name& name) {
@@ -61,11 +70,13 @@ public:
         } else {
             changes_.erase(it);
         }
+        forget_written(name);
     }
 
     /// For a row that stands unchanged in the table. Before any other change of it: resume().
     void postpone(const Name& name, Row row) {
         postponed_.insert_or_assign(name, Change{.row = std::move(row), .in_table = true});
+        forget_written(name);
     }
     void resume(const Name& name) { changes_.insert(postponed_.extract(name)); }
 
@@ -81,15 +92,36 @@ public:
     }
     /// Without those that are postponed.
     std::size_t size() const { return changes_.size(); }
-    void committed() { changes_.clear(); }
-    void reset() {
+
+    void committed() {
+        if (written_.size() + changes_.size() > kWrittenMax) {
+            written_before_ = std::exchange(written_, {});
+        }
+        for (auto it = changes_.begin(); it != changes_.end();) {
+            const auto at = it++;
+            if (!at->second.row || written_.size() >= kWrittenMax) continue;
+            at->second.in_table = true;
+            written_.insert(changes_.extract(at));
+        }
         changes_.clear();
-        postponed_.clear();
+    }
+    void reset() {
+        for (auto* changes : {&changes_, &postponed_, &written_, &written_before_}) changes->clear();
     }
 
 private:
-    std::unordered_map<Name, Change, Hash> changes_;
-    std::unordered_map<Name, Change, Hash> postponed_;
+    /// Twice as many stay known at the most.
+    static constexpr std::size_t kWrittenMax = 1'024;
+
+    void forget_written(const Name& name) {
+        if (written_.erase(name) == 0) written_before_.erase(name);
+    }
+
+    using Changes = std::unordered_map<Name, Change, Hash>;
+    Changes changes_;
+    Changes postponed_;
+    Changes written_;
+    Changes written_before_;  ///< those that made way for newer ones
 };
 
 }  // namespace beckon::store

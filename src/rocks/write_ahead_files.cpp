@@ -1,0 +1,278 @@
+#include "rocks/write_ahead_files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <rocksdb/env.h>
+#include <rocksdb/file_system.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace beckon::rocks {
+
+namespace {
+
+using rocksdb::IODebugContext;
+using rocksdb::IOOptions;
+using rocksdb::IOStatus;
+
+/// What a write past the page cache begins at and ends with.
+constexpr std::size_t kAlignment = 4096;
+/// So much of a file is kept filled ahead of what is written: a quarter of a second of 25,000
+/// messages a second.
+constexpr std::uint64_t kAhead = 4U << 20;
+/// What is filled at a time; a write that finds the file not filled so far waits for no more.
+constexpr std::uint64_t kPiece = 256U << 10;
+
+constexpr std::uint64_t round_up(std::uint64_t bytes) {
+    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+IOStatus error(std::string_view what, const std::string& path, int number) {
+    const auto text = std::string{what} + " " + path + ": " + std::strerror(number);
+    return number == ENOSPC || number == EDQUOT ? IOStatus::NoSpace(text) : IOStatus::IOError(text);
+}
+
+/// Zero: all of it is written.
+int write_all(int fd, const char* bytes, std::size_t size, std::uint64_t at, int flags) {
+    while (size > 0) {
+        const iovec part{const_cast<char*>(bytes), size};
+        const auto written = ::pwritev2(fd, &part, 1, static_cast<off_t>(at), flags);
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return errno;
+        bytes += written;
+        at += static_cast<std::uint64_t>(written);
+        size -= static_cast<std::size_t>(written);
+    }
+    return 0;
+}
+
+/// A file that two threads write: the log's, and the one that fills. Below `filled` it is on the
+/// disk with its size; from there to `filling` it is being filled; nothing is above, or what was
+/// written before it could be filled.
+class SharedFile {
+public:
+    SharedFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+    ~SharedFile() { ::close(fd_); }
+    SharedFile(const SharedFile&) = delete;
+    SharedFile& operator=(const SharedFile&) = delete;
+
+    /// When it returns, the bytes are on the disk.
+    IOStatus write(std::string_view bytes, std::uint64_t at) {
+        const auto end = at + bytes.size();
+        {
+            std::unique_lock lock{mutex_};
+            changed_.wait(lock, [&] { return end <= filled_ || !busy_; });
+            filled_ = std::max(filled_, round_up(end));
+            written_ = std::max(written_, end);
+        }
+        const int failed = write_all(fd_, bytes.data(), bytes.size(), at, RWF_DSYNC);
+        return failed == 0 ? IOStatus::OK() : error("write", path_, failed);
+    }
+
+    bool wants_more() const {
+        const std::scoped_lock lock{mutex_};
+        return !done_ && filled_ < written_ + kAhead;
+    }
+
+    /// Fills one piece; of the filling thread. A disk that is full is no trouble yet.
+    void fill(const char* zeros) {
+        std::uint64_t from = 0;
+        {
+            const std::scoped_lock lock{mutex_};
+            if (done_) return;
+            busy_ = true;
+            from = filled_;
+        }
+        const bool worked =
+            write_all(fd_, zeros, kPiece, from, 0) == 0 && ::fdatasync(fd_) == 0;
+        {
+            const std::scoped_lock lock{mutex_};
+            busy_ = false;
+            if (worked) filled_ = from + kPiece;
+            done_ = done_ || !worked;
+        }
+        changed_.notify_all();
+    }
+
+    /// Nothing is filled from now on.
+    void stop_filling() {
+        std::unique_lock lock{mutex_};
+        done_ = true;
+        changed_.wait(lock, [&] { return !busy_; });
+    }
+
+    int fd() const { return fd_; }
+    const std::string& path() const { return path_; }
+
+private:
+    const int fd_;
+    const std::string path_;
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::uint64_t filled_ = 0;
+    std::uint64_t written_ = 0;
+    bool busy_ = false;  ///< from `filled_` on a piece is being filled
+    bool done_ = false;
+};
+
+/// The thread that fills.
+class Filler {
+public:
+    Filler() : thread_([this](const std::stop_token& stop) { run(stop); }) {
+        pthread_setname_np(thread_.native_handle(), "log-ahead");
+    }
+
+    void look_at(const std::shared_ptr<SharedFile>& file) {
+        if (!file->wants_more()) return;
+        {
+            const std::scoped_lock lock{mutex_};
+            if (std::find(files_.begin(), files_.end(), file) != files_.end()) return;
+            files_.push_back(file);
+        }
+        wake_.notify_one();
+    }
+
+private:
+    struct Free {
+        void operator()(char* bytes) const { std::free(bytes); }
+    };
+
+    void run(const std::stop_token& stop) {
+        const std::unique_ptr<char, Free> zeros{
+            static_cast<char*>(std::aligned_alloc(kAlignment, kPiece))};
+        if (!zeros) return;  // files then grow as they are written
+        std::memset(zeros.get(), 0, kPiece);
+        for (std::unique_lock lock{mutex_}; wake_.wait(lock, stop, [&] { return !files_.empty(); });
+             lock.lock()) {
+            const auto file = files_.front();
+            lock.unlock();
+            while (file->wants_more() && !stop.stop_requested()) file->fill(zeros.get());
+            lock.lock();
+            std::erase(files_, file);
+            lock.unlock();
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable_any wake_;
+    std::vector<std::shared_ptr<SharedFile>> files_;  ///< the first is being filled
+    std::jthread thread_;                             ///< last: it stops before the rest goes
+};
+
+/// RocksDB hands over whole pages, as it does for every file with direct I/O. It fills up the last
+/// one and hands it over again when there is more, and once more, as it was, for a sync: it then
+/// relies on what was written to be on the disk.
+class SyncedFile final : public rocksdb::FSWritableFile {
+public:
+    SyncedFile(std::shared_ptr<SharedFile> file, Filler& filler)
+        : file_(std::move(file)), filler_(filler) {
+        filler_.look_at(file_);
+    }
+    ~SyncedFile() override {
+        if (file_) file_->stop_filling();
+    }
+
+    using FSWritableFile::Append;
+    using FSWritableFile::PositionedAppend;
+
+    bool use_direct_io() const override { return true; }
+    std::size_t GetRequiredBufferAlignment() const override { return kAlignment; }
+    bool IsSyncThreadSafe() const override { return true; }
+
+    IOStatus Append(const rocksdb::Slice&, const IOOptions&, IODebugContext*) override {
+        return IOStatus::NotSupported("append without a position", file_->path());
+    }
+    IOStatus PositionedAppend(const rocksdb::Slice& data, std::uint64_t offset, const IOOptions&,
+                              IODebugContext*) override {
+        const std::string_view bytes{data.data(), data.size()};
+        if (offset == last_page_at_ && bytes == last_page_) return IOStatus::OK();
+        last_page_.clear();
+        auto written = file_->write(bytes, offset);
+        if (!written.ok()) return written;
+        const auto end = offset + bytes.size();
+        last_page_ = bytes.substr(bytes.size() - std::min(bytes.size(), kAlignment));
+        last_page_at_ = end - last_page_.size();
+        size_ = std::max(size_, end);
+        filler_.look_at(file_);
+        return written;
+    }
+    IOStatus Truncate(std::uint64_t size, const IOOptions&, IODebugContext*) override {
+        file_->stop_filling();
+        last_page_.clear();
+        if (::ftruncate(file_->fd(), static_cast<off_t>(size)) != 0) {
+            return error("truncate", file_->path(), errno);
+        }
+        size_ = size;
+        return IOStatus::OK();
+    }
+    IOStatus Flush(const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
+    IOStatus Sync(const IOOptions&, IODebugContext*) override {
+        if (::fdatasync(file_->fd()) != 0) return error("fdatasync", file_->path(), errno);
+        return IOStatus::OK();
+    }
+    IOStatus Fsync(const IOOptions&, IODebugContext*) override {
+        if (::fsync(file_->fd()) != 0) return error("fsync", file_->path(), errno);
+        return IOStatus::OK();
+    }
+    IOStatus Close(const IOOptions&, IODebugContext*) override {
+        file_->stop_filling();
+        file_.reset();
+        return IOStatus::OK();
+    }
+    std::uint64_t GetFileSize(const IOOptions&, IODebugContext*) override { return size_; }
+
+private:
+    std::shared_ptr<SharedFile> file_;  ///< null once it is closed
+    Filler& filler_;
+    std::uint64_t size_ = 0;
+    std::string last_page_;  ///< as it is on the disk; empty: not known
+    std::uint64_t last_page_at_ = 0;
+};
+
+bool is_write_ahead_file(std::string_view path) { return path.ends_with(".log"); }
+
+class Files final : public rocksdb::FileSystemWrapper {
+public:
+    explicit Files(const std::shared_ptr<FileSystem>& rest) : FileSystemWrapper(rest) {}
+    const char* Name() const override { return "BeckonSyncedFiles"; }
+
+    IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                             std::unique_ptr<rocksdb::FSWritableFile>* out,
+                             IODebugContext* context) override {
+        if (is_write_ahead_file(path)) {
+            const int fd =
+                ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_DIRECT | O_CLOEXEC, 0644);
+            if (fd >= 0) {
+                *out = std::make_unique<SyncedFile>(std::make_shared<SharedFile>(fd, path), filler_);
+                return IOStatus::OK();
+            }
+            if (errno != EINVAL) return error("open", path, errno);
+        }
+        return FileSystemWrapper::NewWritableFile(path, options, out, context);
+    }
+
+private:
+    Filler filler_;
+};
+
+}  // namespace
+
+std::unique_ptr<rocksdb::Env> env_for_synced_writes() {
+    return rocksdb::NewCompositeEnv(std::make_shared<Files>(rocksdb::FileSystem::Default()));
+}
+
+}  // namespace beckon::rocks
