@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -97,8 +98,7 @@ public:
             busy_ = true;
             from = filled_;
         }
-        const bool worked =
-            write_all(fd_, zeros, kPiece, from, 0) == 0 && ::fdatasync(fd_) == 0;
+        const bool worked = write_all(fd_, zeros, kPiece, from, 0) == 0 && ::fdatasync(fd_) == 0;
         {
             const std::scoped_lock lock{mutex_};
             busy_ = false;
@@ -173,9 +173,51 @@ private:
     std::jthread thread_;                             ///< last: it stops before the rest goes
 };
 
-/// RocksDB hands over whole pages, as it does for every file with direct I/O. It fills up the last
-/// one and hands it over again when there is more, and once more, as it was, for a sync: it then
-/// relies on what was written to be on the disk.
+/// Whole pages in memory that `O_DIRECT` can write.
+class Pages {
+public:
+    Pages() = default;
+    ~Pages() { std::free(bytes_); }
+    Pages(const Pages&) = delete;
+    Pages& operator=(const Pages&) = delete;
+
+    void append(std::string_view bytes) {
+        reserve(size_ + bytes.size());
+        std::memcpy(bytes_ + size_, bytes.data(), bytes.size());
+        size_ += bytes.size();
+    }
+    /// What is there, and zeros up to the end of the last page.
+    std::string_view padded() const {
+        std::memset(bytes_ + size_, 0, round_up(size_) - size_);
+        return {bytes_, round_up(size_)};
+    }
+    std::size_t size() const { return size_; }
+    /// Only the last page stays, if it is not full. Gives the number of bytes that went.
+    std::size_t keep_last() {
+        const auto gone = size_ / kAlignment * kAlignment;
+        size_ -= gone;
+        if (size_ > 0) std::memmove(bytes_, bytes_ + gone, size_);
+        return gone;
+    }
+
+private:
+    void reserve(std::size_t size) {
+        if (round_up(size) <= capacity_) return;
+        const auto capacity = std::max(round_up(size), 2 * capacity_);
+        auto* const bytes = static_cast<char*>(std::aligned_alloc(kAlignment, capacity));
+        if (!bytes) throw std::bad_alloc{};
+        if (size_ > 0) std::memcpy(bytes, bytes_, size_);
+        std::free(std::exchange(bytes_, bytes));
+        capacity_ = capacity;
+    }
+
+    char* bytes_ = nullptr;
+    std::size_t size_ = 0;
+    std::size_t capacity_ = 0;
+};
+
+/// What was appended is written when it is synced. (RocksDB's own way with direct I/O counts each
+/// page that is written again as a longer file, and then misses the rest of it at the next start.)
 class SyncedFile final : public rocksdb::FSWritableFile {
 public:
     SyncedFile(std::shared_ptr<SharedFile> file, Filler& filler)
@@ -187,60 +229,45 @@ public:
     }
 
     using FSWritableFile::Append;
-    using FSWritableFile::PositionedAppend;
 
-    bool use_direct_io() const override { return true; }
-    std::size_t GetRequiredBufferAlignment() const override { return kAlignment; }
-    bool IsSyncThreadSafe() const override { return true; }
-
-    IOStatus Append(const rocksdb::Slice&, const IOOptions&, IODebugContext*) override {
-        return IOStatus::NotSupported("append without a position", file_->path());
-    }
-    IOStatus PositionedAppend(const rocksdb::Slice& data, std::uint64_t offset, const IOOptions&,
-                              IODebugContext*) override {
-        const std::string_view bytes{data.data(), data.size()};
-        if (offset == last_page_at_ && bytes == last_page_) return IOStatus::OK();
-        last_page_.clear();
-        auto written = file_->write(bytes, offset);
-        if (!written.ok()) return written;
-        const auto end = offset + bytes.size();
-        last_page_ = bytes.substr(bytes.size() - std::min(bytes.size(), kAlignment));
-        last_page_at_ = end - last_page_.size();
-        size_ = std::max(size_, end);
-        filler_.look_at(file_);
-        return written;
-    }
-    IOStatus Truncate(std::uint64_t size, const IOOptions&, IODebugContext*) override {
-        file_->stop_filling();
-        last_page_.clear();
-        if (::ftruncate(file_->fd(), static_cast<off_t>(size)) != 0) {
-            return error("truncate", file_->path(), errno);
-        }
-        size_ = size;
+    IOStatus Append(const rocksdb::Slice& data, const IOOptions&, IODebugContext*) override {
+        pages_.append({data.data(), data.size()});
+        synced_ = synced_ && data.empty();
         return IOStatus::OK();
     }
     IOStatus Flush(const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
     IOStatus Sync(const IOOptions&, IODebugContext*) override {
-        if (::fdatasync(file_->fd()) != 0) return error("fdatasync", file_->path(), errno);
-        return IOStatus::OK();
+        if (synced_) return IOStatus::OK();
+        auto written = file_->write(pages_.padded(), start_);
+        if (!written.ok()) return written;
+        start_ += pages_.keep_last();
+        synced_ = true;
+        filler_.look_at(file_);
+        return written;
     }
-    IOStatus Fsync(const IOOptions&, IODebugContext*) override {
-        if (::fsync(file_->fd()) != 0) return error("fsync", file_->path(), errno);
-        return IOStatus::OK();
+    IOStatus Fsync(const IOOptions& options, IODebugContext* context) override {
+        return Sync(options, context);
     }
-    IOStatus Close(const IOOptions&, IODebugContext*) override {
+    /// Leaves no zeros behind what was appended.
+    IOStatus Close(const IOOptions& options, IODebugContext* context) override {
         file_->stop_filling();
+        auto written = Sync(options, context);
+        if (written.ok() && ::ftruncate(file_->fd(), static_cast<off_t>(size())) != 0) {
+            written = error("truncate", file_->path(), errno);
+        }
         file_.reset();
-        return IOStatus::OK();
+        return written;
     }
-    std::uint64_t GetFileSize(const IOOptions&, IODebugContext*) override { return size_; }
+    std::uint64_t GetFileSize(const IOOptions&, IODebugContext*) override { return size(); }
 
 private:
+    std::uint64_t size() const { return start_ + pages_.size(); }
+
     std::shared_ptr<SharedFile> file_;  ///< null once it is closed
     Filler& filler_;
-    std::uint64_t size_ = 0;
-    std::string last_page_;  ///< as it is on the disk; empty: not known
-    std::uint64_t last_page_at_ = 0;
+    Pages pages_;              ///< what is not written, behind the page that it begins in
+    std::uint64_t start_ = 0;  ///< where that page stands in the file
+    bool synced_ = true;       ///< nothing was appended since
 };
 
 bool is_write_ahead_file(std::string_view path) { return path.ends_with(".log"); }
@@ -257,7 +284,8 @@ public:
             const int fd =
                 ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_DIRECT | O_CLOEXEC, 0644);
             if (fd >= 0) {
-                *out = std::make_unique<SyncedFile>(std::make_shared<SharedFile>(fd, path), filler_);
+                *out =
+                    std::make_unique<SyncedFile>(std::make_shared<SharedFile>(fd, path), filler_);
                 return IOStatus::OK();
             }
             if (errno != EINVAL) return error("open", path, errno);

@@ -13,7 +13,8 @@ namespace beckon::rocks {
 /// system must also write that the file has grown: three waits for the disk. Here each write is one
 /// call that returns when the bytes are on the disk, past the page cache, into a part of the file
 /// that a thread of its own ("log-ahead") has filled with zeros before: one wait. RocksDB takes the
-/// zeros behind the last record for the end.
+/// zeros behind the last record for the end. What is not synced is not written, and is lost with
+/// the process.
 ///
 /// A file costs up to 4 MiB more than what it holds until it is closed, and the disk writes its
 /// bytes twice. Where the file system cannot write past the page cache, files are RocksDB's own.

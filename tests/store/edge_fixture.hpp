@@ -100,6 +100,9 @@ public:
     bool owe(std::string_view name, core::FinishReason reason = core::FinishReason::acked) {
         return part_->owe(uaid, key_of(name), reason);
     }
+    bool owe_acked(std::string_view name) {
+        return part_->owe_acked(uaid, key_of(name), std::nullopt);
+    }
     /// As a fold does it: a disk that is behind with flushes is asked again, for some seconds.
     void commit() {
         auto committed = part_->commit();

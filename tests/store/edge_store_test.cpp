@@ -478,6 +478,97 @@ TEST_CASE("debts outlive a restart and end with their tombstones", "[store]") {
     CHECK(f.owed() == "m2:acked");
 }
 
+TEST_CASE("an acknowledgement stays in memory until its tombstone is folded", "[store]") {
+    EdgeFixture f;
+    f.put(1, "m1");
+    f.put(2, "m2");
+    f.commit();
+    REQUIRE(f.owe_acked("m1"));
+    CHECK_FALSE(f.part().dirty());
+    CHECK(f.drain() == "m2");
+    CHECK(f.part().pending_count(f.uaid) == 1);
+    CHECK(f.owed() == "m1:acked");
+    CHECK(f.new_debts() == "m1:acked");
+    CHECK_FALSE(f.owe_acked("m1"));
+
+    SECTION("a commit leaves it out, and a crash delivers the message again") {
+        f.put(3, "m3");
+        f.commit();
+        CHECK(f.owed() == "m1:acked");
+        f.reopen();
+        CHECK(f.drain() == "m1 m2 m3");
+        CHECK(f.owed().empty());
+    }
+    SECTION("its tombstone removes the message, and the debt was never there") {
+        REQUIRE(f.finish("m1"));
+        CHECK(f.part().dirty());
+        CHECK(f.owed().empty());
+        f.commit();
+        f.reopen();
+        CHECK(f.drain() == "m2");
+        CHECK(f.owed().empty());
+    }
+    SECTION("it is written when it has waited for a period") {
+        f.part().write_postponed(false);
+        CHECK_FALSE(f.part().dirty());
+        f.part().write_postponed(false);
+        CHECK(f.part().dirty());
+        f.commit();
+        f.reopen();
+        CHECK(f.drain() == "m2");
+        CHECK(f.owed() == "m1:acked");
+    }
+    SECTION("it is written when all are") {
+        f.part().write_postponed(true);
+        f.commit();
+        f.reopen();
+        CHECK(f.owed() == "m1:acked");
+    }
+    SECTION("another put of its key finds it owed, and leaves no part of it behind") {
+        CHECK(f.put(3, "m1") == PutOutcome::finished);
+        f.commit();
+        f.reopen();
+        CHECK(f.drain() == "m2");
+        CHECK(f.owed() == "m1:dropped");
+    }
+    SECTION("what is dropped is not written later") {
+        REQUIRE(f.part().clear());
+        CHECK(f.owed().empty());
+        f.part().write_postponed(true);
+        CHECK_FALSE(f.part().dirty());
+    }
+}
+
+TEST_CASE("what others follow from is written with the next commit though it is an acknowledgement",
+          "[store]") {
+    EdgeFixture f;
+    f.put(1, "topic", {.topic = "t"});
+    f.put(2, "receipt");
+    f.part().put_receipt(key_of("receipt"), {.expiry = at(5000), .subscription = "s"});
+    auto tracked = accepted(f.uaid, "tracked");
+    tracked.reliability_id = "r1";
+    f.part().put(3, at(3), tracked, nullptr);
+    f.commit();
+    const auto* const name = GENERATE("topic", "receipt", "tracked", "new");
+    CAPTURE(name);
+    f.put(4, "new");
+    f.part().advance(Source::notifications, 5, std::nullopt);
+    REQUIRE(f.owe_acked(name));
+    f.commit();
+    f.reopen();
+    CHECK(f.owed() == std::string{name} + ":acked");
+}
+
+TEST_CASE("of acknowledgements a bounded number stays in memory", "[store]") {
+    EdgeFixture f;
+    for (int i = 1; i <= 4'097; ++i) f.put(i, "m" + std::to_string(i));
+    f.commit();
+    for (int i = 1; i <= 4'096; ++i) f.owe_acked("m" + std::to_string(i));
+    CHECK_FALSE(f.part().dirty());
+    f.owe_acked("m4097");
+    CHECK(f.part().dirty());
+}
+
 TEST_CASE("a standby that never takes its new debts holds few of them", "[store]") {
     EdgeFixture f;
     for (int i = 1; i <= 20'000; ++i) f.put(i, "z" + std::to_string(i), {.ttl_s = 0});

@@ -109,7 +109,8 @@ private:
         if (what < 70) return static_cast<void>(fold_some(roll(12)));
         if (what < 82) return deliver();
         if (what < 92) return static_cast<void>(publish_debts(roll(6)));
-        if (what < 98) return commit();
+        if (what < 97) return commit();
+        if (what < 98) return part().write_postponed(roll(2) == 0);
         crash();
     }
 
@@ -227,7 +228,9 @@ private:
                                 [&](const MessageView& m) { got.push_back(m.key); });
         part().expire(uaid, read.expired);
         for (const auto& key : got) {
-            if (roll(3) != 0) CHECK(part().owe(uaid, key, core::FinishReason::acked));
+            if (roll(3) == 0) continue;
+            CHECK((roll(2) == 0 ? part().owe(uaid, key, core::FinishReason::acked)
+                                : part().owe_acked(uaid, key, std::nullopt)));
         }
         for (const auto& debt : part().take_new_debts().debts) owed_.emplace(debt.key, debt);
     }
