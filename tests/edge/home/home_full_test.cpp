@@ -56,7 +56,7 @@ TEST_CASE("what waits for a commit has a bound in memory, and who comes beyond i
     const auto [uaid, channel] = world.subscribed();
     const auto [other, its_channel] = world.subscribed();
     for (int round = 0; round < 2; ++round) {  // the second finds as much room as the first
-        const auto message = world.push(uaid, channel);
+        const auto message = world.push(uaid, channel, {.topic = "weather"});
         const auto client = world.connect(uaid);
         CHECK(world.take_versions(client) == std::vector{message});
         world.ack(client, message);  // decided; nothing leaves before it is committed
@@ -90,7 +90,7 @@ TEST_CASE("clients that come and go while nothing can be committed take no memor
     HomeWorld world;
     world.serve();
     const auto [uaid, channel] = world.subscribed();
-    const auto message = world.push(uaid, channel);
+    const auto message = world.push(uaid, channel, {.topic = "weather"});
     const auto client = world.connect(uaid);
     world.disk.fail(test::FaultyDisk::Call::write, 1'000'000, ".log");
     world.ack(client, message);
