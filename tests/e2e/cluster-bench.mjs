@@ -34,7 +34,9 @@ const EACH_MS = 200; // a client gets a message so often
 const PENDING = said.quick ? 2000 : 100000;
 const RECOVERY_MS = 120000;
 const AIMS = { failover_ms: SESSION_MS + 2000, dark_ms: 1000, hop_ms: 0.3, hop_cpu_us: 10, restored_per_s: 300000 };
-const HOP = { rates: said.quick ? [200] : [1000, 4000], rounds: said.quick ? 1 : 3, duration: said.quick ? 2 : 15 };
+// The first rate leaves the machine room, and says what a hop adds to a message's time; the last one is a load, and says
+// what it costs.
+const HOP = { rates: said.quick ? [200] : [1000, 4000, 8000, 11000], rounds: said.quick ? 1 : 3, duration: said.quick ? 2 : 10 };
 const FILL_S = said.quick ? 3 : 60;
 const LOADED = { timeouts: said.quick ? [2000] : [1000, 2000, 3000, 6000], ms: said.quick ? 3000 : 60000, hogs: 4 * cpus().length };
 
@@ -292,14 +294,14 @@ function bench(args) {
 
 const median = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
 
-/** Clients at their home, and the same at the other edge, in turns. */
+/** Clients at their home, and the same at the other edge, in turns. As many senders as the rate needs: each waits for its 201. */
 async function hop() {
     const installation = new Installation();
     try {
         await installation.start(EDGES.slice(0, 2));
         const [near, far] = installation.running.map((edge) => installation.urlOf(edge));
         const pids = installation.running.flatMap((edge) => ['--pid', `${edge}=${installation.cluster.children.get(edge).process.pid}`]);
-        const common = (rate) => ['--profiles', 'latency', '--connections', '200', '--rate', String(rate), '--duration', String(HOP.duration), ...pids];
+        const common = (rate) => ['--profiles', 'latency', '--connections', '200', '--senders', '512', '--rate', String(rate), '--duration', String(HOP.duration), ...pids];
         await bench([near, ...common(HOP.rates.at(-1)), '--warm-up', said.quick ? '1' : '30']);
         for (const rate of HOP.rates) {
             const figures = { home: [], link: [] };
@@ -318,7 +320,7 @@ async function hop() {
                     `p99 ${of('home', 'p99').toFixed(2)} and ${of('link', 'p99').toFixed(2)}; CPU of both edges ${of('home', 'cpu').toFixed(0)} and ` +
                     `${of('link', 'cpu').toFixed(0)} us a message (aim: ${AIMS.hop_cpu_us} more at load)`,
                 { ...extra, rounds: figures },
-                extra.p50_ms <= AIMS.hop_ms && (rate < HOP.rates.at(-1) || extra.cpu_us <= AIMS.hop_cpu_us),
+                (rate !== HOP.rates[0] || extra.p50_ms <= AIMS.hop_ms) && (rate !== HOP.rates.at(-1) || extra.cpu_us <= AIMS.hop_cpu_us),
             );
         }
     } finally {
