@@ -237,13 +237,13 @@ public:
     }
     IOStatus Flush(const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
     IOStatus Sync(const IOOptions&, IODebugContext*) override {
-        if (synced_) return IOStatus::OK();
-        auto written = file_->write(pages_.padded(), start_);
-        if (!written.ok()) return written;
+        if (synced_ || !state_.ok()) return state_;
+        state_ = file_->write(pages_.padded(), start_);
+        if (!state_.ok()) return state_;
         start_ += pages_.keep_last();
         synced_ = true;
         filler_.look_at(file_);
-        return written;
+        return state_;
     }
     IOStatus Fsync(const IOOptions& options, IODebugContext* context) override {
         return Sync(options, context);
@@ -268,6 +268,7 @@ private:
     Pages pages_;              ///< what is not written, behind the page that it begins in
     std::uint64_t start_ = 0;  ///< where that page stands in the file
     bool synced_ = true;       ///< nothing was appended since
+    IOStatus state_;           ///< a write that failed is the last: nobody knows what it left
 };
 
 bool is_write_ahead_file(std::string_view path) { return path.ends_with(".log"); }
