@@ -1,11 +1,13 @@
 #include "rocks/write_ahead_files.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <new>
 #include <stop_token>
@@ -61,9 +63,9 @@ int write_all(int fd, const char* bytes, std::size_t size, std::uint64_t at, int
     return 0;
 }
 
-/// A file that two threads write: the log's, and the one that fills. Below `filled` it is on the
-/// disk with its size; from there to `filling` it is being filled; nothing is above, or what was
-/// written before it could be filled.
+/// A file that two threads write: the log's, and the one that fills. Below `filled_` there are
+/// zeros or what was written; from there on a piece is being filled while `busy_`, and nothing is
+/// written meanwhile.
 class SharedFile {
 public:
     SharedFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
@@ -82,6 +84,12 @@ public:
         }
         const int failed = write_all(fd_, bytes.data(), bytes.size(), at, RWF_DSYNC);
         return failed == 0 ? IOStatus::OK() : error("write", path_, failed);
+    }
+
+    /// Up to there it was written, whole pages.
+    std::uint64_t written() const {
+        const std::scoped_lock lock{mutex_};
+        return written_;
     }
 
     bool wants_more() const {
@@ -271,37 +279,82 @@ private:
     IOStatus state_;           ///< a write that failed is the last: nobody knows what it left
 };
 
-bool is_write_ahead_file(std::string_view path) { return path.ends_with(".log"); }
+/// Whether the file system takes such writes. Other errors show at the first write.
+bool takes_synced_writes(int fd) {
+    alignas(kAlignment) static constexpr std::array<char, kAlignment> kZeros{};
+    switch (write_all(fd, kZeros.data(), kZeros.size(), 0, RWF_DSYNC)) {
+        case EINVAL:
+        case EOPNOTSUPP:
+        case ENOSYS: return false;
+        default: return true;
+    }
+}
 
 class Files final : public rocksdb::FileSystemWrapper {
 public:
-    explicit Files(const std::shared_ptr<FileSystem>& rest) : FileSystemWrapper(rest) {}
+    Files(const std::shared_ptr<FileSystem>& rest, const std::filesystem::path& directory)
+        : FileSystemWrapper(rest), directory_(directory_of(directory / "file")) {}
     const char* Name() const override { return "BeckonSyncedFiles"; }
 
     IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
                              std::unique_ptr<rocksdb::FSWritableFile>* out,
                              IODebugContext* context) override {
         if (is_write_ahead_file(path)) {
-            const int fd =
-                ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_DIRECT | O_CLOEXEC, 0644);
-            if (fd >= 0) {
-                *out =
-                    std::make_unique<SyncedFile>(std::make_shared<SharedFile>(fd, path), filler_);
+            if (const auto file = open(path)) {
+                *out = std::make_unique<SyncedFile>(file, filler_);
                 return IOStatus::OK();
             }
-            if (errno != EINVAL) return error("open", path, errno);
         }
         return FileSystemWrapper::NewWritableFile(path, options, out, context);
     }
 
+    /// Of a file that is being written not with the zeros that are filled ahead, among which a
+    /// reader would meet what is written meanwhile.
+    IOStatus GetFileSize(const std::string& path, const IOOptions& options, std::uint64_t* size,
+                         IODebugContext* context) override {
+        {
+            const std::scoped_lock lock{mutex_};
+            const auto at = open_.find(path);
+            if (const auto file = at == open_.end() ? nullptr : at->second.lock()) {
+                *size = file->written();
+                return IOStatus::OK();
+            }
+        }
+        return FileSystemWrapper::GetFileSize(path, options, size, context);
+    }
+
 private:
+    static std::filesystem::path directory_of(const std::filesystem::path& file) {
+        return file.lexically_normal().parent_path();
+    }
+    bool is_write_ahead_file(const std::filesystem::path& path) const {
+        return path.extension() == ".log" && directory_of(path) == directory_;
+    }
+
+    /// Null: the file system cannot, or says why not to RocksDB's own way.
+    std::shared_ptr<SharedFile> open(const std::string& path) {
+        const int fd =
+            ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_DIRECT | O_CLOEXEC, 0644);
+        if (fd < 0) return nullptr;
+        auto file = std::make_shared<SharedFile>(fd, path);
+        if (!takes_synced_writes(fd)) return nullptr;
+        const std::scoped_lock lock{mutex_};
+        std::erase_if(open_, [](const auto& entry) { return entry.second.expired(); });
+        open_.insert_or_assign(path, file);
+        return file;
+    }
+
+    const std::filesystem::path directory_;
+    std::mutex mutex_;
+    std::map<std::string, std::weak_ptr<SharedFile>> open_;  ///< by path
     Filler filler_;
 };
 
 }  // namespace
 
-std::unique_ptr<rocksdb::Env> env_for_synced_writes() {
-    return rocksdb::NewCompositeEnv(std::make_shared<Files>(rocksdb::FileSystem::Default()));
+std::unique_ptr<rocksdb::Env> env_for_synced_writes(const std::filesystem::path& directory) {
+    return rocksdb::NewCompositeEnv(
+        std::make_shared<Files>(rocksdb::FileSystem::Default(), directory));
 }
 
 }  // namespace beckon::rocks

@@ -288,7 +288,14 @@ void Home::start() {
     impl_->tick();
 }
 
-void Home::flush() { impl_->debts.flush(); }
+/// Somebody else is about to serve, or this process with its next start: it finds in the store what
+/// the log may not have yet.
+void Home::flush() {
+    impl_->debts.flush();
+    if (impl_->store->broken()) return;
+    impl_->store->write_postponed(true);
+    static_cast<void>(impl_->store->commit());  // without it a message is delivered once more
+}
 
 void Home::placed_here(core::Epoch floor) { impl_->tenure.placed_here(floor); }
 

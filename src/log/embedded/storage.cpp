@@ -62,10 +62,8 @@ core::Error error_of(const Status& status) {
 }
 
 rocksdb::DBOptions db_options(const EmbeddedConfig& config, rocksdb::Env* env) {
-    auto options = rocks::db_options({.folder = "log",
-                                      .directory = config.directory,
-                                      .memory = config.memory,
-                                      .env = env});
+    auto options = rocks::db_options(
+        {.folder = "log", .directory = config.directory, .memory = config.memory, .env = env});
     options.max_total_wal_size = kWalBytesMax;
     // One thread writes, the cleaner seldom; and the insert hint of the records needs it.
     options.allow_concurrent_memtable_write = false;
@@ -183,7 +181,9 @@ void Batch::erase_range(Family family, std::string_view from, std::string_view t
 }
 
 Storage::Storage(const EmbeddedConfig& config) : config_(config) {
-    if (config_.sync == Sync::always && !config_.env) synced_ = rocks::env_for_synced_writes();
+    if (config_.sync == Sync::always && !config_.env) {
+        synced_ = rocks::env_for_synced_writes(config_.directory);
+    }
     BECKON_ASSERT(config_.memory != nullptr, "open_embedded_log() gives it one");
     prepare(config_.directory);
     new_ = !std::filesystem::exists(config_.directory / "CURRENT");
@@ -202,8 +202,8 @@ Status Storage::open() {
     rocksdb::DB* db = nullptr;
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
     const auto options = db_options(config_, synced_ ? synced_.get() : config_.env);
-    auto status = rocksdb::DB::Open(options, config_.directory.string(), families(config_),
-                                    &handles, &db);
+    auto status =
+        rocksdb::DB::Open(options, config_.directory.string(), families(config_), &handles, &db);
     if (!status.ok()) return status;
     db_.reset(db);
     std::copy(handles.begin(), handles.end(), handles_.begin());

@@ -329,6 +329,7 @@ ReadOutcome NotificationFold::read_pending(const core::Uaid& uaid, DrainCursor& 
 
 void NotificationFold::expire(const core::Uaid& uaid, const std::vector<ExpiredMessage>& expired) {
     for (const auto& message : expired) {
+        resume({uaid, message.key});
         const bool owed =
             owe(uaid, message.key, core::FinishReason::expired, core::Milestone::expired, false);
         if (owed) continue;

@@ -497,6 +497,25 @@ TEST_CASE("a crash right behind an ack costs a second delivery, and no message",
     CHECK(world.home->status().owed == 0);
 }
 
+// Verified to fail when flush() does not write what is postponed.
+TEST_CASE("a stop leaves the acks that the log does not have in the store", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    const auto client = world.connect(uaid);
+    const auto version = world.push(uaid, channel);
+    world.run();
+    world.log->fail_next_publishes(1);
+    world.ack(client, version);
+    world.home->flush();  // as its shard does before it destroys it
+    world.crash();
+    CHECK(world.unfinished_in_log() == 1);
+    world.serve("home-2");
+    CHECK(world.take_versions(world.connect(uaid)).empty());
+    world.run(1s);
+    CHECK(world.unfinished_in_log() == 0);
+}
+
 // Verified to fail when ended() does not write what is postponed.
 TEST_CASE("a home that hands over leaves its store with the acks that the log does not have",
           "[home]") {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -91,6 +92,42 @@ TEST_CASE("writes that come sooner than the file is filled are written all the s
     }
     AfterKill next{log};
     CHECK(records_in(next) == 24);
+}
+
+TEST_CASE("a synced write that fails is refused, and nothing that was answered goes with it",
+          "[embedded]") {
+    EmbeddedUnderTest log{with(Sync::always)};
+    append(log, kWhere, {record("one"), record("two")});
+    REQUIRE(grows_to(log.config.directory, 4U << 20));
+    const auto publisher = log.log().open_publisher(log.executor());
+    std::optional<core::Fault> fault;
+    {
+        const FileSizeLimit nothing_is_written;
+        publisher->publish(kWhere, record("refused"), [&](const auto& answer) {
+            if (!answer) fault = answer.error().fault;
+        });
+        REQUIRE(log.wait_until([&] { return fault.has_value(); }));
+    }
+    publish_until_taken(log, *publisher, kWhere, record("three"));
+    CHECK(records_in(log) == 3);
+    AfterKill next{log};
+    CHECK(records_in(next) == 3);
+}
+
+TEST_CASE("a copy of a log whose file is filled ahead holds what was answered, and no zeros",
+          "[embedded]") {
+    EmbeddedUnderTest log{with(Sync::always)};
+    append(log, kWhere, {record("one"), record("two")});
+    REQUIRE(grows_to(log.config.directory, 4U << 20));
+    const auto copy = log.directory / "copy";
+    EmbeddedUnderTest::must(log.embedded->copy_to(copy));
+    CHECK(write_ahead_bytes(copy) < (64U << 10));
+    append(log, kWhere, {record("three")});
+    EmbeddedUnderTest copied{[&](EmbeddedConfig& c) {
+        c.sync = Sync::always;
+        c.directory = copy;
+    }};
+    CHECK(records_in(copied) == 2);
 }
 
 TEST_CASE("files of a log that does not sync each write are RocksDB's own", "[embedded]") {
