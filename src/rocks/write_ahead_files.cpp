@@ -46,7 +46,8 @@ constexpr std::uint64_t round_up(std::uint64_t bytes) {
 
 IOStatus error(std::string_view what, const std::string& path, int number) {
     const auto text = std::string{what} + " " + path + ": " + std::strerror(number);
-    return number == ENOSPC || number == EDQUOT ? IOStatus::NoSpace(text) : IOStatus::IOError(text);
+    if (number == ENOSPC || number == EDQUOT) return IOStatus::NoSpace(text);
+    return IOStatus::IOError(text);
 }
 
 /// Zero: all of it is written.
@@ -73,8 +74,8 @@ public:
     SharedFile(const SharedFile&) = delete;
     SharedFile& operator=(const SharedFile&) = delete;
 
-    /// When it returns, the bytes are on the disk.
-    IOStatus write(std::string_view bytes, std::uint64_t at) {
+    /// Zero: the bytes are on the disk. Otherwise the error's number.
+    int write(std::string_view bytes, std::uint64_t at) {
         const auto end = at + bytes.size();
         {
             std::unique_lock lock{mutex_};
@@ -82,8 +83,7 @@ public:
             filled_ = std::max(filled_, round_up(end));
             written_ = std::max(written_, end);
         }
-        const int failed = write_all(fd_, bytes.data(), bytes.size(), at, RWF_DSYNC);
-        return failed == 0 ? IOStatus::OK() : error("write", path_, failed);
+        return write_all(fd_, bytes.data(), bytes.size(), at, RWF_DSYNC);
     }
 
     /// Up to there it was written, whole pages.
@@ -246,8 +246,10 @@ public:
     IOStatus Flush(const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
     IOStatus Sync(const IOOptions&, IODebugContext*) override {
         if (synced_ || !state_.ok()) return state_;
-        state_ = file_->write(pages_.padded(), start_);
-        if (!state_.ok()) return state_;
+        if (const int failed = file_->write(pages_.padded(), start_); failed != 0) {
+            state_ = error("write", file_->path(), failed);
+            return state_;
+        }
         start_ += pages_.keep_last();
         synced_ = true;
         filler_.look_at(file_);
