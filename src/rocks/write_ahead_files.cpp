@@ -86,7 +86,7 @@ public:
         return write_all(fd_, bytes.data(), bytes.size(), at, RWF_DSYNC);
     }
 
-    /// Up to there it was written, whole pages.
+    /// Up to there it was written, or is being written now; whole pages.
     std::uint64_t written() const {
         const std::scoped_lock lock{mutex_};
         return written_;

@@ -70,7 +70,7 @@ void DebtTable::erase(core::Offset put_offset, const core::MessageKey& key) {
     }
 }
 
-std::map<DebtTable::OffsetAndKey, DebtTable::Change> DebtTable::changes_with_postponed() const {
+DebtTable::Changes DebtTable::changes_with_postponed() const {
     auto all = changes_;
     for (const auto& [place, debt] : postponed_) all[place].debt = debt;
     return all;
@@ -79,7 +79,8 @@ std::map<DebtTable::OffsetAndKey, DebtTable::Change> DebtTable::changes_with_pos
 core::Result<std::vector<Debt>> DebtTable::after(const std::optional<Debt>& after,
                                                  std::size_t max) const {
     std::vector<Debt> found;
-    const auto changes = changes_with_postponed();
+    const auto merged = postponed_.empty() ? Changes{} : changes_with_postponed();
+    const auto& changes = postponed_.empty() ? changes_ : merged;
     const auto path = [this] { return database_.directory().string(); };
     const auto all = partition_range(partition_);
     const auto end = slice(all.end);

@@ -57,13 +57,15 @@ private:
         bool in_table = false;     ///< the table may hold the row
     };
 
+    using Changes = std::map<OffsetAndKey, Change>;
+
     void remember_new(const OffsetAndKey& place, const Debt& debt);
-    std::map<OffsetAndKey, Change> changes_with_postponed() const;
+    Changes changes_with_postponed() const;
 
     Database& database_;
     const core::Partition partition_;
     const Family family_;
-    std::map<OffsetAndKey, Change> changes_;
+    Changes changes_;
     std::map<OffsetAndKey, Debt> postponed_;
     std::map<OffsetAndKey, Debt> new_;  ///< since take_new(), unpaid
     bool new_left_out_ = false;
