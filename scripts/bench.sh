@@ -38,6 +38,10 @@ cd "$(dirname "$0")/.."
 die() { echo "bench: $*" >&2; exit 1; }
 say() { printf '\033[1m==> %s\033[0m\n' "$*" >&2; }
 
+for option in "$@"; do
+    # What stands above.
+    [[ "$option" != --help && "$option" != -h ]] || { sed -n '2,/^set/{s/^# \{0,1\}//p}' "$0"; exit; }
+done
 (($# >= 1)) || die "usage: scripts/bench.sh BINARY [OPTION ...]"
 BINARY="$(realpath "$1")"
 readonly BINARY

@@ -93,5 +93,7 @@ if [[ ! -e "$DIRECTORY/data/meta.properties" ]]; then
 fi
 
 how=(-Xms64m -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1)
-[[ "$FOR" == tests ]] || how=(-Xms512m -Xmx512m -XX:+UseG1GC -XX:MaxGCPauseMillis=20)
+# What Kafka's own start scripts say (bin/kafka-server-start.sh, bin/kafka-run-class.sh).
+[[ "$FOR" == tests ]] || how=(-Xms1G -Xmx1G -server -XX:+UseG1GC -XX:MaxGCPauseMillis=20
+    -XX:InitiatingHeapOccupancyPercent=35 -XX:+ExplicitGCInvokesConcurrent -XX:MaxInlineLevel=15)
 exec "$JAVA" "${how[@]}" "${jvm[@]}" -cp "$libs/*" kafka.Kafka "$PROPERTIES"
