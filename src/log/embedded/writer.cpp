@@ -38,13 +38,15 @@ Writer::Writer(const EmbeddedConfig& config, Storage& storage, Partitions& parti
 Writer::~Writer() { stop(); }
 
 void Writer::submit(Publish publish) {
-    bool first = false;
+    bool wake = false;
     {
         const std::scoped_lock lock{mutex_};
-        first = queue_.publishes.empty() && queue_.meta.empty();
+        const bool first = queue_.publishes.empty() && queue_.meta.empty();
+        if (publish.is_put) ++puts_;
+        wake = first || (publish.is_put && puts_ == company_.enough());
         queue_.publishes.push_back(std::move(publish));
     }
-    if (first) wake_.notify_one();
+    if (wake) wake_.notify_one();
 }
 
 bool Writer::submit(MetaWrite write) {
@@ -86,12 +88,32 @@ bool Writer::wait_for_work(Work& work) {
     };
     if (!failure_) {
         wake_.wait(lock, something);
+        wait_for_company(lock);
     } else if (!wake_.wait_for(lock, kRetryAfter, something)) {
         return true;  // nothing to write, but a log to bring back
     }
     std::swap(work.publishes, queue_.publishes);
     std::swap(work.meta, queue_.meta);
+    puts_ = 0;
     return !stopping_ || !work.publishes.empty() || !work.meta.empty();
+}
+
+/// Whatever else is written waits with the puts: it would be a sync of its own.
+void Writer::wait_for_company(std::unique_lock<std::mutex>& lock) {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto due = company_.due(begin);
+    const auto wait_until = [&](SteadyTime time) {
+        wake_.wait_until(lock, time, [&] { return stopping_ || puts_ >= company_.enough(); });
+    };
+    if (due > begin && company_.learning()) {
+        wait_until(due);
+        const auto when_due = puts_;
+        wait_until(due + (due - begin));
+        company_.learned(when_due, puts_);
+    } else if (due > begin) {
+        wait_until(due);
+    }
+    company_.begun(puts_, due > begin ? std::chrono::steady_clock::now() : begin);
 }
 
 void Writer::handle(Work& work) {

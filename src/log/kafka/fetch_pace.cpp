@@ -1,5 +1,7 @@
 #include "log/kafka/fetch_pace.hpp"
 
+#include "log/kafka/company_wait.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <thread>

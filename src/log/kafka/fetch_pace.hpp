@@ -1,7 +1,7 @@
 #pragma once
 
 #include "log/kafka/client_conf.hpp"
-#include "log/kafka/traffic.hpp"
+#include "log/traffic.hpp"
 
 #include <cstddef>
 

@@ -1,5 +1,7 @@
 #include "log/kafka/gathering.hpp"
 
+#include "log/kafka/company_wait.hpp"
+
 #include <iterator>
 #include <utility>
 

@@ -2,7 +2,7 @@
 
 #include "log/event_log.hpp"
 #include "log/kafka/answer_route.hpp"
-#include "log/kafka/traffic.hpp"
+#include "log/traffic.hpp"
 
 #include <cstddef>
 #include <map>

@@ -4,8 +4,8 @@
 #include "log/event_log.hpp"
 #include "log/kafka/client_conf.hpp"
 #include "log/kafka/questions.hpp"
-#include "log/kafka/traffic.hpp"
 #include "log/kafka/worker.hpp"
+#include "log/traffic.hpp"
 
 #include <array>
 #include <atomic>

@@ -9,9 +9,16 @@
 #include <utility>
 #include <vector>
 
+#include <sys/resource.h>
+
 namespace beckon::net {
 
 namespace {
+
+/// Linux: of the calling thread alone. It may always be raised.
+void raise_niceness(int by) {
+    if (by > 0) ::setpriority(PRIO_PROCESS, 0, ::getpriority(PRIO_PROCESS, 0) + by);
+}
 
 /// One thread: its loop, and what lives on it while it runs.
 struct Io {
@@ -90,6 +97,7 @@ void HttpServer::start(const MakeHandler& make_handler) {
 
 void HttpServer::Impl::run(Io& io, int number, const MakeHandler& make_handler,
                            std::latch& accepting) {
+    raise_niceness(options.niceness);
     const auto handler = make_handler(io.loop);
     HttpWorker worker{io.loop,
                       std::move(listeners[static_cast<std::size_t>(number)]),

@@ -1,8 +1,9 @@
 // Company on the way to and from a broker: when a record waits for it, and for how long. Time is
 // given by the test; no broker is asked.
+#include "log/kafka/company_wait.hpp"
 #include "log/kafka/fetch_pace.hpp"
 #include "log/kafka/gathering.hpp"
-#include "log/kafka/traffic.hpp"
+#include "log/traffic.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -12,13 +13,13 @@
 #include <catch2/catch.hpp>
 
 using namespace beckon;
+using log::SteadyTime;
 using log::Topic;
+using log::Traffic;
 using log::kafka::company_wait;
 using log::kafka::FetchPace;
 using log::kafka::Gathering;
 using log::kafka::Publishing;
-using log::kafka::SteadyTime;
-using log::kafka::Traffic;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;

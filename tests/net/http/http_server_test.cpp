@@ -4,6 +4,7 @@
 #include "net/io_loop.hpp"
 #include "support/test_socket.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <new>
 #include <thread>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <sys/resource.h>
 
 using namespace beckon;
 using namespace beckon::net;
@@ -36,6 +38,9 @@ public:
     void handle(ExchangePtr exchange) override {
         const auto target = exchange->request().target;
         if (target == "/throw") throw std::bad_alloc{};
+        if (target == "/niceness") {
+            return exchange->reply(reply_of(200 + ::getpriority(PRIO_PROCESS, 0)));
+        }
         if (target == "/now") return exchange->reply(reply_of(200));
         if (target == "/never") return kept_.push_back(std::move(exchange));
         loop_.post_after(std::chrono::milliseconds{1},
@@ -79,6 +84,20 @@ TEST_CASE("a handler replies at once or in a later turn", "[http_server]") {
     CHECK(socket.read_reply().status == 201);
     CHECK(socket.read_reply().status == 200);
     CHECK(socket.read_reply().status == 201);
+}
+
+TEST_CASE("a server's threads let others of the host go first, if they are told to",
+          "[http_server]") {
+    const auto mine = ::getpriority(PRIO_PROCESS, 0);
+    for (const int niceness : {0, 3}) {
+        HttpServerOptions options;
+        options.niceness = niceness;
+        Running running{options};
+        auto socket = running.connect();
+        REQUIRE(socket.send("GET /niceness HTTP/1.1\r\nHost: x\r\n\r\n"));
+        CHECK(socket.read_reply().status == 200 + std::min(mine + niceness, 19));
+    }
+    CHECK(::getpriority(PRIO_PROCESS, 0) == mine);
 }
 
 TEST_CASE("a request without memory ends its connection alone", "[http_server]") {

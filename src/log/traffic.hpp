@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace beckon::log::kafka {
+namespace beckon::log {
 
 /// For waits of milliseconds within a process that runs.
 using SteadyTime = std::chrono::steady_clock::time_point;
@@ -23,10 +23,4 @@ private:
     std::atomic<std::size_t> per_second_ = 0;
 };
 
-/// How long a record may wait for company where so many records pass a second. None waits where
-/// there are few: the wait would be all of its time. Where there are many, requests that carry one
-/// record each would fill the machine, and everybody would wait for that
-/// (docs/decisions/0198-messages-have-company-where-there-is-traffic.md).
-std::chrono::milliseconds company_wait(std::size_t per_second);
-
-}  // namespace beckon::log::kafka
+}  // namespace beckon::log

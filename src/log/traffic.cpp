@@ -1,27 +1,12 @@
-#include "log/kafka/traffic.hpp"
+#include "log/traffic.hpp"
 
-#include <algorithm>
-#include <array>
+namespace beckon::log {
 
-namespace beckon::log::kafka {
-
-using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 namespace {
 
-constexpr nanoseconds kWindow = milliseconds{100};
-
-struct Step {
-    std::size_t from;  ///< records a second
-    milliseconds wait;
-};
-constexpr std::array kSteps = {
-    Step{10'000, milliseconds{20}},
-    Step{6'000, milliseconds{10}},
-    Step{4'000, milliseconds{5}},
-    Step{2'000, milliseconds{2}},
-};
+constexpr nanoseconds kWindow = std::chrono::milliseconds{100};
 
 std::int64_t ns_of(SteadyTime time) {
     return std::chrono::duration_cast<nanoseconds>(time.time_since_epoch()).count();
@@ -45,10 +30,4 @@ std::size_t Traffic::per_second(SteadyTime now) const {
     return silent ? 0 : per_second_.load(std::memory_order_relaxed);
 }
 
-milliseconds company_wait(std::size_t per_second) {
-    const auto* const step = std::find_if(kSteps.begin(), kSteps.end(),
-                                          [&](const Step& one) { return per_second >= one.from; });
-    return step == kSteps.end() ? milliseconds{0} : step->wait;
-}
-
-}  // namespace beckon::log::kafka
+}  // namespace beckon::log

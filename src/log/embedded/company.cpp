@@ -1,0 +1,45 @@
+#include "log/embedded/company.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace beckon::log::embedded {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+struct Step {
+    std::size_t from;  ///< puts a second
+    milliseconds pace;
+};
+constexpr std::array kSteps = {
+    Step{16'000, milliseconds{10}},
+    Step{6'000, milliseconds{5}},
+    Step{3'000, milliseconds{2}},
+};
+
+}  // namespace
+
+milliseconds batch_pace(std::size_t per_second) {
+    const auto* const step = std::find_if(kSteps.begin(), kSteps.end(),
+                                          [&](const Step& one) { return per_second >= one.from; });
+    return step == kSteps.end() ? milliseconds{0} : step->pace;
+}
+
+SteadyTime Company::due(SteadyTime now) const {
+    return last_ + batch_pace(traffic_.per_second(now));
+}
+
+void Company::learned(std::size_t when_due, std::size_t in_the_end) {
+    enough_ = in_the_end > when_due ? kNever : in_the_end;
+    until_learning_ = kLearnEvery;
+}
+
+void Company::begun(std::size_t puts, SteadyTime now) {
+    if (puts > 0) traffic_.count(puts, now);
+    last_ = now;
+    if (until_learning_ > 0 && --until_learning_ == 0) enough_ = kNever;
+}
+
+}  // namespace beckon::log::embedded
