@@ -40,8 +40,9 @@ int threads_of(const EndpointConfig& config) {
     return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-/// On a host that is full, messages are delivered before further ones are accepted: edge, log and
-/// broker go first, so senders wait for their 201 and the way of an accepted message stays short.
+/// On a host that is full, messages are delivered before further ones are accepted: other threads
+/// of the process (and of its control group) go first, so senders wait for their 201, and the way
+/// of an accepted message stays short.
 constexpr int kNiceness = 5;
 
 net::HttpServerOptions server_options(const EndpointConfig& config) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace beckon::log::embedded {
 
@@ -27,19 +28,21 @@ milliseconds batch_pace(std::size_t per_second) {
     return step == kSteps.end() ? milliseconds{0} : step->pace;
 }
 
-SteadyTime Company::due(SteadyTime now) const {
-    return last_ + batch_pace(traffic_.per_second(now));
+SteadyTime::duration Company::pace(SteadyTime now) const {
+    return batch_pace(traffic_.per_second(now));
 }
 
-void Company::learned(std::size_t when_due, std::size_t in_the_end) {
-    enough_ = in_the_end > when_due ? kNever : in_the_end;
-    until_learning_ = kLearnEvery;
+void Company::looked(std::size_t when_due, std::size_t in_the_end) {
+    until_look_ = kLookEvery;
+    enough_ = kNever;
+    const auto before = std::exchange(all_came_, in_the_end == when_due ? in_the_end : 0);
+    if (before > 0 && all_came_ > 0) enough_ = std::max(before, all_came_);
 }
 
 void Company::begun(std::size_t puts, SteadyTime now) {
     if (puts > 0) traffic_.count(puts, now);
     last_ = now;
-    if (until_learning_ > 0 && --until_learning_ == 0) enough_ = kNever;
+    if (until_look_ > 0 && --until_look_ == 0) enough_ = kNever;
 }
 
 }  // namespace beckon::log::embedded

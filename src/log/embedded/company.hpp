@@ -7,25 +7,29 @@
 
 namespace beckon::log::embedded {
 
-/// How long the writer waits until puts have company, so that they share a write, a sync, and the
-/// wake-ups of those who read them. Where few come nothing waits. Where many come, batches begin
-/// some milliseconds apart (docs/decisions/0203-puts-have-company-on-the-embedded-log-too.md).
+/// How long the writer waits until puts (what endpoints publish) have company, so that they share a
+/// write, a sync, and the wake-ups of those who read them. Where few come nothing waits. Where many
+/// come, batches begin some milliseconds apart
+/// (docs/decisions/0203-puts-have-company-on-the-embedded-log-too.md).
 ///
 /// Senders that each wait for their answer before they send again bring no more company once all of
-/// them have sent. So one batch in kLearnEvery waits for twice its time, and looks whether puts
-/// come late. If not, those after it go as soon as they have as many. Not thread-safe.
+/// them have sent. So one batch in kLookEvery waits for twice the time, and looks whether puts come
+/// in the second half. If none did twice in a row, the batches that follow go as soon as they have
+/// as many. Twice, because senders that wait for a processor do not send either. Not thread-safe.
 class Company {
 public:
-    static constexpr std::size_t kLearnEvery = 32;
+    static constexpr std::size_t kLookEvery = 32;
 
-    /// When the next batch begins, unless enough() puts are there before.
-    SteadyTime due(SteadyTime now) const;
+    /// How far apart batches begin now; 0: none waits.
+    SteadyTime::duration pace(SteadyTime now) const;
+    /// When the next batch begins at that pace, unless enough() puts are there before.
+    SteadyTime due(SteadyTime::duration pace) const { return last_ + pace; }
     /// More than these are not worth waiting for.
     std::size_t enough() const { return enough_; }
-    /// Whether this batch is one that looks, and what it saw: the puts that were there when it was
-    /// due, and in the end.
-    bool learning() const { return until_learning_ == 0; }
-    void learned(std::size_t when_due, std::size_t in_the_end);
+    /// Whether a batch that has so many puts when it is due waits on, for the pace once more.
+    bool looks(std::size_t puts) const { return until_look_ == 0 && puts > 0; }
+    /// What it saw: its puts when it was due, and after that.
+    void looked(std::size_t when_due, std::size_t in_the_end);
     /// A batch with so many puts begins.
     void begun(std::size_t puts, SteadyTime now);
 
@@ -35,7 +39,8 @@ private:
     Traffic traffic_;
     SteadyTime last_;  ///< when the last batch began
     std::size_t enough_ = kNever;
-    std::size_t until_learning_ = 0;  ///< batches
+    std::size_t until_look_ = 0;  ///< batches
+    std::size_t all_came_ = 0;    ///< puts of the last look, if none came late
 };
 
 /// How far apart batches begin where so many puts come a second.

@@ -48,7 +48,7 @@ private:
     std::deque<Waiting> waiting_;
     std::size_t given_up_ = 0;  ///< publishes answered here whose answer the writer still owes
     bool watching_ = false;     ///< a timer for the oldest runs
-    bool gathers_ = false;      ///< what is published here are puts
+    bool gathers_ = false;      ///< it is an endpoint's
     AnswerQueue::Answers answers_;
 };
 

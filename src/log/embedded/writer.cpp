@@ -42,20 +42,23 @@ void Writer::submit(Publish publish) {
     {
         const std::scoped_lock lock{mutex_};
         const bool first = queue_.publishes.empty() && queue_.meta.empty();
-        if (publish.is_put) ++puts_;
-        wake = first || (publish.is_put && puts_ == company_.enough());
+        const bool is_put = publish.is_put;
         queue_.publishes.push_back(std::move(publish));
+        if (is_put) ++puts_;
+        wake = first || (is_put && puts_ == company_.enough());
     }
     if (wake) wake_.notify_one();
 }
 
 bool Writer::submit(MetaWrite write) {
+    bool first = false;
     {
         const std::scoped_lock lock{mutex_};
         if (queue_.meta.size() >= kMetaWritesMax) return false;
+        first = queue_.publishes.empty() && queue_.meta.empty();
         queue_.meta.push_back(std::move(write));
     }
-    wake_.notify_one();
+    if (first) wake_.notify_one();
     return true;
 }
 
@@ -98,22 +101,23 @@ bool Writer::wait_for_work(Work& work) {
     return !stopping_ || !work.publishes.empty() || !work.meta.empty();
 }
 
-/// Whatever else is written waits with the puts: it would be a sync of its own.
+/// Whatever else is written waits with the puts: it would be a batch of its own.
 void Writer::wait_for_company(std::unique_lock<std::mutex>& lock) {
-    const auto begin = std::chrono::steady_clock::now();
-    const auto due = company_.due(begin);
-    const auto wait_until = [&](SteadyTime time) {
-        wake_.wait_until(lock, time, [&] { return stopping_ || puts_ >= company_.enough(); });
-    };
-    if (due > begin && company_.learning()) {
+    auto now = std::chrono::steady_clock::now();
+    const auto pace = company_.pace(now);
+    const auto due = company_.due(pace);
+    if (due > now) {
+        const auto wait_until = [&](SteadyTime time) {
+            wake_.wait_until(lock, time, [&] { return stopping_ || puts_ >= company_.enough(); });
+        };
         wait_until(due);
-        const auto when_due = puts_;
-        wait_until(due + (due - begin));
-        company_.learned(when_due, puts_);
-    } else if (due > begin) {
-        wait_until(due);
+        if (const auto when_due = puts_; company_.looks(when_due)) {
+            wait_until(due + pace);
+            company_.looked(when_due, puts_);
+        }
+        now = std::chrono::steady_clock::now();
     }
-    company_.begun(puts_, due > begin ? std::chrono::steady_clock::now() : begin);
+    company_.begun(puts_, now);
 }
 
 void Writer::handle(Work& work) {

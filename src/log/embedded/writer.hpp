@@ -40,7 +40,7 @@ public:
         std::string body;
         std::shared_ptr<AnswerQueue> answers;
         core::MonoTime deadline;  ///< the publisher has given up by then: not written any more
-        bool is_put = false;      ///< it may wait for company
+        bool is_put = false;      ///< an endpoint's: it may wait for company
     };
     /// Any thread. The queue is bounded by the publishers, each by its `waiting_max`.
     void submit(Publish publish);

@@ -97,13 +97,13 @@ void HttpServer::start(const MakeHandler& make_handler) {
 
 void HttpServer::Impl::run(Io& io, int number, const MakeHandler& make_handler,
                            std::latch& accepting) {
-    raise_niceness(options.niceness);
     const auto handler = make_handler(io.loop);
     HttpWorker worker{io.loop,
                       std::move(listeners[static_cast<std::size_t>(number)]),
                       {options, connections, observer, *handler}};
     io.worker = &worker;
     worker.start();
+    raise_niceness(options.niceness);
     accepting.count_down();
     io.loop.run((options.name + "-" + std::to_string(number)).c_str());
 }

@@ -39,7 +39,7 @@ public:
         const auto target = exchange->request().target;
         if (target == "/throw") throw std::bad_alloc{};
         if (target == "/niceness") {
-            return exchange->reply(reply_of(200 + ::getpriority(PRIO_PROCESS, 0)));
+            return exchange->reply(reply_of(300 + ::getpriority(PRIO_PROCESS, 0)));
         }
         if (target == "/now") return exchange->reply(reply_of(200));
         if (target == "/never") return kept_.push_back(std::move(exchange));
@@ -95,7 +95,7 @@ TEST_CASE("a server's threads let others of the host go first, if they are told 
         Running running{options};
         auto socket = running.connect();
         REQUIRE(socket.send("GET /niceness HTTP/1.1\r\nHost: x\r\n\r\n"));
-        CHECK(socket.read_reply().status == 200 + std::min(mine + niceness, 19));
+        CHECK(socket.read_reply().status == 300 + std::min(mine + niceness, 19));
     }
     CHECK(::getpriority(PRIO_PROCESS, 0) == mine);
 }
