@@ -18,7 +18,7 @@ namespace beckon::log::embedded {
 /// as many. Twice, because senders that wait for a processor do not send either. Not thread-safe.
 class Company {
 public:
-    static constexpr std::size_t kLookEvery = 32;
+    static constexpr std::size_t kLookEvery = 128;
 
     /// How far apart batches begin now; 0: none waits.
     SteadyTime::duration pace(SteadyTime now) const;
