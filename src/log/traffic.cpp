@@ -1,5 +1,7 @@
 #include "log/traffic.hpp"
 
+#include <algorithm>
+
 namespace beckon::log {
 
 using std::chrono::nanoseconds;
@@ -28,6 +30,13 @@ void Traffic::count(std::size_t records, SteadyTime now) {
 std::size_t Traffic::per_second(SteadyTime now) const {
     const bool silent = ns_of(now) - since_.load(std::memory_order_relaxed) > 2 * kWindow.count();
     return silent ? 0 : per_second_.load(std::memory_order_relaxed);
+}
+
+std::chrono::milliseconds wait_at(std::size_t per_second, std::span<const WaitStep> steps) {
+    const auto reached = std::find_if(steps.begin(), steps.end(), [&](const WaitStep& step) {
+        return per_second >= step.per_second;
+    });
+    return reached == steps.end() ? std::chrono::milliseconds{0} : reached->wait;
 }
 
 }  // namespace beckon::log

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace beckon::log {
 
@@ -22,5 +23,13 @@ private:
     std::atomic<std::size_t> records_ = 0;
     std::atomic<std::size_t> per_second_ = 0;
 };
+
+/// From so many records a second on, so long a wait.
+struct WaitStep {
+    std::size_t per_second;
+    std::chrono::milliseconds wait;
+};
+/// The wait of the first step that is reached, 0 if none is. `steps`: the highest first.
+std::chrono::milliseconds wait_at(std::size_t per_second, std::span<const WaitStep> steps);
 
 }  // namespace beckon::log

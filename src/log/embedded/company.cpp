@@ -10,23 +10,15 @@ using std::chrono::milliseconds;
 
 namespace {
 
-struct Step {
-    std::size_t from;  ///< puts a second
-    milliseconds pace;
-};
 constexpr std::array kSteps = {
-    Step{16'000, milliseconds{10}},
-    Step{6'000, milliseconds{5}},
-    Step{3'000, milliseconds{2}},
+    WaitStep{16'000, milliseconds{10}},
+    WaitStep{6'000, milliseconds{5}},
+    WaitStep{3'000, milliseconds{2}},
 };
 
 }  // namespace
 
-milliseconds batch_pace(std::size_t per_second) {
-    const auto* const step = std::find_if(kSteps.begin(), kSteps.end(),
-                                          [&](const Step& one) { return per_second >= one.from; });
-    return step == kSteps.end() ? milliseconds{0} : step->pace;
-}
+milliseconds batch_pace(std::size_t per_second) { return wait_at(per_second, kSteps); }
 
 SteadyTime::duration Company::pace(SteadyTime now) const {
     return batch_pace(traffic_.per_second(now));
