@@ -20,7 +20,7 @@ namespace beckon::edge {
 /// Says in the metrics how many messages wait in the store for clients of the partitions that are
 /// served here, and how old the oldest is. It counts them now and then, a piece at a time, so that
 /// neither a shard nor the disk is held up
-/// (docs/decisions/0165-what-waits-is-counted-beside-the-fold.md). What came in the last seconds
+/// (docs/decisions/0165-waiting-messages-are-counted-by-walking-rows.md). What came in the last seconds
 /// may be missing, and what went may still count; of a partition that cannot be read, what was
 /// counted last stays in the sum. One thread: the executor's.
 class WaitingSurvey {

@@ -19,6 +19,7 @@ CLOSE_ROW = re.compile(r"^\| (\d{4}) \| `(\w+)` \|", re.M)
 PROBLEM = re.compile(r'return \{(\d{3}), (\d+), "(\w+)",')
 PROBLEM_ROW = re.compile(r"^\| (\d{3}) \| (\d+|null|–) \| `(\w+)` \|", re.M)
 DECISION_ROW = re.compile(r"^\| \[(\d{4})\]\(([\w-]+\.md)\) \| (.+?) \| \d{4}-\d\d-\d\d \| .+ \|$", re.M)
+MERGED_ROW = re.compile(r"^\| (\d{4}) \| .+ \| \[(.+?)\]\((.+?)\) \|$", re.M)
 DELAY_TOPIC = re.compile(r"retry\.(\d+|N|i|dead|done)")  # log topics, beside the settings retry.…
 FUNCTIONS_IN_FILE = re.compile(r"((?:`\w+\(\)`(?:, | and |, then )?)+) in `([\w/.]+)`")
 FILE_WITH_FUNCTIONS = re.compile(r"`((?:src/)?[\w/]+\.[ch]pp)` \(((?:`\w+\(\)`(?:, | and |, then )?)+)\)")
@@ -85,6 +86,21 @@ def decisions():
     yield from differences("docs/decisions/README.md", documented, set(titles.items()))
     if [row[0] for row in rows] != sorted(row[0] for row in rows):
         yield "docs/decisions/README.md: the numbers are not in order"
+    yield from merged_decisions({number: file for number, file, _ in rows})
+
+
+def merged_decisions(pages: dict):
+    """A number whose page was merged leads to a page that exists, and has no page of its own any more."""
+    merged = MERGED_ROW.findall(text_of("docs/decisions/README.md"))
+    for number, label, target in merged:
+        if number in pages:
+            yield f"docs/decisions/README.md: {number} has a page, and is in the list of merged numbers"
+        if target not in pages.values() and not target.startswith("../"):
+            yield f"docs/decisions/README.md: {number} leads to {target}, which is no decision"
+        if label.isdigit() and pages.get(label) != target:
+            yield f"docs/decisions/README.md: {number} is said to be in {label}, and its link leads to {target}"
+    if [row[0] for row in merged] != sorted({row[0] for row in merged}):
+        yield "docs/decisions/README.md: merged numbers are not in order, or stand there twice"
 
 
 def functions():

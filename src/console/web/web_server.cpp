@@ -62,7 +62,7 @@ public:
 
 /// As it stands: cpp-httplib compresses what it is given as a content, anew for each request and
 /// with Brotli at its slowest level, which a file of 10 KB waits 50 ms for
-/// (docs/decisions/0177-the-console-sends-what-it-has-as-it-stands.md). `owner` keeps the bytes.
+/// (docs/decisions/0145-the-console-shows-all-and-acts-on-what-it-has-shown.md). `owner` keeps the bytes.
 void send_plain(Response& reply, std::string_view bytes, const std::string& type,
                 std::shared_ptr<const std::string> owner) {
     reply.set_content_provider(bytes.size(), type,

@@ -10,7 +10,7 @@ namespace beckon::log::embedded {
 /// How long the writer waits until puts (what endpoints publish) have company, so that they share a
 /// write, a sync, and the wake-ups of those who read them. Where few come nothing waits. Where many
 /// come, batches begin some milliseconds apart
-/// (docs/decisions/0203-puts-have-company-on-the-embedded-log-too.md).
+/// (docs/decisions/0198-messages-are-batched-under-load.md).
 ///
 /// Senders that each wait for their answer before they send again bring no more company once all of
 /// them have sent. So one batch in kLookEvery waits for twice the time, and looks whether puts come

@@ -20,7 +20,7 @@ namespace beckon::log::kafka {
 /// The process's one producer: idempotent, acks=all, one request in flight
 /// (docs/facts/kafka.md#the-rule-that-matters-most: with more, acknowledged records were lost).
 /// Reports reach a publisher's executor from the librdkafka thread that has them
-/// (docs/decisions/0197-reports-come-from-librdkafkas-thread.md).
+/// (docs/decisions/0197-delivery-reports-on-librdkafkas-thread.md).
 ///
 /// After a fatal error the thread `log-producer` makes a new client; what the old one had not
 /// confirmed is answered `unavailable` and never sent again: repeated under its key it might rise

@@ -32,7 +32,7 @@ Prefetch prefetch_of(std::size_t client, const KafkaConfig& config);
 
 /// What a client reads. A fetch names all partitions of its client, and the broker looks at each of
 /// them for every record that it brings. Every message passes through `notifications`, so no fetch
-/// for it names partitions of other topics (docs/decisions/0170-how-messages-are-fetched.md).
+/// for it names partitions of other topics (docs/decisions/0010-kafka-clients-are-separate.md).
 enum class ReaderKind : std::uint8_t { messages, other };
 inline constexpr std::size_t kReaderKinds = 2;
 ReaderKind kind_of(Topic topic);

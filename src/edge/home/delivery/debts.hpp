@@ -36,7 +36,7 @@ struct TombstonesInFlight {
 ///
 /// Nobody waits for a tombstone, and a request to the log costs about the same with one record as
 /// with fifty. So tombstones are gathered for up to kGather; kCompany of one home go at once
-/// (docs/decisions/0196-tombstones-are-gathered-for-longer.md).
+/// (docs/decisions/0198-messages-are-batched-under-load.md).
 ///
 /// The store owns the debts. Here are those that are being paid, a bounded number, with the lowest
 /// puts; the rest is read from the store when there is room. On the home's thread.
