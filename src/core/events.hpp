@@ -105,7 +105,7 @@ struct ChannelRemoved {
     bool operator==(const ChannelRemoved&) const = default;
 };
 
-/// beckon.mark.v1: `!mark/<node>`; proves to its writer what it has seen (docs/design.md#marks).
+/// beckon.mark.v1: `!mark/<node>`; proves to its writer what it has seen (docs/design.md#read-barriers).
 struct Mark {
     std::string_view node{};
     bool operator==(const Mark&) const = default;

@@ -24,6 +24,7 @@ DELAY_TOPIC = re.compile(r"retry\.(\d+|N|i|dead|done)")  # log topics, beside th
 FUNCTIONS_IN_FILE = re.compile(r"((?:`\w+\(\)`(?:, | and |, then )?)+) in `([\w/.]+)`")
 FILE_WITH_FUNCTIONS = re.compile(r"`((?:src/)?[\w/]+\.[ch]pp)` \(((?:`\w+\(\)`(?:, | and |, then )?)+)\)")
 
+ROW_LENGTH_MAX = 160
 NO_SETTINGS = {"edge.members"}  # a group of the log
 
 
@@ -49,6 +50,13 @@ def folders():
         named = tops - {folder} if cell == "everything" else tops & set(re.findall(r"\w+", cell))
         if cell != "everything" or not allowed:
             yield from differences(f"ARCHITECTURE.md, what {folder} may include", named, allowed)
+
+
+def row_lengths():
+    """A row of a table of ARCHITECTURE.md fits into one line of a screen: more belongs on the page that it links to."""
+    for number, line in enumerate(text_of("ARCHITECTURE.md").splitlines(), 1):
+        if line.startswith("|") and len(line) > ROW_LENGTH_MAX:
+            yield f"ARCHITECTURE.md:{number}: the row has {len(line)} characters, and may have {ROW_LENGTH_MAX}"
 
 
 def close_codes():
@@ -140,7 +148,7 @@ def indexes():
 
 
 def main() -> int:
-    faults = [fault for check in (folders, close_codes, close_codes_in_tests, http_errors, decisions, settings,
+    faults = [fault for check in (folders, row_lengths, close_codes, close_codes_in_tests, http_errors, decisions, settings,
                                    indexes, functions)
               for fault in check()]
     print("\n".join(faults) or "tables: the documents say what the code says")

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-// The holes that a mark closes (docs/design.md#marks, docs/design.md#the-view).
+// The holes that a read barrier closes (docs/design.md#read-barriers, docs/design.md#the-view).
 
 using namespace beckon;
 using namespace beckon::test;
