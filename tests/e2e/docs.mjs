@@ -380,7 +380,8 @@ test('every block was run, or says why not', () => {
 });
 
 test('every command and option that the text names exists', () => {
-    for (const file of [README, OPERATIONS]) {
+    const others = ['coming-from-autopush', 'coming-from-ntfy', 'unifiedpush-at-home'].map((name) => join(ROOT, 'docs', `${name}.md`));
+    for (const file of [README, OPERATIONS, ...others]) {
         for (const command of inlineCommandsOf(file)) {
             const words = command.split(' ');
             const path = words.slice(1).filter((word) => /^[a-z]+$/.test(word));
