@@ -33,10 +33,10 @@ public:
     std::set<core::Partition> ready() const;
     bool any_home() const;
 
-    /// Why the node is not ready; empty: it serves whatever is placed here, which may be nothing,
-    /// and none of it late.
-    /// `settled`: what `ownership` says is newer than this node. Before that it may be a placement
-    /// from before a restart, in which this node had no part.
+    /// Why the node is not ready; empty: it serves each partition that is placed here (perhaps
+    /// none), and none of them late.
+    /// `settled`: the placement in `ownership` is newer than this node. An older placement is from
+    /// before a restart and does not name this node.
     std::string why_unready(bool settled) const;
 
 private:

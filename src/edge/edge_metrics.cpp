@@ -15,68 +15,72 @@ static_assert(kCommands[kBroadcastSubscribe] == "broadcast_subscribe");
 }  // namespace
 
 EdgeMetrics::EdgeMetrics(ops::Metrics& metrics) : homes(metrics) {
-    front.frames_in =
-        &metrics.counter(metric::kEdgeFrames, "WebSocket text frames.", {{"direction", "in"}});
-    front.frames_out =
-        &metrics.counter(metric::kEdgeFrames, "WebSocket text frames.", {{"direction", "out"}});
-    front.clients = &metrics.gauge(metric::kEdgeClients, "Clients that have said hello.");
+    front.frames_in = &metrics.counter(metric::kEdgeFrames, "WebSocket text frames, by direction.",
+                                       {{"direction", "in"}});
+    front.frames_out = &metrics.counter(metric::kEdgeFrames, "WebSocket text frames, by direction.",
+                                        {{"direction", "out"}});
+    front.clients =
+        &metrics.gauge(metric::kEdgeClients, "Clients that are connected and have said hello.");
     front.reattached =
         &metrics.counter(metric::kEdgeReattached,
-                         "Clients that another home took while their connection stayed open.");
-    front.homeless = &metrics.gauge(metric::kEdgeHomeless,
-                                    "Clients that wait until a home can be asked to take them.");
+                         "Clients that a new home took over while their connection stayed open.");
+    front.homeless =
+        &metrics.gauge(metric::kEdgeHomeless, "Connected clients that wait for a home.");
     front.broadcast_subscribes =
-        &metrics.counter(metric::kEdgeCommands, "What clients said, by command.",
+        &metrics.counter(metric::kEdgeCommands, "Frames from clients, by command.",
                          {{"command", std::string{kCommands[kBroadcastSubscribe]}}});
-    front.broadcasts_told = &metrics.counter(metric::kEdgeBroadcastsTold,
-                                             "Broadcast frames, which tell clients of a change.");
+    front.broadcasts_told = &metrics.counter(
+        metric::kEdgeBroadcastsTold, "Broadcast frames sent, which notify clients of a change.");
     broadcasts.known =
         &metrics.gauge(metric::kEdgeBroadcasts, "Broadcasts that clients may follow.");
     constexpr std::string_view kPolls = "Polls of the page that names broadcasts, by result.";
     broadcasts.polls_ok = &metrics.counter(metric::kEdgeBroadcastPolls, kPolls, {{"result", "ok"}});
     broadcasts.polls_failed =
         &metrics.counter(metric::kEdgeBroadcastPolls, kPolls, {{"result", "failed"}});
-    waiting.messages =
-        &metrics.gauge(metric::kEdgeWaiting,
-                       "Messages that wait in the store, of the partitions that are served here.");
-    waiting.oldest_seconds =
-        &metrics.gauge(metric::kEdgeWaitingOldest, "Age of the oldest message that waits.");
+    waiting.messages = &metrics.gauge(metric::kEdgeWaiting,
+                                      "Messages that wait in the store for their client, in the "
+                                      "partitions that this edge serves.");
+    waiting.oldest_seconds = &metrics.gauge(metric::kEdgeWaitingOldest,
+                                            "Age of the oldest message that waits for its client.");
     links.up = &metrics.gauge(metric::kEdgeLinks, "Links to other edges that are up.");
     links.to_homes =
         &metrics.counter(metric::kEdgeLinkMessages,
-                         "Messages that came over links, by who they are for.", {{"for", "homes"}});
-    links.to_fronts = &metrics.counter(metric::kEdgeLinkMessages,
-                                       "Messages that came over links, by who they are for.",
-                                       {{"for", "fronts"}});
+                         "Messages that arrived over links, by receiver.", {{"for", "homes"}});
+    links.to_fronts =
+        &metrics.counter(metric::kEdgeLinkMessages,
+                         "Messages that arrived over links, by receiver.", {{"for", "fronts"}});
     links.refused = &metrics.counter(metric::kEdgeLinkRefused,
                                      "Connections to the link port that were refused: another key "
                                      "ring, another log, or no edge at all.");
-    links.lost = &metrics.counter(metric::kEdgeLinkLost, "Links that were up and went down.");
+    links.lost = &metrics.counter(metric::kEdgeLinkLost, "Links that went down.");
     links.waiting_bytes =
         &metrics.gauge(metric::kEdgeLinkWaitingBytes, "Bytes that wait to be sent over links.");
     sockets.connections =
         &metrics.gauge(metric::kEdgeConnections, "Open sockets on the WebSocket port.");
     for (std::size_t i = 0; i < kClosedByCount; ++i) {
         sockets.closed[i] =
-            &metrics.counter(metric::kEdgeClosed, "WebSocket connections that ended, by cause.",
+            &metrics.counter(metric::kEdgeClosed, "WebSocket connections that ended, by reason.",
                              {{"reason", std::string{to_string(static_cast<ClosedBy>(i))}}});
     }
     sockets.refused_full = &metrics.counter(
-        metric::kEdgeRefused, "Sockets that did not become WebSockets.", {{"reason", "full"}});
+        metric::kEdgeRefused, "Connections that ended before they became WebSockets, by reason.",
+        {{"reason", "full"}});
     sockets.refused_origin = &metrics.counter(
-        metric::kEdgeRefused, "Sockets that did not become WebSockets.", {{"reason", "origin"}});
+        metric::kEdgeRefused, "Connections that ended before they became WebSockets, by reason.",
+        {{"reason", "origin"}});
     for (std::size_t i = 0; i < net::kProxyFaults; ++i) {
         const auto reason = net::to_string(static_cast<net::ProxyFault>(i));
         sockets.refused_proxy_header[i] =
-            &metrics.counter(metric::kEdgeRefused, "Sockets that did not become WebSockets.",
+            &metrics.counter(metric::kEdgeRefused,
+                             "Connections that ended before they became WebSockets, by reason.",
                              {{"reason", std::string{reason}}});
     }
-    sockets.handshake_timeouts =
-        &metrics.counter(metric::kEdgeRefused, "Sockets that did not become WebSockets.",
-                         {{"reason", "handshake_timeout"}});
-    sockets.accept_pauses =
-        &metrics.counter(metric::kEdgeAcceptPauses,
-                         "Times that accepting paused for want of file descriptors or memory.");
+    sockets.handshake_timeouts = &metrics.counter(
+        metric::kEdgeRefused, "Connections that ended before they became WebSockets, by reason.",
+        {{"reason", "handshake_timeout"}});
+    sockets.accept_pauses = &metrics.counter(metric::kEdgeAcceptPauses,
+                                             "Times that the edge stopped accepting connections, "
+                                             "for want of file descriptors or memory.");
 }
 
 }  // namespace beckon::edge

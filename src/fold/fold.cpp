@@ -199,8 +199,8 @@ void Fold::Impl::close() {
     commits.begin_again();
 }
 
-/// What was asked is answered after the user has heard of the restart, so that it finds nothing to
-/// decide on what is void.
+/// Queries are answered only after the state was notified of the restart: their answers must not
+/// be decided on a state that is void.
 void Fold::Impl::restart(std::string_view why, core::Duration pause) {
     core::log_warn(options.folder, "folding_anew", {{"fold", name}, {"why", why}});
     close();

@@ -65,7 +65,8 @@ HttpReply metrics_reply(const Metrics& metrics, const Health& health) {
     reply.add("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
     reply.body = metrics.text();
     reply.body.append("# HELP ").append(metric::kReady);
-    reply.body.append(" 1 for each part of the process that is ready; why not is in /ready.\n");
+    reply.body.append(
+        " 1 while this part of the process is ready, 0 while it is not; /ready says why.\n");
     reply.body.append("# TYPE ").append(metric::kReady).append(" gauge\n");
     for (const auto& [part, why] : health.report().parts) {
         reply.body.append(metric::kReady).append("{part=\"").append(part).append("\"} ");

@@ -38,7 +38,7 @@ struct RoleMetrics {
         : partitions(metrics.gauge(ops::metric::kReliabilityPartitions,
                                    "Partitions of `reliability` that this process serves.")),
           lag(metrics.gauge(ops::metric::kReliabilityLag,
-                            "Records of `reliability` that are not folded yet.")) {
+                            "Records of the log topic reliability that are not folded yet.")) {
         for (const auto milestone : core::kAllMilestones) {
             messages.push_back(&metrics.gauge(
                 ops::metric::kReliabilityMessages,
@@ -47,10 +47,10 @@ struct RoleMetrics {
         }
         for (std::size_t i = 0; i < kEffects; ++i) {
             const auto effect = std::string{to_string(static_cast<Effect>(i))};
-            effects.push_back(&metrics.gauge(
-                ops::metric::kReliabilityFolded,
-                "Milestones by what they did to their history, since it was first folded.",
-                {{"effect", effect}}));
+            effects.push_back(&metrics.gauge(ops::metric::kReliabilityFolded,
+                                             "Milestones by their effect on the history of their "
+                                             "message, since it was first folded.",
+                                             {{"effect", effect}}));
         }
     }
     void set(const core::MilestoneCounts& counts, const std::vector<double>& by_effect) const {

@@ -12,7 +12,7 @@ LIST = ROOT / "src/ops/metric_names.hpp"
 # Written by the ops port itself and by console/lag/lag_metrics, not through ops::Metrics.
 GROUP = ("consumergroup", "topic", "partition")
 BY_HAND = {
-    "kReady": ("gauge", ("part",), "1 for each part of the process that is ready; why not is in /ready."),
+    "kReady": ("gauge", ("part",), "1 while this part of the process is ready, 0 while it is not; /ready says why."),
     "kGroupLag": ("gauge", GROUP, "Records that a group has not read yet."),
     "kGroupLagSeconds": ("gauge", GROUP, "Age of the oldest record that a group has not read yet."),
     "kGroupOffset": ("gauge", GROUP, "Next record that a group will read."),

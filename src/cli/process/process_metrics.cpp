@@ -82,14 +82,14 @@ struct ProcessMetrics::Impl {
           cpu(m.counter(metric::kProcessCpu, "CPU time of the process.")),
           resident(m.gauge(metric::kProcessResident, "Resident memory.")),
           open_fds(m.gauge(metric::kProcessOpenFds, "Open file descriptors.")),
-          max_fds(m.gauge(metric::kProcessMaxFds, "How many may be open.")),
-          threads(m.gauge(metric::kProcessThreads, "Threads.")),
-          free(m.gauge(metric::kDataFree, "Free room on the disk of the data directory.")) {
+          max_fds(m.gauge(metric::kProcessMaxFds, "Limit of open file descriptors.")),
+          threads(m.gauge(metric::kProcessThreads, "Threads of the process.")),
+          free(m.gauge(metric::kDataFree, "Free bytes on the disk of the data directory.")) {
         const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
-        m.gauge(metric::kProcessStart, "Start of the process, Unix time.")
+        m.gauge(metric::kProcessStart, "Start of the process, in seconds of Unix time.")
             .Set(boot_time() + number(stat_fields(), kStartTicks) / ticks);
         for (std::size_t i = 0; i < kParts.size(); ++i) {
-            sizes[i] = &m.gauge(metric::kDataSize, "Size of a part of the data directory.",
+            sizes[i] = &m.gauge(metric::kDataSize, "Bytes of a part of the data directory.",
                                 {{"part", kParts[i]}});
         }
         add_certificate(m, "endpoint", c.endpoint.tls_certificate);
@@ -99,9 +99,10 @@ struct ProcessMetrics::Impl {
     void add_certificate(ops::Metrics& metrics, const char* role,
                          const std::optional<fs::path>& file) {
         if (!file) return;
-        auto& gauge =
-            metrics.gauge(metric::kCertificateExpiry,
-                          "When the certificate of a port expires, Unix time.", {{"port", role}});
+        auto& gauge = metrics.gauge(metric::kCertificateExpiry,
+                                    "When the certificate of a port expires, in seconds of Unix "
+                                    "time; 0: its file cannot be read.",
+                                    {{"port", role}});
         certificates.emplace_back(*file, &gauge);
     }
 

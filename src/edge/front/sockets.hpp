@@ -77,8 +77,8 @@ struct Client {
     std::unique_ptr<Follows> follows;  ///< null: the client follows no broadcast
 };
 
-/// What a front may ask of its sockets. None of these calls back into the front, except that
-/// close() repeats gone(), so that a close which the sockets decide takes the same way.
+/// The sockets of a front. No function here calls back into the front but close(), which calls
+/// gone(): a close that the sockets decide and one that the front decides end in the same way.
 class Sockets {
 public:
     virtual ~Sockets() = default;

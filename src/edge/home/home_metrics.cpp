@@ -47,27 +47,32 @@ void HomeTotals::add_counters(const Home::Status& status) {
 
 HomeMetrics::HomeMetrics(ops::Metrics& metrics)
     : metrics_(metrics),
-      times_{&metrics.seconds(metric::kEdgeDeliverSeconds,
-                              "From the log's append to the frame, for clients that were there."),
-             &metrics.seconds(metric::kEdgeAckSeconds, "From the frame to the client's ack.")},
-      sessions_(metrics.gauge(metric::kEdgeSessions, "Sessions that homes hold.")),
+      times_{&metrics.seconds(
+                 metric::kEdgeDeliverSeconds,
+                 "Time from a message's append to the log to its frame, for attached clients."),
+             &metrics.seconds(metric::kEdgeAckSeconds,
+                              "Time from a notification frame to the client's ack.")},
+      sessions_(
+          metrics.gauge(metric::kEdgeSessions, "Sessions of this edge's homes: attached clients.")),
       owed_(metrics.gauge(metric::kEdgeOwed,
-                          "Messages whose tombstone is not read back from the log yet.")),
+                          "Pending tombstones: finished messages whose tombstone is not read back "
+                          "from the log yet.")),
       delivered_(metrics.counter(metric::kEdgeDelivered,
                                  "Notification frames sent, repeated ones included.")),
       acked_(metrics.counter(metric::kEdgeAcked, "Messages acknowledged by their client.")),
       unknown_records_(metrics.counter(metric::kEdgeUnknownRecords,
                                        "Log records of a type that this build does not know.")),
-      refused_frames_(metrics.counter(metric::kEdgeRefusedFrames,
-                                      "Connections closed for what the client said.")) {
+      refused_frames_(
+          metrics.counter(metric::kEdgeRefusedFrames,
+                          "Connections that were closed because a client broke the protocol.")) {
     for (std::size_t i = 0; i < Home::kFinishReasons; ++i) {
         const auto reason = core::to_string(static_cast<core::FinishReason>(i));
         finished_[i] =
-            &metrics.counter(metric::kEdgeFinished, "Messages that are finished, by why.",
+            &metrics.counter(metric::kEdgeFinished, "Messages that were finished, by reason.",
                              {{"reason", std::string{reason}}});
     }
     for (std::size_t i = 0; i < kCommands.size(); ++i) {
-        commands_[i] = &metrics.counter(metric::kEdgeCommands, "What clients said, by command.",
+        commands_[i] = &metrics.counter(metric::kEdgeCommands, "Frames from clients, by command.",
                                         {{"command", std::string{kCommands[i]}}});
     }
     for (std::size_t i = 0; i < kAnswerCodes.size(); ++i) {
@@ -77,12 +82,13 @@ HomeMetrics::HomeMetrics(ops::Metrics& metrics)
     }
     for (std::size_t i = 0; i < Removals::kReasons; ++i) {
         removed_[i] = &metrics.counter(
-            metric::kEdgeClientsRemoved, "Clients removed with everything that was theirs, by why.",
+            metric::kEdgeClientsRemoved,
+            "Clients that were removed with their channels and messages, by reason.",
             {{"reason", std::string{to_string(static_cast<Removals::Why>(i))}}});
     }
     for (std::size_t i = 0; i < Home::kStates; ++i) {
         states_[i] =
-            &metrics.gauge(metric::kEdgePartitions, "Partitions by what their home is doing.",
+            &metrics.gauge(metric::kEdgePartitions, "Partitions by the state of their home.",
                            {{"state", std::string{to_string(static_cast<Home::State>(i))}}});
     }
 }
@@ -113,19 +119,18 @@ void HomeMetrics::report(const HomeTotals& now, const HomeTotals& before) const 
 
 void HomeMetrics::report_lag(std::string_view shard, const HomeLag& lag) const {
     metrics_
-        .gauge(metric::kEdgeLag, "Records that the homes of a shard have not folded.",
+        .gauge(metric::kEdgeLag, "Records that the homes of a shard have not folded yet.",
                {{"shard", std::string{shard}}})
         .Set(static_cast<double>(lag.records));
     metrics_
-        .gauge(metric::kEdgeLagSeconds, "Age of the oldest record that is not folded.",
+        .gauge(metric::kEdgeLagSeconds,
+               "Age of the oldest record that the homes of a shard have not folded yet.",
                {{"shard", std::string{shard}}})
         .Set(std::chrono::duration<double>(lag.age).count());
     metrics_
-        .gauge(
-            metric::kEdgeRestoredRatio,
-            "How much is folded of what partitions that are being restored have to fold; 1: none "
-            "is being restored.",
-            {{"shard", std::string{shard}}})
+        .gauge(metric::kEdgeRestoredRatio,
+               "Share that restoring partitions have folded, from 0 to 1; 1: none is restoring.",
+               {{"shard", std::string{shard}}})
         .Set(lag.restored_ratio());
 }
 

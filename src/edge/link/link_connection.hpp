@@ -35,9 +35,10 @@ public:
 
     LinkConnection(Options options, core::MonoTime now);
 
-    /// What is sent as soon as the connection is open: our greeting, but nothing at the caller's
-    /// end. That one greets when it knows whom it has reached: an address may have passed to
-    /// another node, which would take the greeting for a new link in place of the one that it has.
+    /// The bytes to send as soon as the connection is open: at the called end its greeting, at the
+    /// caller's end nothing. The caller greets only once it knows which node it has reached: if the
+    /// address has passed to another node, that node would take the greeting for a new link and
+    /// replace the one that it has.
     std::string opening() const;
 
     /// What came from the peer. Appends replies to `reply` and messages to `arrivals`.

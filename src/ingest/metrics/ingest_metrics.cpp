@@ -34,45 +34,55 @@ prometheus::Counter& made_once(std::atomic<prometheus::Counter*>& slot, Make mak
 }  // namespace
 
 IngestMetrics::IngestMetrics(ops::Metrics& metrics)
-    : connections(metrics.gauge(metric::kIngestConnections, "Open connections.")),
-      publish_waiting(
-          metrics.gauge(metric::kIngestPublishWaiting, "Messages that wait for the log's report.")),
-      publish_waiting_bytes(metrics.gauge(metric::kIngestPublishWaitingBytes,
-                                          "Bodies that wait for the log's report.")),
+    : connections(metrics.gauge(metric::kIngestConnections,
+                                "Open connections of the endpoint's public port.")),
+      publish_waiting(metrics.gauge(metric::kIngestPublishWaiting,
+                                    "Messages that wait for their delivery report from the log.")),
+      publish_waiting_bytes(
+          metrics.gauge(metric::kIngestPublishWaitingBytes,
+                        "Bytes of messages that wait for their delivery report from the log.")),
       vapid_cached(metrics.gauge(metric::kIngestVapidCached, "Verified VAPID tokens in memory.")),
-      view_lag_records(metrics.gauge(metric::kIngestViewLag,
-                                     "Records of subscriptions that the view has not folded.")),
-      view_lag_seconds(metrics.gauge(metric::kIngestViewLagSeconds,
-                                     "Age of the oldest record that the view has not folded.")),
-      view_stuck(
-          metrics.gauge(metric::kIngestViewStuck, "Partitions that the view cannot go on with.")),
-      view_folded(metrics.counter(metric::kIngestViewFolded, "Records folded into the view.")),
-      view_unknown(metrics.counter(metric::kIngestViewUnknown,
-                                   "Records of subscriptions that this build does not know.")),
-      accept_pauses(metrics.counter(metric::kIngestAcceptPauses,
-                                    "Times that accepting paused for want of descriptors.")),
+      view_lag_records(
+          metrics.gauge(metric::kIngestViewLag,
+                        "Records of subscriptions that the endpoint's view has not folded yet.")),
+      view_lag_seconds(
+          metrics.gauge(metric::kIngestViewLagSeconds,
+                        "Age of the oldest record that the endpoint's view has not folded yet.")),
+      view_stuck(metrics.gauge(metric::kIngestViewStuck,
+                               "Partitions that the endpoint's view cannot fold at present.")),
+      view_folded(metrics.counter(metric::kIngestViewFolded,
+                                  "Records that the endpoint's view has folded.")),
+      view_unknown(
+          metrics.counter(metric::kIngestViewUnknown,
+                          "Records of subscriptions of a type that this build does not know.")),
+      accept_pauses(metrics.counter(
+          metric::kIngestAcceptPauses,
+          "Times that the endpoint stopped accepting connections, for want of descriptors.")),
       publish_seconds(
-          metrics.seconds(metric::kIngestPublishSeconds, "From publish to the log's report.")),
-      mark_seconds(metrics.seconds(metric::kIngestMarkSeconds,
-                                   "From a question to its mark having passed.")),
+          metrics.seconds(metric::kIngestPublishSeconds,
+                          "Time from publishing a message to the log's delivery report.")),
+      mark_seconds(
+          metrics.seconds(metric::kIngestMarkSeconds,
+                          "Time from a barrier query to the read barrier that answered it.")),
       metrics_(metrics) {
     for (int i = 0; i < kRoutes; ++i) {
         const auto route = to_string(static_cast<RouteName>(i));
-        seconds_[static_cast<std::size_t>(i)] =
-            &metrics.seconds(metric::kIngestRequestSeconds, "From a whole request to its reply.",
-                             {{"route", std::string{route}}});
+        seconds_[static_cast<std::size_t>(i)] = &metrics.seconds(
+            metric::kIngestRequestSeconds, "Time from a complete request to its reply.",
+            {{"route", std::string{route}}});
     }
     for (int i = 0; i < kVapidOutcomes; ++i) {
-        vapid_[static_cast<std::size_t>(i)] =
-            &metrics.counter(metric::kIngestVapid, "VAPID checks by outcome.",
-                             {{"outcome", std::string{label(static_cast<VapidOutcome>(i))}}});
+        vapid_[static_cast<std::size_t>(i)] = &metrics.counter(
+            metric::kIngestVapid, "VAPID checks, by outcome; hit: the token was verified before.",
+            {{"outcome", std::string{label(static_cast<VapidOutcome>(i))}}});
     }
     for (int i = 0; i < net::kCloseReasons; ++i) {
         closed_[static_cast<std::size_t>(i)] = &metrics.counter(
-            metric::kIngestClosed, "Connections that ended, by reason.",
+            metric::kIngestClosed,
+            "Connections of the endpoint's public port that ended, by reason.",
             {{"reason", std::string{to_string(static_cast<net::CloseReason>(i))}}});
     }
-    const char* help = "Marks asked for before a negative answer.";
+    const char* help = "Read barriers requested before a negative answer, by outcome.";
     marked_ = {&metrics.counter(metric::kIngestMarks, help, {{"outcome", "passed"}}),
                &metrics.counter(metric::kIngestMarks, help, {{"outcome", "failed"}})};
 }
@@ -83,7 +93,7 @@ void IngestMetrics::answered(RouteName route, int status, double seconds) {
     const auto row = static_cast<std::size_t>(route);
     made_once(answered_[row][at], [&]() -> prometheus::Counter& {
         return metrics_.counter(
-            metric::kIngestRequests, "Requests answered.",
+            metric::kIngestRequests, "HTTP requests that were answered, by route and status.",
             {{"route", std::string{to_string(route)}},
              {"status", kStatuses[at] == 0 ? std::string{"other"} : std::to_string(status)}});
     }).Increment();
@@ -92,7 +102,7 @@ void IngestMetrics::answered(RouteName route, int status, double seconds) {
 
 void IngestMetrics::refused(Problem problem) {
     made_once(refused_[static_cast<std::size_t>(problem)], [&]() -> prometheus::Counter& {
-        return metrics_.counter(metric::kIngestRefused, "Requests refused, by problem.",
+        return metrics_.counter(metric::kIngestRefused, "Requests that were refused, by problem.",
                                 {{"problem", std::string{to_string(problem)}}});
     }).Increment();
 }

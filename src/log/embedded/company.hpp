@@ -7,15 +7,16 @@
 
 namespace beckon::log::embedded {
 
-/// How long the writer waits until puts (what endpoints publish) have company, so that they share a
-/// write, a sync, and the wake-ups of those who read them. Where few come nothing waits. Where many
-/// come, batches begin some milliseconds apart
+/// How long the writer lets puts (the records that endpoints publish) linger, so that they share a
+/// write, a sync, and the wake-ups of their readers. Where few puts come nothing lingers. Where
+/// many come, batches begin some milliseconds apart
 /// (docs/decisions/0198-messages-are-batched-under-load.md).
 ///
-/// Senders that each wait for their answer before they send again bring no more company once all of
-/// them have sent. So one batch in kLookEvery waits for twice the time, and looks whether puts come
-/// in the second half. If none did twice in a row, the batches that follow go as soon as they have
-/// as many. Twice, because senders that wait for a processor do not send either. Not thread-safe.
+/// Closed-loop senders, which send again after their answer, send no further puts once each of them
+/// has sent one. So the writer lets one batch in kLookEvery linger for twice the time, and counts
+/// the puts of the second half. After two such batches without any, the following batches close as
+/// soon as they have as many puts. Two, because a sender that waits for a processor does not send
+/// either. Not thread-safe.
 class Company {
 public:
     static constexpr std::size_t kLookEvery = 128;

@@ -76,11 +76,11 @@ const Fixed* find_fixed(std::string_view name) {
     throw std::runtime_error(message);
 }
 
-/// While it lives, threads that this one starts get timers that may be late by so much, and so do
-/// those that they start. librdkafka's main thread has a timer each second, waits for it in whole
-/// milliseconds, and turns without waiting for what is left of the last one: half of the CPU time
-/// of a client that is idle (docs/facts/kafka.md#what-an-idle-client-costs). A timer that is late
-/// leaves nothing. What wakes a thread by a signal or a socket is as quick as before.
+/// While an object of this class exists, the threads that this thread starts inherit a timer slack
+/// of kSlackNs, and so do their own threads. librdkafka's main thread waits for its timers in whole
+/// milliseconds and spins through the rest of the last one: half of the CPU time of an idle client
+/// (docs/facts/kafka.md#what-an-idle-client-costs). With the slack the timer is late, so nothing is
+/// left to spin through. Signals and sockets wake a thread as quickly as before.
 class LateTimers {
 public:
     LateTimers() : before_(::prctl(PR_GET_TIMERSLACK)) { set(kSlackNs); }

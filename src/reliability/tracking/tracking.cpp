@@ -26,10 +26,10 @@ struct Tracking::Impl {
           log(l),
           clock(c),
           recorded(metrics.counter(ops::metric::kReliabilityRecorded,
-                                   "Milestones that were taken in to be written.")),
-          dropped(metrics.counter(ops::metric::kReliabilityDropped,
-                                  "Milestones that were dropped: too many waited, or the log "
-                                  "refused them.")),
+                                   "Milestones that were queued to be written.")),
+          dropped(metrics.counter(
+              ops::metric::kReliabilityDropped,
+              "Milestones that were dropped: the queue was full, or the log refused them.")),
           waiting(metrics.gauge(ops::metric::kReliabilityWaiting,
                                 "Messages whose milestones wait to be written.")),
           queue({.source = options.node.text, .messages_max = options.messages_max}, clock,

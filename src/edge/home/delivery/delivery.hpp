@@ -48,10 +48,11 @@ public:
     /// Folds a message, and sends it if its client is attached and can take it. What cannot be sent
     /// now waits in the store. True if the message is pending, sent or not.
     bool fold(const core::RecordView& record, const core::NotificationAccepted& message);
-    /// The message is finished, whoever did it: no frame of it that has not left leaves. Only a
-    /// TTL-0 message that is held for its client goes on waiting if this home, while it serves,
-    /// reads that it is finished as `expired`: that is what it writes itself of such a message at
-    /// once. Before it serves, a former home wrote it, which has sent the message if it could.
+    /// The message is finished: a frame of it that is still queued here is dropped.
+    /// One exception: a serving home holds a TTL-0 message for its client although it reads the
+    /// tombstone `expired`, because it publishes that tombstone itself as soon as it folds the
+    /// message. A tombstone that the home reads before it serves is a former home's, which sent the
+    /// message if it could.
     void finished(const core::Uaid& client, const core::MessageKey& message,
                   core::FinishReason why);
 
