@@ -20,7 +20,7 @@ namespace beckon::client {
 namespace {
 
 /// Our own input to OpenSSL is right by construction; if not, nothing may go on.
-void must(bool ok) { BECKON_ASSERT(ok, "OpenSSL refused what it must take"); }
+void openssl_must(bool ok) { BECKON_ASSERT(ok, "OpenSSL refused what it must take"); }
 
 using Key = core::Handle<EVP_PKEY, EVP_PKEY_free>;
 using KeyContext = core::Handle<EVP_PKEY_CTX, EVP_PKEY_CTX_free>;
@@ -33,10 +33,12 @@ using Params = core::Handle<OSSL_PARAM, OSSL_PARAM_free>;
 using Signature = core::Handle<ECDSA_SIG, ECDSA_SIG_free>;
 using Bio = core::Handle<BIO, BIO_free_all>;
 
-const unsigned char* bytes_of(std::string_view text) {
+const unsigned char* octets_of(std::string_view text) {
     return reinterpret_cast<const unsigned char*>(text.data());
 }
-unsigned char* bytes_of(std::string& text) { return reinterpret_cast<unsigned char*>(text.data()); }
+unsigned char* octets_of(std::string& text) {
+    return reinterpret_cast<unsigned char*>(text.data());
+}
 
 /// Key from its point and, if there is one, its scalar. Null if OpenSSL finds them unsound.
 Key make_key(std::string_view point, const BIGNUM* scalar) {
@@ -61,19 +63,19 @@ Key public_key(std::string_view point) {
 
 std::string scalar_of(const EVP_PKEY* key) {
     BIGNUM* raw = nullptr;
-    must(EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_PRIV_KEY, &raw) == 1);
+    openssl_must(EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_PRIV_KEY, &raw) == 1);
     const Number number{raw};
     std::string out(kScalarBytes, '\0');
-    must(BN_bn2binpad(raw, bytes_of(out), kScalarBytes) == kScalarBytes);
+    openssl_must(BN_bn2binpad(raw, octets_of(out), kScalarBytes) == kScalarBytes);
     return out;
 }
 
 std::string point_of_scalar(const BIGNUM* scalar) {
     const Group group{EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1)};
     const Point point{EC_POINT_new(group.get())};
-    must(EC_POINT_mul(group.get(), point.get(), scalar, nullptr, nullptr, nullptr) == 1);
+    openssl_must(EC_POINT_mul(group.get(), point.get(), scalar, nullptr, nullptr, nullptr) == 1);
     std::string out(kPointBytes, '\0');
-    EC_POINT_point2oct(group.get(), point.get(), POINT_CONVERSION_UNCOMPRESSED, bytes_of(out),
+    EC_POINT_point2oct(group.get(), point.get(), POINT_CONVERSION_UNCOMPRESSED, octets_of(out),
                        out.size(), nullptr);
     return out;
 }
@@ -97,7 +99,7 @@ P256Key::P256Key(std::shared_ptr<const Handle> handle, std::string public_point,
 
 P256Key P256Key::generate() {
     const Key key{EVP_EC_gen("prime256v1")};
-    must(key != nullptr);
+    openssl_must(key != nullptr);
     return *from_private(scalar_of(key.get()));
 }
 
@@ -106,14 +108,14 @@ Result<P256Key> P256Key::from_private(std::string_view scalar) {
         return core::fail(core::Fault::invalid, "a P-256 private key has 32 bytes, this one has " +
                                                     std::to_string(scalar.size()));
     }
-    const Number number{BN_bin2bn(bytes_of(scalar), kScalarBytes, nullptr)};
+    const Number number{BN_bin2bn(octets_of(scalar), kScalarBytes, nullptr)};
     if (!in_range(number.get())) {
         return core::fail(core::Fault::invalid, "the P-256 private key is out of range");
     }
     std::string point = point_of_scalar(number.get());
     auto handle = std::make_shared<Handle>();
     handle->key = make_key(point, number.get());
-    must(handle->key != nullptr);
+    openssl_must(handle->key != nullptr);
     return P256Key{std::move(handle), std::move(point), std::string{scalar}};
 }
 
@@ -130,8 +132,8 @@ Result<P256Key> P256Key::from_pem(std::string_view pem) {
 
 std::string P256Key::private_pem() const {
     const Bio bio{BIO_new(BIO_s_mem())};
-    must(PEM_write_bio_PKCS8PrivateKey(bio.get(), handle_->key.get(), nullptr, nullptr, 0, nullptr,
-                                       nullptr) == 1);
+    openssl_must(PEM_write_bio_PKCS8PrivateKey(bio.get(), handle_->key.get(), nullptr, nullptr, 0,
+                                               nullptr, nullptr) == 1);
     char* data = nullptr;
     const auto size = BIO_get_mem_data(bio.get(), &data);
     return {data, static_cast<std::size_t>(size)};
@@ -145,7 +147,8 @@ Result<std::string> P256Key::agree(std::string_view peer_point) const {
     std::size_t length = secret.size();
     if (EVP_PKEY_derive_init(context.get()) != 1 ||
         EVP_PKEY_derive_set_peer(context.get(), peer.get()) != 1 ||
-        EVP_PKEY_derive(context.get(), bytes_of(secret), &length) != 1 || length != secret.size()) {
+        EVP_PKEY_derive(context.get(), octets_of(secret), &length) != 1 ||
+        length != secret.size()) {
         return core::fail(core::Fault::invalid, "ECDH failed with that public key");
     }
     return secret;
@@ -155,15 +158,16 @@ std::string P256Key::sign(std::string_view text) const {
     const DigestContext context{EVP_MD_CTX_new()};
     std::array<unsigned char, 80> der{};
     std::size_t length = der.size();
-    must(EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, handle_->key.get()) ==
-         1);
-    must(EVP_DigestSign(context.get(), der.data(), &length, bytes_of(text), text.size()) == 1);
+    openssl_must(
+        EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, handle_->key.get()) == 1);
+    openssl_must(EVP_DigestSign(context.get(), der.data(), &length, octets_of(text), text.size()) ==
+                 1);
     const unsigned char* cursor = der.data();
     const Signature signature{d2i_ECDSA_SIG(nullptr, &cursor, static_cast<long>(length))};
-    must(signature != nullptr);
+    openssl_must(signature != nullptr);
     std::string out(kEs256Bytes, '\0');
-    BN_bn2binpad(ECDSA_SIG_get0_r(signature.get()), bytes_of(out), kScalarBytes);
-    BN_bn2binpad(ECDSA_SIG_get0_s(signature.get()), bytes_of(out) + kScalarBytes, kScalarBytes);
+    BN_bn2binpad(ECDSA_SIG_get0_r(signature.get()), octets_of(out), kScalarBytes);
+    BN_bn2binpad(ECDSA_SIG_get0_s(signature.get()), octets_of(out) + kScalarBytes, kScalarBytes);
     return out;
 }
 
@@ -172,8 +176,8 @@ bool verify_es256(std::string_view public_point, std::string_view text,
     const Key key = public_key(public_point);
     if (!key || signature.size() != kEs256Bytes) return false;
     const Signature parsed{ECDSA_SIG_new()};
-    ECDSA_SIG_set0(parsed.get(), BN_bin2bn(bytes_of(signature), kScalarBytes, nullptr),
-                   BN_bin2bn(bytes_of(signature) + kScalarBytes, kScalarBytes, nullptr));
+    ECDSA_SIG_set0(parsed.get(), BN_bin2bn(octets_of(signature), kScalarBytes, nullptr),
+                   BN_bin2bn(octets_of(signature) + kScalarBytes, kScalarBytes, nullptr));
     std::array<unsigned char, 80> der{};
     unsigned char* cursor = der.data();
     const int length = i2d_ECDSA_SIG(parsed.get(), &cursor);
@@ -181,7 +185,7 @@ bool verify_es256(std::string_view public_point, std::string_view text,
     return length > 0 &&
            EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr, key.get()) == 1 &&
            EVP_DigestVerify(context.get(), der.data(), static_cast<std::size_t>(length),
-                            bytes_of(text), text.size()) == 1;
+                            octets_of(text), text.size()) == 1;
 }
 
 }  // namespace beckon::client

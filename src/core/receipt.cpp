@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 constexpr std::string_view kOwnerPrefix = "vapid-";
 constexpr std::string_view kNobodyPrefix = "receipt:";  // ':' is in no owner's name
 constexpr std::size_t kHashDigits = 64;
-constexpr const char* kSource = "/beckon/messages";
+constexpr const char* kMessagesSource = "/beckon/messages";
 constexpr const char* kTypePrefix = "beckon.message.";
 
 const std::string* text_of(const Json& json, const char* name) {
@@ -82,7 +82,7 @@ int status_of(Outcome outcome) { return outcome == Outcome::acknowledged ? 204 :
 OwnEvent event_of(const ReceiptTold& told) {
     const std::string outcome{to_string(outcome_of(told.reason))};
     return {.id = told.message_id + "/" + outcome,
-            .source = kSource,
+            .source = kMessagesSource,
             .type = kTypePrefix + outcome,
             .subject = told.message_id,
             .owner = owner_of(told.to),

@@ -8,8 +8,8 @@ namespace beckon::core {
 
 namespace {
 
-constexpr const char* kSource = "/beckon/subscriptions";
-constexpr const char* kType = "beckon.subscription.gone";
+constexpr const char* kSubscriptionsSource = "/beckon/subscriptions";
+constexpr const char* kGoneType = "beckon.subscription.gone";
 
 /// Stands for a subscription where its UAID must not be seen.
 std::string name_of(const SubscriptionGone& gone) {
@@ -33,8 +33,8 @@ std::string_view to_string(GoneReason reason) {
 OwnEvent event_of(const SubscriptionGone& gone) {
     const auto name = name_of(gone);
     return {.id = name + "/gone",
-            .source = kSource,
-            .type = kType,
+            .source = kSubscriptionsSource,
+            .type = kGoneType,
             .subject = name,
             .owner = gone.owner,
             .data = {{"endpoint", gone.endpoint}, {"reason", std::string{to_string(gone.reason)}}}};

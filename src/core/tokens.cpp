@@ -285,7 +285,7 @@ std::string text_of(ByteView bytes) {
 }
 
 /// Accepted are exactly the lengths that Beckon and the reference issue; padding is optional.
-std::string_view without_padding(std::string_view token) {
+std::string_view token_without_padding(std::string_view token) {
     for (int i = 0; i < 2 && token.ends_with('='); ++i) token.remove_suffix(1);
     return token;
 }
@@ -383,7 +383,7 @@ std::string Tokens::seal_endpoint(const Uaid& uaid, const ChannelId& channel,
 }
 
 Result<EndpointToken> Tokens::open_endpoint(std::string_view token, Form form, Timestamp now) {
-    token = without_padding(token);
+    token = token_without_padding(token);
     std::array<std::uint8_t, kFernetBytesMax> buffer;
     const bool length = token.size() == kCompactText || token.size() == kCompactBoundText ||
                         token.size() == kFernetV1Text || token.size() == kFernetV2Text;

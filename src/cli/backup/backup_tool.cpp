@@ -25,8 +25,8 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::minutes kCopyTimeout{10};
 constexpr std::chrono::milliseconds kAskAgain{50};
-constexpr long kAccepted = 202;
-constexpr long kNotFound = 404;
+constexpr long kReplyAccepted = 202;
+constexpr long kReplyNotFound = 404;
 
 [[noreturn]] void fail(const fs::path& path, const char* what, int why) {
     throw StartupError(std::string{what} + " " + path.string() + ": " + std::strerror(why));
@@ -77,12 +77,12 @@ class Snapshot {
 public:
     explicit Snapshot(const Config& config) : directory_(snapshot_of(config.data)) {
         const auto started = ask_ops_port(config.ops, "/backup/start");
-        if (started.status == kNotFound || !started.body.is_object()) {
+        if (started.status == kReplyNotFound || !started.body.is_object()) {
             throw StartupError(
                 "the process at the ops port " + std::to_string(config.ops.port) +
                 " has no embedded log: --ops-port names that of `beckon standalone`");
         }
-        if (started.status != kAccepted) throw StartupError("another backup is being made");
+        if (started.status != kReplyAccepted) throw StartupError("another backup is being made");
         const auto made = started.body.value("directory", "");
         std::error_code error;
         if (!fs::equivalent(fs::path{made}.parent_path(), config.data, error)) {

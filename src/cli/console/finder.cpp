@@ -17,16 +17,16 @@ namespace beckon::cli {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using FinderJson = nlohmann::ordered_json;
 
-constexpr int kBadRequest = 400;
+constexpr int kFinderBadRequest = 400;
 constexpr int kNotFound = 404;
-constexpr int kUnavailable = 503;
+constexpr int kFinderUnavailable = 503;
 constexpr std::size_t kTextMax = 2'048;
 constexpr std::chrono::seconds kBeforeFirst{1};
 
-console::Answer refused(int status, const std::string& why) {
-    return {status, Json{{"error", why}}.dump()};
+console::Answer finder_refused(int status, const std::string& why) {
+    return {status, FinderJson{{"error", why}}.dump()};
 }
 
 std::string trimmed(std::string_view text) {
@@ -47,7 +47,7 @@ std::optional<core::Timestamp> time_of(const std::string& text) {
     return core::Timestamp{std::chrono::milliseconds{ms}};
 }
 
-Json fact(const char* name, std::string value) {
+FinderJson fact(const char* name, std::string value) {
     return {{"name", name}, {"value", std::move(value)}};
 }
 
@@ -60,8 +60,8 @@ const char* kind_text(NameKind kind) {
     return "UAID";
 }
 
-Json facts_of(const Named& named, core::Partition partitions) {
-    auto facts = Json::array();
+FinderJson facts_of(const Named& named, core::Partition partitions) {
+    auto facts = FinderJson::array();
     if (named.message)
         facts.push_back(fact("message in log lines", core::log_name(*named.message)));
     if (named.channel) facts.push_back(fact("channel", core::to_dashed(*named.channel)));
@@ -75,23 +75,23 @@ Json facts_of(const Named& named, core::Partition partitions) {
 }
 
 /// As JSON, or why the log was not read.
-using Told = core::Result<Json>;
+using Told = core::Result<FinderJson>;
 
 Told life_of_message(log::EventLog& log, const Named& named, const TraceOptions& options) {
     const auto trace = trace_message(log, {named.client, *named.message}, options);
     if (!trace) return core::fail(trace.error());
-    return Json::parse(trace_json(*trace));
+    return FinderJson::parse(trace_json(*trace));
 }
 
 Told life_of_client(log::EventLog& log, const Named& named, const TraceOptions& options,
                     core::Timestamp since) {
     const auto trace = trace_client(log, named.client, {.trace = options, .since = since});
     if (!trace) return core::fail(trace.error());
-    return Json::parse(trace_json(*trace));
+    return FinderJson::parse(trace_json(*trace));
 }
 
 /// From when on a slider makes sense: a little before the first step, within the window.
-core::Timestamp first_moment(const Json& trace, core::Timestamp window_begins) {
+core::Timestamp first_moment(const FinderJson& trace, core::Timestamp window_begins) {
     if (trace.is_null() || trace["steps"].empty()) return window_begins;
     const core::Timestamp first{
         std::chrono::milliseconds{trace["steps"].front()["at"].get<std::int64_t>()}};
@@ -144,38 +144,42 @@ console::Answer Finder::found(const Named& named, const ScanLimits& limits) {
     const auto life = named.kind == NameKind::message
                           ? life_of_message(context_.log, named, options)
                           : life_of_client(context_.log, named, options, window_begins);
-    Json page{{"kind", kind_text(named.kind)}, {"facts", facts_of(named, options_.partitions)}};
-    page["trace"] = life ? *life : Json(nullptr);
+    FinderJson page{{"kind", kind_text(named.kind)},
+                    {"facts", facts_of(named, options_.partitions)}};
+    page["trace"] = life ? *life : FinderJson(nullptr);
     page["problem"] = life ? "" : life.error().message;
     page["from"] = first_moment(page["trace"], window_begins).time_since_epoch().count();
     page["until"] = now.time_since_epoch().count();
-    return {200, page.dump(-1, ' ', false, Json::error_handler_t::replace)};
+    return {200, page.dump(-1, ' ', false, FinderJson::error_handler_t::replace)};
 }
 
 console::Answer Finder::find(const console::Parameters& asked) {
     const Search search{free_};
-    if (!search.is_one) return refused(kUnavailable, "others search; try again in a moment");
+    if (!search.is_one)
+        return finder_refused(kFinderUnavailable, "others search; try again in a moment");
     const auto limit = limits();
     const auto what = named(text_of(asked, "q"), limit);
-    if (!what) return refused(kUnavailable, what.error().message);
+    if (!what) return finder_refused(kFinderUnavailable, what.error().message);
     if (*what) return found(**what, limit);
-    return refused(kNotFound,
-                   "this is no endpoint URL, message URL, message id, reliability id or UAID of "
-                   "this installation");
+    return finder_refused(
+        kNotFound,
+        "this is no endpoint URL, message URL, message id, reliability id or UAID of "
+        "this installation");
 }
 
 console::Answer Finder::state(const console::Parameters& asked) {
     const auto at = time_of(text_of(asked, "at"));
-    if (!at) return refused(kBadRequest, "at must be a time in Unix milliseconds");
+    if (!at) return finder_refused(kFinderBadRequest, "at must be a time in Unix milliseconds");
     const Search search{free_};
-    if (!search.is_one) return refused(kUnavailable, "others search; try again in a moment");
+    if (!search.is_one)
+        return finder_refused(kFinderUnavailable, "others search; try again in a moment");
     const auto limit = limits();
     const auto what = named(text_of(asked, "q"), limit);
-    if (!what) return refused(kUnavailable, what.error().message);
-    if (!*what) return refused(kNotFound, "nothing of this installation has this name");
+    if (!what) return finder_refused(kFinderUnavailable, what.error().message);
+    if (!*what) return finder_refused(kNotFound, "nothing of this installation has this name");
     const auto client = (*what)->client;
     const auto state = state_of_client(context_.log, client, *at, options_.partitions, limit);
-    if (!state) return refused(kUnavailable, state.error().message);
+    if (!state) return finder_refused(kFinderUnavailable, state.error().message);
     return {200, state_json(client, *state)};
 }
 

@@ -70,9 +70,9 @@ private:
     int failures_ = 0;
 };
 
-class Demo {
+class WebhookDemo {
 public:
-    explicit Demo(const WebhookDemoOptions& options)
+    explicit WebhookDemo(const WebhookDemoOptions& options)
         : options_(options),
           api_(patient(options.api)),
           receiver_(0, [this](const auto& request) { return arrivals_.add(request); }) {}
@@ -106,7 +106,8 @@ private:
     Json steps_ = Json::array();
 };
 
-void Demo::step(const std::string& name, steady_clock::duration took, const std::string& detail) {
+void WebhookDemo::step(const std::string& name, steady_clock::duration took,
+                       const std::string& detail) {
     const auto ms = std::chrono::duration<double, std::milli>{took}.count();
     steps_.push_back({{"step", name}, {"ms", ms}});
     if (options_.json) return;
@@ -115,14 +116,14 @@ void Demo::step(const std::string& name, steady_clock::duration took, const std:
     print_line(line.data() + detail);
 }
 
-void Demo::subscribe() {
+void WebhookDemo::subscribe() {
     const auto start = steady_clock::now();
     webhook_.emplace(api_, CreateWebhook{.url = receiver_.url(), .types = {kType}});
     receiver_.start(webhook_->secret());
     step("POST /webhooks", steady_clock::now() - start, webhook_->id() + " for " + kType);
 }
 
-Result<Demo::Posted> Demo::post(const std::string& text) {
+Result<WebhookDemo::Posted> WebhookDemo::post(const std::string& text) {
     Posted posted{.id = core::to_hex(core::random_uuid4()), .start = steady_clock::now()};
     const Json event{{"specversion", "1.0"},
                      {"id", posted.id},
@@ -142,7 +143,7 @@ Result<Demo::Posted> Demo::post(const std::string& text) {
     return posted;
 }
 
-Result<Arrivals::One> Demo::next() {
+Result<Arrivals::One> WebhookDemo::next() {
     auto one = arrivals_.take(options_.timeout);
     if (!one) return core::fail(Fault::timed_out, "no request came to the receiver");
     if (!one->request.distrust.empty()) {
@@ -152,7 +153,7 @@ Result<Arrivals::One> Demo::next() {
 }
 
 /// The event arrives signed and as it was posted; its `webhook-id`.
-Result<std::string> Demo::receive(const Posted& posted, const std::string& text) {
+Result<std::string> WebhookDemo::receive(const Posted& posted, const std::string& text) {
     const auto one = next();
     if (!one) return core::fail(one.error());
     const auto event = Json::parse(one->request.body, nullptr, false);
@@ -164,7 +165,7 @@ Result<std::string> Demo::receive(const Posted& posted, const std::string& text)
     return one->request.id;
 }
 
-Result<void> Demo::first_event() {
+Result<void> WebhookDemo::first_event() {
     const auto posted = post("Hello");
     if (!posted) return core::fail(posted.error());
     const auto id = receive(*posted, "Hello");
@@ -172,7 +173,7 @@ Result<void> Demo::first_event() {
     return {};
 }
 
-Result<void> Demo::failing_receiver() {
+Result<void> WebhookDemo::failing_receiver() {
     arrivals_.fail_next();
     const auto posted = post("Hello again");
     if (!posted) return core::fail(posted.error());
@@ -188,13 +189,13 @@ Result<void> Demo::failing_receiver() {
     return {};
 }
 
-void Demo::unsubscribe() {
+void WebhookDemo::unsubscribe() {
     const auto start = steady_clock::now();
     webhook_.reset();
     step("DELETE", steady_clock::now() - start, "");
 }
 
-Result<void> Demo::everything() {
+Result<void> WebhookDemo::everything() {
     title("A receiver makes a webhook");
     subscribe();
     title("An application posts an event");
@@ -206,7 +207,7 @@ Result<void> Demo::everything() {
     return {};
 }
 
-int Demo::run() {
+int WebhookDemo::run() {
     const auto done = everything();
     webhook_.reset();
     if (options_.json) {
@@ -225,7 +226,7 @@ int Demo::run() {
 
 int run_webhook_demo(const WebhookDemoOptions& options) {
     try {
-        return Demo{options}.run();
+        return WebhookDemo{options}.run();
     } catch (const std::exception& fault) {
         print_error(std::string{"beckon: "} + fault.what());
         return kFailed;

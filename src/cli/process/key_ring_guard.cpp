@@ -10,7 +10,7 @@ namespace beckon::cli {
 
 namespace {
 
-constexpr std::chrono::seconds kControlTimeout{10};
+constexpr std::chrono::seconds kRingControlTimeout{10};
 /// A cluster's ring is made a moment before its topics: that is one installation.
 constexpr std::chrono::seconds kMadeTogether{std::chrono::hours{1}};
 
@@ -139,10 +139,10 @@ void hold_to_cluster_log(log::EventLog& log, log::Control& control, const core::
         }
         auto published = control;
         published.keyring_fingerprint = ring.fingerprint();
-        const auto written = log::write_control(log, published, control, kControlTimeout);
+        const auto written = log::write_control(log, published, control, kRingControlTimeout);
         if (!written) throw StartupError("cannot write control: " + written.error().message);
         // Another role may have published its own meanwhile: what the log has last is what counts.
-        auto read = log::read_control(log, kControlTimeout);
+        auto read = log::read_control(log, kRingControlTimeout);
         if (!read) throw StartupError("cannot read control: " + read.error().message);
         control = std::move(*read);
         core::log_info("cli", "key_ring_published", {{"fingerprint", ring.fingerprint()}});
@@ -160,7 +160,7 @@ void hold_to_embedded_log(log::EventLog& log, log::Control& control, const core:
     if (how == RingMatch::same) return;
     auto published = control;
     published.keyring_fingerprint = ring.fingerprint();
-    const auto written = log::write_control(log, published, control, kControlTimeout);
+    const auto written = log::write_control(log, published, control, kRingControlTimeout);
     if (!written) throw StartupError("cannot write to the log: " + written.error().message);
     control = std::move(published);
     core::log_info("cli", "key_ring_published", {{"fingerprint", ring.fingerprint()}});

@@ -13,8 +13,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kAskAgain{500};
-constexpr std::chrono::minutes kLineInterval{1};
+constexpr std::chrono::milliseconds kCapacityPollEvery{500};
+constexpr std::chrono::minutes kCapacityLineInterval{1};
 
 std::string mebibytes(std::uintmax_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
@@ -37,10 +37,10 @@ void await_room(const std::filesystem::path& data, ops::Health& health, const Si
         waited = true;
         health.set_ready("process", false, *why);
         if (const auto now = steady_clock::now(); now >= next_line) {
-            next_line = now + kLineInterval;
+            next_line = now + kCapacityLineInterval;
             core::log_error("cli", "no_room", {{"why", *why}});
         }
-        if (const int signal = signals.stop_within(kAskAgain)) {
+        if (const int signal = signals.stop_within(kCapacityPollEvery)) {
             throw StartupError("stopped while waiting for room on the disk", 128 + signal);
         }
     }

@@ -41,7 +41,7 @@ private:
     std::filesystem::path path_;
 };
 
-using Addresses = core::Handle<addrinfo, freeaddrinfo>;
+using FoundAddresses = core::Handle<addrinfo, freeaddrinfo>;
 
 bool connects(const addrinfo& address) {
     const int fd = ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -57,7 +57,7 @@ bool something_listens(const client::Url& url) {
     addrinfo* found = nullptr;
     const auto port = std::to_string(url.port);
     if (::getaddrinfo(url.host.c_str(), port.c_str(), &hints, &found) != 0) return false;
-    const Addresses addresses{found};
+    const FoundAddresses addresses{found};
     for (const auto* at = found; at; at = at->ai_next) {
         if (connects(*at)) return true;
     }

@@ -11,7 +11,7 @@ namespace beckon::cli {
 
 namespace {
 
-constexpr std::chrono::seconds kTimeout{10};
+constexpr std::chrono::seconds kOpsReplyTimeout{10};
 constexpr std::size_t kReplyBytesMax = 16U << 20;
 
 }  // namespace
@@ -34,9 +34,10 @@ OpsConnection::~OpsConnection() = default;
 OpsConnection::OpsConnection(OpsConnection&&) noexcept = default;
 
 core::Result<OpsConnection::Raw> OpsConnection::get(const std::string& target) {
-    fetch::Transfer transfer{
-        impl_->curl.get(),
-        {.url = impl_->origin + target, .timeout = kTimeout, .body_bytes_max = kReplyBytesMax}};
+    fetch::Transfer transfer{impl_->curl.get(),
+                             {.url = impl_->origin + target,
+                              .timeout = kOpsReplyTimeout,
+                              .body_bytes_max = kReplyBytesMax}};
     transfer.headers(impl_->headers);
     auto answer = transfer.perform();
     if (!answer) {

@@ -67,10 +67,10 @@ std::string records_target(log::TopicPartition where, Offset from, std::size_t b
            "&bytes=" + std::to_string(bytes);
 }
 
-class Reader final : public log::PartitionReader {
+class RunningReader final : public log::PartitionReader {
 public:
-    Reader(OpsConnection connection, log::TopicPartition where, Offset from,
-           core::Executor& executor, std::function<void()> ready)
+    RunningReader(OpsConnection connection, log::TopicPartition where, Offset from,
+                  core::Executor& executor, std::function<void()> ready)
         : connection_(std::move(connection)),
           where_(where),
           ready_(std::move(ready)),
@@ -79,7 +79,7 @@ public:
         fetcher_ = std::jthread{[this, from, to_owner = lifetime_.remote()](
                                     const std::stop_token& stop) { fetch(from, to_owner, stop); }};
     }
-    ~Reader() override { lifetime_.end(); }
+    ~RunningReader() override { lifetime_.end(); }
 
     core::Result<log::Taken> take(std::size_t max, const log::RecordSink& sink) override {
         log::Taken taken;
@@ -204,8 +204,8 @@ public:
     std::unique_ptr<log::PartitionReader> open_reader(log::TopicPartition where, Offset from,
                                                       core::Executor& executor,
                                                       std::function<void()> ready) override {
-        return std::make_unique<Reader>(OpsConnection{ops_, proof_}, where, from, executor,
-                                        std::move(ready));
+        return std::make_unique<RunningReader>(OpsConnection{ops_, proof_}, where, from, executor,
+                                               std::move(ready));
     }
     void ends(log::TopicPartition where, core::Executor& executor,
               std::function<void(core::Result<log::Ends>)> done) override {

@@ -19,8 +19,6 @@ namespace {
 
 using core::Fault;
 
-constexpr Nanos kMillisecond = 1'000'000;
-constexpr Nanos kSecond = 1'000 * kMillisecond;
 /// Ports that one address has towards one peer (net.ipv4.ip_local_port_range).
 constexpr std::size_t kPortsPerAddress = 28'000;
 constexpr std::size_t kClientsPerAddress = 20'000;

@@ -8,8 +8,6 @@ namespace {
 
 using core::Fault;
 
-constexpr Nanos kMillisecond = 1'000'000;
-constexpr Nanos kSecond = 1'000 * kMillisecond;
 /// Opened before the first sample, so that what a server allocates once is not counted.
 constexpr std::size_t kIdleWarmUp = 200;
 

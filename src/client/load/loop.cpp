@@ -12,7 +12,6 @@ namespace beckon::client::load {
 
 namespace {
 
-constexpr Nanos kSecond = 1'000'000'000;
 constexpr int kEventsMax = 512;
 
 }  // namespace

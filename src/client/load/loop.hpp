@@ -6,6 +6,8 @@ namespace beckon::client::load {
 
 /// Nanoseconds of CLOCK_MONOTONIC.
 using Nanos = std::int64_t;
+inline constexpr Nanos kMillisecond = 1'000'000;
+inline constexpr Nanos kSecond = 1'000 * kMillisecond;
 Nanos mono_now();
 
 /// Somebody who is told about a descriptor.

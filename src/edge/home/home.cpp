@@ -22,7 +22,6 @@ constexpr core::Duration kTick = std::chrono::seconds{1};
 
 /// In the order of Options::inputs.
 constexpr fold::InputIndex kNotificationsInput = 0;
-constexpr fold::InputIndex kSubscriptionsInput = 1;
 
 fold::Options fold_options(const HomeOptions& options) {
     return {.folder = "edge",

@@ -12,11 +12,11 @@ namespace beckon::log::kafka {
 namespace {
 
 /// One request waits so long for a broker that says nothing; a stop waits for two of them at most.
-constexpr int kAskMs = 500;
+constexpr int kEndsTimeoutMs = 500;
 /// What all requests of one question wait for it.
 constexpr int kSilenceMs = 5000;
 constexpr int kAttempts = 20;
-constexpr std::chrono::milliseconds kAskAgain{50};
+constexpr std::chrono::milliseconds kEndsRetryAfter{50};
 
 /// A moment after a topic was made, or a broker was lost.
 bool leader_moves(rd_kafka_resp_err_t error) {
@@ -32,7 +32,7 @@ rd_kafka_resp_err_t query_offset(rd_kafka_t* client, const std::string& topic,
     const PartitionList list{rd_kafka_topic_partition_list_new(1)};
     auto* const asked = rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), partition);
     asked->offset = which;  // the broker takes these two for times
-    const auto error = rd_kafka_offsets_for_times(client, list.get(), kAskMs);
+    const auto error = rd_kafka_offsets_for_times(client, list.get(), kEndsTimeoutMs);
     offset = list->elems[0].offset;
     return error != RD_KAFKA_RESP_ERR_NO_ERROR ? error : list->elems[0].err;
 }
@@ -55,10 +55,10 @@ core::Result<Ends> query_ends(rd_kafka_t* client, const std::string& topic,
     for (int attempt = 0; attempt < kAttempts && !stop.stop_requested(); ++attempt) {
         error = query_both(client, topic, partition, ends);
         if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return ends;
-        if (error == RD_KAFKA_RESP_ERR__TIMED_OUT) silence_ms += kAskMs;
+        if (error == RD_KAFKA_RESP_ERR__TIMED_OUT) silence_ms += kEndsTimeoutMs;
         if (stop.stop_requested() || silence_ms >= kSilenceMs) break;
-        const auto learned = learn_leaders(client, topic, kAskMs);
-        if (learned == RD_KAFKA_RESP_ERR__TIMED_OUT) silence_ms += kAskMs;
+        const auto learned = learn_leaders(client, topic, kEndsTimeoutMs);
+        if (learned == RD_KAFKA_RESP_ERR__TIMED_OUT) silence_ms += kEndsTimeoutMs;
         // librdkafka says "unknown partition" of a topic that does not exist, but also of one whose
         // broker has just come back. Every topic has a partition 0.
         if (error == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION && partition == 0) {
@@ -67,7 +67,7 @@ core::Result<Ends> query_ends(rd_kafka_t* client, const std::string& topic,
         }
         if (error == RD_KAFKA_RESP_ERR__TIMED_OUT) continue;
         if (!leader_moves(error)) break;
-        std::this_thread::sleep_for(kAskAgain);
+        std::this_thread::sleep_for(kEndsRetryAfter);
     }
     return core::fail(fault_of(error), "cannot ask for the ends of " + topic + "/" +
                                            std::to_string(partition) + ": " +

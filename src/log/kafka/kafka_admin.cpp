@@ -21,7 +21,7 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr int kAskMs = 5000;
+constexpr int kAdminTimeoutMs = 5000;
 constexpr int kChangeMs = 30'000;
 constexpr seconds kPropagation{30};
 constexpr milliseconds kLookAgain{50};
@@ -176,7 +176,7 @@ private:
 
     core::Result<MetadataHandle> ask_metadata() const {
         const rd_kafka_metadata_t* metadata = nullptr;
-        const auto error = rd_kafka_metadata(client_.get(), 1, nullptr, &metadata, kAskMs);
+        const auto error = rd_kafka_metadata(client_.get(), 1, nullptr, &metadata, kAdminTimeoutMs);
         if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
             return core::fail(
                 failed(fault_of(error), "ask for the log topics", rd_kafka_err2str(error)));
@@ -192,10 +192,10 @@ private:
                 rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, name_of(topic).c_str()));
         }
         auto all = pointers(resources);
-        const auto options = options_for(RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, kAskMs);
+        const auto options = options_for(RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, kAdminTimeoutMs);
         rd_kafka_DescribeConfigs(client_.get(), all.data(), all.size(), options.get(),
                                  queue_.get());
-        const auto event = answer("ask for the settings of the log topics", kAskMs);
+        const auto event = answer("ask for the settings of the log topics", kAdminTimeoutMs);
         if (!event) return core::fail(event.error());
         std::size_t count = 0;
         const auto** results = rd_kafka_DescribeConfigs_result_resources(
@@ -297,7 +297,7 @@ private:
                     ->offset = RD_KAFKA_OFFSET_END;
             }
         }
-        return rd_kafka_offsets_for_times(client_.get(), list.get(), kAskMs) ==
+        return rd_kafka_offsets_for_times(client_.get(), list.get(), kAdminTimeoutMs) ==
                RD_KAFKA_RESP_ERR_NO_ERROR;
     }
 

@@ -28,7 +28,7 @@ using std::chrono::steady_clock;
 namespace {
 
 /// One request waits so long; a stop waits for two of them at most.
-constexpr int kAskMs = 1000;
+constexpr int kGroupsTimeoutMs = 1000;
 constexpr int kAttempts = 5;
 /// Which partitions a group has offsets for, and what topics keep, change seldom.
 constexpr std::chrono::seconds kDiscoverEvery{60};
@@ -145,7 +145,8 @@ public:
         }
         std::optional<core::Timestamp> time;
         for (int attempt = 0; attempt < 2 && !time && !stop.stop_requested(); ++attempt) {
-            const MessageHandle message{rd_kafka_consume(topic.get(), where.partition, kAskMs)};
+            const MessageHandle message{
+                rd_kafka_consume(topic.get(), where.partition, kGroupsTimeoutMs)};
             if (!message || message->err != RD_KAFKA_RESP_ERR_NO_ERROR) continue;
             rd_kafka_timestamp_type_t type{};
             const auto ms = rd_kafka_message_timestamp(message.get(), &type);
@@ -169,7 +170,7 @@ private:
 
     core::Result<void> discover() {
         const rd_kafka_metadata_t* raw = nullptr;
-        const auto error = rd_kafka_metadata(client_.get(), 1, nullptr, &raw, kAskMs);
+        const auto error = rd_kafka_metadata(client_.get(), 1, nullptr, &raw, kGroupsTimeoutMs);
         if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
             return core::fail(failed("ask for the topics", error));
         }
@@ -199,10 +200,10 @@ private:
         const QueueHandle answers{rd_kafka_queue_new(client_.get())};
         const AdminOptionsHandle options{
             rd_kafka_AdminOptions_new(client_.get(), RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS)};
-        rd_kafka_AdminOptions_set_request_timeout(options.get(), kAskMs, nullptr, 0);
+        rd_kafka_AdminOptions_set_request_timeout(options.get(), kGroupsTimeoutMs, nullptr, 0);
         rd_kafka_DescribeConfigs(client_.get(), resources.data(), resources.size(), options.get(),
                                  answers.get());
-        const EventHandle event{rd_kafka_queue_poll(answers.get(), 2 * kAskMs)};
+        const EventHandle event{rd_kafka_queue_poll(answers.get(), 2 * kGroupsTimeoutMs)};
         const auto* result = event ? rd_kafka_event_DescribeConfigs_result(event.get()) : nullptr;
         if (!result || rd_kafka_event_error(event.get())) return;
         std::size_t count = 0;
@@ -236,7 +237,7 @@ private:
     /// Not with the Admin API (docs/facts/kafka.md#traps).
     core::Result<std::vector<Listed>> list_groups() {
         const rd_kafka_group_list* raw = nullptr;
-        const auto error = rd_kafka_list_groups(client_.get(), nullptr, &raw, 2 * kAskMs);
+        const auto error = rd_kafka_list_groups(client_.get(), nullptr, &raw, 2 * kGroupsTimeoutMs);
         if (error != RD_KAFKA_RESP_ERR_NO_ERROR && error != RD_KAFKA_RESP_ERR__PARTIAL) {
             return core::fail(failed("list the consumer groups", error));
         }
@@ -312,7 +313,7 @@ private:
                                              const std::stop_token& stop) {
         auto error = RD_KAFKA_RESP_ERR__TIMED_OUT;
         for (int i = 0; i < kAttempts && !stop.stop_requested(); ++i) {
-            error = rd_kafka_committed(group.client.get(), &list, kAskMs);
+            error = rd_kafka_committed(group.client.get(), &list, kGroupsTimeoutMs);
             if (error == RD_KAFKA_RESP_ERR_NO_ERROR || fault_of(error) != Fault::unavailable) break;
         }
         return error;
@@ -374,7 +375,7 @@ private:
         in_lists(partitions, [&](rd_kafka_topic_partition_list_t& list) {
             if (stop.stop_requested()) return false;
             for (int i = 0; i < list.cnt; ++i) list.elems[i].offset = which;
-            rd_kafka_offsets_for_times(client_.get(), &list, kAskMs);
+            rd_kafka_offsets_for_times(client_.get(), &list, kGroupsTimeoutMs);
             for (int i = 0; i < list.cnt; ++i) {
                 const auto& one = list.elems[i];
                 if (one.err != RD_KAFKA_RESP_ERR_NO_ERROR || one.offset < 0) {
@@ -387,7 +388,7 @@ private:
         });
         for (const auto& topic : unanswered) {
             if (stop.stop_requested()) break;
-            learn_leaders(client_.get(), topic, kAskMs);
+            learn_leaders(client_.get(), topic, kGroupsTimeoutMs);
         }
         return found;
     }

@@ -20,8 +20,8 @@ namespace {
 
 constexpr int kTurnMs = 20;
 /// A group that is being rebalanced is asked again.
-constexpr milliseconds kAskAgain{100};
-constexpr milliseconds kAnswerMax{1000};
+constexpr milliseconds kMemberRetryAfter{100};
+constexpr milliseconds kMemberAnswerMax{1000};
 constexpr milliseconds kAssignmentMax{1000};
 
 /// "<12 hex digits of the time of joining>-<node>": sorts by time.
@@ -138,7 +138,7 @@ void Membership::join_group() {
         client_ = make_client(RD_KAFKA_CONSUMER, std::move(conf));
     } catch (const std::runtime_error& error) {
         core::log_error("log", "cannot_join", {{"group", group_}, {"why", error.what()}});
-        std::this_thread::sleep_for(kAskAgain);
+        std::this_thread::sleep_for(kMemberRetryAfter);
         return;
     }
     rd_kafka_poll_set_consumer(client_.get());
@@ -208,7 +208,7 @@ void Membership::on_rebalance(rd_kafka_resp_err_t error,
 /// (group_offsets.hpp). Waits on the member's thread: librdkafka's own sends the heartbeats.
 void Membership::ask_who_is_alive() {
     using GroupList = Handle<const rd_kafka_group_list, rd_kafka_group_list_destroy>;
-    const auto wait = std::min<core::Duration>(kAnswerMax, options_.session_timeout / 4);
+    const auto wait = std::min<core::Duration>(kMemberAnswerMax, options_.session_timeout / 4);
     const rd_kafka_group_list* answer = nullptr;
     // An error too may come with an answer: that of those brokers that are there.
     rd_kafka_list_groups(client_.get(), group_.c_str(), &answer,
@@ -218,7 +218,7 @@ void Membership::ask_who_is_alive() {
     const bool complete =
         members && std::find(members->begin(), members->end(), options_.self) != members->end();
     if (!complete) {
-        ask_at_ = steady_clock::now() + kAskAgain;
+        ask_at_ = steady_clock::now() + kMemberRetryAfter;
         return;
     }
     ask_at_.reset();

@@ -22,7 +22,7 @@ constexpr std::size_t kJobsMax = 1'000'000;
 /// How many more partitions the next client takes.
 constexpr std::size_t kGrowth = 8;
 constexpr std::size_t kBytesEachMin = 1024;
-constexpr milliseconds kAskAgain{500};
+constexpr milliseconds kReaderRetryAfter{500};
 constexpr milliseconds kStartAgain{100};
 /// After an assignment that librdkafka refused, or a client that could not be made.
 constexpr milliseconds kStartAfterFailure{1000};
@@ -265,7 +265,7 @@ void ReaderClients::ask_ends(Shared reading, core::Offset position, std::uint64_
 }
 
 void ReaderClients::ask_ends_later(Shared reading, core::Offset position, std::uint64_t number) {
-    control_.post_after(kAskAgain,
+    control_.post_after(kReaderRetryAfter,
                         [this, reading, position, number] { ask_ends(reading, position, number); });
 }
 

@@ -21,22 +21,23 @@ constexpr std::string_view kReasons =
     "gone, refused, throttled, timed_out, unreachable, forbidden, too_large, undeliverable or "
     "expired";
 
-auto invalid(Text what) { return core::fail(Fault::invalid, what); }
+auto invalid_query(Text what) { return core::fail(Fault::invalid, what); }
 
 core::Result<std::size_t> parse_limit(Text text, Text name) {
     std::size_t limit = 0;
     const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), limit);
     if (fault != std::errc{} || end != text.data() + text.size() || limit == 0 ||
         limit > DeadApi::kPageMax) {
-        return invalid(name + " must be a whole number from 1 to " +
-                       std::to_string(DeadApi::kPageMax));
+        return invalid_query(name + " must be a whole number from 1 to " +
+                             std::to_string(DeadApi::kPageMax));
     }
     return limit;
 }
 
 core::Result<core::Timestamp> parse_time(Text text, Text name) {
     const auto time = parse_date(text);
-    if (!time) return invalid(name + " must be a date, e.g. 2026-11-20 or 2026-11-20T08:30:00Z");
+    if (!time)
+        return invalid_query(name + " must be a date, e.g. 2026-11-20 or 2026-11-20T08:30:00Z");
     return *time;
 }
 
@@ -49,7 +50,7 @@ core::Result<bool> set_field(DeadFilter& filter, Text name, Text value, Text sho
     } else if (name == "reason") {
         filter.why = parse_outcome(value);
         if (!filter.why || *filter.why == Outcome::delivered) {
-            return invalid(shown + " must be " + std::string{kReasons});
+            return invalid_query(shown + " must be " + std::string{kReasons});
         }
     } else if (name == "since" || name == "before") {
         const auto time = parse_time(value, shown);
@@ -67,8 +68,8 @@ core::Result<void> set_ids(DeadFilter& filter, const Json& ids) {
                           return id.is_string() && !id.template get<std::string>().empty();
                       });
     if (!fits) {
-        return invalid("$.ids must be a list of 1 to " + std::to_string(DeadApi::kIdsMax) +
-                       " ids of deliveries");
+        return invalid_query("$.ids must be a list of 1 to " + std::to_string(DeadApi::kIdsMax) +
+                             " ids of deliveries");
     }
     filter.deliveries = ids.get<std::vector<std::string>>();
     return {};
@@ -78,7 +79,7 @@ core::Result<void> set_member(DeadOrder& order, Text name, const Json& value) {
     const auto path = "$." + name;
     if (name == "ids") return set_ids(order.filter, value);
     if (name == "dry_run") {
-        if (!value.is_boolean()) return invalid(path + " must be true or false");
+        if (!value.is_boolean()) return invalid_query(path + " must be true or false");
         order.dry_run = value.get<bool>();
         return {};
     }
@@ -88,13 +89,13 @@ core::Result<void> set_member(DeadOrder& order, Text name, const Json& value) {
         order.limit = *limit;
         return {};
     }
-    if (!value.is_string()) return invalid(path + " must be a string");
+    if (!value.is_string()) return invalid_query(path + " must be a string");
     const auto set = set_field(order.filter, name, value.get<std::string>(), path);
     if (!set) return core::fail(set.error());
     if (*set) return {};
-    return invalid(path +
-                   " is no field; there are webhook, type, reason, since, before, ids, "
-                   "limit and dry_run");
+    return invalid_query(path +
+                         " is no field; there are webhook, type, reason, since, before, ids, "
+                         "limit and dry_run");
 }
 
 Json json_of(const DeadLetter& letter) {
@@ -124,14 +125,14 @@ core::Result<DeadPage> parse_dead_page(const std::map<std::string, std::string>&
             page.limit = *limit;
         } else if (name == "after") {
             page.after = LetterPlace::parse(value);
-            if (!page.after) return invalid(shown + " must be what `next` said");
+            if (!page.after) return invalid_query(shown + " must be what `next` said");
         } else {
             const auto set = set_field(page.filter, name, value, shown);
             if (!set) return core::fail(set.error());
             if (!*set) {
-                return invalid(shown +
-                               " is unknown; there are webhook, type, reason, since, "
-                               "before, limit and after");
+                return invalid_query(shown +
+                                     " is unknown; there are webhook, type, reason, since, "
+                                     "before, limit and after");
             }
         }
     }
@@ -140,7 +141,7 @@ core::Result<DeadPage> parse_dead_page(const std::map<std::string, std::string>&
 
 core::Result<DeadOrder> parse_dead_order(std::string_view body) {
     const auto json = body.empty() ? Json::object() : Json::parse(body, nullptr, false);
-    if (!json.is_object()) return invalid("$ must be an object");
+    if (!json.is_object()) return invalid_query("$ must be an object");
     DeadOrder order{.filter = {}, .limit = DeadApi::kPageMax, .dry_run = true};
     for (const auto& [name, value] : json.items()) {
         if (const auto set = set_member(order, name, value); !set) return core::fail(set.error());

@@ -23,7 +23,7 @@ using std::chrono::seconds;
 
 namespace {
 
-using Outcome = core::Result<void>;
+using Checked = core::Result<void>;
 using Url = core::Handle<CURLU, curl_url_cleanup>;
 
 tl::unexpected<core::Error> invalid(std::string why) {
@@ -48,7 +48,7 @@ std::optional<std::string> part_of(const Url& url, CURLUPart part) {
 
 // ------------------------------------------------------------------------------------- the URL
 
-Outcome check_host(std::string host, const AddressGuard& guard) {
+Checked check_host(std::string host, const AddressGuard& guard) {
     if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
     const auto address = parse_address(host);
     if (!address) return {};  // a name is looked up at each connection, and judged there
@@ -60,7 +60,7 @@ Outcome check_host(std::string host, const AddressGuard& guard) {
     return {};
 }
 
-Outcome check_url(const std::string& text, const AddressGuard& guard) {
+Checked check_url(const std::string& text, const AddressGuard& guard) {
     if (text.size() > kUrlBytesMax) return invalid("$.url may have 2048 bytes");
     if (!is_plain(text) || text.find(' ') != std::string::npos) {
         return invalid("$.url has blanks or control characters");
@@ -81,7 +81,7 @@ Outcome check_url(const std::string& text, const AddressGuard& guard) {
 
 // ---------------------------------------------------------------------------------- the fields
 
-Outcome take_text(const Json& value, const char* path, std::size_t bytes_max, std::string& out) {
+Checked take_text(const Json& value, const char* path, std::size_t bytes_max, std::string& out) {
     if (!value.is_string()) return invalid(std::string{path} + " must be a string");
     auto text = value.get<std::string>();
     if (text.size() > bytes_max) {
@@ -91,7 +91,7 @@ Outcome take_text(const Json& value, const char* path, std::size_t bytes_max, st
     return {};
 }
 
-Outcome take_whole(const Json& value, const char* path, std::int64_t most, std::int64_t& out) {
+Checked take_whole(const Json& value, const char* path, std::int64_t most, std::int64_t& out) {
     const bool fits = value.is_number_integer() && value >= 1 && value <= most;
     if (!fits) {
         return invalid(std::string{path} + " must be a whole number from 1 to " +
@@ -101,7 +101,7 @@ Outcome take_whole(const Json& value, const char* path, std::int64_t most, std::
     return {};
 }
 
-Outcome take_url(const Json& value, Webhook& webhook, const AddressGuard& guard) {
+Checked take_url(const Json& value, Webhook& webhook, const AddressGuard& guard) {
     if (!value.is_string()) return invalid("$.url must be a string");
     auto text = value.get<std::string>();
     if (auto checked = check_url(text, guard); !checked) return checked;
@@ -109,13 +109,13 @@ Outcome take_url(const Json& value, Webhook& webhook, const AddressGuard& guard)
     return {};
 }
 
-Outcome take_method(const Json& value, Webhook& webhook, const AddressGuard&) {
+Checked take_method(const Json& value, Webhook& webhook, const AddressGuard&) {
     if (value != "POST" && value != "PUT") return invalid("$.method must be \"POST\" or \"PUT\"");
     webhook.method = value == "PUT" ? Method::put : Method::post;
     return {};
 }
 
-Outcome take_encoding(const Json& value, Webhook& webhook, const AddressGuard&) {
+Checked take_encoding(const Json& value, Webhook& webhook, const AddressGuard&) {
     if (value != "json" && value != "multipart") {
         return invalid("$.encoding must be \"json\" or \"multipart\"");
     }
@@ -123,14 +123,14 @@ Outcome take_encoding(const Json& value, Webhook& webhook, const AddressGuard&) 
     return {};
 }
 
-Outcome check_field_name(std::string_view name, const std::string& path) {
+Checked check_field_name(std::string_view name, const std::string& path) {
     const bool good = !name.empty() && name.size() <= 64 && is_plain(name) &&
                       name.find_first_of("\"\\") == std::string_view::npos;
     if (good) return {};
     return invalid(path + " must have 1 to 64 characters, without quotes and control characters");
 }
 
-Outcome take_form_fields(const Json& value, Webhook& webhook, const AddressGuard&) {
+Checked take_form_fields(const Json& value, Webhook& webhook, const AddressGuard&) {
     if (!value.is_object() || value.size() > kFormFieldsMax) {
         return invalid("$.form_fields must be an object of at most 32 names and texts");
     }
@@ -148,7 +148,7 @@ Outcome take_form_fields(const Json& value, Webhook& webhook, const AddressGuard
     return {};
 }
 
-Outcome take_payload_field(const Json& value, Webhook& webhook, const AddressGuard&) {
+Checked take_payload_field(const Json& value, Webhook& webhook, const AddressGuard&) {
     std::string name;
     if (auto taken = take_text(value, "$.payload_field", 64, name); !taken) return taken;
     if (auto checked = check_field_name(name, "$.payload_field"); !checked) return checked;
@@ -165,7 +165,7 @@ bool is_type(const Json& value) {
            (star == text.size() - 1 && (star == 0 || text[star - 1] == '.'));
 }
 
-Outcome take_types(const Json& value, Webhook& webhook, const AddressGuard&) {
+Checked take_types(const Json& value, Webhook& webhook, const AddressGuard&) {
     if (!value.is_array() || value.size() > kTypesMax) {
         return invalid("$.types must be a list of at most 64 event types");
     }
@@ -179,7 +179,7 @@ Outcome take_types(const Json& value, Webhook& webhook, const AddressGuard&) {
     return {};
 }
 
-Outcome take_filter(const Json& value, Webhook& webhook, const AddressGuard&) {
+Checked take_filter(const Json& value, Webhook& webhook, const AddressGuard&) {
     const auto query = Query::compile(value);
     if (!query) {  // "$.bool.must[1] …", of the filter
         auto why = query.error().message;
@@ -190,7 +190,7 @@ Outcome take_filter(const Json& value, Webhook& webhook, const AddressGuard&) {
     return {};
 }
 
-Outcome take_attachments(const Json& value, Webhook& webhook, const AddressGuard&) {
+Checked take_attachments(const Json& value, Webhook& webhook, const AddressGuard&) {
     if (!value.is_object() || value.size() > kAttachmentsMax) {
         return invalid("$.attachments must be an object of at most 32 names and expressions");
     }
@@ -208,20 +208,20 @@ Outcome take_attachments(const Json& value, Webhook& webhook, const AddressGuard
     return {};
 }
 
-Outcome take_ordered(const Json& value, Webhook& webhook, const AddressGuard&) {
+Checked take_ordered(const Json& value, Webhook& webhook, const AddressGuard&) {
     if (!value.is_boolean()) return invalid("$.ordered must be true or false");
     webhook.ordered = value.get<bool>();
     return {};
 }
 
-Outcome take_at_a_time(const Json& value, Webhook& webhook, const AddressGuard&) {
+Checked take_at_a_time(const Json& value, Webhook& webhook, const AddressGuard&) {
     std::int64_t number = 0;
     if (auto taken = take_whole(value, "$.at_a_time", kAtATimeMax, number); !taken) return taken;
     webhook.at_a_time = static_cast<std::size_t>(number);
     return {};
 }
 
-Outcome take_timeout(const Json& value, Webhook& webhook, const AddressGuard&) {
+Checked take_timeout(const Json& value, Webhook& webhook, const AddressGuard&) {
     std::int64_t number = 0;
     if (auto taken = take_whole(value, "$.timeout_s", kTimeoutMax.count(), number); !taken) {
         return taken;
@@ -230,11 +230,11 @@ Outcome take_timeout(const Json& value, Webhook& webhook, const AddressGuard&) {
     return {};
 }
 
-Outcome take_description(const Json& value, Webhook& webhook, const AddressGuard&) {
+Checked take_description(const Json& value, Webhook& webhook, const AddressGuard&) {
     return take_text(value, "$.description", kDescriptionBytesMax, webhook.description);
 }
 
-Outcome take_secret(const Json& value, Webhook& webhook, const AddressGuard&) {
+Checked take_secret(const Json& value, Webhook& webhook, const AddressGuard&) {
     if (!value.is_string()) return invalid("$.secret must be a string");
     auto secret = parse_secret(value.get_ref<const std::string&>());
     if (!secret) return invalid("$.secret: " + secret.error().message);
@@ -242,7 +242,7 @@ Outcome take_secret(const Json& value, Webhook& webhook, const AddressGuard&) {
     return {};
 }
 
-Outcome take_shared_key(const Json& value, Webhook& webhook, const AddressGuard&) {
+Checked take_shared_key(const Json& value, Webhook& webhook, const AddressGuard&) {
     const bool shaped =
         value.is_object() && value.size() == 2 && value.contains("id") && value.contains("secret");
     if (!shaped) return invalid("$.shared_key must be {\"id\": …, \"secret\": …}");
@@ -261,7 +261,7 @@ Outcome take_shared_key(const Json& value, Webhook& webhook, const AddressGuard&
 
 struct Field {
     std::string_view name;
-    Outcome (*take)(const Json&, Webhook&, const AddressGuard&);
+    Checked (*take)(const Json&, Webhook&, const AddressGuard&);
     void (*reset)(Webhook&);  ///< to the default; nullptr: there is none
 };
 
@@ -288,7 +288,7 @@ std::string known_fields() {
     return out;
 }
 
-Outcome take_field(const std::string& name, const Json& value, Webhook& webhook,
+Checked take_field(const std::string& name, const Json& value, Webhook& webhook,
                    const AddressGuard& guard) {
     for (const auto& field : kFields) {
         if (field.name != name) continue;
@@ -329,7 +329,7 @@ Json page_of(const WebhookDirectory::Entry& entry) {
 
 }  // namespace
 
-Outcome change(Webhook& webhook, std::string_view body, const AddressGuard& guard) {
+Checked change(Webhook& webhook, std::string_view body, const AddressGuard& guard) {
     if (is_too_deep(body)) return invalid("$ is nested too deeply");
     const auto parsed = Json::parse(body, nullptr, false);
     if (parsed.is_discarded()) return invalid("$ is no JSON");

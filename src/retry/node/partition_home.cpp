@@ -14,7 +14,7 @@ using log::Topic;
 namespace {
 
 constexpr std::size_t kTakeMax = 256;
-constexpr const char* kRole = "retry";
+constexpr const char* kHomeRole = "retry";
 
 }  // namespace
 
@@ -63,7 +63,7 @@ void PartitionHome::Impl::start() {
     marker = std::make_unique<fold::Marker>(done_topic(), options.node, context.publisher,
                                             context.executor);
     lease = std::make_unique<cluster::PartitionLease>(
-        options.partition, options.node, kRole, context.publisher,
+        options.partition, options.node, kHomeRole, context.publisher,
         cluster::PartitionLease::Events{
             .serving = alive([](Impl& self, core::Epoch of) {
                 // The lease is read from within the reader's call: what follows comes after it.

@@ -12,7 +12,7 @@ using core::Fault;
 
 namespace {
 
-constexpr std::size_t kTakeMax = 256;
+constexpr std::size_t kViewTakeMax = 256;
 /// Takes of one turn; then others on the thread have theirs.
 constexpr int kTurnMax = 8;
 constexpr core::Duration kAskAgain = std::chrono::seconds{1};
@@ -68,7 +68,7 @@ void TopicView::Impl::read(std::size_t index) {
 bool TopicView::Impl::take(std::size_t index) {
     auto& input = inputs[index];
     if (!input.reader) return false;
-    const auto taken = input.reader->take(kTakeMax, [&](const auto& record) {
+    const auto taken = input.reader->take(kViewTakeMax, [&](const auto& record) {
         events.apply(static_cast<core::Partition>(index), record);
     });
     if (!taken) {

@@ -15,7 +15,7 @@ using core::Fault;
 
 namespace {
 
-constexpr std::string_view kType = "beckon.delivery.v1";
+constexpr std::string_view kDeliveryType = "beckon.delivery.v1";
 constexpr std::string_view kDeadType = "beckon.delivery.dead.v1";
 constexpr std::string_view kJson = "application/json";
 
@@ -138,13 +138,14 @@ std::string delivery_id(std::string_view event_source, std::string_view event_id
     return "dlv_" + core::base64url({reinterpret_cast<const char*>(hash.data()), kIdBytes});
 }
 
-core::Record encode(const Delivery& delivery) { return encode_as(delivery, kType); }
+core::Record encode(const Delivery& delivery) { return encode_as(delivery, kDeliveryType); }
 
 core::Record encode_dead(const Delivery& delivery) { return encode_as(delivery, kDeadType); }
 
 core::Result<Delivery> decode_delivery(const core::RecordView& record) {
     const auto type = record.header(core::header::kType);
-    if (type != kType && type != kDeadType) return core::fail(Fault::corrupt, "no delivery");
+    if (type != kDeliveryType && type != kDeadType)
+        return core::fail(Fault::corrupt, "no delivery");
     const auto id = record.header(core::header::kId);
     if (!id || id->empty() || record.key.empty() || !record.value) {
         return core::fail(Fault::corrupt, "a delivery without id, webhook or event");

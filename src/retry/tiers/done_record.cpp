@@ -17,7 +17,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-constexpr std::string_view kType = "beckon.retry.done.v1";
+constexpr std::string_view kDoneType = "beckon.retry.done.v1";
 constexpr std::string_view kKeyPrefix = "done/";
 
 /// Ranges as lengths in turn: not finished, finished, not finished, … from `low` on.
@@ -79,7 +79,7 @@ core::Record encode(const DoneRecord& done) {
                         .value = value.dump(),
                         .headers = {}};
     record.headers.push_back({core::header::kSpecVersion, "1.0"});
-    record.headers.push_back({core::header::kType, std::string{kType}});
+    record.headers.push_back({core::header::kType, std::string{kDoneType}});
     record.headers.push_back({core::header::kContentType, "application/json"});
     return record;
 }

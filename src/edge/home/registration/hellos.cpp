@@ -1,5 +1,6 @@
 #include "edge/home/registration/hellos.hpp"
 
+#include "edge/home/registration/registrations.hpp"
 #include "edge/switchboard/new_uaid.hpp"
 
 #include <utility>
@@ -7,8 +8,6 @@
 namespace beckon::edge {
 
 namespace {
-
-constexpr fold::InputIndex kSubscriptionsInput = 1;
 
 /// Bridged clients are reached by the HTTP API and its secrets; a WebSocket with such a UAID is as
 /// good as one with an unknown UAID.

@@ -16,7 +16,6 @@ namespace {
 
 /// A client is not looked at again sooner, whatever its record says.
 constexpr core::Duration kSeenAgain = std::chrono::seconds{1};
-constexpr fold::InputIndex kSubscriptionsInput = 1;
 
 /// Of 64 hex digits; nullopt for anything else.
 std::optional<core::Sha256> parse_sha256(std::string_view hex) {

@@ -24,6 +24,9 @@
 
 namespace beckon::edge {
 
+/// The log topic `subscriptions` among the inputs of a home's fold.
+inline constexpr fold::InputIndex kSubscriptionsInput = 1;
+
 /// What a serving home writes to `subscriptions`: registers, unregisters, when clients were last
 /// seen, and the truth in place of what a former home wrote too late. A client's answer follows the
 /// fold: what it is told, this home has read back from the log.

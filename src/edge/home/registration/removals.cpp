@@ -8,12 +8,6 @@
 
 namespace beckon::edge {
 
-namespace {
-
-constexpr fold::InputIndex kSubscriptionsInput = 1;
-
-}  // namespace
-
 std::string_view to_string(Removals::Why why) {
     switch (why) {
         case Removals::Why::absent: return "absent";
