@@ -1,6 +1,7 @@
 // Starts and stops real Beckon processes (and a real Kafka) for the end-to-end tests.
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,21 +16,30 @@ export const BECKON = process.env.BECKON ?? join(ROOT, 'build', 'release', 'beck
 const SLOWER = Number(process.env.BECKON_E2E_SLOWER ?? 1);
 if (!(SLOWER >= 1)) throw new Error(`BECKON_E2E_SLOWER: ${process.env.BECKON_E2E_SLOWER}: not a number from 1 on`);
 
-const givenPorts = new Set();
+/** Below those that the C++ tests choose for their brokers (tests/support/kafka_broker.cpp), and the kernel for connections. */
+const PORTS = { first: 10000, count: 5000 };
 
-/** A port that is free now, and no other one's of this process, below the ephemeral range (facts of Kafka's start: it must not be taken meanwhile). */
+/** True once this process has claimed the port among those that run these tests: it holds the UDP port of the same number until it ends. */
+function claim(port) {
+    return new Promise((resolve) => {
+        const holder = createSocket('udp4');
+        holder.unref();
+        holder.once('error', () => resolve(false));
+        holder.bind({ port, address: '127.0.0.1', exclusive: true }, () => resolve(true));
+    });
+}
+
+/** A TCP port that is free now, and that no other call gives, of this process or of a test that runs beside it. */
 export async function freePort() {
     for (;;) {
-        const port = 10000 + Math.floor(Math.random() * 22000);
-        if (givenPorts.has(port)) continue;
+        const port = PORTS.first + Math.floor(Math.random() * PORTS.count);
+        if (!(await claim(port))) continue;
         const free = await new Promise((resolve) => {
             const server = createServer();
             server.once('error', () => resolve(false));
             server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
         });
-        if (!free) continue;
-        givenPorts.add(port);
-        return port;
+        if (free) return port;
     }
 }
 
@@ -45,6 +55,12 @@ function roomForKafka() {
     } catch {
         return tmpdir();
     }
+}
+
+/** The address of the broker that ctest has started for several tests (broker.mjs); null where each test starts its own. */
+function sharedBroker() {
+    const file = process.env.SHARED_BROKER;
+    return file ? JSON.parse(readFileSync(file, 'utf8')).servers : null;
 }
 
 /** Polls `check` until it is truthy; the error names what was waited for. */
@@ -127,6 +143,9 @@ export class Cluster {
         this.retryOptions = retry;
         this.tierOptions = tiers ? ['--tiers', tiers] : [];
         this.endpointOptions = plain ? endpoint : ['--endpoint-self-signed', 'true', ...endpoint];
+        this.shared = log === 'kafka' ? sharedBroker() : null;
+        if (this.shared && (brokers > 1 || gates.length > 0)) throw new Error('a test with several brokers, or with proxies before one, has brokers of its own');
+        this.prefix = this.shared ? `test-${randomBytes(6).toString('hex')}.` : 'beckon.';
         this.directory = mkdtempSync(join(log === 'kafka' ? roomForKafka() : tmpdir(), 'beckon-e2e-'));
         this.children = new Map();
         this.edges = new Map(); // started by startEdge(): name → ports and URL
@@ -144,30 +163,32 @@ export class Cluster {
             opsReliability: await freePort(),
             console: await freePort(),
             opsConsole: await freePort(),
-            kafka: await freePort(),
         };
         this.endpoint = this.plain ? `http://127.0.0.1:${this.ports.endpoint}` : `https://localhost:${this.ports.endpoint}`;
         this.websocket = `ws://127.0.0.1:${this.ports.edge}/`;
         if (this.log !== 'kafka') return;
-        await this.prepareBrokers();
-        for (const name of this.brokers.keys()) await this.startKafka(name);
-        this.servers = [...this.brokers.values()].map((broker) => `127.0.0.1:${broker.port}`).join();
-        const keys = ['--key-ring', join(this.directory, 'keys.json')];
-        await this.tool(['keys', 'generate', ...keys]);
+        await this.startBrokers();
+        await this.tool(['keys', 'generate', '--key-ring', join(this.directory, 'keys.json')]);
         await until('log topics', () =>
-            this.tool([
-                'topics', 'create', '--kafka-servers', this.servers, '--replication-factor', String(this.brokerCount),
-                '--partitions', '4', ...this.tierOptions, ...keys,
-            ]).then(() => true),
+            this.tool(['topics', 'create', ...this.kafkaOptions(), '--partitions', '4', ...this.tierOptions]).then(() => true),
             120000, // a broker on a busy machine takes its time
         );
     }
 
+    /** Starts the brokers of this cluster, which may not answer yet; none where it shares one. */
+    async startBrokers() {
+        this.brokers = new Map(); // name → {node, port, controller, gates: Map of edge → {port, proxy, proxyPort}}
+        this.servers = this.shared;
+        if (this.shared) return;
+        await this.prepareBrokers();
+        for (const name of this.brokers.keys()) await this.startKafka(name);
+        this.servers = [...this.brokers.values()].map((broker) => `127.0.0.1:${broker.port}`).join();
+    }
+
     /** Ports of each broker, and for each gated edge a listener of its own behind a proxy. */
     async prepareBrokers() {
-        this.brokers = new Map(); // name → {node, port, controller, gates: Map of edge → {port, proxy, proxyPort}}
         for (let node = 1; node <= this.brokerCount; ++node) {
-            const broker = { node, port: node === 1 ? this.ports.kafka : await freePort(), controller: await freePort(), gates: new Map() };
+            const broker = { node, port: await freePort(), controller: await freePort(), gates: new Map() };
             for (const edge of this.gated) {
                 const gate = { port: await freePort(), proxy: new Proxy(() => gate.port) };
                 gate.proxyPort = await gate.proxy.open();
@@ -185,6 +206,7 @@ export class Cluster {
     }
 
     async startKafka(name = 'kafka') {
+        this.mustOwn(name);
         const { node, port, controller, gates } = this.brokers.get(name);
         this.children.set(
             name,
@@ -202,6 +224,11 @@ export class Cluster {
         );
     }
 
+    /** Throws where the broker serves other tests too. */
+    mustOwn(name) {
+        if (this.shared) throw new Error(`${name} serves other tests too: register this one without BROKER (tests/e2e/CMakeLists.txt)`);
+    }
+
     /** Runs a command of Kafka's own, such as TopicCommand; what it says on standard output. */
     async kafkaTool(name, args) {
         const jars = execFileSync(join(ROOT, 'scripts', 'kafka', 'fetch.sh'), { encoding: 'utf8' }).trim();
@@ -213,6 +240,7 @@ export class Cluster {
 
     /** Kills a broker; startKafka() goes on with its data. */
     async killKafka(name = 'kafka') {
+        this.mustOwn(name);
         const kafka = this.children.get(name);
         if (!kafka) return;
         this.children.delete(name);
@@ -226,6 +254,7 @@ export class Cluster {
 
     /** A broker hangs: connections stand, nothing is answered. */
     async pauseKafka(name = 'kafka') {
+        this.mustOwn(name);
         const group = this.children.get(name).process.pid;
         process.kill(-group, 'SIGSTOP');
         // A thread that runs while the signal comes may still answer.
@@ -238,7 +267,7 @@ export class Cluster {
 
     /** A role that starts before the broker answers ends at once and says so. Of several all are to be in sync: else the others answer. */
     async kafkaAnswers() {
-        const ask = () => this.tool(['topics', 'describe', '--kafka-servers', this.servers, '--replication-factor', String(this.brokerCount)]).then(() => true);
+        const ask = () => this.tool(['topics', 'describe', ...this.kafkaOptions()]).then(() => true);
         await until('an answer of the broker', ask, 120000); // on a busy machine a broker takes its time
         if (this.brokerCount === 1) return;
         const behind = () => this.kafkaTool('TopicCommand', ['--describe', '--under-replicated-partitions']);
@@ -276,7 +305,7 @@ export class Cluster {
     /** What every role on Kafka gets. */
     kafkaOptions(servers = this.servers) {
         return [
-            '--kafka-servers', servers, '--key-ring', join(this.directory, 'keys.json'),
+            '--kafka-servers', servers, '--kafka-prefix', this.prefix, '--key-ring', join(this.directory, 'keys.json'),
             '--replication-factor', String(this.brokerCount),
         ];
     }
@@ -466,6 +495,8 @@ export class Cluster {
 
     async destroy() {
         for (const role of this.roles()) await this.children.get(role).kill();
+        // What nobody reads any more would cost the other tests of this broker time; without it they do as well.
+        if (this.shared) await this.tool(['topics', 'destroy', ...this.kafkaOptions()]).catch(() => {});
         for (const name of this.brokers?.keys() ?? []) {
             await this.killKafka(name);
             for (const { proxy } of this.brokers.get(name).gates.values()) proxy.close();
