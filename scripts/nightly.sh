@@ -11,10 +11,11 @@ cd "$(dirname "$0")/.."
 
 readonly LOGS=build/nightly FUZZ_SECONDS=60 TAIL_LINES=40 KILLS=1000
 mapfile -t fuzz_steps < <(scripts/fuzz.sh | sed 's/^/fuzz-/')
-readonly STEPS=("${fuzz_steps[@]}" asan tsan mutants autobahn chaos-embedded chaos-kafka chaos-three-brokers model sim soak)
+readonly STEPS=(test-all "${fuzz_steps[@]}" asan tsan mutants autobahn chaos-embedded chaos-kafka chaos-three-brokers model sim soak)
 
 step() {
     case "$1" in
+        test-all) ./dev test all ;;
         fuzz-*) ./dev fuzz "${1#fuzz-}" "$FUZZ_SECONDS" ;;
         asan | tsan) BECKON_PRESET="$1" ./dev test ;;
         mutants) ./dev mutants ;;
