@@ -47,44 +47,12 @@ if(BECKON_FUZZ)
     add_compile_options(-fsanitize=fuzzer-no-link)  # so that the fuzzer sees which branches it took
 endif()
 
-# Most of a compiler's time goes into headers and templates that sources share. So the sources of one folder of a target
-# are one translation unit, at most BECKON_UNITY_MAX of them, and the headers that nearly all include are read once.
-# Names in anonymous namespaces and `using` lines therefore differ within a folder of a target. `./dev lint` compiles each
-# source alone (BECKON_UNITY=OFF), and the header test each header.
-option(BECKON_UNITY "Compile the sources of a folder together" ON)
-set(BECKON_UNITY_MAX 8 CACHE STRING "Sources that are compiled together at most")
-function(beckon_unity target)
-    if(NOT BECKON_UNITY)
-        return()
-    endif()
-    get_target_property(sources ${target} SOURCES)
-    foreach(source IN LISTS sources)
-        get_filename_component(folder ${source} DIRECTORY)
-        string(MAKE_C_IDENTIFIER "of_${folder}" folder)
-        math(EXPR part "0${count_${folder}} / ${BECKON_UNITY_MAX}")
-        math(EXPR count_${folder} "0${count_${folder}} + 1")
-        set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${folder}_${part})
-    endforeach()
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)  # it takes what a unit includes for a header
-        target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
-    endif()
-endfunction()
-
-# beckon_precompile(<name> <header> <library> …): the object library <name>, whose precompiled header others use.
-function(beckon_precompile name header)
-    file(WRITE ${PROJECT_BINARY_DIR}/${name}.cpp "")
-    add_library(${name} OBJECT ${PROJECT_BINARY_DIR}/${name}.cpp)
-    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
-    target_link_libraries(${name} PRIVATE ${ARGN})
-    target_precompile_headers(${name} PRIVATE ${header})
-    beckon_warnings(${name})
-endfunction()
+include(cmake/Unity.cmake)
 
 # Declares the library `beckon_<folder>` (alias beckon::<folder>) with our warnings and include root.
 function(beckon_library name)
     add_library(beckon_${name} STATIC ${ARGN})
-    beckon_unity(beckon_${name})
+    beckon_unity(beckon_${name} ${PROJECT_SOURCE_DIR}/src)
     if(BECKON_UNITY)
         target_precompile_headers(beckon_${name} REUSE_FROM beckon_precompiled)
     endif()
