@@ -12,7 +12,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly BUILD=build/fuzz SMOKE_RUNS=20000 SMOKE_SECONDS_MAX=30
+readonly BUILD=build/fuzz SMOKE_RUNS=20000 SMOKE_SECONDS_MAX=10
 names="$(cd tests/fuzz && ls fuzz_*.cpp | sed 's/^fuzz_//; s/\.cpp$//')"
 
 die() { echo "fuzz: $*" >&2; exit 1; }
