@@ -19,5 +19,6 @@ RUN apt-get update \
     && install -d -m 0700 -o 10001 -g 10001 /var/lib/beckon /keys
 COPY --from=build /usr/local/bin/beckon /usr/local/bin/beckon
 USER 10001:10001
+ENV BECKON_DATA=/var/lib/beckon
 VOLUME /var/lib/beckon
 ENTRYPOINT ["beckon"]

@@ -32,6 +32,9 @@ with an embedded log up to a cluster on Kafka. What was answered 201 is never lo
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# libwebsockets opens its libev plugin by itself, and what Beckon calls over HTTPS needs the authorities: no linker sees
+# either.
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libwebsockets-evlib-ev, ca-certificates")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
     "${PROJECT_SOURCE_DIR}/packaging/debian/conffiles;${PROJECT_SOURCE_DIR}/packaging/debian/postinst;${PROJECT_SOURCE_DIR}/packaging/debian/prerm")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
