@@ -27,6 +27,7 @@ python_sender() {
 }
 go_sender() { (cd go && GOFLAGS=-mod=mod go build -o "$CACHE/go-sender" .); }
 # Locked: the newest superboring and what it needs ask for a newer Rust than Debian 13's 1.85.
+go_events() { (cd go-events && GOFLAGS=-mod=mod go build -o "$CACHE/go-events" .); }
 rust_sender() { (cd rust && cargo build -q --release --locked --target-dir "$CACHE/rust"); }
 java_sender() {
     (cd java && mvn -B -q -DbuildDirectory="$CACHE/java" dependency:copy-dependencies \
@@ -36,6 +37,7 @@ java_sender() {
 
 once python python/requirements.txt -- python_sender
 once go go/go.mod go/go.sum go/main.go -- go_sender
+once go-events go-events/go.mod go-events/go.sum go-events/main.go -- go_events
 once java java/pom.xml java/src/main/java/Send.java -- java_sender
 # The crate's dependencies need a newer compiler than Debian 12's own.
 if command -v cargo >/dev/null && cargo version | awk '{split($2, v, "."); exit !(v[1] > 1 || v[2] >= 85)}'; then

@@ -33,13 +33,15 @@ AttemptSummary summary_of(const Json& json) {
                        .delivered = member<std::uint64_t>(json, "delivered"),
                        .at = {},
                        .outcome = {},
-                       .why = {}};
+                       .why = {},
+                       .answer = {}};
     const auto last = json.find("last");
     if (last == json.end() || !last->is_object()) return out;
     out.at = member<std::string>(*last, "at");
     out.outcome = member<std::string>(*last, "outcome");
     out.status = member<std::int64_t>(*last, "status");
     out.why = member<std::string>(*last, "why");
+    if (out.outcome != "delivered") out.answer = member<std::string>(*last, "answer");
     return out;
 }
 

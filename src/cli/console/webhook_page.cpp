@@ -20,7 +20,8 @@ json time_or_null(const std::optional<core::Timestamp>& time) {
 json attempts_json(const std::optional<AttemptSummary>& known) {
     if (!known) return nullptr;
     return {{"count", known->attempts},  {"delivered", known->delivered}, {"at", known->at},
-            {"outcome", known->outcome}, {"status", known->status},       {"why", known->why}};
+            {"outcome", known->outcome}, {"status", known->status},       {"why", known->why},
+            {"answer", known->answer}};
 }
 
 json webhook_json(const retry::Webhook& webhook, const retry::WebhookState& state,

@@ -52,6 +52,12 @@ void add_create(CommandLine& line, CLI::App& group, Options& o) {
                        "event; may be repeated");
     command.add_option("--secret", o.create.secret, "whsec_…; without it one is made");
     command.add_option("--description", o.create.description, "For people");
+    command
+        .add_option(
+            "--mode", o.create.mode,
+            "structured: the event is the body; binary: its data are, and its attributes are "
+            "headers")
+        ->check(CLI::IsMember({"structured", "binary"}));
     command.add_flag("--ordered", o.create.ordered, "One request at a time, in order");
     command.add_option("--timeout-s", o.create.timeout_s, "Seconds for an answer, 1 to 60");
 }

@@ -4,6 +4,7 @@
 #include "cli/process/output.hpp"
 #include "cli/process/process.hpp"
 #include "core/ids.hpp"
+#include "core/json_parts.hpp"
 
 #include <fstream>
 #include <sstream>
@@ -37,6 +38,11 @@ Json attachments_of(const std::vector<std::string>& texts) {
     return all;
 }
 
+/// What somebody else said, as a string of ASCII: it cannot move a terminal's cursor.
+std::string quoted(const std::string& said) {
+    return Json(said).dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
 std::string joined(const Json& types) {
     std::string out;
     for (const auto& type : types) out += (out.empty() ? "" : " ") + type.get<std::string>();
@@ -56,6 +62,7 @@ std::string body_of(const CreateWebhook& wanted) {
     if (!wanted.attachments.empty()) body["attachments"] = attachments_of(wanted.attachments);
     if (!wanted.secret.empty()) body["secret"] = wanted.secret;
     if (!wanted.description.empty()) body["description"] = wanted.description;
+    if (!wanted.mode.empty()) body["mode"] = wanted.mode;
     if (wanted.ordered) body["ordered"] = true;
     if (wanted.timeout_s) body["timeout_s"] = *wanted.timeout_s;
     return body.dump();
@@ -104,6 +111,9 @@ int show_attempts(ApiClient& api, const std::string& id) {
                    std::to_string(one.value("number", 0) + 1) + "  " + text_of(one, "outcome") +
                    (status == 0 ? "" : " " + std::to_string(status)) + "  " +
                    std::to_string(one.value("took_ms", 0)) + " ms  " + text_of(one, "why"));
+        if (const auto said = text_of(one, "answer"); !said.empty()) {
+            print_line("    it answered " + quoted(said));
+        }
     }
     return 0;
 }
@@ -115,15 +125,19 @@ int send_event(ApiClient& api, const SendEvent& event) {
               {"type", event.type}};
     if (!event.subject.empty()) body["subject"] = event.subject;
     if (!event.for_owner.empty()) body["beckonowner"] = event.for_owner;
+    auto text = body.dump(-1, ' ', false, Json::error_handler_t::replace);
     if (!event.data.empty()) {
-        auto data = Json::parse(event.data, nullptr, false);
-        body["data"] = data.is_discarded() ? Json(event.data) : std::move(data);
+        const auto data = core::json_value(event.data);  // as it was written
+        const auto as_string = [&] {
+            return Json(event.data).dump(-1, ' ', false, Json::error_handler_t::replace);
+        };
+        text = core::with_json_member(text, "data", data ? std::string{*data} : as_string());
     }
     const auto wait = std::to_string(event.wait.count());
     return print_answer(api.ask(
         {.method = "POST",
          .path = event.wait > event.wait.zero() ? "/events?wait=" + wait : std::string{"/events"},
-         .body = body.dump(-1, ' ', false, Json::error_handler_t::replace),
+         .body = std::move(text),
          .content_type = "application/cloudevents+json"}));
 }
 

@@ -46,7 +46,7 @@
  * @property {number|null} failing_since
  * @property {WebhookAttempts|null} attempts  null: no process has told of it
  *
- * @typedef {{count: number, delivered: number, at: string, outcome: string, status: number, why: string}} WebhookAttempts
+ * @typedef {{count: number, delivered: number, at: string, outcome: string, status: number, why: string, answer: string}} WebhookAttempts
  * @typedef {{webhooks: WebhookRow[]}} WebhooksPage
  *
  * @typedef {{at: number, ms: number|null, why: string}} CanaryPush

@@ -1,6 +1,8 @@
 #include "retry/api/api.hpp"
 
+#include "core/json_parts.hpp"
 #include "core/logger.hpp"
+#include "core/media_type.hpp"
 #include "retry/api/attempt_pages.hpp"
 #include "retry/api/dead_api.hpp"
 #include "retry/api/problem.hpp"
@@ -13,9 +15,11 @@
 #include <charconv>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -30,26 +34,56 @@ namespace {
 constexpr std::string_view kBearer = "Bearer ";
 constexpr std::string_view kOwnTypes = "beckon.";  ///< of events that only Beckon makes
 constexpr std::string_view kTestType = "beckon.webhook.test";
+constexpr std::size_t kNameShown = 64;  ///< bytes of what somebody else named
 
-std::string media_type(std::string_view content_type) {
-    auto type = std::string{content_type.substr(0, content_type.find(';'))};
-    while (type.ends_with(' ')) type.pop_back();
-    std::transform(type.begin(), type.end(), type.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return type;
+/// How the body of a POST says its events.
+enum class PostMode : std::uint8_t { structured, batch, binary, unknown };
+
+PostMode post_mode(const ApiRequest& request, const core::MediaType& type) {
+    if (type.type == "application/cloudevents+json") return PostMode::structured;
+    if (type.type == "application/cloudevents-batch+json") return PostMode::batch;
+    return request.ce.empty() ? PostMode::unknown : PostMode::binary;
 }
 
-bool is_structured(const ApiRequest& request) {
-    return media_type(request.content_type) == "application/cloudevents+json";
+/// The value of a header `ce-…`: quotes are taken off, then it is percent-decoded once (CloudEvents
+/// HTTP binding, section 3.1.3.2).
+std::string attribute_of(std::string_view header) {
+    if (header.size() < 2 || header.front() != '"' || header.back() != '"') {
+        return percent_decoded(header);
+    }
+    const auto quoted = header.substr(1, header.size() - 2);
+    std::string text;
+    for (std::size_t i = 0; i < quoted.size(); ++i) {
+        if (quoted[i] == '\\' && i + 1 < quoted.size()) ++i;
+        text.push_back(quoted[i]);
+    }
+    return percent_decoded(text);
 }
 
-core::Result<Event> parse_event(const ApiRequest& request) {
-    if (is_structured(request)) return parse_structured(request.body);
+core::Result<Event> parse_binary_event(const ApiRequest& request) {
     std::map<std::string, std::string> attributes;
-    for (const auto& [name, value] : request.ce)
-        attributes[name] = percent_decoded(value);  // as CloudEvents has it
+    for (const auto& [name, value] : request.ce) {
+        if (attributes.emplace(name, attribute_of(value)).second) continue;
+        return core::fail(Fault::invalid, "$." + name.substr(0, kNameShown) + " stands twice");
+    }
     return parse_binary(attributes, request.content_type, request.body);
 }
+
+/// The texts of the events of a batch.
+core::Result<std::vector<std::string_view>> parse_batch(std::string_view body) {
+    const auto value = core::json_value(body);
+    if (!value) return core::fail(Fault::invalid, "$ " + value.error().message);
+    auto elements = core::json_elements(*value);
+    if (!elements) return core::fail(Fault::invalid, "$ " + elements.error().message);
+    if (elements->size() > Api::kBatchEventsMax) {
+        return core::fail(Fault::invalid, "$ may have " + std::to_string(Api::kBatchEventsMax) +
+                                              " events in one batch");
+    }
+    return elements;
+}
+
+/// What names an event in answers.
+Json name_of(const Event& event) { return {{"source", event.source}, {"id", event.id}}; }
 
 /// `wait` of the query: for how long the answer may wait for first attempts; zero without one.
 core::Result<std::chrono::seconds> parse_wait(std::string_view target, std::chrono::seconds most) {
@@ -113,7 +147,17 @@ struct Api::Impl {
     std::map<std::string, std::size_t> being_made;  ///< webhooks by owner that are not folded yet
 
     core::Result<Caller> caller_of(const ApiRequest& request) const;
+    /// Why an event is not taken.
+    struct Refusal {
+        Problem problem;
+        std::string detail;
+    };
+    struct Batch;
     void post_event(const ApiRequest& request, const Caller& caller, const Reply& reply);
+    tl::expected<Event, Refusal> admit(const Caller& caller,
+                                       const std::function<core::Result<Event>()>& parse);
+    void post_batch(const ApiRequest& request, const Caller& caller, std::chrono::seconds wait,
+                    const Reply& reply);
     std::set<std::string> deliveries_of(const Event& event, const Caller& caller) const;
     void post_and_wait(const Event& event, const Caller& caller, std::chrono::seconds wait,
                        const Reply& reply);
@@ -144,42 +188,112 @@ core::Result<Caller> Api::Impl::caller_of(const ApiRequest& request) const {
 }
 
 void Api::Impl::post_event(const ApiRequest& request, const Caller& caller, const Reply& reply) {
-    if (!is_structured(request) && request.ce.empty()) {
-        return reply(problem_reply(Problem::unsupported_type,
-                                   "an event is sent as application/cloudevents+json, or as data "
-                                   "of any type with the headers ce-specversion, ce-id, ce-source "
-                                   "and ce-type"));
-    }
-    if (!quota.take(caller.owner, clock.mono())) {
-        return reply(problem_reply(
-            Problem::too_many_requests,
-            "the owner has posted " + std::to_string(options.events_per_owner_per_second) +
-                " events in this second, which is the most (retry.events_per_owner_per_second)"));
-    }
-    auto event = parse_event(request);
-    if (!event) {
-        const bool large = event.error().fault == Fault::too_large;
+    const auto type = core::parse_media_type(request.content_type);
+    const auto mode = post_mode(request, type);
+    if (mode == PostMode::unknown) {
         return reply(
-            problem_reply(large ? Problem::too_large : Problem::invalid, event.error().message));
+            problem_reply(Problem::unsupported_type,
+                          "an event is sent as application/cloudevents+json, several as "
+                          "application/cloudevents-batch+json, or one as data of any type "
+                          "with the headers ce-specversion, ce-id, ce-source and ce-type"));
     }
-    if (event->type.starts_with(kOwnTypes)) {
-        return reply(problem_reply(Problem::invalid,
-                                   "$.type must not begin with 'beckon.': those are Beckon's own"));
-    }
-    if (!caller.publishes_to_all) {
-        if (!event->owner.empty() && event->owner != caller.owner) {
-            return reply(problem_reply(Problem::forbidden,
-                                       "$.beckonowner names another owner than the token does"));
-        }
-        event = for_owner(*event, caller.owner);
+    if (mode != PostMode::binary && !type.is_utf8()) {
+        return reply(problem_reply(Problem::unsupported_type,
+                                   "the charset of " + type.type + " must be utf-8"));
     }
     const auto wait = parse_wait(request.target, options.wait_max);
     if (!wait) return reply(problem_reply(Problem::invalid, wait.error().message));
+    if (mode == PostMode::batch) return post_batch(request, caller, *wait, reply);
+    const auto event = admit(caller, [&] {
+        return mode == PostMode::structured ? parse_structured(request.body)
+                                            : parse_binary_event(request);
+    });
+    if (!event) return reply(problem_reply(event.error().problem, event.error().detail));
     if (*wait > wait->zero()) return post_and_wait(*event, caller, *wait, reply);
-    const auto page = Json{{"source", event->source}, {"id", event->id}}.dump();
+    const auto page = name_of(*event).dump();
     node.post_event(*event, [reply, page](const core::Result<void>& written) {
         reply(written ? json_reply(202, page) : failure_reply(written.error()));
     });
+}
+
+/// The event that the caller may publish, of what it has posted.
+tl::expected<Event, Api::Impl::Refusal> Api::Impl::admit(
+    const Caller& caller, const std::function<core::Result<Event>()>& parse) {
+    const auto refuse = [](Problem problem, std::string detail) {
+        return tl::unexpected<Refusal>(Refusal{problem, std::move(detail)});
+    };
+    if (!quota.take(caller.owner, clock.mono())) {
+        return refuse(Problem::too_many_requests,
+                      "the owner has posted " +
+                          std::to_string(options.events_per_owner_per_second) +
+                          " events in this second, which is the most "
+                          "(retry.events_per_owner_per_second)");
+    }
+    auto event = parse();
+    if (event && event->type.starts_with(kOwnTypes)) {
+        return refuse(Problem::invalid,
+                      "$.type must not begin with 'beckon.': those are Beckon's own");
+    }
+    if (event && !caller.publishes_to_all) {
+        if (!event->owner.empty() && event->owner != caller.owner) {
+            return refuse(Problem::forbidden,
+                          "$.beckonowner names another owner than the token does");
+        }
+        event = for_owner(*event, caller.owner);
+    }
+    if (event) return std::move(*event);
+    const bool large = event.error().fault == Fault::too_large;
+    return refuse(large ? Problem::too_large : Problem::invalid, event.error().message);
+}
+
+/// The answer to a batch while the log has not confirmed all of it.
+struct Api::Impl::Batch {
+    Reply reply;
+    std::vector<Json> answers;
+    std::size_t open = 0;  ///< answers that are missing
+    bool complete = true;  ///< the log has every event so far
+
+    void refuse(std::size_t at, const net::HttpReply& problem) {
+        complete = false;
+        answers[at].update(Json::parse(problem.body));
+        close();
+    }
+    void take(std::size_t at) {
+        answers[at]["status"] = 202;
+        close();
+    }
+    void close() {
+        if (--open > 0) return;
+        reply(json_reply(complete ? 202 : 207, Json{{"events", std::move(answers)}}.dump()));
+    }
+};
+
+/// Each event is posted and answered for itself: 202 if the log has them all, otherwise 207.
+void Api::Impl::post_batch(const ApiRequest& request, const Caller& caller,
+                           std::chrono::seconds wait, const Reply& reply) {
+    const auto elements = parse_batch(request.body);
+    if (!elements) return reply(problem_reply(Problem::invalid, elements.error().message));
+    if (wait > wait.zero()) {
+        return reply(problem_reply(Problem::invalid, "wait goes with one event, not with a batch"));
+    }
+    if (elements->empty()) return reply(json_reply(202, R"({"events":[]})"));
+    const auto batch = std::make_shared<Batch>();
+    batch->reply = reply;
+    batch->answers.assign(elements->size(), Json::object());
+    batch->open = elements->size();
+    for (std::size_t at = 0; at < elements->size(); ++at) {
+        auto event = admit(caller, [&] { return parse_structured((*elements)[at]); });
+        if (!event) {
+            auto detail = std::move(event.error().detail);
+            if (detail.starts_with('$')) detail.insert(1, "[" + std::to_string(at) + "]");
+            batch->refuse(at, problem_reply(event.error().problem, detail));
+            continue;
+        }
+        batch->answers[at] = name_of(*event);
+        node.post_event(*event, [batch, at](const core::Result<void>& written) {
+            written ? batch->take(at) : batch->refuse(at, failure_reply(written.error()));
+        });
+    }
 }
 
 /// Those of the caller's own webhooks: of others' it hears nothing. None while the webhooks are not
@@ -203,7 +317,8 @@ void Api::Impl::post_and_wait(const Event& event, const Caller& caller, std::chr
                                    "too many requests wait for first attempts; post the event "
                                    "without `wait`, or again in a moment"));
     }
-    Json page{{"source", event.source}, {"id", event.id}, {"expected", deliveries.size()}};
+    auto page = name_of(event);
+    page["expected"] = deliveries.size();
     const auto number = first.expect(std::move(deliveries));
     node.post_event(event, [this, number, wait, reply,
                             page = std::move(page)](const core::Result<void>& written) {

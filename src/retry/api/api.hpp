@@ -24,7 +24,8 @@ struct ApiRequest {
     std::string target;
     std::string authorization;
     std::string content_type;
-    std::map<std::string, std::string> ce;  ///< headers `ce-…`: names in lower case, without `ce-`
+    /// Headers `ce-…`: names in lower case, without `ce-`.
+    std::multimap<std::string, std::string> ce;
     std::string body;
     bool body_too_large = false;
 };
@@ -34,6 +35,7 @@ struct ApiRequest {
 class Api {
 public:
     static constexpr std::string_view kExtraPrefix = "ce-";
+    static constexpr std::size_t kBatchEventsMax = 1'000;
 
     struct Options {
         AddressGuard guard;

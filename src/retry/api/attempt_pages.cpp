@@ -21,7 +21,8 @@ Json attempt_json(const Attempt& one) {
             {"took_ms", std::chrono::duration_cast<std::chrono::milliseconds>(one.took).count()},
             {"outcome", to_string(one.outcome)},
             {"status", one.status},
-            {"why", one.why}};
+            {"why", one.why},
+            {"answer", one.answer}};
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "retry/api/dead_query.hpp"
 
+#include "core/json_parts.hpp"
 #include "retry/api/dead_api.hpp"
 #include "retry/api/webhook_body.hpp"
 #include "retry/filter/date.hpp"
@@ -162,15 +163,14 @@ std::string letter_json(const DeadLetter& letter) { return dumped(json_of(letter
 
 std::string letter_page(const DeadLetter& letter, const Delivery& delivery) {
     auto page = json_of(letter);
-    page["event"] = Json::parse(delivery.event, nullptr, false);
-    if (page["event"].is_discarded()) page["event"] = delivery.event;
     page["history"] = Json::array();
     for (const auto& one : delivery.history) {
         page["history"].push_back({{"died", time_text(one.at)},
                                    {"reason", to_string(one.why)},
                                    {"attempts", one.attempts}});
     }
-    return dumped(page);
+    const auto event = core::json_value(delivery.event);  // as it was posted
+    return core::with_json_member(dumped(page), "event", event ? *event : dumped(delivery.event));
 }
 
 }  // namespace beckon::retry

@@ -123,6 +123,14 @@ Checked take_encoding(const Json& value, Webhook& webhook, const AddressGuard&) 
     return {};
 }
 
+Checked take_mode(const Json& value, Webhook& webhook, const AddressGuard&) {
+    if (value != "structured" && value != "binary") {
+        return invalid("$.mode must be \"structured\" or \"binary\"");
+    }
+    webhook.mode = value == "binary" ? ContentMode::binary : ContentMode::structured;
+    return {};
+}
+
 Checked check_field_name(std::string_view name, const std::string& path) {
     const bool good = !name.empty() && name.size() <= 64 && is_plain(name) &&
                       name.find_first_of("\"\\") == std::string_view::npos;
@@ -265,13 +273,14 @@ struct Field {
     void (*reset)(Webhook&);  ///< to the default; nullptr: there is none
 };
 
-constexpr std::array<Field, 14> kFields{{
+constexpr std::array<Field, 15> kFields{{
     {"url", take_url, nullptr},
     {"types", take_types, [](Webhook& w) { w.types.clear(); }},
     {"filter", take_filter, [](Webhook& w) { w.filter.clear(); }},
     {"attachments", take_attachments, [](Webhook& w) { w.attachments.clear(); }},
     {"method", take_method, [](Webhook& w) { w.method = Method::post; }},
     {"encoding", take_encoding, [](Webhook& w) { w.encoding = Encoding::json; }},
+    {"mode", take_mode, [](Webhook& w) { w.mode = ContentMode::structured; }},
     {"form_fields", take_form_fields, [](Webhook& w) { w.form_fields.clear(); }},
     {"payload_field", take_payload_field, [](Webhook& w) { w.payload_field = "payload"; }},
     {"ordered", take_ordered, [](Webhook& w) { w.ordered = false; }},
@@ -301,6 +310,22 @@ Checked take_field(const std::string& name, const Json& value, Webhook& webhook,
                    known_fields());
 }
 
+/// What no field can say by itself.
+Checked check_together(const Webhook& webhook) {
+    if (webhook.url.empty()) return invalid("$.url is missing: where the events are sent");
+    if (webhook.mode == ContentMode::structured) return {};
+    if (webhook.encoding == Encoding::multipart) {
+        return invalid("$.mode must be \"structured\" where $.encoding is \"multipart\"");
+    }
+    if (!webhook.attachments.empty()) {
+        return invalid(
+            "$.mode must be \"structured\" where there are $.attachments: in binary mode the body "
+            "is "
+            "the event's data alone");
+    }
+    return {};
+}
+
 Json page_of(const WebhookDirectory::Entry& entry) {
     const auto& webhook = entry.webhook;
     Json page{{"id", webhook.id},
@@ -310,6 +335,7 @@ Json page_of(const WebhookDirectory::Entry& entry) {
               {"attachments", webhook.attachments},
               {"method", webhook.method == Method::put ? "PUT" : "POST"},
               {"encoding", webhook.encoding == Encoding::multipart ? "multipart" : "json"},
+              {"mode", webhook.mode == ContentMode::binary ? "binary" : "structured"},
               {"form_fields", webhook.form_fields},
               {"payload_field", webhook.payload_field},
               {"ordered", webhook.ordered},
@@ -337,8 +363,7 @@ Checked change(Webhook& webhook, std::string_view body, const AddressGuard& guar
     for (const auto& [name, value] : parsed.items()) {
         if (auto taken = take_field(name, value, webhook, guard); !taken) return taken;
     }
-    if (webhook.url.empty()) return invalid("$.url is missing: where the events are sent");
-    return {};
+    return check_together(webhook);
 }
 
 std::string webhook_page(const WebhookDirectory::Entry& entry) { return page_of(entry).dump(); }

@@ -1,5 +1,7 @@
 #include "retry/attachment/attachments.hpp"
 
+#include "core/json_parts.hpp"
+#include "retry/attachment/exact_numbers.hpp"
 #include "retry/attachment/expression.hpp"
 
 #include <algorithm>
@@ -31,17 +33,35 @@ struct Room {
     std::size_t bytes_left = kAttachmentsBytesMax;
 };
 
-core::Result<Json> attachment(const Json& event, const std::string& text, Room& room) {
+/// The event as expressions read it.
+struct Document {
+    ExactNumbers numbers;
+    Json json;
+};
+
+/// The text of what an expression selects.
+core::Result<std::string> attachment(const Document& event, const std::string& text, Room& room) {
     const auto expression = Expression::compile(text);
     if (!expression) return core::fail(expression.error());
-    auto selected = expression->select(event, room.work);
-    if (!selected) return selected;
-    const auto bytes = selected->dump(-1, ' ', false, Json::error_handler_t::replace).size();
-    if (bytes > room.bytes_left) {
+    const auto selected = expression->select(event.json, room.work);
+    if (!selected) return core::fail(selected.error());
+    auto value = event.numbers.shown(selected->dump());
+    if (value.size() > room.bytes_left) {
         return core::fail(Fault::too_large, "the attachments of an event may have 131072 bytes");
     }
-    room.bytes_left -= bytes;
-    return selected;
+    room.bytes_left -= value.size();
+    return value;
+}
+
+/// The event's text with the attachments, in place of a member of that name.
+std::string with_member(std::string_view event, std::string_view attachments) {
+    const auto members = core::json_members(event);
+    std::string out = "{";
+    for (const auto& [name, value] : *members) {
+        if (name != kAttachmentsMember) core::append_json_member(out, name, value);
+    }
+    core::append_json_member(out, kAttachmentsMember, attachments);
+    return out.append(1, '}');
 }
 
 }  // namespace
@@ -61,22 +81,21 @@ core::Result<void> check_attachment(std::string_view name, std::string_view expr
 std::string with_attachments(const std::string& event,
                              const std::map<std::string, std::string>& wanted) {
     if (wanted.empty()) return event;
-    auto payload = Json::parse(event, nullptr, false);
-    if (!payload.is_object()) return event;
+    const auto text = core::json_value(event);
+    if (!text) return event;
+    Document document;
+    document.json = Json::parse(document.numbers.hidden(*text));
+    if (!document.json.is_object()) return event;
     Room room;
-    Json all = Json::object();
-    Json errors = Json::object();
-    for (const auto& [name, text] : wanted) {
-        auto one = attachment(payload, text, room);
-        if (one) {
-            all[name] = std::move(*one);
-        } else {
-            errors[name] = one.error().message;
-        }
+    std::string all = "{";
+    std::string errors = "{";
+    for (const auto& [name, expression] : wanted) {
+        const auto one = attachment(document, expression, room);
+        core::append_json_member(one ? all : errors, name,
+                                 one ? *one : core::json_string(one.error().message));
     }
-    if (!errors.empty()) all[kErrorsMember] = std::move(errors);
-    payload[kAttachmentsMember] = std::move(all);
-    return payload.dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (errors != "{") core::append_json_member(all, kErrorsMember, errors.append(1, '}'));
+    return with_member(*text, all.append(1, '}'));
 }
 
 }  // namespace beckon::retry

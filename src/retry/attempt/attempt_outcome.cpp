@@ -1,5 +1,8 @@
 #include "retry/attempt/attempt_outcome.hpp"
 
+#include <algorithm>
+#include <string_view>
+
 namespace beckon::retry {
 
 namespace {
@@ -24,6 +27,14 @@ Verdict verdict_of(const HttpAnswer& answer) {
         case HttpAnswer::End::too_large: return {Outcome::too_large, {}};
     }
     return {Outcome::refused, {}};
+}
+
+std::string why_text(const HttpAnswer& answer) {
+    if (answer.location.empty() || answer.status < 300 || answer.status >= 400) return answer.why;
+    auto text = "it redirects to " + answer.location;
+    constexpr std::string_view kAdvice = "; redirects are not followed: give the webhook that URL";
+    text.resize(std::min(text.size(), kWhyBytesMax - kAdvice.size()));
+    return text.append(kAdvice);
 }
 
 bool is_overload(Outcome outcome) {

@@ -4,6 +4,8 @@
 #include "retry/tiers/delivery.hpp"
 
 #include <chrono>
+#include <cstddef>
+#include <string>
 
 namespace beckon::retry {
 
@@ -21,6 +23,12 @@ struct Verdict {
 inline constexpr std::chrono::seconds kThrottledLeast{60};
 
 Verdict verdict_of(const HttpAnswer& answer);
+
+inline constexpr std::size_t kWhyBytesMax = 256;
+
+/// For whoever runs the webhook: what went wrong, beyond what outcome and status say; of a redirect
+/// where it leads to. At most kWhyBytesMax.
+std::string why_text(const HttpAnswer& answer);
 
 /// Whether the receiver needs to be asked less often: it is slow, throttles, or is not there.
 bool is_overload(Outcome outcome);

@@ -202,6 +202,9 @@ void HttpSender::Impl::end(CURL* easy, CURLcode code) {
         curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
         answer.status = static_cast<int>(status);
         curl_header* header = nullptr;
+        if (curl_easy_header(easy, "Location", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
+            answer.location = header->value;
+        }
         if (curl_easy_header(easy, "Retry-After", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
             answer.retry_after = parse_retry_after(header->value, clock.wall());
         }

@@ -37,8 +37,9 @@ struct HttpAnswer {
     End end = End::unreachable;
     int status = 0;
     std::optional<std::chrono::seconds> retry_after{};
-    std::string why{};   ///< for people; neither URL nor body
-    std::string body{};  ///< its first bytes, for the attempt log
+    std::string why{};       ///< for people; neither URL nor body
+    std::string location{};  ///< of a redirect: where it leads to, as the receiver says it
+    std::string body{};      ///< its first bytes, for the attempt log
     core::Duration took{};
 };
 
@@ -48,7 +49,7 @@ class HttpSender {
 public:
     static constexpr std::size_t kAnswerBytesMax = std::size_t{256} * 1024;
     static constexpr std::size_t kHeaderBytesMax = std::size_t{64} * 1024;
-    static constexpr std::size_t kBodyKept = 512;
+    static constexpr std::size_t kBodyKept = 1'024;
 
     struct Options {
         AddressGuard guard{};

@@ -99,13 +99,19 @@ std::vector<std::string> http_signature(const SharedKey& key, const SignedReques
     const auto hash = core::sha256(request.body);
     const auto digest =
         "SHA-256=" + base64({reinterpret_cast<const char*>(hash.data()), hash.size()});
-    const auto text = "(request-target): " + core::lower(request.method) + " " +
-                      std::string{request.target} + "\nhost: " + std::string{request.host} +
-                      "\ndate: " + date + "\ndigest: " + digest;
+    auto text = "(request-target): " + core::lower(request.method) + " " +
+                std::string{request.target} + "\nhost: " + std::string{request.host} +
+                "\ndate: " + date + "\ndigest: " + digest;
+    std::string names = "(request-target) host date digest";
+    for (const auto& header : request.headers) {
+        const auto colon = header.find(':');
+        const auto name = core::lower(header.substr(0, colon));
+        names.append(1, ' ').append(name);
+        text.append(1, '\n').append(name).append(header.substr(colon));
+    }
     return {"Date: " + date, "Digest: " + digest,
             "Authorization: Signature keyId=\"" + key.id +
-                "\",algorithm=\"hmac-sha256\",headers=\"(request-target) host date digest\","
-                "signature=\"" +
+                "\",algorithm=\"hmac-sha256\",headers=\"" + names + "\",signature=\"" +
                 base64(core::hmac_sha256(key.secret, text)) + "\""};
 }
 

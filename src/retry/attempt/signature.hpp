@@ -39,12 +39,13 @@ struct SharedKey {
 };
 
 /// The headers `Date`, `Digest` and `Authorization: Signature …` over request target, host, date
-/// and digest, as the older systems expect them.
+/// and digest, as the older systems expect them, and over `headers` behind those.
 struct SignedRequest {
     std::string_view method;  ///< "POST"
     std::string_view target;  ///< path and query
     std::string_view host;    ///< as the Host header says it
     std::string_view body;
+    std::span<const std::string> headers{};  ///< "Name: value"; each name once
 };
 std::vector<std::string> http_signature(const SharedKey& key, const SignedRequest& request,
                                         core::Timestamp now);

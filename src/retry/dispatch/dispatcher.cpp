@@ -256,7 +256,8 @@ void Dispatcher::Impl::remember(const Job& job, core::Timestamp at, const HttpAn
                     .took = answer.took,
                     .outcome = outcome,
                     .status = answer.status,
-                    .why = answer.why};
+                    .why = why_text(answer),
+                    .answer = answer.body};
     if (context.attempted) context.attempted(delivery.webhook, attempt);
     attempts.add(delivery.webhook, std::move(attempt));
     core::log_debug("retry", "attempt",

@@ -6,24 +6,40 @@ namespace beckon::retry {
 
 void RecentAttempts::add(const std::string& webhook, Attempt attempt) {
     if (attempt.why.size() > limits_.why_bytes) attempt.why.resize(limits_.why_bytes);
-    auto& places = by_webhook_[webhook];
-    places.push_back(all_.insert(all_.end(), {webhook, std::move(attempt)}));
-    if (places.size() > limits_.of_each) drop_oldest_of(webhook);
+    if (attempt.answer.size() > limits_.answer_bytes) attempt.answer.resize(limits_.answer_bytes);
+    const auto bytes = attempt.answer.size();
+    auto& one = by_webhook_[webhook];
+    one.places.push_back(all_.insert(all_.end(), {webhook, std::move(attempt)}));
+    weigh(webhook, one, one.answer_bytes + bytes);
+    if (one.places.size() > limits_.of_each) drop_oldest_of(webhook);
     if (all_.size() > limits_.of_all) drop_oldest_of(std::string{all_.front().webhook});
+    while (answer_bytes_ > limits_.answers_bytes) {
+        drop_oldest_of(std::string{by_weight_.rbegin()->second});
+    }
 }
 
 void RecentAttempts::drop_oldest_of(const std::string& webhook) {
     const auto found = by_webhook_.find(webhook);
-    all_.erase(found->second.front());
-    found->second.pop_front();
-    if (found->second.empty()) by_webhook_.erase(found);
+    auto& one = found->second;
+    weigh(webhook, one, one.answer_bytes - one.places.front()->attempt.answer.size());
+    all_.erase(one.places.front());
+    one.places.pop_front();
+    if (one.places.empty()) by_webhook_.erase(found);
+}
+
+void RecentAttempts::weigh(const std::string& webhook, OfOne& one, std::size_t answer_bytes) {
+    by_weight_.erase({one.answer_bytes, webhook});
+    if (answer_bytes > 0) by_weight_.emplace(answer_bytes, webhook);
+    answer_bytes_ += answer_bytes - one.answer_bytes;
+    one.answer_bytes = answer_bytes;
 }
 
 std::vector<Attempt> RecentAttempts::of(std::string_view webhook) const {
     std::vector<Attempt> attempts;
     const auto found = by_webhook_.find(webhook);
     if (found == by_webhook_.end()) return attempts;
-    for (auto place = found->second.rbegin(); place != found->second.rend(); ++place) {
+    const auto& places = found->second.places;
+    for (auto place = places.rbegin(); place != places.rend(); ++place) {
         attempts.push_back((*place)->attempt);
     }
     return attempts;

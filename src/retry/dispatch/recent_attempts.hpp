@@ -7,8 +7,10 @@
 #include <deque>
 #include <list>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace beckon::retry {
@@ -22,16 +24,20 @@ struct Attempt {
     Outcome outcome = Outcome::delivered;
     int status = 0;
     std::string why;
+    std::string answer{};  ///< the first bytes of what the receiver said, whatever they are
 };
 
 /// The last attempts of each webhook, in memory. Where those of all webhooks are too many, the
-/// oldest of all go first. One thread.
+/// oldest of all go first; where their answers take too much, the oldest of the webhook whose
+/// answers take most. One thread.
 class RecentAttempts {
 public:
     struct Limits {
-        std::size_t of_each = 100;     ///< webhook
-        std::size_t of_all = 100'000;  ///< some 30 MiB
-        std::size_t why_bytes = 256;   ///< longer reasons are cut
+        std::size_t of_each = 100;                                  ///< webhook
+        std::size_t of_all = 100'000;                               ///< some 30 MiB
+        std::size_t why_bytes = kWhyBytesMax;                       ///< longer reasons are cut
+        std::size_t answer_bytes = HttpSender::kBodyKept;           ///< likewise
+        std::size_t answers_bytes = std::size_t{32} * 1024 * 1024;  ///< of all webhooks
     };
     RecentAttempts() : RecentAttempts(Limits{}) {}
     explicit RecentAttempts(Limits limits) : limits_(limits) {}
@@ -47,11 +53,18 @@ private:
         Attempt attempt;
     };
     using Place = std::list<Entry>::iterator;
+    struct OfOne {
+        std::deque<Place> places;  ///< the oldest first
+        std::size_t answer_bytes = 0;
+    };
     void drop_oldest_of(const std::string& webhook);
+    void weigh(const std::string& webhook, OfOne& one, std::size_t answer_bytes);
 
     const Limits limits_;
-    std::list<Entry> all_;                                              ///< the oldest first
-    std::map<std::string, std::deque<Place>, std::less<>> by_webhook_;  ///< the oldest first
+    std::list<Entry> all_;  ///< the oldest first
+    std::map<std::string, OfOne, std::less<>> by_webhook_;
+    std::set<std::pair<std::size_t, std::string>> by_weight_;  ///< webhooks by bytes of answers
+    std::size_t answer_bytes_ = 0;
 };
 
 }  // namespace beckon::retry

@@ -2,104 +2,254 @@
 
 #include "core/base64url.hpp"
 #include "core/codec.hpp"
+#include "core/json_parts.hpp"
+#include "core/media_type.hpp"
 #include "retry/filter/date.hpp"
 
 #include <algorithm>
-#include <cctype>
+#include <optional>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 namespace beckon::retry {
 
 using core::Fault;
+using core::JsonMember;
 using Json = nlohmann::json;
 
 namespace {
 
 constexpr std::string_view kType = "beckon.event.v1";
 constexpr std::size_t kAttributeBytesMax = 1'024;
+constexpr std::size_t kContentTypeBytesMax = 256;
 constexpr std::size_t kDepthMax = 64;
+constexpr const char* kTooDeep = "$ is nested too deeply: at most 64 levels";
+constexpr const char* kData = "data";
+constexpr const char* kDataBase64 = "data_base64";
+constexpr const char* kContentType = "datacontenttype";
 
 tl::unexpected<core::Error> invalid(std::string why) {
     return core::fail(Fault::invalid, std::move(why));
 }
 
+/// Of a member; somebody else may have chosen its name.
+tl::unexpected<core::Error> invalid(const std::string& name, std::string_view why) {
+    constexpr std::size_t kNameShown = 64;
+    return invalid("$." + name.substr(0, kNameShown) + " " + std::string{why});
+}
+
 bool is_attribute_name(std::string_view name) {
-    return !name.empty() && name.size() <= 20 && std::all_of(name.begin(), name.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-    });
+    return !name.empty() && name.size() <= kAttributeNameBytesMax &&
+           std::all_of(name.begin(), name.end(),
+                       [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
+}
+
+/// What an event's text says beside its data.
+using Attributes = std::map<std::string, Json, std::less<>>;
+
+bool is_data(std::string_view name) { return name == kData || name == kDataBase64; }
+
+/// Without those that are null: such an attribute is not set (CloudEvents JSON format).
+std::vector<JsonMember> set_members(std::vector<JsonMember> members) {
+    std::erase_if(members,
+                  [](const auto& one) { return one.value == "null" && one.name != kData; });
+    return members;
+}
+
+Attributes attributes_of(const std::vector<JsonMember>& members) {
+    Attributes attributes;
+    for (const auto& [name, value] : members) {
+        if (!is_data(name)) attributes.insert_or_assign(name, Json::parse(value));
+    }
+    return attributes;
 }
 
 /// A required attribute; what is wrong with it otherwise.
-core::Result<std::string> required(const Json& event, const char* name) {
-    const auto found = event.find(name);
-    if (found == event.end()) return invalid(std::string{"$."} + name + " is missing");
-    if (!found->is_string()) return invalid(std::string{"$."} + name + " must be a string");
-    auto text = found->get<std::string>();
+core::Result<std::string> required(const Attributes& attributes, const char* name) {
+    const auto found = attributes.find(name);
+    if (found == attributes.end()) return invalid(name, "is missing");
+    if (!found->second.is_string()) return invalid(name, "must be a string");
+    auto text = found->second.get<std::string>();
     if (text.empty() || text.size() > kAttributeBytesMax) {
-        return invalid(std::string{"$."} + name + " must have 1 to 1024 bytes");
+        return invalid(name, "must have 1 to 1024 bytes");
     }
     const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
     if (std::any_of(text.begin(), text.end(), is_control)) {
-        return invalid(std::string{"$."} + name + " must have no control characters");
+        return invalid(name, "must have no control characters");
     }
     return text;
 }
 
-core::Result<void> check_attributes(const Json& event) {
-    for (const auto& [name, value] : event.items()) {
-        if (name == "data" || name == "data_base64") continue;
-        if (!is_attribute_name(name)) {
-            return invalid("$." + name +
-                           " is no name of an attribute: lower-case letters and "
-                           "digits, at most 20");
-        }
-        if (value.is_object() || value.is_array()) {
-            return invalid("$." + name + " must be a string, a number or a boolean");
-        }
+/// The event whose text this is, as far as we look into it.
+core::Result<Event> event_of(const Attributes& attributes, std::string json) {
+    const auto version = attributes.find("specversion");
+    if (version == attributes.end() || version->second != "1.0") {
+        return invalid("specversion", "must be \"1.0\"");
     }
-    if (event.contains("data") && event.contains("data_base64")) {
-        return invalid("$ has data and data_base64");
+    auto id = required(attributes, "id");
+    if (!id) return core::fail(id.error());
+    auto source = required(attributes, "source");
+    if (!source) return core::fail(source.error());
+    auto type = required(attributes, "type");
+    if (!type) return core::fail(type.error());
+    Event event{.source = std::move(*source),
+                .id = std::move(*id),
+                .type = std::move(*type),
+                .json = std::move(json)};
+    if (attributes.contains(kOwnerAttribute)) {
+        auto owner = required(attributes, kOwnerAttribute);
+        if (!owner) return core::fail(owner.error());
+        event.owner = std::move(*owner);
     }
-    const auto time = event.find("time");
-    if (time != event.end() && (!time->is_string() || !parse_date(time->get<std::string>()))) {
-        return invalid("$.time must be a time as RFC 3339 writes it");
+    return event;
+}
+
+// ------------------------------------------------------- rules for what is posted from now on
+
+/// A time with its day and its distance from UTC: receivers' libraries take nothing less.
+bool is_rfc3339_time(const std::string& text) {
+    constexpr std::size_t kShortest = 20;  // 2026-11-20T08:30:00Z
+    if (text.size() < kShortest || !parse_date(text)) return false;
+    const char offset_at = text[text.size() - 6];
+    return text.back() == 'Z' || text.back() == 'z' || offset_at == '+' || offset_at == '-';
+}
+
+/// As a header can say it.
+bool is_content_type(const std::string& text) {
+    return !text.empty() && text.size() <= kContentTypeBytesMax && text.front() != ' ' &&
+           text.back() != ' ' &&
+           std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+core::Result<void> check_attribute(const std::string& name, const Json& value) {
+    if (!is_attribute_name(name)) {
+        return invalid(name,
+                       "is no name of an attribute: lower-case letters and digits, at most 128");
+    }
+    if (value.is_object() || value.is_array()) {
+        return invalid(name, "must be a string, a number or a boolean");
+    }
+    if (name == "time" && !(value.is_string() && is_rfc3339_time(value.get<std::string>()))) {
+        return invalid(name, "must be a time as RFC 3339 writes it, such as 2026-11-20T08:30:00Z");
+    }
+    if (name == kContentType && !(value.is_string() && is_content_type(value.get<std::string>()))) {
+        return invalid(name, "must be a media type of 1 to 256 printable ASCII characters");
     }
     return {};
 }
 
-core::Result<Event> check(const Json& event) {
-    if (!event.is_object()) return invalid("$ must be an object");
-    if (event.value("specversion", Json{}) != "1.0")
-        return invalid("$.specversion must be \"1.0\"");
-    auto id = required(event, "id");
-    if (!id) return core::fail(id.error());
-    auto source = required(event, "source");
-    if (!source) return core::fail(source.error());
-    auto type = required(event, "type");
-    if (!type) return core::fail(type.error());
-    if (auto checked = check_attributes(event); !checked) return core::fail(checked.error());
-    Event checked{.source = std::move(*source),
-                  .id = std::move(*id),
-                  .type = std::move(*type),
-                  .json = event.dump(-1, ' ', false, Json::error_handler_t::replace)};
-    if (event.contains(kOwnerAttribute)) {
-        auto owner = required(event, kOwnerAttribute);
-        if (!owner) return core::fail(owner.error());
-        checked.owner = std::move(*owner);
+core::Result<void> check_names(const std::vector<JsonMember>& members) {
+    std::set<std::string_view> names;
+    for (const auto& [name, value] : members) {
+        if (!names.insert(name).second) return invalid(name, "stands twice");
     }
-    if (checked.json.size() > kEventBytesMax) {
-        return core::fail(Fault::too_large, "an event may have 262144 bytes");
-    }
-    return checked;
+    return {};
 }
 
-bool is_json_type(std::string_view content_type) {
-    const auto end = content_type.find(';');
-    auto type = std::string{content_type.substr(0, end)};
-    while (!type.empty() && type.back() == ' ') type.pop_back();
-    return type.empty() || type == "application/json" || type.ends_with("+json");
+core::Result<void> check_data(const std::vector<JsonMember>& members) {
+    bool has_data = false;
+    for (const auto& [name, value] : members) {
+        if (is_data(name) && std::exchange(has_data, true)) {
+            return invalid("$ has data and data_base64");
+        }
+        if (name != kDataBase64) continue;
+        const auto text = Json::parse(value);
+        const bool good = text.is_string() && text.get_ref<const std::string&>().size() % 4 == 0 &&
+                          core::parse_base64_any(text.get_ref<const std::string&>());
+        if (!good) {
+            return invalid(name, "must be a string of base64 with its padding (RFC 4648 §4)");
+        }
+    }
+    return {};
+}
+
+core::Result<void> check_size(const std::string& json) {
+    if (json.size() <= kEventBytesMax) return {};
+    return core::fail(Fault::too_large,
+                      "an event may have 262144 bytes as the log gets it, as JSON with "
+                      "beckonowner, and with base64 in place of bytes; this one has " +
+                          std::to_string(json.size()));
+}
+
+/// What somebody posts, of its members.
+core::Result<Event> posted(std::vector<JsonMember> all) {
+    if (auto checked = check_names(all); !checked) return core::fail(checked.error());
+    const auto members = set_members(std::move(all));
+    const auto attributes = attributes_of(members);
+    std::string json = "{";
+    for (const auto& [name, value] : members) {
+        // A name that is none is refused below, before anybody reads the text.
+        core::append_json_member(json, name, value);
+    }
+    json.push_back('}');
+    auto event = event_of(attributes, std::move(json));
+    if (!event) return event;
+    for (const auto& [name, value] : attributes) {
+        if (auto checked = check_attribute(name, value); !checked) {
+            return core::fail(checked.error());
+        }
+    }
+    if (auto checked = check_data(members); !checked) return core::fail(checked.error());
+    if (auto checked = check_size(event->json); !checked) return core::fail(checked.error());
+    if (is_too_deep(event->json)) return invalid(kTooDeep);
+    return event;
+}
+
+/// The base64 of CloudEvents: the other alphabet, with padding.
+std::string base64_text(std::string_view bytes) {
+    auto text = core::base64url(bytes);
+    std::replace(text.begin(), text.end(), '-', '+');
+    std::replace(text.begin(), text.end(), '_', '/');
+    text.append((4 - text.size() % 4) % 4, '=');
+    return text;
+}
+
+/// A name and the text of a value.
+using Part = std::pair<std::string, std::string>;
+
+/// How the event's text says a body. Text in another charset than UTF-8 travels as the bytes that
+/// it is, and so does a body that names no type and is not JSON.
+core::Result<Part> data_part(std::string_view content_type, std::string_view body) {
+    const auto type = core::parse_media_type(content_type);
+    if (type.is_utf8() && (type.is_json() || type.type.empty())) {
+        const auto value = core::json_value(body);
+        if (value) return Part{kData, *value};
+        if (type.is_json()) return invalid(kData, value.error().message);
+    }
+    if (type.is_utf8() && type.type.starts_with("text/") && core::is_utf8(body)) {
+        return Part{kData, core::json_string(body)};
+    }
+    return Part{kDataBase64, core::json_string(base64_text(body))};
+}
+
+core::Result<std::vector<Part>> parts_of(const std::map<std::string, std::string>& attributes,
+                                         std::string_view content_type, std::string_view body) {
+    std::vector<Part> parts;
+    for (const auto& [name, value] : attributes) {
+        if (!core::is_utf8(name))
+            return invalid("$ has the header ce-… with a name that is not UTF-8");
+        if (is_data(name)) return invalid(name, "is no header");
+        if (name == kContentType && !content_type.empty()) continue;
+        if (!core::is_utf8(value)) return invalid(name, "must be UTF-8");
+        parts.emplace_back(name, core::json_string(value));
+    }
+    if (!content_type.empty()) {
+        if (!core::is_utf8(content_type)) return invalid(kContentType, "must be UTF-8");
+        parts.emplace_back(kContentType, core::json_string(content_type));
+    }
+    if (body.empty()) return parts;
+    auto data = data_part(content_type, body);
+    if (!data) return core::fail(data.error());
+    parts.push_back(std::move(*data));
+    return parts;
+}
+
+core::Result<void> check_body_size(std::string_view body) {
+    if (body.size() <= kEventBytesMax) return {};
+    return core::fail(Fault::too_large, "an event may have 262144 bytes");
 }
 
 }  // namespace
@@ -124,50 +274,31 @@ bool is_too_deep(std::string_view text) {
 }
 
 core::Result<Event> parse_structured(std::string_view body) {
-    if (body.size() > kEventBytesMax) {
-        return core::fail(Fault::too_large, "an event may have 262144 bytes");
-    }
-    if (is_too_deep(body)) return invalid("$ is nested too deeply");
-    const auto event = Json::parse(body, nullptr, false);
-    if (event.is_discarded()) return invalid("$ is no JSON");
-    return check(event);
+    if (auto checked = check_body_size(body); !checked) return core::fail(checked.error());
+    if (is_too_deep(body)) return invalid(kTooDeep);
+    const auto value = core::json_value(body);
+    if (!value) return invalid("$ " + value.error().message);
+    auto members = core::json_members(*value);
+    if (!members) return invalid("$ " + members.error().message);
+    return posted(std::move(*members));
 }
 
 core::Result<Event> parse_binary(const std::map<std::string, std::string>& attributes,
                                  std::string_view content_type, std::string_view body) {
-    if (body.size() > kEventBytesMax) {
-        return core::fail(Fault::too_large, "an event may have 262144 bytes");
-    }
-    Json event = Json::object();
-    for (const auto& [name, value] : attributes) {
-        if (name == "data" || name == "data_base64") return invalid("$." + name + " is no header");
-        event[name] = value;
-    }
-    if (!content_type.empty()) event["datacontenttype"] = content_type;
-    if (body.empty()) return check(event);
-    if (is_json_type(content_type)) {
-        if (is_too_deep(body)) return invalid("$.data is nested too deeply");
-        auto data = Json::parse(body, nullptr, false);
-        if (data.is_discarded()) return invalid("$.data is no JSON");
-        event["data"] = std::move(data);
-    } else if (content_type.starts_with("text/")) {
-        event["data"] = body;
-    } else {
-        auto text = core::base64url(body);  // CloudEvents has the other alphabet, with padding
-        std::replace(text.begin(), text.end(), '-', '+');
-        std::replace(text.begin(), text.end(), '_', '/');
-        text.append((4 - text.size() % 4) % 4, '=');
-        event["data_base64"] = std::move(text);
-    }
-    return check(event);
+    if (auto checked = check_body_size(body); !checked) return core::fail(checked.error());
+    const auto parts = parts_of(attributes, content_type, body);
+    if (!parts) return core::fail(parts.error());
+    std::vector<JsonMember> members;
+    for (const auto& [name, value] : *parts) members.push_back({name, value});
+    return posted(std::move(members));
 }
 
-Event for_owner(const Event& event, const std::string& owner) {
-    auto json = Json::parse(event.json);
-    json[kOwnerAttribute] = owner;
+core::Result<Event> for_owner(const Event& event, const std::string& owner) {
+    if (event.owner == owner) return event;
     auto out = event;
     out.owner = owner;
-    out.json = json.dump();
+    out.json = core::with_json_member(event.json, kOwnerAttribute, core::json_string(owner));
+    if (auto checked = check_size(out.json); !checked) return core::fail(checked.error());
     return out;
 }
 
@@ -192,11 +323,14 @@ core::Record encode(const Event& event) {
 }
 
 core::Result<Event> decode_event(const core::RecordView& record) {
-    if (record.header(core::header::kType) != kType || !record.value) {
-        return core::fail(Fault::corrupt, "no event");
-    }
-    auto event = parse_structured(*record.value);
-    if (!event) return core::fail(Fault::corrupt, event.error().message);
+    const auto corrupt = [](std::string why) { return core::fail(Fault::corrupt, std::move(why)); };
+    if (record.header(core::header::kType) != kType || !record.value) return corrupt("no event");
+    const auto value = core::json_value(*record.value);
+    if (!value) return corrupt("$ " + value.error().message);
+    auto members = core::json_members(*value);
+    if (!members) return corrupt("$ " + members.error().message);
+    auto event = event_of(attributes_of(set_members(std::move(*members))), std::string{*value});
+    if (!event) return corrupt(event.error().message);
     return event;
 }
 

@@ -72,7 +72,7 @@ std::optional<std::chrono::milliseconds> time_of(Reader& in) {
 }
 
 std::optional<std::chrono::minutes> offset_of(Reader& in) {
-    if (in.at_end() || in.take('Z')) return std::chrono::minutes{0};
+    if (in.at_end() || in.take('Z') || in.take('z')) return std::chrono::minutes{0};
     const bool west = in.take('-');
     if (!west && !in.take('+')) return std::nullopt;
     const auto hours = in.digits(2);
@@ -90,7 +90,7 @@ std::optional<core::Timestamp> parse_date(std::string_view text) {
     const auto day = day_of(in);
     if (!day) return std::nullopt;
     if (in.at_end()) return core::Timestamp{*day};
-    if (!in.take('T')) return std::nullopt;
+    if (!in.take('T') && !in.take('t')) return std::nullopt;
     const auto time = time_of(in);
     if (!time) return std::nullopt;
     const auto offset = offset_of(in);

@@ -30,10 +30,13 @@ Event disabled_event(const Webhook& webhook, const WebhookState& state, const co
                                {"source", "/beckon/retry/" + node.text},
                                {"type", "beckon.webhook.disabled"},
                                {"subject", id},
+                               {kOwnerAttribute, webhook.owner},
                                {"data", {{"webhook", id}, {"reason", state.reason}}}};
-    const Event to_all{
-        .source = event["source"], .id = event["id"], .type = event["type"], .json = event.dump()};
-    return for_owner(to_all, webhook.owner);
+    return {.source = event["source"],
+            .id = event["id"],
+            .type = event["type"],
+            .json = event.dump(),
+            .owner = webhook.owner};
 }
 
 }  // namespace

@@ -3,8 +3,11 @@
 #include "core/handle.hpp"
 #include "retry/attachment/attachments.hpp"
 #include "retry/attempt/signature.hpp"
+#include "retry/webhook/binary_message.hpp"
 
+#include <span>
 #include <utility>
+#include <vector>
 
 #include <curl/curl.h>
 
@@ -31,9 +34,21 @@ Url parse(const std::string& text) {
     return url;
 }
 
+constexpr const char* kStructuredType = "application/cloudevents+json; charset=utf-8";
+
 struct Body {
-    std::string type;
+    std::string type;  ///< empty: the request has no Content-Type
     std::string bytes;
+    std::vector<std::string> headers{};  ///< that say a part of the event
+
+    static Body of(BinaryMessage message) {
+        if (!message.content_type.empty()) {
+            message.headers.push_back("Content-Type: " + message.content_type);
+        }
+        return {.type = std::move(message.content_type),
+                .bytes = std::move(message.body),
+                .headers = std::move(message.headers)};
+    }
 };
 
 /// One that does not stand in any part; the delivery's id makes it the same at each attempt.
@@ -65,22 +80,28 @@ Body multipart(const Webhook& webhook, const Delivery& delivery, const std::stri
     for (const auto& [name, value] : webhook.form_fields) {
         add_part(body.bytes, boundary, name, "", value);
     }
+    // Readers of forms know a part as JSON, and nothing of CloudEvents.
     add_part(body.bytes, boundary, webhook.payload_field, "application/json", payload);
     body.bytes.append("--").append(boundary).append("--\r\n");
     return body;
 }
 
 Body body_of(const Webhook& webhook, const Delivery& delivery) {
+    if (webhook.mode == ContentMode::binary) {
+        // What headers cannot say goes out structured: receivers tell the modes apart by the type.
+        if (auto message = binary_message(delivery.event)) return Body::of(std::move(*message));
+    }
     auto payload = with_attachments(delivery.event, webhook.attachments);
     switch (webhook.encoding) {
-        case Encoding::json: return {.type = "application/json", .bytes = std::move(payload)};
+        case Encoding::json: return {.type = kStructuredType, .bytes = std::move(payload)};
         case Encoding::multipart: return multipart(webhook, delivery, payload);
     }
     return {};
 }
 
+/// `event_headers`: those that say a part of the event.
 void sign(HttpRequest& request, const Webhook& webhook, const Delivery& delivery,
-          core::Timestamp now) {
+          core::Timestamp now, std::span<const std::string> event_headers) {
     const auto at = duration_cast<seconds>(now.time_since_epoch());
     request.headers.push_back("webhook-id: " + delivery.id);
     request.headers.push_back("webhook-timestamp: " + std::to_string(at.count()));
@@ -99,7 +120,8 @@ void sign(HttpRequest& request, const Webhook& webhook, const Delivery& delivery
                                        {.method = method,
                                        .target = target,
                                        .host = host_of(webhook.url),
-                                       .body = request.body},
+                                       .body = request.body,
+                                       .headers = event_headers},
                                        now)) {
         request.headers.push_back(std::move(header));
     }
@@ -111,11 +133,13 @@ HttpRequest build_request(const Webhook& webhook, const Delivery& delivery, core
     auto body = body_of(webhook, delivery);
     HttpRequest request{.url = webhook.url,
                         .method = webhook.method,
-                        .headers = {"Content-Type: " + body.type,
-                                    "Beckon-Attempt: " + std::to_string(delivery.attempts)},
+                        .headers = body.headers,
                         .body = std::move(body.bytes),
                         .timeout = webhook.timeout};
-    sign(request, webhook, delivery, now);
+    if (body.headers.empty()) request.headers.push_back("Content-Type: " + body.type);
+    if (body.type.empty()) request.headers.push_back("Content-Type:");  // libcurl: leave it out
+    request.headers.push_back("Beckon-Attempt: " + std::to_string(delivery.attempts));
+    sign(request, webhook, delivery, now, body.headers);
     return request;
 }
 

@@ -71,6 +71,8 @@ Webhook from_json(std::string_view id, const Json& value) {
             .method = value.value("method", "POST") == "PUT" ? Method::put : Method::post,
             .encoding = value.value("encoding", "json") == "multipart" ? Encoding::multipart
                                                                        : Encoding::json,
+            .mode = value.value("mode", "structured") == "binary" ? ContentMode::binary
+                                                                  : ContentMode::structured,
             .form_fields = value.value("form_fields", std::map<std::string, std::string>{}),
             .payload_field = value.value("payload_field", "payload"),
             .types = value.value("types", std::vector<std::string>{}),
@@ -158,6 +160,7 @@ core::Record encode(const Webhook& webhook, const SecretBox& box) {
         value["form_fields"] = webhook.form_fields;
         value["payload_field"] = webhook.payload_field;
     }
+    if (webhook.mode == ContentMode::binary) value["mode"] = "binary";
     if (!webhook.filter.empty()) value["filter"] = Json::parse(webhook.filter);
     if (!webhook.attachments.empty()) value["attachments"] = webhook.attachments;
     if (!webhook.description.empty()) value["description"] = webhook.description;

@@ -20,6 +20,11 @@ namespace beckon::retry {
 
 enum class Encoding : std::uint8_t { json, multipart };
 
+/// How a request says the event (CloudEvents HTTP binding, section 3): as one JSON object, or its
+/// attributes in headers and its data as the body. The latter goes with neither multipart nor
+/// attachments.
+enum class ContentMode : std::uint8_t { structured, binary };
+
 /// A subscriber to events, as its owner made it (docs/webhooks.md). A value; `filter` and the
 /// attachments have been compiled once when it was accepted.
 struct Webhook {
@@ -28,6 +33,7 @@ struct Webhook {
     std::string url;
     Method method = Method::post;
     Encoding encoding = Encoding::json;
+    ContentMode mode = ContentMode::structured;
     std::map<std::string, std::string> form_fields;  ///< multipart: sent before the payload
     std::string payload_field = "payload";           ///< multipart: the event's part
     std::vector<std::string> types;  ///< of events, `order.*` for all that begin so; empty: every

@@ -1,6 +1,7 @@
 // The role's HTTP API over the memory log: what each request is answered, and who sees what.
 #include "retry/api/api.hpp"
 
+#include "core/json_parts.hpp"
 #include "retry/api/webhook_body.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
@@ -42,10 +43,13 @@ struct World {
     }
     void send(const HttpRequest& request, const std::function<void(HttpAnswer)>& done) {
         ++received[request.url];
+        bodies.push_back(request.body);
         executor.post_after(5ms, [done, status = answered] {
             HttpAnswer answer;
             answer.end = HttpAnswer::End::answered;
             answer.status = status;
+            answer.body = "said";
+            if (status == 302) answer.location = "https://elsewhere.example/";
             done(std::move(answer));
         });
     }
@@ -87,6 +91,7 @@ struct World {
     std::shared_ptr<const core::KeyRing> keys =
         std::make_shared<core::KeyRing>(core::KeyRing::generate());
     std::map<std::string, int> received;
+    std::vector<std::string> bodies;
     int answered = 200;  ///< by every receiver
     RetryNode node;
     Api api;
@@ -179,6 +184,172 @@ TEST_CASE("a POST that waits is answered when its time is over, and only once th
     world.executor.run_for(20s);
     REQUIRE(*unwritten);
     CHECK((*unwritten)->status == 503);
+}
+
+namespace {
+
+/// A POST of an event with headers.
+ApiRequest post_of(const World& world, const std::string& type, const std::string& body,
+                   std::multimap<std::string, std::string> ce = {}) {
+    ApiRequest request;
+    request.method = Verb::post;
+    request.target = "/events";
+    request.authorization = "Bearer " + world.token("shop");
+    request.content_type = type;
+    request.ce = std::move(ce);
+    request.body = body;
+    return request;
+}
+
+std::multimap<std::string, std::string> ce_headers(const std::string& id = "1") {
+    return {{"specversion", "1.0"}, {"id", id}, {"source", "/s"}, {"type", "t"}};
+}
+
+const std::string kBatchType = "application/cloudevents-batch+json";
+
+}  // namespace
+
+TEST_CASE("data arrive as the text that was posted, with the owner beside them", "[retry][api]") {
+    World world;
+    world.start();
+    world.make("https://a.example/");
+    const std::string posted =
+        R"({"specversion":"1.0","id":"1","source":"/s","type":"t","data":{"n":12345678901234567890123,"n":1e5}})";
+    CHECK(world.ask(post_of(world, "Application/CloudEvents+JSON; charset=UTF-8", posted)).status ==
+          202);
+    auto wanted = posted;
+    wanted.insert(wanted.size() - 1, R"(,"beckonowner":"shop")");
+    CHECK(world.bodies == std::vector{wanted});
+}
+
+TEST_CASE("headers in quotes are taken, doubled ones and other charsets are refused",
+          "[retry][api]") {
+    World world;
+    world.start();
+    world.make("https://a.example/");
+    auto headers = ce_headers();
+    headers.emplace("subject", R"("a \"b\" \\ %C3%A9")");
+    headers.emplace("note", "100%");
+    CHECK(world.ask(post_of(world, "", "", headers)).status == 202);
+    REQUIRE(world.bodies.size() == 1);
+    CHECK(Json::parse(world.bodies[0])["subject"] == "a \"b\" \\ \xc3\xa9");
+    CHECK(Json::parse(world.bodies[0])["note"] == "100%");
+
+    headers.emplace("id", "2");
+    const auto doubled = world.ask(post_of(world, "", "", headers));
+    CHECK(doubled.status == 400);
+    CHECK(detail_of(doubled) == "$.id stands twice");
+    auto bad = ce_headers("%FF");
+    CHECK(detail_of(world.ask(post_of(world, "", "", bad))) == "$.id must be UTF-8");
+
+    const auto body = World::event("3").dump();
+    for (const auto& type : {std::string{"application/cloudevents+json; charset=iso-8859-1"},
+                             kBatchType + ";charset=utf-16"}) {
+        const auto refused = world.ask(post_of(world, type, body));
+        CHECK(refused.status == 415);
+        CHECK(detail_of(refused).ends_with("must be utf-8"));
+    }
+    CHECK(world.ask(post_of(world, "application/json", body)).status == 415);
+}
+
+TEST_CASE("each event of a batch is answered for itself", "[retry][api]") {
+    World world;
+    world.start();
+    world.make("https://a.example/");
+    auto foreign = World::event("4");
+    foreign["beckonowner"] = "other";
+    auto own_type = World::event("5");
+    own_type["type"] = "beckon.mine";
+    const std::string batch = "[" + World::event("1").dump() + ", 7 ," + World::event("2").dump() +
+                              R"(,{"specversion":"1.0","id":"3"},)" + foreign.dump() + "," +
+                              own_type.dump() + "]";
+    const auto reply = world.ask(post_of(world, kBatchType, batch));
+    CHECK(reply.status == 207);
+    const auto answers = Json::parse(reply.body)["events"];
+    REQUIRE(answers.size() == 6);
+    CHECK(answers[0] == Json{{"status", 202}, {"source", "/s"}, {"id", "1"}});
+    CHECK(answers[1]["status"] == 400);
+    CHECK(answers[1]["detail"] == "$[1] must be an object");
+    CHECK(answers[2]["status"] == 202);
+    CHECK(answers[3]["code"] == "invalid");
+    CHECK(answers[3]["detail"] == "$[3].source is missing");
+    CHECK(answers[4]["status"] == 403);
+    CHECK(answers[5]["detail"].get<std::string>().starts_with("$[5].type must not begin"));
+    CHECK(world.bodies.size() == 2);
+
+    const auto good = "[" + World::event("6").dump() + "," + World::event("7").dump() + "]";
+    CHECK(world.ask(post_of(world, kBatchType, good)).status == 202);
+    CHECK(world.bodies.size() == 4);
+    CHECK(world.ask(post_of(world, kBatchType, "[]")).body == R"({"events":[]})");
+    const auto detail = [&](const std::string& body) {
+        const auto refused = world.ask(post_of(world, kBatchType, body));
+        CHECK(refused.status == 400);
+        return detail_of(refused);
+    };
+    CHECK(detail("{}") == "$ must be a list");
+    CHECK(detail("[1,]") == "$ is not JSON (byte 4)");
+    std::string many = "[1";
+    for (std::size_t i = 0; i < Api::kBatchEventsMax; ++i) many += ",1";
+    CHECK(detail(many + "]") == "$ may have 1000 events in one batch");
+    auto waiting = post_of(world, kBatchType, good);
+    waiting.target = "/events?wait=3";
+    CHECK(detail_of(world.ask(waiting)) == "wait goes with one event, not with a batch");
+}
+
+TEST_CASE("a batch counts as so many events, and what the log does not take is said of each",
+          "[retry][api]") {
+    World world{{.guard = {}, .events_per_owner_per_second = 2}};
+    world.start();
+    const auto three = "[" + World::event("1").dump() + "," + World::event("2").dump() + "," +
+                       World::event("3").dump() + "]";
+    const auto reply = world.ask(post_of(world, kBatchType, three));
+    CHECK(reply.status == 207);
+    CHECK(Json::parse(reply.body)["events"][1]["status"] == 202);
+    CHECK(Json::parse(reply.body)["events"][2]["code"] == "too_many_requests");
+
+    world.executor.run_for(2s);
+    world.log->set_away(true);
+    std::optional<net::HttpReply> said;
+    world.api.handle(post_of(world, kBatchType, "[" + World::event("9").dump() + "]"),
+                     [&said](net::HttpReply one) { said = std::move(one); });
+    world.executor.run_for(20s);
+    REQUIRE(said);
+    CHECK(said->status == 207);
+    const auto answer = Json::parse(said->body)["events"][0];
+    CHECK(answer["id"] == "9");
+    CHECK(answer["status"] == 503);
+    CHECK(answer["code"] == "not_saved");
+}
+
+TEST_CASE("a webhook in binary mode has neither attachments nor a form", "[retry][api]") {
+    Webhook webhook;
+    const auto fault = [&](const std::string& body) {
+        const auto changed = change(webhook, body, {});
+        return changed ? "none" : changed.error().message;
+    };
+    CHECK(fault(R"({"url": "https://a.example/", "mode": "binary"})") == "none");
+    CHECK(webhook.mode == ContentMode::binary);
+    CHECK(fault(R"({"encoding": "multipart"})") ==
+          "$.mode must be \"structured\" where $.encoding is \"multipart\"");
+    webhook.encoding = Encoding::json;
+    CHECK(fault(R"({"attachments": {"a": "id"}})")
+              .starts_with("$.mode must be \"structured\" where"));
+    CHECK(fault(R"({"mode": null})") == "none");
+    CHECK(webhook.mode == ContentMode::structured);
+    CHECK(fault(R"({"mode": "Binary"})") == "$.mode must be \"structured\" or \"binary\"");
+}
+
+TEST_CASE("attempts say where a redirect leads to, and what the receiver said", "[retry][api]") {
+    World world;
+    world.start();
+    const auto id = world.make("https://a.example/");
+    world.answered = 302;
+    CHECK(world.ask(Verb::post, "/webhooks/" + id + "/test").status == 202);
+    const auto shown = Json::parse(world.ask(Verb::get, "/webhooks/" + id + "/attempts").body);
+    const auto& attempt = shown["attempts"][0];
+    CHECK(attempt["answer"] == "said");
+    CHECK(attempt["why"].get<std::string>().starts_with(
+        "it redirects to https://elsewhere.example/"));
 }
 
 TEST_CASE("how long a POST may wait is said if it is none of that", "[retry][api]") {
@@ -354,7 +525,9 @@ struct DeadWorld : World {
         make("https://b.example/", "other");
         answered = 500;
         for (int i = 0; i < kLetters; ++i) {
-            ask(Verb::post, "/events", event(std::to_string(i)));
+            const auto text =
+                core::with_json_member(event(std::to_string(i)).dump(), "data", kData);
+            ask(post_of(*this, "application/cloudevents+json", text));
         }
         ask(Verb::post, "/events", event("o"), "other");
         executor.run_for(20s);
@@ -371,6 +544,7 @@ struct DeadWorld : World {
         REQUIRE(reply.status == 200);
         return Json::parse(reply.body);
     }
+    static constexpr const char* kData = R"({"n":1e5, "n":12345678901234567890123})";
     static constexpr int kLetters = 4;  ///< fewer failures than open the breaker
     std::string webhook;
 };
@@ -392,6 +566,7 @@ TEST_CASE("an owner sees the dead letters of its own webhooks, page by page", "[
     const std::string id = first["letters"][0]["delivery"];
     const auto letter = Json::parse(world.ask(Verb::get, "/dead/" + id).body);
     CHECK(letter["event"]["type"] == "t");
+    CHECK(world.ask(Verb::get, "/dead/" + id).body.find(DeadWorld::kData) != std::string::npos);
     CHECK(letter["attempts"] == 2);
     CHECK(letter["reason"] == "refused");
     CHECK(world.ask(Verb::get, "/dead/" + id, {}, "other").status == 404);

@@ -32,6 +32,23 @@ TEST_CASE("without attachments the event is sent as it is", "[retry][attachment]
     CHECK(with_attachments("no JSON", {{"a", "b"}}) == "no JSON");
 }
 
+TEST_CASE("attachments leave the event's own text as it is", "[retry][attachment]") {
+    CHECK(
+        with_attachments(R"({"data":{"n":12345678901234567890123,"n":1e5, "z":0},"id":"1"})",
+                         {{"a", "id"}}) ==
+        R"({"data":{"n":12345678901234567890123,"n":1e5, "z":0},"id":"1","attachments":{"a":"1"}})");
+}
+
+TEST_CASE("attachments have the digits that numbers were posted with", "[retry][attachment]") {
+    const std::string event =
+        R"({"data":[12345678901234567890123, 1e5,-0, 1.10 ,42,-7,"1e5 \" 1.5",9223372036854775808]})";
+    const auto payload =
+        with_attachments(event, {{"all", "data"}, {"one", "data[1]"}, {"n", "{x: data[3]}"}});
+    CHECK(payload.ends_with(
+        R"(,"attachments":{"all":[12345678901234567890123,1e5,-0,1.10,42,-7,"1e5 \" 1.5",9223372036854775808],"n":{"x":1.10},"one":1e5}})"));
+    CHECK(payload.starts_with(event.substr(0, event.size() - 1)));
+}
+
 TEST_CASE("an attachment that fails is named with its reason, and the others are there",
           "[retry][attachment]") {
     // An older build may have accepted what this one does not know.

@@ -77,6 +77,9 @@ TEST_CASE("a redirect is an answer and is not followed", "[retry][http]") {
     const auto answer = send_to(server);
     CHECK(answer.status == 302);
     CHECK(verdict_of(answer).outcome == Outcome::refused);
+    CHECK(retry::why_text(answer) ==
+          "it redirects to http://127.0.0.1:1/; redirects are not followed: give the webhook that "
+          "URL");
     CHECK(server.connections() == 1);
 }
 
@@ -205,6 +208,25 @@ TEST_CASE("a sender that goes answers nothing more", "[retry][http]") {
         loop.run();
     }
     CHECK_FALSE(answered);
+}
+
+TEST_CASE("why an attempt failed is said in few bytes, and of a redirect where it leads to",
+          "[retry][http]") {
+    HttpAnswer answer{.end = End::answered, .status = 308, .location = std::string(5'000, 'x')};
+    CHECK(retry::why_text(answer).size() == retry::kWhyBytesMax);
+    CHECK(retry::why_text(answer).ends_with("give the webhook that URL"));
+    answer.status = 201;  // says where the made thing is
+    CHECK(retry::why_text(answer).empty());
+    CHECK(retry::why_text({.end = End::timed_out, .why = "Timeout was reached"}) ==
+          "Timeout was reached");
+}
+
+TEST_CASE("the first kilobyte of an answer is kept", "[retry][http]") {
+    test::ScriptedServer server{[](Peer& peer) {
+        peer.read_request();
+        peer.write("HTTP/1.1 500 No\r\nContent-Length: 3000\r\n\r\n" + std::string(3'000, 'e'));
+    }};
+    CHECK(send_to(server).body == std::string(1'024, 'e'));
 }
 
 TEST_CASE("what an answer means", "[retry][http]") {

@@ -34,6 +34,25 @@ TEST_CASE("secrets are long enough, and come back from their text", "[retry][sig
     CHECK(parse_secret("whsec_!").error().message == "a secret is whsec_ and base64");
 }
 
+TEST_CASE("HTTP Signatures cover further headers as they are sent", "[retry][signature]") {
+    const std::vector<std::string> more{"ce-id: 42", "Content-Type: text/plain"};
+    const auto sign = [&](std::span<const std::string> headers) {
+        return http_signature({.id = "k", .secret = "key"},
+                              {.method = "POST",
+                               .target = "/",
+                               .host = "example.org",
+                               .body = "hi",
+                               .headers = headers},
+                              beckon::core::Timestamp{1'766'000'000'000ms})
+            .back();
+    };
+    CHECK(sign(more).find("headers=\"(request-target) host date digest ce-id content-type\"") !=
+          std::string::npos);
+    // openssl dgst -sha256 -hmac key over the six lines that these are.
+    CHECK(sign(more).ends_with("signature=\"AwQNjeEn/1HKgQmXKH6E1cmLxiqTVDBdf/5zCK6sBu0=\""));
+    CHECK(sign(more) != sign({}));
+}
+
 TEST_CASE("HTTP Signatures cover request target, host, date and digest", "[retry][signature]") {
     const auto headers = http_signature(
         {.id = "hca:1", .secret = "key"},

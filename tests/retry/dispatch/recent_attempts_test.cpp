@@ -43,6 +43,31 @@ TEST_CASE("of all webhooks together the oldest go first", "[retry][dispatch]") {
     }
 }
 
+TEST_CASE("answers are cut, and those of all webhooks together take bounded memory",
+          "[retry][dispatch]") {
+    RecentAttempts attempts{
+        {.of_each = 100, .of_all = 1'000, .answer_bytes = 10, .answers_bytes = 100}};
+    attempts.add("quiet", {.delivery = "d", .number = 1, .why = "", .answer = "no"});
+    attempts.add("silent", {.delivery = "d", .number = 2, .why = ""});
+    for (std::uint32_t i = 0; i < 50; ++i) {
+        attempts.add("loud",
+                     {.delivery = "d", .number = i, .why = "", .answer = std::string(50, 'x')});
+    }
+    CHECK(attempts.of("loud").size() == 9);  // with two bytes of the quiet one's
+    CHECK(attempts.of("loud").front().number == 49);
+    CHECK(attempts.of("loud").front().answer == "xxxxxxxxxx");
+    CHECK(attempts.of("quiet").front().answer == "no");
+    CHECK(numbers_of(attempts, "silent") == std::vector<std::uint32_t>{2});
+    for (std::uint32_t i = 0; i < 300; ++i) {
+        attempts.add("w" + std::to_string(i % 30), {.delivery = "d", .why = "", .answer = "12345"});
+        std::size_t bytes = 0;
+        for (int w = 0; w < 30; ++w) {
+            for (const auto& one : attempts.of("w" + std::to_string(w))) bytes += one.answer.size();
+        }
+        REQUIRE(bytes <= 100);
+    }
+}
+
 TEST_CASE("a long reason is cut", "[retry][dispatch]") {
     RecentAttempts attempts;
     attempts.add("a", {.delivery = "d", .why = std::string(10'000, 'x')});

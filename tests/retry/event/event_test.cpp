@@ -1,5 +1,6 @@
 #include "retry/event/event.hpp"
 
+#include "core/json_parts.hpp"
 #include "support/record_view.hpp"
 
 #include <catch2/catch.hpp>
@@ -7,6 +8,7 @@
 
 using namespace beckon;
 using namespace beckon::retry;
+using namespace std::string_literals;
 using Json = nlohmann::json;
 
 namespace {
@@ -24,6 +26,40 @@ std::string fault(const Json& event) {
     return parsed ? "none" : parsed.error().message;
 }
 
+/// An event with more members, as text.
+std::string with_members(const std::string& more) {
+    return R"({"specversion":"1.0","id":"42","source":"/shop","type":"t",)" + more + "}";
+}
+
+std::string fault_with(const std::string& more) {
+    const auto parsed = parse_structured(with_members(more));
+    return parsed ? "none" : parsed.error().message;
+}
+
+const std::map<std::string, std::string> kAttributes{
+    {"specversion", "1.0"}, {"id", "42"}, {"source", "/shop"}, {"type", "t"}};
+
+/// The text of a member of what binary mode makes.
+std::string member_of(const core::Result<Event>& event, const std::string& name) {
+    REQUIRE(event);
+    REQUIRE(Json::accept(event->json));
+    const auto members = core::json_members(event->json);
+    for (const auto& [known, value] : *members) {
+        if (known == name) return std::string{value};
+    }
+    return "none";
+}
+
+std::string nested(std::size_t levels) {
+    return std::string(levels, '[') + "1" + std::string(levels, ']');
+}
+
+core::Record record_of(const std::string& json) {
+    auto record = encode(*parse_structured(good().dump()));
+    record.value = json;
+    return record;
+}
+
 }  // namespace
 
 TEST_CASE("an event comes back from its record", "[retry][event]") {
@@ -32,6 +68,20 @@ TEST_CASE("an event comes back from its record", "[retry][event]") {
     CHECK(event->type == "order.created");
     CHECK(*decode_event(*test::ReadBack{encode(*event)}) == *event);
     CHECK(partition_of(*event, 16) == partition_of(*parse_structured(good().dump(2)), 16));
+}
+
+TEST_CASE("data pass through as the text that they came as", "[retry][event]") {
+    for (const auto& data :
+         {"12345678901234567890123"s, "1e5"s, "1.10"s, "-0"s, R"({"a":1,"a":2,"z":0,"b":[ ]})"s,
+          R"([1 , "\u00e9\/", 9007199254740993])"s, "null"s, "{\n  \"a\" : 1\n}"s}) {
+        CAPTURE(data);
+        CHECK(member_of(parse_structured(with_members("\"data\": " + data + " ")), "data") == data);
+        CHECK(member_of(parse_binary(kAttributes, "application/json", data), "data") == data);
+        const auto event = for_owner(*parse_structured(with_members("\"data\":" + data)), "shop");
+        CHECK(member_of(event, "data") == data);
+        CHECK(member_of(event, "beckonowner") == "\"shop\"");
+        CHECK(*decode_event(*test::ReadBack{encode(*event)}) == *event);
+    }
 }
 
 TEST_CASE("what is no CloudEvent is named with its place", "[retry][event]") {
@@ -47,28 +97,135 @@ TEST_CASE("what is no CloudEvent is named with its place", "[retry][event]") {
     CHECK(with("specversion", "0.3") == "$.specversion must be \"1.0\"");
     CHECK(with("id", 42) == "$.id must be a string");
     CHECK(with("type", "") == "$.type must have 1 to 1024 bytes");
-    CHECK(with("time", "yesterday") == "$.time must be a time as RFC 3339 writes it");
+    for (const auto* time :
+         {"yesterday", "2026-11-20", "2026-11-20T08:30:00", "2026-11-20 08:30:00Z"}) {
+        CHECK(with("time", time) ==
+              "$.time must be a time as RFC 3339 writes it, such as 2026-11-20T08:30:00Z");
+    }
     CHECK(with("Trace", "x").starts_with("$.Trace is no name of an attribute"));
+    CHECK(with(std::string(129, 'a').c_str(), "x").starts_with("$.aaa"));
     CHECK(with("extra", {{"a", 1}}) == "$.extra must be a string, a number or a boolean");
     CHECK(with("data_base64", "AA==") == "$ has data and data_base64");
-    CHECK(parse_structured("{").error().message == "$ is no JSON");
-    CHECK(parse_structured(std::string(100'000, '[')).error().message == "$ is nested too deeply");
+    CHECK(with("datacontenttype", "a\r\nb").starts_with("$.datacontenttype must be a media type"));
+    CHECK(
+        fault_with(R"("data_base64":"A")").starts_with("$.data_base64 must be a string of base64"));
+    CHECK(
+        fault_with(R"("data_base64":{})").starts_with("$.data_base64 must be a string of base64"));
+    CHECK(fault_with(R"("id":"43")") == "$.id stands twice");
+    CHECK(fault_with(R"("beckonowner":"a","beckono\u0077ner":"b")") ==
+          "$.beckonowner stands twice");
+    CHECK(fault_with(R"("data":1,"data":2)") == "$.data stands twice");
+    CHECK(fault_with(R"("data":1e999)") == "$ has a number beyond the range of a double (byte 71)");
+    CHECK(parse_structured("{").error().message == "$ is not JSON (byte 2)");
+    CHECK(parse_structured(std::string(100'000, '[')).error().message ==
+          "$ is nested too deeply: at most 64 levels");
     CHECK(parse_structured(std::string(kEventBytesMax + 1, ' ')).error().fault ==
           core::Fault::too_large);
 }
 
+TEST_CASE("what libraries send is taken", "[retry][event]") {
+    const auto taken = parse_structured(with_members(
+        R"("time":null,"subject":null,"data_base64":null,"data":1,"anattributewithaverylongname":"x")"));
+    REQUIRE(taken);
+    CHECK(Json::parse(taken->json) ==
+          Json::parse(with_members(R"("data":1,"anattributewithaverylongname":"x")")));
+    CHECK(fault_with(R"("time":"2026-11-20t08:30:00.123456789z")") == "none");
+    CHECK(fault_with(R"("time":"2026-11-20T08:30:00-05:00")") == "none");
+    CHECK(fault_with("\"extension\":" + std::string(R"("café", "number": -5, "flag":true)")) ==
+          "none");
+    CHECK(parse_structured("\xef\xbb\xbf" + good().dump(4) + "\r\n"));
+}
+
 TEST_CASE("binary mode makes the same event of headers and body", "[retry][event]") {
-    const std::map<std::string, std::string> attributes{
-        {"specversion", "1.0"}, {"id", "42"}, {"source", "/shop"}, {"type", "t"}};
-    const auto data = [&](std::string_view type, std::string_view body) {
-        const auto event = parse_binary(attributes, type, body);
-        REQUIRE(event);
-        return Json::parse(event->json);
+    const auto data = [](std::string_view type, std::string_view body) {
+        return member_of(parse_binary(kAttributes, type, body), "data");
     };
-    CHECK(data("application/json; charset=utf-8", R"({"a":1})")["data"] == Json{{"a", 1}});
-    CHECK(data("text/plain", "hello")["data"] == "hello");
-    CHECK(data("image/png", "\xff\xfe\xfd\xfc")["data_base64"] == "//79/A==");
-    CHECK_FALSE(data("", "").contains("data"));
-    CHECK(parse_binary(attributes, "application/json", "{").error().message == "$.data is no JSON");
+    const auto bytes = [](std::string_view type, std::string_view body) {
+        return member_of(parse_binary(kAttributes, type, body), "data_base64");
+    };
+    CHECK(data("application/json; charset=utf-8", R"({"a":1})") == R"({"a":1})");
+    CHECK(data("Application/JSON", " 1e5\n") == "1e5");
+    CHECK(data("", "[1]") == "[1]");
+    CHECK(data("text/plain", "h\xc3\xa9llo\n") == "\"h\xc3\xa9llo\\n\"");
+    CHECK(bytes("image/png", "\xff\xfe\xfd\xfc") == "\"//79/A==\"");
+    CHECK(data("", "") == "none");
+    CHECK(parse_binary(kAttributes, "application/json", "{").error().message ==
+          "$.data is not JSON (byte 2)");
+    CHECK(bytes("", "hello") == "\"aGVsbG8=\"");
     CHECK(parse_binary({{"id", "1"}}, "", "").error().message == "$.specversion must be \"1.0\"");
+}
+
+TEST_CASE("text in another charset travels as its bytes, under its own type", "[retry][event]") {
+    const auto latin = parse_binary(kAttributes, "text/plain; charset=iso-8859-1", "caf\xe9");
+    CHECK(member_of(latin, "data_base64") == "\"Y2Fm6Q==\"");
+    CHECK(member_of(latin, "datacontenttype") == "\"text/plain; charset=iso-8859-1\"");
+    const auto json = parse_binary(kAttributes, "application/json;charset=\"UTF-16\"", "1\0"s);
+    CHECK(member_of(json, "data_base64") == "\"MQA=\"");
+    CHECK(member_of(parse_binary(kAttributes, "text/plain", "caf\xe9"), "data_base64") ==
+          "\"Y2Fm6Q==\"");
+    CHECK_FALSE(parse_binary(kAttributes, "application/json", "\"caf\xe9\""));
+}
+
+TEST_CASE("no body can say more than the data", "[retry][event]") {
+    for (const auto& body : {R"(1,"beckonowner":"other")"s, R"(1},{)"s, "1\0,\"id\":\"x\""s,
+                             "\xef\xbb\xbf\xef\xbb\xbf"s + "1"s}) {
+        CAPTURE(body);
+        CHECK_FALSE(parse_binary(kAttributes, "application/json", body));
+    }
+    auto attributes = kAttributes;
+    attributes["subject"] = "\",\"beckonowner\":\"other";
+    CHECK(parse_binary(attributes, "", "")->owner.empty());
+}
+
+TEST_CASE("attributes in headers are UTF-8", "[retry][event]") {
+    for (const auto* name : {"id", "source", "type", "subject", "extra"}) {
+        for (const auto* bad : {"\xff", "\xe2\x82", "caf\xe9"}) {
+            auto attributes = kAttributes;
+            attributes[name] = bad;
+            CHECK(parse_binary(attributes, "", "").error().message ==
+                  "$."s + name + " must be UTF-8");
+        }
+    }
+    auto attributes = kAttributes;
+    attributes["data"] = "1";
+    CHECK(parse_binary(attributes, "", "").error().message == "$.data is no header");
+}
+
+TEST_CASE("limits count what the log gets, so that whatever is taken is read", "[retry][event]") {
+    // Nested as deep as may be with the event around it, in both modes.
+    const auto deep = parse_binary(kAttributes, "application/json", nested(63));
+    REQUIRE(deep);
+    CHECK(decode_event(*test::ReadBack{encode(*deep)}));
+    CHECK_FALSE(parse_binary(kAttributes, "application/json", nested(64)));
+    CHECK_FALSE(parse_structured(with_members("\"data\":" + nested(64))));
+
+    // So many octets that base64 makes them too large.
+    for (const auto octets : {std::size_t{196'000}, std::size_t{196'490}, kEventBytesMax}) {
+        const auto event = parse_binary(kAttributes, "image/png", std::string(octets, '\xff'));
+        if (event) {
+            CHECK(event->json.size() <= kEventBytesMax);
+            CHECK(decode_event(*test::ReadBack{encode(*event)}));
+        } else {
+            CHECK(event.error().fault == core::Fault::too_large);
+            CHECK(octets > 196'000);
+        }
+    }
+    // So long that an owner makes it too large.
+    const auto room = kEventBytesMax - with_members("\"data\":\"\"").size();
+    const auto full = parse_structured(with_members("\"data\":\"" + std::string(room, 'x') + "\""));
+    REQUIRE(full);
+    CHECK(full->json.size() == kEventBytesMax);
+    CHECK(for_owner(*full, "shop").error().fault == core::Fault::too_large);
+}
+
+TEST_CASE("what an older build has written is read as it stands", "[retry][event]") {
+    const auto older =
+        with_members("\"data\":" + nested(64) + R"(,"subject":null,"time":"2026-11-20")");
+    const auto event = decode_event(*test::ReadBack{record_of(older)});
+    REQUIRE(event);
+    CHECK(event->json == older);
+    const auto large = with_members("\"data\":\"" + std::string(kEventBytesMax, 'x') + "\"");
+    CHECK(decode_event(*test::ReadBack{record_of(large)})->json == large);
+    CHECK_FALSE(decode_event(*test::ReadBack{record_of("{}")}));
+    CHECK_FALSE(decode_event(*test::ReadBack{record_of("1")}));
 }

@@ -1,5 +1,6 @@
 #include "retry/webhook/webhook.hpp"
 
+#include "retry/webhook/binary_message.hpp"
 #include "retry/webhook/directory.hpp"
 #include "retry/webhook/request_builder.hpp"
 #include "support/record_view.hpp"
@@ -52,6 +53,7 @@ TEST_CASE("a webhook comes back from its record, whose secrets nobody can read",
     webhook.encoding = Encoding::multipart;
     webhook.form_fields = {{"a", "1"}};
     webhook.attachments = {{"x", "data.x"}};
+    webhook.mode = ContentMode::binary;
     const auto record = encode(webhook, box);
     CHECK(*decode_webhook(*ReadBack{record}, box) == webhook);
     CHECK(record.value->find("nnnn") == std::string::npos);
@@ -81,7 +83,7 @@ TEST_CASE("an attempt's request is signed with every secret and carries its numb
           "[retry][webhook]") {
     const auto request = build_request(a_webhook(), a_delivery(), core::Timestamp{5'000ms});
     CHECK(request.body == R"({"id":"1"})");
-    CHECK(has(request, "Content-Type: application/json"));
+    CHECK(has(request, "Content-Type: application/cloudevents+json; charset=utf-8"));
     CHECK(has(request, "Beckon-Attempt: 2"));
     CHECK(has(request, "webhook-id: dlv_1"));
     CHECK(has(request, "webhook-timestamp: 5"));
@@ -125,6 +127,88 @@ TEST_CASE("a shared key signs as the older systems expect", "[retry][webhook]") 
     CHECK(has(request, "Authorization: Signature keyId=\"key-1\""));
     CHECK(has(request, "Digest: SHA-256="));
     CHECK(has(request, "Date: Thu, 01 Jan 1970 00:00:05 GMT"));
+}
+
+TEST_CASE("a request carries the text of the event, signed as it is", "[retry][webhook]") {
+    auto delivery = a_delivery();
+    delivery.event =
+        R"({"specversion":"1.0","id":"1","data":{"n":12345678901234567890123,"n":1e5,"x": [ ]}})";
+    auto webhook = a_webhook();
+    CHECK(build_request(webhook, delivery, {}).body == delivery.event);
+    webhook.attachments = {{"which", "id"}};
+    auto with_more = delivery.event;
+    with_more.insert(with_more.size() - 1, R"(,"attachments":{"which":"1"})");
+    const auto request = build_request(webhook, delivery, core::Timestamp{5'000ms});
+    CHECK(request.body == with_more);
+    CHECK(has(request, "webhook-signature: " +
+                           webhook_signature(webhook.secrets, "dlv_1", 5s, request.body)));
+}
+
+TEST_CASE("in binary mode attributes are headers and the data are the body", "[retry][webhook]") {
+    const auto event = [](const std::string& more) {
+        return R"({"specversion":"1.0","id":"4 2","source":"/caf\u00e9","type":"t\"%",)" + more +
+               "}";
+    };
+    const auto message = binary_message(event(
+        R"("flag":true,"count":-5,"unset":null,"data":{"n":12345678901234567890123, "n":1e5})"));
+    REQUIRE(message);
+    CHECK(message->content_type == "application/json");
+    CHECK(message->headers == std::vector<std::string>{"ce-specversion: 1.0", "ce-id: 4%202",
+                                                       "ce-source: /caf%C3%A9", "ce-type: t%22%25",
+                                                       "ce-flag: true", "ce-count: -5"});
+    CHECK(message->body == R"({"n":12345678901234567890123, "n":1e5})");
+
+    const auto said = [&](const std::string& more) {
+        const auto one = binary_message(event(more));
+        return one ? one->content_type + "|" + one->body : "structured";
+    };
+    CHECK(said(R"("datacontenttype":"text/plain","data":"h\u00e9\n")") == "text/plain|h\xc3\xa9\n");
+    CHECK(said(R"("datacontenttype":"application/json","data":"text")") ==
+          "application/json|\"text\"");
+    CHECK(said(R"("datacontenttype":"text/plain; charset=iso-8859-1","data_base64":"Y2Fm6Q==")") ==
+          "text/plain; charset=iso-8859-1|caf\xe9");
+    CHECK(said(R"("data_base64":"AAE=")") == std::string{"|\0\1", 3});
+    CHECK(said(R"("data":null)") == "application/json|null");
+    CHECK(said(R"("subject":"s")") == "|");
+    // What headers cannot say.
+    CHECK(said(R"("datacontenttype":"text/plain; charset=iso-8859-1","data":"\u00e9")") ==
+          "structured");
+    CHECK(said(R"("datacontenttype":"a\r\nb","data":1)") == "structured");
+    CHECK(said(R"("data_base64":"!")") == "structured");
+    CHECK(said(R"("data_base64":{})") == "structured");
+    CHECK(said("\"subject\":\"" + std::string(kBinaryHeaderBytesMax, 'x') + "\"") == "structured");
+    CHECK_FALSE(binary_message("[]"));
+    CHECK_FALSE(binary_message("no JSON"));
+}
+
+TEST_CASE("a request in binary mode is signed over what it sends", "[retry][webhook]") {
+    auto webhook = a_webhook();
+    webhook.mode = ContentMode::binary;
+    webhook.shared_key = SharedKey{"key-1", "shared secret"};
+    auto delivery = a_delivery();
+    delivery.event = R"({"specversion":"1.0","id":"1","data":[ 1e5 ]})";
+    auto request = build_request(webhook, delivery, core::Timestamp{5'000ms});
+    CHECK(request.body == "[ 1e5 ]");
+    CHECK(has(request, "ce-id: 1"));
+    CHECK(has(request, "Content-Type: application/json"));
+    CHECK(has(request, "webhook-signature: " +
+                           webhook_signature(webhook.secrets, "dlv_1", 5s, request.body)));
+    const auto covered = std::find_if(request.headers.begin(), request.headers.end(),
+                                      [](const auto& h) { return h.starts_with("Authorization"); });
+    REQUIRE(covered != request.headers.end());
+    CHECK(covered->find("digest ce-specversion ce-id content-type\"") != std::string::npos);
+
+    delivery.event = R"({"specversion":"1.0","id":"1"})";
+    request = build_request(webhook, delivery, {});
+    CHECK(request.body.empty());
+    CHECK(has(request, "Content-Type:"));
+    CHECK_FALSE(has(request, "Content-Type: "));
+
+    delivery.event = R"({"id":"1","datacontenttype":"\u0001","data":1})";
+    request = build_request(webhook, delivery, {});
+    CHECK(request.body == delivery.event);
+    CHECK(has(request, "Content-Type: application/cloudevents+json; charset=utf-8"));
+    CHECK_FALSE(has(request, "ce-id"));
 }
 
 TEST_CASE("attempts are counted by host and port", "[retry][webhook]") {

@@ -1,0 +1,189 @@
+#include "core/json_parts.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::core {
+
+namespace {
+
+using PartsJson = nlohmann::json;
+
+constexpr std::string_view kJsonBlanks = " \t\r\n";
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+/// Takes everything, and keeps nothing but what is wrong.
+class Acceptor final : public nlohmann::json_sax<PartsJson> {
+public:
+    explicit Acceptor(std::size_t before) : before_(before) {}
+    bool null() override { return true; }
+    bool boolean(bool) override { return true; }
+    bool number_integer(number_integer_t) override { return true; }
+    bool number_unsigned(number_unsigned_t) override { return true; }
+    bool number_float(number_float_t, const string_t&) override { return true; }
+    bool string(string_t&) override { return true; }
+    bool binary(binary_t&) override { return true; }
+    bool start_object(std::size_t) override { return true; }
+    bool key(string_t&) override { return true; }
+    bool end_object() override { return true; }
+    bool start_array(std::size_t) override { return true; }
+    bool end_array() override { return true; }
+    bool parse_error(std::size_t byte, const std::string&,
+                     const PartsJson::exception& fault) override {
+        constexpr int kNumberOverflow = 406;
+        why = fault.id == kNumberOverflow ? "has a number beyond the range of a double"
+                                          : "is not JSON";
+        why += " (byte " + std::to_string(before_ + byte) + ")";
+        return false;
+    }
+
+    std::string why;
+
+private:
+    const std::size_t before_;  ///< bytes that were left out before the text
+};
+
+std::string_view without_blanks(std::string_view text) {
+    const auto first = text.find_first_not_of(kJsonBlanks);
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(kJsonBlanks) + 1 - first);
+}
+
+/// Walks over text that json_value() has let pass.
+class Walker {
+public:
+    explicit Walker(std::string_view text) : text_(text) {}
+
+    /// Steps over blanks and this character; false if another stands there.
+    bool take(char c) {
+        skip_blanks();
+        if (at_ == text_.size() || text_[at_] != c) return false;
+        ++at_;
+        return true;
+    }
+    std::string_view take_value() {
+        skip_blanks();
+        const auto begin = at_;
+        std::size_t depth = 0;
+        do {
+            step(depth);
+        } while (depth > 0 && at_ < text_.size());
+        return text_.substr(begin, at_ - begin);
+    }
+
+private:
+    void skip_blanks() { at_ = std::min(text_.find_first_not_of(kJsonBlanks, at_), text_.size()); }
+
+    /// Over a string, a bracket, or what stands before the next of them.
+    void step(std::size_t& depth) {
+        const char c = text_[at_];
+        if (c == '"') return step_over_string();
+        if (c == '{' || c == '[') ++depth;
+        if (c == '}' || c == ']') --depth;
+        ++at_;
+        const bool in_scalar = depth == 0 && c != '}' && c != ']';
+        if (in_scalar) at_ = std::min(text_.find_first_of(",:]} \t\r\n", at_), text_.size());
+    }
+    void step_over_string() {
+        for (++at_; text_[at_] != '"'; ++at_) {
+            if (text_[at_] == '\\') ++at_;
+        }
+        ++at_;
+    }
+
+    std::string_view text_;
+    std::size_t at_ = 0;
+};
+
+/// Where the next character begins that is not the one at `at`; nullopt: it is not UTF-8.
+std::optional<std::size_t> after_character(std::string_view bytes, std::size_t at) {
+    const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(bytes[at + i]); };
+    const auto first = byte(0);
+    if (first < 0x80) return at + 1;
+    const std::size_t size = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    if (first < 0xc2 || first > 0xf4 || at + size > bytes.size()) return std::nullopt;
+    for (std::size_t i = 1; i < size; ++i) {
+        if ((byte(i) & 0xc0) != 0x80) return std::nullopt;
+    }
+    const auto second = byte(1);
+    const bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+    const bool surrogate = first == 0xed && second >= 0xa0;
+    const bool too_high = first == 0xf4 && second >= 0x90;
+    if (overlong || surrogate || too_high) return std::nullopt;
+    return at + size;
+}
+
+}  // namespace
+
+Result<std::string_view> json_value(std::string_view all) {
+    auto text = all;
+    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    text = without_blanks(text);
+    const auto before = text.empty() ? 0 : static_cast<std::size_t>(text.data() - all.data());
+    // The parser takes a second mark and the end at a zero byte; no value begins or ends so.
+    const auto zero = text.find('\0');
+    if (text.starts_with(kByteOrderMark) || zero != std::string_view::npos) {
+        const auto byte = before + (zero == std::string_view::npos ? 0 : zero) + 1;
+        return fail(Fault::invalid, "is not JSON (byte " + std::to_string(byte) + ")");
+    }
+    Acceptor acceptor{before};
+    if (!PartsJson::sax_parse(text.begin(), text.end(), &acceptor)) {
+        return fail(Fault::invalid, std::move(acceptor.why));
+    }
+    return text;
+}
+
+Result<std::vector<JsonMember>> json_members(std::string_view value) {
+    Walker walker{value};
+    if (!walker.take('{')) return fail(Fault::invalid, "must be an object");
+    std::vector<JsonMember> members;
+    if (walker.take('}')) return members;
+    do {
+        auto name = PartsJson::parse(walker.take_value()).get<std::string>();
+        walker.take(':');
+        members.push_back({std::move(name), walker.take_value()});
+    } while (walker.take(','));
+    return members;
+}
+
+Result<std::vector<std::string_view>> json_elements(std::string_view value) {
+    Walker walker{value};
+    if (!walker.take('[')) return fail(Fault::invalid, "must be a list");
+    std::vector<std::string_view> elements;
+    if (walker.take(']')) return elements;
+    do {
+        elements.push_back(walker.take_value());
+    } while (walker.take(','));
+    return elements;
+}
+
+void append_json_member(std::string& object, std::string_view name, std::string_view value) {
+    if (!object.ends_with('{')) object.push_back(',');
+    object.append(json_string(name)).append(1, ':').append(value);
+}
+
+std::string with_json_member(std::string_view object, std::string_view name,
+                             std::string_view value) {
+    object.remove_suffix(1);  // the closing brace
+    std::string out{without_blanks(object)};
+    append_json_member(out, name, value);
+    return out.append(1, '}');
+}
+
+std::string json_string(std::string_view text) {
+    return PartsJson(text).dump(-1, ' ', false, PartsJson::error_handler_t::replace);
+}
+
+bool is_utf8(std::string_view bytes) {
+    for (std::size_t at = 0; at < bytes.size();) {
+        const auto next = after_character(bytes, at);
+        if (!next) return false;
+        at = *next;
+    }
+    return true;
+}
+
+}  // namespace beckon::core
