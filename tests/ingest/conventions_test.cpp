@@ -149,7 +149,8 @@ TEST_CASE("each form of OPTIONS", "[conventions]") {
                                                   "Access-Control-Allow-Methods",
                                                   "Access-Control-Allow-Headers",
                                                   "Access-Control-Max-Age",
-                                                  "Access-Control-Allow-Origin"};
+                                                  "Access-Control-Allow-Origin",
+                                                  "Access-Control-Expose-Headers"};
         for (const auto name : names) {  // ReplyHeader wants names that stay
             for (auto& [given, value] : headers) {
                 if (given == name) expected.add(name, value);
@@ -166,6 +167,7 @@ TEST_CASE("each form of OPTIONS", "[conventions]") {
     with_headers.emplace_back("Access-Control-Allow-Headers", "ttl, x-y");
     auto with_origin = allowed;
     with_origin.emplace_back("Access-Control-Allow-Origin", "null");
+    with_origin.emplace_back("Access-Control-Expose-Headers", "Location, Link, TTL");
     const HttpReply ordinary = reply(405, {{"Allow", "POST"}});
     const HttpReply refused =
         reply(400, {{"Content-Type", "text/plain; charset=utf-8"}},
@@ -186,7 +188,9 @@ TEST_CASE("each form of OPTIONS", "[conventions]") {
     }
     CHECK(world.ask(options({})) == ordinary);
     CHECK(world.ask(options({{names, "ttl"}, {"Origin", "null"}})) ==
-          reply(405, {{"Allow", "POST"}, {"Access-Control-Allow-Origin", "null"}}));
+          reply(405, {{"Allow", "POST"},
+                      {"Access-Control-Allow-Origin", "null"},
+                      {"Access-Control-Expose-Headers", "Location, Link, TTL"}}));
     CHECK(world.ask(options({}).to("/nowhere")) ==
           error(404, "null", "Not Found", "There is nothing at this path."));
 }

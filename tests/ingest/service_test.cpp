@@ -150,6 +150,7 @@ TEST_CASE("CORS: any origin, four methods, any header", "[cors]") {
     expected.add("Access-Control-Allow-Headers", "ttl, content-encoding");
     expected.add("Access-Control-Max-Age", "3600");
     expected.add("Access-Control-Allow-Origin", "https://app.example");
+    expected.add("Access-Control-Expose-Headers", "Location, Link, TTL");
     expected.add("Vary", std::string{IngestWorld::kVary});
     CHECK(world.ask(preflight) == expected);
     CHECK(world.ask(preflight.to("/nowhere")) == expected);
@@ -162,6 +163,7 @@ TEST_CASE("CORS: any origin, four methods, any header", "[cors]") {
     const auto target = world.subscribed();
     const auto sent = IngestWorld::post(target.path).with("Origin", "https://app.example");
     CHECK(world.ask(sent).header("Access-Control-Allow-Origin") == "https://app.example");
+    CHECK(world.ask(sent).header("Access-Control-Expose-Headers") == "Location, Link, TTL");
     CHECK(world.ask(sent.without("TTL")).header("Access-Control-Allow-Origin") ==
           "https://app.example");
 }

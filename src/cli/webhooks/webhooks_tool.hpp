@@ -17,7 +17,7 @@ struct CreateWebhook {
     std::vector<std::string> attachments{};  ///< NAME=EXPRESSION
     std::string secret{};
     std::string description{};
-    std::string mode;  ///< empty: structured
+    std::string mode{};  ///< empty: structured
     bool ordered = false;
     std::optional<int> timeout_s{};
 };

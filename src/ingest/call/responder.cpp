@@ -47,6 +47,7 @@ std::string hashed(const core::Uaid& uaid) {
 void add_cors(const HttpRequest& request, HttpReply& reply) {
     if (const auto origin = request.headers.get(HeaderName::origin)) {
         reply.add("Access-Control-Allow-Origin", std::string{*origin});
+        reply.add("Access-Control-Expose-Headers", "Location, Link, TTL");
     }
     reply.add("Vary", std::string{kVary});
 }
