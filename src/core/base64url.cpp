@@ -1,5 +1,6 @@
 #include "core/base64url.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace beckon::core {
@@ -138,6 +139,13 @@ std::optional<std::size_t> parse_base64url(std::string_view text, std::span<std:
 
 std::optional<std::string> parse_base64_any(std::string_view text) {
     return decode_to_string(text, kEither, false);
+}
+
+std::string base64(std::string_view bytes) {
+    auto text = base64url(bytes);
+    std::replace(text.begin(), text.end(), '-', '+');
+    std::replace(text.begin(), text.end(), '_', '/');
+    return text.append((4 - text.size() % 4) % 4, '=');
 }
 
 std::string hex(std::string_view bytes) {

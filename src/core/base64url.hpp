@@ -25,6 +25,9 @@ std::optional<std::size_t> parse_base64url(std::string_view text, std::span<std:
 /// ignored; up to two trailing `=` are tolerated.
 std::optional<std::string> parse_base64_any(std::string_view text);
 
+/// The plain alphabet, with padding (RFC 4648 §4).
+std::string base64(std::string_view bytes);
+
 /// Lower case, two digits per byte.
 std::string hex(std::string_view bytes);
 

@@ -183,6 +183,7 @@ retry::Webhook webhook_of(test::RandomEvents& make) {
     webhook.owner = "shop";
     webhook.url = "https://example.org/hook";
     webhook.encoding = make.coin() ? retry::Encoding::json : retry::Encoding::multipart;
+    if (make.coin()) webhook.headers = {{"X-Key", "k"}};
     if (make.coin()) webhook.mode = retry::ContentMode::binary;
     webhook.form_fields = {{"a", "1"}};
     if (make.coin()) webhook.types = {"order.*"};

@@ -150,6 +150,27 @@ test('an event reaches the webhook that wants it, signed as Standard Webhooks ha
     await receiver.stop();
 });
 
+test('headers of one\'s own and Basic authentication are sent, and never shown', async () => {
+    const receiver = await new Receiver().start();
+    const url = new URL(receiver.url);
+    const webhook = await made({ url: `http://us%20er:p%40ss@${url.host}${url.pathname}`, types: ['own'], headers: { 'X-Shop': 'berlin' } });
+    assert.equal(webhook.url, receiver.url);
+    assert.deepEqual(webhook.headers, ['Authorization', 'X-Shop']);
+    await posted(eventOf('own'));
+    await until('the event', () => receiver.requests.length > 0);
+    const [{ headers }] = receiver.requests;
+    assert.equal(headers['x-shop'], 'berlin');
+    assert.equal(headers.authorization, `Basic ${Buffer.from('us er:p@ss').toString('base64')}`);
+    const changed = await ask('PATCH', `/webhooks/${webhook.id}`, { json: { headers: { authorization: 'Bearer b' } } });
+    assert.deepEqual(changed.json.headers, ['authorization'], changed.text);
+    assert(!(await ask('GET', `/webhooks/${webhook.id}`)).text.includes('Bearer'));
+    await posted(eventOf('own'));
+    await until('another', () => receiver.requests.length > 1);
+    assert.equal(receiver.requests[1].headers.authorization, 'Bearer b');
+    assert.equal(receiver.requests[1].headers['x-shop'], undefined);
+    await receiver.stop();
+});
+
 test('binary mode says the same', async () => {
     const receiver = await new Receiver().start();
     await made({ url: receiver.url, types: ['binary'] });
@@ -231,7 +252,8 @@ test('what is wrong is named with its place', async () => {
         [{ url: 'ftp://a.example/' }, /\$\.url must begin with https/],
         [{ url: 'http://10.0.0.1/' }, /\$\.url leads to an address that is not allowed \(private\)/],
         [{ url: 'http://[::ffff:169.254.169.254]/' }, /not allowed/],
-        [{ url: 'https://user:pw@a.example/' }, /no user name/],
+        [{ url: 'https://a.example/', headers: { 'Webhook-Id': 'x' } }, /\$\.headers\.Webhook-Id is said by Beckon/],
+        [{ url: 'https://a.example/', headers: { 'X-A': 'a\r\nb' } }, /\$\.headers\.X-A must have 1 to 1024 printable/],
         [{ url: 'https://a.example/', filter: { bool: { must: [{ term: { a: 1 } }, { range: { b: {} } }] } } }, /\$\.filter\.bool\.must\[1\]\.range/],
         [{ url: 'https://a.example/', secret: 'whsec_AAAA' }, /\$\.secret: .*24/],
         [{ url: 'https://a.example/', shared_key: { id: 'k', secret: 'fifteen bytes..' } }, /\$\.shared_key\.secret must have at least 16 bytes/],

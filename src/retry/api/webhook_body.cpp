@@ -1,6 +1,7 @@
 #include "retry/api/webhook_body.hpp"
 
 #include "core/handle.hpp"
+#include "retry/api/own_headers.hpp"
 #include "retry/attachment/attachments.hpp"
 #include "retry/event/event.hpp"
 #include "retry/filter/query.hpp"
@@ -22,6 +23,8 @@ using Json = nlohmann::json;
 using std::chrono::seconds;
 
 namespace {
+
+constexpr std::string_view kAuthorization = "Authorization";
 
 using Checked = core::Result<void>;
 using Url = core::Handle<CURLU, curl_url_cleanup>;
@@ -72,9 +75,6 @@ Checked check_url(const std::string& text, const AddressGuard& guard) {
     if (!url || curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) {
         return invalid("$.url is no URL");
     }
-    if (part_of(url, CURLUPART_USER) || part_of(url, CURLUPART_PASSWORD)) {
-        return invalid("$.url must have no user name or password: use a signature");
-    }
     if (part_of(url, CURLUPART_FRAGMENT)) return invalid("$.url must have no fragment (#…)");
     return check_host(part_of(url, CURLUPART_HOST).value_or(""), guard);
 }
@@ -105,7 +105,20 @@ Checked take_url(const Json& value, Webhook& webhook, const AddressGuard& guard)
     if (!value.is_string()) return invalid("$.url must be a string");
     auto text = value.get<std::string>();
     if (auto checked = check_url(text, guard); !checked) return checked;
-    webhook.url = std::move(text);
+    auto plain = without_user(text);
+    if (!plain) return core::fail(plain.error());
+    webhook.url = std::move(plain->url);
+    if (plain->authorization.empty()) return {};
+    auto headers = with_own_header(webhook.headers, kAuthorization, plain->authorization);
+    if (!headers) return core::fail(headers.error());
+    webhook.headers = std::move(*headers);
+    return {};
+}
+
+Checked take_headers(const Json& value, Webhook& webhook, const AddressGuard&) {
+    auto headers = parse_own_headers(value);
+    if (!headers) return core::fail(headers.error());
+    webhook.headers = std::move(*headers);
     return {};
 }
 
@@ -273,7 +286,8 @@ struct Field {
     void (*reset)(Webhook&);  ///< to the default; nullptr: there is none
 };
 
-constexpr std::array<Field, 15> kFields{{
+constexpr std::array<Field, 16> kFields{{
+    {"headers", take_headers, [](Webhook& w) { w.headers.clear(); }},
     {"url", take_url, nullptr},
     {"types", take_types, [](Webhook& w) { w.types.clear(); }},
     {"filter", take_filter, [](Webhook& w) { w.filter.clear(); }},
@@ -313,6 +327,11 @@ Checked take_field(const std::string& name, const Json& value, Webhook& webhook,
 /// What no field can say by itself.
 Checked check_together(const Webhook& webhook) {
     if (webhook.url.empty()) return invalid("$.url is missing: where the events are sent");
+    if (webhook.shared_key && has_own_header(webhook.headers, kAuthorization)) {
+        return invalid(
+            "$.shared_key makes the header Authorization: it goes neither with one of $.headers "
+            "nor with a user name in $.url");
+    }
     if (webhook.mode == ContentMode::structured) return {};
     if (webhook.encoding == Encoding::multipart) {
         return invalid("$.mode must be \"structured\" where $.encoding is \"multipart\"");
@@ -336,6 +355,7 @@ Json page_of(const WebhookDirectory::Entry& entry) {
               {"method", webhook.method == Method::put ? "PUT" : "POST"},
               {"encoding", webhook.encoding == Encoding::multipart ? "multipart" : "json"},
               {"mode", webhook.mode == ContentMode::binary ? "binary" : "structured"},
+              {"headers", Json::array()},
               {"form_fields", webhook.form_fields},
               {"payload_field", webhook.payload_field},
               {"ordered", webhook.ordered},
@@ -348,6 +368,7 @@ Json page_of(const WebhookDirectory::Entry& entry) {
               {"enabled", entry.state.enabled},
               {"reason", entry.state.reason},
               {"failing_since", nullptr}};
+    for (const auto& [name, value] : webhook.headers) page["headers"].push_back(name);
     if (webhook.shared_key) page["shared_key"] = {{"id", webhook.shared_key->id}};
     if (entry.state.failing_since) page["failing_since"] = time_text(*entry.state.failing_since);
     return page;

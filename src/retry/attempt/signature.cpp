@@ -10,7 +10,6 @@
 #include <ctime>
 #include <stdexcept>
 
-#include <openssl/evp.h>
 #include <openssl/rand.h>
 
 namespace beckon::retry {
@@ -21,14 +20,6 @@ namespace {
 
 constexpr std::string_view kSecretPrefix = "whsec_";
 constexpr std::size_t kRandomSecretBytes = 32;
-
-std::string base64(std::string_view bytes) {
-    std::string out(4 * ((bytes.size() + 2) / 3), '\0');
-    EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                    reinterpret_cast<const unsigned char*>(bytes.data()),
-                    static_cast<int>(bytes.size()));
-    return out;
-}
 
 std::string http_date(core::Timestamp now) {
     const std::time_t seconds = std::chrono::system_clock::to_time_t(
@@ -65,7 +56,7 @@ std::string random_secret() {
 }
 
 std::string secret_text(std::string_view secret) {
-    return std::string{kSecretPrefix} + base64(secret);
+    return std::string{kSecretPrefix} + core::base64(secret);
 }
 
 std::string webhook_signature(std::span<const std::string> secrets, std::string_view id,
@@ -75,7 +66,7 @@ std::string webhook_signature(std::span<const std::string> secrets, std::string_
     std::string signatures;
     for (const auto& secret : secrets) {
         if (!signatures.empty()) signatures += ' ';
-        signatures += "v1," + base64(core::hmac_sha256(secret, text));
+        signatures += "v1," + core::base64(core::hmac_sha256(secret, text));
     }
     return signatures;
 }
@@ -98,7 +89,7 @@ std::vector<std::string> http_signature(const SharedKey& key, const SignedReques
     const auto date = http_date(now);
     const auto hash = core::sha256(request.body);
     const auto digest =
-        "SHA-256=" + base64({reinterpret_cast<const char*>(hash.data()), hash.size()});
+        "SHA-256=" + core::base64({reinterpret_cast<const char*>(hash.data()), hash.size()});
     auto text = "(request-target): " + core::lower(request.method) + " " +
                 std::string{request.target} + "\nhost: " + std::string{request.host} +
                 "\ndate: " + date + "\ndigest: " + digest;
@@ -112,7 +103,7 @@ std::vector<std::string> http_signature(const SharedKey& key, const SignedReques
     return {"Date: " + date, "Digest: " + digest,
             "Authorization: Signature keyId=\"" + key.id +
                 "\",algorithm=\"hmac-sha256\",headers=\"" + names + "\",signature=\"" +
-                base64(core::hmac_sha256(key.secret, text)) + "\""};
+                core::base64(core::hmac_sha256(key.secret, text)) + "\""};
 }
 
 }  // namespace beckon::retry

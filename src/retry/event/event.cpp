@@ -198,15 +198,6 @@ core::Result<Event> posted(std::vector<JsonMember> all) {
     return event;
 }
 
-/// The base64 of CloudEvents: the other alphabet, with padding.
-std::string base64_text(std::string_view bytes) {
-    auto text = core::base64url(bytes);
-    std::replace(text.begin(), text.end(), '-', '+');
-    std::replace(text.begin(), text.end(), '_', '/');
-    text.append((4 - text.size() % 4) % 4, '=');
-    return text;
-}
-
 /// A name and the text of a value.
 using Part = std::pair<std::string, std::string>;
 
@@ -222,7 +213,7 @@ core::Result<Part> data_part(std::string_view content_type, std::string_view bod
     if (type.is_utf8() && type.type.starts_with("text/") && core::is_utf8(body)) {
         return Part{kData, core::json_string(body)};
     }
-    return Part{kDataBase64, core::json_string(base64_text(body))};
+    return Part{kDataBase64, core::json_string(core::base64(body))};
 }
 
 core::Result<std::vector<Part>> parts_of(const std::map<std::string, std::string>& attributes,

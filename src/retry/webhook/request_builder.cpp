@@ -138,6 +138,8 @@ HttpRequest build_request(const Webhook& webhook, const Delivery& delivery, core
                         .timeout = webhook.timeout};
     if (body.headers.empty()) request.headers.push_back("Content-Type: " + body.type);
     if (body.type.empty()) request.headers.push_back("Content-Type:");  // libcurl: leave it out
+    for (const auto& [name, value] : webhook.headers)
+        request.headers.push_back(name + ": " + value);
     request.headers.push_back("Beckon-Attempt: " + std::to_string(delivery.attempts));
     sign(request, webhook, delivery, now, body.headers);
     return request;

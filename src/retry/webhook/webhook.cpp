@@ -56,6 +56,11 @@ core::Result<void> open_secrets(const Json& value, const SecretBox& box, Webhook
         if (!secret) return core::fail(secret.error());
         webhook.secrets.push_back(std::move(*secret));
     }
+    if (value.contains("headers")) {
+        const auto headers = box.open(value.at("headers").get<std::string>(), webhook.id);
+        if (!headers) return core::fail(headers.error());
+        webhook.headers = Json::parse(*headers).get<std::map<std::string, std::string>>();
+    }
     if (!value.contains("shared_key")) return {};
     const auto& key = value.at("shared_key");
     auto secret = box.open(key.at("secret").get<std::string>(), webhook.id);
@@ -78,6 +83,7 @@ Webhook from_json(std::string_view id, const Json& value) {
             .types = value.value("types", std::vector<std::string>{}),
             .filter = value.contains("filter") ? value.at("filter").dump() : "",
             .attachments = value.value("attachments", std::map<std::string, std::string>{}),
+            .headers = {},
             .secrets = {},
             .shared_key = std::nullopt,
             .ordered = value.value("ordered", false),
@@ -159,6 +165,9 @@ core::Record encode(const Webhook& webhook, const SecretBox& box) {
     if (webhook.encoding == Encoding::multipart) {
         value["form_fields"] = webhook.form_fields;
         value["payload_field"] = webhook.payload_field;
+    }
+    if (!webhook.headers.empty()) {
+        value["headers"] = box.seal(Json(webhook.headers).dump(), webhook.id);
     }
     if (webhook.mode == ContentMode::binary) value["mode"] = "binary";
     if (!webhook.filter.empty()) value["filter"] = Json::parse(webhook.filter);

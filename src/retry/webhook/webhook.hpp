@@ -39,7 +39,9 @@ struct Webhook {
     std::vector<std::string> types;  ///< of events, `order.*` for all that begin so; empty: every
     std::string filter;              ///< JSON text of the query; empty: everything
     std::map<std::string, std::string> attachments;  ///< name → expression
-    std::vector<std::string> secrets;                ///< raw bytes, the newest first
+    /// Of its owner's own, sent with each request; what they say is secret.
+    std::map<std::string, std::string> headers;
+    std::vector<std::string> secrets;     ///< raw bytes, the newest first
     std::optional<SharedKey> shared_key;  ///< HTTP Signatures in place of Standard Webhooks
     bool ordered = false;
     std::size_t at_a_time = 64;  ///< attempts

@@ -2,6 +2,7 @@
 #include "retry/api/api.hpp"
 
 #include "core/json_parts.hpp"
+#include "retry/api/own_headers.hpp"
 #include "retry/api/webhook_body.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
@@ -337,6 +338,73 @@ TEST_CASE("a webhook in binary mode has neither attachments nor a form", "[retry
     CHECK(fault(R"({"mode": null})") == "none");
     CHECK(webhook.mode == ContentMode::structured);
     CHECK(fault(R"({"mode": "Binary"})") == "$.mode must be \"structured\" or \"binary\"");
+}
+
+TEST_CASE("headers of one's own are few, short and nobody else's", "[retry][api]") {
+    Webhook webhook;
+    const auto fault = [&](const Json& headers) {
+        const auto body = Json{{"url", "https://a.example/"}, {"headers", headers}};
+        const auto changed = change(webhook, body.dump(), {});
+        return changed ? "none" : changed.error().message;
+    };
+    CHECK(fault({{"X-Key", "a b"}, {"Authorization", "Bearer t"}}) == "none");
+    CHECK(webhook.headers == OwnHeaders{{"X-Key", "a b"}, {"Authorization", "Bearer t"}});
+    for (const auto* name : {"Webhook-Signature", "webhook-x", "Beckon-Attempt", "CE-id",
+                             "Proxy-Authorization", "HOST", "Connection", "Transfer-Encoding",
+                             "Content-Length", "content-type", "TE", "Upgrade"}) {
+        CAPTURE(name);
+        CHECK(fault({{name, "x"}}).find("is said by Beckon or by the connection") !=
+              std::string::npos);
+    }
+    for (const auto& name :
+         {std::string{}, std::string{"a b"}, std::string{"a:"}, std::string{"a\r\nb"},
+          std::string{"\xc3\xa9"}, std::string(kHeaderNameBytesMax + 1, 'n')}) {
+        CHECK(fault({{name, "x"}}).starts_with("a name in $.headers must have 1 to 64"));
+    }
+    for (const auto& value :
+         {std::string{}, std::string{" a"}, std::string{"a\r\nb: c"}, std::string{"caf\xc3\xa9"},
+          std::string(kHeaderValueBytesMax + 1, 'v')}) {
+        CHECK(fault({{"a", value}}) ==
+              "$.headers.a must have 1 to 1024 printable ASCII characters without blanks around "
+              "them");
+    }
+    CHECK(fault({{"a", "1"}, {"A", "2"}}) == "$.headers.a stands twice");
+    CHECK(fault({{"a", 1}}) == "$.headers.a must be a string");
+    CHECK(fault("x") == "$.headers must be an object of names and texts");
+    Json many = Json::object();
+    for (std::size_t i = 0; i <= kOwnHeadersMax; ++i) many["n" + std::to_string(i)] = "v";
+    CHECK(fault(many).starts_with("$.headers may be 16"));
+    Json large = Json::object();
+    for (const auto* name : {"a", "b", "c", "d"})
+        large[name] = std::string(kHeaderValueBytesMax, 'v');
+    CHECK(fault(large).starts_with("$.headers may be 16"));
+    CHECK(fault(nullptr) == "none");
+    CHECK(webhook.headers.empty());
+}
+
+TEST_CASE("a user name in the URL becomes a header and leaves the URL", "[retry][api]") {
+    Webhook webhook;
+    const auto fault = [&](const std::string& url, const Json& more = Json::object()) {
+        auto body = more;
+        body["url"] = url;
+        const auto changed = change(webhook, body.dump(), {});
+        return changed ? "none" : changed.error().message;
+    };
+    CHECK(fault("https://Aladdin:open%20sesame@a.example/hook@1?x=@",
+                {{"headers", {{"authorization", "x"}}}}) == "none");
+    CHECK(webhook.url == "https://a.example/hook@1?x=@");
+    CHECK(webhook.headers == OwnHeaders{{"Authorization", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="}});
+    CHECK(fault("https://b.example") == "none");  // whoever has credentials keeps them
+    CHECK(webhook.headers.size() == 1);
+    CHECK(fault("https://token@b.example") == "none");
+    CHECK(webhook.url == "https://b.example");
+    CHECK(webhook.headers.at("Authorization") == "Basic dG9rZW46");
+    CHECK(fault("https://a%3Ab:c@b.example")
+              .starts_with("$.url may have a user name without a colon"));
+    CHECK(fault("https://b.example",
+                {{"shared_key", {{"id", "k"}, {"secret", std::string(16, 's')}}}})
+              .starts_with("$.shared_key makes the header Authorization"));
+    CHECK_FALSE(fault("https://user@127.0.0.1/") == "none");
 }
 
 TEST_CASE("attempts say where a redirect leads to, and what the receiver said", "[retry][api]") {

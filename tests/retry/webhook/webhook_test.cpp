@@ -54,10 +54,13 @@ TEST_CASE("a webhook comes back from its record, whose secrets nobody can read",
     webhook.form_fields = {{"a", "1"}};
     webhook.attachments = {{"x", "data.x"}};
     webhook.mode = ContentMode::binary;
+    webhook.headers = {{"Authorization", "Bearer very secret"}};
     const auto record = encode(webhook, box);
     CHECK(*decode_webhook(*ReadBack{record}, box) == webhook);
     CHECK(record.value->find("nnnn") == std::string::npos);
     CHECK(record.value->find("shared secret") == std::string::npos);
+    CHECK(record.value->find("Authorization") == std::string::npos);
+    CHECK(record.value->find("very secret") == std::string::npos);
 }
 
 TEST_CASE("a secret opens for its own webhook and with its own ring only", "[retry][webhook]") {
@@ -90,6 +93,14 @@ TEST_CASE("an attempt's request is signed with every secret and carries its numb
     CHECK(has(request, "webhook-signature: " +
                            webhook_signature(a_webhook().secrets, "dlv_1", 5s, request.body)));
     CHECK_FALSE(has(request, "Authorization"));
+}
+
+TEST_CASE("headers of one's own are sent with each request", "[retry][webhook]") {
+    auto webhook = a_webhook();
+    webhook.headers = {{"X-Key", "k"}};
+    CHECK(has(build_request(webhook, a_delivery(), {}), "X-Key: k"));
+    webhook.mode = ContentMode::binary;
+    CHECK(has(build_request(webhook, a_delivery(), {}), "X-Key: k"));
 }
 
 TEST_CASE("multipart sends the form fields and then the payload", "[retry][webhook]") {

@@ -1,0 +1,140 @@
+#include "retry/api/own_headers.hpp"
+
+#include "core/ascii.hpp"
+#include "core/base64url.hpp"
+#include "core/handle.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include <curl/curl.h>
+#include <nlohmann/json.hpp>
+
+namespace beckon::retry {
+
+namespace {
+
+using OwnUrl = core::Handle<CURLU, curl_url_cleanup>;
+
+/// What Beckon and the connection say themselves: what the body is, how long it is, where it goes
+/// (hop-by-hop fields: RFC 9110 §7.6.1).
+constexpr std::array<std::string_view, 14> kReserved{
+    "connection", "content-encoding", "content-length", "content-type",     "date",
+    "digest",     "expect",           "host",           "http2-settings",   "keep-alive",
+    "te",         "trailer",          "upgrade",        "transfer-encoding"};
+constexpr std::array<std::string_view, 4> kReservedBeginnings{"webhook-", "beckon-", "ce-",
+                                                              "proxy-"};
+
+tl::unexpected<core::Error> bad_header(std::string why) {
+    return core::fail(core::Fault::invalid, std::move(why));
+}
+
+/// RFC 9110 §5.6.2.
+bool is_token(std::string_view text) {
+    static constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+               kMarks.find(c) != std::string_view::npos;
+    });
+}
+
+bool is_reserved(std::string_view name) {
+    const auto lower = core::lower(name);
+    return std::find(kReserved.begin(), kReserved.end(), lower) != kReserved.end() ||
+           std::any_of(kReservedBeginnings.begin(), kReservedBeginnings.end(),
+                       [&](std::string_view beginning) { return lower.starts_with(beginning); });
+}
+
+core::Result<void> check_name(const std::string& name) {
+    if (name.size() > kHeaderNameBytesMax || !is_token(name)) {
+        return bad_header(
+            "a name in $.headers must have 1 to 64 letters, digits and marks of a header's name");
+    }
+    if (is_reserved(name)) {
+        return bad_header("$.headers." + name +
+                          " is said by Beckon or by the connection: it cannot be a header of one's "
+                          "own, and nor can one that begins with webhook-, beckon-, ce- or proxy-");
+    }
+    return {};
+}
+
+core::Result<void> check_value(const std::string& name, std::string_view value) {
+    const bool printable =
+        std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~'; });
+    const bool good = !value.empty() && value.size() <= kHeaderValueBytesMax && printable &&
+                      value.front() != ' ' && value.back() != ' ';
+    if (good) return {};
+    return bad_header("$.headers." + name +
+                      " must have 1 to 1024 printable ASCII characters without blanks around them");
+}
+
+core::Result<void> check_sum(const OwnHeaders& headers) {
+    std::size_t bytes = 0;
+    for (const auto& [name, value] : headers) bytes += name.size() + value.size();
+    if (headers.size() <= kOwnHeadersMax && bytes <= kOwnHeaderBytesMax) return {};
+    return bad_header("$.headers may be 16, with 4096 bytes of names and values together");
+}
+
+std::optional<std::string> decoded_part(const OwnUrl& url, CURLUPart part) {
+    char* text = nullptr;
+    if (curl_url_get(url.get(), part, &text, CURLU_URLDECODE) != CURLUE_OK) return std::nullopt;
+    std::string out{text};
+    curl_free(text);
+    return out;
+}
+
+}  // namespace
+
+core::Result<OwnHeaders> parse_own_headers(const nlohmann::json& value) {
+    if (!value.is_object()) return bad_header("$.headers must be an object of names and texts");
+    OwnHeaders headers;
+    for (const auto& [name, text] : value.items()) {
+        if (auto checked = check_name(name); !checked) return core::fail(checked.error());
+        if (has_own_header(headers, name)) return bad_header("$.headers." + name + " stands twice");
+        if (!text.is_string()) return bad_header("$.headers." + name + " must be a string");
+        auto said = text.get<std::string>();
+        if (auto checked = check_value(name, said); !checked) return core::fail(checked.error());
+        headers.emplace(name, std::move(said));
+    }
+    if (auto checked = check_sum(headers); !checked) return core::fail(checked.error());
+    return headers;
+}
+
+bool has_own_header(const OwnHeaders& headers, std::string_view name) {
+    const auto lower = core::lower(name);
+    return std::any_of(headers.begin(), headers.end(),
+                       [&](const auto& one) { return core::lower(one.first) == lower; });
+}
+
+core::Result<OwnHeaders> with_own_header(OwnHeaders headers, std::string_view name,
+                                         std::string value) {
+    const auto lower = core::lower(name);
+    std::erase_if(headers, [&](const auto& one) { return core::lower(one.first) == lower; });
+    headers.emplace(name, std::move(value));
+    if (auto checked = check_sum(headers); !checked) return core::fail(checked.error());
+    return headers;
+}
+
+core::Result<PlainUrl> without_user(const std::string& text) {
+    const auto authority = text.find("://") + 3;
+    const auto end = std::min(text.find_first_of("/?#", authority), text.size());
+    const auto at = text.rfind('@', end);
+    if (at == std::string::npos || at < authority) return PlainUrl{text, ""};
+    const OwnUrl url{curl_url()};
+    if (!url || curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) {
+        return bad_header("$.url is no URL");
+    }
+    const auto user = decoded_part(url, CURLUPART_USER).value_or("");
+    const auto password = decoded_part(url, CURLUPART_PASSWORD).value_or("");
+    const auto credentials = user + ":" + password;
+    if (user.find(':') != std::string::npos || credentials.size() > kHeaderValueBytesMax / 2) {
+        return bad_header(
+            "$.url may have a user name without a colon and a password, 512 bytes together");
+    }
+    return PlainUrl{text.substr(0, authority) + text.substr(at + 1),
+                    "Basic " + core::base64(credentials)};
+}
+
+}  // namespace beckon::retry
