@@ -13,6 +13,25 @@ namespace {
 
 constexpr Range kPort{0, 65'535};
 
+/// Masked in print: it may have a user name and a password.
+Setting proxy_setting(std::string name, std::string& target, std::string help) {
+    auto setting = text_setting(std::move(name), target, std::move(help),
+                                "http[s]://[user:password@]host:port");
+    setting.secret = true;
+    setting.set = [&target](std::string_view text) -> core::Result<void> {
+        const bool known = text.starts_with("http://") || text.starts_with("https://");
+        const auto rest = known ? text.substr(text.find("://") + 3) : std::string_view{};
+        if (!text.empty() &&
+            (rest.empty() || rest.find_first_of("/?# ") != std::string_view::npos)) {
+            return core::fail(core::Fault::invalid,
+                              "not the URL of a proxy such as http://proxy.example.org:3128");
+        }
+        target = text;
+        return {};
+    };
+    return setting;
+}
+
 }  // namespace
 
 Config defaults_of(Reader reader) {
@@ -281,6 +300,14 @@ std::vector<Setting> retry_settings(Config& c) {
             "retry.allowed_addresses", c.retry.allowed_addresses,
             "Addresses and ranges (10.1.0.0/16) that webhooks may lead to besides public "
             "ones; any: all. Whoever may make webhooks can then have requests sent there."),
+        list_setting(
+            "retry.allowed_hosts", c.retry.allowed_hosts,
+            "Hosts (receiver.internal; *.internal: all below) that webhooks may lead to although "
+            "their addresses are private, shared or loopback. retry.proxy is not asked for them."),
+        proxy_setting(
+            "retry.proxy", c.retry.proxy,
+            "Proxy for requests to webhooks. It decides which addresses the name of a receiver "
+            "may lead to; Beckon vets those that a URL names itself."),
         text_setting("retry.ca_file", c.retry.ca_file,
                      "PEM file of certificate authorities for receivers, besides the system's.",
                      "a path"),

@@ -157,6 +157,11 @@ std::string_view AddressGuard::forbidden(const Address& address) const {
     return is_mapped(address) ? why_not_ipv4(address.data() + kIpv4At) : why_not_ipv6(address);
 }
 
+std::string_view AddressGuard::forbidden_inside(const sockaddr& address) const {
+    const auto why = forbidden(address);
+    return why == "loopback" || why == "private" || why == "shared" ? std::string_view{} : why;
+}
+
 std::string_view AddressGuard::forbidden(const sockaddr& address) const {
     if (address.sa_family == AF_INET) {
         sockaddr_in v4{};

@@ -32,6 +32,9 @@ public:
     /// of an address that is not allowed), "not IP". Empty: it is allowed.
     std::string_view forbidden(const Address& address) const;
     std::string_view forbidden(const sockaddr& address) const;
+    /// Likewise for a host that the operator has named: loopback, private and shared addresses are
+    /// allowed too.
+    std::string_view forbidden_inside(const sockaddr& address) const;
 
 private:
     struct Range {

@@ -41,6 +41,8 @@ struct Transfer {
     HeaderList headers;
     const HttpSender::Options* options = nullptr;
     std::string_view refused;  ///< why the guard refused an address
+    bool inside = false;       ///< the operator has named the host
+    bool by_proxy = false;
     std::size_t body_bytes = 0;
     std::size_t header_bytes = 0;
     bool cut_off = false;
@@ -69,7 +71,11 @@ std::size_t on_header(char*, std::size_t, std::size_t size, void* user) noexcept
 /// The one place where a connection begins: the address that is vetted is the one that it goes to.
 curl_socket_t on_open_socket(void* user, curlsocktype, curl_sockaddr* address) noexcept {
     auto& transfer = *static_cast<Transfer*>(user);
-    if (const auto why = transfer.options->guard.forbidden(address->addr); !why.empty()) {
+    const auto& guard = transfer.options->guard;
+    const auto why = transfer.by_proxy ? std::string_view{}
+                     : transfer.inside ? guard.forbidden_inside(address->addr)
+                                       : guard.forbidden(address->addr);
+    if (!why.empty()) {
         transfer.refused = why;
         return CURL_SOCKET_BAD;
     }
@@ -105,6 +111,34 @@ HttpAnswer::End end_of(const Transfer& transfer, CURLcode code) {
     return HttpAnswer::End::unreachable;
 }
 
+std::string not_allowed(std::string_view why) {
+    return "leads to an address that is not allowed: " + std::string{why};
+}
+
+std::string why_not(const Transfer& transfer, HttpAnswer::End end, CURLcode code) {
+    if (end == HttpAnswer::End::forbidden) return not_allowed(transfer.refused);
+    long answered = 0;  // by the proxy, to our CONNECT
+    curl_easy_getinfo(transfer.easy.get(), CURLINFO_HTTP_CONNECTCODE, &answered);
+    if (transfer.by_proxy && answered >= 300) {
+        return "the proxy (retry.proxy) answered " + std::to_string(answered);
+    }
+    const std::string what = curl_easy_strerror(code);
+    return transfer.by_proxy ? what + " (by retry.proxy)" : what;
+}
+
+/// Without the brackets of an IPv6 address; "" for what is no URL.
+std::string host_in(const std::string& url) {
+    const core::Handle<CURLU, curl_url_cleanup> parsed{curl_url()};
+    char* text = nullptr;
+    if (!parsed || curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK ||
+        curl_url_get(parsed.get(), CURLUPART_HOST, &text, 0) != CURLUE_OK) {
+        return "";
+    }
+    std::string host{text};
+    curl_free(text);
+    return host.starts_with('[') ? host.substr(1, host.size() - 2) : host;
+}
+
 }  // namespace
 
 struct HttpSender::Impl {
@@ -119,6 +153,7 @@ struct HttpSender::Impl {
     std::map<CURL*, std::unique_ptr<Transfer>> transfers;
 
     void open();
+    bool find_way(Transfer& transfer) const;
     void prepare(Transfer& transfer);
     void act(curl_socket_t socket, int events);
     void take_ended();
@@ -209,12 +244,21 @@ void HttpSender::Impl::end(CURL* easy, CURLcode code) {
             answer.retry_after = parse_retry_after(header->value, clock.wall());
         }
     } else {
-        answer.why =
-            answer.end == HttpAnswer::End::forbidden
-                ? "leads to an address that is not allowed: " + std::string{transfer.refused}
-                : curl_easy_strerror(code);
+        answer.why = why_not(transfer, answer.end, code);
     }
     transfer.done(std::move(answer));
+}
+
+/// How the request gets to its host; false: it may not.
+bool HttpSender::Impl::find_way(Transfer& transfer) const {
+    if (options.inside.empty() && options.proxy.empty()) return true;
+    const auto host = host_in(transfer.request.url);
+    transfer.inside = options.inside.contains(host);
+    transfer.by_proxy = !transfer.inside && !options.proxy.empty();
+    // The proxy vets what a name leads to; an address is vetted here.
+    const auto address = transfer.by_proxy ? parse_address(host) : std::nullopt;
+    if (address) transfer.refused = options.guard.forbidden(*address);
+    return transfer.refused.empty();
 }
 
 void HttpSender::Impl::prepare(Transfer& transfer) {
@@ -227,7 +271,8 @@ void HttpSender::Impl::prepare(Transfer& transfer) {
 
     set(easy, CURLOPT_URL, request.url.c_str());
     set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    set(easy, CURLOPT_PROXY, "");
+    set(easy, CURLOPT_PROXY, transfer.by_proxy ? options.proxy.c_str() : "");
+    set(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     set(easy, CURLOPT_FOLLOWLOCATION, 0L);
     set(easy, CURLOPT_NOSIGNAL, 1L);
     set(easy, CURLOPT_POST, 1L);
@@ -272,6 +317,13 @@ void HttpSender::send(HttpRequest request, std::function<void(HttpAnswer)> done)
     transfer->done = std::move(done);
     transfer->options = &impl_->options;
     transfer->started = impl_->clock.mono();
+    if (!impl_->find_way(*transfer)) {
+        HttpAnswer answer{.end = HttpAnswer::End::forbidden, .why = not_allowed(transfer->refused)};
+        return impl_->loop.post([done = std::move(transfer->done), answer = std::move(answer),
+                                 alive = std::weak_ptr{impl_->alive}] {
+            if (!alive.expired()) done(answer);
+        });
+    }
     transfer->easy.reset(curl_easy_init());
     if (!transfer->easy) throw std::runtime_error("libcurl has no memory");
     impl_->prepare(*transfer);

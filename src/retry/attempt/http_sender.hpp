@@ -2,6 +2,7 @@
 
 #include "core/clock.hpp"
 #include "retry/attempt/address_guard.hpp"
+#include "retry/attempt/host_list.hpp"
 #include "retry/loop/loop.hpp"
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace beckon::retry {
 
 enum class Method : std::uint8_t { post, put };
 
-/// One request. There are no redirects, no proxies and no other schemes than http and https.
+/// One request. There are no redirects and no other schemes than http and https.
 struct HttpRequest {
     std::string url;
     Method method = Method::post;
@@ -53,6 +54,11 @@ public:
 
     struct Options {
         AddressGuard guard{};
+        /// Receivers that may have private addresses; no proxy is asked for them.
+        HostList inside{};
+        /// `http://host:port`, through which everything else goes; empty: none. Then it is the
+        /// proxy that decides which addresses a name may lead to.
+        std::string proxy{};
         std::string ca_file{};              ///< PEM, besides the system's; empty: none
         std::size_t connections_max = 256;  ///< that are kept
         std::string user_agent = "Beckon";

@@ -65,6 +65,7 @@ struct Role::Impl {
           table(or_throw(TierTable::from(config.tiers), "the tier table of `control`")),
           guard(or_throw(AddressGuard::with_allowed(config.allowed_addresses),
                          "retry.allowed_addresses")),
+          inside(or_throw(HostList::of(config.allowed_hosts), "retry.allowed_hosts")),
           log(l),
           keys(std::move(k)),
           clock(clk),
@@ -108,6 +109,7 @@ struct Role::Impl {
     const RoleConfig config;
     const TierTable table;
     const AddressGuard guard;
+    const HostList inside;
     log::EventLog& log;
     const std::shared_ptr<const core::KeyRing> keys;
     const core::Clock& clock;
@@ -148,10 +150,13 @@ RetryNode::Options Role::Impl::node_options() const {
 
 void Role::Impl::run(std::latch& opened) {
     pthread_setname_np(pthread_self(), "retry");
-    sender = std::make_unique<HttpSender>(
-        HttpSender::Options{
-            .guard = guard, .ca_file = config.ca_file, .user_agent = "Beckon/" + config.version},
-        loop);
+    sender =
+        std::make_unique<HttpSender>(HttpSender::Options{.guard = guard,
+                                                         .inside = inside,
+                                                         .proxy = config.proxy,
+                                                         .ca_file = config.ca_file,
+                                                         .user_agent = "Beckon/" + config.version},
+                                     loop);
     auto options = node_options();
     bridges = std::make_unique<BridgeParts>(config, std::move(*bridge_credentials), options, log,
                                             loop, clock, bridge_metrics);

@@ -31,6 +31,8 @@ struct RoleConfig {
 
     std::size_t workers = 64;                    ///< attempts at a time
     std::vector<std::string> allowed_addresses;  ///< besides public ones (AddressGuard)
+    std::vector<std::string> allowed_hosts;      ///< that may have private ones (HostList)
+    std::string proxy;                           ///< for requests to webhooks; empty: none
     std::string ca_file;                         ///< PEM, besides the system's
     std::chrono::seconds age_max = std::chrono::hours{24 * 7};
     std::chrono::seconds failing_max = std::chrono::hours{24 * 5};

@@ -19,9 +19,9 @@ namespace {
 retry::AddressGuard open_guard() { return *retry::AddressGuard::with_allowed({"127.0.0.1"}); }
 
 /// Sends one request and waits for its answer.
-HttpAnswer send(HttpRequest request, retry::AddressGuard guard = open_guard()) {
+HttpAnswer send(HttpRequest request, retry::HttpSender::Options options) {
     retry::Loop loop;
-    retry::HttpSender sender{{.guard = std::move(guard)}, loop};
+    retry::HttpSender sender{std::move(options), loop};
     HttpAnswer answer;
     loop.post([&] {
         sender.send(std::move(request), [&](HttpAnswer a) {
@@ -31,6 +31,10 @@ HttpAnswer send(HttpRequest request, retry::AddressGuard guard = open_guard()) {
     });
     loop.run();
     return answer;
+}
+
+HttpAnswer send(HttpRequest request, retry::AddressGuard guard = open_guard()) {
+    return send(std::move(request), {.guard = std::move(guard)});
 }
 
 HttpAnswer send_to(test::ScriptedServer& server, core::Duration timeout = 10s) {
@@ -149,6 +153,57 @@ TEST_CASE("an address that leads inside is refused at the connect", "[retry][htt
         CHECK(answer.why.starts_with("leads to an address that is not allowed: "));
     }
     CHECK(server.connections() == 0);
+}
+
+TEST_CASE("a host that the operator has named may have a private address", "[retry][http]") {
+    test::ScriptedServer server{[](Peer& peer) {
+        peer.read_request();
+        peer.answer("200 OK");
+    }};
+    const auto port = server.url().substr(server.url().rfind(':'));
+    const auto ask = [&](const std::string& host, const std::vector<std::string>& inside) {
+        return send({.url = "http://" + host + port, .headers = {}, .body = "x"},
+                    {.inside = *retry::HostList::of(inside)});
+    };
+    CHECK(ask("localhost", {"localhost"}).status == 200);
+    CHECK(ask("LOCALHOST", {"localhost"}).status == 200);
+    CHECK(ask("localhost", {"other.internal"}).end == End::forbidden);
+    CHECK(ask("localhost", {}).end == End::forbidden);
+    CHECK(ask("127.0.0.1", {"localhost"}).end == End::forbidden);
+    CHECK(server.connections() == 2);
+}
+
+TEST_CASE("a proxy gets every request but those to hosts inside", "[retry][http]") {
+    std::vector<std::string> seen;
+    test::ScriptedServer proxy{[&](Peer& peer) {
+        seen.push_back(peer.read_request());
+        peer.answer(seen.back().starts_with("CONNECT") ? "403 Forbidden" : "204 No Content");
+    }};
+    const retry::HttpSender::Options options{.inside = *retry::HostList::of({"localhost"}),
+                                             .proxy = proxy.url()};
+    const auto ask = [&](const std::string& url) {
+        return send({.url = url, .headers = {"X-Secret: 1"}, .body = "x"}, options);
+    };
+    CHECK(ask("http://receiver.example/hook").status == 204);
+    REQUIRE(seen.size() == 1);
+    CHECK(seen[0].starts_with("POST http://receiver.example/hook HTTP/1.1\r\n"));
+
+    const auto refused = ask("https://receiver.example/hook");
+    CHECK(refused.end == End::unreachable);
+    CHECK(refused.why == "the proxy (retry.proxy) answered 403");
+    REQUIRE(seen.size() == 2);
+    CHECK(seen[1].starts_with("CONNECT receiver.example:443 "));
+    CHECK(seen[1].find("X-Secret") == std::string::npos);
+
+    const auto inside = ask("http://10.0.0.1/");
+    CHECK(inside.end == End::forbidden);
+    CHECK(inside.why == "leads to an address that is not allowed: private");
+    test::ScriptedServer direct{[](Peer& peer) {
+        peer.read_request();
+        peer.answer("200 OK");
+    }};
+    CHECK(ask("http://localhost" + direct.url().substr(direct.url().rfind(':'))).status == 200);
+    CHECK(seen.size() == 2);
 }
 
 TEST_CASE("other schemes than http and https are not spoken", "[retry][http]") {
