@@ -58,7 +58,9 @@ private:
 
 /// The ops port of a process: `/metrics`, `/ready`, `/live`, `/__heartbeat__`, `/__lbheartbeat__`,
 /// `/__version__`. GET and HEAD only; a body is never read. One thread of its own, on which nothing
-/// waits; internal networks only.
+/// waits; internal networks only. Where it listens on this host alone, it trusts whoever is there,
+/// and so answers only requests that name this host, and no page of another site
+/// (net::judge_caller).
 class OpsServer {
 public:
     /// Throws std::runtime_error naming host and port if it cannot listen.

@@ -71,14 +71,15 @@ TEST_CASE("the readiness of each part is a metric", "[ops_server]") {
 TEST_CASE("what is neither GET nor HEAD is refused before its body is read", "[ops_server]") {
     Running running;
     TestSocket given{running.server.port()};
-    REQUIRE(given.send("POST /live HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n"));
+    REQUIRE(
+        given.send("POST /live HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"));
     CHECK(given.read_reply().status == 405);
     TestSocket chunked{running.server.port()};
     REQUIRE(chunked.send(
-        "PUT /live HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc"));
+        "PUT /live HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc"));
     CHECK(chunked.read_reply().status == 405);
     TestSocket get{running.server.port()};
-    REQUIRE(get.send("GET /live HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n"));
+    REQUIRE(get.send("GET /live HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"));
     CHECK(get.read_reply().status == 413);
     CHECK(running.client.Head("/live")->status == 200);
 }
@@ -91,14 +92,14 @@ TEST_CASE("/live answers whatever else waits", "[ops_server]") {
         REQUIRE(others.back().send(i % 2 == 0 ? "GET /metrics HTTP/1.1\r\nX: " : ""));
     }
     TestSocket probe{running.server.port()};
-    REQUIRE(probe.send("GET /live HTTP/1.1\r\nHost: x\r\n\r\n"));
+    REQUIRE(probe.send("GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n"));
     CHECK(probe.read_reply().status == 200);
 }
 
 TEST_CASE("an endless header is refused", "[ops_server]") {
     Running running;
     TestSocket socket{running.server.port()};
-    socket.send("GET /live HTTP/1.1\r\nHost: x\r\nX: " + std::string(20'000, 'x'));
+    socket.send("GET /live HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(20'000, 'x'));
     CHECK(socket.read_reply().status == 431);
 }
 
@@ -157,7 +158,7 @@ TEST_CASE("a page that comes after the server's end goes nowhere", "[ops_server]
             asked.set_value();
         });
         TestSocket socket{running.server.port()};
-        socket.send("GET /late/ HTTP/1.1\r\nHost: a\r\n\r\n");
+        socket.send("GET /late/ HTTP/1.1\r\nHost: localhost\r\n\r\n");
         asked.get_future().wait();
     }
     done({.body = "nobody reads it"});
@@ -176,7 +177,7 @@ TEST_CASE("pages that others make are bounded, and there is room again later", "
     std::vector<std::unique_ptr<TestSocket>> sockets;
     for (int i = 0; i < 16; ++i) {
         sockets.push_back(std::make_unique<TestSocket>(running.server.port()));
-        sockets.back()->send("GET /late/ HTTP/1.1\r\nHost: a\r\n\r\n");
+        sockets.back()->send("GET /late/ HTTP/1.1\r\nHost: localhost\r\n\r\n");
     }
     full.get_future().wait();
     CHECK(running.client.Get("/late/")->status == 503);
@@ -185,4 +186,46 @@ TEST_CASE("pages that others make are bounded, and there is room again later", "
     for (const auto& done : open) done({});
     for (const auto& socket : sockets) CHECK(socket->read_reply().status == 200);
     CHECK(running.client.Get("/late/")->status == 200);
+}
+
+TEST_CASE("a port of this host answers who names it, and no page of another site", "[ops_server]") {
+    Running running;
+    const auto status = [&](const httplib::Headers& headers) {
+        return running.client.Get("/live", headers)->status;
+    };
+    for (const auto* host : {"localhost", "127.0.0.1:9090", "[::1]:9090"}) {
+        CHECK(status({{"Host", host}}) == 200);
+    }
+    for (const auto* host :
+         {"evil.example", "127.0.0.1.evil.example", "127.0.0.1.evil.example:1"}) {
+        CAPTURE(host);
+        CHECK(status({{"Host", host}}) == 421);
+    }
+    CHECK(status({{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Dest", "image"}}) == 403);
+    CHECK(status({{"Origin", "https://evil.example"}}) == 403);
+    TestSocket absolute{running.server.port()};
+    REQUIRE(absolute.send("GET http://evil.example/live HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    CHECK(absolute.read_reply().status == 421);
+}
+
+TEST_CASE("pages that others make are asked for by nobody who is refused", "[ops_server]") {
+    Running running;
+    std::atomic<int> asked{0};
+    const auto late = running.server.mount_late("/late", [&](const LateRequest&, PageDone done) {
+        ++asked;
+        done({});
+    });
+    CHECK(running.client.Get("/late/", {{"Host", "evil.example"}})->status == 421);
+    CHECK(asked == 0);
+    CHECK(running.client.Get("/late/")->status == 200);
+    CHECK(asked == 1);
+}
+
+TEST_CASE("a port that others can reach is asked by any name", "[ops_server]") {
+    Metrics metrics;
+    Health health;
+    OpsServer server{{.host = "0.0.0.0", .port = 0, .version = "1"}, metrics, health};
+    httplib::Client client{"127.0.0.1", server.port()};
+    CHECK(client.Get("/live", {{"Host", "beckon-edge-0.monitoring:9090"}})->status == 200);
+    CHECK(client.Get("/live", {{"Origin", "https://evil.example"}})->status == 403);
 }

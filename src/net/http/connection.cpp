@@ -2,6 +2,8 @@
 
 #include "core/logger.hpp"
 
+#include <array>
+#include <charconv>
 #include <exception>
 #include <utility>
 
@@ -13,6 +15,7 @@ namespace {
 constexpr int kStepsMax = 64;
 /// Of input after our last reply; more and the peer gets a reset.
 constexpr std::size_t kLingerBytesMax = 1U << 20;
+constexpr std::string_view kStreamEnd = "0\r\n\r\n";
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 CloseReason close_reason_of(Rejection why) {
@@ -25,6 +28,18 @@ CloseReason close_reason_of(Rejection why) {
         case Rejection::stopping: return CloseReason::stopping;
     }
     return CloseReason::bad_request;
+}
+
+/// RFC 9112 §7.1.
+void append_piece(std::string& out, std::string_view piece, bool chunked) {
+    if (!chunked) {
+        out += piece;
+        return;
+    }
+    std::array<char, 16> digits{};
+    const auto end =
+        std::to_chars(digits.data(), digits.data() + digits.size(), piece.size(), 16).ptr;
+    out.append(digits.data(), end).append("\r\n").append(piece).append("\r\n");
 }
 
 }  // namespace
@@ -79,6 +94,7 @@ bool Connection::step() {
         case State::reading: return read_step();
         case State::handling: return false;
         case State::writing: return write_step();
+        case State::streaming: return stream_step();
         case State::lingering: return linger_step();
         case State::closed: return false;
     }
@@ -211,7 +227,11 @@ bool Connection::want_more_input() {
 bool Connection::handle() {
     active_->parser.request().peer = peer_.address;
     state_ = State::handling;
-    if (draining_) set_.set_deadline(entry_, ConnectionSet::Deadline::request);
+    if (set_.has_answer_time()) {
+        set_.set_deadline(entry_, ConnectionSet::Deadline::answer);
+    } else if (draining_) {
+        set_.set_deadline(entry_, ConnectionSet::Deadline::request);
+    }
     set_.handler().handle(shared_from_this());
     return true;
 }
@@ -221,9 +241,78 @@ void Connection::reply(HttpReply reply) {
     if (draining_ && !has_more()) close_after_ = true;
     active_->out.clear();
     const bool head = request().method == Method::head;
-    append_reply(active_->out, reply, {.close = close_after_, .head = head});
+    const bool chunked = !request().http_1_0;
+    if (reply.stream && !chunked) close_after_ = true;  // nothing else says where it ends
+    append_reply(active_->out, reply, {.close = close_after_, .head = head, .chunked = chunked});
+    if (reply.stream && !head) begin_stream(std::move(reply.stream));
     begin_writing();
     run();
+}
+
+void Connection::begin_stream(std::shared_ptr<BodyStream> stream) {
+    chunked_ = !request().http_1_0;
+    streaming_ = true;
+    stream_ = std::move(stream);
+    set_.set_deadline(entry_, ConnectionSet::Deadline::request);
+    stream_->start([weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->wake_stream();
+    });
+}
+
+/// From within next(), or while a piece is being written: then it is asked for the next one anyway.
+void Connection::wake_stream() {
+    stream_woken_ = true;
+    if (state_ == State::streaming) run();
+}
+
+bool Connection::stream_step() {
+    if (draining_) stream_.reset();  // its reader asks whoever takes over
+    if (!stream_) return end_stream();
+    stream_woken_ = false;
+    std::string piece;
+    if (stream_->next(piece) == BodyStream::Next::ended) stream_.reset();
+    if (piece.empty()) {
+        if (!stream_ || stream_woken_) return true;
+        watch_reader();
+        return false;
+    }
+    active_->out.clear();
+    append_piece(active_->out, piece, chunked_);
+    set_.set_deadline(entry_, ConnectionSet::Deadline::request);
+    begin_writing();
+    return true;
+}
+
+bool Connection::end_stream() {
+    streaming_ = false;
+    if (draining_ && !has_more()) close_after_ = true;
+    active_->out = chunked_ ? kStreamEnd : std::string_view{};
+    if (active_->out.empty()) return written();
+    begin_writing();
+    return true;
+}
+
+/// Who leaves is noticed while there is nothing to write. What it asks meanwhile is kept, as far as
+/// one read takes it, and read when this reply has ended.
+void Connection::watch_reader() {
+    if (watching_ || !rest_.empty()) return;
+    watching_ = true;
+    socket_.wait(Watch::Event::readable, [self = shared_from_this()] {
+        self->watching_ = false;
+        self->readable_ = true;
+        if (self->state_ == State::streaming) self->read_behind_stream();
+    });
+}
+
+void Connection::read_behind_stream() {
+    const auto outcome = transport_.read(set_.scratch());
+    switch (outcome.io) {
+        case Transport::Io::done: rest_.assign(set_.scratch().data(), outcome.bytes); return;
+        case Transport::Io::want_read:
+        case Transport::Io::want_write: return watch_reader();
+        case Transport::Io::ended: return close(CloseReason::by_peer);
+        case Transport::Io::broken: return close(CloseReason::broken);
+    }
 }
 
 void Connection::begin_writing() {
@@ -250,6 +339,10 @@ bool Connection::write_step() {
 bool Connection::written() {
     state_ = State::reading;
     if (std::exchange(interim_, false)) return true;
+    if (streaming_) {
+        state_ = State::streaming;
+        return true;
+    }
     set_.give_back(std::move(active_));
     if (close_after_) {
         linger();
@@ -315,7 +408,8 @@ void Connection::expire() {
         return;
     }
     switch (at) {
-        case ConnectionSet::Deadline::request: return close(CloseReason::deadline);
+        case ConnectionSet::Deadline::request:
+        case ConnectionSet::Deadline::answer: return close(CloseReason::deadline);
         case ConnectionSet::Deadline::keep_alive: return end_idle(CloseReason::keep_alive);
         case ConnectionSet::Deadline::linger: return close(reason_);
         case ConnectionSet::Deadline::last_request: return end_idle(CloseReason::stopping);
@@ -336,6 +430,7 @@ void Connection::drain() {
     if (half_request() || state_ == State::handshaking || state_ == State::introducing) {
         set_.set_deadline(entry_, ConnectionSet::Deadline::linger);
     }
+    if (state_ == State::streaming) run();
 }
 
 void Connection::give_up() {
@@ -361,6 +456,7 @@ void Connection::close(CloseReason reason) {
     const auto self = shared_from_this();  // the set lets go of us
     const bool handling = state_ == State::handling;
     state_ = State::closed;
+    stream_.reset();
     socket_.close();
     if (active_ && !handling) set_.give_back(std::move(active_));
     set_.remove(entry_, peer_, reason);

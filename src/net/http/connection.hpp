@@ -14,7 +14,7 @@ namespace beckon::net {
 
 /// One client's socket: reads a request, hands it over, writes its reply, and so on in order. It
 /// reads nothing while a request is under way, so a client can make us hold one request and one
-/// socket buffer, no more.
+/// socket buffer, no more; behind a reply that is a stream it reads once.
 class Connection final : public Exchange, public std::enable_shared_from_this<Connection> {
 public:
     Connection(Descriptor socket, std::shared_ptr<const TlsContext> tls, const Peer& peer,
@@ -46,6 +46,7 @@ private:
         reading,
         handling,
         writing,
+        streaming,  ///< the next piece of a reply has not come
         lingering,
         closed,
     };
@@ -64,6 +65,12 @@ private:
     bool handle();
     bool write_step();
     bool written();
+    void begin_stream(std::shared_ptr<BodyStream> stream);
+    bool stream_step();
+    bool end_stream();
+    void watch_reader();
+    void read_behind_stream();
+    void wake_stream();
     bool linger_step();
 
     bool wait(Watch::Event event);
@@ -89,10 +96,15 @@ private:
     bool draining_ = false;
     bool running_ = false;
     bool waiting_ = false;
-    bool readable_ = false;   ///< worth a read before waiting
-    bool interim_ = false;    ///< what is being written is "100 Continue"
-    bool continued_ = false;  ///< it was written
-    bool starved_ = false;    ///< the parser wants more than rest_ holds
+    bool readable_ = false;               ///< worth a read before waiting
+    bool interim_ = false;                ///< what is being written is "100 Continue"
+    bool continued_ = false;              ///< it was written
+    bool starved_ = false;                ///< the parser wants more than rest_ holds
+    bool streaming_ = false;              ///< the reply that is being written comes in pieces
+    bool chunked_ = false;                ///< how they are written
+    bool watching_ = false;               ///< for a peer that leaves
+    bool stream_woken_ = false;           ///< since its next piece was asked for
+    std::shared_ptr<BodyStream> stream_;  ///< null once it has ended
     std::size_t written_ = 0;
     std::size_t discarded_ = 0;
     std::string rest_;  ///< read, not parsed yet

@@ -14,6 +14,7 @@ using SteadyClock = std::chrono::steady_clock;
 std::chrono::milliseconds length_of(ConnectionSet::Deadline kind, const ConnectionTimes& times) {
     switch (kind) {
         case ConnectionSet::Deadline::request: return times.request;
+        case ConnectionSet::Deadline::answer: return times.answer.value_or(times.request);
         case ConnectionSet::Deadline::keep_alive: return times.keep_alive;
         case ConnectionSet::Deadline::linger: return times.linger;
         case ConnectionSet::Deadline::last_request: return times.last_request;

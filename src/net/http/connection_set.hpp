@@ -40,7 +40,7 @@ public:
     /// One that took more memory than this is not kept.
     static constexpr std::size_t kSpareBytesMax = 65'536;
 
-    enum class Deadline : std::uint8_t { request, keep_alive, linger, last_request };
+    enum class Deadline : std::uint8_t { request, answer, keep_alive, linger, last_request };
 
     struct Shared {
         const RequestLimits& limits;
@@ -85,6 +85,7 @@ public:
 
     IoLoop& loop() { return loop_; }
     const RequestLimits& limits() const { return shared_.limits; }
+    bool has_answer_time() const { return shared_.times.answer.has_value(); }
     HttpHandler& handler() { return shared_.handler; }
     /// What one read takes at most, and so what pipelined input a connection can make us hold.
     std::array<char, 8'192>& scratch() { return scratch_; }
@@ -99,7 +100,7 @@ private:
 
     IoLoop& loop_;
     const Shared shared_;
-    std::array<std::list<std::shared_ptr<Connection>>, 4> by_deadline_;
+    std::array<std::list<std::shared_ptr<Connection>>, 5> by_deadline_;
     std::vector<std::unique_ptr<ActiveRequest>> spare_;
     std::chrono::milliseconds delay_;  ///< that a look may have, so that it serves many
     Time next_look_ = Time::max();     ///< max: no timer runs

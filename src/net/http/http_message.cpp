@@ -37,6 +37,11 @@ constexpr std::array<NamedHeader, kHeaderNames> kNames{{
     {"forwarded", HeaderName::forwarded},
     {"x-forwarded-for", HeaderName::x_forwarded_for},
     {"accept", HeaderName::accept},
+    {"cookie", HeaderName::cookie},
+    {"if-none-match", HeaderName::if_none_match},
+    {"sec-fetch-site", HeaderName::sec_fetch_site},
+    {"sec-fetch-dest", HeaderName::sec_fetch_dest},
+    {"x-forwarded-proto", HeaderName::forwarded_proto},
 }};
 
 bool is_readable(std::string_view value) {
@@ -103,6 +108,7 @@ std::string_view reason_phrase(int status) {
         case 201: return "Created";
         case 202: return "Accepted";
         case 204: return "No Content";
+        case 304: return "Not Modified";
         case 400: return "Bad Request";
         case 401: return "Unauthorized";
         case 403: return "Forbidden";
@@ -114,6 +120,7 @@ std::string_view reason_phrase(int status) {
         case 413: return "Payload Too Large";
         case 415: return "Unsupported Media Type";
         case 418: return "I'm a teapot";
+        case 421: return "Misdirected Request";
         case 429: return "Too Many Requests";
         case 431: return "Request Header Fields Too Large";
         case 500: return "Internal Server Error";
@@ -136,7 +143,10 @@ void append_reply(std::string& out, const HttpReply& reply, const ReplyForm& for
         out += "\r\n";
     }
     if (form.close) out += "Connection: close\r\n";
-    if (reply.status != 204) {  // RFC 9110 §8.6: none with 204
+    if (reply.stream) {
+        if (form.chunked) out += "Transfer-Encoding: chunked\r\n";
+    } else if (reply.status != 204 && reply.status != 304) {
+        // RFC 9110 §8.6: none with 204, and with 304 only that of the 200
         out += "Content-Length: ";
         append_number(out, reply.body.size());
         out += "\r\n";

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,8 +36,13 @@ enum class HeaderName : std::uint8_t {
     forwarded,
     x_forwarded_for,
     accept,
+    cookie,
+    if_none_match,
+    sec_fetch_site,   ///< which site makes a browser ask (W3C Fetch Metadata)
+    sec_fetch_dest,   ///< what for
+    forwarded_proto,  ///< X-Forwarded-Proto
 };
-inline constexpr std::size_t kHeaderNames = 16;
+inline constexpr std::size_t kHeaderNames = 21;
 
 /// Any case; nullopt for a header that nobody here reads.
 std::optional<HeaderName> parse_header_name(std::string_view name);
@@ -77,6 +83,9 @@ struct ExtraHeader {
 struct HttpRequest {
     Method method = Method::other;
     std::string_view target;  ///< as in the request line
+    /// The host that is asked, perhaps with a port: that of the header `Host`, or of a target in
+    /// absolute form, which counts before it (RFC 9112 §3.2.2). Empty: HTTP/1.0 without either.
+    std::string_view authority;
     RequestHeaders headers;
     std::string_view body;  ///< as far as it was read
     /// The body exceeds the limit; it was not read to its end. Whoever checks other things first
@@ -85,6 +94,7 @@ struct HttpRequest {
     /// Headers whose name begins with `RequestLimits::extra_prefix`, in their order.
     std::vector<ExtraHeader> extra;
     bool body_length_given = false;  ///< there was a Content-Length
+    bool http_1_0 = false;           ///< the peer knows no chunks
     PeerAddress peer;                ///< of the socket
 };
 
@@ -94,10 +104,33 @@ struct ReplyHeader {
     bool operator==(const ReplyHeader&) const = default;
 };
 
+/// The body of a reply that comes in pieces: values as they change, or what is too large to be
+/// held as one text. Whoever writes it to the socket asks for the next piece when the last one is
+/// written, so a peer that reads slowly makes nobody gather anything. On the connection's thread
+/// only; destroyed with the connection, or when it has ended.
+class BodyStream {
+public:
+    virtual ~BodyStream() = default;
+
+    enum class Next : std::uint8_t {
+        piece,    ///< something was appended, and more may follow at once
+        waiting,  ///< nothing now: `wake` is called when there is
+        ended,    ///< what was appended is the end
+    };
+    /// Once, before next(). `wake` may be called at any time on the connection's thread, also from
+    /// within next(), and after the connection's end, when it does nothing.
+    virtual void start(std::function<void()> wake) = 0;
+    /// Appends a piece of some 64 KiB at most to `out`, which is empty.
+    virtual Next next(std::string& out) = 0;
+};
+
 struct HttpReply {
     int status = 200;
     std::vector<ReplyHeader> headers;
     std::string body;
+    /// In place of `body`. A piece that is not written within `ConnectionTimes::request`, or does
+    /// not come within it, ends the connection.
+    std::shared_ptr<BodyStream> stream = nullptr;
 
     void add(std::string_view name, std::string value) {
         headers.push_back({name, std::move(value)});
@@ -113,8 +146,11 @@ std::string_view reason_phrase(int status);
 struct ReplyForm {
     bool close = false;  ///< announce that the connection ends after it
     bool head = false;   ///< the answer to HEAD: without its body (RFC 9110 §9.3.2)
+    /// Of a stream: in chunks (RFC 9112 §7.1), or as it is until the connection ends, for a peer
+    /// that does not know them.
+    bool chunked = true;
 };
-/// Appends the reply as HTTP/1.1 bytes.
+/// Appends the reply as HTTP/1.1 bytes; of a stream what stands before its first piece.
 void append_reply(std::string& out, const HttpReply& reply, const ReplyForm& form = {});
 
 /// One request and the place of its reply. Used on the thread of its connection only. Whoever

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,8 +29,11 @@ struct RequestLimits {
 
 struct ConnectionTimes {
     /// For each request, from its first byte (or the connection's first moment) until its reply is
-    /// written.
+    /// written; for each piece of a stream, until the next one is.
     std::chrono::milliseconds request{30'000};
+    /// From then on when the request is whole, where an answer may take longer than a request may;
+    /// none: what is left of `request`.
+    std::optional<std::chrono::milliseconds> answer{};
     std::chrono::milliseconds keep_alive{60'000};
     /// After our end of output, for the peer to take the reply and close. At a stop also for the
     /// rest of a request that has begun.
@@ -86,6 +90,14 @@ public:
     virtual void closed(CloseReason reason) = 0;  ///< follows each opened()
     virtual void turned_away(CloseReason reason) = 0;
     virtual void accept_paused() = 0;
+};
+
+/// For a port without metrics of its own.
+class NobodyCounts final : public HttpObserver {
+    void opened() override {}
+    void closed(CloseReason) override {}
+    void turned_away(CloseReason) override {}
+    void accept_paused() override {}
 };
 
 /// What happens to a connection above the limit of the total.

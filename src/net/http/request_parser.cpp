@@ -53,9 +53,11 @@ public:
 
     Method method = Method::other;
     Text target;
+    Text host;
     bool expects_continue = false;
     bool body_too_large = false;
 
+    bool is_http_1_0() const { return version_ < 11; }
     /// RFC 9112 §3.2: an HTTP/1.1 request names its host exactly once.
     bool host_is_good() const { return hosts_ == 1 || (hosts_ == 0 && version_ < 11); }
 
@@ -92,7 +94,10 @@ private:
             error = http::error::bad_transfer_encoding;  // we could not tell where it ends
             return;
         }
-        if (name == http::field::host) ++hosts_;
+        if (name == http::field::host) {
+            ++hosts_;
+            host = keep(view(value));
+        }
         if (name == http::field::expect) {
             expects_continue = boost::beast::iequals(value, "100-continue");
         }
@@ -144,6 +149,14 @@ private:
     int version_ = 11;
     int hosts_ = 0;
 };
+
+/// Of a target in absolute form.
+std::optional<std::string_view> authority_of(std::string_view target) {
+    const auto scheme_end = target.find("://");
+    if (target.starts_with('/') || scheme_end == std::string_view::npos) return std::nullopt;
+    const auto rest = target.substr(scheme_end + 3);
+    return rest.substr(0, rest.find_first_of("/?#"));
+}
 
 }  // namespace
 
@@ -201,12 +214,14 @@ RequestParser::Status RequestParser::put(std::string_view bytes, std::size_t& us
 
     request_.method = collector.method;
     request_.target = impl_->text(collector.target);
+    request_.authority = authority_of(request_.target).value_or(impl_->text(collector.host));
     for (const auto& field : impl_->fields) {
         request_.headers.add(field.name, impl_->text(field.value));
     }
     for (const auto& one : impl_->extra) {
         request_.extra.push_back({impl_->text(one.name), impl_->text(one.value)});
     }
+    request_.http_1_0 = collector.is_http_1_0();
     request_.body_length_given = length.has_value();
     request_.body_too_large = collector.body_too_large;
     if (collector.body_too_large) return Status::body_too_large;

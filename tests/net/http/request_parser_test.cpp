@@ -51,6 +51,22 @@ TEST_CASE("a request is the same however its bytes are cut", "[parser]") {
     }
 }
 
+TEST_CASE("the host that is asked is that of the target, if it names one", "[parser]") {
+    const auto authority = [](const std::string& target, const std::string& version) {
+        RequestParser parser{kLimits};
+        const auto host = version == "1.0" ? "" : "Host: here:8085\r\n";
+        REQUIRE(parse(parser, "GET " + target + " HTTP/" + version + "\r\n" + host + "\r\n", 5) ==
+                Status::complete);
+        CHECK(parser.request().http_1_0 == (version == "1.0"));
+        return std::string{parser.request().authority};
+    };
+    CHECK(authority("/a?b=http://other/", "1.1") == "here:8085");
+    CHECK(authority("http://other:1/a", "1.1") == "other:1");
+    CHECK(authority("https://other", "1.1") == "other");
+    CHECK(authority("http://other?a", "1.1") == "other");
+    CHECK(authority("/", "1.0").empty());
+}
+
 TEST_CASE("headers with the prefix of a port are kept with their names", "[parser]") {
     RequestParser parser{{.header_bytes_max = 512, .body_bytes_max = 16, .extra_prefix = "ce-"}};
     const std::string bytes =

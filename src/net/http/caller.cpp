@@ -1,0 +1,81 @@
+#include "net/http/caller.hpp"
+
+#include "core/ascii.hpp"
+#include "net/peer_address.hpp"
+
+#include <algorithm>
+
+namespace beckon::net {
+
+namespace {
+
+constexpr std::uint8_t kLoopbackNet = 127;  // RFC 1122 §3.2.1.3
+constexpr std::size_t kV4At = 12;
+
+bool is_loopback(const PeerAddress& address) {
+    if (address.is_v4()) return address.bytes[kV4At] == kLoopbackNet;
+    return std::all_of(address.bytes.begin(), address.bytes.end() - 1,
+                       [](auto byte) { return byte == 0; }) &&
+           address.bytes.back() == 1;
+}
+
+bool is_port_part(std::string_view text) {
+    return text.empty() ||
+           (text.front() == ':' && text.size() > 1 &&
+            std::all_of(text.begin() + 1, text.end(), [](char c) { return c >= '0' && c <= '9'; }));
+}
+
+/// A host and what follows it.
+struct HostAndPort {
+    std::string_view host;
+    std::string_view port;  ///< with its colon
+};
+
+HostAndPort split_authority(std::string_view authority) {
+    if (authority.starts_with('[')) {
+        const auto end = authority.find(']');
+        if (end == std::string_view::npos) return {};
+        return {authority.substr(0, end + 1), authority.substr(end + 1)};
+    }
+    if (std::count(authority.begin(), authority.end(), ':') > 1) return {authority, {}};
+    const auto colon = std::min(authority.find(':'), authority.size());
+    return {authority.substr(0, colon), authority.substr(colon)};
+}
+
+/// The Origin of this very port: its pages, over TLS where a proxy does that (RFC 6454 §7).
+bool is_own_origin(std::string_view origin, std::string_view authority) {
+    const auto given = core::lower(origin);
+    const auto own = core::lower(authority);
+    return !own.empty() && (given == "http://" + own || given == "https://" + own);
+}
+
+/// Whether a page of another site asks, and not a person who follows its link.
+bool is_of_foreign_site(const HttpRequest& request) {
+    const auto site = request.headers.get(HeaderName::sec_fetch_site);
+    const bool reads = request.method == Method::get || request.method == Method::head;
+    if (site) {
+        if (*site == "same-origin" || *site == "none") return false;
+        return !reads || request.headers.get(HeaderName::sec_fetch_dest) != "document";
+    }
+    const auto origin = request.headers.get(HeaderName::origin);
+    return origin && !is_own_origin(*origin, request.authority);
+}
+
+}  // namespace
+
+bool names_this_host(std::string_view host) {
+    const auto [name, port] = split_authority(host);
+    if (!is_port_part(port)) return false;
+    if (core::lower(name) == "localhost") return true;
+    const auto address = parse_address(name);
+    return address && is_loopback(*address);
+}
+
+Caller judge_caller(const HttpRequest& request, Hosts hosts) {
+    if (hosts == Hosts::this_host && !names_this_host(request.authority)) {
+        return Caller::foreign_host;
+    }
+    return is_of_foreign_site(request) ? Caller::foreign_site : Caller::good;
+}
+
+}  // namespace beckon::net

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// Targets of requests, taken apart. Pure functions, any thread.
+namespace beckon::net {
+
+/// RFC 3986 §2.1; a '%' that no two hexadecimal digits follow stands for itself.
+std::string percent_decoded(std::string_view text);
+
+/// A target's path, as it was sent, and what stands behind its '?'.
+struct Target {
+    std::string_view path;
+    std::string_view query;
+};
+Target split_target(std::string_view target);
+
+/// "a=1&b=%32": names and values, decoded, in their order; without those that have no name.
+std::vector<std::pair<std::string, std::string>> parse_query(std::string_view query);
+
+}  // namespace beckon::net

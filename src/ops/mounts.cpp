@@ -1,0 +1,99 @@
+#include "ops/mounts.hpp"
+
+#include "net/http/query.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace beckon::ops {
+
+namespace {
+
+constexpr int kNobody = 404;
+
+/// Of a name that comes twice the first value counts.
+Query query_of(const net::Target& target) {
+    Query query;
+    for (auto& [name, value] : net::parse_query(target.query)) {
+        query.emplace(std::move(name), std::move(value));
+    }
+    return query;
+}
+
+std::string rest_of(std::string_view path, const std::string& prefix) {
+    return net::percent_decoded(path.substr(prefix.size()));
+}
+
+}  // namespace
+
+void Mounts::add(const std::string& prefix, PageMaker maker) {
+    const std::scoped_lock lock{mutex_};
+    makers_.insert_or_assign(prefix, std::move(maker));
+}
+
+void Mounts::add_late(const std::string& prefix, LatePageMaker maker) {
+    const std::scoped_lock lock{mutex_};
+    late_.insert_or_assign(prefix, std::move(maker));
+}
+
+void Mounts::remove(const std::string& prefix) {
+    const std::scoped_lock lock{mutex_};
+    makers_.erase(prefix);
+    late_.erase(prefix);
+}
+
+void Mounts::use_before_metrics(std::function<void()> look) {
+    const std::scoped_lock lock{mutex_};
+    look_ = std::move(look);
+}
+
+void Mounts::use_after_metrics(std::function<std::string()> more) {
+    const std::scoped_lock lock{mutex_};
+    more_ = std::move(more);
+}
+
+void Mounts::before_metrics() {
+    const std::scoped_lock lock{mutex_};
+    if (look_) look_();
+}
+
+std::string Mounts::after_metrics() {
+    const std::scoped_lock lock{mutex_};
+    return more_ ? more_() : std::string{};
+}
+
+std::optional<Page> Mounts::answer(std::string_view text) {
+    const auto target = net::split_target(text);
+    const std::scoped_lock lock{mutex_};
+    for (const auto& [prefix, maker] : makers_) {
+        if (!target.path.starts_with(prefix + "/")) continue;
+        return maker(rest_of(target.path, prefix), query_of(target));
+    }
+    return std::nullopt;
+}
+
+bool Mounts::is_late(std::string_view target) {
+    const std::scoped_lock lock{mutex_};
+    return maker_of(net::split_target(target).path) != nullptr;
+}
+
+void Mounts::answer_late(const net::HttpRequest& request, PageDone done) {
+    const auto target = net::split_target(request.target);
+    const auto proof = request.headers.get(net::HeaderName::authorization);
+    const std::scoped_lock lock{mutex_};
+    const auto* entry = maker_of(target.path);
+    if (!entry) return done({.status = kNobody, .body = "{}"});
+    entry->second({.path = rest_of(target.path, entry->first),
+                   .query = query_of(target),
+                   .authorization = std::string{proof.value_or("")}},
+                  std::move(done));
+}
+
+const Mounts::LateMakers::value_type* Mounts::maker_of(std::string_view path) const {
+    const auto found = std::find_if(late_.begin(), late_.end(), [&](const auto& entry) {
+        return path.starts_with(entry.first + "/");
+    });
+    return found == late_.end() ? nullptr : &*found;
+}
+
+}  // namespace beckon::ops

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "net/http/http_message.hpp"
+#include "ops/ops_server.hpp"
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace beckon::ops {
+
+/// What parts of the process answer at the ops port, by prefix. Thread-safe; a mount ends when no
+/// page of it is being made.
+class Mounts {
+public:
+    void add(const std::string& prefix, PageMaker maker);
+    void add_late(const std::string& prefix, LatePageMaker maker);
+    void remove(const std::string& prefix);
+    /// See OpsServer::before_metrics() and after_metrics(); null: nothing more.
+    void use_before_metrics(std::function<void()> look);
+    void use_after_metrics(std::function<std::string()> more);
+
+    void before_metrics();
+    std::string after_metrics();
+    /// nullopt: nobody answers this target.
+    std::optional<Page> answer(std::string_view target);
+    /// Whether somebody answers this target later, as `done` is called then.
+    bool is_late(std::string_view target);
+    void answer_late(const net::HttpRequest& request, PageDone done);
+
+private:
+    using LateMakers = std::map<std::string, LatePageMaker>;
+    /// Under the mutex.
+    const LateMakers::value_type* maker_of(std::string_view path) const;
+
+    std::mutex mutex_;
+    std::map<std::string, PageMaker> makers_;  ///< under mutex_, as all others
+    LateMakers late_;
+    std::function<void()> look_;
+    std::function<std::string()> more_;
+};
+
+}  // namespace beckon::ops

@@ -1,0 +1,155 @@
+#include "ops/ops_handler.hpp"
+
+#include "net/http/query.hpp"
+#include "ops/metric_names.hpp"
+
+#include <optional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::ops {
+
+namespace {
+
+using net::HttpReply;
+using net::Method;
+
+HttpReply text_reply(int status, std::string body) {
+    HttpReply reply;
+    reply.status = status;
+    reply.add("Content-Type", "text/plain; charset=utf-8");
+    reply.body = std::move(body);
+    return reply;
+}
+
+HttpReply json_reply(int status, const nlohmann::ordered_json& body) {
+    HttpReply reply;
+    reply.status = status;
+    reply.add("Content-Type", "application/json");
+    reply.body = body.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    return reply;
+}
+
+HttpReply report_reply(bool good, const Health::Report& report, const std::string& version) {
+    nlohmann::ordered_json body;
+    body["status"] = report.ready ? "OK" : "ERROR";
+    body["version"] = version;
+    if (!report.faults.empty()) body["faults"] = report.faults;
+    if (!report.warnings.empty()) body["warnings"] = report.warnings;
+    return json_reply(good ? 200 : 503, body);
+}
+
+/// Nothing where the caller may ask.
+std::optional<HttpReply> refusal_of(net::Caller caller) {
+    switch (caller) {
+        case net::Caller::good: return std::nullopt;
+        case net::Caller::foreign_host:
+            return text_reply(421,
+                              "this port listens on this host alone (ops.host) and answers only "
+                              "to localhost and loopback addresses\n");
+        case net::Caller::foreign_site:
+            return text_reply(403, "the page of another site may not ask this\n");
+    }
+    return std::nullopt;
+}
+
+HttpReply not_found_reply() { return text_reply(404, "there is nothing at this path\n"); }
+
+HttpReply page_reply(Page page) {
+    HttpReply reply;
+    reply.status = page.status;
+    reply.add("Content-Type", std::move(page.type));
+    reply.body = std::move(page.body);
+    return reply;
+}
+
+}  // namespace
+
+OpsHandler::OpsHandler(const OpsConfig& config, const Metrics& metrics, const Health& health,
+                       Mounts& mounts, core::Executor& loop)
+    : version_(config.version),
+      hosts_(net::names_this_host(config.host) ? net::Hosts::this_host : net::Hosts::any),
+      metrics_(metrics),
+      health_(health),
+      mounts_(mounts),
+      lifetime_(loop) {}
+
+void OpsHandler::handle(net::ExchangePtr exchange) {
+    const auto& request = exchange->request();
+    if (auto refused = refusal_of(net::judge_caller(request, hosts_))) {
+        return exchange->reply(std::move(*refused));
+    }
+    const bool reads = request.method == Method::get && !request.body_too_large;
+    if (!reads || !mounts_.is_late(request.target)) return exchange->reply(answer(request));
+    if (late_.size() >= kLateMax) return exchange->reply(text_reply(503, "too many at once\n"));
+    mounts_.answer_late(request, promise(std::move(exchange)));
+}
+
+HttpReply OpsHandler::rejection(net::Rejection why) {
+    switch (why) {
+        case net::Rejection::bad_request:
+        case net::Rejection::bad_host: return text_reply(400, "not a good HTTP/1.1 request\n");
+        case net::Rejection::header_too_large: return text_reply(431, "too large a header\n");
+        case net::Rejection::too_slow: return text_reply(408, "too slow\n");
+        case net::Rejection::too_many_connections:
+        case net::Rejection::stopping: break;
+    }
+    return text_reply(503, "not available\n");
+}
+
+/// Keeps the exchange here, since it belongs to this thread, until its page comes.
+PageDone OpsHandler::promise(net::ExchangePtr exchange) {
+    const auto id = ++last_late_;
+    late_.emplace(id, std::move(exchange));
+    return [this, id, to_loop = lifetime_.remote()](Page page) {
+        to_loop.post([this, id, page = std::move(page)]() mutable {
+            const auto waiting = late_.extract(id);
+            if (waiting) waiting.mapped()->reply(page_reply(std::move(page)));
+        });
+    };
+}
+
+HttpReply OpsHandler::answer(const net::HttpRequest& request) const {
+    if (request.method != Method::get && request.method != Method::head) {
+        auto reply = text_reply(405, "only GET and HEAD\n");
+        reply.add("Allow", "GET, HEAD");
+        return reply;
+    }
+    if (request.body_too_large) return text_reply(413, "no body is read here\n");
+    return route(request.target);
+}
+
+HttpReply OpsHandler::route(std::string_view target) const {
+    const auto path = net::split_target(target).path;
+    if (path == "/metrics") return metrics_reply();
+    if (path == "/__version__") return json_reply(200, {{"version", version_}});
+    const auto report = health_.report();
+    if (path == "/ready" || path == "/__heartbeat__") {
+        return report_reply(report.ready, report, version_);
+    }
+    if (path == "/live" || path == "/__lbheartbeat__") {
+        return report_reply(report.live, report, version_);
+    }
+    auto page = mounts_.answer(target);
+    return page ? page_reply(std::move(*page)) : not_found_reply();
+}
+
+HttpReply OpsHandler::metrics_reply() const {
+    mounts_.before_metrics();
+    HttpReply reply;
+    reply.add("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
+    reply.body = metrics_.text();
+    reply.body.append("# HELP ").append(metric::kReady);
+    reply.body.append(
+        " 1 while this part of the process is ready, 0 while it is not; /ready says why.\n");
+    reply.body.append("# TYPE ").append(metric::kReady).append(" gauge\n");
+    for (const auto& [part, why] : health_.report().parts) {
+        reply.body.append(metric::kReady).append("{part=\"").append(part).append("\"} ");
+        reply.body.append(why.empty() ? "1\n" : "0\n");
+    }
+    reply.body += mounts_.after_metrics();
+    return reply;
+}
+
+}  // namespace beckon::ops
