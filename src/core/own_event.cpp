@@ -2,6 +2,8 @@
 
 #include "core/codec.hpp"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 namespace beckon::core {
@@ -10,6 +12,13 @@ namespace {
 
 /// The type of every record in `events`; the event's own stands in the event.
 constexpr std::string_view kRecordType = "beckon.event.v1";
+constexpr std::string_view kWebhookType = "beckon.webhook.v1";
+
+/// `wanted` as a webhook names types: `order.created`, `order.*`, `*`.
+bool is_wanted(std::string_view type, std::string_view wanted) {
+    if (!wanted.ends_with('*')) return type == wanted;
+    return type.starts_with(wanted.substr(0, wanted.size() - 1));
+}
 
 }  // namespace
 
@@ -29,6 +38,21 @@ Partition partition_of(const OwnEvent& event, Partition partitions) {
     auto key = event.source;
     key.append(1, '\0').append(event.id);
     return partition_of(key, partitions);
+}
+
+std::optional<std::string> owner_wanting(const RecordView& webhook, std::string_view type) {
+    if (webhook.header(header::kType) != kWebhookType || !webhook.value) return std::nullopt;
+    const auto value = nlohmann::json::parse(*webhook.value, nullptr, false);
+    if (!value.is_object()) return std::nullopt;
+    const auto owner = value.find("owner");
+    if (owner == value.end() || !owner->is_string()) return std::nullopt;
+    const auto types = value.find("types");
+    const bool every = types == value.end() || !types->is_array() || types->empty();
+    const auto wants = [type](const nlohmann::json& one) {
+        return one.is_string() && is_wanted(type, one.get_ref<const std::string&>());
+    };
+    if (!every && std::none_of(types->begin(), types->end(), wants)) return std::nullopt;
+    return owner->get<std::string>();
 }
 
 }  // namespace beckon::core

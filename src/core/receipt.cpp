@@ -10,7 +10,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::string_view kOwnerPrefix = "vapid-";
 constexpr std::string_view kNobodyPrefix = "receipt:";  // ':' is in no owner's name
 constexpr std::size_t kHashDigits = 64;
 constexpr const char* kMessagesSource = "/beckon/messages";
@@ -46,7 +45,7 @@ std::optional<ReceiptRef> parse_receipt(std::string_view text) {
 }
 
 std::string owner_name(const SenderId& sender) {
-    return std::string{kOwnerPrefix}.append(to_hex(sender));
+    return std::string{kVapidOwner}.append(to_hex(sender));
 }
 
 std::optional<std::string> owner_name_of_hash(std::string_view vapid_sha256) {

@@ -33,6 +33,9 @@ struct ReceiptRef {
 std::string to_text(const ReceiptRef& receipt);
 std::optional<ReceiptRef> parse_receipt(std::string_view text);
 
+/// How the name of an owner begins that a VAPID key names.
+inline constexpr std::string_view kVapidOwner = "vapid-";
+
 /// The owner of events that concern an application server: `vapid-<32 hex digits>`, a name as
 /// tokens of the events API have it.
 std::string owner_name(const SenderId& sender);

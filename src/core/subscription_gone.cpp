@@ -9,7 +9,6 @@ namespace beckon::core {
 namespace {
 
 constexpr const char* kSubscriptionsSource = "/beckon/subscriptions";
-constexpr const char* kGoneType = "beckon.subscription.gone";
 
 /// Stands for a subscription where its UAID must not be seen.
 std::string name_of(const SubscriptionGone& gone) {
@@ -34,7 +33,7 @@ OwnEvent event_of(const SubscriptionGone& gone) {
     const auto name = name_of(gone);
     return {.id = name + "/gone",
             .source = kSubscriptionsSource,
-            .type = kGoneType,
+            .type = std::string{kSubscriptionGoneType},
             .subject = name,
             .owner = gone.owner,
             .data = {{"endpoint", gone.endpoint}, {"reason", std::string{to_string(gone.reason)}}}};

@@ -18,6 +18,8 @@ enum class GoneReason : std::uint8_t {
 };
 std::string_view to_string(GoneReason reason);
 
+inline constexpr std::string_view kSubscriptionGoneType = "beckon.subscription.gone";
+
 struct SubscriptionGone {
     Uaid uaid{};
     ChannelId channel{};

@@ -3,6 +3,7 @@
 #include "cluster/cluster.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
+#include "core/subscription_gone.hpp"
 #include "edge/assignments.hpp"
 #include "edge/edge_broadcasts.hpp"
 #include "edge/edge_links.hpp"
@@ -11,6 +12,7 @@
 #include "edge/fronts.hpp"
 #include "edge/home/home_shard.hpp"
 #include "edge/waiting_survey.hpp"
+#include "fold/webhook_owners.hpp"
 #include "log/log_watch.hpp"
 
 #include <algorithm>
@@ -80,6 +82,7 @@ struct Edge::Impl {
         if (config.links) open_links();
         control.start();
         fronts.start();
+        control.run_and_wait([this] { open_webhook_owners(); });
         homes.resize(fronts.shards());
         for (std::size_t i = 0; i < homes.size(); ++i) open_homes(i);
         control.run_and_wait([this] { open_broadcasts(); });
@@ -101,6 +104,7 @@ struct Edge::Impl {
         for (std::size_t i = 0; i < homes.size(); ++i) {
             fronts.loop(i).run_and_wait([this, i] { homes[i].reset(); });
         }
+        control.run_and_wait([this] { webhook_owners.reset(); });
         fronts.stop();
         links.reset();  // its thread posts to the loops until here
         control.stop();
@@ -109,6 +113,7 @@ struct Edge::Impl {
     // --- start and stop
     void open_links();
     void hand_over();
+    void open_webhook_owners();
     void open_homes(std::size_t shard);
     void open_broadcasts();
     void open_cluster();
@@ -156,6 +161,8 @@ struct Edge::Impl {
 
     Fronts fronts;
     std::unique_ptr<EdgeLinks> links;
+    /// Of the control thread, but for what any may ask; outlives the homes, which ask it.
+    std::unique_ptr<fold::WebhookOwners> webhook_owners;
     /// Each is of its shard's thread, and longer there than the control thread posts to it.
     std::vector<std::unique_ptr<HomeShard>> homes;
     ShardLoop control;
@@ -204,27 +211,39 @@ void Edge::Impl::hand_over() {
           std::chrono::duration_cast<std::chrono::milliseconds>(clock.mono() - began).count()}});
 }
 
+void Edge::Impl::open_webhook_owners() {
+    webhook_owners = std::make_unique<fold::WebhookOwners>(
+        fold::WebhookOwners::Options{.type = std::string{core::kSubscriptionGoneType},
+                                     .partitions = config.partitions,
+                                     .node = node,
+                                     .folder = "edge"},
+        fold::WebhookOwners::Context{.log = log, .executor = control, .clock = clock});
+}
+
 void Edge::Impl::open_homes(std::size_t shard) {
     auto& loop = fronts.loop(shard);
     loop.run_and_wait([&] {
         homes[shard] = std::make_unique<HomeShard>(
             home_options(config, node),
-            HomeShard::Context{.shard = shard,
-                               .loop = loop,
-                               .board = fronts.switchboard(),
-                               .fronts = fronts.switchboard().fronts(shard),
-                               .log = log,
-                               .store = *store,
-                               .keys = keys,
-                               .clock = clock,
-                               .metrics = counters.homes,
-                               .milestones = config.milestones,
-                               .changed = [this, shard, to_control = lifetime.remote()] {
-                                   to_control.post(
-                                       [this, shard, now = homes[shard]->reports()]() mutable {
-                                           homes_changed(shard, std::move(now));
-                                       });
-                               }});
+            HomeShard::Context{
+                .shard = shard,
+                .loop = loop,
+                .board = fronts.switchboard(),
+                .fronts = fronts.switchboard().fronts(shard),
+                .log = log,
+                .store = *store,
+                .keys = keys,
+                .clock = clock,
+                .metrics = counters.homes,
+                .milestones = config.milestones,
+                .changed =
+                    [this, shard, to_control = lifetime.remote()] {
+                        to_control.post([this, shard, now = homes[shard]->reports()]() mutable {
+                            homes_changed(shard, std::move(now));
+                        });
+                    },
+                .gone_wanted = [owners = webhook_owners.get()](
+                                   std::string_view owner) { return owners->may_want(owner); }});
     });
 }
 

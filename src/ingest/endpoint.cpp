@@ -3,6 +3,8 @@
 #include "core/base64url.hpp"
 #include "core/descriptors.hpp"
 #include "core/logger.hpp"
+#include "core/subscription_gone.hpp"
+#include "fold/webhook_owners.hpp"
 #include "ingest/receipts/prefer.hpp"
 #include "ingest/receipts/receipt_polls.hpp"
 #include "ingest/service.hpp"
@@ -167,9 +169,10 @@ struct Endpoint::Impl {
 
     // The view's loop outlives everybody who may post to it: joined first, destroyed last.
     net::IoLoop view_loop;
-    std::unique_ptr<SubscriptionView> view;    ///< used on its thread, read from all
-    std::unique_ptr<log::LogWatch> log_watch;  ///< on the view's thread; hears from all
-    std::unique_ptr<ReceiptPolls> receipts;    ///< on the view's thread; asked by all
+    std::unique_ptr<SubscriptionView> view;               ///< used on its thread, read from all
+    std::unique_ptr<log::LogWatch> log_watch;             ///< on the view's thread; hears from all
+    std::unique_ptr<ReceiptPolls> receipts;               ///< on the view's thread; asked by all
+    std::unique_ptr<fold::WebhookOwners> webhook_owners;  ///< on the view's thread; asked by all
     std::unique_ptr<ServiceShared> shared;
     std::thread view_thread;
 };
@@ -211,6 +214,7 @@ Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
         .publish_budget = PublishBudget{config.publish_bytes_max, metrics},
         .receipts = receipts.get(),
         .log_watch = log_watch.get(),
+        .gone_wanted = [this](std::string_view owner) { return webhook_owners->may_want(owner); },
     });
     server.start(
         [this](core::Executor& loop) { return std::make_unique<Service>(*shared, log, loop); });
@@ -266,8 +270,15 @@ void Endpoint::Impl::run_view(std::latch& opened) {
     log_watch = make_log_watch();
     log_watch->start();
     receipts = std::make_unique<ReceiptPolls>(config.partitions, log, view_loop);
+    webhook_owners = std::make_unique<fold::WebhookOwners>(
+        fold::WebhookOwners::Options{.type = std::string{core::kSubscriptionGoneType},
+                                     .partitions = config.partitions,
+                                     .node = config.node,
+                                     .folder = "ingest"},
+        fold::WebhookOwners::Context{.log = log, .executor = view_loop, .clock = clock});
     opened.count_down();
     view_loop.run("ingest-view");
+    webhook_owners.reset();
     receipts.reset();
     log_watch.reset();
     view.reset();

@@ -20,8 +20,10 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace beckon::edge {
 
@@ -67,6 +69,8 @@ public:
         OutcomesInFlight& outcomes;                 ///< likewise
         core::MilestoneSink* milestones = nullptr;  ///< of tracked messages; null: nobody hears
         DeliveryTimes times{};
+        /// Whether an owner may have a webhook for the end of its subscriptions; empty: everybody.
+        std::function<bool(std::string_view owner)> gone_wanted{};
     };
 
     Home(HomeOptions options, Context context, std::unique_ptr<store::PartitionStore> store);

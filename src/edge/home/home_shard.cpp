@@ -73,7 +73,8 @@ HomeShard::Entry& HomeShard::entry_of(core::Partition partition) {
                                                       .tombstones = tombstones_,
                                                       .outcomes = outcomes_,
                                                       .milestones = context_.milestones,
-                                                      .times = context_.metrics.times()},
+                                                      .times = context_.metrics.times(),
+                                                      .gone_wanted = context_.gone_wanted},
                                         context_.store.open_partition(partition));
     context_.board.connect_home(partition, [home = entry.home.get()](ToHome message) {
         home->receive(std::move(message));

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace beckon::edge {
 
@@ -37,6 +38,8 @@ public:
         core::MilestoneSink* milestones;  ///< of tracked messages; null: nobody hears
         /// Some home's state has changed, or that it is stuck. On the shard's thread.
         std::function<void()> changed;
+        /// As Home::Context has it.
+        std::function<bool(std::string_view owner)> gone_wanted{};
     };
 
     /// `options`: for every home but for its partition.

@@ -19,8 +19,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace beckon::ingest {
@@ -68,6 +70,8 @@ struct ServiceShared {
     PublishBudget publish_budget;
     ReceiptPolls* receipts = nullptr;    ///< null in tests that need none
     log::LogWatch* log_watch = nullptr;  ///< hears how publishes end; null in tests that need none
+    /// Whether an owner may have a webhook for the end of its subscriptions; empty: everybody.
+    std::function<bool(std::string_view owner)> gone_wanted{};
     std::atomic<bool> proxy_warned{false};
     std::atomic<std::size_t> requests_open{0};
 };

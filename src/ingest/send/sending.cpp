@@ -100,18 +100,21 @@ void Sending::refuse_gone(const CallPtr& call, const Addressed& to) {
     responder_.refuse(call, {Problem::no_such_subscription, {}, 0});
 }
 
-/// To the webhooks of the sender, who was authenticated. Nobody waits for it.
+/// To the webhooks of the sender, who was authenticated, if it has some for that. Nobody waits for
+/// it.
 void Sending::tell_gone(const Call& call, const Addressed& to) {
     if (!to.sender) return;
     core::SenderId sender;
     std::copy_n(to.sender->key_sha256.begin(), sender.bytes.size(), sender.bytes.begin());
+    auto owner = core::owner_name(sender);
+    if (shared_.gone_wanted && !shared_.gone_wanted(owner)) return;
     auto path = call.request().target;
     path = path.substr(0, path.find_first_of("?#"));
     path.remove_prefix(std::min(path.find("/wpush/"), path.size()));  // absolute form
     const auto event =
         core::event_of(core::SubscriptionGone{.uaid = to.uaid,
                                               .channel = to.channel,
-                                              .owner = core::owner_name(sender),
+                                              .owner = std::move(owner),
                                               .endpoint = shared_.config.origin + std::string{path},
                                               .reason = core::GoneReason::answered_410});
     auto& told = told_gone_[std::hash<std::string>{}(event.id) % told_gone_.size()];

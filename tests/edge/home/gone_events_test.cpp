@@ -15,13 +15,14 @@ using edge::GoneEvents;
 namespace {
 
 struct World {
-    void tell(std::size_t count) {
+    void tell(std::size_t count, core::GoneReason reason = core::GoneReason::client_removed,
+              const core::Uaid& client = {}, const std::string& owner = "vapid-0") {
         for (std::size_t i = 0; i < count; ++i) {
-            events.tell({.uaid = {},
+            events.tell({.uaid = client,
                          .channel = core::ChannelId{core::random_uuid4()},
-                         .owner = "vapid-0",
+                         .owner = owner,
                          .endpoint = "https://push.example/wpush/" + std::to_string(i),
-                         .reason = core::GoneReason::client_removed});
+                         .reason = reason});
         }
     }
     std::size_t told() const { return log->records({log::Topic::kEvents, 0}).size(); }
@@ -31,7 +32,12 @@ struct World {
     std::unique_ptr<log::MemoryLog> log = log::make_memory_log(
         {.seed = 1, .partitions = 1, .clock = &clock, .append_delay_max = 4ms});
     std::unique_ptr<log::Publisher> publisher = log->open_publisher(executor);
-    GoneEvents events{1, *publisher, executor};
+    std::string unwanted = "vapid-nobody";
+    GoneEvents events{1,
+                      {.publisher = *publisher,
+                       .executor = executor,
+                       .clock = clock,
+                       .wanted = [this](std::string_view owner) { return owner != unwanted; }}};
 };
 
 }  // namespace
@@ -59,7 +65,9 @@ TEST_CASE("more than may wait are left out, and there is room again later",
           "[edge][home][events]") {
     constexpr auto kRoom = GoneEvents::kInFlightMax + GoneEvents::kWaitingMax;
     World world;
-    world.tell(kRoom + 5);
+    // Of several application servers, since each has a bucket.
+    world.tell(kRoom / 2);
+    world.tell(kRoom - kRoom / 2 + 5, core::GoneReason::client_removed, {}, "vapid-1");
     world.executor.run_for(10s);
     CHECK(world.told() == kRoom);
     world.tell(1);
@@ -77,4 +85,63 @@ TEST_CASE("at a stop what waits is forgotten, and a new start begins empty",
     world.tell(100);
     world.executor.run_for(1s);
     CHECK(world.told() == GoneEvents::kInFlightMax + 100);
+}
+
+// Anybody can register with a made-up key, and 43 events a second stayed in the log for two weeks.
+TEST_CASE("where nobody has a webhook for it nothing is told", "[edge][home][events][bounds]") {
+    World world;
+    world.tell(100, core::GoneReason::unregistered, {}, world.unwanted);
+    world.executor.run_for(1s);
+    CHECK(world.told() == 0);
+}
+
+TEST_CASE("of one client's unregisters only so many are told, and of others' all",
+          "[edge][home][events][bounds]") {
+    World world;
+    const core::Uaid one{core::random_uuid4()};
+    const core::Uaid other{core::random_uuid4()};
+    const auto told_of = [&](const core::Uaid& client, std::size_t count) {
+        const auto before = world.told();
+        world.tell(count, core::GoneReason::unregistered, client);
+        world.executor.run_for(1s);
+        return world.told() - before;
+    };
+    CHECK(told_of(one, 1'000) == GoneEvents::kOfClient.at_once);
+    CHECK(told_of(one, 1'000) == 0);
+    CHECK(told_of(other, 50) == 50);
+    world.executor.run_for(GoneEvents::kOfClient.each * 3);
+    CHECK(told_of(one, 1'000) == 3);
+    world.tell(100, core::GoneReason::client_removed, one);  // that happens to a client once
+    world.executor.run_for(1s);
+    CHECK(world.told() == GoneEvents::kOfClient.at_once + 50 + 3 + 100);
+}
+
+TEST_CASE("an application server is told of no more than it is allowed, whoever ends them",
+          "[edge][home][events][bounds]") {
+    World world;
+    for (int i = 0; i < 300; ++i) {
+        world.tell(50, core::GoneReason::unregistered, core::Uaid{core::random_uuid4()});
+        world.executor.run_for(1ms);
+    }
+    world.executor.run_for(10s);
+    const auto most = GoneEvents::kOfOwner.at_once + 20;
+    CHECK(world.told() <= most);
+    CHECK(world.told() >= GoneEvents::kOfOwner.at_once);
+}
+
+TEST_CASE("token buckets know a bounded number of names, and forget those that are full again",
+          "[edge][home][bounds]") {
+    edge::TokenBuckets buckets{{.at_once = 2, .each = 1s}};
+    core::MonoTime now{1'000s};
+    CHECK(buckets.take("a", now));
+    CHECK(buckets.take("a", now));
+    CHECK_FALSE(buckets.take("a", now));
+    CHECK(buckets.take("a", now + 1s));
+    for (std::size_t i = 0; i < edge::TokenBuckets::kNamesMax + 10; ++i) {
+        buckets.take(std::to_string(i), now);
+    }
+    CHECK(buckets.names() == edge::TokenBuckets::kNamesMax);
+    CHECK_FALSE(buckets.take("late", now));
+    CHECK(buckets.take("late", now + 10s));
+    CHECK(buckets.names() == 1);
 }

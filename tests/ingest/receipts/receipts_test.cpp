@@ -19,6 +19,11 @@ namespace {
 struct World : test::IngestWorld {
     World() { shared_->receipts = &polls; }
 
+    /// Says whether an owner may have a webhook for the end of its subscriptions.
+    void gone_wanted(std::function<bool(std::string_view)> wanted) {
+        shared_->gone_wanted = std::move(wanted);
+    }
+
     /// The URL of a reply's receipt subscription, as a path.
     static std::string path_in(const HttpReply& reply) {
         const auto link = std::string{reply.header("Link").value_or("")};
@@ -334,4 +339,19 @@ TEST_CASE("a sender that is answered 410 hears it as an event too, once", "[inge
 
     CHECK(world.ask(world.post_data(world.new_target().path)).status == 410);
     CHECK(events().size() == 1);  // nobody was authenticated
+}
+
+TEST_CASE("a sender without a webhook for it is answered 410, and no event is written",
+          "[ingest][receipts][bounds]") {
+    World world;
+    std::string asked;
+    world.gone_wanted([&asked](std::string_view owner) {
+        asked = owner;
+        return false;
+    });
+    const auto to = world.new_target(true);
+    const auto request = world.post_data(to.path).with("Authorization", world.vapid_header());
+    CHECK(world.ask(request).status == 410);
+    CHECK(world.records(log::Topic::kEvents.index()).empty());
+    CHECK(asked.starts_with("vapid-"));
 }

@@ -7,12 +7,23 @@
 namespace beckon::edge {
 
 void GoneEvents::tell(core::SubscriptionGone gone) {
-    if (waiting_.size() >= kWaitingMax) {
+    if (context_.wanted && !context_.wanted(gone.owner)) return;
+    if (waiting_.size() >= kWaitingMax || !is_allowed(gone)) {
         ++left_out_;
         return;
     }
     waiting_.push_back(std::move(gone));
     pump();
+}
+
+/// A client is removed once, and its unregisters come as often as it likes.
+bool GoneEvents::is_allowed(const core::SubscriptionGone& gone) {
+    const auto now = context_.clock.mono();
+    if (gone.reason == core::GoneReason::unregistered &&
+        !of_client_.take(core::to_hex(gone.uaid), now)) {
+        return false;
+    }
+    return of_owner_.take(gone.owner, now);
 }
 
 void GoneEvents::stop() {
@@ -35,11 +46,11 @@ void GoneEvents::pump() {
 void GoneEvents::publish(const core::SubscriptionGone& gone) {
     const auto event = core::event_of(gone);
     ++in_flight_;
-    publisher_.publish({log::Topic::kEvents, core::partition_of(event, partitions_)},
-                       core::encode(event), lifetime_.guard([this](const auto&) {
-                           --in_flight_;
-                           pump();
-                       }));
+    context_.publisher.publish({log::Topic::kEvents, core::partition_of(event, partitions_)},
+                               core::encode(event), lifetime_.guard([this](const auto&) {
+                                   --in_flight_;
+                                   pump();
+                               }));
 }
 
 void GoneEvents::log_left_out() {

@@ -1,43 +1,70 @@
 #pragma once
 
+#include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
 #include "core/partition.hpp"
 #include "core/subscription_gone.hpp"
+#include "edge/home/registration/token_buckets.hpp"
 #include "log/event_log.hpp"
 
 #include <cstddef>
 #include <deque>
+#include <functional>
+#include <string>
+#include <string_view>
 
 namespace beckon::edge {
 
 /// Tells application servers of the end of their subscriptions
-/// (docs/webhooks.md#beckons-own-events). A client may have a thousand of them and go with hundreds
-/// of others, and the publisher is that of marks, leases and registers, which must not find it
-/// full: so a bounded number is under way, and the rest waits here. What finds no room, or what the
-/// log does not take, is not told from here: the next message for the subscription is answered 410,
-/// and that is told too. On the home's thread.
+/// (docs/webhooks.md#beckons-own-events), where somebody has a webhook for that.
+///
+/// Anybody may register a channel with anybody's key and end it again, and each event stays in the
+/// log for two weeks: so only so many are published of each client, and for each application
+/// server. A client may also have a thousand channels and go with hundreds of others, and the
+/// publisher is that of marks, leases and registers, which must not find it full: so a bounded
+/// number is under way, and the rest waits here. What finds no room, or what the log does not take,
+/// is not told from here: the next message for the subscription is answered 410, and that is told
+/// too. On the home's thread.
 class GoneEvents {
 public:
     /// Events without the log's report.
     static constexpr std::size_t kInFlightMax = 64;
     static constexpr std::size_t kWaitingMax = 10'000;
+    /// Unregisters of one client that are published: as many as a browser ends when its user clears
+    /// all sites, and ten a minute.
+    static constexpr TokenBuckets::Options kOfClient{.at_once = 100,
+                                                     .each = std::chrono::seconds{6}};
+    /// Ends of one application server's subscriptions, in this partition.
+    static constexpr TokenBuckets::Options kOfOwner{.at_once = kWaitingMax,
+                                                    .each = std::chrono::milliseconds{20}};
+
+    struct Context {
+        log::Publisher& publisher;
+        core::Executor& executor;
+        const core::Clock& clock;
+        /// Whether the owner may have a webhook for it; empty: everybody.
+        std::function<bool(std::string_view owner)> wanted{};
+    };
 
     /// `partitions`: of the installation.
-    GoneEvents(core::Partition partitions, log::Publisher& publisher, core::Executor& executor)
-        : partitions_(partitions), publisher_(publisher), lifetime_(executor) {}
+    GoneEvents(core::Partition partitions, Context context)
+        : partitions_(partitions), context_(std::move(context)), lifetime_(context_.executor) {}
 
     void tell(core::SubscriptionGone gone);
     /// What waits is forgotten.
     void stop();
 
 private:
+    bool is_allowed(const core::SubscriptionGone& gone);
     void pump();
     void publish(const core::SubscriptionGone& gone);
     void log_left_out();
 
     const core::Partition partitions_;
-    log::Publisher& publisher_;
+    const Context context_;
+    TokenBuckets of_client_{kOfClient};
+    TokenBuckets of_owner_{kOfOwner};
     std::deque<core::SubscriptionGone> waiting_;
     std::size_t in_flight_ = 0;
     std::size_t left_out_ = 0;  ///< found no room since something last waited

@@ -35,7 +35,10 @@ Registrations::Registrations(log::TopicPartition where, Options options, Context
     : where_(where),
       options_(std::move(options)),
       context_(std::move(context)),
-      gone_events_(options_.partitions, context_.fold.publisher(), context_.executor),
+      gone_events_(options_.partitions, {.publisher = context_.fold.publisher(),
+                                         .executor = context_.executor,
+                                         .clock = context_.clock,
+                                         .wanted = context_.gone_wanted}),
       lifetime_(context_.executor) {}
 
 void Registrations::begin(core::Epoch epoch) {

@@ -19,6 +19,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -53,6 +54,8 @@ public:
         std::function<core::Timestamp()> log_now;
         /// Something was put into the outbox outside of a turn.
         std::function<void()> settle;
+        /// Whether an owner may have a webhook for the end of its subscriptions; empty: everybody.
+        std::function<bool(std::string_view owner)> gone_wanted{};
     };
     struct Options {
         std::string endpoint_url;

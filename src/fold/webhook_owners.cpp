@@ -1,0 +1,82 @@
+#include "fold/webhook_owners.hpp"
+
+#include "core/codec.hpp"
+#include "core/own_event.hpp"
+#include "core/receipt.hpp"
+
+#include <utility>
+
+namespace beckon::fold {
+
+namespace {
+
+fold::Options webhooks_fold(const WebhookOwners::Options& options) {
+    fold::Options out;
+    out.folder = options.folder;
+    for (core::Partition p = 0; p < options.partitions; ++p) {
+        out.inputs.push_back({log::Topic::kWebhooks, p});
+    }
+    out.node = options.node;
+    return out;
+}
+
+}  // namespace
+
+WebhookOwners::WebhookOwners(Options options, Context context)
+    : options_(std::move(options)),
+      publisher_(context.log.open_publisher(context.executor)),
+      fold_(webhooks_fold(options_), {context.log, *publisher_, context.executor, context.clock},
+            *this) {
+    fold_.start();
+}
+
+WebhookOwners::~WebhookOwners() = default;
+
+bool WebhookOwners::may_want(std::string_view owner) const {
+    const std::scoped_lock lock{mutex_};
+    return !complete_ || owners_.contains(owner);
+}
+
+std::size_t WebhookOwners::size() const {
+    const std::scoped_lock lock{mutex_};
+    return webhooks_.size();
+}
+
+/// What says whether a webhook is enabled has another key: an event that is written for a disabled
+/// one is only in vain.
+void WebhookOwners::replay(InputIndex, const core::RecordView& record) {
+    if (core::is_control_key(record.key) || record.key.find('/') != std::string_view::npos) return;
+    auto owner = core::owner_wanting(record, options_.type);
+    const std::scoped_lock lock{mutex_};
+    forget(record.key);
+    if (!owner || !owner->starts_with(core::kVapidOwner)) return;
+    ++owners_[*owner];
+    webhooks_.insert_or_assign(std::string{record.key}, std::move(*owner));
+}
+
+void WebhookOwners::forget(std::string_view webhook) {
+    const auto found = webhooks_.find(webhook);
+    if (found == webhooks_.end()) return;
+    const auto owner = owners_.find(found->second);
+    if (--owner->second == 0) owners_.erase(owner);
+    webhooks_.erase(found);
+}
+
+core::Result<void> WebhookOwners::clear() {
+    const std::scoped_lock lock{mutex_};
+    webhooks_.clear();
+    owners_.clear();
+    return {};
+}
+
+void WebhookOwners::caught_up() {
+    const std::scoped_lock lock{mutex_};
+    complete_ = true;
+}
+
+void WebhookOwners::restarted(std::string_view) {
+    const std::scoped_lock lock{mutex_};
+    complete_ = false;
+}
+
+}  // namespace beckon::fold

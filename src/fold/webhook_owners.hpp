@@ -1,0 +1,66 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+#include "core/ids.hpp"
+#include "core/partition.hpp"
+#include "fold/fold.hpp"
+#include "fold/memory_state.hpp"
+#include "log/event_log.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace beckon::fold {
+
+/// Whose webhooks want one of Beckon's own events: a fold of `webhooks` in memory, so that nobody
+/// writes events that no webhook would get. It holds an id and a name for each webhook that wants
+/// the type, of those owners that a VAPID key names; others never get such an event. Made, used
+/// and destroyed on the executor's thread, but for may_want().
+class WebhookOwners final : private MemoryState {
+public:
+    struct Options {
+        std::string type;  ///< of the event
+        core::Partition partitions = 1;
+        core::NodeId node;
+        std::string_view folder = "fold";  ///< that log lines name
+    };
+    struct Context {
+        log::EventLog& log;
+        core::Executor& executor;
+        const core::Clock& clock;
+    };
+    WebhookOwners(Options options, Context context);
+    ~WebhookOwners() override;
+
+    /// Whether the owner has a webhook for the type. Also true before all webhooks are read: nobody
+    /// knows that there is none. Any thread.
+    bool may_want(std::string_view owner) const;
+    /// Webhooks that want the type. Any thread.
+    std::size_t size() const;
+
+private:
+    // fold::State
+    void replay(InputIndex input, const core::RecordView& record) override;
+    core::Result<void> clear() override;
+    void committed() override {}
+    void caught_up() override;
+    void restarted(std::string_view) override;
+
+    void forget(std::string_view webhook);
+
+    const Options options_;
+    mutable std::mutex mutex_;
+    bool complete_ = false;                                     ///< under mutex_
+    std::map<std::string, std::string, std::less<>> webhooks_;  ///< under mutex_: id to owner
+    std::map<std::string, std::size_t, std::less<>> owners_;    ///< under mutex_: how many
+    const std::unique_ptr<log::Publisher> publisher_;
+    Fold fold_;  ///< first to go: it calls us
+};
+
+}  // namespace beckon::fold
