@@ -246,6 +246,30 @@ test('an owner sees its own webhooks only, and its events reach no others', asyn
     await theirs.stop();
 });
 
+test('an event that is too costly for a filter holds up nobody, and its webhook says so', async () => {
+    const receiver = await new Receiver().start();
+    const neighbour = await new Receiver().start();
+    const [hostile, quiet] = [ownerToken('hostile'), ownerToken('quiet')];
+    await made({ url: neighbour.url }, { as: quiet });
+    const exists = Array(200).fill({ exists: { field: 'data.a.b' } });
+    const costly = await made({ url: receiver.url, filter: { bool: { should: exists } } }, { as: hostile });
+    assert.ok(costly.memory_bytes > 1000);
+    for (let i = 0; i < 5; ++i) await posted(eventOf('order.created', { a: Array(80000).fill({}) }), { as: hostile });
+    const began = Date.now();
+    const wanted = await posted(eventOf('order.created'), { as: quiet });
+    await until('the event of another owner', () => neighbour.events().has(wanted.id));
+    assert.ok(Date.now() - began < 5000);
+    const said = await until('what the webhook says', async () => (await ask('GET', `/webhooks/${costly.id}`, { as: hostile })).json.filter_too_costly);
+    assert.equal(said.source, '/shop');
+    await until('the dead letters', async () => (await ask('GET', '/dead?reason=filter_too_costly', { as: hostile })).json.letters.length === 5);
+    assert.equal(receiver.requests.length, 0);
+    const long = Array(255).fill('a').join('.');
+    const refused = await ask('POST', '/webhooks', { json: { url: receiver.url, filter: { exists: { field: long } } }, as: hostile });
+    assert.deepEqual([refused.status, refused.json.detail], [400, '$.filter.exists.field is a path of more than 64 names']);
+    await receiver.stop();
+    await neighbour.stop();
+});
+
 test('what is wrong is named with its place', async () => {
     const cases = [
         [{}, /\$\.url is missing/],

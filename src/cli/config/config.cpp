@@ -318,6 +318,12 @@ std::vector<Setting> retry_settings(Config& c) {
                          "A webhook of which nothing has been accepted for so long is disabled."),
         number_setting("retry.webhooks_per_owner_max", c.retry.webhooks_per_owner_max,
                        {1, 1'000'000}, "Webhooks of one owner; more get 409."),
+        bytes_setting("retry.webhook_memory_per_owner_max", c.retry.webhook_memory_per_owner_max,
+                      1U << 20,
+                      "Memory that the webhooks of one owner may hold in each process, mostly for "
+                      "their filters (memory_bytes of a webhook says how much); more get 409."),
+        bytes_setting("retry.webhook_memory_max", c.retry.webhook_memory_max, 1U << 20,
+                      "The same of all owners together."),
         number_setting("retry.events_per_owner_per_second", c.retry.events_per_owner_per_second,
                        {0, 10'000'000},
                        "Events that one owner may post; more get 429. 0: no limit."),

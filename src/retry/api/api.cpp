@@ -144,7 +144,8 @@ struct Api::Impl {
     const std::shared_ptr<const core::KeyRing> keys;
     DeadApi dead;
     Quota quota;
-    std::map<std::string, std::size_t> being_made;  ///< webhooks by owner that are not folded yet
+    std::map<std::string, Usage> being_made;  ///< webhooks by owner that are not folded yet
+    Usage all_being_made;
 
     core::Result<Caller> caller_of(const ApiRequest& request) const;
     /// Why an event is not taken.
@@ -163,6 +164,10 @@ struct Api::Impl {
                        const Reply& reply);
     void list(const Caller& caller, const Reply& reply) const;
     void create(const ApiRequest& request, const Caller& caller, const Reply& reply);
+    Usage usage_of(const std::string& owner) const;
+    core::Result<void> check_memory(const Webhook& webhook, std::size_t bytes) const;
+    void put_webhook(const Webhook& webhook, std::function<void(core::Result<void>)> done,
+                     const Reply& reply);
     void of_webhook(const ApiRequest& request, Route route, const WebhookDirectory::Entry& entry,
                     const Reply& reply);
     void change_webhook(const ApiRequest& request, const Webhook& before, const Reply& reply);
@@ -301,10 +306,11 @@ void Api::Impl::post_batch(const ApiRequest& request, const Caller& caller,
 std::set<std::string> Api::Impl::deliveries_of(const Event& event, const Caller& caller) const {
     std::set<std::string> ids;
     if (!node.knows_webhooks()) return ids;
-    for (const auto& id : node.webhooks().match(Json::parse(event.json))) {
-        if (node.webhooks().find(id)->webhook.owner != caller.owner) continue;
-        ids.insert(delivery_id(scope_of(event), event.id, id));
-    }
+    if (!event.owner.empty() && event.owner != caller.owner) return ids;
+    Steps steps;
+    const auto match =
+        node.webhooks().match(Json::parse(event.json), caller.owner, clock.wall(), steps);
+    for (const auto& id : match.ids) ids.insert(delivery_id(scope_of(event), event.id, id));
     return ids;
 }
 
@@ -337,10 +343,8 @@ void Api::Impl::list(const Caller& caller, const Reply& reply) const {
 }
 
 void Api::Impl::create(const ApiRequest& request, const Caller& caller, const Reply& reply) {
-    const auto there = node.webhooks().count_of(caller.owner);
-    const auto waiting = being_made.find(caller.owner);
-    if (there + (waiting == being_made.end() ? 0 : waiting->second) >=
-        options.webhooks_per_owner_max) {
+    const auto there = usage_of(caller.owner).webhooks;
+    if (there >= options.webhooks_per_owner_max) {
         return reply(problem_reply(
             Problem::limit, "the owner has " + std::to_string(there) +
                                 " webhooks, which is the most (retry.webhooks_per_owner_max)"));
@@ -353,11 +357,9 @@ void Api::Impl::create(const ApiRequest& request, const Caller& caller, const Re
         return reply(problem_reply(Problem::invalid, taken.error().message));
     }
     if (webhook.secrets.empty()) webhook.secrets = {random_secret()};
-    ++being_made[caller.owner];
     const auto secret = secret_text(webhook.secrets.front());
-    node.put_webhook(webhook, [this, id = webhook.id, owner = caller.owner, secret,
-                               reply](const core::Result<void>& written) {
-        if (--being_made[owner] == 0) being_made.erase(owner);
+    const auto made_known = [this, id = webhook.id, secret,
+                             reply](const core::Result<void>& written) {
         if (!written) return reply(failure_reply(written.error()));
         const auto* entry = node.webhooks().find(id);
         if (!entry) return reply(problem_reply(Problem::not_found, "it was deleted meanwhile"));
@@ -367,6 +369,61 @@ void Api::Impl::create(const ApiRequest& request, const Caller& caller, const Re
         made.add("Location", "/webhooks/" + id);
         made.add("Cache-Control", "no-store");
         reply(std::move(made));
+    };
+    put_webhook(webhook, made_known, reply);
+}
+
+/// Those that are being made included.
+Usage Api::Impl::usage_of(const std::string& owner) const {
+    auto held = node.webhooks().usage_of(owner);
+    if (const auto waiting = being_made.find(owner); waiting != being_made.end()) {
+        held += waiting->second;
+    }
+    return held;
+}
+
+/// Whether there is room for a webhook, in place of the one with its id.
+core::Result<void> Api::Impl::check_memory(const Webhook& webhook, std::size_t bytes) const {
+    const auto& webhooks = node.webhooks();
+    const auto* before = webhooks.find(webhook.id);
+    const auto freed = before ? before->memory_bytes : 0;
+    const auto owners = usage_of(webhook.owner).bytes - freed + bytes;
+    if (bytes > freed && owners > options.memory.per_owner) {
+        return core::fail(
+            Fault::full, "the webhook would hold " + std::to_string(bytes) +
+                             " bytes of memory and the owner's together " + std::to_string(owners) +
+                             ", of which it may have " + std::to_string(options.memory.per_owner) +
+                             " (retry.webhook_memory_per_owner_max); a filter holds the most");
+    }
+    const auto all = webhooks.memory_bytes() + all_being_made.bytes - freed + bytes;
+    if (bytes > freed && all > options.memory.in_all) {
+        return core::fail(Fault::full,
+                          "the webhooks of all owners hold so much memory that there "
+                          "is no room for this one (retry.webhook_memory_max); ask "
+                          "whoever runs the installation");
+    }
+    return {};
+}
+
+/// Writes a webhook that is new or has changed, if there is room for it.
+void Api::Impl::put_webhook(const Webhook& webhook, std::function<void(core::Result<void>)> done,
+                            const Reply& reply) {
+    const auto entry = filter_entry(webhook, Query::From::log);
+    if (!entry) return reply(problem_reply(Problem::invalid, "$.filter: " + entry.error().message));
+    const bool is_new = node.webhooks().find(webhook.id) == nullptr;
+    const Usage usage{.webhooks = is_new ? std::size_t{1} : 0, .bytes = memory_of(webhook, *entry)};
+    if (const auto room = check_memory(webhook, usage.bytes); !room) {
+        return reply(problem_reply(Problem::limit, room.error().message));
+    }
+    being_made[webhook.owner] += usage;
+    all_being_made += usage;
+    node.put_webhook(webhook, [this, owner = webhook.owner, usage,
+                               done = std::move(done)](const core::Result<void>& written) {
+        all_being_made -= usage;
+        auto& waiting = being_made[owner];
+        waiting -= usage;
+        if (waiting == Usage{}) being_made.erase(owner);
+        done(written);
     });
 }
 
@@ -398,7 +455,7 @@ void Api::Impl::change_webhook(const ApiRequest& request, const Webhook& before,
         return reply(problem_reply(Problem::invalid, taken.error().message));
     }
     if (webhook == before) return show(before.id, 200, reply);
-    node.put_webhook(webhook, then_show(webhook.id, reply));
+    put_webhook(webhook, then_show(webhook.id, reply), reply);
 }
 
 void Api::Impl::remove(const std::string& id, const Reply& reply) {

@@ -40,6 +40,7 @@ public:
     struct Options {
         AddressGuard guard;
         std::size_t webhooks_per_owner_max = 1'000;
+        MemoryLimits memory{};
         std::size_t events_per_owner_per_second = 0;  ///< 0: no limit
         /// The longest that a POST of an event may wait for first attempts.
         std::chrono::seconds wait_max{24};

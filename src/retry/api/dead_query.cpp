@@ -19,8 +19,8 @@ using Text = const std::string&;
 namespace {
 
 constexpr std::string_view kReasons =
-    "gone, refused, throttled, timed_out, unreachable, forbidden, too_large, undeliverable or "
-    "expired";
+    "gone, refused, throttled, timed_out, unreachable, forbidden, too_large, undeliverable, "
+    "expired or filter_too_costly";
 
 auto invalid_query(Text what) { return core::fail(Fault::invalid, what); }
 

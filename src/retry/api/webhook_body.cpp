@@ -367,10 +367,17 @@ Json page_of(const WebhookDirectory::Entry& entry) {
               {"shared_key", nullptr},
               {"enabled", entry.state.enabled},
               {"reason", entry.state.reason},
-              {"failing_since", nullptr}};
+              {"failing_since", nullptr},
+              {"filter_too_costly", nullptr},
+              {"memory_bytes", entry.memory_bytes}};
     for (const auto& [name, value] : webhook.headers) page["headers"].push_back(name);
     if (webhook.shared_key) page["shared_key"] = {{"id", webhook.shared_key->id}};
     if (entry.state.failing_since) page["failing_since"] = time_text(*entry.state.failing_since);
+    if (entry.costly) {
+        page["filter_too_costly"] = {{"at", time_text(entry.costly->at)},
+                                     {"source", entry.costly->source},
+                                     {"id", entry.costly->event}};
+    }
     return page;
 }
 

@@ -48,7 +48,8 @@ bool is_overload(Outcome outcome) {
         case Outcome::forbidden:
         case Outcome::too_large:
         case Outcome::undeliverable:
-        case Outcome::expired: return false;
+        case Outcome::expired:
+        case Outcome::filter_too_costly: return false;
     }
     return false;
 }

@@ -328,7 +328,8 @@ void Dispatcher::Impl::follow(const Job& job, const Verdict& verdict) {
         case Outcome::forbidden:
         case Outcome::too_large:
         case Outcome::undeliverable:
-        case Outcome::expired: return failed(job, verdict);
+        case Outcome::expired:
+        case Outcome::filter_too_costly: return failed(job, verdict);
     }
 }
 

@@ -3,13 +3,18 @@
 #include "core/codec.hpp"
 #include "core/logger.hpp"
 #include "retry/event/event.hpp"
+#include "retry/event/step_quota.hpp"
 #include "retry/tiers/delivery.hpp"
 #include "retry/tiers/done_tracker.hpp"
 #include "retry/tiers/recent_deliveries.hpp"
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -27,7 +32,30 @@ struct Spreader::Impl : std::enable_shared_from_this<Impl> {
           executor(x),
           webhooks(w),
           events(std::move(e)),
-          tracker({.low = o.from, .above = {}}) {}
+          tracker({.low = o.from, .above = {}}),
+          quota(static_cast<std::size_t>(o.partitions)) {}
+
+    /// An event as it was read.
+    struct Source {
+        Offset offset = 0;
+        core::Timestamp time;  ///< when it was appended
+        Event event;
+    };
+    using SourcePtr = std::shared_ptr<const Source>;
+    /// One of its deliveries.
+    struct Target {
+        std::string webhook;
+        bool dead = false;  ///< nobody knows whether the webhook wants it
+    };
+    /// The event that is being matched, owner by owner.
+    struct FanOut {
+        SourcePtr source;
+        nlohmann::json json;
+        std::vector<std::string> owners;  ///< whose webhooks it may reach
+        std::size_t next_owner = 0;
+        std::vector<Target> targets{};  ///< of the last owner
+        std::size_t next_target = 0;
+    };
 
     const Options options;
     log::EventLog& log;
@@ -39,21 +67,44 @@ struct Spreader::Impl : std::enable_shared_from_this<Impl> {
     std::unique_ptr<log::PartitionReader> reader;
     DoneTracker tracker;
     RecentDeliveries recent;
-    std::map<Offset, std::size_t> unreported;  ///< deliveries of an event that the log has not yet
+    StepQuota quota;
+    std::optional<FanOut> fan_out;
+    bool turn_posted = false;
+    /// Deliveries of an event that the log has not yet, and one more while it is being matched.
+    std::map<Offset, std::size_t> unreported;
     std::size_t in_flight = 0;
+    std::size_t in_flight_bytes = 0;               ///< of the events in them
+    std::set<std::string, std::less<>> reporting;  ///< webhooks whose CostlyFilter is being written
     Offset told = 0;
     Counts counts;
 
+    bool has_room() const { return in_flight < kDeliveriesMax && in_flight_bytes < kBytesMax; }
     void read_on();
     void read(const core::RecordView& record);
-    void spread(Offset offset, const Event& event);
-    void publish(Offset offset, const Delivery& delivery);
-    void reported(Offset offset);
+    void begin(const core::RecordView& record, Event event);
+    void go_on(std::size_t& steps);
+    void next_turn();
+    std::size_t match_owner(const std::string& owner);
+    void report_costly(const Source& source, const std::string& webhook);
+    void publish(const SourcePtr& source, const Target& target);
+    void write(const SourcePtr& source, const Target& target);
+    core::Record record_of(const Source& source, const Target& target) const;
+    void reported(const Source& source);
+    void done_one(Offset offset);
     void tell();
 };
 
 void Spreader::Impl::read_on() {
-    while (reader && in_flight < kDeliveriesMax) {
+    std::size_t steps = 0;
+    while (reader && has_room() && !turn_posted) {
+        if (steps >= kStepsPerTurn) {
+            next_turn();
+            break;
+        }
+        if (fan_out) {
+            go_on(steps);
+            continue;
+        }
         const auto taken = reader->take(1, [this](const auto& record) { read(record); });
         if (!taken) {
             if (taken.error().fault == Fault::unavailable) return;  // `ready` comes
@@ -64,13 +115,26 @@ void Spreader::Impl::read_on() {
             tracker.read_up_to(reader->position());
             break;
         }
+        // Parsing a byte takes as long as a step.
+        if (fan_out) steps += fan_out->source->event.json.size();
     }
     tell();
 }
 
+/// The thread has others first.
+void Spreader::Impl::next_turn() {
+    turn_posted = true;
+    executor.post([weak = weak_from_this()] {
+        const auto self = weak.lock();
+        if (!self) return;
+        self->turn_posted = false;
+        self->read_on();
+    });
+}
+
 void Spreader::Impl::read(const core::RecordView& record) {
     if (core::is_control_key(record.key)) return;
-    const auto event = decode_event(record);
+    auto event = decode_event(record);
     if (!event) {
         ++counts.broken;
         core::log_error("retry", "broken_event",
@@ -86,46 +150,127 @@ void Spreader::Impl::read(const core::RecordView& record) {
         tracker.read_up_to(record.offset + 1);
         return;
     }
-    ++counts.events;
-    spread(record.offset, *event);
+    begin(record, std::move(*event));
 }
 
-void Spreader::Impl::spread(Offset offset, const Event& event) {
-    const auto ids = webhooks.match(nlohmann::json::parse(event.json));
-    if (ids.empty()) return tracker.read_up_to(offset + 1);
-    tracker.open(offset);
-    unreported[offset] = ids.size();
-    in_flight += ids.size();
-    for (const auto& id : ids) {
-        publish(
-            offset,
-            {.id = delivery_id(scope_of(event), event.id, id), .webhook = id, .event = event.json});
+void Spreader::Impl::begin(const core::RecordView& record, Event event) {
+    auto owners = event.owner.empty() ? webhooks.owners() : std::vector{event.owner};
+    auto json = nlohmann::json::parse(event.json, nullptr, false);
+    if (json.is_discarded()) {
+        ++counts.broken;
+        core::log_error("retry", "broken_event", {{"offset", record.offset}, {"why", "no JSON"}});
+        return;
+    }
+    ++counts.events;
+    tracker.open(record.offset);
+    unreported[record.offset] = 1;
+    fan_out = FanOut{.source = std::make_shared<const Source>(Source{
+                         .offset = record.offset, .time = record.time, .event = std::move(event)}),
+                     .json = std::move(json),
+                     .owners = std::move(owners)};
+}
+
+/// Does one thing: a delivery, the webhooks of an owner, or the end.
+void Spreader::Impl::go_on(std::size_t& steps) {
+    auto& now = *fan_out;
+    if (now.next_target < now.targets.size()) {
+        publish(now.source, now.targets[now.next_target++]);
+    } else if (now.next_owner < now.owners.size()) {
+        steps += match_owner(now.owners[now.next_owner++]);
+    } else {
+        const auto offset = now.source->offset;
+        fan_out.reset();
+        done_one(offset);
     }
 }
 
-void Spreader::Impl::publish(Offset offset, const Delivery& delivery) {
-    const auto partition = core::partition_of(delivery.webhook, options.partitions);
-    publisher.publish({log::Topic::retry(0), partition}, encode(delivery),
-                      [weak = weak_from_this(), offset, delivery](const auto& where) {
+/// How many steps that took.
+std::size_t Spreader::Impl::match_owner(const std::string& owner) {
+    const auto& source = *fan_out->source;
+    auto steps = quota.of(owner, source.time);
+    const auto before = steps.left();
+    const auto match = webhooks.match(fan_out->json, owner, source.time, steps);
+    const auto taken = before - steps.left();
+    quota.spend(owner, source.time, taken);
+    counts.filter_steps += taken;
+    counts.too_costly += match.too_costly.size();
+    fan_out->targets.clear();
+    fan_out->next_target = 0;
+    for (const auto& id : match.ids) fan_out->targets.push_back({.webhook = id});
+    for (const auto& id : match.too_costly) {
+        fan_out->targets.push_back({.webhook = id, .dead = true});
+        report_costly(source, id);
+    }
+    return 1 + taken;
+}
+
+void Spreader::Impl::report_costly(const Source& source, const std::string& webhook) {
+    const auto* entry = webhooks.find(webhook);
+    if (!entry || reporting.contains(webhook)) return;
+    if (entry->costly && source.time - entry->costly->at < kReportCostlyEvery) return;
+    core::log_warn("retry", "filter_too_costly",
+                   {{"webhook", webhook}, {"owner", entry->webhook.owner}});
+    reporting.insert(webhook);
+    const auto partition = core::partition_of(webhook, options.partitions);
+    publisher.publish({log::Topic::kWebhooks, partition},
+                      encode(webhook, CostlyFilter{.filter = filter_digest(entry->webhook.filter),
+                                                   .at = source.time,
+                                                   .source = source.event.source,
+                                                   .event = source.event.id}),
+                      [weak = weak_from_this(), webhook](const auto&) {
+                          if (const auto self = weak.lock()) self->reporting.erase(webhook);
+                      });
+}
+
+/// Where nobody knows whether the webhook wants the event its owner may decide.
+core::Record Spreader::Impl::record_of(const Source& source, const Target& target) const {
+    const auto& event = source.event;
+    Delivery delivery{.id = delivery_id(scope_of(event), event.id, target.webhook),
+                      .webhook = target.webhook,
+                      .event = event.json};
+    if (!target.dead) return encode(delivery);
+    delivery.hop = 1;
+    delivery.accepted = source.time;
+    delivery.last = Outcome::filter_too_costly;
+    return encode_dead(delivery);
+}
+
+void Spreader::Impl::publish(const SourcePtr& source, const Target& target) {
+    ++unreported[source->offset];
+    ++in_flight;
+    in_flight_bytes += source->event.json.size();
+    write(source, target);
+}
+
+void Spreader::Impl::write(const SourcePtr& source, const Target& target) {
+    const auto topic = target.dead ? log::Topic::kRetryDead : log::Topic::retry(0);
+    const auto partition = core::partition_of(target.webhook, options.partitions);
+    publisher.publish({topic, partition}, record_of(*source, target),
+                      [weak = weak_from_this(), source, target](const auto& where) {
                           const auto self = weak.lock();
                           if (!self) return;
-                          if (where) return self->reported(offset);
-                          // Perhaps it is in the log: then the tier drops the copy.
-                          self->executor.post_after(kPublishAgain, [weak, offset, delivery] {
-                              if (const auto s = weak.lock()) s->publish(offset, delivery);
+                          if (where) return self->reported(*source);
+                          // Perhaps it is in the log: then whoever reads it drops the copy.
+                          self->executor.post_after(kPublishAgain, [weak, source, target] {
+                              if (const auto s = weak.lock()) s->write(source, target);
                           });
                       });
 }
 
-void Spreader::Impl::reported(Offset offset) {
+void Spreader::Impl::reported(const Source& source) {
     --in_flight;
+    in_flight_bytes -= source.event.json.size();
     ++counts.deliveries;
-    const auto found = unreported.find(offset);
-    if (--found->second == 0) {
-        unreported.erase(found);
-        tracker.finish(offset);
-    }
+    done_one(source.offset);
     read_on();
+}
+
+/// A delivery is in the log, or all owners have been matched.
+void Spreader::Impl::done_one(Offset offset) {
+    const auto found = unreported.find(offset);
+    if (--found->second > 0) return;
+    unreported.erase(found);
+    tracker.finish(offset);
 }
 
 void Spreader::Impl::tell() {

@@ -16,11 +16,22 @@ namespace beckon::retry {
 /// Reads one partition of `events` and writes each event to `retry.0` once for every webhook that
 /// wants it. An event counts as spread when the log has all of its deliveries; after a crash it may
 /// be spread again, under the same delivery ids. Copies of an event among the last 8,192 are
-/// dropped. On the executor's thread.
+/// dropped.
+///
+/// The filters of each owner may take Steps::kMax of one event, and of many what StepQuota has. For
+/// a webhook of which nobody knows then, the delivery goes to `retry.dead` (filter_too_costly), and
+/// `webhooks` says so. Owners are matched one after the other, and the thread has other turns
+/// between them and between events. On the executor's thread.
 class Spreader {
 public:
     static constexpr core::Offset kLookBack = 1'000;
     static constexpr std::size_t kDeliveriesMax = 4'096;  ///< written and not yet reported
+    static constexpr std::size_t kBytesMax = std::size_t{16} << 20;  ///< of events, likewise
+    /// In one turn of the thread; the filters of an owner, and the parsing of an event, are not
+    /// broken off.
+    static constexpr std::size_t kStepsPerTurn = Steps::kMax;
+    /// A CostlyFilter of one webhook is written at most so often.
+    static constexpr core::Duration kReportCostlyEvery = std::chrono::minutes{1};
     static constexpr core::Duration kPublishAgain = std::chrono::milliseconds{500};
 
     struct Options {
@@ -38,6 +49,8 @@ public:
         std::uint64_t copies = 0;
         std::uint64_t broken = 0;
         std::uint64_t deliveries = 0;
+        std::uint64_t too_costly = 0;  ///< dead letters among the deliveries
+        std::uint64_t filter_steps = 0;
     };
 
     Spreader(Options options, log::EventLog& log, log::Publisher& publisher,

@@ -1,13 +1,18 @@
 #pragma once
 
 #include "retry/filter/date.hpp"
-#include "retry/filter/event_values.hpp"
+#include "retry/filter/date_math.hpp"
+#include "retry/filter/field_path.hpp"
+#include "retry/filter/heap.hpp"
 #include "retry/filter/query.hpp"
+#include "retry/filter/scalars.hpp"
+#include "retry/filter/steps.hpp"
+#include "retry/filter/wildcard.hpp"
 #include "retry/filter/words.hpp"
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,123 +27,315 @@
 namespace beckon::retry {
 
 struct Query::Node {
+    using Json = nlohmann::json;
+    /// What an evaluation has besides the value that it is at.
+    struct Evaluation {
+        core::Timestamp now;
+        Steps& steps;
+    };
+
     virtual ~Node() = default;
-    virtual bool matches(const nlohmann::json& at) const = 0;
+    /// Means nothing once the steps are exhausted; every loop ends then.
+    virtual bool matches(const Json& at, const Evaluation& eval) const = 0;
     virtual std::optional<RequiredTerms> required() const { return std::nullopt; }
+    /// As Query::cost() and Query::heap_bytes() have it; with itself.
+    virtual std::size_t cost() const = 0;
+    virtual std::size_t bytes() const = 0;
 };
 
 namespace clause {
 
 using Json = nlohmann::json;
+using Evaluation = Query::Node::Evaluation;
 using NodePtr = std::shared_ptr<const Query::Node>;
 
-inline bool same(const Json& a, const Json& b) {
-    if (a.is_number() && b.is_number()) return a == b;
-    return a.type() == b.type() && a == b;
-}
-
-template <class F>
-bool any_value(const Json& at, const std::string& field, F&& f) {
-    const auto values = values_at(at, field);
-    return std::any_of(values.begin(), values.end(), [&](const Json* v) { return f(*v); });
+/// A node with the counts of its owners, as std::make_shared puts them into one block.
+template <class T>
+std::size_t block_of() {
+    return heap_block(sizeof(T) + 2 * sizeof(void*));
 }
 
 struct All final : Query::Node {
-    bool matches(const Json&) const override { return true; }
+    bool matches(const Json&, const Evaluation&) const override { return true; }
+    std::size_t cost() const override { return 1; }
+    std::size_t bytes() const override { return block_of<All>(); }
 };
 
 struct None final : Query::Node {
-    bool matches(const Json&) const override { return false; }
+    bool matches(const Json&, const Evaluation&) const override { return false; }
+    std::size_t cost() const override { return 1; }
+    std::size_t bytes() const override { return block_of<None>(); }
 };
 
 struct Terms final : Query::Node {
-    std::string field;
-    std::vector<Json> terms;
-    bool matches(const Json& at) const override {
-        return any_value(at, field, [&](const Json& value) {
-            return std::any_of(terms.begin(), terms.end(),
-                               [&](const Json& term) { return same(term, value); });
+    Terms(std::string field, const std::vector<Json>& values) : path(std::move(field)) {
+        terms.reserve(values.size());
+        for (const auto& value : values) terms.push_back(term_of(value));
+        std::sort(terms.begin(), terms.end());
+        terms.erase(std::unique(terms.begin(), terms.end()), terms.end());
+        terms.shrink_to_fit();
+    }
+
+    const FieldPath path;
+    std::vector<std::string> terms;  ///< as term_of() writes them, ascending, each once
+
+    bool matches(const Json& at, const Evaluation& eval) const override {
+        return path.any_scalar(at, eval.steps, [&](const Json& value) {
+            const bool long_text = value.is_string() && value.get_ref<const std::string&>().size() >
+                                                            Query::kTextMax;  // no term is so long
+            if (long_text) return false;
+            const auto term = term_of(value);
+            return eval.steps.take_text(term.size()) &&
+                   std::binary_search(terms.begin(), terms.end(), term);
         });
     }
     std::optional<RequiredTerms> required() const override {
-        RequiredTerms needed{.field = field, .values = {}};
-        for (const auto& term : terms) needed.values.push_back(term_of(term));
-        return needed;
+        return RequiredTerms{.field = path.text(), .values = {terms.begin(), terms.end()}};
+    }
+    std::size_t cost() const override { return path.names(); }
+    std::size_t bytes() const override {
+        auto sum = block_of<Terms>() + path.heap_bytes() + heap_of(terms);
+        for (const auto& term : terms) sum += heap_of(term);
+        return sum;
     }
 };
 
+/// Something at the path that is not null: a value, or an object in which something exists.
 struct Exists final : Query::Node {
-    std::string field;
-    bool matches(const Json& at) const override { return !values_at(at, field).empty(); }
+    explicit Exists(std::string field) : path(std::move(field)) {}
+
+    const FieldPath path;
+
+    bool matches(const Json& at, const Evaluation& eval) const override {
+        return path.any(at, eval.steps,
+                        [&](const Json& value) { return is_there(value, eval.steps); });
+    }
+    static bool is_there(const Json& value, Steps& steps) {
+        if (!steps.take() || value.is_null()) return false;
+        if (!value.is_structured()) return true;
+        for (const auto& one : value) {
+            if (is_there(one, steps)) return true;
+            if (steps.exhausted()) return false;
+        }
+        return false;
+    }
+    std::size_t cost() const override { return path.names(); }
+    std::size_t bytes() const override { return block_of<Exists>() + path.heap_bytes(); }
 };
 
-/// A string that fits a pattern: prefix and wildcard.
+struct Prefix final : Query::Node {
+    Prefix(std::string field, std::string text) : path(std::move(field)), start(std::move(text)) {}
+
+    const FieldPath path;
+    const std::string start;
+
+    bool matches(const Json& at, const Evaluation& eval) const override {
+        return path.any_scalar(at, eval.steps, [&](const Json& value) {
+            return value.is_string() && eval.steps.take_text(start.size()) &&
+                   value.get_ref<const std::string&>().starts_with(start);
+        });
+    }
+    std::size_t cost() const override { return path.names(); }
+    std::size_t bytes() const override {
+        return block_of<Prefix>() + path.heap_bytes() + heap_of(start);
+    }
+};
+
 struct Fits final : Query::Node {
-    std::string field;
-    std::function<bool(std::string_view)> fits;
-    bool matches(const Json& at) const override {
-        return any_value(at, field, [&](const Json& value) {
-            return value.is_string() && fits(value.get_ref<const std::string&>());
+    Fits(std::string field, std::string_view text) : path(std::move(field)), pattern(text) {}
+
+    const FieldPath path;
+    const Wildcard pattern;
+
+    bool matches(const Json& at, const Evaluation& eval) const override {
+        return path.any_scalar(at, eval.steps, [&](const Json& value) {
+            if (!value.is_string()) return false;
+            const auto& text = value.get_ref<const std::string&>();
+            // A code point costs more than a byte that is only compared.
+            return eval.steps.take(1 + text.size() * (1 + pattern.words()) / 8) &&
+                   pattern.fits(text);
         });
+    }
+    std::size_t cost() const override { return path.names() * (1 + pattern.wildcards()); }
+    std::size_t bytes() const override {
+        return block_of<Fits>() + path.heap_bytes() + pattern.heap_bytes();
     }
 };
 
-struct Match final : Query::Node {
-    enum class How { any, all, phrase };
-    std::string field;
-    How how = How::any;
-    std::vector<std::string> words;
-    Json exact;  ///< numbers and booleans match as they are
-    bool matches(const Json& at) const override {
-        return any_value(at, field, [&](const Json& value) {
-            if (!value.is_string() || !exact.is_string()) return same(value, exact);
-            const auto there = words_of(value.get_ref<const std::string&>());
-            return how == How::phrase ? has_phrase(there) : has_words(there);
+/// Numbers and booleans match as they are.
+struct MatchScalar final : Query::Node {
+    MatchScalar(std::string field, const Json& scalar)
+        : path(std::move(field)), term(term_of(scalar)) {}
+
+    const FieldPath path;
+    const std::string term;
+
+    bool matches(const Json& at, const Evaluation& eval) const override {
+        return path.any_scalar(at, eval.steps, [&](const Json& value) {
+            return !value.is_string() && eval.steps.take() && term_of(value) == term;
         });
     }
-    bool has_words(const std::vector<std::string>& there) const {
-        const auto is_there = [&](const std::string& word) {
-            return std::find(there.begin(), there.end(), word) != there.end();
-        };
-        return how == How::all ? std::all_of(words.begin(), words.end(), is_there)
-                               : std::any_of(words.begin(), words.end(), is_there);
+    std::size_t cost() const override { return path.names(); }
+    std::size_t bytes() const override {
+        return block_of<MatchScalar>() + path.heap_bytes() + heap_of(term);
     }
-    bool has_phrase(const std::vector<std::string>& there) const {
-        return !words.empty() &&
-               std::search(there.begin(), there.end(), words.begin(), words.end()) != there.end();
+};
+
+inline std::size_t bytes_of(const std::vector<std::string>& texts) {
+    auto sum = heap_of(texts);
+    for (const auto& text : texts) sum += heap_of(text);
+    return sum;
+}
+
+/// Calls `f` with each word of the text, folded, until it is true; with "" for those that are
+/// longer than any of a query.
+template <class F>
+bool any_word(std::string_view text, Steps& steps, F&& f) {
+    if (!steps.take_text(text.size())) return false;
+    for (auto word = take_word(text); !word.empty(); word = take_word(text)) {
+        if (!steps.take()) return false;
+        if (f(word.size() > Query::kTextMax ? std::string{} : folded(word))) return true;
+    }
+    return false;
+}
+
+/// Text with at least so many of the words.
+struct MatchWords final : Query::Node {
+    MatchWords(std::string field, std::vector<std::string> all)
+        : path(std::move(field)), words(std::move(all)) {
+        std::sort(words.begin(), words.end());
+        words.erase(std::unique(words.begin(), words.end()), words.end());
+    }
+
+    const FieldPath path;
+    std::vector<std::string> words;  ///< folded, ascending, each once
+    std::size_t least = 1;
+
+    bool matches(const Json& at, const Evaluation& eval) const override {
+        if (least == 0) return true;
+        return path.any_scalar(at, eval.steps, [&](const Json& value) {
+            return value.is_string() && has_words(value.get_ref<const std::string&>(), eval.steps);
+        });
+    }
+    bool has_words(const std::string& text, Steps& steps) const {
+        std::vector<bool> seen(words.size());
+        std::size_t count = 0;
+        return any_word(text, steps, [&](const std::string& word) {
+            const auto found = std::lower_bound(words.begin(), words.end(), word);
+            if (found == words.end() || *found != word) return false;
+            auto was_seen = seen[static_cast<std::size_t>(found - words.begin())];
+            count += was_seen ? 0 : 1;
+            was_seen = true;
+            return count >= least;
+        });
+    }
+    std::size_t cost() const override { return path.names(); }
+    std::size_t bytes() const override {
+        return block_of<MatchWords>() + path.heap_bytes() + bytes_of(words);
+    }
+};
+
+/// Text with the words one after the other (Knuth, Morris, Pratt: each word is looked at once).
+struct MatchPhrase final : Query::Node {
+    MatchPhrase(std::string field, std::vector<std::string> all)
+        : path(std::move(field)), words(std::move(all)), back(words.size()) {
+        for (std::size_t i = 1, at = 0; i < words.size(); ++i) {
+            at = next(at, words[i]);
+            back[i] = static_cast<std::uint32_t>(at);
+        }
+    }
+
+    const FieldPath path;
+    std::vector<std::string> words;
+    /// Of the words up to each: how many of the last ones are the first ones of the phrase too.
+    std::vector<std::uint32_t> back;
+
+    /// How many words of the phrase end with `word`, after `at` of them.
+    std::size_t next(std::size_t at, const std::string& word) const {
+        while (at > 0 && words[at] != word) at = back[at - 1];
+        return words[at] == word ? at + 1 : 0;
+    }
+    bool matches(const Json& at, const Evaluation& eval) const override {
+        return path.any_scalar(at, eval.steps, [&](const Json& value) {
+            if (!value.is_string()) return false;
+            std::size_t have = 0;
+            return any_word(value.get_ref<const std::string&>(), eval.steps,
+                            [&](const std::string& word) {
+                                have = next(have, word);
+                                return have == words.size();
+                            });
+        });
+    }
+    std::size_t cost() const override { return path.names(); }
+    std::size_t bytes() const override {
+        return block_of<MatchPhrase>() + path.heap_bytes() + bytes_of(words) + heap_of(back);
     }
 };
 
 /// A bound and a value compare as numbers, as times, or as text, whichever both are.
 struct Bound {
+    enum class Side : std::uint8_t { gt, gte, lt, lte };
+    Side side = Side::gt;
     Json value;
-    std::optional<core::Timestamp> time;
+    std::optional<core::Timestamp> time{};
+    std::optional<DateMath> math{};
 
     /// -1, 0, 1: how the event's value stands to the bound; nullopt: they do not compare.
-    std::optional<int> compare(const Json& other) const {
-        const auto sign = [](const auto& a, const auto& b) { return a < b ? -1 : (b < a ? 1 : 0); };
-        if (value.is_number() && other.is_number()) {
-            return sign(other.get<double>(), value.get<double>());
-        }
+    std::optional<int> compare(const Json& other, const Evaluation& eval) const {
+        if (value.is_number() && other.is_number()) return compare_numbers(other, value);
         if (!value.is_string() || !other.is_string()) return std::nullopt;
         const auto& text = other.get_ref<const std::string&>();
-        if (!time) return sign(text, value.get_ref<const std::string&>());
+        const auto sign = [](const auto& a, const auto& b) { return a < b ? -1 : (b < a ? 1 : 0); };
+        if (!time && !math) {
+            const auto& bound = value.get_ref<const std::string&>();
+            if (!eval.steps.take_text(bound.size())) return std::nullopt;
+            return sign(text, bound);
+        }
+        if (!eval.steps.take_text(text.size())) return std::nullopt;
         const auto other_time = parse_date(text);
         if (!other_time) return std::nullopt;
-        return sign(*other_time, *time);
+        const bool up = side == Side::gt || side == Side::lte;
+        return sign(
+            *other_time,
+            time ? *time : math->at(eval.now, up ? DateMath::Round::up : DateMath::Round::down));
+    }
+    bool holds(const Json& other, const Evaluation& eval) const {
+        const auto order = compare(other, eval);
+        if (!order) return false;
+        switch (side) {
+            case Side::gt: return *order > 0;
+            case Side::gte: return *order >= 0;
+            case Side::lt: return *order < 0;
+            case Side::lte: return *order <= 0;
+        }
+        return false;
+    }
+    std::size_t heap_bytes() const {
+        const auto text = value.is_string() ? heap_block(sizeof(std::string)) +
+                                                  heap_of(value.get_ref<const std::string&>())
+                                            : 0;
+        return text + (math ? math->heap_bytes() : 0);
     }
 };
 
 struct Range final : Query::Node {
-    std::string field;
-    std::vector<std::pair<std::function<bool(int)>, Bound>> bounds;
-    bool matches(const Json& at) const override {
-        return any_value(at, field, [&](const Json& value) {
-            return std::all_of(bounds.begin(), bounds.end(), [&](const auto& bound) {
-                const auto order = bound.second.compare(value);
-                return order && bound.first(*order);
-            });
+    explicit Range(std::string field) : path(std::move(field)) {}
+
+    const FieldPath path;
+    std::vector<Bound> bounds;
+
+    bool matches(const Json& at, const Evaluation& eval) const override {
+        return path.any_scalar(at, eval.steps, [&](const Json& value) {
+            return eval.steps.take(bounds.size()) &&
+                   std::all_of(bounds.begin(), bounds.end(),
+                               [&](const Bound& bound) { return bound.holds(value, eval); });
         });
+    }
+    std::size_t cost() const override { return path.names() * bounds.size(); }
+    std::size_t bytes() const override {
+        auto sum = block_of<Range>() + path.heap_bytes() + heap_of(bounds);
+        for (const auto& bound : bounds) sum += bound.heap_bytes();
+        return sum;
     }
 };
 
@@ -147,13 +344,18 @@ struct Bool final : Query::Node {
     std::vector<NodePtr> should;
     std::vector<NodePtr> must_not;
     std::size_t should_least = 0;
-    bool matches(const Json& at) const override {
-        const auto holds = [&](const NodePtr& node) { return node->matches(at); };
+
+    bool matches(const Json& at, const Evaluation& eval) const override {
+        if (!eval.steps.take()) return false;
+        const auto holds = [&](const NodePtr& node) { return node->matches(at, eval); };
         if (!std::all_of(must.begin(), must.end(), holds)) return false;
         if (std::any_of(must_not.begin(), must_not.end(), holds)) return false;
-        if (should_least == 0) return true;
-        return static_cast<std::size_t>(std::count_if(should.begin(), should.end(), holds)) >=
-               should_least;
+        std::size_t missing = should_least;
+        for (const auto& node : should) {
+            if (missing == 0 || eval.steps.exhausted()) break;
+            if (holds(node)) --missing;
+        }
+        return missing == 0;
     }
     /// The shortest list of those that must hold; of `should`, all lists of one field together.
     std::optional<RequiredTerms> required() const override {
@@ -176,26 +378,44 @@ struct Bool final : Query::Node {
                 all->values.insert(all->values.end(), one->values.begin(), one->values.end());
             }
         }
+        if (!all) return all;
+        auto& values = all->values;
+        std::sort(values.begin(), values.end());
+        values.erase(std::unique(values.begin(), values.end()), values.end());
         return all;
+    }
+    template <class F>
+    std::size_t sum_of(F&& f) const {
+        std::size_t sum = 0;
+        for (const auto* list : {&must, &should, &must_not}) {
+            for (const auto& node : *list) sum += f(*node);
+        }
+        return sum;
+    }
+    std::size_t cost() const override {
+        return 1 + sum_of([](const Query::Node& node) { return node.cost(); });
+    }
+    std::size_t bytes() const override {
+        return block_of<Bool>() + heap_of(must) + heap_of(should) + heap_of(must_not) +
+               sum_of([](const Query::Node& node) { return node.bytes(); });
     }
 };
 
+/// Each object at the path is asked by itself, so that all of the query holds for one of them.
 struct Nested final : Query::Node {
-    std::string path;
-    NodePtr query;
-    bool matches(const Json& at) const override { return any_object(at, path); }
-    /// Each object at the path is asked by itself, so that all of the query holds for one of them.
-    bool any_object(const Json& at, std::string_view rest) const {
-        if (at.is_array()) {
-            return std::any_of(at.begin(), at.end(),
-                               [&](const Json& one) { return any_object(one, rest); });
-        }
-        if (rest.empty()) return at.is_object() && query->matches(at);
-        const auto dot = rest.find('.');
-        if (!at.is_object()) return false;
-        const auto found = at.find(std::string{rest.substr(0, dot)});
-        if (found == at.end()) return false;
-        return any_object(*found, dot == std::string_view::npos ? "" : rest.substr(dot + 1));
+    Nested(std::string field, NodePtr inner) : path(std::move(field)), query(std::move(inner)) {}
+
+    const FieldPath path;
+    const NodePtr query;
+
+    bool matches(const Json& at, const Evaluation& eval) const override {
+        return path.any(at, eval.steps, [&](const Json& value) {
+            return value.is_object() && query->matches(value, eval);
+        });
+    }
+    std::size_t cost() const override { return path.names() + query->cost(); }
+    std::size_t bytes() const override {
+        return block_of<Nested>() + path.heap_bytes() + query->bytes();
     }
 };
 

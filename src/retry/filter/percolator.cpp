@@ -1,10 +1,13 @@
 #include "retry/filter/percolator.hpp"
 
-#include "retry/filter/event_values.hpp"
+#include "retry/filter/field_path.hpp"
+#include "retry/filter/heap.hpp"
+#include "retry/filter/scalars.hpp"
 
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -16,82 +19,129 @@ using Json = nlohmann::json;
 
 namespace {
 
-/// The key under which entries of every type stand.
-const std::string kEveryType = "*";
+/// The type of entries that want every type.
+constexpr std::string_view kEveryType = "*";
 
-/// `order.created` → itself, `order.*`, `*`.
-std::vector<std::string> keys_of_type(const std::string& type) {
-    std::vector<std::string> keys{type, kEveryType};
-    for (auto dot = type.find('.'); dot != std::string::npos; dot = type.find('.', dot + 1)) {
-        keys.push_back(type.substr(0, dot) + ".*");
-    }
-    return keys;
+/// Whether one of the types, `order.created` or `order.*`, is that of an event.
+bool wants_type(const Percolator::Entry& entry, std::string_view type) {
+    const auto fits = [type](std::string_view wanted) {
+        if (!wanted.ends_with('*')) return wanted == type;
+        return type.starts_with(wanted.substr(0, wanted.size() - 1));
+    };
+    return entry.types.empty() || std::any_of(entry.types.begin(), entry.types.end(), fits);
+}
+
+bool is_longer_than_terms(const Json& value) {
+    return value.is_string() && value.get_ref<const std::string&>().size() > Query::kTextMax;
+}
+
+std::string_view type_of(const Json& event) {
+    const auto found = event.find("type");
+    if (found == event.end() || !found->is_string()) return {};
+    return found->get_ref<const std::string&>();
 }
 
 }  // namespace
 
 struct Percolator::Impl {
-    using Ids = std::set<const Entry*>;
-    /// The entries of one type: by field and term that they require, and those that require none.
-    struct Bucket {
-        std::map<std::string, std::unordered_map<std::string, Ids>> by_term;
-        Ids others;
-        bool empty() const { return by_term.empty() && others.empty(); }
+    /// Keys are texts of the entry that they lead to, so each text is held once.
+    using Index = std::set<std::pair<std::string_view, const Entry*>>;
+    using Entries = std::vector<const Entry*>;
+
+    /// The terms that entries require at one path.
+    struct Field {
+        FieldPath path;
+        Index terms;
+    };
+    /// Of one owner. An entry stands under each term that it requires, or if it requires none under
+    /// each of its types.
+    struct Owner {
+        Entries entries;
+        Index by_type;
+        std::map<std::string, Field, std::less<>> by_field;
     };
 
     std::unordered_map<std::string, std::unique_ptr<Entry>> entries;
-    std::unordered_map<std::string, Bucket> buckets;
-    mutable std::size_t evaluated = 0;
+    std::map<std::string, Owner, std::less<>> owners;
 
-    static std::vector<std::string> types_of(const Entry& entry) {
-        return entry.types.empty() ? std::vector{kEveryType} : entry.types;
-    }
     void index(const Entry& entry);
     void unindex(const Entry& entry);
-    void candidates(const Bucket& bucket, const Json& event, Ids& found) const;
+    static Entries candidates(const Owner& owner, const Json& event, std::string_view type,
+                              Steps& steps);
+    static Entries undecided(const Owner& owner, std::string_view type);
 };
 
 void Percolator::Impl::index(const Entry& entry) {
+    auto& owner = owners[entry.owner];
+    owner.entries.push_back(&entry);
     const auto required = entry.query ? entry.query->required() : std::nullopt;
-    for (const auto& type : types_of(entry)) {
-        auto& bucket = buckets[type];
-        if (!required) {
-            bucket.others.insert(&entry);
-            continue;
-        }
-        for (const auto& value : required->values) {
-            bucket.by_term[required->field][value].insert(&entry);
-        }
+    if (required) {
+        const std::string path{required->field};
+        auto& field = owner.by_field.try_emplace(path, Field{FieldPath{path}, {}}).first->second;
+        for (const auto& value : required->values) field.terms.emplace(value, &entry);
+        return;
     }
+    if (entry.types.empty()) owner.by_type.emplace(kEveryType, &entry);
+    for (const auto& type : entry.types) owner.by_type.emplace(type, &entry);
 }
 
 void Percolator::Impl::unindex(const Entry& entry) {
+    const auto at = owners.find(entry.owner);
+    auto& owner = at->second;
+    std::erase(owner.entries, &entry);
     const auto required = entry.query ? entry.query->required() : std::nullopt;
-    for (const auto& type : types_of(entry)) {
-        auto& bucket = buckets[type];
-        bucket.others.erase(&entry);
-        if (required) {
-            auto& terms = bucket.by_term[required->field];
-            for (const auto& value : required->values) {
-                const auto found = terms.find(value);
-                if (found == terms.end()) continue;
-                found->second.erase(&entry);
-                if (found->second.empty()) terms.erase(found);
-            }
-            if (terms.empty()) bucket.by_term.erase(required->field);
-        }
-        if (bucket.empty()) buckets.erase(type);
+    if (required) {
+        const auto field = owner.by_field.find(required->field);
+        for (const auto& value : required->values) field->second.terms.erase({value, &entry});
+        if (field->second.terms.empty()) owner.by_field.erase(field);
+    } else {
+        if (entry.types.empty()) owner.by_type.erase({kEveryType, &entry});
+        for (const auto& type : entry.types) owner.by_type.erase({type, &entry});
     }
+    if (owner.entries.empty()) owners.erase(at);
 }
 
-void Percolator::Impl::candidates(const Bucket& bucket, const Json& event, Ids& found) const {
-    found.insert(bucket.others.begin(), bucket.others.end());
-    for (const auto& [field, terms] : bucket.by_term) {
-        for (const auto* value : values_at(event, field)) {
-            const auto at = terms.find(term_of(*value));
-            if (at != terms.end()) found.insert(at->second.begin(), at->second.end());
+/// Enabled entries that want the type, each once: those that require no term, and those of which
+/// the event has one.
+Percolator::Impl::Entries Percolator::Impl::candidates(const Owner& owner, const Json& event,
+                                                       std::string_view type, Steps& steps) {
+    Entries found;
+    const auto add = [&](const Index& index, std::string_view key) {
+        for (auto one = index.lower_bound({key, nullptr});
+             one != index.end() && one->first == key && steps.take(); ++one) {
+            found.push_back(one->second);
         }
+        return false;  // goes on
+    };
+    add(owner.by_type, kEveryType);
+    add(owner.by_type, type);
+    std::string family;
+    for (auto dot = type.find('.'); dot != std::string::npos; dot = type.find('.', dot + 1)) {
+        if (owner.by_type.empty() || !steps.take_text(dot)) break;
+        add(owner.by_type, family.assign(type, 0, dot + 1).append(1, '*'));
     }
+    for (const auto& [name, field] : owner.by_field) {
+        field.path.any_scalar(event, steps, [&, &terms = field.terms](const Json& value) {
+            if (is_longer_than_terms(value)) return false;
+            const auto term = term_of(value);
+            return steps.take_text(term.size()) && add(terms, term);
+        });
+    }
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    std::erase_if(found, [&](const Entry* entry) {
+        return !entry->enabled || !steps.take(1 + entry->types.size()) || !wants_type(*entry, type);
+    });
+    return found;
+}
+
+/// Whoever wants the type, where the steps did not suffice to say more.
+Percolator::Impl::Entries Percolator::Impl::undecided(const Owner& owner, std::string_view type) {
+    Entries all;
+    for (const auto* entry : owner.entries) {
+        if (entry->enabled && wants_type(*entry, type)) all.push_back(entry);
+    }
+    return all;
 }
 
 Percolator::Percolator() : impl_(std::make_unique<Impl>()) {}
@@ -112,27 +162,59 @@ void Percolator::remove(const std::string& id) {
     impl_->entries.erase(found);
 }
 
-std::size_t Percolator::size() const { return impl_->entries.size(); }
-
-std::vector<std::string> Percolator::match(const Json& event) const {
-    Impl::Ids found;
-    const auto type = event.find("type");
-    const auto keys = type != event.end() && type->is_string()
-                          ? keys_of_type(type->get<std::string>())
-                          : std::vector{kEveryType};
-    for (const auto& key : keys) {
-        const auto bucket = impl_->buckets.find(key);
-        if (bucket != impl_->buckets.end()) impl_->candidates(bucket->second, event, found);
-    }
-    impl_->evaluated = found.size();
-    std::vector<std::string> ids;
-    for (const auto* entry : found) {
-        if (!entry->query || entry->query->matches(event)) ids.push_back(entry->id);
-    }
-    std::sort(ids.begin(), ids.end());
-    return ids;
+void Percolator::enable(const std::string& id, bool enabled) {
+    const auto found = impl_->entries.find(id);
+    if (found != impl_->entries.end()) found->second->enabled = enabled;
 }
 
-std::size_t Percolator::evaluated() const { return impl_->evaluated; }
+std::size_t Percolator::size() const { return impl_->entries.size(); }
+
+std::vector<std::string> Percolator::owners() const {
+    std::vector<std::string> names;
+    names.reserve(impl_->owners.size());
+    for (const auto& [name, owner] : impl_->owners) names.push_back(name);
+    return names;
+}
+
+Percolator::Match Percolator::match(const Json& event, std::string_view owner, core::Timestamp now,
+                                    Steps& steps) const {
+    Match match;
+    const auto found = impl_->owners.find(owner);
+    if (found == impl_->owners.end()) return match;
+    const auto type = type_of(event);
+    auto candidates = Impl::candidates(found->second, event, type, steps);
+    if (steps.exhausted()) candidates = Impl::undecided(found->second, type);
+    const auto order = [](const Entry* entry) {
+        return std::tuple{entry->query ? entry->query->cost() : 0, std::string_view{entry->id}};
+    };
+    std::sort(candidates.begin(), candidates.end(),
+              [&](const Entry* a, const Entry* b) { return order(a) < order(b); });
+    for (const auto* entry : candidates) {
+        match.evaluated += entry->query ? 1 : 0;
+        const auto matched = entry->query ? entry->query->matches(event, now, steps) : true;
+        if (matched && !*matched) continue;
+        (matched ? match.ids : match.too_costly).push_back(entry->id);
+    }
+    std::sort(match.ids.begin(), match.ids.end());
+    std::sort(match.too_costly.begin(), match.too_costly.end());
+    return match;
+}
+
+std::size_t Percolator::bytes_of(const Entry& entry) {
+    constexpr auto kTreeNode = 4 * sizeof(void*) + kBlockOverhead;
+    constexpr auto kIndexed = sizeof(Impl::Index::value_type) + kTreeNode;
+    // What the owner's first entry brings along is counted with each.
+    constexpr auto kOwner = kTreeNode + sizeof(std::string) + sizeof(Impl::Owner);
+    auto bytes = 4 * kIndexed + kOwner + sizeof(Entry) + kBlockOverhead + heap_of(entry.id) * 2 +
+                 heap_of(entry.owner) * 2 + heap_of(entry.types);
+    for (const auto& type : entry.types) bytes += heap_of(type);
+    if (!entry.query) return bytes + std::max<std::size_t>(1, entry.types.size()) * kIndexed;
+    bytes += entry.query->heap_bytes();
+    const auto required = entry.query->required();
+    if (!required) return bytes + std::max<std::size_t>(1, entry.types.size()) * kIndexed;
+    const FieldPath path{std::string{required->field}};
+    return bytes + kTreeNode + sizeof(std::string) + sizeof(Impl::Field) + path.heap_bytes() +
+           heap_of(path.text()) + required->values.size() * kIndexed;
+}
 
 }  // namespace beckon::retry

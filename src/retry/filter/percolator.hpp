@@ -1,24 +1,37 @@
 #pragma once
 
+#include "core/clock.hpp"
 #include "retry/filter/query.hpp"
+#include "retry/filter/steps.hpp"
 
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 namespace beckon::retry {
 
-/// Which of many filters match an event. A filter is looked at only if the event has its type and
-/// one of the terms that it requires, so an event costs what it matches and not what there is. One
-/// thread.
+/// Which of the filters of one owner match an event. Those of other owners are not looked at, and
+/// of this one's only those that want the event's type and require a term that the event has: so an
+/// event costs what it matches and not what there is. One thread.
 class Percolator {
 public:
     struct Entry {
         std::string id;
+        std::string owner;
         std::vector<std::string> types;  ///< `order.created`, `order.*`; empty: every type
         std::optional<Query> query{};    ///< absent: everything
+        bool enabled = true;             ///< or it matches nothing
+    };
+    struct Match {
+        std::vector<std::string> ids;  ///< those that match, sorted
+        /// Those of which nobody knows, since the steps were exhausted before, sorted.
+        std::vector<std::string> too_costly;
+        std::size_t evaluated = 0;  ///< filters
     };
 
     Percolator();
@@ -29,12 +42,18 @@ public:
     /// Adds an entry, or puts it in place of the one of that id.
     void put(Entry entry);
     void remove(const std::string& id);
+    void enable(const std::string& id, bool enabled);
     std::size_t size() const;
+    /// Those that have an entry, sorted.
+    std::vector<std::string> owners() const;
 
-    /// The ids of the entries that match, sorted. The event's type is its member `type`.
-    std::vector<std::string> match(const nlohmann::json& event) const;
-    /// How many filters the last match() has evaluated.
-    std::size_t evaluated() const;
+    /// The event's type is its member `type`; `now` is that of date math. The cheapest filters are
+    /// evaluated first (Query::cost()), so that a costly one takes no steps from them.
+    Match match(const nlohmann::json& event, std::string_view owner, core::Timestamp now,
+                Steps& steps) const;
+
+    /// What an entry holds in memory, its share of the index included.
+    static std::size_t bytes_of(const Entry& entry);
 
 private:
     struct Impl;

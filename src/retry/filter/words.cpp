@@ -1,8 +1,13 @@
 #include "retry/filter/words.hpp"
 
+#include <algorithm>
+#include <cstdint>
+
 namespace beckon::retry {
 
 namespace {
+
+constexpr char32_t kNoCodePoint = 0x110000;
 
 bool in_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -11,42 +16,51 @@ bool in_word(char c) {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
+/// Bytes of the code point that begins so; 0: none does.
+std::size_t utf8_length(unsigned char first) {
+    if (first < 0x80) return 1;
+    if (first >= 0xc2 && first < 0xe0) return 2;
+    if (first >= 0xe0 && first < 0xf0) return 3;
+    return first >= 0xf0 && first < 0xf5 ? 4 : 0;
+}
+
 }  // namespace
+
+char32_t take_code_point(std::string_view& text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const auto first = byte(0);
+    const auto length = utf8_length(first);
+    char32_t value = length == 1 ? first : first & (0x7fU >> length);
+    bool whole = length > 0 && length <= text.size();
+    for (std::size_t i = 1; whole && i < length; ++i) {
+        whole = (byte(i) & 0xc0U) == 0x80U;
+        value = (value << 6) | (byte(i) & 0x3fU);
+    }
+    text.remove_prefix(whole ? length : 1);
+    return whole ? value : kNoCodePoint + first;
+}
+
+std::string_view take_word(std::string_view& text) {
+    const auto* begin = std::find_if(text.begin(), text.end(), in_word);
+    const auto* end = std::find_if_not(begin, text.end(), in_word);
+    const auto word = text.substr(static_cast<std::size_t>(begin - text.begin()),
+                                  static_cast<std::size_t>(end - begin));
+    text.remove_prefix(static_cast<std::size_t>(end - text.begin()));
+    return word;
+}
+
+std::string folded(std::string_view word) {
+    std::string out{word};
+    std::transform(out.begin(), out.end(), out.begin(), lower);
+    return out;
+}
 
 std::vector<std::string> words_of(std::string_view text) {
     std::vector<std::string> words;
-    bool inside = false;
-    for (const char c : text) {
-        if (in_word(c)) {
-            if (!inside) words.emplace_back();
-            words.back().push_back(lower(c));
-        }
-        inside = in_word(c);
+    for (auto word = take_word(text); !word.empty(); word = take_word(text)) {
+        words.push_back(folded(word));
     }
     return words;
-}
-
-bool fits_wildcard(std::string_view pattern, std::string_view text) {
-    std::size_t p = 0;
-    std::size_t t = 0;
-    std::size_t star = std::string_view::npos;  // the last one, and where its text ends so far
-    std::size_t resume = 0;
-    while (t < text.size()) {
-        if (p < pattern.size() && pattern[p] == '*') {
-            star = p++;
-            resume = t;
-        } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-            ++p;
-            ++t;
-        } else if (star != std::string_view::npos) {
-            p = star + 1;
-            t = ++resume;
-        } else {
-            return false;
-        }
-    }
-    while (p < pattern.size() && pattern[p] == '*') ++p;
-    return p == pattern.size();
 }
 
 }  // namespace beckon::retry

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -7,10 +8,18 @@
 /// Text as `match` and `wildcard` see it. Pure functions.
 namespace beckon::retry {
 
-/// The words of a text: runs of ASCII letters, digits and bytes above 0x7f; ASCII in lower case.
-std::vector<std::string> words_of(std::string_view text);
+/// Takes the first code point of a UTF-8 text, which is not empty. A byte that begins none is one
+/// by itself, above all that there are.
+char32_t take_code_point(std::string_view& text);
 
-/// `*` is any text, `?` one byte; in time linear to the product of both lengths, at most.
-bool fits_wildcard(std::string_view pattern, std::string_view text);
+/// Takes the next word of a text: a run of ASCII letters, digits and bytes above 0x7f, as it stands
+/// there. Empty: there is none any more.
+std::string_view take_word(std::string_view& text);
+
+/// A word as words compare: ASCII in lower case.
+std::string folded(std::string_view word);
+
+/// The words of a text, folded.
+std::vector<std::string> words_of(std::string_view text);
 
 }  // namespace beckon::retry

@@ -304,6 +304,8 @@ RetryNode::Counts& RetryNode::Counts::operator+=(const Counts& other) {
     events.copies += other.events.copies;
     events.broken += other.events.broken;
     events.deliveries += other.events.deliveries;
+    events.too_costly += other.events.too_costly;
+    events.filter_steps += other.events.filter_steps;
     return *this;
 }
 
@@ -342,6 +344,7 @@ void RetryNode::put_webhook(const Webhook& webhook, Done done) {
 
 void RetryNode::remove_webhook(const std::string& id, Done done) {
     impl_->publish_webhook(id, encode_state_removed(id), [](const auto&) {});
+    impl_->publish_webhook(id, encode_filter_removed(id), [](const auto&) {});
     impl_->publish_webhook(id, encode_removed(id), std::move(done));
 }
 

@@ -177,6 +177,8 @@ void Role::Impl::run(std::latch& opened) {
     api = std::make_unique<Api>(
         Api::Options{.guard = guard,
                      .webhooks_per_owner_max = config.webhooks_per_owner_max,
+                     .memory = {.per_owner = config.webhook_memory_per_owner_max,
+                                .in_all = config.webhook_memory_max},
                      .events_per_owner_per_second = config.events_per_owner_per_second,
                      .wait_max = std::chrono::floor<std::chrono::seconds>(
                          std::min<std::chrono::milliseconds>(Api::Options{}.wait_max,

@@ -37,6 +37,8 @@ struct RoleConfig {
     std::chrono::seconds age_max = std::chrono::hours{24 * 7};
     std::chrono::seconds failing_max = std::chrono::hours{24 * 5};
     std::size_t webhooks_per_owner_max = 1'000;
+    std::size_t webhook_memory_per_owner_max = std::size_t{16} << 20;  ///< bytes
+    std::size_t webhook_memory_max = std::size_t{256} << 20;           ///< bytes, of all owners
     std::size_t events_per_owner_per_second = 0;  ///< 0: no limit
     /// The role ends by itself after so long, and no attempt starts that could outlive it; 0:
     /// never.

@@ -44,7 +44,7 @@ RoleMetrics::RoleMetrics(ops::Metrics& metrics)
                              {{"outcome", std::string{to_string(outcome)}}});
     }
     for (const char* fate : {"due", "handed_over", "dead", "copy", "broken", "lost", "parked",
-                             "spilled", "followed", "unknown"}) {
+                             "spilled", "followed", "unknown", "filter_too_costly"}) {
         deliveries_[fate].counter = &metrics.counter(
             metric::kRetryDeliveries, "Deliveries by what became of them.", {{"fate", fate}});
     }
@@ -52,6 +52,8 @@ RoleMetrics::RoleMetrics(ops::Metrics& metrics)
         events_[fate].counter = &metrics.counter(
             metric::kRetryEvents, "Events by what became of them.", {{"fate", fate}});
     }
+    filter_steps_.counter = &metrics.counter(metric::kRetryFilterSteps,
+                                             "Steps that filters took: some 10 to 30 ns each.");
 }
 
 void RoleMetrics::Follower::follow(std::uint64_t now) {
@@ -83,6 +85,8 @@ void RoleMetrics::measure(const RetryNode& node) {
     follow("spilled", deliveries_, dispatched.spilled);
     follow("followed", deliveries_, dispatched.followed);
     follow("unknown", deliveries_, dispatched.unknown);
+    follow("filter_too_costly", deliveries_, counts.events.too_costly);
+    filter_steps_.follow(counts.events.filter_steps);
     follow("spread", events_, counts.events.events);
     follow("copy", events_, counts.events.copies);
     follow("broken", events_, counts.events.broken);

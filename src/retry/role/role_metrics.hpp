@@ -45,6 +45,7 @@ private:
     std::map<Outcome, Follower> attempts_;
     std::map<std::string, Follower> deliveries_;
     std::map<std::string, Follower> events_;
+    Follower filter_steps_;
 };
 
 }  // namespace beckon::retry

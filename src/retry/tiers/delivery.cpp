@@ -36,6 +36,7 @@ constexpr std::array kOutcomes = {
     std::pair{Outcome::too_large, std::string_view{"too_large"}},
     std::pair{Outcome::undeliverable, std::string_view{"undeliverable"}},
     std::pair{Outcome::expired, std::string_view{"expired"}},
+    std::pair{Outcome::filter_too_costly, std::string_view{"filter_too_costly"}},
 };
 
 /// Ids are bytes of a hash as text: no dot in them.

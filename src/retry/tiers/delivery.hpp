@@ -24,6 +24,9 @@ enum class Outcome : std::uint8_t {
     too_large,      ///< more response than an answer may have
     undeliverable,  ///< no request can be made of it: no such webhook, disabled, a broken record
     expired,        ///< older than a delivery may become
+    /// Nobody knows whether the webhook's filter matched the event: to evaluate it took more steps
+    /// than there are. No attempt is made.
+    filter_too_costly,
 };
 std::string_view to_string(Outcome outcome);
 std::optional<Outcome> parse_outcome(std::string_view text);

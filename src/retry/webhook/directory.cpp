@@ -13,6 +13,13 @@ namespace beckon::retry {
 namespace {
 
 constexpr std::string_view kStateTail = "/state";
+constexpr std::string_view kFilterTail = "/filter";
+
+/// The webhook's id in the key of a record about it; nullopt: it is another kind of key.
+std::optional<std::string> id_before(std::string_view tail, std::string_view key) {
+    if (!key.ends_with(tail)) return std::nullopt;
+    return std::string{key.substr(0, key.size() - tail.size())};
+}
 
 }  // namespace
 
@@ -23,11 +30,19 @@ void WebhookDirectory::apply(const core::RecordView& record) {
         core::log_error("retry", "broken_webhook",
                         {{"offset", record.offset}, {"why", why.message}});
     };
-    if (record.key.ends_with(kStateTail)) {
-        const std::string id{record.key.substr(0, record.key.size() - kStateTail.size())};
-        if (!record.value) return put_state(id, {});
+    if (const auto id = id_before(kStateTail, record.key)) {
+        if (!record.value) {
+            put_state(*id, {});
+            states_.erase(*id);
+            return;
+        }
         auto state = decode_webhook_state(record);
-        return state ? put_state(id, std::move(*state)) : refuse(state.error());
+        return state ? put_state(*id, std::move(*state)) : refuse(state.error());
+    }
+    if (const auto id = id_before(kFilterTail, record.key)) {
+        if (!record.value) return put_costly(*id, std::nullopt);
+        auto costly = decode_costly_filter(record);
+        return costly ? put_costly(*id, std::move(*costly)) : refuse(costly.error());
     }
     if (!record.value) return erase(std::string{record.key});
     auto webhook = decode_webhook(record, box_);
@@ -37,51 +52,83 @@ void WebhookDirectory::apply(const core::RecordView& record) {
 void WebhookDirectory::clear() {
     while (!entries_.empty()) erase(entries_.begin()->first);
     states_.clear();
+    costly_.clear();
 }
 
 void WebhookDirectory::put(Webhook webhook) {
-    auto id = webhook.id;
-    if (const auto* before = find(id)) --owners_[before->webhook.owner];
-    ++owners_[webhook.owner];
-    auto host = host_of(webhook.url);
-    entries_[id] = Entry{std::move(webhook), states_[id], std::move(host)};
-    index(id);
+    const auto id = webhook.id;
+    if (const auto* before = find(id)) no_longer_counted(*before);
+    auto& entry = entries_[id];
+    entry.host = host_of(webhook.url);
+    entry.webhook = std::move(webhook);
+    entry.webhook.filter.shrink_to_fit();  // as memory_of() counts it
+    entry.state = states_[id];
+    show_costly(id, entry);
+    entry.memory_bytes = index(entry);
+    owners_[entry.webhook.owner] += {.webhooks = 1, .bytes = entry.memory_bytes};
+    memory_bytes_ += entry.memory_bytes;
 }
 
 void WebhookDirectory::erase(const std::string& id) {
     const auto found = entries_.find(id);
     if (found == entries_.end()) return;
-    const auto owner = owners_.find(found->second.webhook.owner);
-    if (--owner->second == 0) owners_.erase(owner);
+    no_longer_counted(found->second);
     percolator_.remove(id);
     states_.erase(id);
+    costly_.erase(id);
     entries_.erase(found);
 }
 
+void WebhookDirectory::no_longer_counted(const Entry& entry) {
+    const auto owner = owners_.find(entry.webhook.owner);
+    owner->second -= {.webhooks = 1, .bytes = entry.memory_bytes};
+    memory_bytes_ -= entry.memory_bytes;
+    if (owner->second.webhooks == 0) owners_.erase(owner);
+}
+
+/// What is disabled is not spread to.
 void WebhookDirectory::put_state(const std::string& id, WebhookState state) {
     const auto found = entries_.find(id);
     if (found != entries_.end()) {
         found->second.state = state;
-        index(id);
+        percolator_.enable(id, state.enabled);
     }
     states_[id] = std::move(state);
 }
 
-/// What is disabled is not spread to.
-void WebhookDirectory::index(const std::string& id) {
-    const auto& entry = entries_.at(id);
-    percolator_.remove(id);
-    if (!entry.state.enabled) return;
-    Percolator::Entry one{.id = id, .types = entry.webhook.types, .query = std::nullopt};
-    if (!entry.webhook.filter.empty()) {
-        auto query = Query::compile(std::string_view{entry.webhook.filter});
-        if (!query) {  // an older build accepted it
-            core::log_error("retry", "broken_filter", {{"webhook", id}});
-            return;
-        }
-        one.query = std::move(*query);
+void WebhookDirectory::put_costly(const std::string& id, std::optional<CostlyFilter> costly) {
+    if (costly) {
+        costly_[id] = std::move(*costly);
+    } else {
+        costly_.erase(id);
     }
-    percolator_.put(std::move(one));
+    if (const auto found = entries_.find(id); found != entries_.end()) {
+        show_costly(id, found->second);
+    }
+}
+
+/// What was said of another filter is over.
+void WebhookDirectory::show_costly(const std::string& id, Entry& entry) const {
+    entry.costly.reset();
+    const auto found = costly_.find(id);
+    if (found == costly_.end()) return;
+    if (found->second.filter == filter_digest(entry.webhook.filter)) entry.costly = found->second;
+}
+
+/// Puts a webhook into the index, and says what it holds.
+std::size_t WebhookDirectory::index(const Entry& entry) {
+    const auto& webhook = entry.webhook;
+    auto one = filter_entry(webhook, Query::From::log);
+    if (!one) {  // an older build accepted it
+        core::log_error("retry", "broken_filter",
+                        {{"webhook", webhook.id}, {"why", one.error().message}});
+        percolator_.remove(webhook.id);
+        return memory_of(webhook, {});
+    }
+    one->enabled = entry.state.enabled;
+    const auto bytes = memory_of(webhook, *one);
+    percolator_.put(std::move(*one));
+    return bytes;
 }
 
 const WebhookDirectory::Entry* WebhookDirectory::find(std::string_view id) const {
@@ -98,19 +145,14 @@ std::vector<const WebhookDirectory::Entry*> WebhookDirectory::of_owner(
     return out;
 }
 
-std::size_t WebhookDirectory::count_of(std::string_view owner) const {
+Usage WebhookDirectory::usage_of(std::string_view owner) const {
     const auto found = owners_.find(owner);
-    return found == owners_.end() ? 0 : found->second;
+    return found == owners_.end() ? Usage{} : found->second;
 }
 
-std::vector<std::string> WebhookDirectory::match(const nlohmann::json& event) const {
-    auto found = percolator_.match(event);
-    const auto named = event.find("beckonowner");
-    if (named == event.end()) return found;
-    const auto* owner = named->get_ptr<const std::string*>();
-    std::erase_if(found,
-                  [&](const auto& id) { return !owner || find(id)->webhook.owner != *owner; });
-    return found;
+Percolator::Match WebhookDirectory::match(const nlohmann::json& event, std::string_view owner,
+                                          core::Timestamp now, Steps& steps) const {
+    return percolator_.match(event, owner, now, steps);
 }
 
 }  // namespace beckon::retry

@@ -1,12 +1,15 @@
 #pragma once
 
+#include "core/clock.hpp"
 #include "core/record.hpp"
 #include "retry/filter/percolator.hpp"
+#include "retry/webhook/memory.hpp"
 #include "retry/webhook/webhook.hpp"
 
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +25,9 @@ public:
         Webhook webhook;
         WebhookState state;
         std::string host;
+        std::size_t memory_bytes = 0;  ///< as memory_of() has it
+        /// The last event that was too costly for the filter as it is now.
+        std::optional<CostlyFilter> costly{};
     };
 
     /// Folds one record. What does not decode is logged, counted and leaves what was there.
@@ -32,13 +38,19 @@ public:
     const Entry* find(std::string_view id) const;
     /// Of an owner, by id.
     std::vector<const Entry*> of_owner(std::string_view owner) const;
-    std::size_t count_of(std::string_view owner) const;
+    std::size_t count_of(std::string_view owner) const { return usage_of(owner).webhooks; }
+    /// What the webhooks of an owner hold, and those of all.
+    Usage usage_of(std::string_view owner) const;
+    std::size_t memory_bytes() const { return memory_bytes_; }
     std::size_t size() const { return entries_.size(); }
     std::size_t broken() const { return broken_; }
 
-    /// The enabled webhooks that want this event, and may have it: one with `beckonowner` is for
-    /// the webhooks of that owner only.
-    std::vector<std::string> match(const nlohmann::json& event) const;
+    /// The enabled webhooks of one owner that want this event. Whether the event may reach that
+    /// owner is asked before.
+    Percolator::Match match(const nlohmann::json& event, std::string_view owner,
+                            core::Timestamp now, Steps& steps) const;
+    /// Those that have webhooks, sorted.
+    std::vector<std::string> owners() const { return percolator_.owners(); }
 
     const SecretBox& box() const { return box_; }
 
@@ -46,13 +58,18 @@ private:
     void put(Webhook webhook);
     void erase(const std::string& id);
     void put_state(const std::string& id, WebhookState state);
-    void index(const std::string& id);
+    void put_costly(const std::string& id, std::optional<CostlyFilter> costly);
+    void show_costly(const std::string& id, Entry& entry) const;
+    std::size_t index(const Entry& entry);
+    void no_longer_counted(const Entry& entry);
 
     SecretBox box_;
     std::map<std::string, Entry, std::less<>> entries_;
     std::map<std::string, WebhookState, std::less<>> states_;  ///< also of those not read yet
-    std::map<std::string, std::size_t, std::less<>> owners_;
+    std::map<std::string, CostlyFilter, std::less<>> costly_;  ///< likewise
+    std::map<std::string, Usage, std::less<>> owners_;
     Percolator percolator_;
+    std::size_t memory_bytes_ = 0;
     std::size_t broken_ = 0;
 };
 

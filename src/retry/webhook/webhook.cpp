@@ -3,7 +3,10 @@
 #include "core/base64url.hpp"
 #include "core/codec.hpp"
 #include "core/handle.hpp"
+#include "core/ids.hpp"
+#include "core/tokens.hpp"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <utility>
@@ -21,6 +24,7 @@ namespace {
 
 constexpr std::string_view kType = "beckon.webhook.v1";
 constexpr std::string_view kStateType = "beckon.webhook.state.v1";
+constexpr std::string_view kFilterType = "beckon.webhook.filter.v1";
 constexpr std::string_view kPurpose = "beckon/webhook-secret/1";
 constexpr std::size_t kNonceBytes = 12;
 constexpr std::size_t kTagBytes = 16;
@@ -192,6 +196,25 @@ core::Record encode_state_removed(std::string_view id) {
     return record_of(std::string{id} + "/state", kStateType, std::nullopt);
 }
 
+std::string filter_digest(std::string_view filter) {
+    const auto digest = core::sha256(filter);
+    core::Bytes16 half;
+    std::copy_n(digest.begin(), half.size(), half.begin());
+    return core::to_hex(half);
+}
+
+core::Record encode(std::string_view id, const CostlyFilter& filter) {
+    const Json value{{"filter", filter.filter},
+                     {"at", ms(filter.at)},
+                     {"source", filter.source},
+                     {"event", filter.event}};
+    return record_of(std::string{id} + "/filter", kFilterType, value.dump());
+}
+
+core::Record encode_filter_removed(std::string_view id) {
+    return record_of(std::string{id} + "/filter", kFilterType, std::nullopt);
+}
+
 core::Result<Webhook> decode_webhook(const core::RecordView& record, const SecretBox& box) {
     try {
         const auto value = Json::parse(record.value.value_or(""));
@@ -219,6 +242,19 @@ core::Result<WebhookState> decode_webhook_state(const core::RecordView& record) 
     } catch (const Json::exception& fault) {
         return core::fail(Fault::corrupt,
                           "a webhook's state that does not decode: " + std::string{fault.what()});
+    }
+}
+
+core::Result<CostlyFilter> decode_costly_filter(const core::RecordView& record) {
+    try {
+        const auto value = Json::parse(record.value.value_or(""));
+        return CostlyFilter{.filter = value.at("filter").get<std::string>(),
+                            .at = time_of(value.at("at")),
+                            .source = value.at("source").get<std::string>(),
+                            .event = value.at("event").get<std::string>()};
+    } catch (const Json::exception& fault) {
+        return core::fail(Fault::corrupt,
+                          "a costly filter that does not decode: " + std::string{fault.what()});
     }
 }
 

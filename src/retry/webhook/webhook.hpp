@@ -61,6 +61,20 @@ struct WebhookState {
     bool operator==(const WebhookState&) const = default;
 };
 
+/// That nobody knows whether a webhook's filter matched an event, since evaluating it took more
+/// steps than the owner's filters may take of one event. A record of its own, since others write it
+/// than the state.
+struct CostlyFilter {
+    std::string filter;    ///< filter_digest() of the filter that was evaluated
+    core::Timestamp at{};  ///< append time of the event
+    std::string source;    ///< of the event
+    std::string event;     ///< its id
+    bool operator==(const CostlyFilter&) const = default;
+};
+
+/// Names a filter: 32 hex digits, of its text.
+std::string filter_digest(std::string_view filter);
+
 /// Encrypts secrets for the log and back: AES-256-GCM under a key that is derived from the key
 /// ring, bound to the webhook's id. One thread.
 class SecretBox {
@@ -74,13 +88,17 @@ private:
     std::shared_ptr<const core::KeyRing> keys_;
 };
 
-/// The records of `webhooks`: keys `<id>` and `<id>/state`; a null value: it is gone.
+/// The records of `webhooks`: keys `<id>`, `<id>/state` and `<id>/filter`; a null value: it is
+/// gone.
 core::Record encode(const Webhook& webhook, const SecretBox& box);
 core::Record encode_removed(std::string_view id);
 core::Record encode(std::string_view id, const WebhookState& state);
 core::Record encode_state_removed(std::string_view id);
+core::Record encode(std::string_view id, const CostlyFilter& filter);
+core::Record encode_filter_removed(std::string_view id);
 /// Errors: corrupt, unauthorized (the secrets do not open with this key ring).
 core::Result<Webhook> decode_webhook(const core::RecordView& record, const SecretBox& box);
 core::Result<WebhookState> decode_webhook_state(const core::RecordView& record);
+core::Result<CostlyFilter> decode_costly_filter(const core::RecordView& record);
 
 }  // namespace beckon::retry

@@ -9,6 +9,7 @@
 #include "support/record_view.hpp"
 #include "support/test_executor.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include <catch2/catch.hpp>
@@ -491,6 +492,108 @@ TEST_CASE("an owner has no more webhooks than it may, also with requests at the 
     CHECK(replies.count(201) == 2);
     CHECK(replies.count(409) == 2);
     CHECK(world.ask(Verb::post, "/webhooks", body, "other").status == 201);
+}
+
+namespace {
+
+/// A filter with so many terms.
+Json many_terms(int count) {
+    Json lists = Json::array();
+    for (int from = 0; from < count; from += 256) {
+        Json terms = Json::array();
+        for (int i = from; i < std::min(count, from + 256); ++i) terms.push_back(std::to_string(i));
+        lists.push_back({{"terms", {{"data.id", terms}}}});
+    }
+    return {{"bool", {{"should", lists}}}};
+}
+
+}  // namespace
+
+TEST_CASE("an owner is told what its webhooks hold in memory, and they hold no more than they may",
+          "[retry][api][bounds]") {
+    World world{{.guard = {}, .memory = {.per_owner = 1 << 20, .in_all = 3 << 20}}};
+    world.start();
+    const auto make = [&](const std::string& owner, int terms) {
+        return world.ask(Verb::post, "/webhooks",
+                         {{"url", "https://a.example/"}, {"filter", many_terms(terms)}}, owner);
+    };
+    const auto small = Json::parse(make("shop", 10).body);
+    CHECK(small["memory_bytes"] > 1'000);
+    CHECK(small["memory_bytes"] < 10'000);
+    const auto large = Json::parse(make("shop", 5'000).body);
+    CHECK(large["memory_bytes"] > 5'000 * 32);
+    const auto id = large["id"].get<std::string>();
+    CHECK(Json::parse(world.ask(Verb::get, "/webhooks/" + id).body)["memory_bytes"] ==
+          large["memory_bytes"]);
+
+    const auto refused = make("shop", 5'000);
+    CHECK(refused.status == 409);
+    CHECK(detail_of(refused).find("retry.webhook_memory_per_owner_max") != std::string::npos);
+    CHECK(make("shop", 10).status == 201);
+    // A change is checked too, and what it takes the place of is not counted.
+    const auto changed = [&](int terms) {
+        return world.ask(Verb::patch, "/webhooks/" + id, {{"filter", many_terms(terms)}}).status;
+    };
+    CHECK(changed(20'000) == 409);
+    CHECK(changed(5'001) == 200);
+    CHECK(changed(1) == 200);
+    CHECK(make("shop", 5'000).status == 201);
+
+    auto last = make("owner-0", 5'000);
+    int others = 0;
+    while (last.status == 201 && others < 10)
+        last = make("owner-" + std::to_string(++others), 5'000);
+    CHECK(others > 2);
+    CHECK(others < 10);
+    CHECK(last.status == 409);
+    CHECK(detail_of(last).find("retry.webhook_memory_max") != std::string::npos);
+}
+
+TEST_CASE("webhooks that are made at the same time hold no more together than they may",
+          "[retry][api][bounds]") {
+    World world{{.guard = {}, .memory = {.per_owner = 1 << 20, .in_all = 100 << 20}}};
+    world.start();
+    ApiRequest request;
+    request.method = Verb::post;
+    request.target = "/webhooks";
+    request.authorization = "Bearer " + world.token("shop");
+    request.body = Json{{"url", "https://a.example/"}, {"filter", many_terms(5'000)}}.dump();
+    std::map<int, int> replies;
+    for (int i = 0; i < 4; ++i) {
+        world.api.handle(request, [&](const net::HttpReply& reply) { ++replies[reply.status]; });
+    }
+    world.executor.run_for(2s);
+    CHECK(replies == std::map<int, int>{{201, 1}, {409, 3}});
+}
+
+TEST_CASE("a webhook whose filter is too costly for an event says so", "[retry][api][bounds]") {
+    World world;
+    world.start();
+    Json clauses = Json::array();
+    for (int i = 0; i < 200; ++i) clauses.push_back({{"exists", {{"field", "data.a.b"}}}});
+    const auto made = Json::parse(
+        world
+            .ask(Verb::post, "/webhooks",
+                 {{"url", "https://a.example/"}, {"filter", {{"bool", {{"should", clauses}}}}}})
+            .body);
+    CHECK(made["filter_too_costly"].is_null());
+    auto event = World::event("e1");
+    event["data"]["a"] = std::vector<Json>(20'000, Json::object());
+    CHECK(world.ask(Verb::post, "/events", event).status == 202);
+    world.executor.run_for(5s);
+    const auto path = "/webhooks/" + made["id"].get<std::string>();
+    const auto said = Json::parse(world.ask(Verb::get, path).body)["filter_too_costly"];
+    CHECK(said["id"] == "e1");
+    CHECK(said["source"] == "/s");
+    const auto dead = Json::parse(world.ask(Verb::get, "/dead?reason=filter_too_costly").body);
+    CHECK(dead["letters"].size() == 1);
+    CHECK(world.received.empty());
+    // Redriving it says that the webhook wants it.
+    world.ask(Verb::post, "/dead/redrive", {{"dry_run", false}, {"reason", "filter_too_costly"}});
+    world.executor.run_for(5s);
+    CHECK(world.received["https://a.example/"] == 1);
+    CHECK(world.ask(Verb::patch, path, {{"filter", nullptr}}).status == 200);
+    CHECK(Json::parse(world.ask(Verb::get, path).body)["filter_too_costly"].is_null());
 }
 
 TEST_CASE("events above an owner's quota are refused until the next second", "[retry][api]") {

@@ -294,8 +294,10 @@ void percolation(Report& report, bool quick) {
     for (std::size_t i = 0; i < filters; ++i) {
         const Json query{{"term", {{"data.customer", i}}}};
         if (i < 1'000) queries.push_back(*Query::compile(query));
-        percolator.put(
-            {.id = std::to_string(i), .types = {"order.created"}, .query = *Query::compile(query)});
+        percolator.put({.id = std::to_string(i),
+                        .owner = "o",
+                        .types = {"order.created"},
+                        .query = *Query::compile(query)});
     }
     Json event = Json::parse(kEvent);
     constexpr int kEvents = 2'000;
@@ -303,13 +305,17 @@ void percolation(Report& report, bool quick) {
     std::size_t matched = 0;
     for (int i = 0; i < kEvents; ++i) {
         event["data"]["customer"] = i;
-        matched += percolator.match(event).size();
+        Steps steps;
+        matched += percolator.match(event, "o", {}, steps).ids.size();
     }
     const auto name = "an event among " + std::to_string(filters) + " filters, ";
     report.add(name + "matched", ms_between(begun, steady_clock::now()) / kEvents * 1'000, "us");
     begun = steady_clock::now();
     std::size_t evaluated = 0;
-    for (const auto& query : queries) evaluated += query.matches(event) ? 1 : 0;
+    for (const auto& query : queries) {
+        Steps steps;
+        evaluated += query.matches(event, {}, steps).value_or(false) ? 1 : 0;
+    }
     const auto each = ms_between(begun, steady_clock::now()) / static_cast<double>(queries.size());
     report.add(name + "if each were evaluated", each * static_cast<double>(filters) * 1'000, "us");
     if (matched != kEvents || evaluated > queries.size()) std::printf("  (they do not match)\n");

@@ -1,6 +1,7 @@
 #include "retry/event/spreader.hpp"
 
 #include "retry/event/event.hpp"
+#include "retry/event/step_quota.hpp"
 #include "retry/tiers/delivery.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
@@ -8,8 +9,11 @@
 #include "support/test_executor.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -23,12 +27,39 @@ namespace {
 /// A spreader over a log in memory, and webhooks that want every event.
 struct World {
     explicit World(int count) {
-        for (int i = 0; i < count; ++i) {
-            Webhook webhook;
-            webhook.id = "w" + std::to_string(i);
-            webhook.owner = "o";
-            webhook.url = "http://w.example/";
-            webhooks.apply(*test::ReadBack{encode(webhook, webhooks.box())});
+        for (int i = 0; i < count; ++i) add("w" + std::to_string(i));
+    }
+    void add(const std::string& id, const std::string& owner = "o",
+             const std::string& filter = "") {
+        Webhook webhook;
+        webhook.id = id;
+        webhook.owner = owner;
+        webhook.url = "http://w.example/";
+        webhook.filter = filter;
+        webhooks.apply(*test::ReadBack{encode(webhook, webhooks.box())});
+    }
+    void post(nlohmann::json event, const std::string& id) {
+        event["specversion"] = "1.0";
+        event["id"] = id;
+        event["source"] = "/shop";
+        event["type"] = "order.created";
+        sender->publish({log::Topic::kEvents, 0}, encode(*parse_structured(event.dump())),
+                        [](const auto&) {});
+    }
+    /// Of a topic, by the webhook.
+    std::map<std::string, std::vector<Delivery>> written(log::Topic topic) const {
+        std::map<std::string, std::vector<Delivery>> all;
+        for (const auto& stored : log->records({topic, 0})) {
+            const auto delivery = decode_delivery(*test::ReadBack{stored.record});
+            REQUIRE(delivery);
+            all[delivery->webhook].push_back(*delivery);
+        }
+        return all;
+    }
+    /// What this process and others know of webhooks, read back.
+    void fold_webhooks() {
+        for (const auto& stored : log->records({log::Topic::kWebhooks, 0})) {
+            webhooks.apply(*test::ReadBack{stored.record});
         }
     }
     void post(int from, int to) {
@@ -94,4 +125,138 @@ TEST_CASE("no more deliveries are under way than may be, and all are written in 
         CHECK(world.deliveries() == static_cast<std::size_t>(round * kEvents * kWebhooks));
         CHECK(world.spreader.counts().copies == 0);
     }
+}
+
+namespace {
+
+/// A filter that takes some four steps for each element of `data.a`, and one that takes a hundred
+/// times as many.
+constexpr const char* kCheap = R"({"exists": {"field": "data.a.b"}})";
+std::string costly_filter() {
+    nlohmann::json clauses = nlohmann::json::array();
+    for (int i = 0; i < 200; ++i) clauses.push_back(nlohmann::json::parse(kCheap));
+    return nlohmann::json{{"bool", {{"should", clauses}}}}.dump();
+}
+
+nlohmann::json event_of(std::size_t objects, const std::string& owner = "") {
+    nlohmann::json event{
+        {"data", {{"a", std::vector<nlohmann::json>(objects, nlohmann::json::object())}}}};
+    if (!owner.empty()) event["beckonowner"] = owner;
+    return event;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "an event that is too costly for a filter is that webhook's dead letter, and its webhook "
+    "says so",
+    "[retry][event][bounds]") {
+    World world{0};
+    world.add("all");
+    world.add("cheap", "o", R"({"prefix": {"type": "order."}})");
+    world.add("costly", "o", costly_filter());
+    world.add("foreign", "p");
+    world.spreader.start();
+    world.post(event_of(20'000), "e1");
+    world.executor.run_for(10s);
+    CHECK(world.spread == 1);
+    const auto due = world.written(log::Topic::retry(0));
+    CHECK(due.size() == 3);
+    CHECK((due.contains("all") && due.contains("cheap") && due.contains("foreign")));
+    const auto dead = world.written(log::Topic::kRetryDead);
+    REQUIRE(dead.size() == 1);
+    const auto& letter = dead.at("costly").front();
+    CHECK(letter.last == Outcome::filter_too_costly);
+    CHECK(letter.hop == 1);
+    CHECK(letter.attempts == 0);
+    CHECK(letter.accepted == world.log->records({log::Topic::kEvents, 0}).front().time);
+    CHECK(letter.id == delivery_id("/shop", "e1", "costly"));
+    CHECK(letter.event == due.at("all").front().event);
+    CHECK(world.spreader.counts().too_costly == 1);
+    CHECK(world.spreader.counts().filter_steps > 0);
+
+    world.fold_webhooks();
+    const auto said = world.webhooks.find("costly")->costly;
+    REQUIRE(said);
+    CHECK(said->event == "e1");
+    CHECK(said->source == "/shop");
+    CHECK_FALSE(world.webhooks.find("cheap")->costly);
+
+    // Once a minute is enough; and a smaller event is no trouble.
+    world.post(event_of(20'000), "e2");
+    world.post(event_of(10), "e3");
+    world.executor.run_for(10s);
+    CHECK(world.log->records({log::Topic::kWebhooks, 0}).size() == 1);
+    CHECK(world.written(log::Topic::kRetryDead).at("costly").size() == 2);
+    CHECK(world.spread == 3);
+    world.executor.run_for(1min);
+    world.post(event_of(20'000), "e4");
+    world.executor.run_for(10s);
+    CHECK(world.log->records({log::Topic::kWebhooks, 0}).size() == 2);
+}
+
+TEST_CASE("what one owner's filters cost is paid by that owner", "[retry][event][bounds]") {
+    World world{0};
+    for (int i = 0; i < 10; ++i) world.add("f" + std::to_string(i), "foreign", costly_filter());
+    world.add("mine", "o", kCheap);
+    world.spreader.start();
+    world.post(event_of(20'000, "o"), "e1");
+    world.executor.run_for(10s);
+    CHECK(world.spreader.counts().filter_steps < 3 * 20'000);
+    CHECK(world.written(log::Topic::kRetryDead).empty());
+
+    // The foreign owner posts as fast as it can: in the long run it has what the quota has.
+    for (int i = 0; i < 100; ++i) world.post(event_of(20'000, "foreign"), "f" + std::to_string(i));
+    for (int i = 0; i < 20; ++i) world.post(event_of(20'000, "o"), "o" + std::to_string(i));
+    for (int i = 0; i < 1'000 && world.spread < 121; ++i) world.executor.run_for(1s);
+    CHECK(world.spread == 121);
+    // Appended within four seconds.
+    CHECK(world.spreader.counts().filter_steps <
+          StepQuota::kInAdvance + 4 * StepQuota::kPerSecond + 21 * 3 * 20'000);
+    CHECK_FALSE(world.written(log::Topic::kRetryDead).contains("mine"));
+}
+
+TEST_CASE("between owners of an event for everybody the thread has other turns",
+          "[retry][event][bounds]") {
+    constexpr int kOwners = 20;
+    World world{0};
+    for (int i = 0; i < kOwners; ++i) {
+        world.add("w" + std::to_string(i), "o" + std::to_string(i), costly_filter());
+        world.add("v" + std::to_string(i), "o" + std::to_string(i));
+    }
+    world.spreader.start();
+    world.post(event_of(20'000), "e1");
+    int turns = 0;
+    const std::function<void()> other = [&] {
+        ++turns;
+        if (world.spread == 0 && turns < 10'000) world.executor.post(other);
+    };
+    world.executor.run_for(4ms);
+    world.executor.post(other);
+    world.executor.run_for(20s);
+    CHECK(turns >= kOwners / 2);
+    CHECK(world.spread == 1);
+    CHECK(world.deliveries() == kOwners);
+    CHECK(world.written(log::Topic::kRetryDead).size() == kOwners);
+}
+
+// 4,096 deliveries of 256 KiB were a gigabyte.
+TEST_CASE("the bytes of deliveries under way are bounded too, and all are written in the end",
+          "[retry][event][bounds]") {
+    constexpr std::size_t kWebhooks = 200;
+    constexpr std::size_t kBytes = 200'000;
+    World world{kWebhooks};
+    world.spreader.start();
+    nlohmann::json event;
+    event["data"] = std::string(kBytes, 'x');
+    for (int i = 0; i < 3; ++i) world.post(event, std::to_string(i));
+    std::size_t most = 0;
+    for (int i = 0; i < 20'000 && world.spread < 3; ++i) {
+        world.executor.run_for(10ms);
+        most = std::max(most, world.publisher->unanswered());
+    }
+    CHECK(most >= Spreader::kBytesMax / (kBytes + 200));
+    CHECK(most <= Spreader::kBytesMax / kBytes + 1);
+    CHECK(world.spread == 3);
+    CHECK(world.deliveries() == 3 * kWebhooks);
 }

@@ -232,28 +232,34 @@ TEST_CASE("the directory is what the records say, in any number of readings", "[
     const SecretBox box{a_ring()};
     WebhookDirectory directory{box};
     const Json event = Json::parse(R"({"type":"order.created","data":{"paid":true}})");
+    const auto match = [&] {
+        Steps steps;
+        return directory.match(event, "shop", {}, steps).ids;
+    };
     const auto apply = [&](const core::Record& record) {
         directory.apply(*ReadBack{record});
         directory.apply(*ReadBack{record});
     };
     apply(encode(a_webhook(), box));
-    CHECK(directory.match(event) == std::vector<std::string>{"0190aa"});
+    CHECK(match() == std::vector<std::string>{"0190aa"});
     CHECK(directory.count_of("shop") == 1);
     CHECK(directory.of_owner("shop").size() == 1);
     CHECK(directory.of_owner("other").empty());
 
     apply(encode("0190aa", WebhookState{.enabled = false, .reason = "gone", .failing_since = {}}));
-    CHECK(directory.match(event).empty());
+    CHECK(match().empty());
     CHECK(directory.find("0190aa")->state.reason == "gone");
     apply(encode(a_webhook(), box));  // a change leaves it disabled
-    CHECK(directory.match(event).empty());
+    CHECK(match().empty());
     apply(encode("0190aa", WebhookState{}));
-    CHECK(directory.match(event).size() == 1);
+    CHECK(match().size() == 1);
 
     apply(encode_removed("0190aa"));
     apply(encode_state_removed("0190aa"));
     CHECK(directory.find("0190aa") == nullptr);
     CHECK(directory.count_of("shop") == 0);
+    CHECK(directory.memory_bytes() == 0);
+    CHECK(directory.owners().empty());
 }
 
 TEST_CASE("a record that does not decode is counted and leaves what was there",
@@ -267,4 +273,80 @@ TEST_CASE("a record that does not decode is counted and leaves what was there",
     directory.apply(*ReadBack{encode(a_webhook(), SecretBox{a_ring()})});
     CHECK(directory.broken() == 2);
     CHECK(directory.find("0190aa") != nullptr);
+}
+
+TEST_CASE("what webhooks hold is counted for each owner and in all", "[retry][webhook][bounds]") {
+    const SecretBox box{a_ring()};
+    WebhookDirectory directory{box};
+    const auto put = [&](const std::string& id, const std::string& owner,
+                         const std::string& filter) {
+        auto webhook = a_webhook(id);
+        webhook.owner = owner;
+        webhook.filter = filter;
+        directory.apply(*ReadBack{encode(webhook, box)});
+        const auto known = memory_of(webhook, *filter_entry(webhook, Query::From::owner));
+        CHECK(directory.find(id)->memory_bytes == known);
+        return known;
+    };
+    Json terms = Json::array();
+    for (int i = 0; i < 256; ++i) terms.push_back(std::to_string(i));
+    const auto large = Json{{"terms", {{"data.id", terms}}}}.dump();
+    const auto a = put("a", "shop", "");
+    const auto b = put("b", "shop", large);
+    const auto c = put("c", "other", large);
+    CHECK(b > a + 256 * 50);
+    CHECK(directory.usage_of("shop") == Usage{.webhooks = 2, .bytes = a + b});
+    CHECK(directory.usage_of("other") == Usage{.webhooks = 1, .bytes = c});
+    CHECK(directory.memory_bytes() == a + b + c);
+    const auto smaller = put("b", "shop", "");
+    CHECK(directory.usage_of("shop").bytes == a + smaller);
+    directory.apply(*ReadBack{encode_removed("a")});
+    CHECK(directory.usage_of("shop") == Usage{.webhooks = 1, .bytes = smaller});
+    directory.clear();
+    CHECK(directory.memory_bytes() == 0);
+    CHECK(directory.usage_of("shop") == Usage{});
+}
+
+TEST_CASE("a webhook says of its filter as it is that it was too costly", "[retry][webhook]") {
+    const SecretBox box{a_ring()};
+    const auto webhook = a_webhook();
+    const CostlyFilter costly{.filter = filter_digest(webhook.filter),
+                              .at = core::Timestamp{5'000ms},
+                              .source = "/shop",
+                              .event = "e1"};
+    CHECK(*decode_costly_filter(*ReadBack{encode(webhook.id, costly)}) == costly);
+    WebhookDirectory directory{box};
+    const auto apply = [&](const core::Record& record) { directory.apply(*ReadBack{record}); };
+    const auto said = [&] { return directory.find(webhook.id)->costly; };
+    apply(encode(webhook.id, costly));  // compaction may leave it in front of the webhook
+    apply(encode(webhook, box));
+    CHECK(said() == costly);
+    auto changed = webhook;
+    changed.description = "another";
+    apply(encode(changed, box));
+    CHECK(said() == costly);
+    changed.filter = R"({"exists":{"field":"data.paid"}})";
+    apply(encode(changed, box));
+    CHECK_FALSE(said());
+    apply(encode(webhook, box));
+    CHECK(said() == costly);
+    apply(encode_filter_removed(webhook.id));
+    CHECK_FALSE(said());
+    auto broken = encode(webhook.id, costly);
+    broken.value = "{}";
+    apply(broken);
+    CHECK(directory.broken() == 1);
+}
+
+TEST_CASE("a filter that an earlier version accepted goes on matching", "[retry][webhook]") {
+    const SecretBox box{a_ring()};
+    WebhookDirectory directory{box};
+    auto webhook = a_webhook();
+    std::string path = "data.x";
+    for (int i = 0; i < 100; ++i) path += ".x";
+    webhook.filter = Json{{"bool", {{"must_not", {{"exists", {{"field", path}}}}}}}}.dump();
+    CHECK_FALSE(filter_entry(webhook, Query::From::owner));
+    directory.apply(*ReadBack{encode(webhook, box)});
+    Steps steps;
+    CHECK(directory.match(Json{{"type", "order.created"}}, "shop", {}, steps).ids.size() == 1);
 }

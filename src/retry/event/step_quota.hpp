@@ -1,0 +1,45 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "retry/filter/steps.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace beckon::retry {
+
+/// How many steps the filters of each owner may still take: as many as Steps::kMax of one event,
+/// and of many events as many as a second has, with some in advance. Time is that of the log, so
+/// that events which have waited for a reader do not count as if they had come at once. One thread.
+class StepQuota {
+public:
+    /// Of all partitions together; a tenth of a processor, or more.
+    static constexpr std::size_t kPerSecond = 16 * Steps::kMax;
+    /// What has not been taken for a while may be taken at once, in each partition.
+    static constexpr std::size_t kInAdvance = 4 * Steps::kMax;
+
+    /// For one of so many partitions.
+    explicit StepQuota(std::size_t partitions);
+
+    /// For an event that was appended then.
+    Steps of(std::string_view owner, core::Timestamp time) const;
+    void spend(const std::string& owner, core::Timestamp time, std::size_t steps);
+    /// Owners of whom something is remembered: those who have spent and not waited since.
+    std::size_t size() const { return spent_.size(); }
+
+private:
+    struct Spent {
+        double steps = 0;
+        core::Timestamp at{};
+    };
+    double left_of(const Spent& spent, core::Timestamp time) const;
+
+    const double per_ms_;
+    std::map<std::string, Spent, std::less<>> spent_;
+    std::size_t sweep_at_ = 1'024;
+};
+
+}  // namespace beckon::retry

@@ -1,0 +1,58 @@
+#include "retry/webhook/memory.hpp"
+
+#include "retry/filter/heap.hpp"
+
+#include <utility>
+
+namespace beckon::retry {
+
+namespace {
+
+/// Maps of ids and owners, and what is remembered of attempts and of the state: for each webhook.
+constexpr std::size_t kBesides = 1'024;
+
+std::size_t heap_of_map(const std::map<std::string, std::string>& texts) {
+    constexpr auto kNode = sizeof(std::pair<const std::string, std::string>) + 4 * sizeof(void*);
+    std::size_t sum = 0;
+    for (const auto& [name, text] : texts) sum += heap_block(kNode) + heap_of(name) + heap_of(text);
+    return sum;
+}
+
+}  // namespace
+
+core::Result<Percolator::Entry> filter_entry(const Webhook& webhook, Query::From from) {
+    Percolator::Entry entry{
+        .id = webhook.id, .owner = webhook.owner, .types = webhook.types, .query = std::nullopt};
+    if (webhook.filter.empty()) return entry;
+    auto query = Query::compile(std::string_view{webhook.filter}, from);
+    if (!query) return core::fail(query.error());
+    entry.query = std::move(*query);
+    return entry;
+}
+
+std::size_t memory_of(const Webhook& webhook, const Percolator::Entry& entry) {
+    auto bytes = kBesides + sizeof(Webhook) + heap_of(webhook.url) * 2 +
+                 heap_block((webhook.types.size() + webhook.secrets.size()) * sizeof(std::string)) +
+                 heap_of(webhook.filter) + heap_of_map(webhook.form_fields) +
+                 heap_of_map(webhook.attachments) + heap_of_map(webhook.headers) +
+                 heap_of(webhook.payload_field) + heap_of(webhook.description);
+    for (const auto& type : webhook.types) bytes += heap_of(type);
+    for (const auto& secret : webhook.secrets) bytes += heap_of(secret);
+    if (webhook.shared_key)
+        bytes += heap_of(webhook.shared_key->id) + heap_of(webhook.shared_key->secret);
+    return bytes + Percolator::bytes_of(entry);
+}
+
+Usage& Usage::operator+=(const Usage& other) {
+    webhooks += other.webhooks;
+    bytes += other.bytes;
+    return *this;
+}
+
+Usage& Usage::operator-=(const Usage& other) {
+    webhooks -= other.webhooks;
+    bytes -= other.bytes;
+    return *this;
+}
+
+}  // namespace beckon::retry

@@ -1,0 +1,85 @@
+// The first line is a filter, the rest an event. Whatever they are, the filter is refused with a
+// place in it, or says of the event the same each time, within its steps; and the index finds what
+// evaluating it finds.
+#include "fuzz/require.hpp"
+#include "retry/filter/percolator.hpp"
+#include "retry/filter/query.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+using namespace beckon;
+using namespace beckon::retry;
+using beckon::test::require;
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr std::string_view kEvent =
+    R"({"id":"1","type":"a.b","data":{"a":[{"b":1,"c":[[2,3],[]]},{"b":null,"a.b":"x y"},"x"],)"
+    R"("b":{"a":{"b":"2026-11-20"}},"n":9007199254740993,"f":1e5,"t":true,"e":"\u00e9"}})";
+
+/// No input is so large: an evaluation that takes more is at fault.
+constexpr std::size_t kStepsMost = std::size_t{1} << 26;
+
+Json event_of(std::string_view text) {
+    auto event = Json::parse(text, nullptr, false);
+    return event.is_object() ? event : Json::parse(kEvent);
+}
+
+std::optional<bool> evaluate(const Query& query, const Json& event, std::size_t most,
+                             std::size_t& taken) {
+    Steps steps{most};
+    const auto matched = query.matches(event, core::Timestamp{}, steps);
+    taken = most - steps.left();
+    require(matched.has_value() != steps.exhausted());
+    return matched;
+}
+
+void check(const Query& query, const Json& event) {
+    std::size_t taken = 0;
+    const auto matched = evaluate(query, event, kStepsMost, taken);
+    require(matched.has_value());
+    std::size_t again = 0;
+    require(evaluate(query, event, kStepsMost, again) == matched && again == taken);
+    // With a step less nobody knows.
+    if (taken > 0) require(!evaluate(query, event, taken - 1, again) && again == taken - 1);
+
+    Percolator percolator;
+    percolator.put({.id = "w", .owner = "o", .types = {}, .query = query});
+    Steps steps{2 * kStepsMost};
+    const auto found = percolator.match(event, "o", core::Timestamp{}, steps);
+    require(found.too_costly.empty() && found.ids.empty() != *matched);
+    percolator.remove("w");
+    require(percolator.owners().empty());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string_view text{reinterpret_cast<const char*>(data), size};
+    const auto line = text.substr(0, text.find('\n'));
+    const auto rest =
+        line.size() == text.size() ? std::string_view{} : text.substr(line.size() + 1);
+    const auto brackets = [](std::string_view in) {
+        return std::count_if(in.begin(), in.end(), [](char c) { return c == '{' || c == '['; });
+    };
+    if (size > 8'192 || brackets(line) > 500 || brackets(rest) > 500) return 0;
+    for (const auto from : {Query::From::owner, Query::From::log}) {
+        const auto query = Query::compile(line, from);
+        if (!query) {
+            require(query.error().message.starts_with("$"));
+            continue;
+        }
+        require(from == Query::From::log || query->cost() <= Query::kCostMax);
+        require(query->heap_bytes() > 0);
+        check(*query, event_of(rest));
+    }
+    return 0;
+}
