@@ -1,5 +1,6 @@
 #include "cli/backup/backup_service.hpp"
 
+#include "cli/running/log_service.hpp"
 #include "core/logger.hpp"
 
 #include <mutex>
@@ -16,8 +17,13 @@ namespace beckon::cli {
 namespace {
 
 constexpr int kAccepted = 202;
-constexpr int kBusy = 409;
+constexpr int kUnauthorized = 401;
 constexpr int kNotFound = 404;
+constexpr int kBusy = 409;
+
+ops::Page refusal(int status, const std::string& why) {
+    return {.status = status, .body = nlohmann::json{{"error", why}}.dump()};
+}
 
 }  // namespace
 
@@ -26,22 +32,26 @@ std::filesystem::path snapshot_of(const std::filesystem::path& data) {
 }
 
 struct BackupService::Impl {
-    Impl(log::EmbeddedLog& l, const std::filesystem::path& data)
-        : log(l), directory(snapshot_of(data)) {
+    Impl(log::EmbeddedLog& l, const std::filesystem::path& data, const core::KeyRing& keys)
+        : log(l), directory(snapshot_of(data)), proofs(keys) {
         std::error_code ignored;
         std::filesystem::remove_all(directory, ignored);
     }
 
-    ops::Page answer(std::string_view path) {
-        if (path == "/start") return start();
-        if (path == "/state") return {.body = state_text()};
-        return {.status = kNotFound, .body = "{}"};
+    ops::Page answer(const ops::LateRequest& request) {
+        if (!proofs.admits(request.authorization)) {
+            return refusal(kUnauthorized,
+                           "a copy is made for who has this installation's key ring");
+        }
+        if (request.path == "/start") return start();
+        if (request.path == "/state") return {.body = state_text()};
+        return refusal(kNotFound, "there are /backup/start and /backup/state");
     }
 
     ops::Page start() {
         {
             const std::scoped_lock lock{mutex};
-            if (state == "running") return {.status = kBusy, .body = "{}"};
+            if (state == "running") return refusal(kBusy, "another backup is being made");
             state = "running";
             error.clear();
         }
@@ -73,6 +83,7 @@ struct BackupService::Impl {
 
     log::EmbeddedLog& log;
     const std::filesystem::path directory;
+    const LogProofs proofs;
     mutable std::mutex mutex;
     std::string state = "none";  ///< under mutex, as is the next
     std::string error;
@@ -81,11 +92,11 @@ struct BackupService::Impl {
 };
 
 BackupService::BackupService(ops::OpsServer& ops, log::EmbeddedLog& log,
-                             const std::filesystem::path& data)
-    : impl_(std::make_unique<Impl>(log, data)) {
-    impl_->mount.emplace(
-        ops.mount("/backup", [impl = impl_.get()](std::string_view path, const ops::Query&) {
-            return impl->answer(path);
+                             const std::filesystem::path& data, const core::KeyRing& keys)
+    : impl_(std::make_unique<Impl>(log, data, keys)) {
+    impl_->mount.emplace(ops.mount_late(
+        "/backup", [impl = impl_.get()](const ops::LateRequest& request, ops::PageDone done) {
+            done(impl->answer(request));
         }));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/key_ring.hpp"
 #include "log/embedded/embedded_log.hpp"
 #include "ops/ops_server.hpp"
 
@@ -14,12 +15,14 @@ std::filesystem::path snapshot_of(const std::filesystem::path& data);
 /// Makes copies of the embedded log while it is in use; asked at `/backup` of the ops port:
 ///   /backup/start  begins one, in place of an earlier one; 409 while one is being made
 ///   /backup/state  {"state": "none" | "running" | "done" | "failed", "directory", "error"}
+/// 401 without the proof of the key ring that `/log` asks for (log_service.hpp).
 /// A copy is hard links to files that never change, and the write-ahead file: it takes a moment and
 /// no room, but keeps what is in it on the disk until somebody removes it, as the next start does.
 class BackupService {
 public:
-    /// All three outlive it.
-    BackupService(ops::OpsServer& ops, log::EmbeddedLog& log, const std::filesystem::path& data);
+    /// Server and log outlive it.
+    BackupService(ops::OpsServer& ops, log::EmbeddedLog& log, const std::filesystem::path& data,
+                  const core::KeyRing& keys);
     ~BackupService();
     BackupService(const BackupService&) = delete;
     BackupService& operator=(const BackupService&) = delete;

@@ -3,6 +3,7 @@
 #include "cli/backup/backup_service.hpp"
 #include "cli/process/key_ring_guard.hpp"
 #include "cli/process/process.hpp"
+#include "cli/running/log_service.hpp"
 #include "cli/running/ops_client.hpp"
 #include "net/descriptor.hpp"
 
@@ -26,6 +27,7 @@ namespace fs = std::filesystem;
 constexpr std::chrono::minutes kCopyTimeout{10};
 constexpr std::chrono::milliseconds kAskAgain{50};
 constexpr long kReplyAccepted = 202;
+constexpr long kReplyUnauthorized = 401;
 constexpr long kReplyNotFound = 404;
 
 [[noreturn]] void fail(const fs::path& path, const char* what, int why) {
@@ -75,8 +77,15 @@ void copy_log(const fs::path& from, const fs::path& to) {
 /// Lets the process that has the log make a copy beside it.
 class Snapshot {
 public:
-    explicit Snapshot(const Config& config) : directory_(snapshot_of(config.data)) {
-        const auto started = ask_ops_port(config.ops, "/backup/start");
+    explicit Snapshot(const Config& config)
+        : directory_(snapshot_of(config.data)),
+          process_(config.ops, log_proof(load_key_ring(config)->newest())) {
+        const auto started = ask("/backup/start");
+        if (started.status == kReplyUnauthorized) {
+            throw StartupError("the process at the ops port " + std::to_string(config.ops.port) +
+                               " has not the key ring " + config.key_ring_file().string() +
+                               ": see --ops-port, --data and --key-ring");
+        }
         if (started.status == kReplyNotFound || !started.body.is_object()) {
             throw StartupError(
                 "the process at the ops port " + std::to_string(config.ops.port) +
@@ -90,7 +99,7 @@ public:
                                " keeps its data in " + fs::path{made}.parent_path().string() +
                                ", not in " + config.data.string() + ": see --ops-port and --data");
         }
-        await(config);
+        await();
     }
     ~Snapshot() {
         std::error_code ignored;
@@ -101,10 +110,16 @@ public:
     const fs::path& directory() const { return directory_; }
 
 private:
-    static void await(const Config& config) {
+    OpsReply ask(const std::string& target) {
+        const auto raw = process_.get(target);
+        if (!raw) throw StartupError(raw.error().message);
+        return {.status = raw->status, .body = nlohmann::json::parse(raw->body, nullptr, false)};
+    }
+
+    void await() {
         const auto until = std::chrono::steady_clock::now() + kCopyTimeout;
         while (std::chrono::steady_clock::now() < until) {
-            const auto now = ask_ops_port(config.ops, "/backup/state").body;
+            const auto now = ask("/backup/state").body;
             const auto state = now.is_object() ? now.value("state", "") : "";
             if (state == "done") return;
             if (state != "running") {
@@ -116,6 +131,7 @@ private:
     }
 
     const fs::path directory_;
+    OpsConnection process_;
 };
 
 /// A directory that gets its name when it is whole.

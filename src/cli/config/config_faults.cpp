@@ -1,6 +1,7 @@
 #include "cli/config/config_faults.hpp"
 
 #include "cli/config/origin_setting.hpp"
+#include "net/http/caller.hpp"
 
 #include <algorithm>
 #include <string>
@@ -11,10 +12,6 @@
 namespace beckon::cli {
 
 namespace {
-
-bool is_loopback(std::string_view host) {
-    return host == "::1" || host == "localhost" || host.starts_with("127.");
-}
 
 /// Endpoint URLs go to other hosts, so they need a name that works there.
 void check_public_url(const Config& config, Reader reader, std::vector<ConfigFault>& faults) {
@@ -29,7 +26,7 @@ void check_public_url(const Config& config, Reader reader, std::vector<ConfigFau
     if (reader != Reader::standalone) return;
     for (const auto& [name, host] : {std::pair{"endpoint.host", config.endpoint.host},
                                      std::pair{"edge.host", config.edge.host}}) {
-        if (is_loopback(host)) continue;
+        if (net::names_this_host(host)) continue;
         faults.push_back({"endpoint.url", wanted + ": " + name + " is " + host +
                                               ", and other hosts could not use an endpoint URL "
                                               "that names this one as localhost"});
@@ -94,7 +91,7 @@ void check_together(const Config& config, std::vector<ConfigFault>& faults) {
                           "must be longer than endpoint.drain, retry.drain, and edge.hand_over and "
                           "edge.drain together, or the process ends in the middle of them"});
     }
-    if (!config.console_token_file && !is_loopback(config.console.host)) {
+    if (!config.console_token_file && !net::names_this_host(config.console.host)) {
         faults.push_back(
             {"console.token_file", "must be given with this console.host: whoever reaches " +
                                        config.console.host + " would see the console"});

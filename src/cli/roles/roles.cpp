@@ -294,7 +294,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     if (!control) throw StartupError("cannot read the log: " + control.error().message);
     hold_to_embedded_log(*log, *control, *keys, config);
     adopt(config, *control, process);
-    const BackupService backup{*process.ops, *log, config.data};
+    const BackupService backup{*process.ops, *log, config.data, *keys};
     const LogService log_service{*process.ops, *log, *keys};
 
     config.reliability.decides_readiness = false;  // who delivers does not wait for who counts
