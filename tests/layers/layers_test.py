@@ -68,7 +68,7 @@ LAYERS = {
     "console/canary": ({"core", "client"}, {"json"}),
     "console/cluster": ({"core", "log", "cluster"}, {"json"}),
     "console/lag": ({"core", "log", "ops"}, {"json"}),
-    "console/web": ({"core"}, {"httplib", "json"}),
+    "console/web": ({"core", "net"}, {"json"}),
     "client": ({"core", "fetch"}, {"boost", "openssl", "json"}),
     "cli": ({"core", "fetch", "rocks", "log", "fold", "cluster", "store", "ops", "reliability", "net", "ingest", "edge", "retry", "client", "console"}, ALL),
 }

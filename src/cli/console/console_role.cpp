@@ -2,6 +2,7 @@
 
 #include "cli/console/finder.hpp"
 #include "cli/console/pages.hpp"
+#include "cli/console/search_workers.hpp"
 #include "cli/process/process.hpp"
 #include "client/private_file.hpp"
 #include "console/canary/canary.hpp"
@@ -65,32 +66,34 @@ struct ConsoleRole::Impl {
                  {parts.keys, parts.log, parts.clock}),
           dead(parts.clock),
           attempts(retry_processes(config, parts), parts.keys),
-          console(
-              web_config(config),
-              {.log = parts.log,
-               .groups = *groups,
-               .clock = parts.clock,
-               .ops = parts.ops,
-               .partitions = config.retry.partitions,
-               .prefix = std::move(prefix),
-               .questions = {{"find", [this](const auto& asked) { return finder.find(asked); }},
-                             {"state", [this](const auto& asked) { return finder.state(asked); }},
-                             {"dead", [this](const auto& asked) { return dead.list(asked); }}},
-               .acts = {{"redrive", dead.redrive()}},
-               .pages = console_pages(config, parts, dead, attempts),
-               .edges = [this](const auto& links) { use_edges(links); }}) {
+          console(web_config(config), {.log = parts.log,
+                                       .groups = *groups,
+                                       .clock = parts.clock,
+                                       .ops = parts.ops,
+                                       .partitions = config.retry.partitions,
+                                       .prefix = std::move(prefix),
+                                       .questions = questions(),
+                                       .acts = {{"redrive", dead.redrive()}},
+                                       .pages = console_pages(config, parts, dead, attempts),
+                                       .edges = [this](const auto& links) { use_edges(links); }}) {
         const std::scoped_lock lock{canary_mutex};
         canary.emplace(console::CanaryConfig{.targets = config.console_canary,
                                              .insecure = config.endpoint_self_signed ||
                                                          config.edge_self_signed},
                        parts.clock, console.pages());
     }
-    /// Nobody who waits for an answer holds up the end of the server.
+    /// A search that is under way does not hold up the end.
     ~Impl() {
         finder.stop();
-        dead.stop();
         const std::scoped_lock lock{canary_mutex};
         canary.reset();
+    }
+
+    std::map<std::string, console::Ask> questions() {
+        return {
+            {"find", searches.ask([this](const auto& asked) { return finder.find(asked); })},
+            {"state", searches.ask([this](const auto& asked) { return finder.state(asked); })},
+            {"dead", [this](const auto& asked, const auto& reply) { dead.list(asked, reply); }}};
     }
 
     void use_edges(const std::vector<std::string>& link_addresses) {
@@ -100,6 +103,7 @@ struct ConsoleRole::Impl {
 
     const std::unique_ptr<log::Groups> groups;
     Finder finder;
+    SearchWorkers searches;  ///< which use the finder
     DeadLetters dead;
     AttemptPoller attempts;
     std::mutex canary_mutex;

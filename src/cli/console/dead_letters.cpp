@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <future>
 #include <utility>
 #include <vector>
 
@@ -24,9 +23,7 @@ namespace {
 constexpr int kOk = 200;
 constexpr int kBadRequest = 400;
 constexpr int kUnavailable = 503;
-/// The log has answered long before, or says that it cannot.
 constexpr std::chrono::seconds kAnswerWithin{60};
-constexpr std::chrono::milliseconds kLookAgain{50};
 constexpr std::size_t kSample = 10;
 
 console::Answer refused(int status, const std::string& why) {
@@ -35,6 +32,11 @@ console::Answer refused(int status, const std::string& why) {
 
 console::Answer still_reading() {
     return refused(kUnavailable, "the dead letters are still being read");
+}
+
+console::Answer no_answer_yet() {
+    return refused(kUnavailable,
+                   "the log has not answered yet; what was begun may still happen: look again");
 }
 
 Json letters_json(const retry::LetterSelection& selection) {
@@ -68,6 +70,7 @@ void log_redrive(const std::string& order, const std::string& by, std::size_t ma
 
 DeadFold::DeadFold(core::Partition partitions, Context context)
     : webhooks_(std::move(context.webhooks)),
+      executor_(context.executor),
       lifetime_(context.executor),
       publisher_(context.log.open_publisher(context.executor)),
       resender_({context.log, *publisher_, context.executor, context.clock, index_}),
@@ -104,80 +107,78 @@ void DeadLetters::use(const std::shared_ptr<DeadFold>& fold) {
     if (fold) remote_ = fold->remote();
 }
 
-console::Answer DeadLetters::ask(std::function<void(DeadFold&, Reply)> question) {
-    const auto promised = std::make_shared<std::promise<console::Answer>>();
-    auto answer = promised->get_future();
-    {
-        const std::scoped_lock lock{mutex_};
-        if (!remote_) return still_reading();
-        remote_->post([fold = fold_, promised, question = std::move(question)] {
-            const auto there = fold.lock();
-            if (!there || !there->complete()) return promised->set_value(still_reading());
-            question(*there,
-                     [promised](console::Answer said) { promised->set_value(std::move(said)); });
-        });
-    }
-    for (auto waited = std::chrono::milliseconds{0}; waited < kAnswerWithin; waited += kLookAgain) {
-        if (answer.wait_for(kLookAgain) == std::future_status::ready) return answer.get();
-        if (stopped_) break;
-    }
-    return refused(kUnavailable,
-                   "the log has not answered yet; what was begun may still happen: look again");
-}
-
-console::Answer DeadLetters::list(const console::Parameters& asked) {
-    const auto page = retry::parse_dead_page(asked);
-    if (!page) return refused(kBadRequest, page.error().message);
-    return ask([page = *page](const DeadFold& fold, const Reply& reply) {
-        const auto list = fold.list(page);
-        reply({kOk, retry::letters_page(list.letters, list.next, fold.index().passed_over())});
+/// Whoever takes the fold away meanwhile leaves the question without an answer, which is 503.
+void DeadLetters::ask(std::function<void(DeadFold&)> question, const console::Reply& reply) {
+    const std::scoped_lock lock{mutex_};
+    if (!remote_) return reply(still_reading());
+    remote_->post([fold = fold_, reply, question = std::move(question)] {
+        const auto there = fold.lock();
+        if (!there || !there->complete()) return reply(still_reading());
+        question(*there);
     });
 }
 
-console::Plan DeadLetters::check(const std::string& wanted) {
+void DeadLetters::list(const console::Parameters& asked, const console::Reply& reply) {
+    const auto page = retry::parse_dead_page(asked);
+    if (!page) return reply(refused(kBadRequest, page.error().message));
+    ask(
+        [page = *page, reply](const DeadFold& fold) {
+            const auto list = fold.list(page);
+            reply({kOk, retry::letters_page(list.letters, list.next, fold.index().passed_over())});
+        },
+        reply);
+}
+
+void DeadLetters::check(const std::string& wanted, const Planned& planned) {
     const auto parsed = retry::parse_dead_order(wanted);
-    if (!parsed) return {refused(kBadRequest, parsed.error().message)};
+    if (!parsed) return planned({refused(kBadRequest, parsed.error().message)});
     const auto text = order_text(wanted, clock_.wall());
     if (text.size() > console::WebServer::kOrderBytesMax) {
-        return {refused(kBadRequest, "the filter is too long: name fewer ids")};
+        return planned({refused(kBadRequest, "the filter is too long: name fewer ids")});
     }
-    auto answer =
-        ask([order = *retry::parse_dead_order(text)](const DeadFold& fold, const Reply& reply) {
+    ask(
+        [order = *retry::parse_dead_order(text), text, planned](const DeadFold& fold) {
             const auto selection = fold.select(order);
-            reply({kOk, Json{{"matched", selection.matched},
-                             {"disabled", selection.disabled},
-                             {"would_settle", selection.letters.size()},
-                             {"sample", letters_json(selection)}}
-                            .dump(-1, ' ', false, Json::error_handler_t::replace)});
-        });
-    if (answer.status != kOk || Json::parse(answer.json)["would_settle"] == 0) {
-        return {std::move(answer)};
-    }
-    return {std::move(answer), text};
+            console::Plan plan{{kOk, Json{{"matched", selection.matched},
+                                          {"disabled", selection.disabled},
+                                          {"would_settle", selection.letters.size()},
+                                          {"sample", letters_json(selection)}}
+                                         .dump(-1, ' ', false, Json::error_handler_t::replace)}};
+            if (!selection.letters.empty()) plan.order = text;
+            planned(std::move(plan));
+        },
+        [planned](console::Answer answer) { planned({std::move(answer)}); });
 }
 
-console::Answer DeadLetters::run(const std::string& order, const std::string& by) {
+void DeadLetters::run(const std::string& order, const std::string& by,
+                      const console::Reply& reply) {
     const auto parsed = retry::parse_dead_order(order);
-    if (!parsed) return refused(kBadRequest, parsed.error().message);
-    return ask([order, by, wanted = *parsed](DeadFold& fold, const Reply& reply) {
-        const auto selection = fold.select(wanted);
-        const auto left = selection.matched - selection.disabled;
-        fold.redrive(selection.letters,
-                     [=, matched = selection.matched](const retry::Resender::Outcome& outcome) {
-                         log_redrive(order, by, matched, outcome);
-                         const auto over = outcome.settled + outcome.gone;
-                         reply({kOk, Json{{"settled", outcome.settled},
-                                          {"gone", outcome.gone},
-                                          {"failed", outcome.failed},
-                                          {"left", left - std::min(left, over)}}
-                                         .dump()});
-                     });
-    });
+    if (!parsed) return reply(refused(kBadRequest, parsed.error().message));
+    ask(
+        [order, by, reply, wanted = *parsed](DeadFold& fold) {
+            const auto selection = fold.select(wanted);
+            const auto left = selection.matched - selection.disabled;
+            // The log has answered long before, or says that it cannot.
+            fold.after(kAnswerWithin, [reply] { reply(no_answer_yet()); });
+            fold.redrive(selection.letters,
+                         [=, matched = selection.matched](const retry::Resender::Outcome& outcome) {
+                             log_redrive(order, by, matched, outcome);
+                             const auto over = outcome.settled + outcome.gone;
+                             reply({kOk, Json{{"settled", outcome.settled},
+                                              {"gone", outcome.gone},
+                                              {"failed", outcome.failed},
+                                              {"left", left - std::min(left, over)}}
+                                             .dump()});
+                         });
+        },
+        reply);
 }
 
 console::Act DeadLetters::redrive() {
-    return {[this](const std::string& wanted) { return check(wanted); },
-            [this](const std::string& order, const std::string& by) { return run(order, by); }};
+    return {[this](const std::string& wanted, const Planned& planned) { check(wanted, planned); },
+            [this](const std::string& order, const std::string& by, const console::Reply& reply) {
+                run(order, by, reply);
+            }};
 }
 
 }  // namespace beckon::cli

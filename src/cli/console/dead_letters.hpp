@@ -11,7 +11,6 @@
 #include "retry/dead/dead_index.hpp"
 #include "retry/dead/resender.hpp"
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -39,12 +38,17 @@ public:
     retry::LetterSelection select(const retry::DeadOrder& order) const;
     const retry::DeadIndex& index() const { return index_; }
     void redrive(const std::vector<retry::DeadLetter>& letters, retry::Resender::Done done);
+    /// Calls `then` after a time, if this is still there.
+    void after(core::Duration time, std::function<void()> then) {
+        executor_.post_after(time, lifetime_.guard(std::move(then)));
+    }
     core::Lifetime::Remote remote() const { return lifetime_.remote(); }
 
 private:
     retry::LetterStanding standing(const retry::DeadLetter& letter) const;
 
     const std::shared_ptr<const WebhookPage> webhooks_;
+    core::Executor& executor_;
     retry::DeadIndex index_;
     core::Lifetime lifetime_;
     const std::unique_ptr<log::Publisher> publisher_;
@@ -52,8 +56,8 @@ private:
     TopicFollower follower_;  ///< last: it calls us
 };
 
-/// The page Dead letters, asked for by HTTP: its questions go to the thread of the fold, and their
-/// caller waits for the answer. Any thread.
+/// The page Dead letters, asked for by HTTP: its questions go to the thread of the fold, which
+/// answers. Any thread.
 class DeadLetters {
 public:
     explicit DeadLetters(const core::Clock& clock) : clock_(clock) {}
@@ -61,7 +65,7 @@ public:
     DeadLetters& operator=(const DeadLetters&) = delete;
 
     /// Parameters and answer as GET /dead of the API has them.
-    console::Answer list(const console::Parameters& asked);
+    void list(const console::Parameters& asked, const console::Reply& reply);
     /// Redrives; `wanted` as the body of POST /dead/redrive of the API. The plan: {"matched",
     /// "disabled", "would_settle", "sample": [letters]}. What dies later than the plan is not in
     /// it.
@@ -69,17 +73,14 @@ public:
 
     /// The fold is there (null: not any more). Its own thread.
     void use(const std::shared_ptr<DeadFold>& fold);
-    /// Nobody waits any longer.
-    void stop() { stopped_ = true; }
 
 private:
-    using Reply = std::function<void(console::Answer)>;
-    console::Answer ask(std::function<void(DeadFold&, Reply)> question);
-    console::Plan check(const std::string& wanted);
-    console::Answer run(const std::string& order, const std::string& by);
+    using Planned = std::function<void(console::Plan)>;
+    void ask(std::function<void(DeadFold&)> question, const console::Reply& reply);
+    void check(const std::string& wanted, const Planned& planned);
+    void run(const std::string& order, const std::string& by, const console::Reply& reply);
 
     const core::Clock& clock_;
-    std::atomic<bool> stopped_{false};
     std::mutex mutex_;
     std::weak_ptr<DeadFold> fold_;                  ///< under mutex_, as the next
     std::optional<core::Lifetime::Remote> remote_;  ///< of its thread

@@ -26,7 +26,8 @@ constexpr std::size_t kTextMax = 2'048;
 constexpr std::chrono::seconds kBeforeFirst{1};
 
 console::Answer finder_refused(int status, const std::string& why) {
-    return {status, FinderJson{{"error", why}}.dump()};
+    return {status,
+            FinderJson{{"error", why}}.dump(-1, ' ', false, FinderJson::error_handler_t::replace)};
 }
 
 std::string trimmed(std::string_view text) {
@@ -100,18 +101,6 @@ core::Timestamp first_moment(const FinderJson& trace, core::Timestamp window_beg
 
 }  // namespace
 
-/// One of the searches that may be under way.
-struct Finder::Search {
-    explicit Search(std::counting_semaphore<kSearchesMax>& f) : free(f), is_one(f.try_acquire()) {}
-    ~Search() {
-        if (is_one) free.release();
-    }
-    Search(const Search&) = delete;
-    Search& operator=(const Search&) = delete;
-    std::counting_semaphore<kSearchesMax>& free;
-    const bool is_one;
-};
-
 Finder::Finder(Options options, Context context)
     : options_(options), context_(std::move(context)) {}
 
@@ -154,9 +143,6 @@ console::Answer Finder::found(const Named& named, const ScanLimits& limits) {
 }
 
 console::Answer Finder::find(const console::Parameters& asked) {
-    const Search search{free_};
-    if (!search.is_one)
-        return finder_refused(kFinderUnavailable, "others search; try again in a moment");
     const auto limit = limits();
     const auto what = named(text_of(asked, "q"), limit);
     if (!what) return finder_refused(kFinderUnavailable, what.error().message);
@@ -170,9 +156,6 @@ console::Answer Finder::find(const console::Parameters& asked) {
 console::Answer Finder::state(const console::Parameters& asked) {
     const auto at = time_of(text_of(asked, "at"));
     if (!at) return finder_refused(kFinderBadRequest, "at must be a time in Unix milliseconds");
-    const Search search{free_};
-    if (!search.is_one)
-        return finder_refused(kFinderUnavailable, "others search; try again in a moment");
     const auto limit = limits();
     const auto what = named(text_of(asked, "q"), limit);
     if (!what) return finder_refused(kFinderUnavailable, what.error().message);

@@ -11,18 +11,16 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <semaphore>
 #include <string>
 
 namespace beckon::cli {
 
 /// The page Find: what a message id or URL, an endpoint URL, a UAID or a reliability id is, its
 /// life across the log topics, and the state of its client at a moment. It reads the log on the
-/// caller's thread, with the code of `beckon trace` and `beckon replay state`. Any thread.
+/// caller's thread (SearchWorkers has some), with the code of `beckon trace` and `beckon replay
+/// state`. Any thread.
 class Finder {
 public:
-    /// More searches at once are refused: each may read whole partitions.
-    static constexpr std::ptrdiff_t kSearchesMax = 2;
     /// Nobody reads longer for one answer.
     static constexpr std::chrono::seconds kSearchTime{20};
 
@@ -49,14 +47,12 @@ public:
     void stop() { stopped_ = true; }
 
 private:
-    struct Search;
     core::Result<std::optional<Named>> named(const std::string& text, const ScanLimits& limits);
     console::Answer found(const Named& named, const ScanLimits& limits);
     ScanLimits limits() const;
 
     const Options options_;
     const Context context_;
-    std::counting_semaphore<kSearchesMax> free_{kSearchesMax};
     std::atomic<bool> stopped_{false};
 };
 

@@ -10,10 +10,13 @@ void LivePages::publish(const std::string& name, std::string text) {
 void LivePages::publish(const std::string& name, Source source) {
     auto whole = std::make_shared<LateText>(std::move(source.whole));
     auto change = source.change ? std::make_shared<LateText>(std::move(source.change)) : nullptr;
-    const std::scoped_lock lock{mutex_};
-    auto& page = pages_[name];
-    page = {std::move(whole), std::move(change), page.version + 1};
-    changed_.notify_all();
+    {
+        const std::scoped_lock lock{mutex_};
+        auto& page = pages_[name];
+        page = {std::move(whole), std::move(change), page.version + 1};
+    }
+    const std::scoped_lock lock{notify_mutex_};
+    if (changed_) changed_();
 }
 
 LivePages::Text LivePages::get(const std::string& name) const {
@@ -46,15 +49,12 @@ LivePages::News LivePages::news(const Newer& one) {
     return {one.name, true, one.page.whole->get()};
 }
 
-std::vector<LivePages::News> LivePages::changes(const std::vector<std::string>& names, Seen& seen,
-                                                std::chrono::milliseconds wait) {
+std::vector<LivePages::News> LivePages::changes(const std::vector<std::string>& names,
+                                                Seen& seen) const {
     std::vector<Newer> found;
     {
-        std::unique_lock lock{mutex_};
-        changed_.wait_for(lock, wait, [&] {
-            found = newer(names, seen);
-            return stopped_ || !found.empty();
-        });
+        const std::scoped_lock lock{mutex_};
+        found = newer(names, seen);
     }
     std::vector<News> told;
     told.reserve(found.size());
@@ -62,15 +62,9 @@ std::vector<LivePages::News> LivePages::changes(const std::vector<std::string>& 
     return told;
 }
 
-void LivePages::stop() {
-    const std::scoped_lock lock{mutex_};
-    stopped_ = true;
-    changed_.notify_all();
-}
-
-bool LivePages::stopped() const {
-    const std::scoped_lock lock{mutex_};
-    return stopped_;
+void LivePages::on_change(std::function<void()> changed) {
+    const std::scoped_lock lock{notify_mutex_};
+    changed_ = std::move(changed);
 }
 
 }  // namespace beckon::console

@@ -2,8 +2,6 @@
 
 #include "console/web/late_text.hpp"
 
-#include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,7 +12,7 @@
 
 namespace beckon::console {
 
-/// What the console shows now: a JSON text for each page, and who waits for a change of it.
+/// What the console shows now: a JSON text for each page, and who is notified of a change.
 /// Thread-safe.
 class LivePages {
 public:
@@ -44,14 +42,12 @@ public:
     };
     /// Which version of each page a reader has been told.
     using Seen = std::map<std::string, std::uint64_t>;
-    /// The pages of `names` that are newer than `seen`, which is brought up to date. Waits up to
-    /// `wait` for one.
-    std::vector<News> changes(const std::vector<std::string>& names, Seen& seen,
-                              std::chrono::milliseconds wait);
+    /// The pages of `names` that are newer than `seen`, which is brought up to date.
+    std::vector<News> changes(const std::vector<std::string>& names, Seen& seen) const;
 
-    /// From now on nobody waits.
-    void stop();
-    bool stopped() const;
+    /// Calls `changed` after each change, on the thread of whoever publishes, where it waits for
+    /// nobody. Null: nobody is notified, and when this returns no notification is under way.
+    void on_change(std::function<void()> changed);
 
 private:
     struct Page {
@@ -69,9 +65,9 @@ private:
     static News news(const Newer& one);
 
     mutable std::mutex mutex_;
-    std::condition_variable changed_;
-    std::map<std::string, Page> pages_;  ///< under mutex_, as the next
-    bool stopped_ = false;
+    std::map<std::string, Page> pages_;  ///< under mutex_
+    std::mutex notify_mutex_;
+    std::function<void()> changed_;  ///< under notify_mutex_, also while it is called
 };
 
 }  // namespace beckon::console

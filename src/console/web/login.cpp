@@ -2,7 +2,9 @@
 
 #include "core/base64url.hpp"
 #include "core/hmac.hpp"
+#include "core/ids.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 
@@ -10,14 +12,18 @@ namespace beckon::console {
 
 namespace {
 
-constexpr std::chrono::minutes kMinute{1};
-
 std::string hmac_hex(std::string_view key, std::string_view text) {
     return core::hex(core::hmac_sha256(key, text));
 }
 
-std::int64_t unix_seconds(core::Timestamp time) {
-    return std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
+/// 244 random bits.
+std::string random_text() {
+    return core::to_hex(core::random_uuid4()) + core::to_hex(core::random_uuid4());
+}
+
+/// Of the process's clock, which no step of the host's time moves.
+std::int64_t seconds_of(core::MonoTime time) {
+    return std::chrono::floor<std::chrono::seconds>(time.time_since_epoch()).count();
 }
 
 std::optional<std::int64_t> parse_seconds(std::string_view text) {
@@ -25,10 +31,6 @@ std::optional<std::int64_t> parse_seconds(std::string_view text) {
     const auto read = std::from_chars(text.data(), text.data() + text.size(), seconds);
     if (read.ec != std::errc{} || read.ptr != text.data() + text.size()) return std::nullopt;
     return seconds;
-}
-
-std::string of_session(std::string_view end) {
-    return "session of the console until " + std::string{end};
 }
 
 /// Lengths part what a caller may choose.
@@ -41,38 +43,43 @@ std::string of_order(std::string_view end, std::string_view session, std::string
 }  // namespace
 
 Login::Login(std::string token, const core::Clock& clock)
-    : token_(std::move(token)), clock_(clock) {}
+    : token_(std::move(token)),
+      clock_(clock),
+      secret_(random_text()),
+      wrong_({.limit = kWrongMax, .window = std::chrono::minutes{1}}) {}
 
-Login::Answer Login::try_token(std::string_view token) {
-    const auto now = clock_.mono();
-    const std::scoped_lock lock{mutex_};
-    while (!wrong_.empty() && now - wrong_.front() > kMinute) wrong_.pop_front();
-    if (wrong_.size() >= kWrongMax) return Answer::too_often;
+Login::Answer Login::try_token(std::string_view token, const net::PeerAddress& peer) {
     const std::string salt = "token";
-    if (needed() && core::same_proof(hmac_hex(token_, salt), hmac_hex(token, salt)))
+    if (needed() && core::same_proof(hmac_hex(token_, salt), hmac_hex(token, salt))) {
         return Answer::good;
-    wrong_.push_back(now);
-    return Answer::wrong;
+    }
+    return wrong_.try_spend(peer.limit_key(), clock_.mono()) ? Answer::too_often : Answer::wrong;
 }
 
-std::string Login::proof(std::string_view what) const { return hmac_hex(token_, what); }
+std::string Login::proof(std::string_view what) const { return hmac_hex(secret_, what); }
 
-std::string Login::new_session() const {
-    const auto end = std::to_string(unix_seconds(clock_.wall() + kSession));
-    return end + "." + proof(of_session(end));
+std::string Login::new_session() {
+    const auto now = clock_.mono();
+    std::erase_if(sessions_, [&](const auto& one) { return one.second <= now; });
+    if (sessions_.size() >= kSessionsMax) {
+        sessions_.erase(std::min_element(
+            sessions_.begin(), sessions_.end(),
+            [](const auto& one, const auto& other) { return one.second < other.second; }));
+    }
+    auto session = random_text();
+    sessions_.emplace(core::sha256(session), now + kSession);
+    return session;
 }
 
 bool Login::is_session(std::string_view session) const {
-    const auto dot = session.find('.');
-    if (!needed() || dot == std::string_view::npos) return false;
-    const auto end = session.substr(0, dot);
-    const auto seconds = parse_seconds(end);
-    return seconds && *seconds > unix_seconds(clock_.wall()) &&
-           core::same_proof(proof(of_session(end)), std::string{session.substr(dot + 1)});
+    const auto found = sessions_.find(core::sha256(session));
+    return found != sessions_.end() && found->second > clock_.mono();
 }
 
+void Login::end_session(std::string_view session) { sessions_.erase(core::sha256(session)); }
+
 std::string Login::confirmation(std::string_view session, std::string_view order) const {
-    const auto end = std::to_string(unix_seconds(clock_.wall() + kConfirmation));
+    const auto end = std::to_string(seconds_of(clock_.mono() + kConfirmation));
     return end + "." + proof(of_order(end, session, order)) + "." + std::string{order};
 }
 
@@ -85,7 +92,7 @@ std::optional<std::string> Login::confirmed(std::string_view session,
     const auto next = rest.find('.');
     const auto seconds = parse_seconds(end);
     if (!seconds || next == std::string_view::npos) return std::nullopt;
-    if (*seconds <= unix_seconds(clock_.wall())) return std::nullopt;
+    if (*seconds <= seconds_of(clock_.mono())) return std::nullopt;
     const auto order = rest.substr(next + 1);
     if (!core::same_proof(proof(of_order(end, session, order)),
                           std::string{rest.substr(0, next)})) {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/tokens.hpp"
+#include "net/peer_address.hpp"
+#include "net/rate_limiter.hpp"
 
 #include <chrono>
-#include <deque>
-#include <mutex>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,12 +14,15 @@
 namespace beckon::console {
 
 /// Who may see the console: whoever knows the operator's token. A browser gets a session for it, so
-/// that the token itself is in no cookie. Thread-safe.
+/// that the token itself is in no cookie. Sessions are known to this process alone: they end when
+/// somebody ends them, after their time, or with the process. One thread.
 class Login {
 public:
     static constexpr std::size_t kTokenBytesMin = 16;
     static constexpr std::chrono::hours kSession{12};
-    /// Wrong tokens in a minute, all peers together; more are not even compared.
+    /// One more ends the one that would have ended first.
+    static constexpr std::size_t kSessionsMax = 1'000;
+    /// Wrong tokens that one address may try in a minute; what it tries beyond them is `too_often`.
     static constexpr std::size_t kWrongMax = 20;
     /// How long what was shown may be confirmed.
     static constexpr std::chrono::minutes kConfirmation{5};
@@ -28,14 +33,16 @@ public:
     bool needed() const { return !token_.empty(); }
 
     enum class Answer { good, wrong, too_often };
-    Answer try_token(std::string_view token);
+    /// The right token is good, whatever others have tried from its address.
+    Answer try_token(std::string_view token, const net::PeerAddress& peer);
 
-    /// What a browser keeps: "<end in Unix seconds>.<proof>".
-    std::string new_session() const;
+    /// What a browser keeps.
+    std::string new_session();
     bool is_session(std::string_view session) const;
+    /// From now on it is none.
+    void end_session(std::string_view session);
 
-    /// What proves that `session` was shown what `order` would do: "<end in Unix
-    /// seconds>.<proof>.<order>".
+    /// What proves that `session` was shown what `order` would do: "<end>.<proof>.<order>".
     std::string confirmation(std::string_view session, std::string_view order) const;
     /// The order of a confirmation; nullopt: it is of another session, too old, or not ours.
     std::optional<std::string> confirmed(std::string_view session,
@@ -46,8 +53,10 @@ private:
 
     const std::string token_;
     const core::Clock& clock_;
-    std::mutex mutex_;
-    std::deque<core::MonoTime> wrong_;  ///< of the last minute; under mutex_
+    const std::string secret_;  ///< of this process: makes confirmations
+    net::RateLimiter wrong_;
+    /// Each with its end, by its hash: the time of a look-up reveals nothing of a session.
+    std::map<core::Sha256, core::MonoTime> sessions_;
 };
 
 }  // namespace beckon::console

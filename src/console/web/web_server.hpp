@@ -4,6 +4,7 @@
 #include "console/web/web_config.hpp"
 #include "core/clock.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -18,10 +19,13 @@ struct Answer {
     int status = 200;
     std::string json;
 };
+/// Takes an answer, from any thread. Only the first counts; where all copies go without one, the
+/// answer is 503.
+using Reply = std::function<void(Answer)>;
 /// Of a query string, by name.
 using Parameters = std::map<std::string, std::string>;
-/// Called on any of the server's threads, several at a time.
-using Ask = std::function<Answer(const Parameters&)>;
+/// Called on the port's thread, where it waits for nobody; replies then or later.
+using Ask = std::function<void(const Parameters&, Reply)>;
 
 /// What an act would do.
 struct Plan {
@@ -29,12 +33,12 @@ struct Plan {
     /// What is to be confirmed; none: nothing can be done. At most kOrderBytesMax.
     std::optional<std::string> order = std::nullopt;
 };
-/// Something that changes the installation. Both are called on any of the server's threads.
+/// Something that changes the installation. Both are called as an Ask.
 struct Act {
     /// Says what it would do, and changes nothing.
-    std::function<Plan(const std::string& wanted)> check;
+    std::function<void(const std::string& wanted, std::function<void(Plan)>)> check;
     /// Does what a plan of `check` said. `by`: the address of who confirmed it, for the log.
-    std::function<Answer(const std::string& order, const std::string& by)> run;
+    std::function<void(const std::string& order, const std::string& by, Reply)> run;
 };
 
 /// The console's port: the app, its pages as JSON, and their changes as server-sent events.
@@ -42,20 +46,21 @@ struct Act {
 /// this session was shown a short while ago (decision 0145).
 ///
 ///   /                  the app, one document, which says whether this is a session
-///   /login, /logout    POST: {"token": …}; sets and removes the session
+///   /login, /logout    POST: {"token": …}; begins and ends a session
 ///   /api/pages/<name>  a page as it is now; 404 if there is none, 503 if it is not known yet
 ///   /api/live?pages=…  text/event-stream: `event: <name>`, `data: <page>`
 ///   /api/<question>?…  what its Ask answers
 ///   /api/acts/<act>/check   POST: {"plan": what Act::check answers, "confirmation": a text}
 ///   /api/acts/<act>         POST: {"confirmation": …}; what Act::run answers
 ///
-/// cpp-httplib keeps a thread for each connection, so threads, waiting connections, streams, bodies
-/// and times are all bounded.
+/// One thread serves all connections (`console-http-0`), and nothing on it waits.
 class WebServer {
 public:
-    static constexpr std::size_t kThreads = 24;
-    static constexpr std::size_t kStreamsMax = 12;
-    static constexpr std::size_t kConnectionsWaitingMax = 64;
+    /// For one more the connection that has waited longest for its peer is closed.
+    static constexpr std::size_t kConnectionsMax = 128;
+    static constexpr std::size_t kStreamsMax = 64;
+    /// Questions and acts that are not answered yet; more are refused.
+    static constexpr std::size_t kAskedMax = 64;
     static constexpr std::size_t kBodyBytesMax = 4'096;
     static constexpr std::size_t kOrderBytesMax = 1'024;
 
@@ -65,7 +70,7 @@ public:
         std::map<std::string, Ask> questions = {};  ///< by name
         std::map<std::string, Act> acts = {};       ///< by name
     };
-    /// Throws std::runtime_error naming host, port and cause. The context outlives it.
+    /// Throws std::runtime_error naming host, port and cause. What the context borrows outlives it.
     WebServer(const WebConfig& config, Context context);
     ~WebServer();
     WebServer(const WebServer&) = delete;

@@ -7,11 +7,6 @@
 #include "support/locked_log.hpp"
 #include "support/manual_clock.hpp"
 
-#include <atomic>
-#include <future>
-#include <list>
-#include <thread>
-
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -79,24 +74,6 @@ struct World {
     cli::Finder finder{{.partitions = kPartitions, .history_window = 24h}, {keys, log, clock}};
 };
 
-/// A clock at which whoever searches waits until it goes on.
-class HeldClock final : public core::Clock {
-public:
-    core::Timestamp wall() const override {
-        ++asked;
-        goes_on_.wait();
-        return core::Timestamp{1'790'000'000s};
-    }
-    core::MonoTime mono() const override { return core::MonoTime{1'000s}; }
-    void go_on() { may_go_on_.set_value(); }
-
-    mutable std::atomic<std::size_t> asked{0};
-
-private:
-    std::promise<void> may_go_on_;
-    const std::shared_future<void> goes_on_{may_go_on_.get_future()};
-};
-
 std::vector<std::string> whats(const json& page) {
     std::vector<std::string> out;
     for (const auto& step : page["trace"]["steps"]) out.push_back(step["what"]);
@@ -155,27 +132,4 @@ TEST_CASE("a finder that is stopped reads no longer", "[console]") {
     const auto page = world.found(core::to_dashed(world.uaid));
     CHECK(page["trace"].is_null());
     CHECK_THAT(page["problem"].get<std::string>(), Catch::Contains("not read to its end"));
-}
-
-TEST_CASE("searches beyond those that may be under way are refused, and later there is room",
-          "[console]") {
-    World world;
-    HeldClock clock;
-    cli::Finder finder{{.partitions = kPartitions, .history_window = 24h},
-                       {world.keys, world.log, clock}};
-    const console::Parameters asked{{"q", core::to_dashed(world.uaid)}, {"at", "1790000000000"}};
-    std::list<std::future<int>> searches;
-    for (std::ptrdiff_t i = 0; i < cli::Finder::kSearchesMax; ++i) {
-        searches.push_back(
-            std::async(std::launch::async, [&] { return finder.find(asked).status; }));
-    }
-    while (clock.asked < cli::Finder::kSearchesMax) std::this_thread::yield();
-    for (const auto& refused : {finder.find(asked), finder.state(asked)}) {
-        CHECK(refused.status == 503);
-        CHECK_THAT(refused.json, Catch::Contains("others search"));
-    }
-    clock.go_on();
-    for (auto& search : searches) CHECK(search.get() == 200);
-    CHECK(finder.find(asked).status == 200);
-    CHECK(finder.state(asked).status == 200);
 }

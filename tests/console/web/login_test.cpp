@@ -11,31 +11,58 @@ using Answer = Login::Answer;
 namespace {
 
 const std::string kToken = "0123456789abcdef0123";
+const auto kHere = *net::parse_address("192.0.2.1");
+const auto kElsewhere = *net::parse_address("192.0.2.2");
 
 }  // namespace
 
-TEST_CASE("a session lasts its time, and only under the token that gave it", "[console]") {
+TEST_CASE("a session lasts its time, and only where it was given", "[console]") {
     test::ManualClock clock;
-    const Login login{kToken, clock};
+    Login login{kToken, clock};
     const auto session = login.new_session();
     CHECK(session.find(kToken) == std::string::npos);
     CHECK(login.is_session(session));
-    CHECK_FALSE(Login{"another-token-of-20-bytes", clock}.is_session(session));
+    CHECK_FALSE(Login{kToken, clock}.is_session(session));  // after a restart
     clock.advance(Login::kSession - std::chrono::seconds{2});
     CHECK(login.is_session(session));
     clock.advance(std::chrono::seconds{3});
     CHECK_FALSE(login.is_session(session));
 }
 
-TEST_CASE("a session that was changed is none", "[console]") {
+// Verified to fail where a session is whatever the token has signed.
+TEST_CASE("a session that was ended is none, and others are", "[console]") {
     test::ManualClock clock;
-    const Login login{kToken, clock};
+    Login login{kToken, clock};
     const auto session = login.new_session();
-    const auto later = std::to_string(std::stoll(session) + 1'000'000);
-    CHECK_FALSE(login.is_session(later + session.substr(session.find('.'))));
-    for (const auto* text : {"", ".", "9999999999", "9999999999.", "x.y", "-1."}) {
+    const auto other = login.new_session();
+    login.end_session(session);
+    CHECK_FALSE(login.is_session(session));
+    CHECK(login.is_session(other));
+    login.end_session("none");
+    CHECK(login.is_session(other));
+}
+
+TEST_CASE("what is near a session is none", "[console]") {
+    test::ManualClock clock;
+    Login login{kToken, clock};
+    const auto session = login.new_session();
+    for (const auto& text : {std::string{}, session + "0", session.substr(1), session + ";"}) {
         CHECK_FALSE(login.is_session(text));
     }
+}
+
+TEST_CASE("of more sessions than may be the first ends", "[console]") {
+    test::ManualClock clock;
+    Login login{kToken, clock};
+    const auto first = login.new_session();
+    clock.advance(std::chrono::seconds{1});
+    const auto second = login.new_session();
+    clock.advance(std::chrono::seconds{1});
+    for (std::size_t i = 2; i < Login::kSessionsMax; ++i) login.new_session();
+    CHECK(login.is_session(first));
+    login.new_session();
+    CHECK_FALSE(login.is_session(first));
+    CHECK(login.is_session(second));
 }
 
 TEST_CASE("a confirmation is of one order, one session and a short while", "[console]") {
@@ -45,7 +72,7 @@ TEST_CASE("a confirmation is of one order, one session and a short while", "[con
     CHECK(login.confirmed("me", text) == "paint. it red");
     CHECK_FALSE(login.confirmed("you", text));
     CHECK_FALSE(login.confirmed("me", text + " twice"));
-    CHECK_FALSE(Login{"another-token-of-20-bytes", clock}.confirmed("me", text));
+    CHECK_FALSE(Login{kToken, clock}.confirmed("me", text));  // after a restart
     for (const auto* other : {"", ".", "..", "9999999999", "9999999999..paint"}) {
         CHECK_FALSE(login.confirmed("me", other));
     }
@@ -53,23 +80,36 @@ TEST_CASE("a confirmation is of one order, one session and a short while", "[con
     CHECK_FALSE(login.confirmed("me", text));
 }
 
-TEST_CASE("wrong tokens are not tried without end", "[console]") {
+// Verified to fail where all addresses share one limit, which anybody can fill for everybody.
+TEST_CASE("wrong tokens are counted by address, and never the right one", "[console]") {
     test::ManualClock clock;
     Login login{kToken, clock};
-    CHECK(login.try_token(kToken) == Answer::good);
     for (std::size_t i = 0; i < Login::kWrongMax; ++i) {
-        CHECK(login.try_token("no") == Answer::wrong);
+        CHECK(login.try_token("no", kHere) == Answer::wrong);
     }
-    CHECK(login.try_token(kToken) == Answer::too_often);
+    CHECK(login.try_token("no", kHere) == Answer::too_often);
+    CHECK(login.try_token("no", kElsewhere) == Answer::wrong);
+    CHECK(login.try_token(kToken, kHere) == Answer::good);
+    CHECK(login.try_token(kToken, kElsewhere) == Answer::good);
+    CHECK(login.try_token("no", kHere) == Answer::too_often);  // the right one frees nothing
     clock.advance(std::chrono::seconds{61});
-    CHECK(login.try_token(kToken) == Answer::good);
+    CHECK(login.try_token("no", kHere) == Answer::wrong);
+}
+
+TEST_CASE("a host of IPv6 is one address, whichever of its own it takes", "[console]") {
+    test::ManualClock clock;
+    Login login{kToken, clock};
+    for (std::size_t i = 0; i < Login::kWrongMax; ++i) {
+        login.try_token("no", *net::parse_address("2001:db8::" + std::to_string(i)));
+    }
+    CHECK(login.try_token("no", *net::parse_address("2001:db8::ffff")) == Answer::too_often);
+    CHECK(login.try_token("no", *net::parse_address("2001:db8:0:1::1")) == Answer::wrong);
 }
 
 TEST_CASE("without a token nothing is one", "[console]") {
     test::ManualClock clock;
     Login login{"", clock};
     CHECK_FALSE(login.needed());
-    CHECK(login.try_token("") == Answer::wrong);
-    CHECK_FALSE(login.is_session(login.new_session()));
+    CHECK(login.try_token("", kHere) == Answer::wrong);
     CHECK_FALSE(login.confirmed("", login.confirmation("", "paint")));
 }

@@ -1,12 +1,14 @@
 #include "console/web/web_server.hpp"
 
+#include "console/web/login.hpp"
 #include "core/clock.hpp"
 #include "support/test_socket.hpp"
 
-#include <atomic>
-#include <future>
+#include <functional>
 #include <list>
+#include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -16,6 +18,7 @@
 using namespace beckon;
 using namespace beckon::console;
 using Catch::Contains;
+using test::TestSocket;
 
 namespace {
 
@@ -25,28 +28,48 @@ constexpr const char* kJson = "application/json";
 struct Port {
     explicit Port(const std::string& token = {})
         : server({.host = "127.0.0.1", .port = 0, .token = token},
-                 {pages, clock, {{"find", &echo}, {"hold", hold()}}, {{"paint", act()}}}),
+                 {pages,
+                  clock,
+                  {{"find", echo}, {"hold", hold()}, {"forget", [](const auto&, const auto&) {}}},
+                  {{"paint", act()}}}),
           client("127.0.0.1", server.port()) {}
 
-    static Answer echo(const Parameters& asked) { return {200, "\"" + asked.at("q") + "\""}; }
-    /// Answers once it may.
+    static void echo(const Parameters& asked, const Reply& reply) {
+        const auto text = asked.find("q");
+        reply({200, "\"" + (text == asked.end() ? "" : text->second) + "\""});
+    }
+    /// Is answered when the test does it.
     Ask hold() {
-        return [this](const Parameters&) {
-            ++held;
-            may_answer.wait();
-            return Answer{200, "1"};
+        return [this](const Parameters&, Reply reply) {
+            const std::scoped_lock lock{mutex};
+            held.push_back(std::move(reply));
         };
+    }
+    std::size_t holds() {
+        const std::scoped_lock lock{mutex};
+        return held.size();
+    }
+    void answer_all() {
+        const std::scoped_lock lock{mutex};
+        for (const auto& reply : held) reply({200, "1"});
+        held.clear();
     }
     /// Would paint what it is told; "nothing" cannot be painted.
     Act act() {
-        return {[](const std::string& wanted) {
-                    if (wanted == "\"nothing\"") return Plan{{200, "0"}};
-                    return Plan{{200, "1"}, wanted};
+        return {[](const std::string& wanted, const std::function<void(Plan)>& planned) {
+                    if (wanted == "\"nothing\"") return planned({{200, "0"}});
+                    planned({{200, "1"}, wanted});
                 },
-                [this](const std::string& order, const std::string&) {
+                [this](const std::string& order, const std::string&, const Reply& reply) {
                     painted.push_back(order);
-                    return Answer{200, "{}"};
+                    reply({200, "{}"});
                 }};
+    }
+    TestSocket ask(const std::string& target, const std::string& headers = {}) const {
+        TestSocket socket{server.port()};
+        REQUIRE(
+            socket.send("GET " + target + " HTTP/1.1\r\nHost: localhost\r\n" + headers + "\r\n"));
+        return socket;
     }
     /// The headers of a browser that is logged in.
     httplib::Headers log_in() {
@@ -59,12 +82,22 @@ struct Port {
     core::SystemClock clock;
     LivePages pages;
     std::vector<std::string> painted;
-    std::atomic<std::size_t> held{0};
-    std::promise<void> answer_now;
-    const std::shared_future<void> may_answer{answer_now.get_future()};
+    std::mutex mutex;
+    std::vector<Reply> held;  ///< under mutex
     WebServer server;
     httplib::Client client;
 };
+
+/// Reads until a text has come; false: the connection ended before.
+bool receives(TestSocket& socket, std::string_view text) {
+    std::string all;
+    while (all.find(text) == std::string::npos) {
+        const auto more = socket.receive();
+        if (!more || more->empty()) return false;
+        all += *more;
+    }
+    return true;
+}
 
 }  // namespace
 
@@ -86,8 +119,6 @@ TEST_CASE("the app is served with headers that let nothing else in", "[console]"
     CHECK(port.client.Get("/../etc/passwd")->status == 404);
 }
 
-// Verified to fail when the server may compress: Brotli at its slowest level, anew for each
-// request.
 TEST_CASE("what is sent is sent as it stands", "[console]") {
     Port port;
     port.pages.publish("lag", "\"" + std::string(20'000, 'x') + "\"");
@@ -146,6 +177,52 @@ TEST_CASE("with a token nothing but the app and the login answers without it", "
     CHECK(port.client.Get("/api/pages/lag", bearer)->status == 200);
 }
 
+// Verified to fail where a session is all that the token has signed.
+TEST_CASE("a session that logs out is none any more, wherever its cookie is kept", "[console]") {
+    Port port{kToken};
+    port.pages.publish("lag", "1");
+    const auto session = port.log_in();
+    const auto other = port.log_in();
+    auto stream = port.ask("/api/live?pages=lag", "Cookie: " + session.begin()->second + "\r\n");
+    REQUIRE(receives(stream, "data: 1"));
+    const auto out = port.client.Post("/logout", session, "", kJson);
+    REQUIRE(out);
+    CHECK(out->status == 200);
+    CHECK_THAT(out->get_header_value("Set-Cookie"), Contains("Max-Age=0"));
+    CHECK(port.client.Get("/api/pages/lag", session)->status == 401);
+    CHECK(receives(stream, "0\r\n\r\n"));
+    CHECK(port.client.Get("/api/pages/lag", other)->status == 200);
+}
+
+// Verified to fail where all addresses share one limit and the right token counts like any other.
+TEST_CASE("whoever tries wrong tokens has to wait, and the right token is never refused",
+          "[console]") {
+    Port port{kToken};
+    port.pages.publish("lag", "1");
+    const httplib::Headers wrong{{"Authorization", "Bearer no"}};
+    for (std::size_t i = 0; i < Login::kWrongMax; ++i) {
+        CHECK(port.client.Get("/api/pages/lag", wrong)->status == 401);
+    }
+    CHECK(port.client.Get("/api/pages/lag", wrong)->status == 429);
+    CHECK(port.client.Post("/login", R"({"token":"no"})", kJson)->status == 429);
+    const httplib::Headers right{{"Authorization", "Bearer " + kToken}};
+    CHECK(port.client.Get("/api/pages/lag", right)->status == 200);
+    CHECK(port.client.Get("/api/pages/lag", port.log_in())->status == 200);
+}
+
+TEST_CASE("our cookie is found among others", "[console]") {
+    Port port{kToken};
+    port.pages.publish("lag", "1");
+    const auto mine = port.log_in().begin()->second;
+    const auto status = [&](const std::string& cookies) {
+        return port.client.Get("/api/pages/lag", httplib::Headers{{"Cookie", cookies}})->status;
+    };
+    CHECK(status("a=b; " + mine + "; c=d") == 200);
+    CHECK(status("x" + mine) == 401);
+    CHECK(status("a=" + mine) == 401);
+    CHECK(status("beckon_console") == 401);
+}
+
 TEST_CASE("the app is told whether its browser is logged in, and is another one then",
           "[console]") {
     Port open;
@@ -165,6 +242,15 @@ TEST_CASE("without a token only names of this host are answered", "[console]") {
     CHECK(port.client.Get("/", httplib::Headers{{"Host", "evil.example"}})->status == 421);
     CHECK(port.client.Get("/", httplib::Headers{{"Host", "localhost:8085"}})->status == 200);
     CHECK(port.client.Get("/", httplib::Headers{{"Host", "[::1]:8085"}})->status == 200);
+    // Verified to fail where any host that begins with "127." passes.
+    for (const auto* host : {"127.0.0.1.evil.example", "127.evil.example:8085"}) {
+        CAPTURE(host);
+        for (const auto* path : {"/", "/api/pages/lag", "/api/find?q=x", "/api/live?pages=lag"}) {
+            CHECK(port.client.Get(path, httplib::Headers{{"Host", host}})->status == 421);
+        }
+    }
+    Port closed{kToken};  // which trusts nobody for where he is
+    CHECK(closed.client.Get("/", httplib::Headers{{"Host", "push.example.org"}})->status == 200);
 }
 
 TEST_CASE("what is too large, of another site or of another method is refused", "[console]") {
@@ -220,57 +306,97 @@ TEST_CASE("no other site can act, and nobody can without a token", "[console]") 
     CHECK_THAT(reply->body, Contains("console.token_file"));
 }
 
-TEST_CASE("streams leave threads for everybody else, and there is room again later", "[console]") {
+TEST_CASE("streams beyond those that may be open are refused until some have ended", "[console]") {
     Port port;
     port.pages.publish("lag", "1");
-    std::vector<std::unique_ptr<httplib::Client>> clients;
-    std::vector<std::thread> readers;
-    std::atomic<std::size_t> open{0};
-    std::atomic<bool> end{false};
-    for (std::size_t i = 0; i < WebServer::kStreamsMax; ++i) {
-        clients.push_back(std::make_unique<httplib::Client>("127.0.0.1", port.server.port()));
-        readers.emplace_back([&, client = clients.back().get()] {
-            bool first = true;
-            client->Get("/api/live?pages=lag", [&](const char*, std::size_t) {
-                if (std::exchange(first, false)) ++open;
-                return !end;
-            });
-        });
+    std::list<TestSocket> streams;
+    while (streams.size() < WebServer::kStreamsMax) {
+        streams.push_back(port.ask("/api/live?pages=lag"));
+        REQUIRE(receives(streams.back(), "data: 1"));
     }
-    while (open < WebServer::kStreamsMax) std::this_thread::yield();
-    CHECK(port.client.Get("/api/live?pages=lag")->status == 503);
+    CHECK(port.ask("/api/live?pages=lag").read_reply().status == 503);
     CHECK(port.client.Get("/api/pages/lag")->status == 200);
-    end = true;
     port.pages.publish("lag", "2");
-    for (auto& reader : readers) reader.join();
-    int status = 503;  // until the server notices that they have gone
-    while (status == 503) {
-        port.client.Get(
-            "/api/live?pages=lag",
-            [&](const httplib::Response& reply) {
-                status = reply.status;
-                return false;
-            },
-            [](const char*, std::size_t) { return false; });
-    }
-    CHECK(status == 200);
+    for (auto& stream : streams) CHECK(receives(stream, "data: 2"));
+    streams.clear();
+    // Until the server notices that they have gone.
+    while (port.ask("/api/live?pages=lag").read_reply().status == 503) std::this_thread::yield();
 }
 
-TEST_CASE("connections beyond those that may wait for a thread wait too, and all are answered",
-          "[console]") {
-    constexpr std::size_t kTooMany = 10;
+// Verified to fail where a connection has a thread to itself, or reading a request has no end.
+TEST_CASE("connections that are slow, or say nothing, keep nobody out", "[console]") {
+    constexpr std::size_t kTooMany = 200;
     Port port;
-    const auto ask = [&](std::list<test::TestSocket>& sockets) {
-        sockets.emplace_back(port.server.port());
-        REQUIRE(
-            sockets.back().send("GET /api/hold HTTP/1.1\r\nHost: localhost\r\n"
-                                "Connection: close\r\n\r\n"));
-    };
-    std::list<test::TestSocket> sockets;
-    while (sockets.size() < WebServer::kThreads) ask(sockets);
-    while (port.held < WebServer::kThreads) std::this_thread::yield();
-    for (std::size_t i = 0; i < WebServer::kConnectionsWaitingMax + kTooMany; ++i) ask(sockets);
-    port.answer_now.set_value();
+    port.pages.publish("lag", "1");
+    std::list<TestSocket> others;
+    for (std::size_t i = 0; i < WebServer::kConnectionsMax + kTooMany; ++i) {
+        others.emplace_back(port.server.port());
+        REQUIRE(others.back().send(i % 2 == 0 ? "GET / HTTP/1.1\r\nX: " : ""));
+    }
+    CHECK(port.ask("/api/pages/lag").read_reply().status == 200);
+    CHECK(port.ask("/").read_reply().status == 200);
+}
+
+TEST_CASE("a header without an end is refused, and what it sends is not kept", "[console]") {
+    Port port;
+    TestSocket socket{port.server.port()};
+    socket.send("GET / HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(100'000, 'x'));
+    CHECK(socket.read_reply().status == 431);
+}
+
+TEST_CASE("a question that takes its time keeps nobody waiting", "[console]") {
+    Port port;
+    port.pages.publish("lag", "1");
+    auto slow = port.ask("/api/hold");
+    while (port.holds() == 0) std::this_thread::yield();
+    CHECK(port.client.Get("/api/pages/lag")->status == 200);
+    CHECK(port.ask("/api/find?q=a%20b+c").read_reply().body == "\"a b c\"");
+    port.answer_all();
+    CHECK(slow.read_reply().status == 200);
+}
+
+TEST_CASE("a question that nobody answers gets a 503", "[console]") {
+    Port port;
+    const auto reply = port.client.Get("/api/forget");
+    REQUIRE(reply);
+    CHECK(reply->status == 503);
+    CHECK_THAT(reply->body, Contains("nobody has answered"));
+}
+
+TEST_CASE("questions beyond those that may be open are refused until some are answered",
+          "[console]") {
+    Port port;
+    std::list<TestSocket> sockets;
+    while (sockets.size() < WebServer::kAskedMax) sockets.push_back(port.ask("/api/hold"));
+    while (port.holds() < WebServer::kAskedMax) std::this_thread::yield();
+    CHECK(port.ask("/api/find?q=x").read_reply().status == 503);
+    port.answer_all();
     for (auto& socket : sockets) CHECK(socket.read_reply().status == 200);
-    CHECK(port.client.Get("/api/find?q=x")->status == 200);
+    CHECK(port.ask("/api/find?q=x").read_reply().status == 200);
+}
+
+TEST_CASE("a reply that comes after the server's end goes nowhere", "[console]") {
+    Reply late;
+    {
+        Port port;
+        auto socket = port.ask("/api/hold");
+        while (port.holds() == 0) std::this_thread::yield();
+        late = port.held.front();
+    }
+    late({200, "nobody reads it"});
+}
+
+TEST_CASE("what is not there, or is asked in another way, is said", "[console]") {
+    Port port;
+    const auto status = [&](const char* path) { return port.client.Get(path)->status; };
+    CHECK(status("/api/nothing") == 404);
+    CHECK(status("/api/") == 404);
+    CHECK(status("/nothing") == 404);
+    CHECK(status("/login") == 405);
+    CHECK(port.client.Post("/api/find?q=x", "", kJson)->status == 405);
+    CHECK(port.client.Post("/", "", kJson)->get_header_value("Allow") == "GET, HEAD");
+    const auto head = port.client.Head("/");
+    CHECK(head->status == 200);
+    CHECK(head->body.empty());
+    CHECK_THAT(head->get_header_value("Content-Security-Policy"), Contains("default-src 'none'"));
 }

@@ -1,0 +1,447 @@
+#include "console/web/web_handler.hpp"
+
+#include "core/logger.hpp"
+#include "net/http/caller.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::console {
+
+namespace {
+
+using net::HeaderName;
+using net::HttpReply;
+using net::HttpRequest;
+using net::Method;
+using Json = nlohmann::json;
+
+constexpr std::size_t kTargetBytesMax = 2'048;
+constexpr std::size_t kPagesMax = 16;
+constexpr std::string_view kCookie = "beckon_console";
+constexpr std::string_view kJsonType = "application/json";
+constexpr std::string_view kBearer = "Bearer ";
+constexpr std::string_view kApi = "/api/";
+constexpr std::string_view kPages = "/api/pages/";
+constexpr std::string_view kLive = "/api/live";
+constexpr std::string_view kActs = "/api/acts/";
+constexpr std::string_view kCheck = "/check";
+constexpr int kOk = 200;
+constexpr int kUnavailable = 503;
+
+/// Besides the policy of the app's page.
+constexpr std::array<std::pair<std::string_view, const char*>, 5> kSecurityHeaders{{
+    {"X-Content-Type-Options", "nosniff"},
+    {"X-Frame-Options", "DENY"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Opener-Policy", "same-origin"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+}};
+
+HttpReply json_reply(int status, std::string text) {
+    HttpReply reply;
+    reply.status = status;
+    reply.add("Content-Type", std::string{kJsonType});
+    reply.add("Cache-Control", "no-store");
+    reply.body = std::move(text);
+    return reply;
+}
+
+std::string error_json(std::string_view why) {
+    return Json{{"error", why}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+HttpReply error_reply(int status, std::string_view why) {
+    return json_reply(status, error_json(why));
+}
+
+HttpReply wrong_method(const char* allowed) {
+    auto reply = error_reply(405, std::string{"here only "} + allowed);
+    reply.add("Allow", allowed);
+    return reply;
+}
+
+HttpReply too_many_asked() {
+    return error_reply(kUnavailable, "too many questions at once; try again in a moment");
+}
+
+HttpReply not_found() { return error_reply(404, "there is nothing at this path"); }
+
+bool reads(const HttpRequest& request) {
+    return request.method == Method::get || request.method == Method::head;
+}
+
+std::string_view header(const HttpRequest& request, HeaderName name) {
+    return request.headers.get(name).value_or("");
+}
+
+/// The value of our cookie among those of a browser (RFC 6265 §4.2).
+std::optional<std::string_view> cookie_of(const HttpRequest& request) {
+    auto rest = header(request, HeaderName::cookie);
+    while (!rest.empty()) {
+        auto pair = rest.substr(0, rest.find(';'));
+        rest.remove_prefix(std::min(pair.size() + 1, rest.size()));
+        pair.remove_prefix(std::min(pair.find_first_not_of(' '), pair.size()));
+        const auto name = pair.substr(0, pair.find('='));
+        if (name == kCookie && name.size() < pair.size()) return pair.substr(name.size() + 1);
+    }
+    return std::nullopt;
+}
+
+std::vector<std::string> names_in(std::string_view list) {
+    std::vector<std::string> names;
+    while (!list.empty() && names.size() < kPagesMax) {
+        const auto comma = std::min(list.find(','), list.size());
+        if (comma > 0) names.emplace_back(list.substr(0, comma));
+        list.remove_prefix(std::min(comma + 1, list.size()));
+    }
+    return names;
+}
+
+/// Of a name that comes twice the first value counts. A '+' is a blank, as forms send it.
+Parameters parameters_in(std::string_view query) {
+    std::string text;
+    for (const char c : query) text += c == '+' ? std::string{"%20"} : std::string{c};
+    Parameters parameters;
+    for (auto& [name, value] : net::parse_query(text)) {
+        parameters.emplace(std::move(name), std::move(value));
+    }
+    return parameters;
+}
+
+/// A text of a body that is an object; empty: there is none.
+std::string member(std::string_view body, const char* name) {
+    const auto object = Json::parse(body, nullptr, false);
+    if (!object.is_object()) return {};
+    const auto found = object.find(name);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
+std::string session_cookie(const std::string& session, std::chrono::seconds age, bool secure) {
+    return std::string{kCookie} + "=" + session +
+           "; Path=/; HttpOnly; SameSite=Strict; Max-Age=" + std::to_string(age.count()) +
+           (secure ? "; Secure" : "");
+}
+
+/// Takes what somebody gives once, on any thread, to the loop; what nobody gives is `otherwise`.
+template <class Value>
+class Pledge {
+public:
+    Pledge(core::Lifetime::Remote loop, std::function<void(Value)> take, Value otherwise)
+        : loop_(std::move(loop)), take_(std::move(take)), otherwise_(std::move(otherwise)) {}
+    ~Pledge() { give(std::move(otherwise_)); }
+    Pledge(const Pledge&) = delete;
+    Pledge& operator=(const Pledge&) = delete;
+
+    void give(Value value) {
+        if (given_.exchange(true)) return;
+        loop_.post([take = take_, value = std::move(value)]() mutable { take(std::move(value)); });
+    }
+
+private:
+    const core::Lifetime::Remote loop_;
+    const std::function<void(Value)> take_;
+    Value otherwise_;
+    std::atomic<bool> given_{false};
+};
+
+Answer not_answered() { return {kUnavailable, error_json("nobody has answered; try again")}; }
+
+/// A function that brings what it is given to `take`, on the loop.
+template <class Value>
+std::function<void(Value)> pledged(const core::Lifetime& lifetime, std::function<void(Value)> take,
+                                   Value otherwise) {
+    return [pledge = std::make_shared<Pledge<Value>>(lifetime.remote(), std::move(take),
+                                                     std::move(otherwise))](Value value) {
+        pledge->give(std::move(value));
+    };
+}
+
+}  // namespace
+
+WebHandler::WebHandler(const std::string& token, WebServer::Context context, core::Executor& loop)
+    : context_(std::move(context)), loop_(loop), login_(token, context_.clock), lifetime_(loop) {
+    context_.pages.on_change([this, to_loop = lifetime_.remote()] {
+        if (notifying_.exchange(true)) return;
+        to_loop.post([this] {
+            notifying_ = false;
+            notify_streams();
+        });
+    });
+}
+
+WebHandler::~WebHandler() { context_.pages.on_change(nullptr); }
+
+void WebHandler::handle(net::ExchangePtr exchange) {
+    const auto& request = exchange->request();
+    const auto target = net::split_target(request.target);
+    if (auto refused = refusal(request)) return reply(exchange, std::move(*refused));
+    if (!target.path.starts_with(kApi)) return reply(exchange, route(request, target.path));
+    if (auto refused = refusal_of_api(request)) return reply(exchange, std::move(*refused));
+    if (target.path.starts_with(kActs)) {
+        return route_act(std::move(exchange), target.path.substr(kActs.size()));
+    }
+    route_api(std::move(exchange), target);
+}
+
+HttpReply WebHandler::rejection(net::Rejection why) {
+    switch (why) {
+        case net::Rejection::bad_request:
+        case net::Rejection::bad_host:
+            return secured(error_reply(400, "not a good HTTP/1.1 request"));
+        case net::Rejection::header_too_large:
+            return secured(error_reply(431, "more than 16 KiB of headers"));
+        case net::Rejection::too_slow: return secured(error_reply(408, "too slow"));
+        case net::Rejection::too_many_connections:
+        case net::Rejection::stopping: break;
+    }
+    return secured(error_reply(kUnavailable, "not available"));
+}
+
+std::optional<HttpReply> WebHandler::refusal(const HttpRequest& request) const {
+    if (request.target.size() > kTargetBytesMax) {
+        return error_reply(431, "more than 2,048 bytes of path and query");
+    }
+    if (!reads(request) && request.method != Method::post) return wrong_method("GET, HEAD, POST");
+    if (request.body_too_large) return error_reply(413, "a body has at most 4,096 bytes");
+    const auto hosts = login_.needed() ? net::Hosts::any : net::Hosts::this_host;
+    switch (net::judge_caller(request, hosts)) {
+        case net::Caller::good: return std::nullopt;
+        case net::Caller::foreign_site: break;
+        case net::Caller::foreign_host:
+            return error_reply(421,
+                               "without a token (console.token_file) the console answers only to "
+                               "localhost and loopback addresses");
+    }
+    return error_reply(403, "another site may not ask this");
+}
+
+std::optional<HttpReply> WebHandler::refusal_of_api(const HttpRequest& request) {
+    switch (admission_of(request)) {
+        case Admission::admitted: break;
+        case Admission::unknown: return error_reply(401, "log in with the console's token");
+        case Admission::too_often:
+            return error_reply(429, "too many wrong tokens of this address; wait a minute");
+    }
+    if (!request.target.starts_with(kActs)) return std::nullopt;
+    if (!login_.needed()) {
+        return error_reply(403,
+                           "the console changes nothing without a login: set console.token_file");
+    }
+    // A form of another site can send neither this type nor, without the cookie, a session.
+    if (!header(request, HeaderName::content_type).starts_with(kJsonType)) {
+        return error_reply(415, "an act needs Content-Type: application/json");
+    }
+    return std::nullopt;
+}
+
+WebHandler::Admission WebHandler::admission_of(const HttpRequest& request) {
+    if (!login_.needed() || has_session(request)) return Admission::admitted;
+    const auto given = header(request, HeaderName::authorization);
+    if (!given.starts_with(kBearer)) return Admission::unknown;
+    switch (login_.try_token(given.substr(kBearer.size()), request.peer)) {
+        case Login::Answer::good: return Admission::admitted;
+        case Login::Answer::wrong: return Admission::unknown;
+        case Login::Answer::too_often: break;
+    }
+    return Admission::too_often;
+}
+
+bool WebHandler::has_session(const HttpRequest& request) const {
+    const auto session = cookie_of(request);
+    return session && login_.is_session(*session);
+}
+
+std::string WebHandler::session_of(const HttpRequest& request) const {
+    return has_session(request) ? std::string{*cookie_of(request)} : "the token";
+}
+
+HttpReply WebHandler::route(const HttpRequest& request, std::string_view path) {
+    if (path == "/") return reads(request) ? app(request) : wrong_method("GET, HEAD");
+    const bool posts = request.method == Method::post;
+    if (path == "/login") return posts ? log_in(request) : wrong_method("POST");
+    if (path == "/logout") return posts ? log_out(request) : wrong_method("POST");
+    return not_found();
+}
+
+void WebHandler::route_api(net::ExchangePtr exchange, const net::Target& target) {
+    const auto& request = exchange->request();
+    const auto question = context_.questions.find(std::string{target.path.substr(kApi.size())});
+    const bool is_page = target.path.starts_with(kPages);
+    const bool is_stream = target.path == kLive;
+    if (question == context_.questions.end() && !is_page && !is_stream) {
+        return reply(exchange, not_found());
+    }
+    if (!reads(request)) return reply(exchange, wrong_method("GET, HEAD"));
+    if (is_page) return reply(exchange, page(target.path.substr(kPages.size())));
+    if (is_stream) return reply(exchange, stream(request, target.query));
+    if (is_full()) return reply(exchange, too_many_asked());
+    const auto kept = keep(std::move(exchange));
+    question->second(parameters_in(target.query), reply_to(kept));
+}
+
+void WebHandler::route_act(net::ExchangePtr exchange, std::string_view name) {
+    const auto& request = exchange->request();
+    const bool checks = name.ends_with(kCheck);
+    if (checks) name.remove_suffix(kCheck.size());
+    const auto act = context_.acts.find(std::string{name});
+    if (act == context_.acts.end()) return reply(exchange, not_found());
+    if (request.method != Method::post) return reply(exchange, wrong_method("POST"));
+    if (is_full()) return reply(exchange, too_many_asked());
+    if (checks) return check(act->second, std::move(exchange));
+    run(act->first, act->second, std::move(exchange));
+}
+
+/// A browser that has it asks whether it is still the same.
+HttpReply WebHandler::app(const HttpRequest& request) {
+    const auto session = !login_.needed()                               ? Session::open
+                         : admission_of(request) == Admission::admitted ? Session::in
+                                                                        : Session::out;
+    const auto& document = app_.of(session);
+    HttpReply reply;
+    reply.add("ETag", document.etag);
+    reply.add("Cache-Control", "no-cache");
+    if (header(request, HeaderName::if_none_match) == document.etag) {
+        reply.status = 304;
+        return reply;
+    }
+    reply.add("Content-Type", "text/html; charset=utf-8");
+    reply.body = document.bytes;
+    return reply;
+}
+
+HttpReply WebHandler::log_in(const HttpRequest& request) {
+    switch (login_.try_token(member(request.body, "token"), request.peer)) {
+        case Login::Answer::wrong: return error_reply(403, "this is not the token");
+        case Login::Answer::too_often:
+            return error_reply(429, "too many wrong tokens of this address; wait a minute");
+        case Login::Answer::good: break;
+    }
+    const bool tls = header(request, HeaderName::forwarded_proto) == "https";
+    auto reply = json_reply(kOk, "{}");
+    reply.add("Set-Cookie", session_cookie(login_.new_session(), Login::kSession, tls));
+    return reply;
+}
+
+HttpReply WebHandler::log_out(const HttpRequest& request) {
+    if (const auto session = cookie_of(request)) login_.end_session(*session);
+    loop_.post(lifetime_.guard([this] { notify_streams(); }));  // those of the session end
+    auto reply = json_reply(kOk, "{}");
+    reply.add("Set-Cookie", session_cookie("", std::chrono::seconds{0}, false));
+    return reply;
+}
+
+HttpReply WebHandler::page(std::string_view name) const {
+    const auto text = context_.pages.get(std::string{name});
+    if (text) return json_reply(kOk, *text);
+    return error_reply(kUnavailable, "nothing is known of '" + std::string{name} + "' (yet)");
+}
+
+HttpReply WebHandler::stream(const HttpRequest& request, std::string_view query) {
+    if (streams_open_ >= WebServer::kStreamsMax) {
+        return error_reply(kUnavailable, "too many windows of the console are open");
+    }
+    LiveStream::Options options{.names = names_in(parameters_in(query)["pages"]),
+                                .may_go_on = [] { return true; },
+                                .ended = lifetime_.guard([this] { --streams_open_; })};
+    if (has_session(request)) {
+        options.may_go_on = [this, session = session_of(request)] {
+            return login_.is_session(session);
+        };
+    }
+    HttpReply reply;
+    reply.add("Content-Type", "text/event-stream");
+    reply.add("Cache-Control", "no-store");
+    reply.add("X-Accel-Buffering", "no");  // nginx would keep events back
+    const auto made = std::make_shared<LiveStream>(context_.pages, std::move(options));
+    ++streams_open_;
+    streams_.push_back(made);
+    if (!std::exchange(beating_, true)) {
+        loop_.post_after(kBeat, lifetime_.guard([this] { beat(); }));
+    }
+    reply.stream = made;
+    return reply;
+}
+
+void WebHandler::notify_streams() {
+    std::erase_if(streams_, [](const auto& stream) { return stream.expired(); });
+    const auto all = streams_;  // one that ends is none of them any more
+    for (const auto& one : all) {
+        if (const auto stream = one.lock()) stream->notify();
+    }
+}
+
+void WebHandler::beat() {
+    std::erase_if(streams_, [](const auto& stream) { return stream.expired(); });
+    beating_ = !streams_.empty();
+    if (!beating_) return;
+    loop_.post_after(kBeat, lifetime_.guard([this] { beat(); }));
+    const auto all = streams_;
+    for (const auto& one : all) {
+        if (const auto stream = one.lock()) stream->beat();
+    }
+}
+
+void WebHandler::check(const Act& act, net::ExchangePtr exchange) {
+    const auto session = session_of(exchange->request());
+    const std::string wanted{exchange->request().body};
+    const auto kept = keep(std::move(exchange));
+    act.check(wanted,
+              pledged<Plan>(
+                  lifetime_,
+                  [this, kept, session](const Plan& plan) { finish(kept, shown(plan, session)); },
+                  Plan{not_answered()}));
+}
+
+HttpReply WebHandler::shown(const Plan& plan, const std::string& session) const {
+    if (plan.answer.status != kOk) return json_reply(plan.answer.status, plan.answer.json);
+    const auto confirmation = plan.order ? Json(login_.confirmation(session, *plan.order)) : Json();
+    return json_reply(
+        kOk, R"({"plan":)" + plan.answer.json + R"(,"confirmation":)" + confirmation.dump() + "}");
+}
+
+void WebHandler::run(const std::string& name, const Act& act, net::ExchangePtr exchange) {
+    const auto& request = exchange->request();
+    const auto by = net::to_string(request.peer);
+    const auto order = login_.confirmed(session_of(request), member(request.body, "confirmation"));
+    if (!order) {
+        core::log_warn("console", "act_refused", {{"act", name}, {"by", by}});
+        return reply(exchange, error_reply(409,
+                                           "this was not shown to you, or too long ago: check it "
+                                           "again"));
+    }
+    act.run(*order, by, reply_to(keep(std::move(exchange))));
+}
+
+std::uint64_t WebHandler::keep(net::ExchangePtr exchange) {
+    kept_.emplace(++last_kept_, std::move(exchange));
+    return last_kept_;
+}
+
+Reply WebHandler::reply_to(std::uint64_t kept) {
+    return pledged<Answer>(
+        lifetime_,
+        [this, kept](Answer said) { finish(kept, json_reply(said.status, std::move(said.json))); },
+        not_answered());
+}
+
+void WebHandler::finish(std::uint64_t kept, HttpReply reply) {
+    const auto found = kept_.extract(kept);
+    if (found) this->reply(found.mapped(), std::move(reply));
+}
+
+void WebHandler::reply(const net::ExchangePtr& exchange, HttpReply reply) const {
+    exchange->reply(secured(std::move(reply)));
+}
+
+HttpReply WebHandler::secured(HttpReply reply) const {
+    reply.add("Content-Security-Policy", app_.policy());
+    for (const auto& [name, value] : kSecurityHeaders) reply.add(name, value);
+    return reply;
+}
+
+}  // namespace beckon::console

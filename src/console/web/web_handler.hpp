@@ -1,0 +1,88 @@
+#pragma once
+
+#include "console/web/app_page.hpp"
+#include "console/web/live_stream.hpp"
+#include "console/web/login.hpp"
+#include "console/web/web_server.hpp"
+#include "core/lifetime.hpp"
+#include "net/http/http_server.hpp"
+#include "net/http/query.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace beckon::console {
+
+/// The requests of the console's port, without its sockets: who may ask, what is where, and what
+/// becomes of answers that come later. The loop's thread.
+class WebHandler final : public net::HttpHandler {
+public:
+    /// A stream says something within two of these.
+    static constexpr std::chrono::seconds kBeat{5};
+
+    /// `token` empty: no login, and only requests that name this host are answered.
+    WebHandler(const std::string& token, WebServer::Context context, core::Executor& loop);
+    ~WebHandler() override;
+    WebHandler(const WebHandler&) = delete;
+    WebHandler& operator=(const WebHandler&) = delete;
+
+    void handle(net::ExchangePtr exchange) override;
+    net::HttpReply rejection(net::Rejection why) override;
+
+private:
+    /// Whether whoever asks may see the pages.
+    enum class Admission : std::uint8_t { admitted, unknown, too_often };
+
+    std::optional<net::HttpReply> refusal(const net::HttpRequest& request) const;
+    std::optional<net::HttpReply> refusal_of_api(const net::HttpRequest& request);
+    Admission admission_of(const net::HttpRequest& request);
+    bool has_session(const net::HttpRequest& request) const;
+    /// Whose confirmation it is: the browser's session, or whoever sends the token itself.
+    std::string session_of(const net::HttpRequest& request) const;
+
+    net::HttpReply route(const net::HttpRequest& request, std::string_view path);
+    void route_api(net::ExchangePtr exchange, const net::Target& target);
+    void route_act(net::ExchangePtr exchange, std::string_view name);
+
+    net::HttpReply app(const net::HttpRequest& request);
+    net::HttpReply log_in(const net::HttpRequest& request);
+    net::HttpReply log_out(const net::HttpRequest& request);
+    net::HttpReply page(std::string_view name) const;
+    net::HttpReply stream(const net::HttpRequest& request, std::string_view query);
+    void check(const Act& act, net::ExchangePtr exchange);
+    net::HttpReply shown(const Plan& plan, const std::string& session) const;
+    void run(const std::string& name, const Act& act, net::ExchangePtr exchange);
+
+    bool is_full() const { return kept_.size() >= WebServer::kAskedMax; }
+    /// Keeps the exchange until its answer comes; the number names it.
+    std::uint64_t keep(net::ExchangePtr exchange);
+    Reply reply_to(std::uint64_t kept);
+    void finish(std::uint64_t kept, net::HttpReply reply);
+    void reply(const net::ExchangePtr& exchange, net::HttpReply reply) const;
+    net::HttpReply secured(net::HttpReply reply) const;
+
+    void notify_streams();
+    void beat();
+
+    const WebServer::Context context_;
+    const AppPage app_{app_document()};
+    core::Executor& loop_;
+    Login login_;
+    std::uint64_t last_kept_ = 0;
+    std::map<std::uint64_t, net::ExchangePtr> kept_;  ///< at most kAskedMax
+    std::list<std::weak_ptr<LiveStream>> streams_;
+    std::size_t streams_open_ = 0;
+    bool beating_ = false;
+    std::atomic<bool> notifying_{
+        false};  ///< a notification of the streams is on its way to this thread
+    core::Lifetime lifetime_;
+};
+
+}  // namespace beckon::console

@@ -1,0 +1,87 @@
+#include "console/web/live_stream.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using beckon::console::LivePages;
+using beckon::console::LiveStream;
+using Next = beckon::net::BodyStream::Next;
+
+namespace {
+
+struct Reader {
+    explicit Reader(std::vector<std::string> names = {"lag"})
+        : stream(pages, {.names = std::move(names),
+                         .may_go_on = [this] { return may_go_on; },
+                         .ended = [] {}}) {
+        stream.start([this] { ++woken; });
+    }
+    /// What one call of next() gives.
+    std::string next() {
+        std::string out;
+        last = stream.next(out);
+        return out;
+    }
+
+    LivePages pages;
+    bool may_go_on = true;
+    int woken = 0;
+    Next last = Next::waiting;
+    LiveStream stream;
+};
+
+}  // namespace
+
+TEST_CASE("a stream has what a page is, and then what it has become", "[console]") {
+    Reader reader;
+    CHECK(reader.next().empty());
+    CHECK(reader.last == Next::waiting);
+    reader.pages.publish("lag", "1");
+    CHECK(reader.next() == "event: lag\ndata: 1\n\n");
+    CHECK(reader.last == Next::piece);
+    CHECK(reader.next().empty());
+    reader.pages.publish("lag", "2");
+    reader.pages.publish("lag", "3");
+    reader.pages.publish("cluster", "x");
+    CHECK(reader.next() == "event: lag\ndata: 3\n\n");  // a reader that was behind
+}
+
+TEST_CASE("a page that is large comes in pieces, and nothing of it is lost", "[console]") {
+    Reader reader;
+    const std::string page(3 * LiveStream::kPieceBytesMax, 'x');
+    reader.pages.publish("lag", page);
+    std::string all;
+    for (;;) {
+        const auto piece = reader.next();
+        if (piece.empty()) break;
+        CHECK(piece.size() <= LiveStream::kPieceBytesMax);
+        all += piece;
+    }
+    CHECK(all == "event: lag\ndata: " + page + "\n\n");
+}
+
+TEST_CASE("a stream that has said nothing says that it is there", "[console]") {
+    Reader reader;
+    reader.stream.beat();  // it has just begun
+    CHECK(reader.woken == 0);
+    reader.stream.beat();
+    CHECK(reader.woken == 1);
+    CHECK(reader.next() == ": still here\n\n");
+    reader.stream.beat();  // it has said something since
+    CHECK(reader.next().empty());
+    reader.stream.beat();
+    reader.pages.publish("lag", "1");
+    CHECK(reader.next() == "event: lag\ndata: 1\n\n");  // which says it, too
+    CHECK(reader.next().empty());
+}
+
+TEST_CASE("a stream whose reader may see nothing more ends", "[console]") {
+    Reader reader;
+    reader.pages.publish("lag", "1");
+    reader.may_go_on = false;
+    CHECK(reader.next().empty());
+    CHECK(reader.last == Next::ended);
+}
