@@ -290,8 +290,10 @@ std::vector<Setting> retry_settings(Config& c) {
         optional_path_setting("retry.tls_certificate", c.retry.tls_certificate,
                               "PEM certificate chain; with retry.tls_key. Reread at SIGHUP."),
         optional_path_setting("retry.tls_key", c.retry.tls_key, "PEM private key."),
-        number_setting("retry.connections_max", c.retry.connections_max, {1, 1'000'000},
-                       "Connections in total; each may hold an event of 256 KiB."),
+        number_setting(
+            "retry.connections_max", c.retry.connections_max, {1, 1'000'000},
+            "Connections in total; each may hold an event of 256 KiB. One more replaces the "
+            "one that has waited longest for its client."),
         duration_setting("retry.request_deadline", c.retry.request_deadline, milliseconds{100},
                          milliseconds{600'000},
                          "From the first byte of a request until its reply is written."),

@@ -51,6 +51,7 @@ net::HttpServerOptions server_options(const RoleConfig& config) {
                       .extra_prefix = Api::kExtraPrefix};
     options.times.request = config.request_deadline;
     options.connections.total_max = config.connections_max;
+    options.when_full = net::WhenFull::replace_oldest;
     options.tls = load_tls(config);
     options.drain = config.drain;
     return options;
