@@ -17,14 +17,7 @@ struct Path {
 };
 
 std::optional<Path> split(std::string_view target) {
-    if (!target.starts_with('/')) {  // absolute form: skip scheme and authority
-        const auto authority = target.find("://");
-        if (authority == std::string_view::npos) return std::nullopt;
-        const auto slash = target.find('/', authority + 3);
-        if (slash == std::string_view::npos) return std::nullopt;
-        target.remove_prefix(slash);
-    }
-    target = target.substr(0, target.find_first_of("?#"));
+    if (!target.starts_with('/')) return std::nullopt;
     Path path;
     while (!target.empty()) {
         target.remove_prefix(1);
@@ -119,6 +112,24 @@ bool allows(std::string_view allow, Method method) {
     return false;
 }
 
+bool is_registration(RouteName name) {
+    return name == RouteName::registrations || name == RouteName::registration ||
+           name == RouteName::subscriptions || name == RouteName::subscription;
+}
+
+/// Exactly this path; of registrations, also with the slash at its end that the documents of
+/// autopush write.
+Route route_of(std::string_view target) {
+    target = target.substr(0, target.find_first_of("?#"));
+    const auto matched = [](std::string_view path) {
+        const auto segments = split(path);
+        return segments ? match(*segments).value_or(Route{}) : Route{};
+    };
+    if (!target.ends_with('/')) return matched(target);
+    const auto route = matched(target.substr(0, target.size() - 1));
+    return is_registration(route.name) ? route : Route{};
+}
+
 }  // namespace
 
 std::string_view to_string(RouteName name) {
@@ -146,8 +157,7 @@ std::string_view to_string(RouteName name) {
 }
 
 Route find_route(Method method, std::string_view target) {
-    const auto path = split(target);
-    auto route = path ? match(*path).value_or(Route{}) : Route{};
+    auto route = route_of(target);
     if (route.name != RouteName::unknown) route.method_allowed = allows(route.allow, method);
     return route;
 }

@@ -42,8 +42,8 @@ struct Route {
     bool known_version = true;  ///< of `send`
 };
 
-/// Path matching is exact (no trailing slash), segments are taken as they stand. The query is
-/// ignored; the absolute form of a target (RFC 9112 §3.2.2) is accepted.
+/// Path matching is exact, segments are taken as they stand; only paths of registrations may end
+/// with a slash more. The query is ignored.
 Route find_route(Method method, std::string_view target);
 
 }  // namespace beckon::ingest

@@ -1,5 +1,8 @@
 #include "net/http/request_parser.hpp"
 
+#include "core/ascii.hpp"
+
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -19,6 +22,25 @@ namespace {
 constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
 std::string_view view(BeastView text) { return {text.data(), text.size()}; }
+
+/// RFC 9112 §5.2: a line of the header that begins with a blank goes on with the one before, which
+/// is obsolete, and read in two ways by those who know it and those who do not. `header`: whole
+/// lines; an empty one is the header's last.
+bool has_folded_line(std::string_view header) {
+    if (header.starts_with("\r\n")) return false;
+    header = header.substr(0, header.find("\r\n\r\n"));
+    for (auto end = header.find("\r\n"); end != std::string_view::npos;
+         end = header.find("\r\n", end + 2)) {
+        const auto next = header.substr(end + 2, 1);
+        if (next == " " || next == "\t") return true;
+    }
+    return false;
+}
+
+/// Headers that are one list on any number of lines (RFC 9110 §5.3).
+bool is_list(HeaderName name) {
+    return name == HeaderName::crypto_key || name == HeaderName::encryption;
+}
 
 /// Beast knows the grammar; this keeps what it hears. The header may come in many pieces, so
 /// texts are kept as positions until the whole is there.
@@ -90,8 +112,11 @@ private:
                        BeastError& error) override {
         if (!count(name_text.size() + value.size() + 4, error)) return;
         if (is_header_done()) return;  // a trailer: nobody reads any
-        if (name == http::field::transfer_encoding && !boost::beast::iequals(value, "chunked")) {
-            error = http::error::bad_transfer_encoding;  // we could not tell where it ends
+        // We could not tell where it ends; nor can HTTP/1.0, which does not know chunks (RFC 9112
+        // §6.1).
+        if (name == http::field::transfer_encoding &&
+            (version_ < 11 || !boost::beast::iequals(value, "chunked"))) {
+            error = http::error::bad_transfer_encoding;
             return;
         }
         if (name == http::field::host) {
@@ -170,7 +195,49 @@ struct RequestParser::Impl {
     std::string_view text(HeaderCollector::Text where) const {
         return std::string_view{head}.substr(where.at, where.length);
     }
+    HeaderCollector::Text keep(const std::string& text) {
+        const HeaderCollector::Text kept{head.size(), text.size()};
+        head += text;
+        return kept;
+    }
+
+    bool take_origin_form(HeaderCollector::Text& target);
+    void join_lists();
 };
+
+/// RFC 9112 §3.2.2: what a proxy is sent, every server takes. False: it names no host.
+bool RequestParser::Impl::take_origin_form(HeaderCollector::Text& target) {
+    const auto whole = text(target);
+    const auto scheme_end = whole.find("://");
+    if (whole.starts_with('/') || scheme_end == std::string_view::npos) return true;
+    const auto scheme = core::lower(whole.substr(0, scheme_end));
+    if (scheme != "http" && scheme != "https") return true;  // of no form that anybody knows
+    const auto place = scheme_end + 3;
+    const auto path = std::min(whole.find_first_of("/?#", place), whole.size());
+    if (path == place) return false;
+    if (whole.substr(path).starts_with('/')) {
+        target = {target.at + path, target.length - path};
+    } else {
+        target = keep("/" + std::string{whole.substr(path)});
+    }
+    return true;
+}
+
+/// The first line of a list gets what stands in the others.
+void RequestParser::Impl::join_lists() {
+    for (auto first = fields.begin(); first != fields.end(); ++first) {
+        if (!is_list(first->name)) continue;
+        const auto more = [&](const auto& other) { return other.name == first->name; };
+        auto next = std::find_if(first + 1, fields.end(), more);
+        if (next == fields.end()) continue;
+        std::string all{text(first->value)};
+        for (; next != fields.end(); next = std::find_if(next, fields.end(), more)) {
+            all.append(", ").append(text(next->value));
+            next = fields.erase(next);
+        }
+        first->value = keep(all);
+    }
+}
 
 RequestParser::RequestParser(const RequestLimits& limits)
     : limits_(limits), impl_(std::make_unique<Impl>()) {
@@ -203,7 +270,13 @@ RequestParser::Status RequestParser::put(std::string_view bytes, std::size_t& us
     const bool in_chunks = collector.is_header_done() && collector.chunked();
     if (in_chunks && bytes.size() - used < kLastChunk.size()) return Status::need_more;
     BeastError error;
+    const bool had_header = collector.is_header_done();
+    const auto begin = used;
     used += collector.put({bytes.data() + used, bytes.size() - used}, error);
+    // Beast takes a field with all its lines at once.
+    if (!had_header && has_folded_line(bytes.substr(begin, used - begin))) {
+        return Status::bad_request;
+    }
     const auto length = collector.is_header_done() ? collector.content_length() : boost::none;
     if (length && *length > limits_.body_bytes_max) collector.body_too_large = true;
     const bool unfinished = error == http::error::need_more || (!error && !collector.is_done());
@@ -212,6 +285,8 @@ RequestParser::Status RequestParser::put(std::string_view bytes, std::size_t& us
     if (collector.is_header_done() && !collector.host_is_good()) return Status::bad_host;
     if (unfinished && !collector.body_too_large) return Status::need_more;
 
+    if (!impl_->take_origin_form(collector.target)) return Status::bad_request;
+    impl_->join_lists();
     request_.method = collector.method;
     request_.target = impl_->text(collector.target);
     request_.authority = authority_of(request_.target).value_or(impl_->text(collector.host));

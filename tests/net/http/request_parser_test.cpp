@@ -154,6 +154,12 @@ TEST_CASE("what is not HTTP, or could be read in two ways, is refused", "[parser
             "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n",
             "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
             "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+            "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nTopic: a\r\n b\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nTopic: a\r\n\tContent-Length: 3\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nTopic:\r\n \r\n\r\n",
+            "GET / HTTP/1.1\r\n Host: x\r\n\r\n",
+            "GET http:///a HTTP/1.1\r\nHost: x\r\n\r\n",
         }) {
         CAPTURE(bytes);
         CHECK(parse(bytes) == Status::bad_request);
@@ -185,4 +191,52 @@ TEST_CASE("a request names its host exactly once", "[parser]") {
     CHECK(parse("GET / HTTP/1.0\r\nHost: x\r\nHost: x\r\n\r\n") == Status::bad_host);
     // Before the body is read.
     CHECK(parse("POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n") == Status::bad_host);
+}
+
+TEST_CASE("a line that goes on with the one before is refused however its bytes are cut",
+          "[parser]") {
+    const std::string bytes =
+        "POST /a HTTP/1.1\r\nHost: x\r\nTopic: a\r\n b\r\nContent-Length: 3\r\n\r\nabc";
+    for (std::size_t piece = 1; piece <= bytes.size(); ++piece) {
+        CAPTURE(piece);
+        RequestParser parser{kLimits};
+        CHECK(parse(parser, bytes, piece) == Status::bad_request);
+    }
+    // In a body that is all right.
+    const std::string in_body =
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\na\r\n b\r\n\r\n";
+    for (std::size_t piece = 1; piece <= in_body.size(); ++piece) {
+        CAPTURE(piece);
+        RequestParser parser{kLimits};
+        CHECK(parse(parser, in_body, piece) == Status::complete);
+    }
+}
+
+TEST_CASE("a target in absolute form is the same as its path", "[parser]") {
+    const auto target_of = [](const std::string& target) {
+        RequestParser parser{kLimits};
+        const auto bytes = "GET " + target + " HTTP/1.1\r\nHost: x\r\nTopic: a\r\n\r\n";
+        CHECK(parse(parser, bytes, 7) == Status::complete);
+        CHECK(parser.request().headers.get(HeaderName::topic) == "a");
+        return std::string{parser.request().target};
+    };
+    CHECK(target_of("http://push.example.com/wpush/a?b") == "/wpush/a?b");
+    CHECK(target_of("HTTPS://push.example.com:8443/a/") == "/a/");
+    CHECK(target_of("http://x") == "/");
+    CHECK(target_of("http://x?a=b/c") == "/?a=b/c");
+    CHECK(target_of("/a?b=http://x/y") == "/a?b=http://x/y");
+    CHECK(target_of("*") == "*");
+    CHECK(target_of("ftp://x/y") == "ftp://x/y");
+}
+
+TEST_CASE("lists on several lines are one list, other headers count once", "[parser]") {
+    RequestParser parser{kLimits};
+    const std::string bytes =
+        "POST / HTTP/1.1\r\nHost: x\r\nCrypto-Key: dh=a\r\nTopic: a\r\nEncryption: salt=b\r\n"
+        "crypto-key: p256ecdsa=c;x=y\r\nTopic: b\r\nCRYPTO-KEY: dh=d\r\nContent-Length: 0\r\n\r\n";
+    REQUIRE(parse(parser, bytes, 9) == Status::complete);
+    const auto& headers = parser.request().headers;
+    CHECK(headers.get(HeaderName::crypto_key) == "dh=a, p256ecdsa=c;x=y, dh=d");
+    CHECK(headers.get(HeaderName::encryption) == "salt=b");
+    CHECK(headers.get(HeaderName::topic) == "a");
 }
