@@ -1,11 +1,22 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 
 /// Texts of protocols, whose letters are ASCII whatever the locale. Pure functions, any thread.
 namespace beckon::core {
+
+/// Blanks of HTTP (RFC 9110 §5.6.3, OWS).
+inline constexpr std::string_view kBlanks = " \t";
+
+/// Without the blanks around it.
+inline std::string_view trimmed(std::string_view text) {
+    const auto begin = text.find_first_not_of(kBlanks);
+    if (begin == std::string_view::npos) return {};
+    return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
 
 inline std::string lower(std::string_view text) {
     std::string out{text};
@@ -13,6 +24,36 @@ inline std::string lower(std::string_view text) {
         return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     });
     return out;
+}
+
+/// Names of headers, schemes, parameters and codings have no case.
+inline bool equals_ignoring_case(std::string_view a, std::string_view b) {
+    const auto small = [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    };
+    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                              [&](char x, char y) { return small(x) == small(y); });
+}
+
+/// `Authorization`, taken apart at its first blank (RFC 9110 §11.4): views into it.
+struct Authorization {
+    std::string_view scheme;
+    std::string_view rest;  ///< without blanks around it
+
+    /// Schemes have no case. `lower_case`: as "bearer".
+    bool is(std::string_view lower_case) const { return equals_ignoring_case(scheme, lower_case); }
+};
+/// nullopt: there is no blank in it, so either the scheme or what follows is missing.
+inline std::optional<Authorization> split_authorization(std::string_view header) {
+    const auto blank = header.find_first_of(kBlanks);
+    if (blank == std::string_view::npos) return std::nullopt;
+    return Authorization{header.substr(0, blank), trimmed(header.substr(blank))};
+}
+/// The token of `Authorization: Bearer <token>` (RFC 6750 §2.1); nullopt: it is of another form.
+inline std::optional<std::string_view> bearer_token(std::string_view header) {
+    const auto parts = split_authorization(header);
+    if (!parts || !parts->is("bearer")) return std::nullopt;
+    return parts->rest;
 }
 
 }  // namespace beckon::core

@@ -8,12 +8,6 @@ namespace beckon::core {
 
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-    const auto first = text.find_first_not_of(" \t");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t") + 1 - first);
-}
-
 /// Up to the next semicolon outside of quotes, which is taken away with it.
 std::string_view take_parameter(std::string_view& rest) {
     bool quoted = false;

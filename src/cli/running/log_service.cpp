@@ -1,6 +1,7 @@
 #include "cli/running/log_service.hpp"
 
 #include "cli/running/log_batch.hpp"
+#include "core/ascii.hpp"
 #include "core/base64url.hpp"
 #include "core/hmac.hpp"
 #include "log/blocking_executor.hpp"
@@ -28,7 +29,6 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr std::string_view kPurpose = "beckon/log-pages/1";
-constexpr std::string_view kBearer = "Bearer ";
 /// Shorter than the port's ten seconds.
 constexpr milliseconds kTimeout{5'000};
 constexpr std::size_t kBatchBytesMax = 4U << 20;
@@ -98,10 +98,10 @@ LogProofs::LogProofs(const core::KeyRing& keys) {
 }
 
 bool LogProofs::admits(std::string_view authorization) const {
-    if (!authorization.starts_with(kBearer)) return false;
-    const auto given = authorization.substr(kBearer.size());
-    return std::any_of(proofs_.begin(), proofs_.end(),
-                       [&](const std::string& proof) { return core::same_proof(proof, given); });
+    const auto given = core::bearer_token(authorization);
+    return given && std::any_of(proofs_.begin(), proofs_.end(), [&](const std::string& proof) {
+               return core::same_proof(proof, *given);
+           });
 }
 
 struct LogService::Impl {

@@ -1,10 +1,15 @@
 #include "ingest/api/encryption_headers.hpp"
 
+#include "core/ascii.hpp"
+
 #include <algorithm>
 
 namespace beckon::ingest {
 
 namespace {
+
+constexpr std::string_view kAes128gcm = "aes128gcm";
+constexpr std::string_view kAesgcm = "aesgcm";
 
 std::string_view trim(std::string_view text, std::string_view blanks) {
     const auto begin = text.find_first_not_of(blanks);
@@ -78,7 +83,7 @@ HeaderParameter find_parameter(std::string_view header, std::string_view name) {
             const auto item = next_part(items, ';');
             const auto equals = item.find('=');
             if (equals == std::string_view::npos) return {};
-            if (trim(item.substr(0, equals), " \t") == name) {
+            if (core::equals_ignoring_case(trim(item.substr(0, equals), " \t"), name)) {
                 in_section = trim(item.substr(equals + 1), " \t\"");
             }
         }
@@ -94,25 +99,29 @@ std::string normalized(std::string_view header) {
     const auto drop_padding = [&out] {
         while (!out.empty() && out.back() == '=') out.pop_back();
     };
+    bool in_name = true;
     for (const char c : header) {
         if (c == '"') continue;
-        if (c == ',' || c == ';') drop_padding();
-        out += c;
+        const bool ends_item = c == ',' || c == ';';
+        if (ends_item) drop_padding();
+        if (ends_item || c == '=') in_name = ends_item;
+        out += in_name && c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     }
     drop_padding();
     return out;
 }
 
 Checked<EncryptionHeaders> check_encryption(const RequestHeaders& headers) {
-    const auto encoding = headers.get(HeaderName::content_encoding);
-    if (!encoding || (*encoding != "aesgcm" && *encoding != "aes128gcm")) {
+    const auto coding = headers.get(HeaderName::content_encoding);
+    const bool newest = coding && core::equals_ignoring_case(*coding, kAes128gcm);
+    if (!newest && !(coding && core::equals_ignoring_case(*coding, kAesgcm))) {
         return broken("Content-Encoding must be aes128gcm or aesgcm.");
     }
     EncryptionHeaders found;
-    found.encoding = *encoding;
+    found.encoding = newest ? kAes128gcm : kAesgcm;
     if (const auto raw = headers.get(HeaderName::encryption)) found.encryption = normalized(*raw);
     if (const auto raw = headers.get(HeaderName::crypto_key)) found.crypto_key = normalized(*raw);
-    const auto checked = *encoding == "aesgcm" ? check_aesgcm(found) : check_aes128gcm(found);
+    const auto checked = newest ? check_aes128gcm(found) : check_aesgcm(found);
     if (!checked) return fail(checked.error());
     return found;
 }

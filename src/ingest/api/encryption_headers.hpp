@@ -15,17 +15,18 @@ struct HeaderParameter {
     bool parsable = false;  ///< the whole header follows the grammar
     std::optional<std::string_view> value;
 };
-/// Sections split at `,`, items at `;`, each at its first `=`; the first section that has the
-/// name counts. One item without `=` makes the whole header unparsable.
+/// Sections split at `,`, items at `;`, each at its first `=`; names have no case, and the first
+/// section that has the name counts. One item without `=` makes the whole header unparsable.
 HeaderParameter find_parameter(std::string_view header, std::string_view name);
 
-/// Double quotes removed, and `=` runs that end a value
+/// Double quotes removed, and `=` runs that end a value; names in lower case, since clients
+/// compare them so
 /// (docs/protocol/http-api.md#encryption-headers).
 std::string normalized(std::string_view header);
 
 /// The encryption headers as they are stored and delivered; only for messages with a body.
 struct EncryptionHeaders {
-    std::string_view encoding;  ///< view into the request
+    std::string_view encoding;  ///< in lower case, static
     std::optional<std::string> encryption;
     std::optional<std::string> crypto_key;
 };

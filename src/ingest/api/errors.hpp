@@ -52,8 +52,8 @@ inline constexpr int kProblems = static_cast<int>(Problem::deliberate) + 1;
 /// The label in metrics.
 std::string_view to_string(Problem problem);
 
-/// A refusal. `detail` says to a human what was wrong and what is allowed; static text, never
-/// input of the peer.
+/// A refusal. `detail` says to a human what was wrong and what is allowed: text that outlives the
+/// reply and needs no escapes in JSON, never input of the peer.
 struct Failure {
     Problem problem = Problem::internal;
     std::string_view detail;  ///< empty: the problem's own text

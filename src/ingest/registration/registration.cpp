@@ -134,11 +134,9 @@ void Registration::create(const CallPtr& call) {
 
 bool Registration::has_secret(const CallPtr& call, const core::Uaid& uaid) const {
     const auto header = call->request().headers.get(HeaderName::authorization);
-    const auto space = header ? header->find(' ') : std::string_view::npos;
-    if (space == std::string_view::npos) return false;
-    const auto scheme = core::lower(header->substr(0, space));
-    return (scheme == "bearer" || scheme == "webpush") &&
-           is_registration_secret(shared_.keys->auth_keys(), uaid, header->substr(space + 1));
+    const auto parts = header ? core::split_authorization(*header) : std::nullopt;
+    return parts && (parts->is("bearer") || parts->is("webpush")) &&
+           is_registration_secret(shared_.keys->auth_keys(), uaid, parts->rest);
 }
 
 /// Calls that name a client.

@@ -54,6 +54,7 @@ bool is_topic(std::string_view text) {
 /// RFC 8030 §5.3; its ABNF is case-insensitive, as all literal text there.
 Checked<std::optional<core::Urgency>> parse_urgency(const RequestHeaders& headers) {
     const auto text = headers.get(HeaderName::urgency);
+    if (headers.unreadable(HeaderName::urgency)) return fail(Problem::bad_urgency);
     if (!text) return std::optional<core::Urgency>{};
     std::array<char, 8> lower{};
     if (text->size() > lower.size()) return fail(Problem::bad_urgency);
@@ -84,6 +85,9 @@ Checked<Addressed> check_address(const Route& route, const HttpRequest& request,
     if (!opened) return fail(opened.error());
 
     Addressed addressed{opened->token.uaid, opened->token.channel, std::nullopt};
+    if (request.headers.unreadable(HeaderName::authorization)) {
+        return fail(Problem::unauthorized, "Authorization must be of printable ASCII.");
+    }
     if (const auto authorization = request.headers.get(HeaderName::authorization)) {
         std::string storage;
         const auto credentials = parse_authorization(*authorization, request.headers, storage);
@@ -133,7 +137,9 @@ Checked<MessageParts> check_message(const HttpRequest& request, const MessageLim
     if (*ttl < 0) return fail(Problem::negative_ttl);
     parts.ttl_s = static_cast<std::uint32_t>(std::min<std::int64_t>(*ttl, limits.ttl_max_s));
     parts.topic = request.headers.get(HeaderName::topic);
-    if (parts.topic && !is_topic(*parts.topic)) return fail(Problem::bad_topic);
+    if (parts.topic ? !is_topic(*parts.topic) : request.headers.unreadable(HeaderName::topic)) {
+        return fail(Problem::bad_topic);
+    }
     const auto urgency = parse_urgency(request.headers);
     if (!urgency) return fail(urgency.error());
     parts.urgency = *urgency;

@@ -1,10 +1,12 @@
 #include "ingest/vapid/vapid.hpp"
 
+#include "core/ascii.hpp"
 #include "core/base64url.hpp"
 #include "ingest/api/encryption_headers.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -16,22 +18,27 @@ tl::unexpected<Failure> unauthorized(std::string_view detail) {
     return fail(Problem::unauthorized, detail);
 }
 
-bool equals_ignoring_case(std::string_view text, std::string_view lower_case) {
-    return text.size() == lower_case.size() &&
-           std::equal(text.begin(), text.end(), lower_case.begin(), [](char a, char b) {
-               return (a >= 'A' && a <= 'Z' ? static_cast<char>(a + 32) : a) == b;
-           });
+/// The value of a parameter, which may be a quoted string (RFC 9110 §5.6.6). Base64url needs no
+/// escapes, so none are looked for.
+std::string_view unquoted(std::string_view value) {
+    if (value.size() >= 2 && value.starts_with('"') && value.ends_with('"')) {
+        return value.substr(1, value.size() - 2);
+    }
+    return value;
 }
 
-/// `t=<jwt>,k=<key>` in any order.
+/// `t=<jwt>,k=<key>` in any order, without blanks; names have no case (RFC 9110 §11.2).
 Checked<VapidCredentials> parse_generation_2(std::string_view parameters) {
     std::optional<std::string_view> token;
     std::optional<std::string_view> key;
     while (!parameters.empty()) {
         const auto item = parameters.substr(0, parameters.find(','));
         parameters.remove_prefix(std::min(item.size() + 1, parameters.size()));
-        if (item.starts_with("t=")) token = item.substr(2);
-        if (item.starts_with("k=")) key = item.substr(2);
+        const auto equals = item.find('=');
+        if (equals == std::string_view::npos) continue;
+        const auto name = item.substr(0, equals);
+        if (core::equals_ignoring_case(name, "t")) token = unquoted(item.substr(equals + 1));
+        if (core::equals_ignoring_case(name, "k")) key = unquoted(item.substr(equals + 1));
     }
     if (!key) return unauthorized("Authorization lacks k, the VAPID public key.");
     if (!token) return unauthorized("Authorization lacks t, the VAPID token.");
@@ -72,6 +79,33 @@ std::optional<nlohmann::json> parse_object(std::string_view part) {
     return json;
 }
 
+/// A NumericDate (RFC 7519 §2), which may have a fraction: the whole seconds of it. nullopt: no
+/// number, or none that a date of ours can be.
+std::optional<std::int64_t> numeric_date(const nlohmann::json& value) {
+    constexpr double kLargest = std::int64_t{1} << 53;
+    if (!value.is_number()) return std::nullopt;
+    const auto number = value.get<double>();
+    if (!(number >= 0 && number <= kLargest)) return std::nullopt;
+    return static_cast<std::int64_t>(number);
+}
+
+/// A string, or a list of one (RFC 7519 §4.1.3); null: anything else.
+const std::string* only_text(const nlohmann::json& value) {
+    const auto& one = value.is_array() && value.size() == 1 ? value.front() : value;
+    return one.get_ptr<const std::string*>();
+}
+
+/// Senders ask for nothing as often as for what `aud` has to be.
+std::string refusal_of_audience(const std::vector<std::string>& audiences) {
+    constexpr std::size_t kNamed = 10;
+    std::string text = "The VAPID token's aud is not the origin of this endpoint";
+    const char* before = "; accepted: ";
+    for (std::size_t i = 0; i < std::min(audiences.size(), kNamed); ++i) {
+        text.append(std::exchange(before, ", ")).append(audiences[i]);
+    }
+    return text + ".";
+}
+
 std::int64_t seconds(core::Timestamp time) {
     return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
 }
@@ -80,7 +114,7 @@ Checked<void> check_time(std::int64_t exp_s, std::int64_t now_s) {
     if (exp_s < now_s - VapidVerifier::kLeewayS) {
         return unauthorized("The VAPID token has expired (exp).");
     }
-    if (exp_s > now_s + VapidVerifier::kLifetimeMaxS) {
+    if (exp_s > now_s + VapidVerifier::kLifetimeMaxS + VapidVerifier::kLeewayS) {
         return unauthorized("The VAPID token's exp is more than 24 hours ahead.");
     }
     return {};
@@ -90,21 +124,17 @@ Checked<void> check_time(std::int64_t exp_s, std::int64_t now_s) {
 
 Checked<VapidCredentials> parse_authorization(std::string_view authorization,
                                               const RequestHeaders& headers, std::string& storage) {
-    const auto space = authorization.find(' ');
-    if (space == std::string_view::npos) {
-        return unauthorized("Authorization must be 'vapid t=<token>, k=<key>'.");
-    }
-    const auto scheme = authorization.substr(0, space);
-    auto rest = authorization.substr(space + 1);
-    if (rest.find(' ') != std::string_view::npos) {
+    const auto parts = core::split_authorization(authorization);
+    if (!parts) return unauthorized("Authorization must be 'vapid t=<token>, k=<key>'.");
+    auto rest = parts->rest;
+    if (rest.find_first_of(core::kBlanks) != std::string_view::npos) {
         storage.assign(rest);
-        std::erase(storage, ' ');
+        std::erase_if(storage,
+                      [](char c) { return core::kBlanks.find(c) != std::string_view::npos; });
         rest = storage;
     }
-    if (equals_ignoring_case(scheme, "vapid")) return parse_generation_2(rest);
-    if (equals_ignoring_case(scheme, "webpush") || equals_ignoring_case(scheme, "bearer")) {
-        return parse_generation_1(rest, headers);
-    }
+    if (parts->is("vapid")) return parse_generation_2(rest);
+    if (parts->is("webpush") || parts->is("bearer")) return parse_generation_1(rest, headers);
     return unauthorized("The Authorization scheme must be vapid, WebPush or Bearer.");
 }
 
@@ -129,17 +159,17 @@ Checked<Jwt> parse_jwt(std::string_view token) {
     jwt.signature = std::move(*signature);
 
     const auto exp = claims->find("exp");
-    if (exp == claims->end() || !exp->is_number_integer() ||
-        (exp->is_number_unsigned() && exp->get<std::uint64_t>() > (std::uint64_t{1} << 53)) ||
-        exp->get<std::int64_t>() < 0) {
-        return unauthorized("The VAPID token's exp must be whole seconds since 1970.");
-    }
-    jwt.exp_s = exp->get<std::int64_t>();
+    const auto exp_s = exp == claims->end() ? std::nullopt : numeric_date(*exp);
+    if (!exp_s) return unauthorized("The VAPID token's exp must be seconds since 1970.");
+    jwt.exp_s = *exp_s;
     const auto aud = claims->find("aud");
-    if (aud == claims->end() || !aud->is_string()) {
-        return unauthorized("The VAPID token's aud must be one string, the endpoint's origin.");
+    const auto* audience = aud == claims->end() ? nullptr : only_text(*aud);
+    if (!audience) {
+        return unauthorized(
+            "The VAPID token's aud must be one string, the endpoint's origin, or a list of it "
+            "alone.");
     }
-    jwt.aud = aud->get<std::string>();
+    jwt.aud = *audience;
     const auto sub = claims->find("sub");
     if (sub != claims->end() && !sub->is_string() && !sub->is_null()) {
         return unauthorized("The VAPID token's sub must be a string.");
@@ -164,6 +194,11 @@ std::vector<std::string> accepted_audiences(std::string_view origin,
     audiences.insert(audiences.end(), extra.begin(), extra.end());
     return audiences;
 }
+
+VapidVerifier::VapidVerifier(std::vector<std::string> audiences, std::size_t cache_entries)
+    : audiences_(std::move(audiences)),
+      wrong_audience_(refusal_of_audience(audiences_)),
+      cache_(cache_entries) {}
 
 Checked<VapidSender> VapidVerifier::verify(const VapidCredentials& credentials, core::Timestamp now,
                                            const std::function<Checked<void>()>& may_verify) {
@@ -198,7 +233,7 @@ Checked<VapidSender> VapidVerifier::verify_now(const VapidCredentials& credentia
         return fail(timely.error());
     }
     if (std::find(audiences_.begin(), audiences_.end(), jwt->aud) == audiences_.end()) {
-        return unauthorized("The VAPID token's aud is not the origin of this endpoint.");
+        return unauthorized(wrong_audience_);
     }
     switch (es256_.verify(*point, jwt->signed_part, jwt->signature)) {
         case Es256::Verdict::good: break;

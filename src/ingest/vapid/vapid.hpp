@@ -61,14 +61,16 @@ inline constexpr int kVapidOutcomes = static_cast<int>(VapidOutcome::limited) + 
 /// thread.
 class VapidVerifier {
 public:
+    /// By so much a sender's clock may be behind or ahead of ours.
     static constexpr std::int64_t kLeewayS = 60;
     static constexpr std::int64_t kLifetimeMaxS = 86'400;
 
-    VapidVerifier(std::vector<std::string> audiences, std::size_t cache_entries)
-        : audiences_(std::move(audiences)), cache_(cache_entries) {}
+    VapidVerifier(std::vector<std::string> audiences, std::size_t cache_entries);
+    VapidVerifier(const VapidVerifier&) = delete;
+    VapidVerifier& operator=(const VapidVerifier&) = delete;
 
-    /// `may_verify` is asked before the expensive step only; it refuses peers that sent too many
-    /// bad signatures (Failure too_many_requests).
+    /// Failures may hold texts of this object. `may_verify` is asked before the expensive step
+    /// only; it refuses peers that sent too many bad signatures (Failure too_many_requests).
     Checked<VapidSender> verify(const VapidCredentials& credentials, core::Timestamp now,
                                 const std::function<Checked<void>()>& may_verify);
 
@@ -81,6 +83,7 @@ private:
                                     const Es256::Digest& digest, std::int64_t now_s);
 
     const std::vector<std::string> audiences_;
+    const std::string wrong_audience_;  ///< says what they are
     Es256 es256_;
     VapidCache cache_;
     VapidOutcome last_ = VapidOutcome::refused;

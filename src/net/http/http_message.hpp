@@ -63,6 +63,11 @@ public:
         if (slot.state != State::present) return std::nullopt;
         return slot.value;
     }
+    /// Whether the header is there and get() does not give it, for its bytes: not the same as if
+    /// nobody had sent it.
+    bool unreadable(HeaderName name) const {
+        return slots_[static_cast<std::size_t>(name)].state == State::unreadable;
+    }
 
 private:
     enum class State : std::uint8_t { absent, unreadable, present };

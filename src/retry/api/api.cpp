@@ -1,5 +1,6 @@
 #include "retry/api/api.hpp"
 
+#include "core/ascii.hpp"
 #include "core/json_parts.hpp"
 #include "core/logger.hpp"
 #include "core/media_type.hpp"
@@ -31,7 +32,6 @@ using Json = nlohmann::json;
 
 namespace {
 
-constexpr std::string_view kBearer = "Bearer ";
 constexpr std::string_view kOwnTypes = "beckon.";  ///< of events that only Beckon makes
 constexpr std::string_view kTestType = "beckon.webhook.test";
 constexpr std::size_t kNameShown = 64;  ///< bytes of what somebody else named
@@ -183,13 +183,13 @@ struct Api::Impl {
 };
 
 core::Result<Caller> Api::Impl::caller_of(const ApiRequest& request) const {
-    const std::string_view text{request.authorization};
-    if (!text.starts_with(kBearer)) {
+    const auto token = core::bearer_token(request.authorization);
+    if (!token) {
         return core::fail(Fault::unauthorized,
                           "Authorization must be 'Bearer <token>'; `beckon webhooks token OWNER` "
                           "makes one");
     }
-    return check_token(*keys, text.substr(kBearer.size()));
+    return check_token(*keys, *token);
 }
 
 void Api::Impl::post_event(const ApiRequest& request, const Caller& caller, const Reply& reply) {

@@ -25,7 +25,9 @@ TEST_CASE("each rule of the encryption headers", "[encryption]") {
         {"", none, none, coding},
         {"gzip", none, none, coding},
         {"aesgcm128", "salt=AAAA", "dh=BBBB", coding},
-        {"AES128GCM", none, none, coding},
+        {"AES128GCM", none, none, ok},
+        {"AesGcm", "SALT=AAAA", "DH=BBBB", ok},
+        {"AES128GCM", "Salt=AAAA", none, "With aes128gcm the salt belongs into the body."},
         {"aes128gcm, gzip", none, none, coding},
 
         {"aesgcm", "salt=AAAA", "dh=BBBB", ok},
@@ -76,6 +78,7 @@ TEST_CASE("headers are stored without quotes and padding", "[encryption]") {
           "keyid=a;salt=XZwpw6o37R-6qoZjw6KwAw");
     CHECK(normalized("dh=BB==,p256ecdsa=CC=;x=y") == "dh=BB,p256ecdsa=CC;x=y");
     CHECK(normalized("a=b=c==") == "a=b=c");
+    CHECK(normalized("DH=BB;P256ecdsa=\"Cc\",KeyId=A=B") == "dh=BB;p256ecdsa=Cc,keyid=A=B");
     CHECK(normalized("") == "");
     CHECK(normalized("===") == "");
 }
@@ -86,10 +89,27 @@ TEST_CASE("a parameter is found in the first section that has it", "[encryption]
     CHECK(find_parameter("x=2,dh=3", "dh").value == "3");
     CHECK(find_parameter("a = \" b \" ", "a").value == "b");
     CHECK(find_parameter("a=b=c", "a").value == "b=c");
+    CHECK(find_parameter("DH=Aa", "dh").value == "Aa");
     CHECK_FALSE(find_parameter("dh=1", "x").value);
     CHECK(find_parameter("dh=1", "x").parsable);
     CHECK_FALSE(find_parameter("dh=1;", "dh").parsable);
     CHECK_FALSE(find_parameter("dh=1,", "dh").parsable);
     CHECK_FALSE(find_parameter("", "dh").parsable);
     CHECK_FALSE(find_parameter("dh=1;oops", "dh").value);
+}
+
+TEST_CASE("a coding in any case is delivered as clients compare it", "[encryption]") {
+    IngestWorld world;
+    const auto target = world.subscribed();
+    CHECK(world
+              .ask(IngestWorld::post(target.path)
+                       .saying("data")
+                       .with("Content-Encoding", "AesGCM")
+                       .with("Encryption", "Salt=AAAA")
+                       .with("Crypto-Key", "Dh=BBBB"))
+              .status == 201);
+    const auto record = world.notifications().back();
+    CHECK(header_of(record, core::header::kEncoding) == "aesgcm");
+    CHECK(header_of(record, core::header::kEncryption) == "salt=AAAA");
+    CHECK(header_of(record, core::header::kCryptoKey) == "dh=BBBB");
 }

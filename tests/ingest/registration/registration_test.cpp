@@ -223,12 +223,15 @@ TEST_CASE("calls of a registration need its secret, in this order of checks", "[
     CHECK(world.ask(call("GET", "/v1/fcm/my-app/registration/not-a-uuid")) == no_client);
     for (const auto& header : std::vector<std::string>{
              "", "Bearer", "Bearer ", "Basic " + mine.secret, mine.secret, "Bearer " + other.secret,
-             "Bearer  " + mine.secret, "Bearer " + mine.secret + " "}) {
+             "Bearer" + mine.secret, "Bearer " + mine.secret + "0"}) {
         CAPTURE(header);
         CHECK(world.ask(get.with("Authorization", header)) == wrong_secret());
     }
     CHECK(world.ask(get.without("Authorization")) == wrong_secret());
-    CHECK(world.ask(get.with("Authorization", "WEBPUSH " + mine.secret)).status == 200);
+    for (const std::string before : {"WEBPUSH ", "bearer ", "BEARER  ", "Bearer\t"}) {
+        CAPTURE(before);
+        CHECK(world.ask(get.with("Authorization", before + mine.secret)).status == 200);
+    }
     const core::Uaid uaid{*core::parse_uuid(mine.uaid)};
     CHECK(world
               .ask(get.with("Authorization",

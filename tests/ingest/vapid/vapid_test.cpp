@@ -30,9 +30,12 @@ std::string claims_with(const IngestWorld& world, const std::string& aud, const 
 }
 
 const std::string kForm = "The VAPID token is not a JWT of three base64url parts without padding.";
-const std::string kExp = "The VAPID token's exp must be whole seconds since 1970.";
-const std::string kAud = "The VAPID token's aud must be one string, the endpoint's origin.";
-const std::string kWrongAud = "The VAPID token's aud is not the origin of this endpoint.";
+const std::string kExp = "The VAPID token's exp must be seconds since 1970.";
+const std::string kAud =
+    "The VAPID token's aud must be one string, the endpoint's origin, or a list of it alone.";
+const std::string kWrongAud =
+    "The VAPID token's aud is not the origin of this endpoint; accepted: "
+    "https://push.example.com:8443, https://push.example.com.";
 const std::string kSignature = "The VAPID token's signature does not fit its key.";
 const std::string kPoint = "The VAPID public key is not an uncompressed P-256 point.";
 
@@ -89,16 +92,24 @@ TEST_CASE("each fault of Authorization has its answer", "[vapid]") {
         {"empty signature", world.vapid_header(two_parts + "."), kForm},
         {"no exp", signed_with(claims_with(world, aud, "")), kExp},
         {"negative exp", signed_with(claims_with(world, aud, "-1")), kExp},
-        {"fractional exp", signed_with(claims_with(world, aud, exp + ".5")), kExp},
+        {"fraction below zero", signed_with(claims_with(world, aud, "-0.5")), kExp},
+        {"fraction out of range", signed_with(claims_with(world, aud, "1e300")), kExp},
         {"exp as text", signed_with(claims_with(world, aud, "\"" + exp + "\"")), kExp},
         {"exp null", signed_with(claims_with(world, aud, "null")), kExp},
         {"exp out of range", signed_with(claims_with(world, aud, "18446744073709551615")), kExp},
         {"expired", signed_with(claims_with(world, aud, std::to_string(now - 61))),
          "The VAPID token has expired (exp)."},
-        {"too far ahead", signed_with(claims_with(world, aud, std::to_string(now + 86'401))),
+        {"too far ahead", signed_with(claims_with(world, aud, std::to_string(now + 86'461))),
          "The VAPID token's exp is more than 24 hours ahead."},
         {"no aud", signed_with(claims_with(world, "", exp)), kAud},
-        {"aud an array", signed_with(claims_with(world, "[" + aud + "]", exp)), kAud},
+        {"aud of two", signed_with(claims_with(world, "[" + aud + "," + aud + "]", exp)), kAud},
+        {"aud of none", signed_with(claims_with(world, "[]", exp)), kAud},
+        {"aud a list in a list", signed_with(claims_with(world, "[[" + aud + "]]", exp)), kAud},
+        {"aud a list of another",
+         signed_with(claims_with(world, R"(["https://other.example"])", exp)), kWrongAud},
+        {"one quote", "vapid t=\"" + good + ",k=" + key, kForm},
+        {"not of ASCII", "vapid t=" + good + ",k=" + key + ",x=\xc3\xbc",
+         "Authorization must be of printable ASCII."},
         {"aud null", signed_with(claims_with(world, "null", exp)), kAud},
         {"aud of another", signed_with(claims_with(world, R"("https://other.example")", exp)),
          kWrongAud},
@@ -154,6 +165,16 @@ TEST_CASE("every form of Authorization that senders use is accepted", "[vapid]")
         {"key in standard base64", "vapid t=" + good + ",k=" + standard, ""},
         {"key in standard base64, padded", "vapid t=" + good + ",k=" + standard + "=", ""},
         {"blanks anywhere", "vapid   t = " + good + " , k = " + key + " ", ""},
+        {"tabs for blanks", "vapid\tt=" + good + ",\tk=" + key + "\t", ""},
+        {"names in any case", "vapid T=" + good + ", K=" + key, ""},
+        {"quoted values", "vapid t=\"" + good + "\", k=\"" + key + "\"", ""},
+        {"exp with a fraction", signed_with(claims_with(world, aud, exp + ".5")), ""},
+        {"exp in another form of numbers",
+         signed_with(claims_with(world, aud, std::to_string(now / 1000 + 3) + "e3")), ""},
+        {"aud a list of one", signed_with(claims_with(world, "[" + aud + "]", exp)), ""},
+        {"exp at the limit of a clock that is ahead",
+         signed_with(claims_with(world, aud, std::to_string(now + 86'460))), ""},
+        {"generation 1 after a tab", "WebPush\t" + good, "P256ECDSA=" + key},
         {"a parameter of others", "vapid x=y,t=" + good + ",k=" + key, ""},
         {"generation 1", "WebPush " + good, "p256ecdsa=" + key},
         {"generation 1, key in standard base64", "WebPush " + good, "p256ecdsa=" + standard + "="},

@@ -128,6 +128,24 @@ TEST_CASE("a POST that waits is answered with the first attempts at the caller's
           "[retry][api]") {
     World world;
     world.start();
+TEST_CASE("the scheme of Authorization has no case", "[retry][api]") {
+    World world;
+    world.start();
+    ApiRequest request;
+    request.method = Verb::get;
+    request.target = "/webhooks";
+    for (const std::string before : {"Bearer ", "bearer ", "BEARER  ", "Bearer\t"}) {
+        CAPTURE(before);
+        request.authorization = before + world.token("shop");
+        CHECK(world.ask(request).status == 200);
+    }
+    for (const std::string before : {"", "Bearer", "Basic ", "Token "}) {
+        CAPTURE(before);
+        request.authorization = before + world.token("shop");
+        CHECK(world.ask(request).status == 401);
+    }
+}
+
     const auto mine = world.make("https://mine.example/");
     world.make("https://theirs.example/", "other");
     world.answered = 503;
