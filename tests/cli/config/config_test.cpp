@@ -66,6 +66,45 @@ TEST_CASE("an origin does not name its scheme's own port", "[config]") {
     CHECK(origin("https://push.example.org:8443") == "https://push.example.org:8443");
 }
 
+TEST_CASE("an origin is kept as senders' URL parsers write it", "[config]") {
+    const auto origin = [](const char* text) {
+        Config config;
+        Sources sources;
+        CHECK(apply({{"endpoint.url", text, "x"}}, config, sources).empty());
+        return config.endpoint.public_url;
+    };
+    CHECK(origin("HTTPS://Push.Example.ORG") == "https://push.example.org");
+    CHECK(origin("https://xn--psh-hoa.example/") == "https://xn--psh-hoa.example");
+    CHECK(origin("http://[::1]:8082") == "http://[::1]:8082");
+    CHECK(origin("http://my_service:8082") == "http://my_service:8082");
+    CHECK(origin("https://push.example.org.") == "https://push.example.org.");
+}
+
+TEST_CASE("an origin that no sender can use is refused and says why", "[config]") {
+    for (const auto& [text, why] : std::vector<std::pair<std::string, std::string>>{
+             {"https://p\xc3\xbcsh.example", "as DNS has it (xn--"},
+             {"https://push.example:99999", "from 1 to 65535"},
+             {"https://push.example:", "from 1 to 65535"},
+             {"https://push.example:0", "from 1 to 65535"},
+             {"https://me@push.example", "user info"},
+             {"https://push.example/path", "no path"},
+             {"https://push.example?x", "no path"},
+             {"https://push.example#x", "fragment"},
+             {"https://push..example", "no host name"},
+             {"https://push%20.example", "no host name"},
+             {"https://push,example", "no host name"},
+             {"https://" + std::string(64, 'a') + ".example", "no host name"},
+             {"https://push .example", "blanks"},
+             {"https://", "host is missing"},
+             {"ftp://push.example", "http"},
+             {"wss://push.example", "http:// or https://"},
+             {"push.example", "no scheme"},
+             {"http://0.0.0.0:8082", "is an address to listen on"}}) {
+        CAPTURE(text);
+        CHECK_THAT(fault_of({{"endpoint.url", text, "x"}}), Catch::Contains(why));
+    }
+}
+
 TEST_CASE("all faults are reported, not only the first", "[config]") {
     Config config;
     Sources sources;
