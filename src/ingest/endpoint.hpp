@@ -68,7 +68,7 @@ struct EndpointConfig {
     std::chrono::milliseconds drain{4'000};
     /// Readiness is off when the log has failed for so long.
     std::chrono::milliseconds log_grace{3'000};
-    std::string version = "0";  ///< shown by /__version__ and /status
+    std::string version;  ///< of the build; shown by /__version__, /status and /health
     std::string commit;
     std::string source;
 };

@@ -6,5 +6,7 @@ namespace beckon::cli {
 
 /// "0.1.0 (commit)".
 std::string version_text();
+/// The commit of the build alone; "unknown" where it was built outside of a checkout.
+std::string commit_text();
 
 }  // namespace beckon::cli

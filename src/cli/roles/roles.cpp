@@ -113,6 +113,8 @@ void adopt(Config& config, const log::Control& control, const Process& process) 
     config.endpoint.view_directory = config.data / "endpoint";
     config.edge.store_directory = config.data / "edge";
     config.edge.node_name = config.retry.node_name = config.reliability.node_name =
+    config.endpoint.version = version_text();
+    config.endpoint.commit = commit_text();
         node_name(config.data);
     config.retry.node = process.node;
     config.retry.partitions = control.partitions;

@@ -1,0 +1,64 @@
+// What a load balancer and a person see of each role: which build it is, and whether the log answers.
+//
+//   LOG=embedded|kafka node --test monitoring.mjs
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { after, before, test } from 'node:test';
+import { BECKON, Cluster, until } from './beckon.mjs';
+
+const log = process.env.LOG ?? 'embedded';
+const cluster = new Cluster(log, { plain: true, retry: [], reliability: true, console: [] });
+const get = async (port, path) => fetch(`http://127.0.0.1:${port}${path}`);
+
+before(async () => {
+    await cluster.prepare();
+    await cluster.start();
+});
+after(() => cluster.destroy());
+
+test('the endpoint says on its public port which build it is', async () => {
+    const build = execFileSync(BECKON, ['--version'], { encoding: 'utf8' }).trim().replace(/^beckon /, '');
+    assert.match(build, /^\d+\.\d+\.\d+ \([0-9a-z]+\)$/);
+    for (const path of ['/status', '/health', '/__heartbeat__', '/__version__']) {
+        assert.equal((await (await get(cluster.ports.endpoint, path)).json()).version, build, path);
+    }
+    const { commit } = await (await get(cluster.ports.endpoint, '/__version__')).json();
+    assert.equal(`(${commit})`, build.split(' ')[1]);
+});
+
+/** Each role with its ops port. */
+const roles = () => ({
+    endpoint: cluster.ports.ops,
+    edge: cluster.ports.opsEdge,
+    retry: cluster.ports.opsRetry,
+    reliability: cluster.ports.opsReliability,
+    console: cluster.ports.opsConsole,
+});
+
+test('each role is unready within five seconds after the last broker has died, says why, and comes back by itself', { skip: log !== 'kafka' && 'there is no broker' }, async () => {
+    for (const [role, port] of Object.entries(roles())) assert.equal((await get(port, '/ready')).status, 200, role);
+    await cluster.killKafka();
+    await Promise.all(
+        Object.entries(roles()).map(async ([role, port]) => {
+            await until(`that ${role} is not ready`, async () => (await get(port, '/ready')).status === 503, 5000);
+            const { faults } = await (await get(port, '/ready')).json();
+            assert(Object.values(faults).every((why) => why.length > 10), `${role}: ${JSON.stringify(faults)}`);
+            assert.equal((await get(port, '/live')).status, 200, `${role}: a restart would not help`);
+        }),
+    );
+    await cluster.startKafka();
+    await cluster.kafkaAnswers();
+    for (const [role, port] of Object.entries(roles())) {
+        await until(`that ${role} is ready again`, async () => (await get(port, '/ready')).status === 200, 60000);
+    }
+});
+
+test('each role that still has the key ring of before a rotation warns of it', { skip: log !== 'kafka' && 'a standalone has the only ring' }, async () => {
+    const ring = `${cluster.directory}/keys.json`;
+    await cluster.tool(['keys', 'rotate', '--key-ring', ring, '--kafka-servers', cluster.servers]);
+    for (const [role, port] of Object.entries(roles())) {
+        const warning = await until(`the warning of ${role}`, async () => (await (await get(port, '/ready')).json()).warnings?.key_ring, 45000);
+        assert.match(warning, /names the key ring [0-9a-f]{16}, and this process has [0-9a-f]{16}: .*restart/, role);
+        assert.equal((await get(port, '/ready')).status, 200, `${role}: it goes on`);
+    }
+});
