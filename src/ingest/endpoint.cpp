@@ -125,25 +125,31 @@ std::string joined(const std::vector<std::string>& texts) {
 /// So much of a tracked key is shown.
 constexpr std::size_t kTrackedNameSize = 8;
 
-/// Also in the reference's notation, of which a list makes the items `["k1"` and `"k2"]`.
 std::vector<std::string> tracked_points(const std::vector<std::string>& texts) {
     std::vector<std::string> points;
-    for (std::string text : texts) {
-        std::erase_if(text, [](char c) {
-            return std::string_view{"[]\" \t"}.find(c) != std::string_view::npos;
-        });
-        if (text.empty()) continue;
-        const auto point = core::parse_base64_any(text);
-        if (!point || point->size() != 65 || (*point)[0] != 0x04) {
-            throw std::runtime_error("tracking key '" + text +
-                                     "' is not the base64 of an uncompressed P-256 point");
-        }
-        points.push_back(*point);
+    for (const auto& text : texts) {
+        auto point = parse_tracking_key(text);
+        if (!point) throw std::runtime_error(point.error().message);
+        if (!point->empty()) points.push_back(std::move(*point));
     }
     return points;
 }
 
 }  // namespace
+
+core::Result<std::string> parse_tracking_key(std::string_view text) {
+    std::string key{text};
+    std::erase_if(
+        key, [](char c) { return std::string_view{"[]\" \t"}.find(c) != std::string_view::npos; });
+    if (key.empty()) return std::string{};
+    auto point = core::parse_base64_any(key);
+    if (!point || point->size() != 65 || (*point)[0] != 0x04) {
+        return core::fail(
+            core::Fault::invalid,
+            "tracking key '" + key + "' is not the base64 of an uncompressed P-256 point");
+    }
+    return std::move(*point);
+}
 
 struct Endpoint::Impl {
     Impl(EndpointConfig config_in, log::EventLog& log_in, std::shared_ptr<const core::KeyRing> keys,

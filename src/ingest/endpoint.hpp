@@ -4,6 +4,7 @@
 #include "core/key_ring.hpp"
 #include "core/milestone.hpp"
 #include "core/partition.hpp"
+#include "core/result.hpp"
 #include "log/event_log.hpp"
 #include "ops/health.hpp"
 #include "ops/metrics.hpp"
@@ -15,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace beckon::ingest {
@@ -72,6 +74,11 @@ struct EndpointConfig {
     std::string commit;
     std::string source;
 };
+
+/// One of `tracking_keys`, the raw point: 65 bytes. Also in the notation of autopush, of which a
+/// list makes the items `["k1"` and `"k2"]`; empty where nothing but that notation stands. Errors:
+/// invalid, naming it.
+core::Result<std::string> parse_tracking_key(std::string_view text);
 
 /// The endpoint role of a process: the public HTTP API over the log (docs/design.md#the-endpoint).
 class Endpoint {

@@ -4,7 +4,7 @@
 //   node start-faults.mjs
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,19 +51,77 @@ test('a port that is taken is named', async () => {
     const taken = createServer();
     await new Promise((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const port = String(taken.address().port);
-    for (const option of ['--endpoint-port', '--edge-port', '--ops-port']) {
+    for (const option of ['--endpoint-port', '--edge-port', '--ops-port', '--retry-port', '--console-port']) {
         const data = fresh();
         const { code, text } = run(['standalone', '--data', data, ...(await ports()), option, port]);
         assert.equal(code, 1, text);
-        assert.match(text, new RegExp(port), option);
-        assert.match(text, /in use|taken|listen/i);
-        // What is left does not stop the next start.
+        assert.match(text, new RegExp(`^beckon: ${option}: cannot listen on 127\\.0\\.0\\.1 port ${port}: the port is taken`, 'm'), option);
+        assert.equal(existsSync(data), false, `${option}: nothing was made before that was found`);
+    }
+    {
+        const data = fresh();
         const next = spawn(BECKON, ['standalone', '--data', data, ...(await ports())], { stdio: ['ignore', 'ignore', 'pipe'] });
         let said = '';
         next.stderr.on('data', (more) => (said += more));
         await until('that the next start listens', () => said.includes('listening') || next.exitCode !== null);
         assert.equal(next.exitCode, null, said);
         next.kill('SIGTERM');
+    }
+    taken.close();
+});
+
+test('two ports of one process that are the same are named both', async () => {
+    const port = String(await freePort());
+    const { code, text } = run(['standalone', '--data', fresh(), ...(await ports()), '--edge-port', port, '--endpoint-port', port]);
+    assert.equal(code, 1, text);
+    assert.match(text, new RegExp(`--endpoint-port and --edge-port are both ${port}`));
+});
+
+test('values that only another part reads, and files, are judged before anything is made', async () => {
+    const missing = join(directory, 'not-there.pem');
+    for (const [args, code, expected] of [
+        [['--endpoint-tracking-keys', 'BAAA'], 2, /endpoint\.tracking_keys: tracking key 'BAAA' is not the base64 of an uncompressed P-256 point/],
+        [['--endpoint-trusted-proxies', '10.0.0.0/40'], 2, /endpoint\.trusted_proxies: trusted proxy '10\.0\.0\.0\/40' is neither/],
+        [['--edge-trusted-proxies', 'proxy'], 2, /edge\.trusted_proxies: trusted proxy 'proxy' is neither/],
+        [['--endpoint-extra-audiences', 'push.example'], 2, /endpoint\.extra_audiences: not an origin/],
+        [['--retry-allowed-addresses', '10.0.0.0/8,nonsense'], 2, /retry\.allowed_addresses: .*nonsense/],
+        [['--console-canary', 'ftp://edge'], 2, /console\.canary: 'ftp:\/\/edge' is no WebSocket URL/],
+        [['--endpoint-url', 'https://püsh.example'], 2, /endpoint\.url.*as DNS has it \(xn--/],
+        [['--console-token-file', missing], 1, /console\.token_file: .*not-there\.pem/],
+        [['--retry-fcm-credentials', `app=${missing}`], 1, /retry\.fcm\.credentials: .*not-there\.pem/],
+        [['--retry-ca-file', missing], 1, /retry\.ca_file: cannot read .*not-there\.pem: No such file/],
+        [['--endpoint-tls-certificate', missing, '--endpoint-tls-key', missing], 1, /endpoint\.tls_certificate: .*not-there\.pem/],
+        [['--retry-tls-certificate', missing, '--retry-tls-key', missing], 1, /retry\.tls_certificate: .*not-there\.pem/],
+    ]) {
+        const data = fresh();
+        const result = run(['standalone', '--data', data, ...(await ports()), ...args]);
+        assert.equal(result.code, code, result.text);
+        assert.match(result.text, expected);
+        assert.equal(existsSync(data), false, `${args[0]}: nothing was made before that was found`);
+    }
+});
+
+test('a role on Kafka makes nothing before its ring, ports and brokers are named rightly', async () => {
+    const ring = join(directory, 'before-keys.json');
+    assert.equal(run(['keys', 'generate', '--key-ring', ring]).code, 0);
+    const taken = createServer();
+    await new Promise((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const port = String(taken.address().port);
+    const kafka = ['--kafka-servers', '127.0.0.1:1', '--endpoint-url', 'https://push.example.org', '--startup-timeout', '1s', '--ops-port', '0'];
+    for (const [args, expected] of [
+        [['edge', '--key-ring', ring, ...kafka, '--edge-port', '0', '--edge-link-port', port], /--edge-link-port: cannot listen/],
+        [['endpoint', '--key-ring', ring, ...kafka, '--endpoint-port', port], /--endpoint-port: cannot listen/],
+        [['retry', '--key-ring', ring, ...kafka, '--retry-port', port], /--retry-port: cannot listen/],
+        [['console', '--key-ring', ring, ...kafka, '--console-port', port], /--console-port: cannot listen/],
+        [['reliability', '--key-ring', ring, ...kafka, '--ops-port', port], /--ops-port: cannot listen/],
+        [['reliability', '--key-ring', join(directory, 'no-ring.json'), ...kafka], /there is no key ring at .*no-ring\.json/],
+        [['reliability', '--key-ring', ring], /kafka\.servers is not set/],
+    ]) {
+        const data = fresh();
+        const result = run([...args, '--data', data]);
+        assert.equal(result.code, 1, result.text);
+        assert.match(result.text, expected);
+        assert.equal(existsSync(data), false, `${args.join(' ')}: nothing was made before that was found`);
     }
     taken.close();
 });

@@ -1,9 +1,14 @@
 #include "cli/config/config_faults.hpp"
 
 #include "cli/config/origin_setting.hpp"
+#include "console/canary/canary_edges.hpp"
+#include "ingest/endpoint.hpp"
 #include "net/http/caller.hpp"
+#include "net/peer_address.hpp"
+#include "retry/attempt/address_guard.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,6 +74,43 @@ void check_bridged_apps(const Config& config, Reader reader, std::vector<ConfigF
           config.retry.apns_credentials);
 }
 
+/// Lists whose items another part of the process reads: what it would refuse later, when there are
+/// a data directory and a key ring.
+void check_lists(const Config& config, Reader reader, std::vector<ConfigFault>& faults) {
+    const auto each = [&](const std::string& setting, const auto& items, const auto& why_not) {
+        if (!has_effect(setting, reader)) return;
+        for (const auto& item : items) {
+            if (auto why = why_not(item); !why.empty()) faults.push_back({setting, std::move(why)});
+        }
+    };
+    const auto message_of = [](const auto& result) {
+        return result ? std::string{} : result.error().message;
+    };
+    const auto thrown_by = [](const auto& act) {
+        try {
+            act();
+        } catch (const std::runtime_error& error) {
+            return std::string{error.what()};
+        }
+        return std::string{};
+    };
+    const auto proxy = [&](const std::string& text) {
+        return thrown_by([&] { net::TrustedProxies{{text}}; });
+    };
+    each("endpoint.tracking_keys", config.endpoint.tracking_keys,
+         [&](const auto& text) { return message_of(ingest::parse_tracking_key(text)); });
+    each("endpoint.extra_audiences", config.endpoint.extra_audiences,
+         [&](const auto& text) { return message_of(normalized_origin(text)); });
+    each("endpoint.trusted_proxies", config.endpoint.trusted_proxies, proxy);
+    each("edge.trusted_proxies", config.edge.trusted_proxies, proxy);
+    each("retry.allowed_addresses", config.retry.allowed_addresses,
+         [&](const auto& text) { return message_of(retry::AddressGuard::with_allowed({text})); });
+    auto canary = thrown_by([&] { console::canary_targets(config.console_canary); });
+    if (!canary.empty() && has_effect("console.canary", reader)) {
+        faults.push_back({"console.canary", std::move(canary)});
+    }
+}
+
 /// What no single option can see.
 void check_together(const Config& config, std::vector<ConfigFault>& faults) {
     const auto pair = [&faults](const char* role, const auto& certificate, const auto& key,
@@ -127,6 +169,7 @@ std::vector<ConfigFault> faults_of(const Config& config, Reader reader) {
     check_together(config, faults);
     check_public_url(config, reader, faults);
     check_bridged_apps(config, reader, faults);
+    check_lists(config, reader, faults);
     return faults;
 }
 

@@ -57,6 +57,8 @@ AttemptPoller::Options retry_processes(const Config& config, const ConsoleParts&
 
 }  // namespace
 
+void check_console_token(const Config& config) { web_config(config); }
+
 struct ConsoleRole::Impl {
     Impl(const Config& config, const ConsoleParts& parts, std::unique_ptr<log::Groups> g,
          std::string prefix)

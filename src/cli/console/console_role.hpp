@@ -11,6 +11,9 @@
 /// The console, put together with what only the composition may know of the other roles.
 namespace beckon::cli {
 
+/// Throws StartupError: the token file cannot be read, or holds none.
+void check_console_token(const Config& config);
+
 /// What it borrows from its process; all of it outlives it.
 struct ConsoleParts {
     log::EventLog& log;

@@ -20,6 +20,7 @@
 #include "cli/replay/store_service.hpp"
 #include "cli/running/log_service.hpp"
 #include "core/clock.hpp"
+#include "cli/roles/start_checks.hpp"
 #include "core/logger.hpp"
 #include "core/time_guard.hpp"
 #include "edge/edge.hpp"
@@ -199,11 +200,6 @@ log::TopicFacts await_topics(const Config& config, const log::Control& control, 
 /// Opens Kafka, checks the installation, and gives the role its identity.
 std::unique_ptr<log::EventLog> open_cluster_log(Config& config, const Process& process,
                                                 const core::KeyRing& keys, const Signals& signals) {
-    if (config.kafka.bootstrap_servers.empty()) {
-        throw StartupError(
-            "kafka.servers is not set: name the brokers with --kafka-servers HOST:PORT "
-            "(or start `beckon standalone`, which needs none)");
-    }
     config.kafka.client_id = process.node.text;
     auto log = log::open_kafka_log(config.kafka);
     BrokerWait wait{config, [&](milliseconds pause) { return signals.stop_within(pause); }};
@@ -225,15 +221,26 @@ const Config& prepared(Config& config, Certificate certificate) {
 
 Config& with_room(Config& config, Process& process, const Signals& signals) {
     await_room(config.data, process.health, signals);
+/// Before anything is made.
+const Config& checked(const Config& config, Reader role) {
+    if (config.kafka.bootstrap_servers.empty()) {
+        throw StartupError(
+            "kafka.servers is not set: name the brokers with --kafka-servers HOST:PORT "
+            "(or start `beckon standalone`, which needs none)");
+    }
+    check_start(config, role);
+    return config;
+}
+
     return config;
 }
 
 /// What every role on Kafka stands on, in the order in which it must live; the role itself is made
 /// after it.
 struct OnKafka {
-    OnKafka(Config& config, const Signals& wanted, Certificate certificate)
-        : directory(config.data),
-          keys(load_key_ring(config)),
+    OnKafka(Config& config, const Signals& wanted, Reader role, Certificate certificate)
+        : keys(load_key_ring(checked(config, role))),
+          directory(config.data),
           process(prepared(config, certificate)),
           log(open_cluster_log(with_room(config, process, wanted), process, *keys, wanted)),
           signals(wanted),
@@ -248,11 +255,11 @@ struct OnKafka {
     }
 
     std::optional<StopWatchdog> watchdog;  ///< outlives everything whose end it watches
-    const DataDirectory directory;
     const std::shared_ptr<const core::KeyRing> keys;
     Process process;
     const std::unique_ptr<log::EventLog> log;
     const Signals& signals;
+    const DataDirectory directory;
     const seconds stop_timeout;
 };
 
@@ -263,6 +270,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     const DataDirectory directory{config.data};
     use_self_made_certificate(config);
     Process process{config};
+    check_start(config, Reader::standalone);
     await_room(config.data, process.health, signals);
     // Behind what fails for a slip: a ring that was made and has no log ends the next start.
     const auto keys = load_or_make_key_ring(config, options.new_log);
@@ -368,7 +376,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
 }
 
 int run_endpoint(Config config, const Signals& signals) {
-    OnKafka on{config, signals, Certificate::may_be_self_made};
+    OnKafka on{config, signals, Reader::endpoint, Certificate::may_be_self_made};
     auto& process = on.process;
     reliability::Tracking tracking{tracking_options(config, process, Shows::counts), *on.log,
                                    process.clock, process.metrics};
@@ -385,7 +393,7 @@ int run_endpoint(Config config, const Signals& signals) {
 }
 
 int run_edge(Config config, const Signals& signals) {
-    OnKafka on{config, signals, Certificate::may_be_self_made};
+    OnKafka on{config, signals, Reader::edge, Certificate::may_be_self_made};
     auto& process = on.process;
     config.edge.endpoint_url = origin_of(config.endpoint, config.endpoint.port);
     config.edge.links = true;
@@ -405,7 +413,7 @@ int run_edge(Config config, const Signals& signals) {
 }
 
 int run_retry(Config config, const Signals& signals) {
-    OnKafka on{config, signals, Certificate::none};
+    OnKafka on{config, signals, Reader::retry, Certificate::none};
     auto& process = on.process;
     reliability::Tracking tracking{tracking_options(config, process, Shows::nothing), *on.log,
                                    process.clock, process.metrics};
@@ -419,7 +427,7 @@ int run_retry(Config config, const Signals& signals) {
 }
 
 int run_reliability(Config config, const Signals& signals) {
-    OnKafka on{config, signals, Certificate::none};
+    OnKafka on{config, signals, Reader::reliability, Certificate::none};
     auto& process = on.process;
     reliability::Role role{config.reliability, *on.log, process.clock, process.metrics,
                            process.health};
@@ -430,7 +438,7 @@ int run_reliability(Config config, const Signals& signals) {
 }
 
 int run_console(Config config, const Signals& signals) {
-    OnKafka on{config, signals, Certificate::none};
+    OnKafka on{config, signals, Reader::console, Certificate::none};
     auto& process = on.process;
     const ConsoleRole console{config,
                               {*on.log, process.clock, *process.ops, on.keys, process.node},

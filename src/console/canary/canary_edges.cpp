@@ -48,7 +48,7 @@ CanaryTargets canary_targets(const std::vector<std::string>& configured) {
             targets.origin = std::move(origin);
         } else {
             throw std::runtime_error(
-                "console.canary: '" + text +
+                "'" + text +
                 "' is no WebSocket URL such as ws://edge-1:8080/, or ws://*:8080/ for every edge "
                 "of the cluster, and not the one origin, such as http://proxy:8082, to POST to");
         }
