@@ -10,6 +10,8 @@
 #include "cli/process/broker_wait.hpp"
 #include "cli/process/clock_watch.hpp"
 #include "cli/process/key_ring_guard.hpp"
+#include "cli/process/key_ring_watch.hpp"
+#include "cli/process/log_readiness.hpp"
 #include "cli/process/node_name.hpp"
 #include "cli/process/origins.hpp"
 #include "cli/process/process_metrics.hpp"
@@ -417,6 +419,7 @@ int run_retry(Config config, const Signals& signals) {
     auto& process = on.process;
     reliability::Tracking tracking{tracking_options(config, process, Shows::nothing), *on.log,
                                    process.clock, process.metrics};
+    const LogReadiness log_readiness{*on.log, process.clock, process.health};
     config.retry.milestones = &tracking.sink();
     retry::Role retry{config.retry,  *on.log,         on.keys,
                       process.clock, process.metrics, process.health};
@@ -431,6 +434,7 @@ int run_reliability(Config config, const Signals& signals) {
     auto& process = on.process;
     reliability::Role role{config.reliability, *on.log, process.clock, process.metrics,
                            process.health};
+    const LogReadiness log_readiness{*on.log, process.clock, process.health};
     const auto pages = mount_reliability_pages(*process.ops, role);
     process.health.set_ready("process", true);
     core::log_info("cli", "serving", {{"role", "reliability"}, {"ops_port", process.ops->port()}});
@@ -442,6 +446,7 @@ int run_console(Config config, const Signals& signals) {
     auto& process = on.process;
     const ConsoleRole console{config,
                               {*on.log, process.clock, *process.ops, on.keys, process.node},
+    const LogReadiness log_readiness{*on.log, process.clock, process.health};
                               log::open_kafka_groups(config.kafka),
                               config.kafka.prefix};
     process.health.set_ready("process", true);

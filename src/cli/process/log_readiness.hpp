@@ -1,0 +1,28 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "log/event_log.hpp"
+#include "ops/health.hpp"
+
+#include <memory>
+
+namespace beckon::cli {
+
+/// Readiness of the roles on Kafka that do not watch the log themselves (retry, reliability,
+/// console): Health's part "log" is off while the log has not answered for three seconds, with the
+/// log's reason, as an endpoint's and an edge's are. It asks once a second, on a thread of its own
+/// ("log-watch"), so that whoever waits for the log does not hold the answer up.
+class LogReadiness {
+public:
+    /// All outlive it.
+    LogReadiness(log::EventLog& log, const core::Clock& clock, ops::Health& health);
+    ~LogReadiness();
+    LogReadiness(const LogReadiness&) = delete;
+    LogReadiness& operator=(const LogReadiness&) = delete;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace beckon::cli
