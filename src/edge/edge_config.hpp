@@ -40,7 +40,11 @@ struct EdgeConfig {
     /// Web pages that may connect, as their `Origin`; empty: all, and all that are no web page.
     std::vector<std::string> allowed_origins;
 
+    /// Messages under way to one client: as many as `delivery_window_bytes` of frames take, at
+    /// least and at most so many.
     std::size_t delivery_window = 10;
+    std::size_t delivery_window_max = 256;
+    std::size_t delivery_window_bytes = 64U << 10;
     std::size_t max_pending = 10'000;  ///< messages that wait for one client
     /// "drop-oldest", or "reset": the client gets a new UAID.
     std::string max_pending_policy = "drop-oldest";

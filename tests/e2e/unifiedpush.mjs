@@ -140,13 +140,28 @@ test('a distributor that acknowledges nothing gets a window, and all of it again
     const distributor = new Distributor({ acks: false });
     await distributor.connect();
     const { pushEndpoint } = await distributor.register();
-    for (let i = 0; i < 12; ++i) assert.equal((await post(pushEndpoint, `message ${i}`)).status, 201);
-    await until('the window', () => distributor.received.length === 10); // edge.delivery_window
+    const all = Array.from({ length: 30 }, (_, i) => `message ${i} `.padEnd(3000, '.'));
+    for (const text of all) assert.equal((await post(pushEndpoint, text)).status, 201);
+    // edge.delivery_window_bytes: 64 KiB of frames, in which content is base64.
+    await until('the window', () => distributor.received.length >= 10);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const window = distributor.received.length;
+    assert(window * 4000 <= 65536 && (window + 1) * 4500 > 65536, `${window} messages`);
     await distributor.disconnect();
     distributor.acks = true;
     await distributor.connect();
-    const all = Array.from({ length: 12 }, (_, i) => `message ${i}`);
     await until('all', () => new Set(contents(distributor)).size === all.length);
-    assert.deepEqual(contents(distributor).slice(10), all);
+    assert.deepEqual(contents(distributor).slice(window), all);
+    await distributor.disconnect();
+});
+
+test('a client that acknowledges in groups gets a burst of small messages at once', async () => {
+    const distributor = new Distributor({ acks: false });
+    await distributor.connect();
+    const { pushEndpoint } = await distributor.register();
+    const all = Array.from({ length: 35 }, (_, i) => `message ${i}`);
+    for (const text of all) assert.equal((await post(pushEndpoint, text)).status, 201);
+    await until('all of them, without an ack', () => distributor.received.length === all.length, 5000);
+    assert.deepEqual(contents(distributor), all);
     await distributor.disconnect();
 });

@@ -59,7 +59,10 @@ SimWorld::SimWorld(std::uint64_t seed, Clocks clocks, bool tells)
                                             narrow ? 200 + below(2'000) : 64U << 10);
     edge_options_.partitions = kPartitions;
     edge_options_.shards = 1 + below(2);
+    // In some worlds one number, in others bytes or the most are what bounds it.
     edge_options_.delivery_window = 1 + seed % 5;
+    edge_options_.delivery_window_max = edge_options_.delivery_window + seed % 7;
+    edge_options_.delivery_window_bytes = 300 * (1 + seed % 11);
     edge_options_.standbys = static_cast<int>(below(3));
     if (narrow) edge_options_.mailbox_max = 2 + below(6);
     if (narrow) edge_options_.link_bytes_max = 300 + below(2'000);

@@ -44,6 +44,7 @@ public:
         core::Duration append_delay_max{};
         core::Duration read_delay_max{};
         std::size_t delivery_window = 10;
+        std::size_t delivery_window_max = 0;  ///< 0: the same
         std::size_t delivery_window_bytes = 512U << 10;
         std::size_t write_buffer_bytes = 1U << 20;
         std::size_t cache_bytes = 1U << 20;  ///< 0: each look at a file reads it
@@ -73,7 +74,9 @@ public:
         options.node = {node};
         options.endpoint_url = "https://push.example.org";
         options.delivery_window = options_.delivery_window;
-        options.delivery_window_bytes = options_.delivery_window_bytes;
+        options.delivery_window_max =
+            std::max(options_.delivery_window_max, options_.delivery_window);
+        options.delivery_window_bytes = options.outbox_bytes = options_.delivery_window_bytes;
         options.pending = options_.pending;
         options.channels_per_client = options_.channels_per_client;
         options.client_ttl = options_.client_ttl;

@@ -214,7 +214,14 @@ std::vector<Setting> edge_settings(Config& c) {
                        "dropped whole when it is over; a store that was kept otherwise is made "
                        "anew from the log."),
         number_setting("edge.delivery_window", c.edge.delivery_window, {1, 10'000},
-                       "Unacknowledged notifications per client; further ones wait in the store."),
+                       "Notifications that a client may leave unacknowledged in any case; further "
+                       "ones are sent as far as edge.delivery_window_bytes and "
+                       "edge.delivery_window_max allow, and the rest waits in the store."),
+        bytes_setting("edge.delivery_window_bytes", c.edge.delivery_window_bytes, 0,
+                      "Of frames that a client has not acknowledged."),
+        number_setting("edge.delivery_window_max", c.edge.delivery_window_max, {1, 10'000},
+                       "The most notifications without an ack, however small they are; if "
+                       "edge.delivery_window is more, that counts."),
         number_setting("edge.max_pending", c.edge.max_pending, {1, 1'000'000},
                        "Messages that wait for one client, give or take a tenth."),
         choice_setting("edge.max_pending_policy", c.edge.max_pending_policy,

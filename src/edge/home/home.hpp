@@ -33,9 +33,13 @@ struct HomeOptions {
     core::NodeId node;
     std::string
         endpoint_url;  ///< origin, e.g. "https://push.example.org"; URLs are <origin>/wpush/<token>
+    /// Messages under way to one client: as many as `delivery_window_bytes` of frames take, at
+    /// least and at most so many.
     std::size_t delivery_window = 10;
-    /// Frame bytes under way to one client, so that its socket's outbox takes what is sent.
-    std::size_t delivery_window_bytes = 512U << 10;
+    std::size_t delivery_window_max = 256;
+    std::size_t delivery_window_bytes = 64U << 10;
+    /// Frame bytes of the least number, so that its socket's outbox takes what is sent.
+    std::size_t outbox_bytes = 512U << 10;
     PendingLimit::Options pending;  ///< of one client
     std::size_t channels_per_client = 1'000;
     /// Clients that were not seen for so long are removed.

@@ -221,14 +221,14 @@ std::size_t Delivery::read(Session& session, std::size_t budget) {
             due_.insert(session.uaid);
             return used;
         }
-        const auto read = read_once(session, std::min(room, budget - used));
+        const auto read = read_once(session, std::min({room, budget - used, kReadAtOnce}));
         if (read == 0) return used;
         used += read;
     }
     return used;
 }
 
-/// 0: what comes next does not fit.
+/// 0: what comes next does not fit, or may not be sent yet.
 std::size_t Delivery::read_once(Session& session, std::size_t at_most) {
     const auto now = context_.clock.mono();
     auto& cursor = session.cursor(context_.position());

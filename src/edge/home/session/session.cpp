@@ -129,11 +129,7 @@ void Session::finished(const core::MessageKey& message) {
 
 void Session::durable(const core::MessageKey& message) { window_.durable(message); }
 
-bool Session::wants_read(core::MonoTime now) {
-    if (live()) return false;
-    const auto room = window_.room(now);
-    return room * 2 >= limits_.window.messages || (room > 0 && window_.unacked() == 0);
-}
+bool Session::wants_read(core::MonoTime now) { return !live() && window_.worth_a_read(now); }
 
 store::DrainCursor& Session::cursor(core::Offset until) {
     if (!draining_) {

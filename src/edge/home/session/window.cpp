@@ -1,6 +1,7 @@
 #include "edge/home/session/window.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace beckon::edge {
 
@@ -11,25 +12,62 @@ void Window::free_place(Sent& message) {
     bytes_ -= message.bytes;
 }
 
+/// Those that were sent too long ago.
+void Window::free_old(core::MonoTime now) {
+    if (now < look_at_) return;
+    look_at_ = core::MonoTime::max();
+    for (auto& message : sent_) {
+        if (!message.counts) continue;
+        if (now - message.at >= limits_.patience) {
+            free_place(message);
+        } else {
+            look_at_ = std::min(look_at_, message.at + limits_.patience);
+        }
+    }
+}
+
+std::size_t Window::bytes_limit() const {
+    return counted_ < limits_.messages_min ? std::max(limits_.bytes, limits_.bytes_max)
+                                           : limits_.bytes;
+}
+
 std::size_t Window::room(core::MonoTime now) {
     if (not_durable_.size() >= limits_.acked_not_durable) return 0;
-    for (auto& message : sent_) {
-        if (now - message.at >= limits_.patience) free_place(message);
-    }
-    if (counted_ >= limits_.messages || sent_.size() >= limits_.unacked) return 0;
-    if (counted_ > 0 && bytes_ >= limits_.bytes) return 0;
-    return std::min(limits_.messages - counted_, limits_.unacked - sent_.size());
+    free_old(now);
+    if (counted_ >= limits_.messages_max || sent_.size() >= limits_.unacked) return 0;
+    if (counted_ > 0 && bytes_ >= bytes_limit()) return 0;
+    const auto most = bytes_ < limits_.bytes ? limits_.messages_max : limits_.messages_min;
+    return std::min(most - counted_, limits_.unacked - sent_.size());
+}
+
+/// Half of the least number of messages, and, where bytes are what is missing, an eighth of them:
+/// else each ack of a full window would be followed by a read for one message.
+bool Window::worth_a_read(core::MonoTime now) {
+    const auto free = room(now);
+    if (free > 0 && sent_.empty()) return true;
+    if (free * 2 < limits_.messages_min) return false;
+    return counted_ < limits_.messages_min || bytes_ + limits_.bytes / 8 <= limits_.bytes;
 }
 
 bool Window::has_bytes_for(std::size_t frame_bytes) const {
-    return counted_ == 0 || bytes_ + frame_bytes <= limits_.bytes;
+    return counted_ == 0 || bytes_ + frame_bytes <= bytes_limit();
 }
 
 void Window::sent(const core::MessageKey& key, std::string_view version, std::size_t frame_bytes,
                   core::MonoTime now) {
-    sent_.push_back({.key = key, .version = std::string{version}, .bytes = frame_bytes, .at = now});
+    sent_.push_back({.key = key,
+                     .version = std::hash<std::string_view>{}(version),
+                     .at = now,
+                     .bytes = static_cast<std::uint32_t>(frame_bytes)});
+    look_at_ = std::min(look_at_, now + limits_.patience);
     ++counted_;
     bytes_ += frame_bytes;
+}
+
+std::vector<Window::Sent>::iterator Window::find(std::string_view version) {
+    const auto hash = std::hash<std::string_view>{}(version);
+    return std::find_if(sent_.begin(), sent_.end(),
+                        [&](const Sent& sent) { return sent.version == hash; });
 }
 
 std::optional<core::MonoTime> Window::sent_at(const core::MessageKey& key) const {
@@ -40,8 +78,7 @@ std::optional<core::MonoTime> Window::sent_at(const core::MessageKey& key) const
 }
 
 std::optional<core::MessageKey> Window::acked(std::string_view version) {
-    const auto it = std::find_if(sent_.begin(), sent_.end(),
-                                 [&](const Sent& sent) { return sent.version == version; });
+    const auto it = find(version);
     if (it == sent_.end()) return std::nullopt;
     const auto key = it->key;
     acked_.push_back(it->at);
@@ -51,8 +88,7 @@ std::optional<core::MessageKey> Window::acked(std::string_view version) {
 }
 
 std::optional<core::MessageKey> Window::nacked(std::string_view version) {
-    const auto it = std::find_if(sent_.begin(), sent_.end(),
-                                 [&](const Sent& sent) { return sent.version == version; });
+    const auto it = find(version);
     if (it == sent_.end()) return std::nullopt;
     const auto key = it->key;
     free_place(*it);

@@ -4,8 +4,8 @@
 #include "core/ids.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -13,17 +13,20 @@
 
 namespace beckon::edge {
 
-/// How many messages may be under way to one client.
+/// How many messages may be under way to one client: as many as `bytes` take, but at least
+/// `messages_min` and at most `messages_max`.
 struct WindowLimits {
-    std::size_t messages = 10;  ///< `delivery_window`
-    /// Frame bytes of those, so that what is sent fits into the socket's outbox. A message that is
-    /// larger by itself is sent alone.
-    std::size_t bytes = 512U << 10;
-    /// Messages without an answer, those that no longer count for `messages` included.
-    std::size_t unacked = 100;
+    std::size_t messages_min = 10;   ///< `edge.delivery_window`
+    std::size_t messages_max = 256;  ///< `edge.delivery_window_max`
+    std::size_t bytes = 64U << 10;   ///< `edge.delivery_window_bytes`, of frames
+    /// Frame bytes of the least number of messages, so that what is sent fits into the socket's
+    /// outbox. A message that is larger by itself is sent alone.
+    std::size_t bytes_max = 512U << 10;
+    /// Messages without an answer, those that no longer count for the window included.
+    std::size_t unacked = 512;
     /// Acknowledged messages whose tombstones the log does not have yet.
     std::size_t acked_not_durable = 1'000;
-    /// A message that is unacknowledged for so long no longer counts for `messages`.
+    /// A message that is unacknowledged for so long no longer counts for the window.
     core::Duration patience = std::chrono::minutes{1};
 };
 
@@ -36,6 +39,8 @@ public:
 
     /// How many messages may be sent now. Those that were sent too long ago no longer count.
     std::size_t room(core::MonoTime now);
+    /// Whether there is so much room that a read of the store is worth its cost.
+    bool worth_a_read(core::MonoTime now);
     /// Whether a frame of that size may be sent now, as far as bytes are concerned.
     bool has_bytes_for(std::size_t frame_bytes) const;
 
@@ -61,20 +66,25 @@ public:
     bool durable(const core::MessageKey& key);
 
 private:
-    /// One message that was sent on this session and is not acknowledged.
+    /// One message that was sent on this session and is not acknowledged. Clients that acknowledge
+    /// nothing have hundreds of them: the version is kept as its hash.
     struct Sent {
         core::MessageKey key;
-        std::string version;
-        std::size_t bytes = 0;
+        std::size_t version = 0;
         core::MonoTime at{};
+        std::uint32_t bytes = 0;
         bool counts = true;  ///< takes a place in the window
     };
+    std::vector<Sent>::iterator find(std::string_view version);
     void free_place(Sent& message);
+    void free_old(core::MonoTime now);
+    std::size_t bytes_limit() const;
 
     const WindowLimits& limits_;
-    std::vector<Sent> sent_;   ///< at most WindowLimits::unacked
-    std::size_t counted_ = 0;  ///< of sent_
-    std::size_t bytes_ = 0;    ///< of those counted
+    std::vector<Sent> sent_;                         ///< at most WindowLimits::unacked
+    std::size_t counted_ = 0;                        ///< of sent_
+    std::size_t bytes_ = 0;                          ///< of those counted
+    core::MonoTime look_at_{core::MonoTime::max()};  ///< no message becomes old before
     std::unordered_set<core::MessageKey> not_durable_;
     std::vector<core::MonoTime> acked_;
 };

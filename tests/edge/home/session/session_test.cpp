@@ -163,7 +163,7 @@ TEST_CASE("what a client says in a number goes with what follows, unless it is t
 }
 
 TEST_CASE("a window's places are taken by what is sent and freed by what ends it", "[session]") {
-    Client client{{.messages = 1, .unacked = 2}};
+    Client client{{.messages_min = 1, .messages_max = 1, .unacked = 2}};
     const auto first = new_key();
     const auto second = new_key();
     REQUIRE(client.gets(first));
@@ -185,7 +185,7 @@ TEST_CASE("a window's places are taken by what is sent and freed by what ends it
 
 // Verified to fail when a nacked message stays in the window: it was full after `unacked` of them.
 TEST_CASE("however many messages a client refuses, it gets the next one", "[session]") {
-    Client client{{.messages = 2, .unacked = 4}};
+    Client client{{.messages_min = 2, .messages_max = 2, .unacked = 4}};
     for (int i = 0; i < 50; ++i) {
         const auto key = new_key();
         REQUIRE(client.gets(key));
@@ -205,7 +205,7 @@ TEST_CASE("a nacked message may be acknowledged later", "[session]") {
 
 TEST_CASE("a reading begins with the first message that was not sent on this session",
           "[session]") {
-    Client client{{.messages = 2}};
+    Client client{{.messages_min = 2, .messages_max = 2}};
     const auto first = new_key();
     REQUIRE(client.gets(first));
     REQUIRE(client.gets(new_key()));
@@ -222,7 +222,7 @@ TEST_CASE("a reading begins with the first message that was not sent on this ses
 }
 
 TEST_CASE("a TTL-0 message takes no place and needs none", "[session]") {
-    Client client{{.messages = 1}};
+    Client client{{.messages_min = 1, .messages_max = 1}};
     REQUIRE(client.gets(new_key()));
     CHECK(client.gets(new_key(), 0));
     CHECK(client.session.live());
@@ -230,7 +230,7 @@ TEST_CASE("a TTL-0 message takes no place and needs none", "[session]") {
 }
 
 TEST_CASE("a message that does not fit is read again once there is room", "[session]") {
-    Client client{{.messages = 10, .bytes = 300}};
+    Client client{{.messages_min = 1, .bytes = 300}};
     const auto first = new_key();
     const auto second = new_key();
     REQUIRE(client.gets(first));
@@ -248,7 +248,7 @@ TEST_CASE("a message that does not fit is read again once there is room", "[sess
 }
 
 TEST_CASE("too many acknowledged messages that the log does not know stop the flow", "[session]") {
-    Client client{{.messages = 10, .acked_not_durable = 2}};
+    Client client{{.messages_min = 10, .messages_max = 10, .acked_not_durable = 2}};
     const auto first = new_key();
     client.session.owed(first);
     client.session.owed(new_key());
@@ -269,7 +269,7 @@ TEST_CASE("whatever ends an acknowledged message, and however often, it takes on
                                              {kReported, kReadBack},
                                              {kReadBack, kReported},
                                              {kReported, kReported, kReadBack, kReadBack}};
-    Client client{{.messages = 10, .acked_not_durable = 2}};
+    Client client{{.messages_min = 10, .messages_max = 10, .acked_not_durable = 2}};
     const auto is_full = [&] { return client.session.room(client.now) == 0; };
     client.session.owed(new_key());  // for good
     for (const auto& end : ends) {
@@ -287,7 +287,7 @@ TEST_CASE("whatever ends an acknowledged message, and however often, it takes on
 }
 
 TEST_CASE("the store is read when there is room for half a window, not for each ack", "[session]") {
-    Client client{{.messages = 10}};
+    Client client{{.messages_min = 10, .messages_max = 10}};
     std::vector<core::MessageKey> sent;
     for (int i = 0; i < 10; ++i) {
         sent.push_back(new_key());
@@ -302,7 +302,7 @@ TEST_CASE("the store is read when there is room for half a window, not for each 
 
 TEST_CASE("a window that has no room for half of it is filled once nothing is under way",
           "[session]") {
-    Client client{{.messages = 10, .unacked = 3}};
+    Client client{{.messages_min = 10, .messages_max = 10, .unacked = 3}};
     const std::vector sent{new_key(), new_key(), new_key()};
     for (const auto& key : sent) REQUIRE(client.gets(key));
     CHECK_FALSE(client.gets(new_key()));  // it waits in the store
@@ -311,6 +311,69 @@ TEST_CASE("a window that has no room for half of it is filled once nothing is un
         client.ack(client.version_of(key));
     }
     CHECK(client.session.wants_read(client.now));
+}
+
+// A client that acknowledges in groups gets a burst of small messages in one go.
+TEST_CASE("a window takes as many messages as fit into its bytes, within its two limits",
+          "[session]") {
+    const auto sent_at_once = [](edge::WindowLimits limits) {
+        Client client{limits};
+        std::size_t sent = 0;
+        while (client.gets(new_key())) ++sent;
+        CHECK(client.session.unacked() == sent);
+        return sent;
+    };
+    std::size_t frame = 0;
+    {
+        Client client;
+        core::NotificationAccepted message;
+        message.uaid = client.uaid;
+        message.key = new_key();
+        message.message_id = client.version_of(message.key);
+        message.channel = client.channel;
+        message.ttl_s = 60;
+        frame = client.session.on(message, 0, client.now).frames.at(0).text.size();
+    }
+    CHECK(sent_at_once({}) == std::min<std::size_t>(256, (64U << 10) / frame));
+    CHECK(sent_at_once({.bytes = 20 * frame}) == 20);
+    CHECK(sent_at_once({.bytes = 20 * frame + frame - 1}) == 20);
+    CHECK(sent_at_once({.messages_max = 15, .bytes = 20 * frame}) == 15);
+    CHECK(sent_at_once({.bytes = 3 * frame}) == 10);  // the least
+    CHECK(sent_at_once({.messages_min = 2, .bytes = 3 * frame}) == 3);
+    CHECK(sent_at_once({.bytes = 3 * frame, .bytes_max = 7 * frame}) == 7);
+    CHECK(sent_at_once({.bytes = 0, .bytes_max = 0}) == 1);                  // alone
+    CHECK(sent_at_once({.messages_max = 1'000, .bytes = 1U << 20}) == 512);  // unacked
+}
+
+TEST_CASE("in a window full of bytes a read waits for an eighth of them", "[session]") {
+    Client client;
+    std::vector<core::MessageKey> sent;
+    for (auto key = new_key(); client.gets(key); key = new_key()) sent.push_back(key);
+    REQUIRE(sent.size() > 100);
+    std::size_t acks = 0;
+    while (!client.session.wants_read(client.now)) {
+        REQUIRE(acks < sent.size());
+        client.ack(client.version_of(sent[acks++]));
+    }
+    CHECK(acks >= sent.size() / 8);
+    CHECK(acks <= sent.size() / 8 + 2);
+}
+
+TEST_CASE("a client that never acknowledges gets a further window each minute, up to the most",
+          "[session]") {
+    Client client{{.messages_min = 2, .messages_max = 4, .unacked = 9}};
+    const auto sent_now = [&] {
+        std::size_t sent = 0;
+        while (client.gets(new_key())) ++sent;
+        client.session.cursor(1'000);
+        client.session.read_over(true);
+        client.now += 60s;
+        return sent;
+    };
+    CHECK(sent_now() == 4);
+    CHECK(sent_now() == 4);
+    CHECK(sent_now() == 1);
+    CHECK(sent_now() == 0);
 }
 
 TEST_CASE("a session is found by its id, under both of its UAIDs", "[session]") {
