@@ -1,12 +1,18 @@
 #include "net/tls.hpp"
 
 #include "core/handle.hpp"
+#include "net/descriptor.hpp"
 
 #include <array>
+#include <cerrno>
 #include <string>
+#include <system_error>
+#include <utility>
 
+#include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <unistd.h>
 
 namespace beckon::net {
 
@@ -22,6 +28,38 @@ std::string reason() {
 
 tl::unexpected<core::Error> unusable(const std::string& what) {
     return core::fail(core::Fault::invalid, what);
+}
+
+/// Why a file cannot be read, in the system's words; empty: it can. OpenSSL says "system lib".
+std::string why_unreadable(const std::string& file) {
+    const Descriptor opened{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    char byte = 0;
+    if (opened && ::read(opened.get(), &byte, 1) >= 0) return {};
+    return std::generic_category().message(errno);
+}
+
+/// Instead of OpenSSL's own, which asks at the terminal and waits. `asked`: a bool.
+int refuse_passphrase(char*, int, int, void* asked) noexcept {
+    *static_cast<bool*>(asked) = true;
+    return -1;
+}
+
+core::Result<void> use_key(SSL_CTX* context, const std::string& key,
+                           const std::string& certificate) {
+    bool encrypted = false;
+    SSL_CTX_set_default_passwd_cb(context, refuse_passphrase);
+    SSL_CTX_set_default_passwd_cb_userdata(context, &encrypted);
+    const bool used = SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) == 1;
+    SSL_CTX_set_default_passwd_cb_userdata(context, nullptr);
+    SSL_CTX_set_default_passwd_cb(context, nullptr);
+    if (used) return {};
+    if (encrypted) {
+        ERR_clear_error();
+        return unusable("the TLS key " + key +
+                        " is encrypted: give one without a passphrase, which `openssl pkey -in " +
+                        key + " -out FILE` makes");
+    }
+    return unusable("the TLS key " + key + " cannot be used with " + certificate + ": " + reason());
 }
 
 /// A client that offers ALPN without http/1.1 would not understand us: RFC 7301 §3.2.
@@ -44,13 +82,16 @@ core::Result<void> apply(ssl_ctx_st* context, const TlsFiles& files) {
     ERR_clear_error();
     const auto certificate = files.certificate.string();
     const auto key = files.key.string();
+    for (const auto& [what, file] : {std::pair{"certificate", certificate}, {"key", key}}) {
+        if (const auto why = why_unreadable(file); !why.empty()) {
+            return unusable(std::string{"the TLS "} + what + " " + file +
+                            " cannot be read: " + why);
+        }
+    }
     if (SSL_CTX_use_certificate_chain_file(context, certificate.c_str()) != 1) {
         return unusable("the TLS certificate " + certificate + " cannot be used: " + reason());
     }
-    if (SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) != 1) {
-        return unusable("the TLS key " + key + " cannot be used with " + certificate + ": " +
-                        reason());
-    }
+    if (auto used = use_key(context, key, certificate); !used) return used;
     if (SSL_CTX_check_private_key(context) != 1) {
         return unusable("the TLS key " + key + " does not fit the certificate " + certificate);
     }
