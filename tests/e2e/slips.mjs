@@ -40,6 +40,23 @@ test('standalone: a rotation beside the running process', async (t) => {
     const rotated = run(['keys', 'rotate', '--data', data]);
     assert.equal(rotated.code, 0, rotated.text);
     assert.equal(await post(agent.endpoint), 201);
+    const sent = await fetch(agent.endpoint, { method: 'POST', body: 'x', headers: { TTL: '60', 'Content-Encoding': 'aes128gcm' } });
+    const message = sent.headers.get('location');
+    const here = ['--data', data, '--ops-port', String(cluster.ports.ops)];
+    const retry = ['--data', data, '--url', `http://127.0.0.1:${cluster.ports.retry}`];
+    for (const tool of [
+        ['trace', message, ...here],
+        ['message', message, ...here],
+        ['replay', 'verify', ...here],
+        ['subscriptions', 'show', agent.endpoint, ...here],
+        ['cluster', ...here],
+        ['broadcasts', 'set', 'news', '1', ...here],
+        ['webhooks', 'list', ...retry],
+        ['dead', 'list', ...retry],
+    ]) {
+        const { code, text } = run(tool);
+        assert.equal(code, 0, `${tool.join(' ')}: ${text}`);
+    }
     await cluster.stop();
     await cluster.start();
     assert.match(cluster.children.get('standalone').output, /key_ring_published/);

@@ -16,7 +16,8 @@ std::string token_of(const core::KeyRing::Key& key) {
 
 }  // namespace
 
-std::string broadcast_token(const core::KeyRing& keys) { return token_of(keys.newest()); }
+/// Of the oldest key, which also a process has that started before the ring was rotated.
+std::string broadcast_token(const core::KeyRing& keys) { return token_of(keys.keys().front()); }
 
 bool is_broadcast_token(const core::KeyRing& keys, std::string_view token) {
     return std::any_of(keys.keys().begin(), keys.keys().end(),

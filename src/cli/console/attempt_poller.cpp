@@ -81,7 +81,8 @@ std::optional<AttemptSummary> AttemptPoller::of(const std::string& webhook) cons
 
 std::map<std::string, AttemptSummary> AttemptPoller::ask(const std::string& origin,
                                                          const std::string& owner) const {
-    const auto token = retry::make_token(*keys_, {.owner = owner, .publishes_to_all = false});
+    const auto token =
+        retry::make_token(keys_->keys().front(), {.owner = owner, .publishes_to_all = false});
     if (!token) return {};
     ApiClient api{{.origin = origin,
                    .token = *token,

@@ -36,7 +36,7 @@ edge::DeliveryNow parse(const nlohmann::json& page) {
 }
 
 EdgeAnswer ask_edge(const Config& config, const std::string& token) {
-    OpsConnection process{config.ops, log_proof(load_key_ring(config)->newest())};
+    OpsConnection process{config.ops, log_proof(*load_key_ring(config))};
     const auto answer = process.get("/delivery/now?message=" + percent_encoded(token));
     if (!answer) return {.now = std::nullopt, .why_not = answer.error().message};
     const auto page = nlohmann::json::parse(answer->body, nullptr, false);

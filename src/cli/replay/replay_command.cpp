@@ -160,7 +160,7 @@ int run_state(Config config, const Asked& asked) {
 
 /// Lets the process that uses the store make a copy of it.
 std::filesystem::path copy_by_process(const Config& config) {
-    OpsConnection connection{config.ops, log_proof(load_key_ring(config)->newest())};
+    OpsConnection connection{config.ops, log_proof(*load_key_ring(config))};
     const auto reply = connection.get("/store/copy");
     if (!reply) throw StartupError(reply.error().message);
     const auto body = nlohmann::json::parse(reply->body, nullptr, false);

@@ -20,9 +20,9 @@
 #include "cli/process/version.hpp"
 #include "cli/reliability/reliability_pages.hpp"
 #include "cli/replay/store_service.hpp"
+#include "cli/roles/start_checks.hpp"
 #include "cli/running/log_service.hpp"
 #include "core/clock.hpp"
-#include "cli/roles/start_checks.hpp"
 #include "core/logger.hpp"
 #include "core/time_guard.hpp"
 #include "edge/edge.hpp"
@@ -113,11 +113,11 @@ void adopt(Config& config, const log::Control& control, const Process& process) 
     config.endpoint.partitions = config.edge.partitions = control.partitions;
     config.endpoint.node = process.node;
     config.endpoint.former_origins = control.origins;
+    config.endpoint.version = version_text();
+    config.endpoint.commit = commit_text();
     config.endpoint.view_directory = config.data / "endpoint";
     config.edge.store_directory = config.data / "edge";
     config.edge.node_name = config.retry.node_name = config.reliability.node_name =
-    config.endpoint.version = version_text();
-    config.endpoint.commit = commit_text();
         node_name(config.data);
     config.retry.node = process.node;
     config.retry.partitions = control.partitions;
@@ -221,8 +221,6 @@ const Config& prepared(Config& config, Certificate certificate) {
     return config;
 }
 
-Config& with_room(Config& config, Process& process, const Signals& signals) {
-    await_room(config.data, process.health, signals);
 /// Before anything is made.
 const Config& checked(const Config& config, Reader role) {
     if (config.kafka.bootstrap_servers.empty()) {
@@ -234,6 +232,8 @@ const Config& checked(const Config& config, Reader role) {
     return config;
 }
 
+Config& with_room(Config& config, Process& process, const Signals& signals) {
+    await_room(config.data, process.health, signals);
     return config;
 }
 
@@ -250,6 +250,7 @@ struct OnKafka {
 
     /// Until a signal ends the role; `reload` runs at SIGHUP. The exit code.
     int serve(const std::function<void()>& reload) {
+        const KeyRingWatch key_ring_watch{*log, keys, process.health};
         signals.wait(reload);
         watchdog.emplace(stop_timeout);
         process.health.set_ready("process", false, "stopping");
@@ -258,10 +259,10 @@ struct OnKafka {
 
     std::optional<StopWatchdog> watchdog;  ///< outlives everything whose end it watches
     const std::shared_ptr<const core::KeyRing> keys;
+    const DataDirectory directory;
     Process process;
     const std::unique_ptr<log::EventLog> log;
     const Signals& signals;
-    const DataDirectory directory;
     const seconds stop_timeout;
 };
 
@@ -269,10 +270,10 @@ struct OnKafka {
 
 int run_standalone(Config config, const Signals& signals, const StandaloneOptions& options) {
     std::optional<StopWatchdog> watchdog;  // outlives everything whose end it watches
+    check_start(config, Reader::standalone);
     const DataDirectory directory{config.data};
     use_self_made_certificate(config);
     Process process{config};
-    check_start(config, Reader::standalone);
     await_room(config.data, process.health, signals);
     // Behind what fails for a slip: a ring that was made and has no log ends the next start.
     const auto keys = load_or_make_key_ring(config, options.new_log);
@@ -417,9 +418,9 @@ int run_edge(Config config, const Signals& signals) {
 int run_retry(Config config, const Signals& signals) {
     OnKafka on{config, signals, Reader::retry, Certificate::none};
     auto& process = on.process;
+    const LogReadiness log_readiness{*on.log, process.clock, process.health};
     reliability::Tracking tracking{tracking_options(config, process, Shows::nothing), *on.log,
                                    process.clock, process.metrics};
-    const LogReadiness log_readiness{*on.log, process.clock, process.health};
     config.retry.milestones = &tracking.sink();
     retry::Role retry{config.retry,  *on.log,         on.keys,
                       process.clock, process.metrics, process.health};
@@ -432,9 +433,9 @@ int run_retry(Config config, const Signals& signals) {
 int run_reliability(Config config, const Signals& signals) {
     OnKafka on{config, signals, Reader::reliability, Certificate::none};
     auto& process = on.process;
+    const LogReadiness log_readiness{*on.log, process.clock, process.health};
     reliability::Role role{config.reliability, *on.log, process.clock, process.metrics,
                            process.health};
-    const LogReadiness log_readiness{*on.log, process.clock, process.health};
     const auto pages = mount_reliability_pages(*process.ops, role);
     process.health.set_ready("process", true);
     core::log_info("cli", "serving", {{"role", "reliability"}, {"ops_port", process.ops->port()}});
@@ -444,9 +445,9 @@ int run_reliability(Config config, const Signals& signals) {
 int run_console(Config config, const Signals& signals) {
     OnKafka on{config, signals, Reader::console, Certificate::none};
     auto& process = on.process;
+    const LogReadiness log_readiness{*on.log, process.clock, process.health};
     const ConsoleRole console{config,
                               {*on.log, process.clock, *process.ops, on.keys, process.node},
-    const LogReadiness log_readiness{*on.log, process.clock, process.health};
                               log::open_kafka_groups(config.kafka),
                               config.kafka.prefix};
     process.health.set_ready("process", true);

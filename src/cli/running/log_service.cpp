@@ -93,6 +93,8 @@ std::string log_proof(const core::KeyRing::Key& key) {
     return core::base64url({reinterpret_cast<const char*>(derived.data()), derived.size()});
 }
 
+std::string log_proof(const core::KeyRing& keys) { return log_proof(keys.keys().front()); }
+
 LogProofs::LogProofs(const core::KeyRing& keys) {
     for (const auto& key : keys.keys()) proofs_.push_back(log_proof(key));
 }

@@ -18,7 +18,7 @@ bool is_served(const Config& config) {
 
 ToolLog::ToolLog(Config& config) {
     if (is_served(config)) {
-        running_ = open_running_log(config.ops, log_proof(load_key_ring(config)->newest()));
+        running_ = open_running_log(config.ops, log_proof(*load_key_ring(config)));
     } else {
         installation_.emplace(config);
     }

@@ -175,14 +175,6 @@ private:
     int hosts_ = 0;
 };
 
-/// Of a target in absolute form.
-std::optional<std::string_view> authority_of(std::string_view target) {
-    const auto scheme_end = target.find("://");
-    if (target.starts_with('/') || scheme_end == std::string_view::npos) return std::nullopt;
-    const auto rest = target.substr(scheme_end + 3);
-    return rest.substr(0, rest.find_first_of("/?#"));
-}
-
 }  // namespace
 
 struct RequestParser::Impl {
@@ -215,6 +207,7 @@ bool RequestParser::Impl::take_origin_form(HeaderCollector::Text& target) {
     const auto place = scheme_end + 3;
     const auto path = std::min(whole.find_first_of("/?#", place), whole.size());
     if (path == place) return false;
+    collector->host = {target.at + place, path - place};  // and not what Host says
     if (whole.substr(path).starts_with('/')) {
         target = {target.at + path, target.length - path};
     } else {
@@ -289,7 +282,7 @@ RequestParser::Status RequestParser::put(std::string_view bytes, std::size_t& us
     impl_->join_lists();
     request_.method = collector.method;
     request_.target = impl_->text(collector.target);
-    request_.authority = authority_of(request_.target).value_or(impl_->text(collector.host));
+    request_.authority = impl_->text(collector.host);
     for (const auto& field : impl_->fields) {
         request_.headers.add(field.name, impl_->text(field.value));
     }

@@ -39,13 +39,17 @@ bool is_owner_name(std::string_view text) {
 }
 
 core::Result<std::string> make_token(const core::KeyRing& keys, const Caller& caller) {
+    return make_token(keys.newest(), caller);
+}
+
+core::Result<std::string> make_token(const core::KeyRing::Key& key, const Caller& caller) {
     if (!is_owner_name(caller.owner)) {
         return core::fail(Fault::invalid, "'" + caller.owner +
                                               "' is no name of an owner: 1 to 64 lower-case "
                                               "letters, digits, '-' and '_'");
     }
     auto said = caller.owner + "." + std::string{caller.publishes_to_all ? kAll : kOwn};
-    return said + "." + core::base64url(proof(keys.newest(), said));
+    return said + "." + core::base64url(proof(key, said));
 }
 
 core::Result<Caller> check_token(const core::KeyRing& keys, std::string_view token) {
