@@ -144,11 +144,17 @@ Checked take_mode(const Json& value, Webhook& webhook, const AddressGuard&) {
     return {};
 }
 
-Checked check_field_name(std::string_view name, const std::string& path) {
-    const bool good = !name.empty() && name.size() <= 64 && is_plain(name) &&
-                      name.find_first_of("\"\\") == std::string_view::npos;
+/// What stands between quotes in a header: in the form's, or in that of a signature.
+Checked check_quoted(std::string_view text, const std::string& path, std::size_t bytes_max) {
+    const bool good = !text.empty() && text.size() <= bytes_max && is_plain(text) &&
+                      text.find_first_of("\"\\") == std::string_view::npos;
     if (good) return {};
-    return invalid(path + " must have 1 to 64 characters, without quotes and control characters");
+    return invalid(path + " must have 1 to " + std::to_string(bytes_max) +
+                   " characters, without quotes and control characters");
+}
+
+Checked check_field_name(std::string_view name, const std::string& path) {
+    return check_quoted(name, path, 64);
 }
 
 Checked take_form_fields(const Json& value, Webhook& webhook, const AddressGuard&) {
@@ -268,11 +274,13 @@ Checked take_shared_key(const Json& value, Webhook& webhook, const AddressGuard&
         value.is_object() && value.size() == 2 && value.contains("id") && value.contains("secret");
     if (!shaped) return invalid("$.shared_key must be {\"id\": …, \"secret\": …}");
     SharedKey key;
-    if (auto taken = take_text(value["id"], "$.shared_key.id", 128, key.id); !taken) return taken;
+    if (auto taken = take_text(value["id"], "$.shared_key.id", kKeyIdBytesMax, key.id); !taken) {
+        return taken;
+    }
     if (auto taken = take_text(value["secret"], "$.shared_key.secret", 256, key.secret); !taken) {
         return taken;
     }
-    if (auto checked = check_field_name(key.id.substr(0, 64), "$.shared_key.id"); !checked) {
+    if (auto checked = check_quoted(key.id, "$.shared_key.id", kKeyIdBytesMax); !checked) {
         return checked;
     }
     if (key.secret.size() < 16) return invalid("$.shared_key.secret must have at least 16 bytes");

@@ -18,6 +18,7 @@ inline constexpr std::size_t kFormFieldsMax = 32;
 inline constexpr std::size_t kFormBytesMax = 4'096;  ///< of one field's value
 inline constexpr std::size_t kDescriptionBytesMax = 512;
 inline constexpr std::size_t kAtATimeMax = 64;
+inline constexpr std::size_t kKeyIdBytesMax = 128;  ///< of a shared key
 inline constexpr std::chrono::seconds kTimeoutMax{60};
 
 /// Changes of a webhook what the JSON object names; null gives a field its default back. Fields

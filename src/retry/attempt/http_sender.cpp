@@ -1,6 +1,7 @@
 #include "retry/attempt/http_sender.hpp"
 
 #include "core/handle.hpp"
+#include "retry/attempt/request_target.hpp"
 
 #include <algorithm>
 #include <array>
@@ -101,6 +102,21 @@ void global_start() {
     if (started != CURLE_OK) throw std::runtime_error("libcurl does not start");
 }
 
+bool has_control_character(std::string_view text) {
+    return std::any_of(text.begin(), text.end(), [](char c) {
+        const auto byte = static_cast<unsigned char>(c);
+        return byte < 0x20 || byte == 0x7f;
+    });
+}
+
+/// RFC 9110 §5.6.2.
+bool is_header_name(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) ||
+               std::string_view{"!#$%&'*+-.^_`|~"}.find(c) != std::string_view::npos;
+    });
+}
+
 HttpAnswer::End end_of(const Transfer& transfer, CURLcode code) {
     if (transfer.cut_off) return HttpAnswer::End::too_large;
     if (code == CURLE_OK) return HttpAnswer::End::answered;
@@ -155,6 +171,7 @@ struct HttpSender::Impl {
     void open();
     bool find_way(Transfer& transfer) const;
     void prepare(Transfer& transfer);
+    void refuse(std::string_view why, std::function<void(HttpAnswer)> done);
     void act(curl_socket_t socket, int events);
     void take_ended();
     void end(CURL* easy, CURLcode code);
@@ -261,6 +278,12 @@ bool HttpSender::Impl::find_way(Transfer& transfer) const {
     return transfer.refused.empty();
 }
 
+void HttpSender::Impl::refuse(std::string_view why, std::function<void(HttpAnswer)> done) {
+    loop.post([why, done = std::move(done), still = std::weak_ptr{alive}] {
+        if (!still.expired()) done({.end = HttpAnswer::End::unsendable, .why = std::string{why}});
+    });
+}
+
 void HttpSender::Impl::prepare(Transfer& transfer) {
     const auto& request = transfer.request;
     CURL* easy = transfer.easy.get();
@@ -269,7 +292,8 @@ void HttpSender::Impl::prepare(Transfer& transfer) {
     headers = curl_slist_append(headers, "Expect:");  // no round trip before the body
     transfer.headers.reset(headers);
 
-    set(easy, CURLOPT_URL, request.url.c_str());
+    set(easy, CURLOPT_URL, with_ascii_host(request.url).c_str());  // libcurl copies it
+    if (!request.target.empty()) set(easy, CURLOPT_REQUEST_TARGET, request.target.c_str());
     set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     set(easy, CURLOPT_PROXY, transfer.by_proxy ? options.proxy.c_str() : "");
     set(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
@@ -299,6 +323,9 @@ void HttpSender::Impl::prepare(Transfer& transfer) {
 
 HttpSender::HttpSender(Options options, Loop& loop)
     : impl_(std::make_unique<Impl>(std::move(options), loop)) {
+    if (has_control_character(impl_->options.user_agent)) {
+        throw std::runtime_error("the user agent has a control character");
+    }
     impl_->open();
 }
 
@@ -312,6 +339,9 @@ HttpSender::~HttpSender() {
 }
 
 void HttpSender::send(HttpRequest request, std::function<void(HttpAnswer)> done) {
+    if (const auto why = unsendable(request); !why.empty()) {
+        return impl_->refuse(why, std::move(done));
+    }
     auto transfer = std::make_unique<Transfer>();
     transfer->request = std::move(request);
     transfer->done = std::move(done);
@@ -333,6 +363,21 @@ void HttpSender::send(HttpRequest request, std::function<void(HttpAnswer)> done)
 }
 
 std::size_t HttpSender::under_way() const { return impl_->transfers.size(); }
+
+std::string_view unsendable(const HttpRequest& request) {
+    if (has_control_character(request.url)) return "the URL has a control character";
+    if (has_control_character(request.target) || request.target.find(' ') != std::string::npos) {
+        return "the request target has a blank or a control character";
+    }
+    for (const auto& header : request.headers) {
+        if (has_control_character(header)) return "a header has a control character";
+        const auto colon = header.find(':');
+        if (colon == std::string::npos || !is_header_name(header.substr(0, colon))) {
+            return "a header has no name";
+        }
+    }
+    return {};
+}
 
 std::optional<seconds> parse_retry_after(std::string_view text, core::Timestamp now) {
     const auto blank = [](char c) { return c == ' ' || c == '\t'; };

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,13 +18,17 @@ namespace beckon::retry {
 
 enum class Method : std::uint8_t { post, put };
 
-/// One request. There are no redirects and no other schemes than http and https.
+/// One request. There are no redirects and no other schemes than http and https. Neither URL,
+/// target nor a header has a control character: such a request is not sent.
 struct HttpRequest {
     std::string url;
     Method method = Method::post;
     std::vector<std::string> headers;  ///< "Name: value"
     std::string body;
     core::Duration timeout = std::chrono::seconds{15};  ///< from start to the answer's last byte
+    /// Path and query of the request line, where they were signed; empty: as libcurl has them of
+    /// the URL.
+    std::string target{};
 };
 
 /// How it went.
@@ -34,6 +39,7 @@ struct HttpAnswer {
         unreachable,  ///< no address, no connection, reset, TLS failed; `why` says which
         forbidden,    ///< the guard allows none of the addresses
         too_large,    ///< the answer was cut off
+        unsendable,   ///< the request has a control character, or a header without a name
     };
     End end = End::unreachable;
     int status = 0;
@@ -67,7 +73,8 @@ public:
         std::size_t body_kept = kBodyKept;  ///< of an answer
     };
 
-    /// Throws std::runtime_error if libcurl does not start.
+    /// Throws std::runtime_error if libcurl does not start, or if the user agent has a control
+    /// character.
     HttpSender(Options options, Loop& loop);
     /// What is under way is broken off, without an answer.
     ~HttpSender();
@@ -82,6 +89,11 @@ private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };
+
+/// Why this request cannot be sent, which the check of what goes to libcurl says: a control
+/// character in any of its texts would end a header, or the request, and begin another one of its
+/// maker's choice (RFC 9110 §5.5). Empty: it can.
+std::string_view unsendable(const HttpRequest& request);
 
 /// Seconds or an HTTP date (RFC 9110 §10.2.3), at most a week; nullopt if it is neither.
 std::optional<std::chrono::seconds> parse_retry_after(std::string_view text, core::Timestamp now);

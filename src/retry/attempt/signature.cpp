@@ -39,6 +39,12 @@ core::Result<std::string> parse_secret(std::string_view text) {
     }
     auto bytes = core::parse_base64_any(text.substr(kSecretPrefix.size()));
     if (!bytes) return core::fail(Fault::invalid, "a secret is whsec_ and base64");
+    const auto kept = secret_text(*bytes);
+    if (text != kept && text != std::string_view{kept}.substr(0, kept.find('='))) {
+        return core::fail(Fault::invalid,
+                          "a secret is whsec_ and base64 with + and / (RFC 4648 §4), not the "
+                          "URL-safe alphabet, since receivers would read other bytes");
+    }
     if (bytes->size() < kSecretBytesMin || bytes->size() > kSecretBytesMax) {
         return core::fail(Fault::invalid, "a secret has 24 to 64 bytes, this one has " +
                                               std::to_string(bytes->size()));

@@ -14,8 +14,9 @@ namespace beckon::retry {
 inline constexpr std::size_t kSecretBytesMin = 24;
 inline constexpr std::size_t kSecretBytesMax = 64;
 
-/// The bytes of `whsec_<base64>` (Standard Webhooks 1.0). Errors: invalid (what is wrong, without
-/// quoting it).
+/// The bytes of `whsec_<base64>` (Standard Webhooks 1.0): with the padding or without, and only in
+/// the one text that secret_text() makes of them, since receivers decode it themselves. Errors:
+/// invalid (what is wrong, without quoting it).
 core::Result<std::string> parse_secret(std::string_view text);
 /// A new one of 32 random bytes, and its text.
 std::string random_secret();

@@ -37,6 +37,7 @@ core::Error error_of(const HttpAnswer& answer) {
         case HttpAnswer::End::unreachable:
         case HttpAnswer::End::forbidden:
         case HttpAnswer::End::too_large: return {Fault::unavailable, who + answer.why};
+        case HttpAnswer::End::unsendable: return {Fault::unauthorized, answer.why};
         case HttpAnswer::End::answered: break;
     }
     const bool refused = answer.status >= 400 && answer.status < 500 && answer.status != 429;

@@ -2,6 +2,7 @@
 
 #include "core/handle.hpp"
 #include "retry/attachment/attachments.hpp"
+#include "retry/attempt/request_target.hpp"
 #include "retry/attempt/signature.hpp"
 #include "retry/webhook/binary_message.hpp"
 
@@ -111,15 +112,15 @@ void sign(HttpRequest& request, const Webhook& webhook, const Delivery& delivery
                                                                             request.body));
     }
     if (!webhook.shared_key) return;
-    const auto url = parse(webhook.url);
-    if (!url) return;  // the attempt fails by its URL
-    auto target = part_of(url, CURLUPART_PATH);
-    if (const auto query = part_of(url, CURLUPART_QUERY); !query.empty()) target += "?" + query;
+    const auto sent = request_target(webhook.url);
+    if (!sent) return;  // the attempt fails by its URL
+    request.target = sent->path;
+    request.headers.push_back("Host: " + sent->host);
     const auto method = webhook.method == Method::put ? "PUT" : "POST";
     for (auto& header : http_signature(*webhook.shared_key,
                                        {.method = method,
-                                       .target = target,
-                                       .host = host_of(webhook.url),
+                                       .target = sent->path,
+                                       .host = sent->host,
                                        .body = request.body,
                                        .headers = event_headers},
                                        now)) {

@@ -123,6 +123,10 @@ TEST_CASE("a token says what it was made for, to the installation that made it",
             CHECK_FALSE(check_token(keys, other));
         }
     }
+    const auto plain = *make_token(keys, {.owner = "shop"});
+    CHECK(check_token(keys, plain + "=") == Caller{.owner = "shop"});  // base64 with its padding
+    CHECK(check_token(keys, plain + "==") == Caller{.owner = "shop"});
+    CHECK_FALSE(check_token(keys, plain + "==="));
     CHECK_FALSE(make_token(keys, {.owner = "a.all"}));
     CHECK_FALSE(make_token(keys, {.owner = ""}));
     CHECK_FALSE(check_token(keys, ""));
@@ -482,6 +486,27 @@ TEST_CASE("null gives a field its default back, and what is not named stays", "[
     CHECK_FALSE(change(webhook, "[]", {}));
     CHECK_FALSE(change(webhook, std::string(1'000, '['), {}));
     CHECK_FALSE(change(webhook, R"({"form_fields": {"a\r\nb": "c"}})", {}));
+}
+
+TEST_CASE("the whole id of a shared key is checked", "[retry][api]") {
+    const auto with_id = [](const std::string& id) {
+        Webhook webhook;
+        return change(webhook,
+                      Json{{"url", "https://a.example/"},
+                           {"shared_key", {{"id", id}, {"secret", "0123456789abcdef"}}}}
+                          .dump(),
+                      {});
+    };
+    CHECK(with_id(std::string(128, 'k')));
+    CHECK_FALSE(with_id(std::string(129, 'k')));
+    CHECK_FALSE(with_id(""));
+    for (const std::string tail : {"\r\nX: y", "\n", "\"", "\\", "\x7f"}) {
+        const auto refused = with_id(std::string(100, 'k') + tail);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().message ==
+              "$.shared_key.id must have 1 to 128 characters, without quotes and control "
+              "characters");
+    }
 }
 
 TEST_CASE("an address that the guard forbids is named at once, one that it allows is not",

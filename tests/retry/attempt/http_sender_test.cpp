@@ -1,6 +1,7 @@
 #include "retry/attempt/http_sender.hpp"
 
 #include "retry/attempt/attempt_outcome.hpp"
+#include "retry/attempt/request_target.hpp"
 #include "retry/attempt/scripted_server.hpp"
 
 #include <catch2/catch.hpp>
@@ -59,6 +60,83 @@ TEST_CASE("a request arrives as it was made, and its answer comes back", "[retry
     CHECK(seen.find("\r\nX-Test: 1\r\n") != std::string::npos);
     CHECK(seen.ends_with("\r\n\r\n{\"a\":1}"));
     CHECK(seen.find("Expect") == std::string::npos);
+}
+
+TEST_CASE("nothing with a control character reaches the receiver", "[retry][http]") {
+    test::ScriptedServer server{[](Peer& peer) {
+        while (!peer.read_request().empty()) peer.answer("200 OK");
+    }};
+    const auto smuggled =
+        std::string(70, 'k') + "\"\r\nContent-Length: 0\r\n\r\nPOST /other HTTP/1.1";
+    const auto with_header = [&](std::string header) {
+        return HttpRequest{.url = server.url(), .headers = {std::move(header)}, .body = "x"};
+    };
+    std::vector<HttpRequest> bad{with_header("Authorization: Signature keyId=\"" + smuggled),
+                                 with_header("X: a\nb"),
+                                 with_header(std::string{"X: a\0b", 6}),
+                                 with_header("X: \x7f"),
+                                 with_header("no name"),
+                                 with_header("a b: c"),
+                                 with_header(": c")};
+    bad.push_back({.url = server.url("/a\r\nb"), .headers = {}, .body = ""});
+    bad.push_back({.url = server.url(), .headers = {}, .body = "", .target = "/a\r\n"});
+    bad.push_back({.url = server.url(), .headers = {}, .body = "", .target = "/a HTTP/1.1"});
+    for (auto& request : bad) {
+        const auto answer = send(std::move(request));
+        CHECK(answer.end == End::unsendable);
+        CHECK_FALSE(answer.why.empty());
+        CHECK(verdict_of(answer).outcome == Outcome::undeliverable);
+    }
+    CHECK(server.connections() == 0);
+    CHECK(send(with_header("X-Text: \xc3\xbc{\"}")).status == 200);
+    retry::Loop loop;
+    CHECK_THROWS(retry::HttpSender{{.guard = open_guard(), .user_agent = "a\nb"}, loop});
+}
+
+TEST_CASE("a request says Host and target as its maker signed them", "[retry][http]") {
+    std::string seen;
+    test::ScriptedServer server{[&](Peer& peer) {
+        seen = peer.read_request();
+        peer.answer("204 No Content");
+    }};
+    send({.url = server.url("/a/../b"),
+          .headers = {"Host: xn--bcher-kva.example"},
+          .body = "x",
+          .target = "/signed?a=1"});
+    CHECK(seen.starts_with("POST /signed?a=1 HTTP/1.1\r\n"));
+    CHECK(seen.find("\r\nHost: xn--bcher-kva.example\r\n") != std::string::npos);
+    CHECK(seen.find("127.0.0.1") == std::string::npos);
+}
+
+TEST_CASE("the target of a URL is what libcurl sends for it", "[retry][http]") {
+    using Target = retry::RequestTarget;
+    const auto of = [](const std::string& url) { return *retry::request_target(url); };
+    CHECK(of("https://example.org:443/hook?x=1") == Target{"example.org", "/hook?x=1"});
+    CHECK(of("http://example.org:80") == Target{"example.org", "/"});
+    CHECK(of("http://example.org:443/") == Target{"example.org:443", "/"});
+    CHECK(of("https://b\xc3\xbc"
+             "cher.example:8443/")
+              .host == "xn--bcher-kva.example:8443");
+    CHECK(retry::with_ascii_host("https://b\xc3\xbc"
+                                 "cher.example/a?b") == "https://xn--bcher-kva.example/a?b");
+    CHECK(retry::with_ascii_host("::\xc3") == "::\xc3");
+    CHECK(of("http://[::1]:8080/") == Target{"[::1]:8080", "/"});
+    CHECK_FALSE(retry::request_target("::"));
+    // Each of them, as it really arrives.
+    std::string seen;
+    test::ScriptedServer server{[&](Peer& peer) {
+        seen = peer.read_request();
+        peer.answer("200 OK");
+    }};
+    for (const auto* path :
+         {"/", "", "/a/../b?c=/../d", "/\xc3\xbc?\xc3\xbc", "/a%20b?", "/?a?b"}) {
+        CAPTURE(path);
+        const auto url = server.url(path);
+        REQUIRE(send({.url = url, .headers = {}, .body = ""}).end == End::answered);
+        const auto target = of(url);
+        CHECK(seen.starts_with("POST " + target.path + " HTTP/1.1\r\n"));
+        CHECK(seen.find("\r\nHost: " + target.host + "\r\n") != std::string::npos);
+    }
 }
 
 TEST_CASE("PUT is PUT", "[retry][http]") {

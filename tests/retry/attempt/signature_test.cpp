@@ -1,5 +1,7 @@
 #include "retry/attempt/signature.hpp"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 using namespace std::chrono_literals;
@@ -51,6 +53,25 @@ TEST_CASE("HTTP Signatures cover further headers as they are sent", "[retry][sig
     // openssl dgst -sha256 -hmac key over the six lines that these are.
     CHECK(sign(more).ends_with("signature=\"AwQNjeEn/1HKgQmXKH6E1cmLxiqTVDBdf/5zCK6sBu0=\""));
     CHECK(sign(more) != sign({}));
+}
+
+TEST_CASE("a secret is kept as the text that it came as, or is refused", "[retry][signature]") {
+    const std::string bytes = std::string(24, '\xfb') + "\xff";
+    const auto text = secret_text(bytes);
+    REQUIRE(text.find_first_of("+/") != std::string::npos);
+    REQUIRE(text.ends_with("=="));
+    CHECK(*parse_secret(text) == bytes);
+    CHECK(*parse_secret(text.substr(0, text.size() - 2)) == bytes);
+    auto url_safe = text;
+    std::replace(url_safe.begin(), url_safe.end(), '+', '-');
+    std::replace(url_safe.begin(), url_safe.end(), '/', '_');
+    CHECK(parse_secret(url_safe).error().message.find("URL-safe") != std::string::npos);
+    auto unused_bits = text;
+    unused_bits[text.size() - 3] = 'x';
+    for (const auto& other : {unused_bits, text.substr(0, text.size() - 1), text + "="}) {
+        CAPTURE(other);
+        CHECK_FALSE(parse_secret(other));
+    }
 }
 
 TEST_CASE("HTTP Signatures cover request target, host, date and digest", "[retry][signature]") {

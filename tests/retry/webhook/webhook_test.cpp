@@ -222,6 +222,28 @@ TEST_CASE("a request in binary mode is signed over what it sends", "[retry][webh
     CHECK_FALSE(has(request, "ce-id"));
 }
 
+TEST_CASE("a shared key signs the Host and the target that are sent", "[retry][webhook]") {
+    auto webhook = a_webhook();
+    webhook.shared_key = SharedKey{"key-1", "shared secret"};
+    const auto sign = [&](const std::string& url, const char* host, const char* target) {
+        webhook.url = url;
+        const auto request = build_request(webhook, a_delivery(), core::Timestamp{5'000ms});
+        CHECK(request.target == target);
+        CHECK(has(request, "Host: " + std::string{host}));
+        const auto headers =
+            http_signature(*webhook.shared_key,
+                           {.method = "POST", .target = target, .host = host, .body = request.body},
+                           core::Timestamp{5'000ms});
+        CHECK(has(request, headers.back()));
+    };
+    sign("https://example.org:443/hook?x=1", "example.org", "/hook?x=1");
+    sign("http://example.org:80/", "example.org", "/");
+    sign(
+        "https://b\xc3\xbc"
+        "cher.example:8443/a",
+        "xn--bcher-kva.example:8443", "/a");
+}
+
 TEST_CASE("attempts are counted by host and port", "[retry][webhook]") {
     CHECK(host_of("https://Example.org:8443/x") == "Example.org:8443");
     CHECK(host_of("http://example.org/") == "example.org");

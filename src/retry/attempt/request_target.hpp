@@ -1,0 +1,26 @@
+#pragma once
+
+#include "core/result.hpp"
+
+#include <string>
+
+namespace beckon::retry {
+
+/// How a request names its receiver (RFC 9112 §3.2): what a signature over it must cover.
+struct RequestTarget {
+    std::string host;  ///< of `Host`: an internationalised name in its ASCII form, and the port
+                       ///< unless it is the scheme's own
+    std::string path;  ///< of the request line: path and query
+    bool operator==(const RequestTarget&) const = default;
+};
+
+/// Of an http or https URL, as libcurl reads it. A request says it in these words if its maker puts
+/// them into `Host` and `HttpRequest::target`. Errors: invalid (no URL, or a host name that has no
+/// ASCII form).
+core::Result<RequestTarget> request_target(const std::string& url);
+
+/// The URL with its host's name in the ASCII form, which libcurl needs where the thread's character
+/// set is not UTF-8; as it is where there is none.
+std::string with_ascii_host(const std::string& url);
+
+}  // namespace beckon::retry
