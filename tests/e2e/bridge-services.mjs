@@ -125,6 +125,7 @@ export class Fcm extends Service {
         const kind = message.token.split('-')[0];
         if (kind === 'gone') return this.answer(stream, 404, googleError(404, 'NOT_FOUND', 'UNREGISTERED'));
         if (kind === 'bad') return this.answer(stream, 400, googleError(400, 'INVALID_ARGUMENT', 'INVALID_ARGUMENT'));
+        if (kind === 'foreign') return this.answer(stream, 403, googleError(403, 'PERMISSION_DENIED', 'SENDER_ID_MISMATCH'));
         if (kind === 'dead') return this.answer(stream, 500, googleError(500, 'INTERNAL', 'INTERNAL'));
         if (times === 1 && kind === 'quota') {
             return this.answer(stream, 429, googleError(429, 'RESOURCE_EXHAUSTED', 'QUOTA_EXCEEDED'), { 'retry-after': '3' });
@@ -172,7 +173,8 @@ export class Apns extends Service {
         if (this.misbehaves(stream, token, times)) return undefined;
         const kind = token.split('-')[0];
         if (kind === 'gone') return this.answer(stream, 410, { reason: 'Unregistered', timestamp: Date.now() });
-        if (kind === 'bad') return this.answer(stream, 400, { reason: 'BadDeviceToken' });
+        if (kind === 'bad') return this.answer(stream, 400, { reason: 'PayloadEmpty' });
+        if (kind === 'foreign') return this.answer(stream, 400, { reason: 'BadDeviceToken' });
         if (times === 1 && kind === 'quota') return this.answer(stream, 429, { reason: 'TooManyRequests' }, { 'retry-after': '3' });
         if (times === 1 && kind === 'flaky') return this.answer(stream, 500, { reason: 'InternalServerError' });
         return this.answer(stream, 200, null, { 'apns-id': headers['apns-id'] });

@@ -150,6 +150,16 @@ for (const bridge of ['fcm', 'apns']) {
         assert(await attempts(bridge, 'gone') >= 1);
     });
 
+    test(`${bridge}: a token of another project or environment ends its client where the app works`, async () => {
+        const works = await registered(bridge, 'ok');
+        await accepted(works);
+        await came(works);
+        const client = await registered(bridge, 'foreign');
+        await accepted(client);
+        await until('410', async () => (await send(client)).status === 410, PATIENCE_MS);
+        assert.equal((await send(works)).status, 201);
+    });
+
     test(`${bridge}: 429 is tried again after Retry-After, and not before`, async () => {
         const client = await registered(bridge, 'quota');
         await accepted(client);

@@ -35,7 +35,7 @@ ApnsApp::ApnsApp(ApnsCredentials credentials, Options options, BridgeAppContext 
 
 void ApnsApp::send(const Attempt& attempt, Done done) {
     if (!is_device_token(attempt.message.to.token)) {
-        return done({BridgeOutcome::refused, {}, "the token is no device token"}, {});
+        return done({BridgeOutcome::gone, {}, "the token is no device token"}, {});
     }
     const auto before = token_.renewals();
     auto request = apns_request(options_, credentials_.topic, attempt);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -15,6 +16,7 @@ namespace {
 constexpr std::array kNames{
     std::pair{BridgeOutcome::accepted, std::string_view{"accepted"}},
     std::pair{BridgeOutcome::gone, std::string_view{"gone"}},
+    std::pair{BridgeOutcome::foreign, std::string_view{"foreign"}},
     std::pair{BridgeOutcome::refused, std::string_view{"refused"}},
     std::pair{BridgeOutcome::throttled, std::string_view{"throttled"}},
     std::pair{BridgeOutcome::unauthorized, std::string_view{"unauthorized"}},
@@ -24,6 +26,10 @@ constexpr std::array kNames{
 };
 
 constexpr std::size_t kWordMax = 64;
+/// What FCM says of a text that is no token where its details name no field
+/// (docs/facts/bridges.md#fcm).
+constexpr std::string_view kNoFcmToken =
+    "The registration token is not a valid FCM registration token";
 
 /// A bridge's word for a fault; anything else that it writes there is not repeated.
 std::string word_in(const json& object, const char* name) {
@@ -39,10 +45,25 @@ std::string word_in(const json& object, const char* name) {
 
 /// What the error of FCM says: the code of FCM itself, else the status of Google's APIs.
 struct FcmError {
-    std::string code;    ///< UNREGISTERED, QUOTA_EXCEEDED …
-    std::string status;  ///< NOT_FOUND, RESOURCE_EXHAUSTED …
+    std::string code;               ///< UNREGISTERED, QUOTA_EXCEEDED …
+    std::string status;             ///< NOT_FOUND, RESOURCE_EXHAUSTED …
+    bool token_is_invalid = false;  ///< it is about `message.token`, and about nothing else
     std::string word() const { return code.empty() ? status : code; }
 };
+
+/// The fields that a detail of type `google.rpc.BadRequest` names.
+std::vector<std::string> invalid_fields(const json& detail) {
+    std::vector<std::string> fields;
+    if (!detail.is_object() || !detail.contains("fieldViolations")) return fields;
+    const auto& violations = detail["fieldViolations"];
+    if (!violations.is_array()) return fields;
+    for (const auto& one : violations) {
+        const auto field = one.is_object() ? one.find("field") : one.end();
+        const bool named = one.is_object() && field != one.end() && field->is_string();
+        fields.push_back(named ? field->get<std::string>() : std::string{});
+    }
+    return fields;
+}
 
 FcmError fcm_error(const std::string& body) {
     const auto object = json::parse(body, nullptr, false);
@@ -51,9 +72,17 @@ FcmError fcm_error(const std::string& body) {
     FcmError out{.code = {}, .status = word_in(error, "status")};
     if (!error.is_object() || !error.contains("details") || !error["details"].is_array())
         return out;
+    std::vector<std::string> fields;
     for (const auto& detail : error["details"]) {
         if (out.code.empty()) out.code = word_in(detail, "errorCode");
+        for (auto& field : invalid_fields(detail)) fields.push_back(std::move(field));
     }
+    const auto is_token = [](const auto& field) { return field == "message.token"; };
+    const auto said = error.find("message");
+    const bool says_token = said != error.end() && said->is_string() &&
+                            said->get_ref<const std::string&>() == kNoFcmToken;
+    out.token_is_invalid = fields.empty() ? says_token && !out.code.empty()
+                                          : std::all_of(fields.begin(), fields.end(), is_token);
     return out;
 }
 
@@ -63,6 +92,7 @@ std::string with_status(const HttpAnswer& answer, const std::string& word) {
 
 /// What did not end with an answer.
 BridgeVerdict not_answered(const HttpAnswer& answer) {
+    if (answer.end == HttpAnswer::End::unsendable) return {BridgeOutcome::refused, {}, answer.why};
     const bool slow = answer.end == HttpAnswer::End::timed_out;
     return {slow ? BridgeOutcome::timed_out : BridgeOutcome::unreachable, {}, answer.why};
 }
@@ -80,6 +110,10 @@ BridgeVerdict other(const HttpAnswer& answer, std::string why) {
 BridgeOutcome apns_400(const std::string& reason) {
     // Of the connection, or none of Apple's words: the message itself may be good.
     if (reason.empty() || reason == "IdleTimeout") return BridgeOutcome::failed;
+    // A token of the sandbox at production, or of another app, looks like one that is none.
+    if (reason == "BadDeviceToken" || reason == "DeviceTokenNotForTopic") {
+        return BridgeOutcome::foreign;
+    }
     return BridgeOutcome::refused;
 }
 
@@ -104,19 +138,19 @@ BridgeVerdict judge_fcm(const HttpAnswer& answer) {
     auto why = with_status(answer, error.word());
     switch (answer.status) {
         case 404:
-            // Of anybody else on the way (a proxy, a wrong URL) a 404 says nothing about the token.
-            if (error.code == "UNREGISTERED" || error.status == "NOT_FOUND") {
-                return {BridgeOutcome::gone, {}, std::move(why)};
-            }
+            // Of anybody else on the way (a proxy, a wrong URL), and of a project that is not
+            // there, a 404 says nothing about the token.
+            if (error.code == "UNREGISTERED") return {BridgeOutcome::gone, {}, std::move(why)};
             return other(answer, std::move(why));
         case 400:
-            if (error.word() == "INVALID_ARGUMENT") {
-                return {BridgeOutcome::refused, {}, std::move(why)};
+            if (error.word() != "INVALID_ARGUMENT") return other(answer, std::move(why));
+            if (error.token_is_invalid) {
+                return {BridgeOutcome::gone, {}, why + ": the token is none"};
             }
-            return other(answer, std::move(why));
+            return {BridgeOutcome::refused, {}, std::move(why)};
         case 403:
             if (error.code == "SENDER_ID_MISMATCH") {
-                return {BridgeOutcome::refused, {}, std::move(why)};
+                return {BridgeOutcome::foreign, {}, std::move(why)};
             }
             return {BridgeOutcome::unauthorized, {}, std::move(why)};
         case 401: return {BridgeOutcome::unauthorized, {}, std::move(why)};
@@ -148,6 +182,7 @@ bool is_final(BridgeOutcome outcome) {
     switch (outcome) {
         case BridgeOutcome::accepted:
         case BridgeOutcome::gone:
+        case BridgeOutcome::foreign:
         case BridgeOutcome::refused: return true;
         case BridgeOutcome::throttled:
         case BridgeOutcome::unauthorized:

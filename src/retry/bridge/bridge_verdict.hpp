@@ -13,7 +13,8 @@ namespace beckon::retry {
 /// How an attempt at a bridge ended; stands in logs and metric labels.
 enum class BridgeOutcome : std::uint8_t {
     accepted,      ///< the bridge has the message
-    gone,          ///< nobody is behind this token any more
+    gone,          ///< nobody is behind this token any more, or it never was one
+    foreign,       ///< the token is of another project, app or environment than our credentials
     refused,       ///< the bridge will never take this message
     throttled,     ///< later, and not sooner than asked for
     unauthorized,  ///< our credentials are refused
@@ -22,9 +23,9 @@ enum class BridgeOutcome : std::uint8_t {
     unreachable,   ///< no address, no connection, reset, TLS failed
 };
 inline constexpr std::array kBridgeOutcomes{
-    BridgeOutcome::accepted,  BridgeOutcome::gone,         BridgeOutcome::refused,
-    BridgeOutcome::throttled, BridgeOutcome::unauthorized, BridgeOutcome::failed,
-    BridgeOutcome::timed_out, BridgeOutcome::unreachable};
+    BridgeOutcome::accepted, BridgeOutcome::gone,      BridgeOutcome::foreign,
+    BridgeOutcome::refused,  BridgeOutcome::throttled, BridgeOutcome::unauthorized,
+    BridgeOutcome::failed,   BridgeOutcome::timed_out, BridgeOutcome::unreachable};
 std::string_view to_string(BridgeOutcome outcome);
 
 /// What an answer of a bridge means for the message (docs/bridges.md#answers). Pure.

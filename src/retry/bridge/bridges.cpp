@@ -38,8 +38,10 @@ struct BridgedJob {
 struct Queue {
     std::unique_ptr<BridgeApp> app;
     Breaker breaker;
-    int refusals = 0;   ///< of our credentials, in a row
-    std::string fault;  ///< why it needs a person; empty: it does not
+    int refusals = 0;       ///< of our credentials, in a row
+    std::string fault;      ///< why it needs a person; empty: it does not
+    std::string_view kind;  ///< of the fault: the line that was logged for it
+    bool proven = false;  ///< it has accepted a message since the start: our credentials are right
 
     struct Client {
         std::deque<BridgedJob> waiting;
@@ -56,6 +58,7 @@ Outcome outcome_of(BridgeOutcome outcome) {
     switch (outcome) {
         case BridgeOutcome::accepted: return Outcome::delivered;
         case BridgeOutcome::gone: return Outcome::gone;
+        case BridgeOutcome::foreign:
         case BridgeOutcome::refused:
         case BridgeOutcome::unauthorized:
         case BridgeOutcome::failed: return Outcome::refused;
@@ -104,8 +107,11 @@ struct Bridges::Impl : std::enable_shared_from_this<Impl> {
     void finish_drain();
     void free_client(Queue& queue, const std::string& client);
     void judge_app(Queue& queue, const BridgedJob& job, const BridgeVerdict& verdict);
+    static void set_fault(Queue& queue, const BridgedJob& job, std::string_view kind,
+                          std::string why);
 
-    void follow(const BridgedJob& job, const BridgeVerdict& verdict);
+    void follow(Queue& queue, const BridgedJob& job, const BridgeVerdict& verdict);
+    void dead_letter(const BridgedJob& job, const std::string& why);
     void failed(const BridgedJob& job, const BridgeVerdict& verdict);
     std::optional<int> next_step(const BridgedJob& job, seconds not_before) const;
     void expire(const BridgedJob& job);
@@ -242,7 +248,7 @@ void Bridges::Impl::ended(Queue& queue, const BridgedJob& job, const BridgeVerdi
                      {"outcome", to_string(verdict.outcome)},
                      {"why", verdict.why}});
     judge_app(queue, job, verdict);
-    follow(job, verdict);
+    follow(queue, job, verdict);
     free_client(queue, job.client());
     finish_drain();
     pump_soon();
@@ -253,52 +259,73 @@ void Bridges::Impl::finish_drain() {
 }
 
 void Bridges::Impl::judge_app(Queue& queue, const BridgedJob& job, const BridgeVerdict& verdict) {
-    const auto bridge = core::to_string(job.message.to.type);
-    if (is_healthy(verdict.outcome)) {
+    const auto outcome = verdict.outcome;
+    queue.proven |= outcome == BridgeOutcome::accepted;
+    // Before a message was accepted, nobody knows whether the token or our credentials are wrong.
+    const bool doubtful = outcome == BridgeOutcome::foreign && !queue.proven;
+    if (is_healthy(outcome) && !doubtful) {
         queue.breaker.succeeded();
         queue.refusals = 0;
+        queue.kind = {};
         if (!std::exchange(queue.fault, {}).empty()) {
-            core::log_info("retry", "bridge_works",
-                           {{"bridge", bridge}, {"app", job.message.to.app}});
+            core::log_info(
+                "retry", "bridge_works",
+                {{"bridge", core::to_string(job.message.to.type)}, {"app", job.message.to.app}});
         }
         return;
     }
-    if (is_faulty(verdict.outcome)) queue.breaker.failed(context.clock.mono());
-    if (verdict.outcome != BridgeOutcome::unauthorized) return;
-    if (++queue.refusals < kRefusalsOfFault) return;
-    if (queue.fault.empty()) {
-        core::log_error("retry", "bridge_refuses_credentials",
-                        {{"bridge", bridge}, {"app", job.message.to.app}, {"why", verdict.why}});
+    if (is_faulty(outcome)) queue.breaker.failed(context.clock.mono());
+    if (outcome == BridgeOutcome::unauthorized || doubtful) {
+        if (++queue.refusals < kRefusalsOfFault) return;
+        return set_fault(queue, job, "bridge_refuses_credentials", verdict.why);
     }
-    queue.fault = verdict.why;
+    if (queue.breaker.open() && queue.refusals < kRefusalsOfFault) {
+        set_fault(queue, job, "bridge_breaker_open", "no attempt succeeds: " + verdict.why);
+    }
+}
+
+/// One line for each kind of fault; the warning in /ready has the newest reason.
+void Bridges::Impl::set_fault(Queue& queue, const BridgedJob& job, std::string_view kind,
+                              std::string why) {
+    if (std::exchange(queue.kind, kind) != kind) {
+        core::log_error("retry", kind,
+                        {{"bridge", core::to_string(job.message.to.type)},
+                         {"app", job.message.to.app},
+                         {"why", why}});
+    }
+    queue.fault = std::move(why);
 }
 
 // --- what follows
 
-void Bridges::Impl::follow(const BridgedJob& job, const BridgeVerdict& verdict) {
+void Bridges::Impl::follow(Queue& queue, const BridgedJob& job, const BridgeVerdict& verdict) {
     switch (verdict.outcome) {
         case BridgeOutcome::accepted:
             return reached_then(job, Milestone::bridge_transmitted,
                                 [this, ticket = job.due.ticket] { fates->finish(ticket); });
         case BridgeOutcome::gone: return tell_gone(job, verdict.why);
-        case BridgeOutcome::refused: {
-            auto dead = job.due.delivery;
-            ++dead.attempts;
-            dead.last = Outcome::refused;
-            core::log_warn("retry", "bridge_refuses_message",
-                           {{"bridge", core::to_string(job.message.to.type)},
-                            {"delivery", dead.id},
-                            {"why", verdict.why}});
-            return reached_then(job, Milestone::errored, [this, ticket = job.due.ticket, dead] {
-                fates->bury(ticket, dead);
-            });
-        }
+        case BridgeOutcome::foreign:
+            // With credentials of a wrong project every token is foreign: no client ends for that.
+            if (queue.proven) return tell_gone(job, verdict.why);
+            return dead_letter(job, verdict.why);
+        case BridgeOutcome::refused: return dead_letter(job, verdict.why);
         case BridgeOutcome::throttled:
         case BridgeOutcome::unauthorized:
         case BridgeOutcome::failed:
         case BridgeOutcome::timed_out:
         case BridgeOutcome::unreachable: return failed(job, verdict);
     }
+}
+
+void Bridges::Impl::dead_letter(const BridgedJob& job, const std::string& why) {
+    auto dead = job.due.delivery;
+    ++dead.attempts;
+    dead.last = Outcome::refused;
+    core::log_warn(
+        "retry", "bridge_refuses_message",
+        {{"bridge", core::to_string(job.message.to.type)}, {"delivery", dead.id}, {"why", why}});
+    reached_then(job, Milestone::errored,
+                 [this, ticket = job.due.ticket, dead] { fates->bury(ticket, dead); });
 }
 
 void Bridges::Impl::failed(const BridgedJob& job, const BridgeVerdict& verdict) {

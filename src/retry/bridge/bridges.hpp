@@ -89,8 +89,8 @@ public:
     std::size_t under_way() const;
     std::size_t waiting() const;
 
-    /// Apps whose credentials are refused, and why; and those for which messages have come since
-    /// the start although nobody has configured them.
+    /// Apps whose credentials are refused or whose breaker is open, and why; and those for which
+    /// messages have come since the start although nobody has configured them.
     std::map<BridgeAppName, std::string> faults() const;
 
 private:

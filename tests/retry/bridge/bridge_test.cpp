@@ -429,7 +429,7 @@ TEST_CASE("each answer of FCM has its verdict", "[bridge]") {
     CHECK(judge_fcm(answer(404, fcm_error_body("NOT_FOUND", "UNREGISTERED"))) ==
           verdict(gone, 0s, "404 UNREGISTERED"));
     CHECK(judge_fcm(answer(404, fcm_error_body("NOT_FOUND"))) ==
-          verdict(gone, 0s, "404 NOT_FOUND"));
+          verdict(failed, 0s, "404 NOT_FOUND"));
     CHECK(judge_fcm(answer(404, "<html>")) == verdict(failed, 0s, "404"));
     CHECK(judge_fcm(answer(404)) == verdict(failed, 0s, "404"));
     CHECK(judge_fcm(answer(400, fcm_error_body("INVALID_ARGUMENT", "INVALID_ARGUMENT"))) ==
@@ -440,7 +440,7 @@ TEST_CASE("each answer of FCM has its verdict", "[bridge]") {
     CHECK(judge_fcm(answer(403, fcm_error_body("PERMISSION_DENIED"))) ==
           verdict(unauthorized, 0s, "403 PERMISSION_DENIED"));
     CHECK(judge_fcm(answer(403, fcm_error_body("PERMISSION_DENIED", "SENDER_ID_MISMATCH"))) ==
-          verdict(refused, 0s, "403 SENDER_ID_MISMATCH"));
+          verdict(foreign, 0s, "403 SENDER_ID_MISMATCH"));
     CHECK(judge_fcm(answer(413)) == verdict(refused, 0s, "413"));
     CHECK(judge_fcm(answer(429, fcm_error_body("RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED"), 7s)) ==
           verdict(throttled, 7s, "429 QUOTA_EXCEEDED"));
@@ -453,6 +453,37 @@ TEST_CASE("each answer of FCM has its verdict", "[bridge]") {
     CHECK(judge_fcm(answer(500, fcm_error_body("<b>"))) == verdict(failed, 0s, "500"));
     CHECK(judge_fcm(ended(End::timed_out, "slow")) == verdict(timed_out, 0s, "slow"));
     CHECK(judge_fcm(ended(End::unreachable, "reset")) == verdict(unreachable, 0s, "reset"));
+}
+
+TEST_CASE("FCM's 400 ends a client only where it is about the token alone", "[bridge]") {
+    using enum BridgeOutcome;
+    const json fcm{{"@type", "type.googleapis.com/google.firebase.fcm.v1.FcmError"},
+                   {"errorCode", "INVALID_ARGUMENT"}};
+    const auto fields = [](const std::vector<std::string>& names) {
+        json violations = json::array();
+        for (const auto& name : names) violations.push_back({{"field", name}});
+        return json{{"@type", "type.googleapis.com/google.rpc.BadRequest"},
+                    {"fieldViolations", violations}};
+    };
+    const auto outcome = [](const std::string& message, const json& details) {
+        const json body{{"error",
+                         {{"code", 400},
+                          {"message", message},
+                          {"status", "INVALID_ARGUMENT"},
+                          {"details", details}}}};
+        return judge_fcm(answer(400, body.dump())).outcome;
+    };
+    const std::string no_token = "The registration token is not a valid FCM registration token";
+    CHECK(outcome(no_token, json::array({fcm})) == gone);
+    CHECK(outcome("Request contains an invalid argument.",
+                  json::array({fcm, fields({"message.token"})})) == gone);
+    CHECK(outcome(no_token, json::array({fields({"message.data[0].value"})})) == refused);
+    CHECK(outcome("", json::array({fcm, fields({"message.token", "message.android.ttl"})})) ==
+          refused);
+    CHECK(outcome("Request contains an invalid argument.", json::array({fcm})) == refused);
+    CHECK(outcome(no_token, json::array()) == refused);
+    CHECK(outcome(no_token, json::array({7, nullptr, fields({}), json{{"fieldViolations", 1}}})) ==
+          refused);
 }
 
 TEST_CASE("each answer of APNs has its verdict", "[bridge]") {
@@ -468,9 +499,10 @@ TEST_CASE("each answer of APNs has its verdict", "[bridge]") {
     CHECK(judge(200, "") == verdict(accepted, 0s, ""));
     CHECK(judge(410, "Unregistered") == verdict(gone, 0s, "410 Unregistered"));
     CHECK(judge(410, "ExpiredToken") == verdict(gone, 0s, "410 ExpiredToken"));
-    CHECK(judge(400, "BadDeviceToken") == verdict(refused, 0s, "400 BadDeviceToken"));
+    CHECK(judge(400, "BadDeviceToken") == verdict(foreign, 0s, "400 BadDeviceToken"));
     CHECK(judge(400, "DeviceTokenNotForTopic") ==
-          verdict(refused, 0s, "400 DeviceTokenNotForTopic"));
+          verdict(foreign, 0s, "400 DeviceTokenNotForTopic"));
+    CHECK(judge(400, "BadTopic") == verdict(refused, 0s, "400 BadTopic"));
     CHECK(judge(400, "IdleTimeout") == verdict(failed, 0s, "400 IdleTimeout"));
     CHECK(judge(400, "") == verdict(failed, 0s, "400"));
     CHECK(judge(403, "ExpiredProviderToken") ==

@@ -354,3 +354,49 @@ TEST_CASE("no attempt starts that could outlive the role", "[bridge]") {
     CHECK(world.under_way().empty());
     CHECK(world.fates.empty());  // its record stays unfinished, for the next run
 }
+
+// --- tokens that are not of our credentials
+
+TEST_CASE("a foreign token ends its client once the app has accepted a message", "[bridge]") {
+    World world;
+    world.due(world.made(1));
+    world.answer(foreign);
+    CHECK(world.fates == Log{"bury 1 refused"});
+    CHECK(world.bridges->counts().gone == 0);
+    world.due(world.made(2));
+    world.answer(accepted);
+    world.due(world.made(3));
+    world.answer(foreign);
+    CHECK(world.fates == Log{"bury 1 refused", "finish 2", "finish 3"});
+    CHECK(world.bridges->counts().gone == 1);
+}
+
+TEST_CASE("an app whose every token is foreign has wrong credentials, which ends nobody",
+          "[bridge]") {
+    World world;
+    for (core::Offset offset = 1; offset <= 5; ++offset) {
+        world.due(world.made(offset));
+        world.answer(foreign);
+    }
+    CHECK(world.bridges->counts().gone == 0);
+    const auto faults = world.bridges->faults();
+    REQUIRE(faults.size() == 1);
+    CHECK(faults.begin()->second == "why");
+}
+
+TEST_CASE("an open breaker is a fault until the bridge works again", "[bridge]") {
+    World world;
+    for (core::Offset offset = 1; offset <= Breaker::kFailures; ++offset) {
+        CHECK(world.bridges->faults().empty());
+        world.due(world.made(offset, 10'000));
+        world.answer(unreachable);
+    }
+    const auto faults = world.bridges->faults();
+    REQUIRE(faults.size() == 1);
+    CHECK(faults.begin()->first == BridgeAppName{core::RouterType::fcm, "my-app"});
+    CHECK(faults.begin()->second == "no attempt succeeds: why");
+    world.clock.advance(Breaker::kOpenLeast);
+    world.due(world.made(100, 10'000));
+    world.answer(accepted);
+    CHECK(world.bridges->faults().empty());
+}
