@@ -2,6 +2,7 @@
 
 #include "core/base64url.hpp"
 #include "core/codec.hpp"
+#include "core/json_text.hpp"
 
 #include <utility>
 
@@ -60,7 +61,7 @@ core::Result<Recipient> read_recipient(const json& data) {
         return core::fail(Fault::corrupt, "a bridged message without bridge, app or token");
     }
     const auto aps = data.find("aps");
-    if (aps != data.end() && aps->is_object()) to.aps = aps->dump();
+    if (aps != data.end() && aps->is_object()) to.aps = core::json_text(*aps);
     return to;
 }
 
@@ -105,7 +106,7 @@ core::Result<Recipient> recipient_of(core::RouterType type, std::string_view rou
         return core::fail(Fault::not_found, "router data without token or app");
     }
     const auto aps = data.find("aps");
-    if (apns && aps != data.end() && aps->is_object()) to.aps = aps->dump();
+    if (apns && aps != data.end() && aps->is_object()) to.aps = core::json_text(*aps);
     return to;
 }
 
@@ -136,9 +137,8 @@ core::Record encode(const BridgedMessage& message) {
                {"datacontenttype", "application/json"},
                {"data", data_of(message)}};
     put(event, "traceparent", message.traceparent);
-    core::Record record{.key = core::to_hex(message.uaid),
-                        .value = event.dump(-1, ' ', false, json::error_handler_t::replace),
-                        .headers = {}};
+    core::Record record{
+        .key = core::to_hex(message.uaid), .value = core::json_text(event), .headers = {}};
     const auto add = [&](std::string_view name, std::string value) {
         record.headers.push_back({name, std::move(value)});
     };

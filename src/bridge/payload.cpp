@@ -1,6 +1,7 @@
 #include "bridge/payload.hpp"
 
 #include "core/base64url.hpp"
+#include "core/json_text.hpp"
 
 #include <algorithm>
 
@@ -12,9 +13,7 @@ using nlohmann::json;
 
 namespace {
 
-std::string text_of(const json& value) {
-    return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
+std::string text_of(const json& value) { return core::json_text(value); }
 
 /// What the app on the device reads, all of it text. Without a body nothing else is known to it.
 json data_map(const BridgedMessage& message) {

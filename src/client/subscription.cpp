@@ -2,6 +2,7 @@
 
 #include "client/url.hpp"
 #include "core/base64url.hpp"
+#include "core/json_text.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -34,12 +35,11 @@ core::Result<std::string> key_of(const json& keys, KeyField field) {
 }  // namespace
 
 std::string to_json(const Subscription& subscription) {
-    return json{{"endpoint", subscription.endpoint},
-                {"expirationTime", nullptr},
-                {"keys",
-                 {{"p256dh", core::base64url(subscription.keys.p256dh)},
-                  {"auth", core::base64url(subscription.keys.auth)}}}}
-        .dump();
+    return core::json_text(json{{"endpoint", subscription.endpoint},
+                                {"expirationTime", nullptr},
+                                {"keys",
+                                 {{"p256dh", core::base64url(subscription.keys.p256dh)},
+                                  {"auth", core::base64url(subscription.keys.auth)}}}});
 }
 
 core::Result<Subscription> parse_subscription(std::string_view text) {

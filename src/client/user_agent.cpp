@@ -2,6 +2,7 @@
 
 #include "core/base64url.hpp"
 #include "core/ids.hpp"
+#include "core/json_text.hpp"
 
 #include <algorithm>
 
@@ -79,7 +80,7 @@ Result<Hello> UserAgent::hello() {
     // As Firefox: who has no subscription does not tell who it was.
     const std::string offered = state_.channels.empty() ? "" : state_.uaid;
     if (!offered.empty()) request["uaid"] = offered;
-    if (auto sent = socket_.send(request.dump()); !sent) return core::fail(sent.error());
+    if (auto sent = socket_.send(core::json_text(request)); !sent) return core::fail(sent.error());
     const auto reply = wait_for({.type = "hello", .channel_id = ""});
     if (!reply) return core::fail(reply.error());
     Hello hello{text_of(reply->object, "uaid"), false};
@@ -95,14 +96,15 @@ Result<Channel> UserAgent::register_channel(const std::optional<std::string>& va
     Channel channel{core::to_dashed(core::random_uuid4()), "", ReceiverKeys::generate(), {}};
     json request{{"messageType", "register"}, {"channelID", channel.id}};
     if (vapid_point) request["key"] = core::base64url(*vapid_point);
-    if (auto sent = socket_.send(request.dump()); !sent) return core::fail(sent.error());
+    if (auto sent = socket_.send(core::json_text(request)); !sent) return core::fail(sent.error());
     const auto reply = wait_for({.type = "register", .channel_id = channel.id});
     if (!reply) return core::fail(reply.error());
     channel.endpoint = text_of(reply->object, "pushEndpoint");
     if (reply->object.value("status", 0) != 200) {
-        return core::fail(Fault::conflict, "register was answered " +
-                                               reply->object.value("status", json{}).dump() + " '" +
-                                               channel.endpoint + "'");
+        return core::fail(Fault::conflict,
+                          "register was answered " +
+                              core::json_text(reply->object.value("status", json{})) + " '" +
+                              channel.endpoint + "'");
     }
     if (auto url = parse_url(channel.endpoint); !url) {
         return core::fail(Fault::corrupt, "pushEndpoint: " + url.error().message);
@@ -114,11 +116,12 @@ Result<Channel> UserAgent::register_channel(const std::optional<std::string>& va
 
 Result<void> UserAgent::unregister(const std::string& channel_id) {
     const json request{{"messageType", "unregister"}, {"channelID", channel_id}, {"code", 200}};
-    if (auto sent = socket_.send(request.dump()); !sent) return sent;
+    if (auto sent = socket_.send(core::json_text(request)); !sent) return sent;
     const auto reply = wait_for({.type = "unregister", .channel_id = channel_id});
     if (!reply) return core::fail(reply.error());
     if (reply->object.value("status", 0) != 200) {
-        return core::fail(Fault::conflict, "unregister was refused: " + reply->object.dump());
+        return core::fail(Fault::conflict,
+                          "unregister was refused: " + core::json_text(reply->object));
     }
     state_.channels.erase(channel_id);
     return save();
@@ -137,14 +140,13 @@ Result<void> UserAgent::ack(const Notification& notification) {
     const json request{{"messageType", "ack"}, {"updates", json::array({update})}};
     // Saved before it is said: an acknowledged message does not come again.
     if (auto saved = save(); !saved) return saved;
-    return socket_.send(request.dump());
+    return socket_.send(core::json_text(request));
 }
 
 Result<void> UserAgent::nack(const Notification& notification, NackCode code) {
-    return socket_.send(json{{"messageType", "nack"},
-                             {"version", notification.version},
-                             {"code", static_cast<int>(code)}}
-                            .dump());
+    return socket_.send(core::json_text(json{{"messageType", "nack"},
+                                             {"version", notification.version},
+                                             {"code", static_cast<int>(code)}}));
 }
 
 Result<void> UserAgent::wait(milliseconds timeout) {

@@ -1,6 +1,7 @@
 #include "client/private_file.hpp"
 #include "client/user_agent.hpp"
 #include "core/base64url.hpp"
+#include "core/json_text.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -93,7 +94,7 @@ Result<void> save_state(const std::filesystem::path& file, const UserAgentState&
                       {"url", state.url},
                       {"uaid", state.uaid},
                       {"channels", std::move(channels)}};
-    return write_private_file(file, object.dump(2) + '\n');
+    return write_private_file(file, core::json_text(object, 2) + '\n');
 }
 
 }  // namespace beckon::client

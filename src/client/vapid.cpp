@@ -2,6 +2,7 @@
 
 #include "client/private_file.hpp"
 #include "core/base64url.hpp"
+#include "core/json_text.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -15,7 +16,7 @@ std::string sign_jwt(const P256Key& key, const VapidClaims& claims) {
     if (!claims.subject.empty()) payload["sub"] = claims.subject;
     std::string token = core::base64url(R"({"typ":"JWT","alg":"ES256"})");
     token += '.';
-    token += core::base64url(payload.dump());
+    token += core::base64url(core::json_text(payload));
     return token + '.' + core::base64url(key.sign(token));
 }
 
@@ -52,7 +53,7 @@ Result<P256Key> load_vapid_key(const std::filesystem::path& file, IfMissing if_m
         P256Key key = P256Key::generate();
         const json pair{{"publicKey", core::base64url(key.public_point())},
                         {"privateKey", core::base64url(key.private_scalar())}};
-        if (auto written = write_private_file(file, pair.dump(2) + "\n"); !written) {
+        if (auto written = write_private_file(file, core::json_text(pair, 2) + "\n"); !written) {
             return core::fail(written.error());
         }
         return key;

@@ -1,6 +1,7 @@
 #include "cluster/ownership.hpp"
 
 #include "core/codec.hpp"
+#include "core/json_text.hpp"
 
 #include <array>
 #include <charconv>
@@ -28,7 +29,7 @@ core::Record record(std::string key, std::string_view type, std::optional<Json> 
     out.headers.push_back({core::header::kType, std::string{type}});
     if (value) {
         out.headers.push_back({core::header::kContentType, "application/json"});
-        out.value = value->dump();
+        out.value = core::json_text(*value);
     }
     return out;
 }

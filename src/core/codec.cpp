@@ -1,6 +1,7 @@
 #include "core/codec.hpp"
 
 #include "core/assert.hpp"
+#include "core/json_text.hpp"
 #include "core/log_key.hpp"
 
 #include <array>
@@ -132,7 +133,8 @@ Record encode(const ClientRecorded& event) {
         BECKON_ASSERT(data.is_object(), "router data is checked where it enters");
         value["router_data"] = std::move(data);
     }
-    return state_record(uaid_key(event.uaid), event_type::kClient, value.dump(), event.stamp);
+    return state_record(uaid_key(event.uaid), event_type::kClient, core::json_text(value),
+                        event.stamp);
 }
 
 Record encode(const ClientRemoved& event) {
@@ -143,7 +145,7 @@ Record encode(const ChannelRecorded& event) {
     Json value{{"created", to_ms(event.created)}};
     if (event.vapid_sha256) value["vapid_sha256"] = *event.vapid_sha256;
     return state_record(channel_log_key(event.uaid, event.channel), event_type::kChannel,
-                        value.dump(), event.stamp);
+                        core::json_text(value), event.stamp);
 }
 
 Record encode(const ChannelRemoved& event) {
@@ -163,7 +165,8 @@ Record encode(const Mark& event) {
 Record encode(const Lease& event) {
     std::optional<std::string> value;
     if (!event.removed) {
-        value = Json{{"epoch", event.epoch}, {"node", event.node}, {"role", event.role}}.dump();
+        value = core::json_text(
+            Json{{"epoch", event.epoch}, {"node", event.node}, {"role", event.role}});
     }
     return state_record(lease_log_key(event), event_type::kLease, std::move(value), std::nullopt);
 }

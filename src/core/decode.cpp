@@ -1,4 +1,5 @@
 #include "core/codec.hpp"
+#include "core/json_text.hpp"
 #include "core/log_key.hpp"
 
 #include <charconv>
@@ -242,7 +243,7 @@ SubscriptionsEvent decode_client(const RecordView& record, const Uaid& uaid,
                          .stamp = stamp};
     if (const Json* data = member(json, "router_data")) {
         if (!data->is_object()) return Unknown{"router_data is not a JSON object"};
-        scratch.router_data = data->dump();
+        scratch.router_data = core::json_text(*data);
         event.router_data = scratch.router_data;
     }
     return event;

@@ -1,5 +1,7 @@
 #include "core/json_parts.hpp"
 
+#include "core/json_text.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -173,9 +175,7 @@ std::string with_json_member(std::string_view object, std::string_view name,
     return out.append(1, '}');
 }
 
-std::string json_string(std::string_view text) {
-    return PartsJson(text).dump(-1, ' ', false, PartsJson::error_handler_t::replace);
-}
+std::string json_string(std::string_view text) { return core::json_text(PartsJson(text)); }
 
 bool is_utf8(std::string_view bytes) {
     for (std::size_t at = 0; at < bytes.size();) {

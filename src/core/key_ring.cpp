@@ -4,6 +4,7 @@
 #include "core/base64url.hpp"
 #include "core/clock.hpp"
 #include "core/handle.hpp"
+#include "core/json_text.hpp"
 #include "core/tokens.hpp"
 
 #include <algorithm>
@@ -322,7 +323,7 @@ std::string print_ring(const KeyRing& ring) {
                     {"keys", std::move(keys)},
                     {"crypto_keys", ring.crypto_keys()},
                     {"auth_keys", ring.auth_keys()}};
-    return root.dump(2) + "\n";
+    return core::json_text(root, 2) + "\n";
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "core/logger.hpp"
 
+#include "core/json_text.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -52,7 +54,7 @@ std::string json_line(LogLevel level, std::string_view folder, std::string_view 
     line["folder"] = folder;
     line["event"] = event;
     for (const auto& field : fields) line[std::string{field.key}] = to_json(field);
-    return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return core::json_text(line);
 }
 
 std::string text_line(LogLevel level, std::string_view folder, std::string_view event,
@@ -66,8 +68,7 @@ std::string text_line(LogLevel level, std::string_view folder, std::string_view 
         const auto value = to_json(field);
         const bool plain = value.is_string() && value.get_ref<const std::string&>().find_first_of(
                                                     " \"\n\t=") == std::string::npos;
-        out.append(plain ? value.get<std::string>()
-                         : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+        out.append(plain ? value.get<std::string>() : core::json_text(value));
     }
     return out;
 }

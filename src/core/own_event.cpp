@@ -1,6 +1,7 @@
 #include "core/own_event.hpp"
 
 #include "core/codec.hpp"
+#include "core/json_text.hpp"
 
 #include <algorithm>
 
@@ -27,7 +28,7 @@ Record encode(const OwnEvent& event) {
                               {"source", event.source},     {"type", event.type},
                               {"subject", event.subject},   {"datacontenttype", "application/json"},
                               {"beckonowner", event.owner}, {"data", event.data}};
-    Record record{.key = event.id, .value = json.dump(), .headers = {}};
+    Record record{.key = event.id, .value = core::json_text(json), .headers = {}};
     record.headers.push_back({header::kSpecVersion, "1.0"});
     record.headers.push_back({header::kType, std::string{kRecordType}});
     record.headers.push_back({header::kContentType, "application/json"});

@@ -1,5 +1,7 @@
 #include "ingest/monitoring.hpp"
 
+#include "core/json_text.hpp"
+
 #include <nlohmann/json.hpp>
 
 namespace beckon::ingest {
@@ -9,7 +11,7 @@ namespace {
 HttpReply json_reply(const nlohmann::json& body) {
     HttpReply reply;
     reply.add("Content-Type", "application/json");
-    reply.body = body.dump();
+    reply.body = core::json_text(body);
     return reply;
 }
 

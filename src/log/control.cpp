@@ -1,6 +1,7 @@
 #include "log/control.hpp"
 
 #include "core/clock.hpp"
+#include "core/json_text.hpp"
 #include "log/blocking_executor.hpp"
 #include "log/newest_values.hpp"
 
@@ -66,7 +67,7 @@ core::Result<Control> parse(const Entries& entries) {
 using Entry = std::pair<std::string, std::string>;
 
 Entry entry_of_origin(const std::string& origin) {
-    return {std::string{kOriginPrefix} + origin, json{{"origin", origin}}.dump()};
+    return {std::string{kOriginPrefix} + origin, core::json_text(json{{"origin", origin}})};
 }
 
 /// In the order of writing: `log` comes last, so that an unfinished set is as good as none.
@@ -74,14 +75,16 @@ std::vector<Entry> entries_of(const Control& control) {
     std::vector<Entry> entries;
     json delays = json::array();
     for (const auto delay : control.tiers) delays.push_back(delay.count());
-    entries.emplace_back("tiers", json{{"delays_s", delays}}.dump());
+    entries.emplace_back("tiers", core::json_text(json{{"delays_s", delays}}));
     if (control.keyring_fingerprint) {
-        entries.emplace_back("keyring", json{{"fingerprint", *control.keyring_fingerprint}}.dump());
+        entries.emplace_back("keyring",
+                             core::json_text(json{{"fingerprint", *control.keyring_fingerprint}}));
     }
     for (const auto& origin : control.origins) entries.push_back(entry_of_origin(origin));
-    entries.emplace_back("layout",
-                         json{{"partitions", control.partitions}, {"hash", kHash}}.dump());
-    entries.emplace_back("log", json{{"id", control.log_id}, {"created", control.created}}.dump());
+    entries.emplace_back(
+        "layout", core::json_text(json{{"partitions", control.partitions}, {"hash", kHash}}));
+    entries.emplace_back(
+        "log", core::json_text(json{{"id", control.log_id}, {"created", control.created}}));
     return entries;
 }
 

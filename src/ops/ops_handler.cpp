@@ -1,5 +1,6 @@
 #include "ops/ops_handler.hpp"
 
+#include "core/json_text.hpp"
 #include "net/http/query.hpp"
 #include "ops/metric_names.hpp"
 
@@ -27,7 +28,7 @@ HttpReply json_reply(int status, const nlohmann::ordered_json& body) {
     HttpReply reply;
     reply.status = status;
     reply.add("Content-Type", "application/json");
-    reply.body = body.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    reply.body = core::json_text(body);
     return reply;
 }
 

@@ -1,6 +1,7 @@
 #include "cli/api/answer.hpp"
 
 #include "cli/process/output.hpp"
+#include "core/json_text.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -26,7 +27,7 @@ std::string text_of(const Json& object, const char* name) {
 
 int print_answer(const core::Result<ApiAnswer>& answer) {
     if (!answer || !answer->good()) return refused(answer);
-    if (!answer->body.empty()) print_line(parsed(*answer).dump(2));
+    if (!answer->body.empty()) print_line(core::json_text(parsed(*answer), 2));
     return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "cli/backup/backup_service.hpp"
 
 #include "cli/running/log_service.hpp"
+#include "core/json_text.hpp"
 #include "core/logger.hpp"
 
 #include <mutex>
@@ -22,7 +23,7 @@ constexpr int kNotFound = 404;
 constexpr int kBusy = 409;
 
 ops::Page refusal(int status, const std::string& why) {
-    return {.status = status, .body = nlohmann::json{{"error", why}}.dump()};
+    return {.status = status, .body = core::json_text(nlohmann::json{{"error", why}})};
 }
 
 }  // namespace
@@ -77,8 +78,8 @@ struct BackupService::Impl {
 
     std::string state_text() const {
         const std::scoped_lock lock{mutex};
-        return nlohmann::json{{"state", state}, {"directory", directory.string()}, {"error", error}}
-            .dump();
+        return core::json_text(
+            nlohmann::json{{"state", state}, {"directory", directory.string()}, {"error", error}});
     }
 
     log::EmbeddedLog& log;

@@ -1,5 +1,7 @@
 #include "cli/bench/bench_report.hpp"
 
+#include "core/json_text.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -125,7 +127,7 @@ BenchReport::BenchReport(const BenchOptions& options) : document_(std::make_uniq
 
 BenchReport::~BenchReport() = default;
 
-std::string BenchReport::document() const { return document_->root.dump(2); }
+std::string BenchReport::document() const { return core::json_text(document_->root, 2); }
 
 void BenchReport::add(const std::string& profile, const Traffic& traffic) {
     const auto& tally = traffic.tally;

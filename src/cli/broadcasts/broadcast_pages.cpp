@@ -1,6 +1,7 @@
 #include "cli/broadcasts/broadcast_pages.hpp"
 
 #include "cli/broadcasts/broadcast_token.hpp"
+#include "core/json_text.hpp"
 
 #include <string>
 #include <string_view>
@@ -16,7 +17,7 @@ using nlohmann::json;
 using ops::Page;
 
 Page refusal(int status, std::string_view why) {
-    return {.status = status, .body = json{{"error", why}}.dump()};
+    return {.status = status, .body = core::json_text(json{{"error", why}})};
 }
 
 std::string member(const ops::Query& query, std::string_view name) {
@@ -26,7 +27,8 @@ std::string member(const ops::Query& query, std::string_view name) {
 
 Page list(const edge::Edge& edge) {
     const auto now = edge.broadcasts();
-    return {.body = json{{"complete", now->complete}, {"broadcasts", now->versions}}.dump()};
+    return {.body =
+                core::json_text(json{{"complete", now->complete}, {"broadcasts", now->versions}})};
 }
 
 Page change(edge::Edge& edge, const core::KeyRing& keys, const ops::Query& query,

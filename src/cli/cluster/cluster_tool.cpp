@@ -1,6 +1,7 @@
 #include "cli/cluster/cluster_tool.hpp"
 
 #include "cluster/ownership_fold.hpp"
+#include "core/json_text.hpp"
 #include "log/read_partition.hpp"
 
 #include <algorithm>
@@ -174,10 +175,9 @@ std::string cluster_json(const ClusterView& view) {
     for (const auto& row : view.role.partitions) {
         partitions.push_back(json_of(row, lag_of(view, row.partition)));
     }
-    return Json{{"role", view.role.role},
-                {"nodes", std::move(nodes)},
-                {"partitions", std::move(partitions)}}
-        .dump();
+    return core::json_text(Json{{"role", view.role.role},
+                                {"nodes", std::move(nodes)},
+                                {"partitions", std::move(partitions)}});
 }
 
 }  // namespace beckon::cli

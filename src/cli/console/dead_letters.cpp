@@ -1,5 +1,6 @@
 #include "cli/console/dead_letters.hpp"
 
+#include "core/json_text.hpp"
 #include "core/logger.hpp"
 #include "log/read_partition.hpp"
 #include "retry/api/dead_query.hpp"
@@ -27,7 +28,7 @@ constexpr std::chrono::seconds kAnswerWithin{60};
 constexpr std::size_t kSample = 10;
 
 console::Answer refused(int status, const std::string& why) {
-    return {status, Json{{"error", why}}.dump(-1, ' ', false, Json::error_handler_t::replace)};
+    return {status, core::json_text(Json{{"error", why}})};
 }
 
 console::Answer still_reading() {
@@ -52,7 +53,7 @@ std::string order_text(const std::string& wanted, core::Timestamp now) {
     auto order = wanted.empty() ? Json::object() : Json::parse(wanted);
     if (!order.contains("before")) order["before"] = retry::time_text(now);
     order["dry_run"] = false;
-    return order.dump();
+    return core::json_text(order);
 }
 
 void log_redrive(const std::string& order, const std::string& by, std::size_t matched,
@@ -139,11 +140,11 @@ void DeadLetters::check(const std::string& wanted, const Planned& planned) {
     ask(
         [order = *retry::parse_dead_order(text), text, planned](const DeadFold& fold) {
             const auto selection = fold.select(order);
-            console::Plan plan{{kOk, Json{{"matched", selection.matched},
-                                          {"disabled", selection.disabled},
-                                          {"would_settle", selection.letters.size()},
-                                          {"sample", letters_json(selection)}}
-                                         .dump(-1, ' ', false, Json::error_handler_t::replace)}};
+            console::Plan plan{
+                {kOk, core::json_text(Json{{"matched", selection.matched},
+                                           {"disabled", selection.disabled},
+                                           {"would_settle", selection.letters.size()},
+                                           {"sample", letters_json(selection)}})}};
             if (!selection.letters.empty()) plan.order = text;
             planned(std::move(plan));
         },
@@ -160,16 +161,15 @@ void DeadLetters::run(const std::string& order, const std::string& by,
             const auto left = selection.matched - selection.disabled;
             // The log has answered long before, or says that it cannot.
             fold.after(kAnswerWithin, [reply] { reply(no_answer_yet()); });
-            fold.redrive(selection.letters,
-                         [=, matched = selection.matched](const retry::Resender::Outcome& outcome) {
-                             log_redrive(order, by, matched, outcome);
-                             const auto over = outcome.settled + outcome.gone;
-                             reply({kOk, Json{{"settled", outcome.settled},
-                                              {"gone", outcome.gone},
-                                              {"failed", outcome.failed},
-                                              {"left", left - std::min(left, over)}}
-                                             .dump()});
-                         });
+            fold.redrive(selection.letters, [=, matched = selection.matched](
+                                                const retry::Resender::Outcome& outcome) {
+                log_redrive(order, by, matched, outcome);
+                const auto over = outcome.settled + outcome.gone;
+                reply({kOk, core::json_text(Json{{"settled", outcome.settled},
+                                                 {"gone", outcome.gone},
+                                                 {"failed", outcome.failed},
+                                                 {"left", left - std::min(left, over)}})});
+            });
         },
         reply);
 }

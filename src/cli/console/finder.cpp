@@ -3,6 +3,7 @@
 #include "cli/replay/client_state.hpp"
 #include "cli/trace/client_trace.hpp"
 #include "cli/trace/trace_words.hpp"
+#include "core/json_text.hpp"
 #include "core/log_names.hpp"
 #include "core/milestone.hpp"
 
@@ -26,8 +27,7 @@ constexpr std::size_t kTextMax = 2'048;
 constexpr std::chrono::seconds kBeforeFirst{1};
 
 console::Answer finder_refused(int status, const std::string& why) {
-    return {status,
-            FinderJson{{"error", why}}.dump(-1, ' ', false, FinderJson::error_handler_t::replace)};
+    return {status, core::json_text(FinderJson{{"error", why}})};
 }
 
 std::string trimmed(std::string_view text) {
@@ -139,7 +139,7 @@ console::Answer Finder::found(const Named& named, const ScanLimits& limits) {
     page["problem"] = life ? "" : life.error().message;
     page["from"] = first_moment(page["trace"], window_begins).time_since_epoch().count();
     page["until"] = now.time_since_epoch().count();
-    return {200, page.dump(-1, ' ', false, FinderJson::error_handler_t::replace)};
+    return {200, core::json_text(page)};
 }
 
 console::Answer Finder::find(const console::Parameters& asked) {

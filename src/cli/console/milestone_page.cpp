@@ -1,5 +1,6 @@
 #include "cli/console/milestone_page.hpp"
 
+#include "core/json_text.hpp"
 #include "reliability/totals/pages.hpp"
 
 #include <nlohmann/json.hpp>
@@ -16,7 +17,7 @@ std::string MilestonePage::json() const {
     if (!counts) return {};
     auto told = nlohmann::json::parse(reliability::counts_page(*counts, totals_.refused()));
     told.update(nlohmann::json::parse(reliability::flow_page(totals_.flow())));
-    return told.dump();
+    return core::json_text(told);
 }
 
 }  // namespace beckon::cli

@@ -3,6 +3,7 @@
 #include "cli/console/milestone_page.hpp"
 #include "cli/console/tier_page.hpp"
 #include "cli/console/webhook_page.hpp"
+#include "core/json_text.hpp"
 
 #include <memory>
 #include <optional>
@@ -32,9 +33,8 @@ public:
 
     std::string json() const {
         if (!fold_->complete()) return {};
-        return nlohmann::json{{"letters", fold_->index().size()},
-                              {"passed_over", fold_->index().passed_over()}}
-            .dump();
+        return core::json_text(nlohmann::json{{"letters", fold_->index().size()},
+                                              {"passed_over", fold_->index().passed_over()}});
     }
 
 private:

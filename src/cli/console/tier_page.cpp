@@ -1,5 +1,6 @@
 #include "cli/console/tier_page.hpp"
 
+#include "core/json_text.hpp"
 #include "core/lasting_executor.hpp"
 #include "log/read_partition.hpp"
 
@@ -143,9 +144,8 @@ std::string TierPage::json(const std::optional<std::size_t>& dead) {
         text["partitions"] = std::move(partitions);
         told.push_back(std::move(text));
     }
-    return nlohmann::json{{"tiers", std::move(told)},
-                          {"dead", dead ? nlohmann::json(*dead) : nullptr}}
-        .dump();
+    return core::json_text(nlohmann::json{{"tiers", std::move(told)},
+                                          {"dead", dead ? nlohmann::json(*dead) : nullptr}});
 }
 
 }  // namespace beckon::cli

@@ -1,6 +1,7 @@
 #include "cli/console/webhook_page.hpp"
 
 #include "client/url.hpp"
+#include "core/json_text.hpp"
 #include "log/read_partition.hpp"
 
 #include <nlohmann/json.hpp>
@@ -88,8 +89,7 @@ std::string WebhookPage::json(const AttemptPoller& attempts) const {
                                     state == states_.end() ? retry::WebhookState{} : state->second,
                                     attempts.of(id)));
     }
-    return nlohmann::json{{"webhooks", std::move(told)}}.dump(
-        -1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return core::json_text(nlohmann::json{{"webhooks", std::move(told)}});
 }
 
 }  // namespace beckon::cli

@@ -3,6 +3,7 @@
 #include "cli/api/answer.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/process/output.hpp"
+#include "core/json_text.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -44,9 +45,7 @@ std::string percent_encoded(const std::string& text) {
     return out;
 }
 
-void print_json(const Json& letter) {
-    print_line(letter.dump(-1, ' ', false, Json::error_handler_t::replace));
-}
+void print_json(const Json& letter) { print_line(core::json_text(letter)); }
 
 void print_letter(const Json& letter) {
     const auto redriven = letter.value("redriven", 0);
@@ -72,7 +71,7 @@ std::string order_of(const DeadWanted& wanted, std::size_t limit, bool dry_run) 
     Json order{{"limit", limit}, {"dry_run", dry_run}};
     for (const auto& [name, value] : fields_of(wanted)) order[name] = value;
     if (!wanted.ids.empty()) order["ids"] = wanted.ids;
-    return order.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return core::json_text(order);
 }
 
 int print_dry_run(const std::string& action, const Json& page) {
@@ -108,7 +107,7 @@ int list_dead(ApiClient& api, const DeadWanted& wanted) {
 int show_dead(ApiClient& api, const std::string& id) {
     const auto answer = api.ask({.path = "/dead/" + percent_encoded(id)});
     if (!answer || !answer->good()) return refused(answer);
-    print_line(parsed(*answer).dump(2));
+    print_line(core::json_text(parsed(*answer), 2));
     return 0;
 }
 

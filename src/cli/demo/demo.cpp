@@ -5,6 +5,7 @@
 #include "cli/ws_url.hpp"
 #include "client/application_server.hpp"
 #include "client/user_agent.hpp"
+#include "core/json_text.hpp"
 
 #include <array>
 #include <cstdio>
@@ -192,7 +193,7 @@ int Demo::run() {
     if (options_.json) {
         json report{{"ok", done.has_value()}, {"url", options_.url}, {"steps", steps_}};
         if (!done) report["problem"] = with_remedy(done.error());
-        print_line(report.dump());
+        print_line(core::json_text(report));
     } else if (done) {
         print_line("\nEverything arrived as it was sent.");
     } else {

@@ -4,6 +4,7 @@
 #include "cli/process/output.hpp"
 #include "cli/webhooks/receiver.hpp"
 #include "core/ids.hpp"
+#include "core/json_text.hpp"
 
 #include <array>
 #include <condition_variable>
@@ -132,7 +133,7 @@ Result<WebhookDemo::Posted> WebhookDemo::post(const std::string& text) {
                      {"data", {{"text", text}}}};
     const auto answer = api_.ask({.method = "POST",
                                   .path = "/events",
-                                  .body = event.dump(),
+                                  .body = core::json_text(event),
                                   .content_type = "application/cloudevents+json"});
     if (!answer) return core::fail(answer.error());
     if (answer->status != kAccepted) {
@@ -213,7 +214,7 @@ int WebhookDemo::run() {
     if (options_.json) {
         Json report{{"ok", done.has_value()}, {"api", options_.api.origin}, {"steps", steps_}};
         if (!done) report["problem"] = with_remedy(done.error());
-        print_line(report.dump());
+        print_line(core::json_text(report));
     } else if (done) {
         print_line("\nEvery event arrived as it was posted.");
     } else {

@@ -1,5 +1,7 @@
 #include "cli/doctor/finding.hpp"
 
+#include "core/json_text.hpp"
+
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
@@ -48,7 +50,7 @@ std::string findings_json(const Findings& findings) {
                        {"detail", finding.detail},
                        {"remedy", finding.remedy}});
     }
-    return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    return core::json_text(out);
 }
 
 int exit_code(const Findings& findings) {

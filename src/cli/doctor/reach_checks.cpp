@@ -5,6 +5,7 @@
 #include "cli/running/ops_client.hpp"
 #include "cli/running/tool_log.hpp"
 #include "core/handle.hpp"
+#include "core/json_text.hpp"
 #include "log/topics_admin.hpp"
 
 #include <array>
@@ -143,8 +144,9 @@ Finding check_process(const Config& config, bool needed) {
                 .detail = "ready, version " +
                           (page.is_object() ? page.value("version", "unknown") : "unknown")};
     }
-    const auto why = page.is_object() && page.contains("faults") ? page.at("faults").dump()
-                                                                 : std::to_string(reply->status);
+    const auto why = page.is_object() && page.contains("faults")
+                         ? core::json_text(page.at("faults"))
+                         : std::to_string(reply->status);
     return {Verdict::bad, "process", "not ready: " + why,
             "docs/operations.md says what each reason means"};
 }

@@ -7,6 +7,7 @@
 #include "console/lag/lag_collector.hpp"
 #include "console/lag/lag_text.hpp"
 #include "core/clock.hpp"
+#include "core/json_text.hpp"
 #include "log/groups.hpp"
 
 #include <algorithm>
@@ -48,7 +49,7 @@ Look look_at_process(const Config& config) {
             throw StartupError("the process at the ops port " + std::to_string(ops.port) +
                                " tells no lag: it has no console, or has just started");
         }
-        auto page = console::parse_lag_page(reply.body.dump());
+        auto page = console::parse_lag_page(core::json_text(reply.body));
         if (!page) throw StartupError(page.error().message);
         return *std::move(page);
     };

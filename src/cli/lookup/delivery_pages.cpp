@@ -1,6 +1,7 @@
 #include "cli/lookup/delivery_pages.hpp"
 
 #include "cli/running/log_service.hpp"
+#include "core/json_text.hpp"
 #include "core/tokens.hpp"
 
 #include <string>
@@ -21,13 +22,13 @@ constexpr int kUnauthorized = 401;
 constexpr int kNotFound = 404;
 
 Page refusal(int status, std::string_view why) {
-    return {.status = status, .body = json{{"error", why}}.dump()};
+    return {.status = status, .body = core::json_text(json{{"error", why}})};
 }
 
 Page page_of(const edge::DeliveryNow& now) {
     json body{{"served", now.served}, {"connected", now.connected}, {"sent", nullptr}};
     if (now.sent) body["sent"] = now.sent->time_since_epoch().count();
-    return {.body = body.dump()};
+    return {.body = core::json_text(body)};
 }
 
 /// What the page needs of the ring; of the port's thread.

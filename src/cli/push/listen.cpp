@@ -6,6 +6,7 @@
 #include "client/user_agent.hpp"
 #include "client/vapid.hpp"
 #include "core/base64url.hpp"
+#include "core/json_text.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -125,7 +126,7 @@ void Listener::stop() {
 /// standard output holds only the subscription and the messages.
 void Listener::say(const std::string& text, const json& event) {
     if (options_.json) {
-        print_line(event.dump(-1, ' ', false, json::error_handler_t::replace));
+        print_line(core::json_text(event));
     } else {
         print_error(text);
     }

@@ -5,6 +5,7 @@
 #include "client/application_server.hpp"
 #include "client/private_file.hpp"
 #include "client/user_agent.hpp"
+#include "core/json_text.hpp"
 
 #include <array>
 #include <cstdio>
@@ -126,7 +127,7 @@ void show(const PushOptions& options, const client::PushReply& reply, const std:
             line["error"] = {{"errno", reply.error->number ? json(*reply.error->number) : json{}},
                              {"message", reply.error->message}};
         }
-        print_line(line.dump(-1, ' ', false, json::error_handler_t::replace));
+        print_line(core::json_text(line));
         return;
     }
     std::array<char, 32> took{};

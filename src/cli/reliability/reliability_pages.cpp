@@ -1,5 +1,6 @@
 #include "cli/reliability/reliability_pages.hpp"
 
+#include "core/json_text.hpp"
 #include "reliability/totals/pages.hpp"
 #include "reliability/totals/totals_view.hpp"
 
@@ -30,7 +31,7 @@ Page counts_of(const reliability::TotalsView& totals) {
 Page days_of(const reliability::TotalsView& totals) {
     auto days = nlohmann::json::array();
     for (const auto day : totals.days()) days.push_back(reliability::to_string(day));
-    return {.body = nlohmann::json{{"days", days}}.dump()};
+    return {.body = core::json_text(nlohmann::json{{"days", days}})};
 }
 
 std::string_view member(const ops::Query& query, std::string_view name) {

@@ -1,6 +1,7 @@
 #include "cli/replay/client_state.hpp"
 
 #include "cli/replay/scratch_store.hpp"
+#include "core/json_text.hpp"
 #include "core/log_names.hpp"
 
 #include <limits>
@@ -97,7 +98,7 @@ std::string state_json(const core::Uaid& client, const ClientState& state) {
     }
     out["waiting"] = Json::array();
     for (const auto& message : state.waiting) out["waiting"].push_back(json_of(message));
-    return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return core::json_text(out);
 }
 
 }  // namespace beckon::cli

@@ -1,6 +1,7 @@
 #include "cli/replay/replay_tool.hpp"
 
 #include "core/codec.hpp"
+#include "core/json_text.hpp"
 #include "log/blocking_executor.hpp"
 #include "log/read_partition.hpp"
 
@@ -171,7 +172,7 @@ std::string counts_json(const ReplayCounts& counts) {
     };
     out["first"] = time(counts.first);
     out["last"] = time(counts.last);
-    return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    return core::json_text(out);
 }
 
 }  // namespace beckon::cli

@@ -1,6 +1,7 @@
 #include "cli/replay/store_service.hpp"
 
 #include "cli/running/log_service.hpp"
+#include "core/json_text.hpp"
 #include "core/logger.hpp"
 #include "log/blocking_executor.hpp"
 #include "store/open_stores.hpp"
@@ -29,7 +30,7 @@ constexpr int kUnavailable = 503;
 constexpr auto kForever = std::chrono::hours{24 * 365};
 
 Page refusal(int status, const std::string& why) {
-    return {.status = status, .body = nlohmann::json{{"error", why}}.dump()};
+    return {.status = status, .body = core::json_text(nlohmann::json{{"error", why}})};
 }
 
 }  // namespace
@@ -85,7 +86,7 @@ struct StoreService::Impl {
             return refusal(kUnavailable, copied.error().message);
         }
         core::log_info("cli", "store_copied", {{"directory", directory.string()}});
-        return {.body = nlohmann::json{{"directory", directory.string()}}.dump()};
+        return {.body = core::json_text(nlohmann::json{{"directory", directory.string()}})};
     }
 
     const fs::path edge_store;

@@ -1,6 +1,7 @@
 #include "cli/replay/verify.hpp"
 
 #include "cli/replay/store_rows.hpp"
+#include "core/json_text.hpp"
 #include "log/read_partition.hpp"
 
 #include <array>
@@ -123,11 +124,11 @@ std::string verified_json(const Verified& verified) {
                                {"stored", verified.stored},
                                {"rebuilt", verified.rebuilt},
                                {"owed", verified.owed}};
-    if (verified.agree()) return out.dump();
+    if (verified.agree()) return core::json_text(out);
     out["differ"] = verified.differ;
     out["differences"] = nlohmann::ordered_json::array();
     for (const auto& one : verified.differences) out["differences"].push_back(json_of(one));
-    return out.dump();
+    return core::json_text(out);
 }
 
 }  // namespace beckon::cli

@@ -4,6 +4,7 @@
 #include "core/ascii.hpp"
 #include "core/base64url.hpp"
 #include "core/hmac.hpp"
+#include "core/json_text.hpp"
 #include "log/blocking_executor.hpp"
 #include "log/read_partition.hpp"
 
@@ -52,8 +53,9 @@ int status_of(Fault fault) {
 }
 
 Page error_page(const core::Error& error) {
-    return {.status = status_of(error.fault),
-            .body = json{{"fault", to_string(error.fault)}, {"error", error.message}}.dump()};
+    return {
+        .status = status_of(error.fault),
+        .body = core::json_text(json{{"fault", to_string(error.fault)}, {"error", error.message}})};
 }
 
 /// A number of the query; nullopt if it is missing or none.
@@ -148,7 +150,7 @@ struct LogService::Impl {
         for (const auto& [where, offsets] : *ends) {
             body[std::to_string(where.partition)] = {offsets.start, offsets.end};
         }
-        return {.body = body.dump()};
+        return {.body = core::json_text(body)};
     }
 
     Page committed(const std::string& group, const std::vector<log::TopicPartition>& partitions) {
@@ -158,7 +160,7 @@ struct LogService::Impl {
         for (const auto& [where, offset] : *offsets) {
             body[std::to_string(where.partition)] = offset;
         }
-        return {.body = body.dump()};
+        return {.body = core::json_text(body)};
     }
 
     Page records(log::Topic topic, const ops::Query& query) {

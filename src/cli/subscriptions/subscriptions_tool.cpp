@@ -3,6 +3,7 @@
 #include "cli/process/installation.hpp"
 #include "core/codec.hpp"
 #include "core/events.hpp"
+#include "core/json_text.hpp"
 #include "core/partition.hpp"
 #include "log/blocking_executor.hpp"
 
@@ -61,7 +62,7 @@ core::Result<void> read_router(const json& object, ImportedClient& client) {
         return invalid(bridged ? "router_data must be an object, with the bridge's token"
                                : "router_data is not for webpush clients");
     }
-    if (bridged) client.router_data = data->dump(-1, ' ', false, json::error_handler_t::replace);
+    if (bridged) client.router_data = core::json_text(*data);
     return {};
 }
 

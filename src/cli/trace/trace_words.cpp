@@ -1,5 +1,6 @@
 #include "cli/trace/trace_words.hpp"
 
+#include "core/json_text.hpp"
 #include "core/log_names.hpp"
 
 #include <array>
@@ -64,9 +65,7 @@ Json json_of(const std::vector<TraceStep>& steps) {
     return out;
 }
 
-std::string dumped(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string dumped(const Json& json) { return core::json_text(json); }
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include "cli/process/output.hpp"
 #include "cli/webhooks/receiver.hpp"
+#include "core/json_text.hpp"
 
 #include <condition_variable>
 #include <mutex>
@@ -60,7 +61,7 @@ private:
     static std::string text_of(const std::string& body) {
         const auto event = Json::parse(body, nullptr, false);
         if (!event.is_object()) return body;
-        return event.value("type", "") + "  " + event.value("data", Json{}).dump();
+        return event.value("type", "") + "  " + core::json_text(event.value("data", Json{}));
     }
     void note_one() {
         const std::scoped_lock lock{mutex_};

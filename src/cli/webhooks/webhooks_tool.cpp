@@ -5,6 +5,7 @@
 #include "cli/process/process.hpp"
 #include "core/ids.hpp"
 #include "core/json_parts.hpp"
+#include "core/json_text.hpp"
 
 #include <fstream>
 #include <sstream>
@@ -39,9 +40,7 @@ Json attachments_of(const std::vector<std::string>& texts) {
 }
 
 /// What somebody else said, as a string of ASCII: it cannot move a terminal's cursor.
-std::string quoted(const std::string& said) {
-    return Json(said).dump(-1, ' ', true, Json::error_handler_t::replace);
-}
+std::string quoted(const std::string& said) { return core::json_text(Json(said)); }
 
 std::string joined(const Json& types) {
     std::string out;
@@ -65,7 +64,7 @@ std::string body_of(const CreateWebhook& wanted) {
     if (!wanted.mode.empty()) body["mode"] = wanted.mode;
     if (wanted.ordered) body["ordered"] = true;
     if (wanted.timeout_s) body["timeout_s"] = *wanted.timeout_s;
-    return body.dump();
+    return core::json_text(body);
 }
 
 int create_webhook(ApiClient& api, const CreateWebhook& wanted) {
@@ -125,12 +124,10 @@ int send_event(ApiClient& api, const SendEvent& event) {
               {"type", event.type}};
     if (!event.subject.empty()) body["subject"] = event.subject;
     if (!event.for_owner.empty()) body["beckonowner"] = event.for_owner;
-    auto text = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+    auto text = core::json_text(body);
     if (!event.data.empty()) {
         const auto data = core::json_value(event.data);  // as it was written
-        const auto as_string = [&] {
-            return Json(event.data).dump(-1, ' ', false, Json::error_handler_t::replace);
-        };
+        const auto as_string = [&] { return core::json_text(Json(event.data)); };
         text = core::with_json_member(text, "data", data ? std::string{*data} : as_string());
     }
     const auto wait = std::to_string(event.wait.count());

@@ -4,6 +4,7 @@
 #include "client/user_agent.hpp"
 #include "console/canary/canary_edges.hpp"
 #include "console/canary/canary_stats.hpp"
+#include "core/json_text.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -199,8 +200,7 @@ struct Canary::Impl {
             {"every_seconds", std::chrono::duration<double>{config.every}.count()},
             {"untried", untried.load()},
             {"edges", std::move(edges)}};
-        pages.publish("canary",
-                      page.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+        pages.publish("canary", core::json_text(page));
     }
 
     const CanaryConfig config;

@@ -1,5 +1,7 @@
 #include "console/cluster/cluster_json.hpp"
 
+#include "core/json_text.hpp"
+
 #include <nlohmann/json.hpp>
 
 namespace beckon::console {
@@ -54,8 +56,7 @@ json role_json(const cluster::RoleOverview& role) {
 std::string to_json(const std::vector<cluster::RoleOverview>& roles, bool complete) {
     json told = json::array();
     for (const auto& role : roles) told.push_back(role_json(role));
-    return json{{"complete", complete}, {"roles", std::move(told)}}.dump(
-        -1, ' ', false, json::error_handler_t::replace);
+    return core::json_text(json{{"complete", complete}, {"roles", std::move(told)}});
 }
 
 }  // namespace beckon::console

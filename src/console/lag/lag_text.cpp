@@ -1,5 +1,7 @@
 #include "console/lag/lag_text.hpp"
 
+#include "core/json_text.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -52,7 +54,7 @@ std::string page_text(const LagPage& page, json rows) {
                     {"took_ms", page.took.count()},
                     {"problems", page.problems},
                     {"rows", std::move(rows)}};
-    return told.dump(-1, ' ', false, json::error_handler_t::replace);
+    return core::json_text(told);
 }
 
 core::Duration from_seconds(const json& value) {

@@ -1,5 +1,6 @@
 #include "console/web/web_handler.hpp"
 
+#include "core/json_text.hpp"
 #include "core/logger.hpp"
 #include "net/http/caller.hpp"
 
@@ -51,9 +52,7 @@ HttpReply json_reply(int status, std::string text) {
     return reply;
 }
 
-std::string error_json(std::string_view why) {
-    return Json{{"error", why}}.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string error_json(std::string_view why) { return core::json_text(Json{{"error", why}}); }
 
 HttpReply error_reply(int status, std::string_view why) {
     return json_reply(status, error_json(why));
@@ -400,8 +399,8 @@ void WebHandler::check(const Act& act, net::ExchangePtr exchange) {
 HttpReply WebHandler::shown(const Plan& plan, const std::string& session) const {
     if (plan.answer.status != kOk) return json_reply(plan.answer.status, plan.answer.json);
     const auto confirmation = plan.order ? Json(login_.confirmation(session, *plan.order)) : Json();
-    return json_reply(
-        kOk, R"({"plan":)" + plan.answer.json + R"(,"confirmation":)" + confirmation.dump() + "}");
+    return json_reply(kOk, R"({"plan":)" + plan.answer.json + R"(,"confirmation":)" +
+                               core::json_text(confirmation) + "}");
 }
 
 void WebHandler::run(const std::string& name, const Act& act, net::ExchangePtr exchange) {

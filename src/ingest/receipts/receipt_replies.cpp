@@ -1,5 +1,7 @@
 #include "ingest/receipts/receipt_replies.hpp"
 
+#include "core/json_text.hpp"
+
 #include <charconv>
 
 #include <nlohmann/json.hpp>
@@ -66,7 +68,8 @@ HttpReply outcomes_reply(std::string_view origin, std::string_view token,
     Json list = Json::array();
     for (const auto& entry : page.outcomes) list.push_back(outcome_json(origin, entry));
     reply.add("Content-Type", "application/json");
-    reply.body = Json{{"receipts", list}, {"next", next}, {"complete", page.complete}}.dump();
+    reply.body =
+        core::json_text(Json{{"receipts", list}, {"next", next}, {"complete", page.complete}});
     return reply;
 }
 

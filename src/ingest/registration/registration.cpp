@@ -3,6 +3,7 @@
 #include "core/ascii.hpp"
 #include "core/base64url.hpp"
 #include "core/codec.hpp"
+#include "core/json_text.hpp"
 #include "ingest/registration/registration_body.hpp"
 #include "ingest/registration/registration_secret.hpp"
 
@@ -23,7 +24,7 @@ constexpr core::Duration kSeenInterval = std::chrono::hours{24};
 HttpReply json_reply(const json& body) {
     HttpReply reply;
     reply.add("Content-Type", "application/json");
-    reply.body = body.dump();
+    reply.body = core::json_text(body);
     return reply;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/ascii.hpp"
 #include "core/base64url.hpp"
+#include "core/json_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -124,8 +125,7 @@ Checked<std::string> router_data(core::RouterType type, std::string_view app_id,
     }
     if (type == core::RouterType::fcm) {
         if (!contains(names.fcm_app_ids, app_id)) return fail(Problem::unknown_app_id);
-        return json{{"token", body.token}, {"app_id", app_id}}.dump(-1, ' ', false,
-                                                                    json::error_handler_t::replace);
+        return core::json_text(json{{"token", body.token}, {"app_id", app_id}});
     }
     if (!contains(names.apns_channels, app_id)) {
         return bad_json("The release channel is not configured here.");
@@ -136,7 +136,7 @@ Checked<std::string> router_data(core::RouterType type, std::string_view app_id,
         if (!aps) return fail(aps.error());
         data["aps"] = std::move(*aps);
     }
-    return data.dump(-1, ' ', false, json::error_handler_t::replace);
+    return core::json_text(data);
 }
 
 }  // namespace beckon::ingest

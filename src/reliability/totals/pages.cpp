@@ -1,5 +1,7 @@
 #include "reliability/totals/pages.hpp"
 
+#include "core/json_text.hpp"
+
 #include <nlohmann/json.hpp>
 
 namespace beckon::reliability {
@@ -24,7 +26,7 @@ std::string counts_page(const core::MilestoneCounts& counts,
                          {"to", core::to_string(step.to)},
                          {"count", count}});
     }
-    return Json{{"counts", std::move(by_name)}, {"refused", std::move(pairs)}}.dump();
+    return core::json_text(Json{{"counts", std::move(by_name)}, {"refused", std::move(pairs)}});
 }
 
 std::string flow_page(const Flow& flow) {
@@ -37,7 +39,7 @@ std::string flow_page(const Flow& flow) {
                          {"p50_ms", durations.at_quantile(0.5).count()},
                          {"p99_ms", durations.at_quantile(0.99).count()}});
     }
-    return Json{{"steps", std::move(steps)}}.dump();
+    return core::json_text(Json{{"steps", std::move(steps)}});
 }
 
 std::string history_page(std::string_view id, const History& history) {
@@ -48,14 +50,13 @@ std::string history_page(std::string_view id, const History& history) {
     }
     const auto current = history.current();
     const auto ended = history.ended();
-    return Json{{"id", id},
-                {"current", current ? Json(core::to_string(*current)) : Json()},
-                {"expires", ms_of(history.expires())},
-                {"ended", ended ? Json(ms_of(*ended)) : Json()},
-                {"steps", std::move(steps)}}
-        .dump();
+    return core::json_text(Json{{"id", id},
+                                {"current", current ? Json(core::to_string(*current)) : Json()},
+                                {"expires", ms_of(history.expires())},
+                                {"ended", ended ? Json(ms_of(*ended)) : Json()},
+                                {"steps", std::move(steps)}});
 }
 
-std::string error_page(std::string_view why) { return Json{{"error", why}}.dump(); }
+std::string error_page(std::string_view why) { return core::json_text(Json{{"error", why}}); }
 
 }  // namespace beckon::reliability

@@ -1,5 +1,7 @@
 #include "reliability/totals/report.hpp"
 
+#include "core/json_text.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -148,7 +150,7 @@ std::string Report::json() const {
         {"expired_count", expired_},
         {"milestones", std::move(milestones)},
     };
-    return report.dump(2);
+    return core::json_text(report, 2);
 }
 
 std::string Report::markdown(Day day) const {
@@ -184,15 +186,14 @@ std::string Report::sums_json() const {
         milestones[std::string{core::to_string(milestone)}] = {{"count", stay.count},
                                                                {"total_ms", ms_of(stay.total)}};
     }
-    return Json{{"since", number_or_null(since_, ms_of_time)},
-                {"longest_ms", number_or_null(longest_, ms_of)},
-                {"shortest_ms", number_or_null(shortest_, ms_of)},
-                {"total_ms", ms_of(total_time_)},
-                {"success", success_},
-                {"fail", fail_},
-                {"expired", expired_},
-                {"milestones", std::move(milestones)}}
-        .dump();
+    return core::json_text(Json{{"since", number_or_null(since_, ms_of_time)},
+                                {"longest_ms", number_or_null(longest_, ms_of)},
+                                {"shortest_ms", number_or_null(shortest_, ms_of)},
+                                {"total_ms", ms_of(total_time_)},
+                                {"success", success_},
+                                {"fail", fail_},
+                                {"expired", expired_},
+                                {"milestones", std::move(milestones)}});
 }
 
 std::optional<Report> Report::parse_sums(std::string_view text) {

@@ -1,6 +1,7 @@
 #include "reliability/totals/totals_codec.hpp"
 
 #include "core/codec.hpp"
+#include "core/json_text.hpp"
 
 #include <charconv>
 #include <limits>
@@ -117,7 +118,7 @@ core::Record encode(const PartitionCounts& event) {
                         {"flow", std::move(flow)},
                         {"refused", std::move(refused)}};
     return record_of(std::string{kCountsPrefix} + std::to_string(event.partition), kCountsType,
-                     value.dump());
+                     core::json_text(value));
 }
 
 core::Record encode(const PartitionReport& event) {

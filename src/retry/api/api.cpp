@@ -2,6 +2,7 @@
 
 #include "core/ascii.hpp"
 #include "core/json_parts.hpp"
+#include "core/json_text.hpp"
 #include "core/logger.hpp"
 #include "core/media_type.hpp"
 #include "retry/api/attempt_pages.hpp"
@@ -123,8 +124,10 @@ Event test_event(const Webhook& webhook) {
     const Json event{{"specversion", "1.0"},      {"id", core::to_hex(core::random_uuid4())},
                      {"source", "/beckon/retry"}, {"type", kTestType},
                      {"subject", webhook.id},     {"data", {{"webhook", webhook.id}}}};
-    return {
-        .source = event["source"], .id = event["id"], .type = event["type"], .json = event.dump()};
+    return {.source = event["source"],
+            .id = event["id"],
+            .type = event["type"],
+            .json = core::json_text(event)};
 }
 
 }  // namespace
@@ -215,7 +218,7 @@ void Api::Impl::post_event(const ApiRequest& request, const Caller& caller, cons
     });
     if (!event) return reply(problem_reply(event.error().problem, event.error().detail));
     if (*wait > wait->zero()) return post_and_wait(*event, caller, *wait, reply);
-    const auto page = name_of(*event).dump();
+    const auto page = core::json_text(name_of(*event));
     node.post_event(*event, [reply, page](const core::Result<void>& written) {
         reply(written ? json_reply(202, page) : failure_reply(written.error()));
     });
@@ -269,7 +272,8 @@ struct Api::Impl::Batch {
     }
     void close() {
         if (--open > 0) return;
-        reply(json_reply(complete ? 202 : 207, Json{{"events", std::move(answers)}}.dump()));
+        reply(json_reply(complete ? 202 : 207,
+                         core::json_text(Json{{"events", std::move(answers)}})));
     }
 };
 
@@ -365,7 +369,7 @@ void Api::Impl::create(const ApiRequest& request, const Caller& caller, const Re
         if (!entry) return reply(problem_reply(Problem::not_found, "it was deleted meanwhile"));
         auto page = Json::parse(webhook_page(*entry));
         page["secret"] = secret;  // now, and never again
-        auto made = json_reply(201, page.dump());
+        auto made = json_reply(201, core::json_text(page));
         made.add("Location", "/webhooks/" + id);
         made.add("Cache-Control", "no-store");
         reply(std::move(made));
@@ -503,12 +507,13 @@ void Api::Impl::rotate(const ApiRequest& request, const Webhook& before, const R
     if (!body.value("keep", true)) webhook.secrets.clear();
     webhook.secrets.insert(webhook.secrets.begin(), *secret);
     const auto page = Json{{"secret", secret_text(*secret)}, {"secrets", webhook.secrets.size()}};
-    node.put_webhook(webhook, [reply, text = page.dump()](const core::Result<void>& written) {
-        if (!written) return reply(failure_reply(written.error()));
-        auto made = json_reply(200, text);
-        made.add("Cache-Control", "no-store");
-        reply(std::move(made));
-    });
+    node.put_webhook(webhook,
+                     [reply, text = core::json_text(page)](const core::Result<void>& written) {
+                         if (!written) return reply(failure_reply(written.error()));
+                         auto made = json_reply(200, text);
+                         made.add("Cache-Control", "no-store");
+                         reply(std::move(made));
+                     });
 }
 
 void Api::Impl::send_test(const Webhook& webhook, const Reply& reply) {
@@ -517,7 +522,7 @@ void Api::Impl::send_test(const Webhook& webhook, const Reply& reply) {
                             .webhook = webhook.id,
                             .event = event.json};
     node.deliver(delivery, [reply, id = delivery.id](const core::Result<void>& written) {
-        reply(written ? json_reply(202, Json{{"delivery", id}}.dump())
+        reply(written ? json_reply(202, core::json_text(Json{{"delivery", id}}))
                       : failure_reply(written.error()));
     });
 }
@@ -538,8 +543,7 @@ void Api::Impl::show_all_attempts(const Caller& caller, const Reply& reply) cons
         const auto& id = entry->webhook.id;
         if (node.serves(id)) list.push_back(summary_json(id, node.dispatcher().attempts_of(id)));
     }
-    reply(json_reply(200, Json{{"webhooks", std::move(list)}}.dump(
-                              -1, ' ', false, Json::error_handler_t::replace)));
+    reply(json_reply(200, core::json_text(Json{{"webhooks", std::move(list)}})));
 }
 
 void Api::Impl::show(const std::string& id, int status, const Reply& reply) const {

@@ -1,5 +1,6 @@
 #include "retry/api/attempt_pages.hpp"
 
+#include "core/json_text.hpp"
 #include "retry/api/webhook_body.hpp"
 
 #include <algorithm>
@@ -45,13 +46,13 @@ std::string first_attempts_page(Json page, const std::vector<FirstAttempts::Seen
         one["webhook"] = webhook;
         page["attempts"].push_back(std::move(one));
     }
-    return page.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return core::json_text(page);
 }
 
 std::string attempts_page(const std::vector<Attempt>& attempts) {
     Json list = Json::array();
     for (const auto& one : attempts) list.push_back(attempt_json(one));
-    return Json{{"attempts", std::move(list)}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return core::json_text(Json{{"attempts", std::move(list)}});
 }
 
 }  // namespace beckon::retry

@@ -1,5 +1,6 @@
 #include "retry/api/dead_api.hpp"
 
+#include "core/json_text.hpp"
 #include "core/logger.hpp"
 #include "retry/api/dead_query.hpp"
 #include "retry/api/dead_selection.hpp"
@@ -116,14 +117,14 @@ void DeadApi::settle(std::string_view body, Settlement how, const Caller& caller
     if (order->dry_run || selection.letters.empty()) {
         page["would_settle"] = selection.letters.size();
         page["sample"] = sample_of(selection.letters);
-        return reply(json_reply(200, page.dump()));
+        return reply(json_reply(200, core::json_text(page)));
     }
     const auto done = [reply, page, how, owner = caller.owner](const auto& outcome) mutable {
         note_act(how, owner, outcome);
         page["settled"] = outcome.settled;
         page["gone"] = outcome.gone;
         page["failed"] = outcome.failed;
-        reply(json_reply(200, page.dump()));
+        reply(json_reply(200, core::json_text(page)));
     };
     auto& resender = node_.resender();
     how == Settlement::redriven ? resender.redrive(selection.letters, done)

@@ -1,6 +1,7 @@
 #include "retry/api/dead_query.hpp"
 
 #include "core/json_parts.hpp"
+#include "core/json_text.hpp"
 #include "retry/api/dead_api.hpp"
 #include "retry/api/webhook_body.hpp"
 #include "retry/filter/date.hpp"
@@ -85,7 +86,8 @@ core::Result<void> set_member(DeadOrder& order, Text name, const Json& value) {
         return {};
     }
     if (name == "limit") {
-        const auto limit = parse_limit(value.is_number_integer() ? value.dump() : "", path);
+        const auto limit =
+            parse_limit(value.is_number_integer() ? core::json_text(value) : "", path);
         if (!limit) return core::fail(limit.error());
         order.limit = *limit;
         return {};
@@ -110,9 +112,7 @@ Json json_of(const DeadLetter& letter) {
             {"redriven", letter.redriven}};
 }
 
-std::string dumped(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string dumped(const Json& json) { return core::json_text(json); }
 
 }  // namespace
 

@@ -1,5 +1,7 @@
 #include "retry/api/problem.hpp"
 
+#include "core/json_text.hpp"
+
 #include <nlohmann/json.hpp>
 
 namespace beckon::retry {
@@ -49,12 +51,10 @@ net::HttpReply problem_reply(Problem problem, std::string_view detail) {
     reply.add("Content-Type", "application/problem+json");
     if (status == 503 || status == 429) reply.add("Retry-After", std::string{kRetryAfter});
     if (status == 401) reply.add("WWW-Authenticate", "Bearer");
-    reply.body = nlohmann::ordered_json{
-        {"status", status},
-        {"title", net::reason_phrase(status)},
-        {"code", code},
-        {"detail",
-         detail}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    reply.body = core::json_text(nlohmann::ordered_json{{"status", status},
+                                                        {"title", net::reason_phrase(status)},
+                                                        {"code", code},
+                                                        {"detail", detail}});
     return reply;
 }
 

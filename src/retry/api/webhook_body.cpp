@@ -1,6 +1,7 @@
 #include "retry/api/webhook_body.hpp"
 
 #include "core/handle.hpp"
+#include "core/json_text.hpp"
 #include "retry/api/own_headers.hpp"
 #include "retry/attachment/attachments.hpp"
 #include "retry/event/event.hpp"
@@ -213,7 +214,7 @@ Checked take_filter(const Json& value, Webhook& webhook, const AddressGuard&) {
         if (why.starts_with("$")) why.insert(1, ".filter");
         return invalid(std::move(why));
     }
-    webhook.filter = value.dump();
+    webhook.filter = core::json_text(value);
     return {};
 }
 
@@ -402,12 +403,14 @@ Checked change(Webhook& webhook, std::string_view body, const AddressGuard& guar
     return check_together(webhook);
 }
 
-std::string webhook_page(const WebhookDirectory::Entry& entry) { return page_of(entry).dump(); }
+std::string webhook_page(const WebhookDirectory::Entry& entry) {
+    return core::json_text(page_of(entry));
+}
 
 std::string webhooks_page(const std::vector<const WebhookDirectory::Entry*>& entries) {
     Json list = Json::array();
     for (const auto* entry : entries) list.push_back(page_of(*entry));
-    return Json{{"webhooks", std::move(list)}}.dump();
+    return core::json_text(Json{{"webhooks", std::move(list)}});
 }
 
 std::string time_text(core::Timestamp time) {

@@ -1,6 +1,7 @@
 #include "retry/attachment/attachments.hpp"
 
 #include "core/json_parts.hpp"
+#include "core/json_text.hpp"
 #include "retry/attachment/exact_numbers.hpp"
 #include "retry/attachment/expression.hpp"
 
@@ -45,7 +46,7 @@ core::Result<std::string> attachment(const Document& event, const std::string& t
     if (!expression) return core::fail(expression.error());
     const auto selected = expression->select(event.json, room.work);
     if (!selected) return core::fail(selected.error());
-    auto value = event.numbers.shown(selected->dump());
+    auto value = event.numbers.shown(core::json_text(*selected));
     if (value.size() > room.bytes_left) {
         return core::fail(Fault::too_large, "the attachments of an event may have 131072 bytes");
     }

@@ -1,5 +1,7 @@
 #include "retry/bridge/access_token.hpp"
 
+#include "core/json_text.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -65,7 +67,7 @@ HttpRequest AccessToken::request(core::Timestamp now) const {
                       {"exp", (at + kAssertionLife).count()}};
     return {.url = options_.url.empty() ? credentials_.token_uri : options_.url,
             .headers = {"Content-Type: application/x-www-form-urlencoded"},
-            .body = kForm + credentials_.key.jwt(header.dump(), claims.dump()),
+            .body = kForm + credentials_.key.jwt(core::json_text(header), core::json_text(claims)),
             .timeout = options_.timeout};
 }
 

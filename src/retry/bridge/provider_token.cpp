@@ -1,5 +1,7 @@
 #include "retry/bridge/provider_token.hpp"
 
+#include "core/json_text.hpp"
+
 #include <nlohmann/json.hpp>
 
 namespace beckon::retry {
@@ -17,7 +19,7 @@ const std::string& ProviderToken::at(core::Timestamp now) {
     const nlohmann::json header{{"alg", "ES256"}, {"kid", credentials_.key_id}};
     const nlohmann::json claims{{"iss", credentials_.team_id},
                                 {"iat", duration_cast<seconds>(now.time_since_epoch()).count()}};
-    text_ = credentials_.key.jwt(header.dump(), claims.dump());
+    text_ = credentials_.key.jwt(core::json_text(header), core::json_text(claims));
     made_ = now;
     refused_ = false;
     ++renewals_;

@@ -1,5 +1,7 @@
 #include "retry/filter/scalars.hpp"
 
+#include "core/json_text.hpp"
+
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -73,9 +75,9 @@ int compare_numbers(const Json& a, const Json& b) {
 std::string term_of(const Json& scalar) {
     if (scalar.is_number_float()) {
         const auto integer = integer_of(scalar.get<double>());
-        return "n" + integer.value_or(scalar).dump();
+        return "n" + core::json_text(integer.value_or(scalar));
     }
-    if (scalar.is_number()) return "n" + scalar.dump();
+    if (scalar.is_number()) return "n" + core::json_text(scalar);
     if (scalar.is_boolean()) return scalar.get<bool>() ? "b1" : "b0";
     return scalar.is_string() ? "s" + scalar.get_ref<const std::string&>() : "x";
 }

@@ -2,6 +2,7 @@
 
 #include "bridge/message.hpp"
 #include "cluster/cluster.hpp"
+#include "core/json_text.hpp"
 #include "core/logger.hpp"
 #include "retry/node/partition_home.hpp"
 #include "retry/node/topic_view.hpp"
@@ -35,7 +36,7 @@ Event disabled_event(const Webhook& webhook, const WebhookState& state, const co
     return {.source = event["source"],
             .id = event["id"],
             .type = event["type"],
-            .json = event.dump(),
+            .json = core::json_text(event),
             .owner = webhook.owner};
 }
 

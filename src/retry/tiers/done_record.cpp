@@ -1,6 +1,7 @@
 #include "retry/tiers/done_record.hpp"
 
 #include "core/codec.hpp"
+#include "core/json_text.hpp"
 
 #include <exception>
 #include <string>
@@ -76,7 +77,7 @@ core::Record encode(const DoneRecord& done) {
                                                 {"scan", state.scan}};
     }
     core::Record record{.key = std::string{kKeyPrefix} + std::to_string(done.partition),
-                        .value = value.dump(),
+                        .value = core::json_text(value),
                         .headers = {}};
     record.headers.push_back({core::header::kSpecVersion, "1.0"});
     record.headers.push_back({core::header::kType, std::string{kDoneType}});

@@ -4,6 +4,7 @@
 #include "core/codec.hpp"
 #include "core/handle.hpp"
 #include "core/ids.hpp"
+#include "core/json_text.hpp"
 #include "core/tokens.hpp"
 
 #include <algorithm>
@@ -85,7 +86,7 @@ Webhook from_json(std::string_view id, const Json& value) {
             .form_fields = value.value("form_fields", std::map<std::string, std::string>{}),
             .payload_field = value.value("payload_field", "payload"),
             .types = value.value("types", std::vector<std::string>{}),
-            .filter = value.contains("filter") ? value.at("filter").dump() : "",
+            .filter = value.contains("filter") ? core::json_text(value.at("filter")) : "",
             .attachments = value.value("attachments", std::map<std::string, std::string>{}),
             .headers = {},
             .secrets = {},
@@ -171,13 +172,13 @@ core::Record encode(const Webhook& webhook, const SecretBox& box) {
         value["payload_field"] = webhook.payload_field;
     }
     if (!webhook.headers.empty()) {
-        value["headers"] = box.seal(Json(webhook.headers).dump(), webhook.id);
+        value["headers"] = box.seal(core::json_text(Json(webhook.headers)), webhook.id);
     }
     if (webhook.mode == ContentMode::binary) value["mode"] = "binary";
     if (!webhook.filter.empty()) value["filter"] = Json::parse(webhook.filter);
     if (!webhook.attachments.empty()) value["attachments"] = webhook.attachments;
     if (!webhook.description.empty()) value["description"] = webhook.description;
-    return record_of(webhook.id, kType, value.dump());
+    return record_of(webhook.id, kType, core::json_text(value));
 }
 
 core::Record encode_removed(std::string_view id) {
@@ -189,7 +190,7 @@ core::Record encode(std::string_view id, const WebhookState& state) {
     if (!state.reason.empty()) value["reason"] = state.reason;
     if (state.failing_since) value["failing_since"] = ms(*state.failing_since);
     if (state.enabled_at) value["enabled_at"] = ms(*state.enabled_at);
-    return record_of(std::string{id} + "/state", kStateType, value.dump());
+    return record_of(std::string{id} + "/state", kStateType, core::json_text(value));
 }
 
 core::Record encode_state_removed(std::string_view id) {
@@ -208,7 +209,7 @@ core::Record encode(std::string_view id, const CostlyFilter& filter) {
                      {"at", ms(filter.at)},
                      {"source", filter.source},
                      {"event", filter.event}};
-    return record_of(std::string{id} + "/filter", kFilterType, value.dump());
+    return record_of(std::string{id} + "/filter", kFilterType, core::json_text(value));
 }
 
 core::Record encode_filter_removed(std::string_view id) {
