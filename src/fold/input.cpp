@@ -1,6 +1,7 @@
 #include "fold/input.hpp"
 
 #include "core/codec.hpp"
+#include "core/contain.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -29,7 +30,9 @@ void Waiters::passed(core::Offset next) {
     while (!waiters_.empty() && waiters_.begin()->first < next) {
         answers.push_back(std::move(waiters_.extract(waiters_.begin()).mapped().answer));
     }
-    for (const auto& answer : answers) answer({});
+    for (const auto& answer : answers) {
+        core::contain("fold answers", [&] { answer({}); });
+    }
 }
 
 void Waiters::cut_off(std::uint64_t id, const core::Error& why) {
@@ -70,10 +73,13 @@ void Input::stop_reading() {
 
 core::Result<log::Taken> Input::take(std::size_t max, const log::RecordSink& sink) {
     auto taken = reader_->take(std::min(max, kChunk), [&](const core::RecordView& record) {
-        log_clock_.read(record.time, record.offset);
-        newest_ = record.time;
-        if (!core::is_control_key(record.key)) others_wrote_ = clock_.mono();
-        sink(record);
+        core::fold_step([this] { return where_.topic.name(); },
+                        [&] {
+                            log_clock_.read(record.time, record.offset);
+                            newest_ = record.time;
+                            if (!core::is_control_key(record.key)) others_wrote_ = clock_.mono();
+                            sink(record);
+                        });
     });
     // What was handed over before an error is replayed.
     const auto next = reader_->position();

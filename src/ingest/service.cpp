@@ -23,6 +23,7 @@ Failure failure_of(net::Rejection why) {
         case net::Rejection::too_many_connections:
             return {Problem::busy, "Too many connections; try again later.", 0};
         case net::Rejection::stopping: return {Problem::busy, {}, 0};
+        case net::Rejection::failed: return {Problem::internal, {}, 0};
     }
     return {Problem::busy, {}, 0};
 }

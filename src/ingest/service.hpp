@@ -19,6 +19,7 @@ namespace beckon::ingest {
 class Service final : public net::HttpHandler {
 public:
     Service(ServiceShared& shared, log::EventLog& log, core::Executor& executor);
+    ~Service() override { responder_.end(); }
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;
 

@@ -1,9 +1,8 @@
 #include "net/io_loop.hpp"
 
-#include "core/logger.hpp"
+#include "core/contain.hpp"
 
 #include <csignal>
-#include <exception>
 #include <utility>  // Boost 1.74's awaitable.hpp needs it and does not include it
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -45,12 +44,7 @@ void IoLoop::run(const char* name) {
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);
     for (;;) {
-        try {
-            impl_->context.run();
-            return;
-        } catch (const std::exception& thrown) {
-            core::log_error("net", "task_threw", {{"loop", name}, {"error", thrown.what()}});
-        }
+        if (core::contain(name, [this] { impl_->context.run(); })) return;
     }
 }
 

@@ -21,7 +21,7 @@ public:
 
     /// Names the calling thread (15 characters at most), blocks its signals (they are main's, and
     /// a TLS write to a closed socket must not raise SIGPIPE) and works until stop(). A task that
-    /// throws (no memory) ends alone: the loop logs it and goes on.
+    /// throws ends alone (core/contain.hpp), and the loop goes on.
     void run(const char* name);
     /// Any thread. Tasks that have not run by then never will.
     void stop();

@@ -10,6 +10,7 @@ inline constexpr std::string_view kBuildInfo = "beckon_build_info";
 
 // --- readiness; written by the ops port itself
 inline constexpr std::string_view kReady = "beckon_ready";
+inline constexpr std::string_view kFailedRequests = "beckon_failed_requests_total";
 
 // --- the process; looked up when somebody asks
 inline constexpr std::string_view kProcessCpu = "process_cpu_seconds_total";

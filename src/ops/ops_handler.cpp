@@ -1,5 +1,6 @@
 #include "ops/ops_handler.hpp"
 
+#include "core/contain.hpp"
 #include "core/json_text.hpp"
 #include "net/http/query.hpp"
 #include "ops/metric_names.hpp"
@@ -55,6 +56,17 @@ std::optional<HttpReply> refusal_of(net::Caller caller) {
     return std::nullopt;
 }
 
+void append_failures(std::string& out) {
+    out.append("# HELP ").append(metric::kFailedRequests);
+    out.append(
+        " Requests and tasks that their own code ended with an exception, by loop or port.\n");
+    out.append("# TYPE ").append(metric::kFailedRequests).append(" counter\n");
+    for (const auto& [place, count] : core::thrown_by_place()) {
+        out.append(metric::kFailedRequests).append("{place=\"").append(place).append("\"} ");
+        out.append(std::to_string(count)).append("\n");
+    }
+}
+
 HttpReply not_found_reply() { return text_reply(404, "there is nothing at this path\n"); }
 
 HttpReply page_reply(Page page) {
@@ -84,7 +96,11 @@ void OpsHandler::handle(net::ExchangePtr exchange) {
     const bool reads = request.method == Method::get && !request.body_too_large;
     if (!reads || !mounts_.is_late(request.target)) return exchange->reply(answer(request));
     if (late_.size() >= kLateMax) return exchange->reply(text_reply(503, "too many at once\n"));
-    mounts_.answer_late(request, promise(std::move(exchange)));
+    const auto id = ++last_late_;
+    late_.emplace(id, std::move(exchange));
+    if (core::contain("ops", [&] { mounts_.answer_late(request, promise(id)); })) return;
+    const auto waiting = late_.extract(id);
+    if (waiting) waiting.mapped()->reply(rejection(net::Rejection::failed));
 }
 
 HttpReply OpsHandler::rejection(net::Rejection why) {
@@ -93,16 +109,15 @@ HttpReply OpsHandler::rejection(net::Rejection why) {
         case net::Rejection::bad_host: return text_reply(400, "not a good HTTP/1.1 request\n");
         case net::Rejection::header_too_large: return text_reply(431, "too large a header\n");
         case net::Rejection::too_slow: return text_reply(408, "too slow\n");
+        case net::Rejection::failed: return text_reply(500, "this page failed; the log says why\n");
         case net::Rejection::too_many_connections:
         case net::Rejection::stopping: break;
     }
     return text_reply(503, "not available\n");
 }
 
-/// Keeps the exchange here, since it belongs to this thread, until its page comes.
-PageDone OpsHandler::promise(net::ExchangePtr exchange) {
-    const auto id = ++last_late_;
-    late_.emplace(id, std::move(exchange));
+/// The exchange stays here, since it belongs to this thread, until its page comes.
+PageDone OpsHandler::promise(std::uint64_t id) {
     return [this, id, to_loop = lifetime_.remote()](Page page) {
         to_loop.post([this, id, page = std::move(page)]() mutable {
             const auto waiting = late_.extract(id);
@@ -149,6 +164,7 @@ HttpReply OpsHandler::metrics_reply() const {
         reply.body.append(metric::kReady).append("{part=\"").append(part).append("\"} ");
         reply.body.append(why.empty() ? "1\n" : "0\n");
     }
+    append_failures(reply.body);
     reply.body += mounts_.after_metrics();
     return reply;
 }

@@ -30,7 +30,7 @@ public:
     net::HttpReply rejection(net::Rejection why) override;
 
 private:
-    PageDone promise(net::ExchangePtr exchange);
+    PageDone promise(std::uint64_t id);
     net::HttpReply answer(const net::HttpRequest& request) const;
     net::HttpReply route(std::string_view target) const;
     net::HttpReply metrics_reply() const;

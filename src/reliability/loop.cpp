@@ -1,5 +1,7 @@
 #include "reliability/loop.hpp"
 
+#include "core/contain.hpp"
+
 #include <chrono>
 #include <future>
 #include <utility>
@@ -20,8 +22,8 @@ Loop::Loop(std::string name)
           pthread_setname_np(pthread_self(), name.c_str());
           const core::SystemClock clock;
           const auto stopped = [this] { return stopped_; };
-          while (!executor_.wait_until(stopped, clock.mono() + kWait)) {
-          }
+          const auto run = [&] { executor_.wait_until(stopped, clock.mono() + kWait); };
+          while (!stopped_) core::contain(name, run);
       }) {}
 
 Loop::~Loop() {

@@ -13,6 +13,7 @@ LIST = ROOT / "src/ops/metric_names.hpp"
 GROUP = ("consumergroup", "topic", "partition")
 BY_HAND = {
     "kReady": ("gauge", ("part",), "1 while this part of the process is ready, 0 while it is not; /ready says why."),
+    "kFailedRequests": ("counter", ("place",), "Requests and tasks that their own code ended with an exception, by loop or port."),
     "kGroupLag": ("gauge", GROUP, "Records that a group has not read yet."),
     "kGroupLagSeconds": ("gauge", GROUP, "Age of the oldest record that a group has not read yet."),
     "kGroupOffset": ("gauge", GROUP, "Next record that a group will read."),

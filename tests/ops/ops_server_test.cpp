@@ -5,6 +5,7 @@
 #include <atomic>
 #include <future>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -228,4 +229,22 @@ TEST_CASE("a port that others can reach is asked by any name", "[ops_server]") {
     httplib::Client client{"127.0.0.1", server.port()};
     CHECK(client.Get("/live", {{"Host", "beckon-edge-0.monitoring:9090"}})->status == 200);
     CHECK(client.Get("/live", {{"Origin", "https://evil.example"}})->status == 403);
+}
+
+TEST_CASE("a page whose maker throws is 500, is counted, and takes nobody's place",
+          "[ops_server]") {
+    Running running;
+    const auto page = running.server.mount("/bad", [](std::string_view, const Query&) -> Page {
+        throw std::runtime_error("no page");
+    });
+    const auto late = running.server.mount_late(
+        "/late", [](LateRequest, PageDone) { throw std::runtime_error("no page"); });
+    for (int i = 0; i < 20; ++i) {  // more than may be under way
+        CHECK(running.client.Get("/late/page")->status == 500);
+        CHECK(running.client.Get("/bad/page")->status == 500);
+    }
+    CHECK(running.client.Get("/live")->status == 200);
+    CHECK_THAT(running.client.Get("/metrics")->body,
+               Catch::Contains("# TYPE beckon_failed_requests_total counter\n") &&
+                   Catch::Contains("beckon_failed_requests_total{place=\"ops\"} 40\n"));
 }

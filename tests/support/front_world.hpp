@@ -30,6 +30,7 @@ namespace beckon::test {
 ///   `burst N SIZE`         N frames of SIZE bytes, `0:xxx…`, `1:xxx…`, …
 ///   `close CODE REASON`    CloseClient
 ///   overflow               a CloseClient of which no home knows, as a full switchboard makes it
+///   throw                  the home's code throws
 ///   release                released: the front attaches the client again
 ///   a register             answered, unless the home lets the client go instead
 ///   anything else          `<partition>:<text>`
@@ -82,6 +83,7 @@ private:
                 .session = from.session, .code = code, .reason = from.text.substr(11)});
             return;
         }
+        if (from.text == "throw") throw std::runtime_error("as the test asked");
         if (from.text == "release") return release(from.session);
         if (const auto asked = edge::answered_by(from.text)) {
             ++changes;

@@ -19,6 +19,7 @@ std::string_view to_string(ClosedBy cause) {
         case ClosedBy::flood: return "flood";
         case ClosedBy::slow: return "slow";
         case ClosedBy::shutdown: return "shutdown";
+        case ClosedBy::failed: return "failed";
     }
     return "lost";
 }

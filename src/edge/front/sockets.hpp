@@ -35,8 +35,9 @@ enum class ClosedBy : std::uint8_t {
     flood,          ///< Flood: more frames than a client may send
     slow,           ///< reads too slowly: reset without a frame, which would not arrive
     shutdown,       ///< Shutdown
+    failed,         ///< Internal: serving it threw
 };
-inline constexpr std::size_t kClosedByCount = 15;
+inline constexpr std::size_t kClosedByCount = 16;
 std::string_view to_string(ClosedBy cause);
 
 /// What a front knows of one connection. The socket's owner embeds it.

@@ -1,6 +1,7 @@
 #include "edge/loop/shard_loop.hpp"
 
 #include "core/assert.hpp"
+#include "core/contain.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -72,7 +73,7 @@ struct ShardLoop::Impl {
             std::swap(mail, taken);
         }
         for (auto& task : taken) {
-            task();
+            core::contain(name, task);
             task = nullptr;
         }
         taken.clear();
@@ -83,7 +84,7 @@ struct ShardLoop::Impl {
     bool run_own() {
         std::swap(own, running);
         for (auto& task : running) {
-            task();
+            core::contain(name, task);
             task = nullptr;
         }
         running.clear();
@@ -92,7 +93,9 @@ struct ShardLoop::Impl {
 
     void end_turn() {
         bool again = run_own();
-        for (const auto& hook : hooks) again |= hook();
+        for (const auto& hook : hooks) {
+            core::contain(name, [&] { again |= hook(); });
+        }
         again |= !own.empty();
         if (again != static_cast<bool>(ev_is_active(&more))) {
             again ? ev_idle_start(loop, &more) : ev_idle_stop(loop, &more);

@@ -1,5 +1,7 @@
 #include "edge/loop/timing_wheel.hpp"
 
+#include "core/contain.hpp"
+
 #include <algorithm>
 #include <bit>
 
@@ -97,7 +99,7 @@ std::size_t TimingWheel::open_slot(const Next& next) {
         auto& timer = static_cast<WheelTimer&>(*list.next);
         timer.unlink();
         if (timer.due_ <= now_) {
-            timer.fire_(timer);
+            core::contain("edge timers", [&] { timer.fire_(timer); });  // others are due too
             ++fired;
         } else {
             place(timer);

@@ -44,6 +44,10 @@ inline constexpr Closing kTooBig{CloseCode::too_big, "TooBig"};
 /// A message was begun and not ended in time.
 inline constexpr Closing kUnfinished{CloseCode::internal, "UnfinishedMessage"};
 
+// --- what was asked cannot be done, and the fault is ours
+/// The code that serves the client threw; the client connects again.
+inline constexpr Closing kFailed{CloseCode::internal, "Internal"};
+
 // --- a later connection has the same UAID
 inline constexpr Closing kReplaced{CloseCode::internal, "SM"};
 

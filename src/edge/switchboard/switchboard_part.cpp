@@ -1,5 +1,6 @@
 #include "edge/switchboard/switchboard_part.hpp"
 
+#include "core/contain.hpp"
 #include "edge/protocol/closings.hpp"
 
 #include <algorithm>
@@ -15,6 +16,14 @@ CloseClient overloaded(const SessionId& session) {
     return {.session = session,
             .code = closing::kOverloaded.code,
             .reason = std::string{closing::kOverloaded.reason},
+            .kind = CloseClient::Kind::held};
+}
+
+/// In place of the answer of a home whose code threw: the client connects again.
+CloseClient failed(const SessionId& session) {
+    return {.session = session,
+            .code = closing::kFailed.code,
+            .reason = std::string{closing::kFailed.reason},
             .kind = CloseClient::Kind::held};
 }
 
@@ -100,7 +109,7 @@ void Switchboard::Part::post(Batch batch) {
 void Switchboard::Part::hand_out(Batch& batch) {
     waiting.fetch_sub(batch.to_homes.size() + batch.to_fronts.size(), std::memory_order_relaxed);
     for (auto& message : batch.to_fronts) {
-        if (front) front(std::move(message));
+        if (front) core::contain("edge front", [&] { front(std::move(message)); });
     }
     for (auto& message : batch.to_homes) hand_to_home(std::move(message));
 }
@@ -108,7 +117,11 @@ void Switchboard::Part::hand_out(Batch& batch) {
 /// A front that has not heard yet that the home has gone is told so.
 void Switchboard::Part::hand_to_home(ToHome&& message) {
     auto& home = board.homes[board.partition_of(uaid_of(message))];
-    if (home.handler) return home.handler(std::move(message));
+    if (home.handler) {
+        const auto session = session_of(message);
+        if (core::contain("edge home", [&] { home.handler(std::move(message)); })) return;
+        return to_front(failed(session));
+    }
     if (std::holds_alternative<Detach>(message)) return;
     to_front(CloseClient{.session = session_of(message),
                          .code = closing::kNotServing.code,

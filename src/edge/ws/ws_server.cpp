@@ -1,5 +1,6 @@
 #include "edge/ws/ws_server.hpp"
 
+#include "core/contain.hpp"
 #include "core/logger.hpp"
 #include "edge/protocol/frames.hpp"
 #include "edge/ws/ws_server_impl.hpp"
@@ -35,27 +36,33 @@ int on_ws(lws* wsi, lws_callback_reasons reason, void* user, void* in, std::size
     const std::string_view text{static_cast<const char*>(in), in ? len : 0};
     ++server->callbacks;
     int result = 0;
-    switch (static_cast<int>(reason)) {
-        case LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS:
-            server->ssl = static_cast<ssl_ctx_st*>(user);
-            break;
-        case LWS_CALLBACK_WSI_CREATE: result = server->created(wsi); break;
-        case LWS_CALLBACK_WSI_DESTROY: result = server->destroyed(c); break;
-        case LWS_CALLBACK_HTTP: result = server->http(wsi, text); break;
-        case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
-            result = c ? server->confirm_upgrade(*c, in ? static_cast<const char*>(in) : "") : -1;
-            break;
-        case LWS_CALLBACK_ESTABLISHED: result = c ? server->opened(*c) : -1; break;
-        case LWS_CALLBACK_RECEIVE: result = c ? server->received(*c, text) : -1; break;
-        case LWS_CALLBACK_RECEIVE_PONG:
-            if (c && c->mode == Mode::open) server->front->pong(*c);
-            break;
-        case LWS_CALLBACK_SERVER_WRITEABLE: result = c ? server->writeable(*c) : -1; break;
-        case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE: result = c ? server->peer_closes(*c) : -1; break;
-        case LWS_CALLBACK_WS_SERVER_DROP_PROTOCOL: result = c ? server->drops(*c) : 0; break;
-        case LWS_CALLBACK_CLOSED: result = c ? server->closed(*c) : 0; break;
-        default: break;
-    }
+    const bool served = core::contain(server->loop.name(), [&] {
+        switch (static_cast<int>(reason)) {
+            case LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS:
+                server->ssl = static_cast<ssl_ctx_st*>(user);
+                break;
+            case LWS_CALLBACK_WSI_CREATE: result = server->created(wsi); break;
+            case LWS_CALLBACK_WSI_DESTROY: result = server->destroyed(c); break;
+            case LWS_CALLBACK_HTTP: result = server->http(wsi, text); break;
+            case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
+                result =
+                    c ? server->confirm_upgrade(*c, in ? static_cast<const char*>(in) : "") : -1;
+                break;
+            case LWS_CALLBACK_ESTABLISHED: result = c ? server->opened(*c) : -1; break;
+            case LWS_CALLBACK_RECEIVE: result = c ? server->received(*c, text) : -1; break;
+            case LWS_CALLBACK_RECEIVE_PONG:
+                if (c && c->mode == Mode::open) server->front->pong(*c);
+                break;
+            case LWS_CALLBACK_SERVER_WRITEABLE: result = c ? server->writeable(*c) : -1; break;
+            case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
+                result = c ? server->peer_closes(*c) : -1;
+                break;
+            case LWS_CALLBACK_WS_SERVER_DROP_PROTOCOL: result = c ? server->drops(*c) : 0; break;
+            case LWS_CALLBACK_CLOSED: result = c ? server->closed(*c) : 0; break;
+            default: break;
+        }
+    });
+    if (!served && c) result = server->failed(*c);
     --server->callbacks;
     return result;
 }

@@ -62,6 +62,7 @@ struct WsServer::Impl {
     int peer_closes(Connection& c);
     int drops(Connection& c);
     int closed(Connection& c);
+    int failed(Connection& c);
 
     bool can_write_now(const Connection& c) const;
     bool write(Connection& c, std::string_view payload, lws_write_protocol kind);

@@ -1,3 +1,4 @@
+#include "core/contain.hpp"
 #include "core/logger.hpp"
 #include "edge/ws/ws_server_impl.hpp"
 
@@ -156,6 +157,14 @@ int WsServer::Impl::closed(Connection& c) {
     return 0;
 }
 
+/// What serves this client threw: it is told so and connects again; nobody else notices. Before the
+/// upgrade lws ends the connection.
+int WsServer::Impl::failed(Connection& c) {
+    if (c.mode == Mode::handshake) return -1;
+    close(c, closing::kFailed, ClosedBy::failed);
+    return 0;
+}
+
 /// Outside lws's callbacks a frame may be written at once, if lws holds no unsent tail: that saves
 /// two epoll_ctl and a turn of the loop for each. With a tail the stream would be corrupt.
 bool WsServer::Impl::can_write_now(const Connection& c) const {
@@ -231,7 +240,9 @@ void WsServer::Impl::fire(WheelTimer& timer) {
     auto& c = static_cast<Connection&>(timer);
     auto& self = *static_cast<Impl*>(c.server);
     switch (c.mode) {
-        case Mode::open: self.front->timer(c); return;
+        case Mode::open:
+            if (!core::contain(self.loop.name(), [&] { self.front->timer(c); })) self.failed(c);
+            return;
         case Mode::handshake: self.metrics.handshake_timeouts->Increment(); break;
         case Mode::closing:
         case Mode::close_sent:

@@ -20,6 +20,7 @@ struct Call {
     std::optional<net::PeerAddress> claimed;
     core::MonoTime began{};
     std::optional<core::Uaid> client;  ///< for the request log, once it is known
+    bool answered = false;
 
     const HttpRequest& request() const { return exchange->request(); }
 };

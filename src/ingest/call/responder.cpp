@@ -1,6 +1,7 @@
 #include "ingest/call/responder.hpp"
 
 #include "core/base64url.hpp"
+#include "core/contain.hpp"
 #include "core/logger.hpp"
 
 #include <algorithm>
@@ -55,18 +56,23 @@ void add_cors(const HttpRequest& request, HttpReply& reply) {
 }  // namespace
 
 CallPtr Responder::begin(ExchangePtr exchange) {
-    auto call = std::make_shared<Call>();
+    const CallPtr call{new Call, [this, alive = std::weak_ptr{alive_}](Call* ended) {
+                           const CallPtr owner{ended};
+                           if (!ended->answered && ended->exchange && !alive.expired()) {
+                               abandoned(owner);
+                           }
+                       }};
     call->exchange = std::move(exchange);
     call->began = shared_.clock.mono();
     const auto& request = call->request();
     const auto& headers = request.headers;
+    shared_.requests_open.fetch_add(1, std::memory_order_relaxed);
     call->peer = shared_.proxies.client_of(request.peer, headers.get(HeaderName::forwarded),
                                            headers.get(HeaderName::x_forwarded_for));
     call->claimed = shared_.proxies.claimed_client(request.peer, headers.get(HeaderName::forwarded),
                                                    headers.get(HeaderName::x_forwarded_for));
     if (call->claimed) warn_of_unnamed_proxy(*call);
     call->route = route_of(request);
-    shared_.requests_open.fetch_add(1, std::memory_order_relaxed);
     return call;
 }
 
@@ -87,10 +93,16 @@ void Responder::published(const core::Result<log::Appended>& appended) {
 void Responder::finish(const CallPtr& call, HttpReply reply) {
     add_cors(call->request(), reply);
     const auto seconds = seconds_between(call->began, shared_.clock.mono());
+    log_request(*call, reply.status, seconds);
+    call->answered = true;
     shared_.requests_open.fetch_sub(1, std::memory_order_relaxed);
     shared_.metrics.answered(call->route.name, reply.status, seconds);
-    log_request(*call, reply.status, seconds);
     call->exchange->reply(std::move(reply));
+}
+
+void Responder::abandoned(const CallPtr& call) {
+    core::contain("endpoint", [&] { refuse(call, {Problem::internal, {}, 0}); });
+    call->answered = true;
 }
 
 void Responder::refuse(const CallPtr& call, const Failure& failure) {

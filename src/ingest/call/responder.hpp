@@ -13,10 +13,15 @@ class Responder {
 public:
     explicit Responder(ServiceShared& shared) : shared_(shared) {}
 
+    /// A call whose last holder goes without an answer, since what should have made it threw, is
+    /// answered with 500.
     CallPtr begin(ExchangePtr exchange);
     /// Exactly once for each call; so do the others.
     void finish(const CallPtr& call, HttpReply reply);
     void refuse(const CallPtr& call, const Failure& failure);
+
+    /// Calls that are not answered from now on never are: the service ends.
+    void end() { alive_.reset(); }
 
     /// How a publish ended; for readiness.
     void published(const core::Result<log::Appended>& appended);
@@ -25,7 +30,10 @@ private:
     void warn_of_unnamed_proxy(const Call& call);
     void log_request(const Call& call, int status, double seconds) const;
 
+    void abandoned(const CallPtr& call);
+
     ServiceShared& shared_;
+    std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };
 
 }  // namespace beckon::ingest

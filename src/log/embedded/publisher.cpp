@@ -1,5 +1,6 @@
 #include "log/embedded/publisher.hpp"
 
+#include "core/contain.hpp"
 #include "log/embedded/record_format.hpp"
 
 #include <string>
@@ -8,6 +9,12 @@
 namespace beckon::log::embedded {
 
 using core::Fault;
+
+namespace {
+
+constexpr std::string_view kAnswers = "log answers";
+
+}  // namespace
 
 EmbeddedPublisher::EmbeddedPublisher(const EmbeddedConfig& config, Writer& writer,
                                      Partitions& partitions, core::Executor& executor)
@@ -65,7 +72,7 @@ void EmbeddedPublisher::collect() {
             continue;
         }
         const auto done = take_oldest();
-        done(answer);
+        core::contain(kAnswers, [&] { done(answer); });  // the others' answers follow
         if (term.over()) return;
     }
     answers_ = std::move(answers);  // its memory, for the next time
@@ -85,8 +92,10 @@ void EmbeddedPublisher::give_up_overdue() {
     while (!waiting_.empty() && waiting_.front().deadline <= now) {
         ++given_up_;
         const auto done = take_oldest();
-        done(
-            core::fail(Fault::unavailable, "the log's disk did not answer within publish_timeout"));
+        core::contain(kAnswers, [&] {
+            done(core::fail(Fault::unavailable,
+                            "the log's disk did not answer within publish_timeout"));
+        });
         if (term.over()) return;
     }
     watch_oldest();

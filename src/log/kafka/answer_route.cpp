@@ -1,5 +1,7 @@
 #include "log/kafka/answer_route.hpp"
 
+#include "core/contain.hpp"
+
 #include <utility>
 
 namespace beckon::log::kafka {
@@ -23,7 +25,7 @@ void AnswerRoute::hand_over() {
     const auto term = lifetime.term();
     for (const auto& answer : answers) {
         --unanswered;
-        answer.done(answer.result);
+        core::contain("log answers", [&] { answer.done(answer.result); });  // the others' follow
         if (term.over()) return;
     }
 }

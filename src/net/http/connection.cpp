@@ -1,10 +1,10 @@
 #include "net/http/connection.hpp"
 
+#include "core/contain.hpp"
 #include "core/logger.hpp"
 
 #include <array>
 #include <charconv>
-#include <exception>
 #include <utility>
 
 namespace beckon::net {
@@ -26,6 +26,7 @@ CloseReason close_reason_of(Rejection why) {
         case Rejection::too_slow: return CloseReason::deadline;
         case Rejection::too_many_connections: return CloseReason::connections;
         case Rejection::stopping: return CloseReason::stopping;
+        case Rejection::failed: return CloseReason::broken;
     }
     return CloseReason::bad_request;
 }
@@ -63,17 +64,12 @@ void Connection::start() {
 
 /// The only driver. A handler that replies at once comes back here through reply(): the loop that
 /// runs already goes on then, so a thousand pipelined requests are no recursion. What throws (no
-/// memory for a request, a handler's mistake) ends this connection alone.
+/// memory for a request) ends this connection alone.
 void Connection::run() {
     if (running_) return;
     running_ = true;
     const auto self = shared_from_this();
-    try {
-        run_steps();
-    } catch (const std::exception& thrown) {
-        core::log_error("net", "request_threw", {{"error", thrown.what()}});
-        close(CloseReason::broken);
-    }
+    if (!core::contain(set_.name(), [this] { run_steps(); })) close(CloseReason::broken);
     running_ = false;
 }
 
@@ -232,8 +228,17 @@ bool Connection::handle() {
     } else if (draining_) {
         set_.set_deadline(entry_, ConnectionSet::Deadline::request);
     }
-    set_.handler().handle(shared_from_this());
+    const bool handled =
+        core::contain(set_.name(), [this] { set_.handler().handle(shared_from_this()); });
+    if (!handled && state_ == State::handling) fail();
     return true;
+}
+
+/// The handler threw. Whatever it still has of the exchange leads nowhere: the connection ends with
+/// the reply.
+void Connection::fail() {
+    abandoned_ = std::exchange(active_, set_.borrow_request());
+    reject(Rejection::failed);
 }
 
 void Connection::reply(HttpReply reply) {

@@ -63,6 +63,7 @@ private:
     bool parsed(RequestParser::Status status);
     bool want_more_input();
     bool handle();
+    void fail();
     bool write_step();
     bool written();
     void begin_stream(std::shared_ptr<BodyStream> stream);
@@ -110,7 +111,8 @@ private:
     std::string rest_;  ///< read, not parsed yet
     std::size_t rest_at_ = 0;
     std::unique_ptr<ActiveRequest> active_;
-    std::unique_ptr<ActiveRequest> abandoned_;  ///< answered by give_up(), its handler still has it
+    /// Answered by give_up() or fail(); its handler may still have it.
+    std::unique_ptr<ActiveRequest> abandoned_;
 };
 
 }  // namespace beckon::net

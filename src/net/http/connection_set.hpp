@@ -43,6 +43,7 @@ public:
     enum class Deadline : std::uint8_t { request, answer, keep_alive, linger, last_request };
 
     struct Shared {
+        const std::string& name;  ///< of the server
         const RequestLimits& limits;
         const ConnectionTimes& times;
         ConnectionLimiter& connections;
@@ -84,6 +85,7 @@ public:
     bool introduce(Peer& peer, const PeerAddress& client);
 
     IoLoop& loop() { return loop_; }
+    const std::string& name() const { return shared_.name; }
     const RequestLimits& limits() const { return shared_.limits; }
     bool has_answer_time() const { return shared_.times.answer.has_value(); }
     HttpHandler& handler() { return shared_.handler; }

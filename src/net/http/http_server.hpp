@@ -70,13 +70,16 @@ enum class Rejection : std::uint8_t {
     too_slow,              ///< it did not arrive within the deadline
     too_many_connections,  ///< the connection is turned away
     stopping,              ///< the server's stop does not wait for it any longer
+    failed,                ///< its handler threw: 500
 };
 
 /// What the requests of one loop are for. Used on that loop's thread only.
 class HttpHandler {
 public:
     virtual ~HttpHandler() = default;
-    /// Replies through `exchange` exactly once: now, or in any later turn of this loop.
+    /// Replies through `exchange` exactly once: now, or in any later turn of this loop. What it
+    /// throws is reported (core/contain.hpp) and becomes the reply rejection(failed) of this one
+    /// request.
     virtual void handle(ExchangePtr exchange) = 0;
     /// The reply in such a case.
     virtual HttpReply rejection(Rejection why) = 0;

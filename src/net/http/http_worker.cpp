@@ -26,8 +26,9 @@ HttpWorker::HttpWorker(IoLoop& loop, Descriptor listener, const Shared& shared)
     : loop_(loop),
       shared_(shared),
       tls_(shared.options.tls),
-      set_(loop, {shared.options.limits, shared.options.times, shared.connections, shared.observer,
-                  shared.handler, shared.options.proxies, shared.options.proxy_protocol}),
+      set_(loop, {shared.options.name, shared.options.limits, shared.options.times,
+                  shared.connections, shared.observer, shared.handler, shared.options.proxies,
+                  shared.options.proxy_protocol}),
       listener_(loop, std::move(listener)) {}
 
 HttpWorker::~HttpWorker() {

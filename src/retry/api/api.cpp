@@ -1,6 +1,7 @@
 #include "retry/api/api.hpp"
 
 #include "core/ascii.hpp"
+#include "core/contain.hpp"
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
 #include "core/logger.hpp"
@@ -120,6 +121,32 @@ private:
     std::map<std::string, std::size_t> spent_;
 };
 
+/// One request's reply, given once. If nobody gives it because what should have given it threw, the
+/// request is answered with 500 when the last holder goes; not after the Api has ended.
+class PendingReply {
+public:
+    PendingReply(Api::Reply reply, std::weak_ptr<int> api)
+        : reply_(std::move(reply)), api_(std::move(api)) {}
+    ~PendingReply() {
+        if (given_ || api_.expired()) return;
+        core::contain("retry", [this] {
+            reply_(problem_reply(Problem::internal,
+                                 "this request failed at the server, whose log says why"));
+        });
+    }
+    PendingReply(const PendingReply&) = delete;
+    PendingReply& operator=(const PendingReply&) = delete;
+
+    void give(net::HttpReply said) {
+        if (!std::exchange(given_, true)) reply_(std::move(said));
+    }
+
+private:
+    const Api::Reply reply_;
+    const std::weak_ptr<int> api_;
+    bool given_ = false;
+};
+
 Event test_event(const Webhook& webhook) {
     const Json event{{"specversion", "1.0"},      {"id", core::to_hex(core::random_uuid4())},
                      {"source", "/beckon/retry"}, {"type", kTestType},
@@ -149,7 +176,9 @@ struct Api::Impl {
     Quota quota;
     std::map<std::string, Usage> being_made;  ///< webhooks by owner that are not folded yet
     Usage all_being_made;
+    std::shared_ptr<int> alive = std::make_shared<int>(0);
 
+    void handle(const ApiRequest& request, const Reply& reply);
     core::Result<Caller> caller_of(const ApiRequest& request) const;
     /// Why an event is not taken.
     struct Refusal {
@@ -564,44 +593,51 @@ Api::Api(Options options, RetryNode& node, const core::Clock& clock,
          std::shared_ptr<const core::KeyRing> keys)
     : impl_(std::make_unique<Impl>(std::move(options), node, clock, std::move(keys))) {}
 
-Api::~Api() = default;
+Api::~Api() { impl_->alive.reset(); }
 
-void Api::handle(const ApiRequest& request, const Reply& reply) {
+void Api::Impl::handle(const ApiRequest& request, const Reply& reply) {
     const auto path = parse_path(request.target);
-    const bool dead = DeadApi::has(request.target);
-    if (path.route == Route::unknown && !dead) {
+    const bool of_dead = DeadApi::has(request.target);
+    if (path.route == Route::unknown && !of_dead) {
         return reply(
             problem_reply(Problem::unknown_route,
                           "there is nothing at this path: /webhooks, /attempts, /events and "
                           "/dead are"));
     }
-    const auto caller = impl_->caller_of(request);
+    const auto caller = caller_of(request);
     if (!caller) return reply(problem_reply(Problem::unauthorized, caller.error().message));
     const auto methods = methods_of(path.route);
-    if (!dead && std::find(methods.begin(), methods.end(), request.method) == methods.end()) {
+    if (!of_dead && std::find(methods.begin(), methods.end(), request.method) == methods.end()) {
         return reply(wrong_method(path.route));
     }
     if (request.body_too_large) {
         return reply(problem_reply(Problem::too_large,
                                    "a body may have " + std::to_string(kEventBytesMax) + " bytes"));
     }
-    if (dead) {
-        return impl_->dead.handle({request.method, request.target, request.body}, *caller, reply);
+    if (of_dead) {
+        return dead.handle({request.method, request.target, request.body}, *caller, reply);
     }
-    if (path.route == Route::events) return impl_->post_event(request, *caller, reply);
-    if (!impl_->node.knows_webhooks()) {
+    if (path.route == Route::events) return post_event(request, *caller, reply);
+    if (!node.knows_webhooks()) {
         return reply(problem_reply(Problem::not_ready, "the webhooks are still being read"));
     }
     if (path.route == Route::webhooks) {
-        if (request.method == Verb::post) return impl_->create(request, *caller, reply);
-        return impl_->list(*caller, reply);
+        if (request.method == Verb::post) return create(request, *caller, reply);
+        return list(*caller, reply);
     }
-    if (path.route == Route::all_attempts) return impl_->show_all_attempts(*caller, reply);
-    const auto* entry = impl_->node.webhooks().find(path.id);
+    if (path.route == Route::all_attempts) return show_all_attempts(*caller, reply);
+    const auto* entry = node.webhooks().find(path.id);
     if (!entry || entry->webhook.owner != caller->owner) {
         return reply(problem_reply(Problem::not_found, "there is no such webhook of this owner"));
     }
-    impl_->of_webhook(request, path.route, *entry, reply);
+    of_webhook(request, path.route, *entry, reply);
+}
+
+void Api::handle(const ApiRequest& request, const Reply& reply) {
+    const auto pending = std::make_shared<PendingReply>(reply, impl_->alive);
+    core::contain("retry", [&] {
+        impl_->handle(request, [pending](net::HttpReply said) { pending->give(std::move(said)); });
+    });
 }
 
 }  // namespace beckon::retry

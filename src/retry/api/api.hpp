@@ -53,7 +53,8 @@ public:
     Api(const Api&) = delete;
     Api& operator=(const Api&) = delete;
 
-    /// Replies exactly once unless the Api ends first: now, or when the log has answered.
+    /// Replies exactly once unless the Api ends first: now, or when the log has answered. What
+    /// serving it throws, now or later, is its 500 and nobody else's.
     void handle(const ApiRequest& request, const Reply& reply);
 
 private:

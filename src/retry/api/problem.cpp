@@ -34,6 +34,7 @@ Wire wire(Problem problem) {
         case Problem::not_ready: return {503, "not_ready"};
         case Problem::not_saved: return {503, "not_saved"};
         case Problem::served_elsewhere: return {503, "served_elsewhere"};
+        case Problem::internal: return {500, "internal"};
     }
     return {500, "internal"};
 }
@@ -59,9 +60,8 @@ net::HttpReply problem_reply(Problem problem, std::string_view detail) {
 }
 
 net::HttpReply failure_reply(const core::Error& error) {
-    if (error.fault == Fault::too_large) {
-        return problem_reply(Problem::too_large, "the record is larger than the log takes");
-    }
+    if (error.fault == Fault::too_large) return problem_reply(Problem::too_large, error.message);
+    if (error.fault == Fault::invalid) return problem_reply(Problem::invalid, error.message);
     return problem_reply(Problem::not_saved,
                          "the log has not confirmed it (" +
                              std::string{core::to_string(error.fault)} +
@@ -84,6 +84,9 @@ net::HttpReply rejection_reply(net::Rejection why) {
             return problem_reply(Problem::not_ready, "too many connections; try again later");
         case net::Rejection::stopping:
             return problem_reply(Problem::not_ready, "the server is stopping");
+        case net::Rejection::failed:
+            return problem_reply(Problem::internal,
+                                 "this request failed at the server, whose log says why");
     }
     return problem_reply(Problem::not_ready, "try again later");
 }

@@ -26,9 +26,10 @@ enum class Problem : std::uint8_t {
     too_many_requests,   ///< events, of this owner
     header_too_large,
     too_slow,
-    not_ready,        ///< the role is starting, or stopping
-    not_saved,        ///< the log has not said that it has it
-    served_elsewhere  ///< another node has it
+    not_ready,         ///< the role is starting, or stopping
+    not_saved,         ///< the log has not said that it has it
+    served_elsewhere,  ///< another node has it
+    internal           ///< serving it threw: the fault is ours
 };
 /// The `code` in the body.
 std::string_view to_string(Problem problem);

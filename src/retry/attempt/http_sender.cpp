@@ -1,5 +1,6 @@
 #include "retry/attempt/http_sender.hpp"
 
+#include "core/contain.hpp"
 #include "core/handle.hpp"
 #include "retry/attempt/request_target.hpp"
 
@@ -237,7 +238,7 @@ void HttpSender::Impl::take_ended() {
     const std::weak_ptr still{alive};
     for (const auto& [easy, code] : ended) {
         if (still.expired()) return;  // an answer has destroyed the sender
-        end(easy, code);
+        core::contain("retry", [&] { end(easy, code); });
     }
 }
 

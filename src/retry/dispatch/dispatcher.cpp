@@ -1,5 +1,6 @@
 #include "retry/dispatch/dispatcher.hpp"
 
+#include "core/contain.hpp"
 #include "core/logger.hpp"
 #include "retry/attempt/attempt_outcome.hpp"
 #include "retry/schedule/breaker.hpp"
@@ -223,11 +224,16 @@ void Dispatcher::Impl::give_back(const Job& job) {
 void Dispatcher::Impl::start(Job job, const WebhookDirectory::Entry& entry) {
     receiver(entry.webhook.id).breaker.start();
     const auto at = context.clock.wall();
-    auto request = build_request(entry.webhook, job.due.delivery, at);
-    context.send(std::move(request),
-                 [weak = weak_from_this(), job = std::move(job), at](const HttpAnswer& answer) {
-                     if (const auto self = weak.lock()) self->ended(job, at, answer);
-                 });
+    HttpRequest request;
+    const bool built = core::contain(
+        "retry attempts", [&] { request = build_request(entry.webhook, job.due.delivery, at); });
+    auto answered = [weak = weak_from_this(), job = std::move(job), at](const HttpAnswer& answer) {
+        if (const auto self = weak.lock()) self->ended(job, at, answer);
+    };
+    if (built) return context.send(std::move(request), std::move(answered));
+    context.executor.post([answered = std::move(answered)] {
+        answered({.end = HttpAnswer::End::unsendable, .why = "making its request threw"});
+    });
 }
 
 void Dispatcher::Impl::ended(const Job& job, core::Timestamp at, const HttpAnswer& answer) {

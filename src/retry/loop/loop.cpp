@@ -1,5 +1,7 @@
 #include "retry/loop/loop.hpp"
 
+#include "core/contain.hpp"
+
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -19,6 +21,7 @@ using core::MonoTime;
 namespace {
 
 constexpr int kEventsMax = 256;
+constexpr std::string_view kLoopName = "retry";  ///< where failures are counted
 
 int checked(int fd, const char* what) {
     if (fd < 0) throw std::runtime_error(std::string{what} + ": " + std::strerror(errno));
@@ -95,7 +98,7 @@ void Loop::run_posted() {
     }
     for (auto& task : tasks) {
         if (stopped_) return;
-        task();
+        core::contain(kLoopName, task);
     }
 }
 
@@ -104,7 +107,7 @@ void Loop::run_timers() {
     while (!timers_.empty() && timers_.begin()->first <= now && !stopped_) {
         const auto task = std::move(timers_.begin()->second);
         timers_.erase(timers_.begin());
-        task();
+        core::contain(kLoopName, task);
     }
 }
 
@@ -131,7 +134,7 @@ void Loop::wait() {
         const auto found = watched_.find(fd);
         if (found == watched_.end()) continue;  // one before it in this round has ended it
         const auto ready = found->second;       // it may be replaced meanwhile
-        ready(events[static_cast<std::size_t>(i)].events);
+        core::contain(kLoopName, [&] { ready(events[static_cast<std::size_t>(i)].events); });
     }
 }
 

@@ -32,7 +32,8 @@ public:
     void watch(int fd, std::uint32_t events, Ready ready);
     void unwatch(int fd);
 
-    /// Runs until stop(); what is posted afterwards is dropped.
+    /// Runs until stop(); what is posted afterwards is dropped. A task that throws ends alone
+    /// (core/contain.hpp).
     void run();
     void stop();
     /// When the loop last came round; for watchdogs, any thread.

@@ -1,5 +1,6 @@
 #include "retry/node/topic_view.hpp"
 
+#include "core/contain.hpp"
 #include "core/logger.hpp"
 #include "core/partition.hpp"
 
@@ -69,7 +70,8 @@ bool TopicView::Impl::take(std::size_t index) {
     auto& input = inputs[index];
     if (!input.reader) return false;
     const auto taken = input.reader->take(kViewTakeMax, [&](const auto& record) {
-        events.apply(static_cast<core::Partition>(index), record);
+        core::fold_step([this] { return options.topic.name(); },
+                        [&] { events.apply(static_cast<core::Partition>(index), record); });
     });
     if (!taken) {
         if (taken.error().fault == Fault::unavailable) return false;  // `ready` comes

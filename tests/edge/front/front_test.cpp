@@ -108,6 +108,22 @@ TEST_CASE("too many frames before the answer close the connection", "[edge][fron
     CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
 }
 
+TEST_CASE("a frame whose handling throws closes its own connection, and no other's",
+          "[edge][front]") {
+    FrontWorld world;
+    auto other = world.connect();
+    other.text(kHello);
+    other.next_message();
+    auto client = world.connect();
+    client.text(kHello);
+    client.next_message();
+    client.text("throw");
+    check_close(client.until_closed(), 1011, "Internal");
+    CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
+    other.text("still here");
+    CHECK(other.next_message().payload.ends_with(":still here"));
+}
+
 TEST_CASE("no hello in time closes with HandshakeTimeout", "[edge][front]") {
     FrontWorld world{with([](auto& o) { o.front.hello_timeout = 50ms; })};
     auto client = world.connect();

@@ -28,6 +28,7 @@ struct NoCounts final : HttpObserver {
 struct Empty {
     explicit Empty(std::size_t body_bytes_max = 5'630) : limits{.body_bytes_max = body_bytes_max} {}
 
+    const std::string name = "test";
     const RequestLimits limits;
     const ConnectionTimes times{};
     ConnectionLimiter limiter{ConnectionLimits{}};
@@ -35,7 +36,7 @@ struct Empty {
     NoRequests handler;
     const TrustedProxies proxies;
     IoLoop loop;
-    ConnectionSet set{loop, {limits, times, limiter, counts, handler, proxies}};
+    ConnectionSet set{loop, {name, limits, times, limiter, counts, handler, proxies}};
 };
 
 using Requests = std::vector<std::unique_ptr<ActiveRequest>>;

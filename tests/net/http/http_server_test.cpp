@@ -1,5 +1,6 @@
 #include "net/http/http_server.hpp"
 
+#include "core/contain.hpp"
 #include "core/logger.hpp"
 #include "net/io_loop.hpp"
 #include "support/test_socket.hpp"
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <new>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -38,6 +40,18 @@ public:
     void handle(ExchangePtr exchange) override {
         const auto target = exchange->request().target;
         if (target == "/throw") throw std::bad_alloc{};
+        if (target == "/keep-and-throw") {
+            kept_.push_back(std::move(exchange));
+            loop_.post_after(std::chrono::milliseconds{1},
+                             [this] { kept_.back()->reply(reply_of(202)); });
+            throw std::runtime_error{"after it was kept"};
+        }
+        if (target == "/throw-later") {
+            loop_.post_after(std::chrono::milliseconds{1}, [this, exchange] {
+                if (exchange) throw std::runtime_error{"later"};
+            });
+            return exchange->reply(reply_of(204));
+        }
         if (target == "/niceness") {
             return exchange->reply(reply_of(300 + ::getpriority(PRIO_PROCESS, 0)));
         }
@@ -47,6 +61,7 @@ public:
                          [exchange] { exchange->reply(reply_of(201)); });
     }
     HttpReply rejection(Rejection why) override {
+        if (why == Rejection::failed) return reply_of(500);
         return reply_of(why == Rejection::bad_host ? 400 : 503);
     }
 
@@ -100,18 +115,37 @@ TEST_CASE("a server's threads let others of the host go first, if they are told 
     CHECK(::getpriority(PRIO_PROCESS, 0) == mine);
 }
 
-TEST_CASE("a request without memory ends its connection alone", "[http_server]") {
-    Running running;
+TEST_CASE("a request whose handler throws is answered 500, and nobody else notices",
+          "[http_server]") {
+    HttpServerOptions options;
+    options.name = "throwing";
+    Running running{options};
     auto other = running.connect();
     REQUIRE(other.send(kNow));
     CHECK(other.read_reply().status == 200);
     for (int i = 0; i < 3; ++i) {
         auto socket = running.connect();
-        REQUIRE(socket.send(kThrow));
-        CHECK(socket.ends_or_is_reset());
+        REQUIRE(socket.send(std::string{kThrow} + std::string{kNow}));
+        CHECK(socket.read_reply().status == 500);
+        CHECK(socket.ends());
     }
+    CHECK(core::thrown_by_place()["throwing"] == 3);
     REQUIRE(other.send(kLater));
     CHECK(other.read_reply().status == 201);
+}
+
+TEST_CASE("what a handler kept before it threw answers nobody, whatever it throws later",
+          "[http_server]") {
+    Running running;
+    auto socket = running.connect();
+    REQUIRE(socket.send("GET /keep-and-throw HTTP/1.1\r\nHost: x\r\n\r\n"));
+    CHECK(socket.read_reply().status == 500);
+    CHECK(socket.ends());
+    auto later = running.connect();
+    REQUIRE(later.send("GET /throw-later HTTP/1.1\r\nHost: x\r\n\r\n"));
+    CHECK(later.read_reply().status == 204);
+    REQUIRE(later.send(kLater));
+    CHECK(later.read_reply().status == 201);
 }
 
 TEST_CASE("a request without a host is rejected", "[http_server]") {

@@ -1,6 +1,7 @@
 // The role's HTTP API over the memory log: what each request is answered, and who sees what.
 #include "retry/api/api.hpp"
 
+#include "core/contain.hpp"
 #include "core/json_parts.hpp"
 #include "retry/api/own_headers.hpp"
 #include "retry/api/webhook_body.hpp"
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <map>
+#include <new>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -445,6 +447,62 @@ TEST_CASE("attempts say where a redirect leads to, and what the receiver said", 
     CHECK(attempt["answer"] == "said");
     CHECK(attempt["why"].get<std::string>().starts_with(
         "it redirects to https://elsewhere.example/"));
+}
+
+namespace {
+
+/// Throws when it is asked, as memory that has run out does.
+struct ThrowingClock final : core::Clock {
+    core::Timestamp wall() const override { return {}; }
+    core::MonoTime mono() const override { throw std::bad_alloc{}; }
+};
+
+ApiRequest posted_event(const World& world, const std::map<std::string, std::string>& attributes,
+                        std::string content_type = {}, std::string body = {}) {
+    return {.method = Verb::post,
+            .target = "/events",
+            .authorization = "Bearer " + world.token("shop"),
+            .content_type = std::move(content_type),
+            .ce = {attributes.begin(), attributes.end()},
+            .body = std::move(body)};
+}
+
+const std::map<std::string, std::string> kAttributes{
+    {"specversion", "1.0"}, {"id", "1"}, {"source", "/s"}, {"type", "t"}};
+
+}  // namespace
+
+TEST_CASE("a request whose handling throws is answered 500, and the next one is served",
+          "[retry][api]") {
+    World world;
+    world.start();
+    const ThrowingClock clock;
+    Api failing{{}, world.node, clock, world.keys};
+    std::vector<int> statuses;
+    const auto reply = [&](const net::HttpReply& said) { statuses.push_back(said.status); };
+    const auto before = core::thrown_by_place()["retry"];
+    failing.handle(posted_event(world, kAttributes), reply);
+    CHECK(statuses == std::vector{500});
+    CHECK(core::thrown_by_place()["retry"] == before + 1);
+    CHECK(world.ask(posted_event(world, kAttributes)).status == 202);
+}
+
+TEST_CASE("an attribute that is not UTF-8 is refused, whichever it is", "[retry][api]") {
+    World world;
+    world.start();
+    for (const auto* name : {"id", "source", "type", "subject", "extension1"}) {
+        for (const std::string bytes : {"%FF", "%E2%82", "\xe9t\xe9", "%C0%AF", "%ED%A0%80"}) {
+            auto attributes = kAttributes;
+            attributes[name] = "a" + bytes;
+            CAPTURE(name, bytes);
+            const auto reply = world.ask(posted_event(world, attributes));
+            CHECK(reply.status == 400);
+            CHECK(detail_of(reply) == "$." + std::string{name} + " must be UTF-8");
+        }
+    }
+    auto good = kAttributes;
+    good["subject"] = "%C3%A9t%C3%A9";
+    CHECK(world.ask(posted_event(world, good)).status == 202);
 }
 
 TEST_CASE("how long a POST may wait is said if it is none of that", "[retry][api]") {
