@@ -1,4 +1,5 @@
 #include "core/codec.hpp"
+#include "core/json_depth.hpp"
 #include "core/json_text.hpp"
 #include "core/log_key.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 using Json = nlohmann::json;
 
 /// Router data is never nested deeper than this, and printing it again would cost stack.
-constexpr int kJsonDepthMax = 32;
+constexpr std::size_t kJsonDepthMax = 32;
 
 /// The headers that events are made of; the first of each name counts.
 struct HeaderScan {
@@ -88,18 +89,8 @@ struct ParsedObject {
     std::string_view why;  ///< empty if `json` is an object
 };
 
-bool nested_too_deep(std::string_view text) {
-    int depth = 0;
-    for (const char c : text) {  // brackets inside strings count too: too strict never hurts here
-        if (c == '{' || c == '[') ++depth;
-        if (c == '}' || c == ']') --depth;
-        if (depth > kJsonDepthMax) return true;
-    }
-    return false;
-}
-
 ParsedObject parse_object(std::string_view text) {
-    if (nested_too_deep(text)) return {{}, "value is nested too deep"};
+    if (is_nested_deeper(text, kJsonDepthMax)) return {{}, "value is nested too deep"};
     Json json = Json::parse(text, nullptr, false);
     if (json.is_discarded()) return {{}, "value is not JSON"};
     if (!json.is_object()) return {{}, "value is not a JSON object"};

@@ -1,9 +1,12 @@
 #include "ingest/service.hpp"
 
+#include "bridge/message.hpp"
+#include "core/codec.hpp"
 #include "core/logger.hpp"
 #include "ingest/monitoring.hpp"
 #include "ingest/receipts/prefer.hpp"
 #include "ingest/receipts/receipt_replies.hpp"
+#include "log/checked_publisher.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -28,12 +31,23 @@ Failure failure_of(net::Rejection why) {
     return {Problem::busy, {}, 0};
 }
 
+/// Of what the endpoint writes with words of others in it.
+core::Result<void> check_record(const log::TopicPartition& where, const core::RecordView& record) {
+    if (where.topic != log::Topic::retry(0)) return log::check_core_record(where, record);
+    const auto id = record.header(core::header::kId).value_or("");
+    const auto message = bridge::parse_bridged(id, record.key, record.value.value_or(""));
+    if (message) return {};
+    return core::fail(core::Fault::invalid,
+                      "its record could not be read again: " + message.error().message);
+}
+
 }  // namespace
 
 Service::Service(ServiceShared& shared, log::EventLog& log, core::Executor& executor)
     : shared_(shared),
       responder_(shared),
-      publisher_(log.open_publisher(executor)),
+      publisher_(std::make_unique<log::CheckedPublisher>(log.open_publisher(executor), executor,
+                                                         &check_record)),
       tokens_(shared.keys),
       receipt_tokens_(shared.keys),
       executor_(executor),

@@ -406,6 +406,9 @@ TEST_CASE("each fault of a client's or channel's value has its reason", "[codec]
     CHECK(client_fault("\"\xff\"") == "value is not JSON");
     CHECK(client_fault("7") == "value is not a JSON object");
     CHECK(client_fault(std::string(100'000, '[')) == "value is nested too deep");
+    CHECK(
+        client_fault(R"({"router_type":"fcm","created":1,"last_seen":1,"router_data":{"token":")" +
+                     std::string(100, '{') + std::string(100, '[') + R"("}})") == "(decoded)");
     CHECK(client_fault("{}") == "client has no known router_type");
     CHECK(client_fault(R"({"router_type":"gcm"})") == "client has no known router_type");
     CHECK(client_fault(R"({"router_type":1})") == "client has no known router_type");

@@ -1,7 +1,7 @@
 #include "core/json_text.hpp"
 
 #include "core/json_depth.hpp"
-#include "core/utf8.hpp"
+#include "core/json_parts.hpp"
 
 #include <string>
 

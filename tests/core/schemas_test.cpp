@@ -247,6 +247,9 @@ std::vector<core::Record> retry_records_of(test::RandomEvents& make) {
             retry::encode_filter_removed(delivery.webhook),
             retry::encode(delivery),
             retry::encode_dead(delivery),
+            retry::encode_dead(retry::unreadable(
+                "retry.0", 3, {.offset = 7, .key = "\xff", .value = "\xff{", .headers = {}},
+                {core::Fault::corrupt, "no delivery"})),
             retry::encode(retry::Settled{.delivery = delivery.id,
                                          .webhook = delivery.webhook,
                                          .hop = delivery.hop,

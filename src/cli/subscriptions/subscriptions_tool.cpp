@@ -6,6 +6,7 @@
 #include "core/json_text.hpp"
 #include "core/partition.hpp"
 #include "log/blocking_executor.hpp"
+#include "log/checked_publisher.hpp"
 
 #include <algorithm>
 #include <array>
@@ -107,7 +108,8 @@ public:
     explicit Importer(Installation& installation)
         : partitions_(installation.control().partitions),
           now_(core::SystemClock{}.wall()),
-          publisher_(installation.log().open_publisher(executor_)) {}
+          publisher_(installation.log().open_publisher(executor_), executor_,
+                     &log::check_core_record) {}
 
     void add(const ImportedClient& client) {
         const auto stamp = client.router_type == core::RouterType::webpush
@@ -142,11 +144,11 @@ public:
 private:
     void publish(const core::Uaid& uaid, core::Record record) {
         ++unanswered_;
-        publisher_->publish({log::Topic::kSubscriptions, core::partition_of(uaid, partitions_)},
-                            std::move(record), [this](const core::Result<log::Appended>& appended) {
-                                --unanswered_;
-                                if (!appended && !failed_) failed_ = appended.error();
-                            });
+        publisher_.publish({log::Topic::kSubscriptions, core::partition_of(uaid, partitions_)},
+                           std::move(record), [this](const core::Result<log::Appended>& appended) {
+                               --unanswered_;
+                               if (!appended && !failed_) failed_ = appended.error();
+                           });
     }
 
     void wait_below(std::size_t limit) {
@@ -160,7 +162,7 @@ private:
     const core::Partition partitions_;
     const core::Timestamp now_;
     log::BlockingExecutor executor_;
-    std::unique_ptr<log::Publisher> publisher_;
+    log::CheckedPublisher publisher_;
     std::size_t unanswered_ = 0;
     std::optional<core::Error> failed_;
     std::size_t clients_ = 0;

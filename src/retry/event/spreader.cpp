@@ -82,6 +82,8 @@ struct Spreader::Impl : std::enable_shared_from_this<Impl> {
     void read_on();
     void read(const core::RecordView& record);
     void begin(const core::RecordView& record, Event event);
+    void set_aside(const core::RecordView& record, const core::Error& why);
+    void write_dead(Offset offset, const core::Record& letter);
     void go_on(std::size_t& steps);
     void next_turn();
     std::size_t match_owner(const std::string& owner);
@@ -135,12 +137,7 @@ void Spreader::Impl::next_turn() {
 void Spreader::Impl::read(const core::RecordView& record) {
     if (core::is_control_key(record.key)) return;
     auto event = decode_event(record);
-    if (!event) {
-        ++counts.broken;
-        core::log_error("retry", "broken_event",
-                        {{"offset", record.offset}, {"why", event.error().message}});
-        return;
-    }
+    if (!event) return set_aside(record, event.error());
     const Delivery name{
         .id = delivery_id(scope_of(*event), event->id, ""), .webhook = "", .event = ""};
     const bool copy = !recent.insert(name);
@@ -156,11 +153,7 @@ void Spreader::Impl::read(const core::RecordView& record) {
 void Spreader::Impl::begin(const core::RecordView& record, Event event) {
     auto owners = event.owner.empty() ? webhooks.owners() : std::vector{event.owner};
     auto json = nlohmann::json::parse(event.json, nullptr, false);
-    if (json.is_discarded()) {
-        ++counts.broken;
-        core::log_error("retry", "broken_event", {{"offset", record.offset}, {"why", "no JSON"}});
-        return;
-    }
+    if (json.is_discarded()) return set_aside(record, {Fault::corrupt, "no JSON"});
     ++counts.events;
     tracker.open(record.offset);
     unreported[record.offset] = 1;
@@ -168,6 +161,39 @@ void Spreader::Impl::begin(const core::RecordView& record, Event event) {
                          .offset = record.offset, .time = record.time, .event = std::move(event)}),
                      .json = std::move(json),
                      .owners = std::move(owners)};
+}
+
+/// What cannot be read is kept as a dead letter, with the reason; the events behind it go on.
+void Spreader::Impl::set_aside(const core::RecordView& record, const core::Error& why) {
+    if (record.offset < options.from) return;  // that was done before
+    ++counts.broken;
+    core::log_error("retry", "broken_event",
+                    {{"partition", options.partition},
+                     {"offset", record.offset},
+                     {"why", why.message},
+                     {"effect", "it is kept in retry.dead"}});
+    tracker.open(record.offset);
+    unreported[record.offset] = 1;
+    ++in_flight;
+    write_dead(record.offset,
+               encode_dead(unreadable(log::Topic::kEvents.name(), options.partition, record, why)));
+}
+
+/// Until the log has it.
+void Spreader::Impl::write_dead(Offset offset, const core::Record& letter) {
+    publisher.publish({log::Topic::kRetryDead, options.partition}, letter,
+                      [weak = weak_from_this(), offset, letter](const auto& where) {
+                          const auto self = weak.lock();
+                          if (!self) return;
+                          if (where) {
+                              --self->in_flight;
+                              self->done_one(offset);
+                              return self->read_on();
+                          }
+                          self->executor.post_after(kPublishAgain, [weak, offset, letter] {
+                              if (const auto s = weak.lock()) s->write_dead(offset, letter);
+                          });
+                      });
 }
 
 /// Does one thing: a delivery, the webhooks of an owner, or the end.

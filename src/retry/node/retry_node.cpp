@@ -4,6 +4,7 @@
 #include "cluster/cluster.hpp"
 #include "core/json_text.hpp"
 #include "core/logger.hpp"
+#include "log/checked_publisher.hpp"
 #include "retry/node/partition_home.hpp"
 #include "retry/node/topic_view.hpp"
 
@@ -46,7 +47,9 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, Fates {
     Impl(Options o, Context p)
         : options(std::move(o)),
           context(std::move(p)),
-          publisher(context.log.open_publisher(context.executor)),
+          publisher(std::make_unique<log::CheckedPublisher>(
+              context.log.open_publisher(context.executor), context.executor,
+              [this](const auto& where, const auto& record) { return check(where, record); })),
           directory(SecretBox{context.keys}),
           first_attempts(context.executor) {}
 
@@ -75,6 +78,8 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, Fates {
     void open_home(core::Partition partition);
     void tell_ready();
     void change_state(const std::string& id, const WebhookState& state);
+    core::Result<void> check(const log::TopicPartition& where,
+                             const core::RecordView& record) const;
     void publish(log::TopicPartition where, core::Record record, Done done);
     void publish_webhook(const std::string& id, core::Record record, Done done);
     PartitionTiers* tiers_of(const Ticket& ticket);
@@ -257,6 +262,27 @@ void RetryNode::Impl::change_state(const std::string& id, const WebhookState& st
         core::log_error("retry", "webhook_state_not_written",
                         {{"webhook", id}, {"why", written.error().message}});
     });
+}
+
+/// What owners send is read again before the log has it.
+core::Result<void> RetryNode::Impl::check(const log::TopicPartition& where,
+                                          const core::RecordView& record) const {
+    const auto readable = [](const auto& decoded) -> core::Result<void> {
+        if (decoded) return {};
+        return core::fail(Fault::invalid,
+                          "its record could not be read again: " + decoded.error().message);
+    };
+    if (!record.value) return {};
+    if (where.topic == Topic::kEvents) {
+        if (record.value->size() <= kEventBytesMax) return readable(decode_event(record));
+        return core::fail(Fault::too_large,
+                          "an event may have 262144 bytes, with beckonowner and data as they are "
+                          "kept");
+    }
+    if (where.topic != Topic::kWebhooks) return {};
+    const bool state = record.key.ends_with("/state");
+    return state ? readable(decode_webhook_state(record))
+                 : readable(decode_webhook(record, directory.box()));
 }
 
 void RetryNode::Impl::publish(log::TopicPartition where, core::Record record, Done done) {

@@ -2,12 +2,16 @@
 
 #include "core/base64url.hpp"
 #include "core/codec.hpp"
+#include "core/json_text.hpp"
 #include "core/tokens.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
 #include <utility>
+
+#include <nlohmann/json.hpp>
 
 namespace beckon::retry {
 
@@ -38,6 +42,10 @@ constexpr std::array kOutcomes = {
     std::pair{Outcome::expired, std::string_view{"expired"}},
     std::pair{Outcome::filter_too_costly, std::string_view{"filter_too_costly"}},
 };
+
+/// Of a record that cannot be read: as base64, a record of the log has room for it.
+constexpr std::size_t kKeptBytesMax = 600'000;
+constexpr std::size_t kKeyShownMax = 256;
 
 /// Ids are bytes of a hash as text: no dot in them.
 constexpr std::size_t kIdBytes = 18;
@@ -137,6 +145,33 @@ std::string delivery_id(std::string_view event_source, std::string_view event_id
     all.append(1, '\0').append(event_id).append(1, '\0').append(webhook);
     const auto hash = core::sha256(all);
     return "dlv_" + core::base64url({reinterpret_cast<const char*>(hash.data()), kIdBytes});
+}
+
+Delivery unreadable(std::string_view topic, core::Partition partition,
+                    const core::RecordView& record, const core::Error& why) {
+    const auto value = record.value.value_or("");
+    auto id = "rec_" + std::string{topic};
+    id.append("-").append(std::to_string(partition));
+    id.append("-").append(std::to_string(record.offset));
+    std::replace(id.begin(), id.end(), '.', '-');  // of `retry.0`
+    const nlohmann::json event{{"specversion", "1.0"},
+                               {"id", id},
+                               {"source", "/beckon/retry"},
+                               {"type", "beckon.record.unreadable"},
+                               {"data",
+                                {{"topic", topic},
+                                 {"partition", partition},
+                                 {"offset", record.offset},
+                                 {"why", why.message},
+                                 {"key", record.key.substr(0, kKeyShownMax)},
+                                 {"bytes", value.size()},
+                                 {"value", core::base64url(value.substr(0, kKeptBytesMax))}}}};
+    return {.id = std::move(id),
+            .webhook = std::string{kNoWebhook},
+            .event = core::json_text(event),
+            .hop = 1,
+            .accepted = record.time,
+            .last = Outcome::undeliverable};
 }
 
 core::Record encode(const Delivery& delivery) { return encode_as(delivery, kDeliveryType); }

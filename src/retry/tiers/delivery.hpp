@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/partition.hpp"
 #include "core/record.hpp"
 #include "core/result.hpp"
 
@@ -54,6 +55,16 @@ struct Delivery {
 };
 
 inline constexpr std::size_t kHistoryMax = 10;
+/// In place of the webhook's id in dead letters of records that belong to none: nobody's token
+/// shows them.
+inline constexpr std::string_view kNoWebhook = "00000000000000000000000000000000";
+
+/// A record of `topic` that cannot be read, as the dead letter that keeps it. Its event, of type
+/// `beckon.record.unreadable`, says where the record stood, its key and value (as far as a record
+/// has room), and why it cannot be read. Its id follows from the place, so that a letter that is
+/// written twice is one.
+Delivery unreadable(std::string_view topic, core::Partition partition,
+                    const core::RecordView& record, const core::Error& why);
 
 /// A delivery's id follows from the event and the webhook alone, so that an event which is spread
 /// twice makes deliveries that are recognised as the same. It has no dot (Standard Webhooks).

@@ -94,6 +94,8 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
     bool has_room(int tier) const;
     bool went_on(const Delivery& delivery) const;
     void due(Due due);
+    void take_into_window(const Due& due);
+    void set_aside(const Due& due);
     void finish(const Ticket& ticket);
     void room_made();
     void publish(Topic topic, const Ticket& ticket, const core::Record& record,
@@ -217,6 +219,7 @@ void PartitionTiers::Impl::open_tier(int tier) {
         Tier::Events{
             .has_room = [this, tier] { return has_room(tier); },
             .due = [this](Due one) { due(std::move(one)); },
+            .unreadable = [this](const Due& one) { set_aside(one); },
             .went_on = [this](const Delivery& d) { return went_on(d); },
             .gap = [this, tier](OffsetRange gap,
                                 const Finished& finished) { look_into_gap(tier, gap, finished); },
@@ -267,12 +270,24 @@ bool PartitionTiers::Impl::went_on(const Delivery& delivery) const {
     return found != seen.end() && found->second > delivery.hop;
 }
 
-void PartitionTiers::Impl::due(Due due) {
+void PartitionTiers::Impl::take_into_window(const Due& due) {
     const auto bytes = size_of(due.delivery);
     window.emplace(due.ticket, bytes);
     window_bytes += bytes;
     ++window_of[due.ticket.tier];
+}
+
+void PartitionTiers::Impl::due(Due due) {
+    take_into_window(due);
     events.due(std::move(due));
+}
+
+/// Its reader is in the middle of a record, so what follows comes after it.
+void PartitionTiers::Impl::set_aside(const Due& due) {
+    take_into_window(due);
+    executor.post(alive([due](Impl& self) {
+        self.publish(Topic::kRetryDead, due.ticket, encode_dead(due.delivery), self.buried);
+    }));
 }
 
 void PartitionTiers::Impl::finish(const Ticket& ticket) {

@@ -49,6 +49,7 @@ struct Tier::Impl : std::enable_shared_from_this<Impl> {
     void turn();
     bool fetch();
     void read(const core::RecordView& record);
+    void set_aside(const core::RecordView& record, const core::Error& why);
     void note_gap(Offset offset, Offset next);
     bool read_failed(const core::Error& why);
     void hand_on();
@@ -119,13 +120,8 @@ void Tier::Impl::read(const core::RecordView& record) {
     auto delivery = decode_delivery(record);
     const bool copy = delivery && !recent.insert(*delivery);
     if (earlier) return;
-    if (!delivery) {
-        ++counts.broken;
-        core::log_error("retry", "broken_delivery",
-                        {{"tier", options.tier},
-                         {"partition", options.partition},
-                         {"offset", record.offset},
-                         {"why", delivery.error().message}});
+    if (!delivery && !tracker.is_finished(record.offset)) {
+        return set_aside(record, delivery.error());
     }
     const bool went_on = delivery && (copy || events.went_on(*delivery));
     if (went_on) ++counts.copies;
@@ -138,6 +134,22 @@ void Tier::Impl::read(const core::RecordView& record) {
                std::move(*delivery),
                due,
                {}};
+}
+
+void Tier::Impl::set_aside(const core::RecordView& record, const core::Error& why) {
+    ++counts.broken;
+    core::log_error("retry", "broken_delivery",
+                    {{"tier", options.tier},
+                     {"partition", options.partition},
+                     {"offset", record.offset},
+                     {"why", why.message},
+                     {"effect", "it is kept in retry.dead"}});
+    tracker.open(record.offset);
+    events.unreadable({.ticket = {options.partition, options.epoch, options.tier, record.offset},
+                       .delivery = unreadable(log::Topic::retry(options.tier).name(),
+                                              options.partition, record, why),
+                       .due = record.time,
+                       .now = record.time});
 }
 
 void Tier::Impl::hand_on() {

@@ -38,6 +38,9 @@ public:
         /// Whether one more may be handed on now; if not, the owner calls turn() once it may.
         std::function<bool()> has_room;
         std::function<void(Due)> due;
+        /// A record that is no delivery, as the dead letter that is to be kept; it is finished as
+        /// what is due is.
+        std::function<void(Due)> unreadable;
         /// True if an earlier owner has handed this delivery to a later tier: it is finished.
         std::function<bool(const Delivery&)> went_on;
         /// The log has nothing at offsets of this range, which are not finished as far as

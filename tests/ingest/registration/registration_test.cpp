@@ -471,3 +471,13 @@ TEST_CASE("without an auth key registrations are refused", "[registration]") {
         std::vector<std::string>{}, std::vector<std::string>{});
     CHECK(world.ask(registration(kToken)).status == 503);
 }
+
+TEST_CASE("a token full of brackets registers a client that can be read again", "[registration]") {
+    IngestWorld world;
+    const auto token = std::string(60, '{') + std::string(60, '[') + "0123456789";
+    const auto client = registered(world, json{{"token", token}}.dump());
+    CHECK(world.ask(client.ask("GET")).status == 200);
+    const auto changed = json{{"token", token + "]"}}.dump();
+    CHECK(world.ask(client.ask("PUT", "", changed)).status == 200);
+    CHECK(world.ask(client.ask("GET")).status == 200);
+}

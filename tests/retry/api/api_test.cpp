@@ -505,6 +505,38 @@ TEST_CASE("an attribute that is not UTF-8 is refused, whichever it is", "[retry]
     CHECK(world.ask(posted_event(world, good)).status == 202);
 }
 
+TEST_CASE("an event is taken only if the record that is written can be read again",
+          "[retry][api]") {
+    World world;
+    world.start();
+    world.make("https://mine.example/");
+    std::size_t taken = 0;
+    const auto post = [&](const std::string& type, const std::string& body) {
+        auto attributes = kAttributes;
+        attributes["id"] = std::to_string(++taken);
+        const auto status = world.ask(posted_event(world, attributes, type, body)).status;
+        if (status != 202) --taken;
+        return status;
+    };
+    for (std::size_t depth = 60; depth <= 66; ++depth) {
+        const auto status =
+            post("application/json", std::string(depth, '[') + std::string(depth, ']'));
+        CHECK((status == 202 || status == 400));
+    }
+    for (std::size_t size = 261'900; size <= 262'145; size += 7) {
+        const auto status = post("text/plain", std::string(size, 'x'));
+        CHECK((status == 202 || status == 413));
+    }
+    for (std::size_t size = 196'300; size <= 196'500; size += 7) {
+        const auto status = post("application/octet-stream", std::string(size, 'x'));
+        CHECK((status == 202 || status == 413));
+    }
+    world.executor.run_for(10s);
+    CHECK(taken > 10);
+    CHECK(world.node.counts().events.broken == 0);
+    CHECK(world.node.counts().events.events == taken);
+}
+
 TEST_CASE("how long a POST may wait is said if it is none of that", "[retry][api]") {
     World world;
     world.start();

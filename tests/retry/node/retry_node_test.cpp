@@ -1,8 +1,11 @@
 // The role as a whole over the memory log: events in, requests out, nodes that come and go.
 #include "retry/node/retry_node.hpp"
 
+#include "core/base64url.hpp"
+#include "retry/tiers/delivery.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
+#include "support/record_view.hpp"
 #include "support/test_executor.hpp"
 
 #include <map>
@@ -146,6 +149,24 @@ TEST_CASE("what is no event and no delivery is counted, and what stands behind i
     CHECK(world.received["http://w.example/"].size() == 20);
     CHECK(a.node.counts().events.broken == kPartitions);
     CHECK(a.node.counts().tiers.tiers.broken == kPartitions);
+    CHECK(a.node.counts().tiers.buried == kPartitions);
+    std::map<std::string, std::string> letters;  // where it stood → why it cannot be read
+    for (core::Partition p = 0; p < kPartitions; ++p) {
+        for (const auto& stored : world.log->records({log::Topic::kRetryDead, p})) {
+            const auto letter = decode_delivery(*test::ReadBack{stored.record});
+            if (!letter) continue;  // a mark
+            CHECK(letter->webhook == kNoWebhook);
+            const auto data = Json::parse(letter->event)["data"];
+            letters[letter->id] = data["why"].get<std::string>();
+            CHECK(data["value"] == core::base64url(data["topic"] == "events" ? "no JSON" : "{}"));
+        }
+    }
+    CHECK(letters.size() == 2 * kPartitions);
+    CHECK(a.node.dead_letters().size() == letters.size());
+    for (const auto& [id, why] : letters) {
+        CHECK(id.starts_with("rec_"));
+        CHECK((why == "no event" || why == "no delivery"));
+    }
 }
 
 TEST_CASE("a receiver that comes back gets what it missed", "[retry][node]") {
