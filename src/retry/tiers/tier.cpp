@@ -69,7 +69,10 @@ void Tier::Impl::turn() {
     if (!reader) return;
     for (int i = 0; i < kTurnMax; ++i) {
         if (!head && !fetch()) return;
-        if (!head) continue;  // what was read needs no attempt
+        if (!head) {  // what was read needs no attempt
+            if (!events.has_room()) return;
+            continue;
+        }
         const auto until_due = clock.until(head->due);
         if (!until_due) return;  // the clock's teacher calls turn()
         if (*until_due > Duration::zero()) return wait(*until_due);

@@ -47,7 +47,7 @@ public:
             throw std::runtime_error{"after it was kept"};
         }
         if (target == "/throw-later") {
-            loop_.post_after(std::chrono::milliseconds{1}, [this, exchange] {
+            loop_.post_after(std::chrono::milliseconds{1}, [exchange] {
                 if (exchange) throw std::runtime_error{"later"};
             });
             return exchange->reply(reply_of(204));

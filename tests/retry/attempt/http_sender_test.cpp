@@ -1,8 +1,11 @@
 #include "retry/attempt/http_sender.hpp"
 
+#include "core/contain.hpp"
 #include "retry/attempt/attempt_outcome.hpp"
 #include "retry/attempt/request_target.hpp"
 #include "retry/attempt/scripted_server.hpp"
+
+#include <stdexcept>
 
 #include <catch2/catch.hpp>
 
@@ -327,6 +330,29 @@ TEST_CASE("many at a time are all answered", "[retry][http]") {
     });
     loop.run();
     CHECK(sender.under_way() == 0);
+}
+
+TEST_CASE("what a task, a timer or an answer throws ends it alone", "[retry][loop]") {
+    test::ScriptedServer server{[](Peer& peer) {
+        while (!peer.read_request().empty()) peer.answer("200 OK");
+    }};
+    retry::Loop loop;
+    retry::HttpSender sender{{.guard = open_guard()}, loop};
+    const auto before = core::thrown_by_place()["retry"];
+    int answers = 0;
+    loop.post([] { throw std::runtime_error("a task"); });
+    loop.post_after(1ms, [] { throw std::runtime_error("a timer"); });
+    loop.post_after(2ms, [&] {
+        for (int i = 0; i < 5; ++i) {
+            sender.send({.url = server.url(), .headers = {}, .body = ""}, [&](const HttpAnswer&) {
+                if (++answers == 5) loop.stop();
+                throw std::runtime_error("an answer");
+            });
+        }
+    });
+    loop.run();
+    CHECK(answers == 5);
+    CHECK(core::thrown_by_place()["retry"] == before + 7);
 }
 
 TEST_CASE("a sender that goes answers nothing more", "[retry][http]") {
