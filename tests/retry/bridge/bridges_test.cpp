@@ -1,6 +1,7 @@
 #include "retry/bridge/bridges.hpp"
 
 #include "core/client_gone.hpp"
+#include "retry/schedule/breaker.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
 #include "support/record_view.hpp"
