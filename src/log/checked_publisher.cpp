@@ -11,7 +11,7 @@ namespace beckon::log {
 namespace {
 
 template <class Decoded>
-core::Result<void> known(const Decoded& event) {
+core::Result<void> known_event(const Decoded& event) {
     const auto* unknown = std::get_if<core::Unknown>(&event);
     if (!unknown) return {};
     return core::fail(core::Fault::invalid,
@@ -42,10 +42,10 @@ void CheckedPublisher::publish(TopicPartition where, core::Record record, Append
 core::Result<void> check_core_record(const TopicPartition& where, const core::RecordView& record) {
     core::DecodeScratch scratch;
     if (where.topic == Topic::kNotifications) {
-        return known(core::decode_notification(record, scratch));
+        return known_event(core::decode_notification(record, scratch));
     }
     if (where.topic == Topic::kSubscriptions) {
-        return known(core::decode_subscription(record, scratch));
+        return known_event(core::decode_subscription(record, scratch));
     }
     return {};
 }

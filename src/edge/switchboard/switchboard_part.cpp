@@ -20,7 +20,7 @@ CloseClient overloaded(const SessionId& session) {
 }
 
 /// In place of the answer of a home whose code threw: the client connects again.
-CloseClient failed(const SessionId& session) {
+CloseClient home_failed(const SessionId& session) {
     return {.session = session,
             .code = closing::kFailed.code,
             .reason = std::string{closing::kFailed.reason},
@@ -120,7 +120,7 @@ void Switchboard::Part::hand_to_home(ToHome&& message) {
     if (home.handler) {
         const auto session = session_of(message);
         if (core::contain("edge home", [&] { home.handler(std::move(message)); })) return;
-        return to_front(failed(session));
+        return to_front(home_failed(session));
     }
     if (std::holds_alternative<Detach>(message)) return;
     to_front(CloseClient{.session = session_of(message),

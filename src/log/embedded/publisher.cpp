@@ -12,7 +12,7 @@ using core::Fault;
 
 namespace {
 
-constexpr std::string_view kAnswers = "log answers";
+constexpr std::string_view kPublisherAnswers = "log answers";
 
 }  // namespace
 
@@ -72,7 +72,7 @@ void EmbeddedPublisher::collect() {
             continue;
         }
         const auto done = take_oldest();
-        core::contain(kAnswers, [&] { done(answer); });  // the others' answers follow
+        core::contain(kPublisherAnswers, [&] { done(answer); });  // the others' answers follow
         if (term.over()) return;
     }
     answers_ = std::move(answers);  // its memory, for the next time
@@ -92,7 +92,7 @@ void EmbeddedPublisher::give_up_overdue() {
     while (!waiting_.empty() && waiting_.front().deadline <= now) {
         ++given_up_;
         const auto done = take_oldest();
-        core::contain(kAnswers, [&] {
+        core::contain(kPublisherAnswers, [&] {
             done(core::fail(Fault::unavailable,
                             "the log's disk did not answer within publish_timeout"));
         });
