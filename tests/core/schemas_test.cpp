@@ -234,29 +234,29 @@ core::Record done_of(test::RandomEvents& make) {
 std::vector<core::Record> retry_records_of(test::RandomEvents& make) {
     const retry::SecretBox box{std::make_shared<core::KeyRing>(core::KeyRing::generate())};
     const auto delivery = delivery_of(make);
-    return {retry::encode(*retry::parse_structured(delivery.event)),
-            retry::encode(webhook_of(make), box),
-            retry::encode_removed(delivery.webhook),
-            retry::encode(delivery.webhook, webhook_state_of(make)),
-            retry::encode_state_removed(delivery.webhook),
-            retry::encode(delivery.webhook,
-                          retry::CostlyFilter{.filter = retry::filter_digest("{}"),
-                                              .at = delivery.accepted,
-                                              .source = "/shop",
-                                              .event = "e1"}),
-            retry::encode_filter_removed(delivery.webhook),
-            retry::encode(delivery),
-            retry::encode_dead(delivery),
-            retry::encode_dead(retry::unreadable(
-                "retry.0", 3, {.offset = 7, .key = "\xff", .value = "\xff{", .headers = {}},
-                {core::Fault::corrupt, "no delivery"})),
-            retry::encode(retry::Settled{.delivery = delivery.id,
-                                         .webhook = delivery.webhook,
-                                         .hop = delivery.hop,
-                                         .how = retry::Settlement::dropped}),
-            done_of(make),
-            bridge::encode(bridge::bridged_message(
-                make.accepted(), {.type = core::RouterType::fcm, .app = "app", .token = "token"}))};
+    return {
+        retry::encode(*retry::parse_structured(delivery.event)),
+        retry::encode(webhook_of(make), box),
+        retry::encode_removed(delivery.webhook),
+        retry::encode(delivery.webhook, webhook_state_of(make)),
+        retry::encode_state_removed(delivery.webhook),
+        retry::encode(delivery.webhook, retry::CostlyFilter{.filter = retry::filter_digest("{}"),
+                                                            .at = delivery.accepted,
+                                                            .source = "/shop",
+                                                            .event = "e1"}),
+        retry::encode_filter_removed(delivery.webhook),
+        retry::encode(delivery),
+        retry::encode_dead(delivery),
+        retry::encode_dead(retry::unreadable(
+            "retry.0", 3, {.offset = 7, .time = {}, .key = "\xff", .value = "\xff{", .headers = {}},
+            {core::Fault::corrupt, "no delivery"})),
+        retry::encode(retry::Settled{.delivery = delivery.id,
+                                     .webhook = delivery.webhook,
+                                     .hop = delivery.hop,
+                                     .how = retry::Settlement::dropped}),
+        done_of(make),
+        bridge::encode(bridge::bridged_message(
+            make.accepted(), {.type = core::RouterType::fcm, .app = "app", .token = "token"}))};
 }
 
 std::vector<core::Record> records_of(unsigned seed) {
