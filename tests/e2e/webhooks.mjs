@@ -281,6 +281,8 @@ test('what is wrong is named with its place', async () => {
         [{ url: 'https://a.example/', filter: { bool: { must: [{ term: { a: 1 } }, { range: { b: {} } }] } } }, /\$\.filter\.bool\.must\[1\]\.range/],
         [{ url: 'https://a.example/', secret: 'whsec_AAAA' }, /\$\.secret: .*24/],
         [{ url: 'https://a.example/', shared_key: { id: 'k', secret: 'fifteen bytes..' } }, /\$\.shared_key\.secret must have at least 16 bytes/],
+        [{ url: 'https://a.example/', shared_key: { id: `${'k'.repeat(100)}\r\nX: y`, secret: '0123456789abcdef' } }, /\$\.shared_key\.id must have/],
+        [{ url: 'https://a.example/', secret: `whsec_${'-_'.repeat(16)}` }, /\$\.secret: .*URL-safe/],
         [{ url: 'https://a.example/', types: ['a*b'] }, /\$\.types\[0\]/],
         [{ url: 'https://a.example/', attachments: { a: 'data[?b]' } }, /\$\.attachments\.a: at byte 4: a filter is not known here/],
         [{ url: 'https://a.example/', attachments: { _a: 'b' } }, /\$\.attachments\._a: a name must have 1 to 64 bytes/],
@@ -298,6 +300,12 @@ test('what is wrong is named with its place', async () => {
     assert.equal((await ask('POST', '/events', { json: { a: 1 } })).status, 415);
     assert.equal((await post(eventOf('big', 'x'.repeat(300_000)))).status, 413);
     assert.equal((await ask('PUT', '/events', { json: {} })).headers.allow, 'POST');
+    for (const name of ['ce-id', 'ce-source', 'ce-type', 'ce-subject', 'ce-note']) {
+        const headers = { 'ce-specversion': '1.0', 'ce-id': '1', 'ce-source': '/bin', 'ce-type': 'binary' };
+        const reply = await ask('POST', '/events', { raw: '1', headers: { ...headers, [name]: 'a%E2%82' } });
+        assert.equal(reply.status, 400, reply.text);
+        assert.equal(reply.json.detail, `$.${name.slice(3)} must be UTF-8`);
+    }
 });
 
 test('attachments select parts of the event, made with the command line', async () => {
