@@ -294,7 +294,10 @@ void HttpSender::Impl::prepare(Transfer& transfer) {
     transfer.headers.reset(headers);
 
     set(easy, CURLOPT_URL, with_ascii_host(request.url).c_str());  // libcurl copies it
-    if (!request.target.empty()) set(easy, CURLOPT_REQUEST_TARGET, request.target.c_str());
+    // A proxy is told the whole URL, and says the same target to the receiver.
+    if (!request.target.empty() && !transfer.by_proxy) {
+        set(easy, CURLOPT_REQUEST_TARGET, request.target.c_str());
+    }
     set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     set(easy, CURLOPT_PROXY, transfer.by_proxy ? options.proxy.c_str() : "");
     set(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
