@@ -195,6 +195,8 @@ HttpReply WebHandler::rejection(net::Rejection why) {
         case net::Rejection::header_too_large:
             return secured(error_reply(431, "more than 16 KiB of headers"));
         case net::Rejection::too_slow: return secured(error_reply(408, "too slow"));
+        case net::Rejection::failed:
+            return secured(error_reply(500, "this request failed; the log says why"));
         case net::Rejection::too_many_connections:
         case net::Rejection::stopping: break;
     }

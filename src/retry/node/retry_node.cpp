@@ -280,9 +280,9 @@ core::Result<void> RetryNode::Impl::check(const log::TopicPartition& where,
                           "kept");
     }
     if (where.topic != Topic::kWebhooks) return {};
-    const bool state = record.key.ends_with("/state");
-    return state ? readable(decode_webhook_state(record))
-                 : readable(decode_webhook(record, directory.box()));
+    if (record.key.ends_with("/state")) return readable(decode_webhook_state(record));
+    const bool webhook = record.key.find('/') == std::string_view::npos;
+    return webhook ? readable(decode_webhook(record, directory.box())) : core::Result<void>{};
 }
 
 void RetryNode::Impl::publish(log::TopicPartition where, core::Record record, Done done) {
