@@ -312,12 +312,16 @@ void Cluster::set_status(std::uint64_t clients, const std::set<core::NodeId>& li
     impl_->act();
 }
 
-bool Cluster::leave() {
+bool Cluster::may_leave() const {
     const auto& alive = impl_->members.alive;
     const bool others = std::any_of(alive.begin(), alive.end(), [this](const auto& node) {
         return node != impl_->options.self;
     });
-    if (!others || !contains(alive, impl_->options.self)) return false;
+    return others && contains(alive, impl_->options.self);
+}
+
+bool Cluster::leave() {
+    if (!may_leave()) return false;
     impl_->member.reset();
     impl_->members = {};
     return true;

@@ -61,6 +61,8 @@ public:
     /// Leaves the group, so that the controller places this node's partitions elsewhere, and goes
     /// on following `ownership`. False: no other node is there to take over, and nothing happens.
     bool leave();
+    /// Whether another node is there to take over.
+    bool may_leave() const;
 
     std::optional<Placement> placement(core::Partition partition) const;
     /// The highest lease epoch that `ownership` shows for a partition (0 if none).

@@ -12,7 +12,8 @@
 #include <prometheus/registry.h>
 
 /// Metrics of one process in Prometheus' terms: `beckon_<folder>_<thing>_<unit>`, counters end in
-/// `_total`. Names live in ops/metric_names.hpp; label values come from enums, never from ids.
+/// `_total`. Names live in ops/metric_names.hpp; label values come from enums, never from ids
+/// (but for the first 50 owners of webhooks).
 namespace beckon::ops {
 
 using Labels = std::vector<std::pair<std::string, std::string>>;

@@ -304,7 +304,9 @@ std::vector<Setting> retry_settings(Config& c) {
         duration_setting("retry.request_deadline", c.retry.request_deadline, milliseconds{100},
                          milliseconds{600'000},
                          "From the first byte of a request until its reply is written."),
-        number_setting("retry.workers", c.retry.workers, {1, 10'000}, "Attempts at a time."),
+        number_setting("retry.workers", c.retry.workers, {1, 10'000},
+                       "Attempts at a time. Each waits on a socket; what one owner may hold of "
+                       "them is a share."),
         list_setting(
             "retry.allowed_addresses", c.retry.allowed_addresses,
             "Addresses and ranges (10.1.0.0/16) that webhooks may lead to besides public "

@@ -74,7 +74,7 @@ DeadFold::DeadFold(core::Partition partitions, Context context)
       executor_(context.executor),
       lifetime_(context.executor),
       publisher_(context.log.open_publisher(context.executor)),
-      resender_({context.log, *publisher_, context.executor, context.clock, index_}),
+      resender_({context.log, *publisher_, context.executor, index_}),
       follower_(log::all_of(log::Topic::kRetryDead, partitions), context.log, context.executor,
                 [this](log::TopicPartition where, const core::RecordView& record) {
                     index_.apply(where.partition, record);

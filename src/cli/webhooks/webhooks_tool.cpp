@@ -27,6 +27,16 @@ std::string read_filter(const std::string& text) {
     return all.str();
 }
 
+std::string usage_line(const Json& usage) {
+    const auto number = [&](const char* name) {
+        return std::to_string(usage.value(name, std::uint64_t{0}));
+    };
+    return "used of this process: " + number("attempts") + " attempts (" + number("delivered") +
+           " delivered), " + number("attempt_ms") + " ms, " + number("sent_bytes") + " bytes; " +
+           number("under_way") + " under way, " + number("waiting") + " waiting, " +
+           number("put_back") + " put back for a full share";
+}
+
 Json attachments_of(const std::vector<std::string>& texts) {
     Json all = Json::object();
     for (const auto& text : texts) {
@@ -81,6 +91,7 @@ int list_webhooks(ApiClient& api) {
                    (enabled ? "enabled " : "disabled (" + text_of(webhook, "reason") + ") ") +
                    text_of(webhook, "url") + "  " + joined(webhook.value("types", Json::array())));
     }
+    if (page.contains("usage")) print_line(usage_line(page["usage"]));
     return 0;
 }
 

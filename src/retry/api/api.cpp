@@ -351,14 +351,14 @@ void Api::Impl::post_and_wait(const Event& event, const Caller& caller, std::chr
                               const Reply& reply) {
     auto& first = node.first_attempts();
     auto deliveries = deliveries_of(event, caller);
-    if (!first.has_room(deliveries.size())) {
+    if (!first.has_room(caller.owner, deliveries.size())) {
         return reply(problem_reply(Problem::too_many_requests,
-                                   "too many requests wait for first attempts; post the event "
-                                   "without `wait`, or again in a moment"));
+                                   "too many requests of this owner wait for first attempts; post "
+                                   "the event without `wait`, or again in a moment"));
     }
     auto page = name_of(event);
     page["expected"] = deliveries.size();
-    const auto number = first.expect(std::move(deliveries));
+    const auto number = first.expect(caller.owner, std::move(deliveries));
     node.post_event(event, [this, number, wait, reply,
                             page = std::move(page)](const core::Result<void>& written) {
         if (!written) {
@@ -372,7 +372,8 @@ void Api::Impl::post_and_wait(const Event& event, const Caller& caller, std::chr
 }
 
 void Api::Impl::list(const Caller& caller, const Reply& reply) const {
-    reply(json_reply(200, webhooks_page(node.webhooks().of_owner(caller.owner))));
+    reply(json_reply(
+        200, webhooks_page(node.webhooks().of_owner(caller.owner), node.usage_of(caller.owner))));
 }
 
 void Api::Impl::create(const ApiRequest& request, const Caller& caller, const Reply& reply) {
@@ -501,7 +502,7 @@ void Api::Impl::remove(const std::string& id, const Reply& reply) {
 }
 
 void Api::Impl::enable(const std::string& id, const Reply& reply) {
-    node.put_state(id, WebhookState{.enabled = true, .reason = {}, .enabled_at = clock.wall()},
+    node.put_state(id, WebhookState{.enabled = true, .reason = {}, .enabled_now = true},
                    then_show(id, reply));
 }
 

@@ -407,10 +407,18 @@ std::string webhook_page(const WebhookDirectory::Entry& entry) {
     return core::json_text(page_of(entry));
 }
 
-std::string webhooks_page(const std::vector<const WebhookDirectory::Entry*>& entries) {
+std::string webhooks_page(const std::vector<const WebhookDirectory::Entry*>& entries,
+                          const OwnerUsage& used) {
     Json list = Json::array();
     for (const auto* entry : entries) list.push_back(page_of(*entry));
-    return core::json_text(Json{{"webhooks", std::move(list)}});
+    Json usage{{"attempts", used.attempts},
+               {"delivered", used.delivered},
+               {"attempt_ms", std::chrono::floor<std::chrono::milliseconds>(used.time).count()},
+               {"sent_bytes", used.bytes},
+               {"put_back", used.put_back},
+               {"under_way", used.under_way},
+               {"waiting", used.waiting}};
+    return core::json_text(Json{{"webhooks", std::move(list)}, {"usage", std::move(usage)}});
 }
 
 std::string time_text(core::Timestamp time) {

@@ -2,6 +2,7 @@
 
 #include "core/result.hpp"
 #include "retry/attempt/address_guard.hpp"
+#include "retry/dispatch/dispatcher.hpp"
 #include "retry/webhook/directory.hpp"
 #include "retry/webhook/webhook.hpp"
 
@@ -29,8 +30,10 @@ core::Result<void> change(Webhook& webhook, std::string_view body, const Address
 /// What an owner is shown: everything but the secrets.
 std::string webhook_page(const WebhookDirectory::Entry& entry);
 
-/// The same for all of an owner: `{"webhooks": […]}`.
-std::string webhooks_page(const std::vector<const WebhookDirectory::Entry*>& entries);
+/// The same for all of an owner, and what they have used of this process:
+/// `{"webhooks": […], "usage": {…}}`.
+std::string webhooks_page(const std::vector<const WebhookDirectory::Entry*>& entries,
+                          const OwnerUsage& used);
 
 /// `2026-11-20T08:30:00.125Z`.
 std::string time_text(core::Timestamp time);

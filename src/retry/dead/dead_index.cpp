@@ -83,6 +83,8 @@ void DeadIndex::put(core::Partition partition, const core::RecordView& record,
     }
     const LetterPlace place{record.time, partition, record.offset};
     places_[dead.id] = place;
+    auto owner = owner_of_ ? owner_of_(dead.webhook) : std::string{};
+    if (by_owner_[owner].insert(place).second) holders_.add(owner);
     letters_[place] = {.place = place,
                        .delivery = dead.id,
                        .webhook = dead.webhook,
@@ -91,10 +93,11 @@ void DeadIndex::put(core::Partition partition, const core::RecordView& record,
                        .attempts = dead.attempts,
                        .redriven = static_cast<std::uint32_t>(dead.history.size()),
                        .why = dead.last.value_or(Outcome::undeliverable),
-                       .accepted = dead.accepted};
+                       .accepted = dead.accepted,
+                       .owner = std::move(owner)};
     if (letters_.size() <= letters_max_) return;
     ++passed_over_;
-    forget(DeadLetter{letters_.begin()->second});
+    forget(DeadLetter{letters_.at(*by_owner_.at(holders_.largest()).begin())});
 }
 
 void DeadIndex::erase(std::string_view delivery, std::uint32_t hop) {
@@ -103,7 +106,13 @@ void DeadIndex::erase(std::string_view delivery, std::uint32_t hop) {
 }
 
 void DeadIndex::forget(const DeadLetter& letter) {
-    letters_.erase(letter.place);
+    const auto known = letters_.find(letter.place);
+    if (known == letters_.end()) return;
+    const auto of_owner = by_owner_.find(known->second.owner);
+    of_owner->second.erase(letter.place);
+    holders_.remove(of_owner->first);
+    if (of_owner->second.empty()) by_owner_.erase(of_owner);
+    letters_.erase(known);
     const auto found = places_.find(letter.delivery);
     if (found != places_.end() && found->second == letter.place) places_.erase(found);
 }

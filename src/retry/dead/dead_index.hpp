@@ -4,15 +4,18 @@
 #include "core/ids.hpp"
 #include "core/partition.hpp"
 #include "core/record.hpp"
+#include "retry/schedule/largest_holder.hpp"
 #include "retry/tiers/delivery.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace beckon::retry {
@@ -40,6 +43,7 @@ struct DeadLetter {
     std::uint32_t redriven = 0;  ///< how often before
     Outcome why = Outcome::undeliverable;
     core::Timestamp accepted{};
+    std::string owner{};  ///< of the webhook, when the letter was read; empty: not known
     bool operator==(const DeadLetter&) const = default;
 };
 
@@ -55,14 +59,18 @@ struct DeadFilter {
 };
 
 /// The fold of `retry.dead`: what was given up and neither redriven nor dropped. Folding a record
-/// twice changes nothing. Bounded: of more than kLettersMax the oldest are no longer known here,
-/// but counted. One thread.
+/// twice changes nothing. Bounded: of more than kLettersMax the oldest of the owner that has most
+/// of them are no longer known here, but counted. One thread.
 class DeadIndex {
 public:
     static constexpr std::size_t kLettersMax = 50'000;
     static constexpr std::size_t kTypeShown = 128;
 
-    explicit DeadIndex(std::size_t letters_max = kLettersMax) : letters_max_(letters_max) {}
+    /// The owner of a webhook; empty if it is not known.
+    using OwnerOf = std::function<std::string(const std::string& webhook)>;
+
+    explicit DeadIndex(std::size_t letters_max = kLettersMax, OwnerOf owner_of = {})
+        : letters_max_(letters_max), owner_of_(std::move(owner_of)) {}
 
     void apply(core::Partition partition, const core::RecordView& record);
     /// It fell off the log.
@@ -87,8 +95,11 @@ private:
     void erase(std::string_view delivery, std::uint32_t hop);
 
     const std::size_t letters_max_;
+    const OwnerOf owner_of_;
     std::map<LetterPlace, DeadLetter> letters_;
     std::unordered_map<std::string, LetterPlace, Hash, std::equal_to<>> places_;  ///< by delivery
+    std::map<std::string, std::set<LetterPlace>> by_owner_;
+    LargestHolder holders_;
     std::uint64_t passed_over_ = 0;
 };
 

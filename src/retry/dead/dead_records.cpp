@@ -52,12 +52,12 @@ core::Result<Settled> decode_settled(const core::RecordView& record) {
     return settled;
 }
 
-Delivery reborn(const Delivery& dead, core::Timestamp died, core::Timestamp now) {
+Delivery reborn(const Delivery& dead, core::Timestamp died) {
     auto delivery = dead;
     delivery.hop = dead.hop + 1;
     delivery.attempts = 0;
     delivery.step = 0;
-    delivery.accepted = now;
+    delivery.accepted = {};
     delivery.last.reset();
     delivery.history.push_back(
         {.at = died, .why = dead.last.value_or(Outcome::undeliverable), .attempts = dead.attempts});

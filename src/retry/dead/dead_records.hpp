@@ -31,7 +31,7 @@ core::Record encode(const Settled& settled);
 core::Result<Settled> decode_settled(const core::RecordView& record);
 
 /// The delivery that a redrive writes: the old id, one hop more, no attempt made, and one burial
-/// more in its history.
-Delivery reborn(const Delivery& dead, core::Timestamp died, core::Timestamp now);
+/// more in its history. It is as old as its record: `accepted` is the log's to say.
+Delivery reborn(const Delivery& dead, core::Timestamp died);
 
 }  // namespace beckon::retry

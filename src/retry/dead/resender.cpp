@@ -86,7 +86,7 @@ void Resender::Impl::resend_or_forget(const TaskPtr& task, const DeadLetter& let
 void Resender::Impl::resend(const TaskPtr& task, const DeadLetter& letter,
                             const LetterReader::Letter& found) {
     ++task->left;
-    const auto again = reborn(found.delivery, found.died, context.clock.wall());
+    const auto again = reborn(found.delivery, found.died);
     context.publisher.publish({Topic::retry(0), letter.place.partition}, encode(again),
                               [weak = weak_from_this(), task, letter](const auto& written) {
                                   const auto self = weak.lock();

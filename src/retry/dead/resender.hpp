@@ -1,6 +1,5 @@
 #pragma once
 
-#include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
@@ -22,7 +21,6 @@ public:
         log::EventLog& log;
         log::Publisher& publisher;
         core::Executor& executor;
-        const core::Clock& clock;
         DeadIndex& index;  ///< settled letters leave it at once
     };
     struct Outcome {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <deque>
 #include <utility>
+#include <vector>
 
 namespace beckon::retry {
 
@@ -49,7 +50,12 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
     std::size_t look_through_at = kRememberedMin;  ///< receivers, for those that were deleted
     RecentAttempts attempts;
     Counts counts;
+    std::map<std::string, OwnerUsage, std::less<>> usage;
+    std::size_t look_through_usage_at = kOwnersMax;
+    /// Deliveries of webhooks that are not known, while what the log has of these is read.
+    std::map<std::string, std::vector<Due>> unknown;
     bool pump_posted = false;
+    bool look_posted = false;
     bool draining = false;
     std::function<void()> drained;
 
@@ -64,13 +70,19 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
     void came_back(const Ticket& ticket, const std::string& webhook);
     void bury(const Due& due, Outcome why);
     void not_known(const Due& due);
+    void caught_up(const std::string& webhook, bool all_read);
+    void take(Due due);
+    OwnerUsage& usage_by(const std::string& owner);
+    core::Timestamp log_time(const Due& due) const { return log_now(due, context.clock.mono()); }
     bool too_late(const Webhook& webhook) const;
 
     void pump();
     void pump_soon();
+    void look_again();
     void start(Job job, const WebhookDirectory::Entry& entry);
     void give_back(const Job& job);
     void ended(const Job& job, core::Timestamp at, const HttpAnswer& answer);
+    void count(const Job& job, const HttpAnswer& answer, Outcome outcome);
     void remember(const Job& job, core::Timestamp at, const HttpAnswer& answer, Outcome outcome);
     void follow(const Job& job, const Verdict& verdict);
     void failed(const Job& job, const Verdict& verdict);
@@ -103,20 +115,44 @@ bool Dispatcher::Impl::put_aside(const Due& due, const WebhookDirectory::Entry* 
         bury(due, Outcome::undeliverable);
         return true;
     }
-    if (context.clock.wall() - due.delivery.accepted > options.age_max) {
+    if (log_time(due) - due.delivery.accepted > options.age_max) {
         bury(due, Outcome::expired);
         return true;
     }
     return wait_for_breaker(due);
 }
 
+/// Nothing is dropped by a view that may be stale: it is dropped when the webhook is not there
+/// after a read barrier that came after it.
 void Dispatcher::Impl::not_known(const Due& due) {
-    if (context.clock.wall() - due.delivery.accepted < kUnknownFor) {
+    if (log_time(due) - due.delivery.accepted < kUnknownFor) {
         return wait(due, kUnknownFor / 24, counts.unknown);
     }
-    ++counts.unknown;
-    receivers.erase(due.delivery.webhook);
-    context.fates.finish(due.ticket);
+    const auto id = due.delivery.webhook;
+    auto& waiting = unknown[id];
+    waiting.push_back(due);
+    if (waiting.size() > 1)
+        return;  // asked already: this one is older than the answer or waits again
+    context.catch_up(id, [weak = weak_from_this(), id](bool all_read) {
+        if (const auto self = weak.lock()) self->caught_up(id, all_read);
+    });
+}
+
+void Dispatcher::Impl::caught_up(const std::string& webhook, bool all_read) {
+    const auto node = unknown.extract(webhook);
+    if (node.empty()) return;
+    const bool known = context.webhooks.find(webhook) != nullptr;
+    for (auto& due : node.mapped()) {
+        if (known) {
+            take(std::move(due));
+        } else if (!all_read) {
+            wait(due, kUnknownFor / 24, counts.unknown);
+        } else {
+            ++counts.unknown;
+            context.fates.finish(due.ticket);
+        }
+    }
+    if (!known && all_read) receivers.erase(webhook);
 }
 
 /// An ordered webhook: what comes behind a failed delivery waits where that waits.
@@ -200,8 +236,8 @@ void Dispatcher::Impl::pump_soon() {
 
 void Dispatcher::Impl::pump() {
     while (!draining) {
-        auto job = scheduler.next();
-        if (!job) return;
+        auto job = scheduler.next(context.clock.mono());
+        if (!job) return look_again();
         const auto* entry = context.webhooks.find(job->due.delivery.webhook);
         if (put_aside(job->due, entry) || put_behind(job->due, entry->webhook) ||
             too_late(entry->webhook)) {
@@ -212,13 +248,20 @@ void Dispatcher::Impl::pump() {
     }
 }
 
-/// The job takes no worker after all.
+/// An owner's share may grow with time alone (Scheduler::kQuick).
+void Dispatcher::Impl::look_again() {
+    if (scheduler.waiting() == 0 || std::exchange(look_posted, true)) return;
+    context.executor.post_after(kLookAgain, [weak = weak_from_this()] {
+        const auto self = weak.lock();
+        if (!self) return;
+        self->look_posted = false;
+        self->pump();
+    });
+}
+
+/// The job takes no place after all.
 void Dispatcher::Impl::give_back(const Job& job) {
-    scheduler.ended({.webhook = job.due.delivery.webhook,
-                     .host = job.host,
-                     .tier = job.due.ticket.tier,
-                     .took = Scheduler::kCostLeast,
-                     .overloaded = false});
+    scheduler.ended({.attempt = job.attempt, .attempted = false});
 }
 
 void Dispatcher::Impl::start(Job job, const WebhookDirectory::Entry& entry) {
@@ -239,11 +282,9 @@ void Dispatcher::Impl::start(Job job, const WebhookDirectory::Entry& entry) {
 void Dispatcher::Impl::ended(const Job& job, core::Timestamp at, const HttpAnswer& answer) {
     const auto verdict = verdict_of(answer);
     ++counts.attempts[verdict.outcome];
-    scheduler.ended({.webhook = job.due.delivery.webhook,
-                     .host = job.host,
-                     .tier = job.due.ticket.tier,
-                     .took = answer.took,
-                     .overloaded = is_overload(verdict.outcome)});
+    scheduler.ended(
+        {.attempt = job.attempt, .took = answer.took, .overloaded = is_overload(verdict.outcome)});
+    count(job, answer, verdict.outcome);
     remember(job, at, answer, verdict.outcome);
     judge_receiver(job, verdict.outcome);
     follow(job, verdict);
@@ -251,6 +292,23 @@ void Dispatcher::Impl::ended(const Job& job, core::Timestamp at, const HttpAnswe
         return context.executor.post(std::exchange(drained, {}));
     }
     pump_soon();
+}
+
+OwnerUsage& Dispatcher::Impl::usage_by(const std::string& owner) {
+    if (usage.size() >= look_through_usage_at && !usage.contains(owner)) {
+        std::erase_if(usage,
+                      [&](const auto& one) { return context.webhooks.count_of(one.first) == 0; });
+        look_through_usage_at = std::max(kOwnersMax, 2 * usage.size());
+    }
+    return usage[owner];
+}
+
+void Dispatcher::Impl::count(const Job& job, const HttpAnswer& answer, Outcome outcome) {
+    auto& used = usage_by(job.owner);
+    ++used.attempts;
+    used.delivered += outcome == Outcome::delivered ? 1 : 0;
+    used.bytes += job.due.delivery.event.size();
+    used.time += answer.took;
 }
 
 void Dispatcher::Impl::remember(const Job& job, core::Timestamp at, const HttpAnswer& answer,
@@ -265,7 +323,7 @@ void Dispatcher::Impl::remember(const Job& job, core::Timestamp at, const HttpAn
                     .why = why_text(answer),
                     .answer = answer.body};
     if (context.attempted) context.attempted(delivery.webhook, attempt);
-    attempts.add(delivery.webhook, std::move(attempt));
+    attempts.add(job.owner, delivery.webhook, std::move(attempt));
     core::log_debug("retry", "attempt",
                     {{"delivery", delivery.id},
                      {"number", delivery.attempts},
@@ -306,7 +364,7 @@ void Dispatcher::Impl::judge_receiver(const Job& job, Outcome outcome) {
         state.reason = "gone";
         return context.change_state(id, state);
     }
-    const auto now = context.clock.wall();
+    const auto now = log_time(job.due);
     if (!receiver.failing_since) receiver.failing_since = known_since.value_or(now);
     const bool for_good = now - *receiver.failing_since > options.failing_max;
     // One failure among others is not worth a record.
@@ -374,6 +432,32 @@ void Dispatcher::Impl::join_line(Receiver& receiver, const Due& due, int tier) {
     if (receiver.beyond_line == id) receiver.beyond_line.reset();
 }
 
+void Dispatcher::Impl::take(Due due) {
+    const auto* entry = context.webhooks.find(due.delivery.webhook);
+    if (put_aside(due, entry)) return;
+    Job job{.due = std::move(due),
+            .owner = entry->webhook.owner,
+            .host = entry->host,
+            .cap_max = entry->webhook.ordered ? 1 : entry->webhook.at_a_time,
+            .failing = entry->state.failing_since.has_value()};
+    if (const auto how_long = scheduler.add(job)) {
+        ++usage_by(job.owner).put_back;
+        return wait(job.due, *how_long, counts.spilled);
+    }
+    pump_soon();
+}
+
+OwnerUsage& OwnerUsage::operator+=(const OwnerUsage& other) {
+    attempts += other.attempts;
+    delivered += other.delivered;
+    bytes += other.bytes;
+    put_back += other.put_back;
+    time += other.time;
+    under_way += other.under_way;
+    waiting += other.waiting;
+    return *this;
+}
+
 Dispatcher::Dispatcher(Options options, Context context)
     : impl_(std::make_shared<Impl>(std::move(options), std::move(context))) {}
 
@@ -381,19 +465,14 @@ Dispatcher::~Dispatcher() { impl_->draining = true; }
 
 void Dispatcher::due(Due due) {
     impl_->came_back(due.ticket, due.delivery.webhook);
-    const auto* entry = impl_->context.webhooks.find(due.delivery.webhook);
-    if (impl_->put_aside(due, entry)) return;
-    Job job{.due = std::move(due),
-            .host = entry->host,
-            .cap_max = entry->webhook.ordered ? 1 : entry->webhook.at_a_time};
-    if (const auto how_long = impl_->scheduler.add(job)) {
-        return impl_->wait(job.due, *how_long, impl_->counts.spilled);
-    }
-    impl_->pump_soon();
+    impl_->take(std::move(due));
 }
 
 void Dispatcher::forget(core::Partition partition) {
     impl_->scheduler.forget(partition);
+    for (auto& [webhook, waiting] : impl_->unknown) {
+        std::erase_if(waiting, [&](const Due& due) { return due.ticket.partition == partition; });
+    }
     for (auto& [id, receiver] : impl_->receivers) {
         if (receiver.partition != partition) continue;
         receiver.put_backs = {};
@@ -408,10 +487,28 @@ void Dispatcher::drain(std::function<void()> done) {
     impl_->drained = std::move(done);
 }
 
+void Dispatcher::resume() {
+    impl_->draining = false;
+    impl_->drained = {};
+    impl_->pump_soon();
+}
+
 const Dispatcher::Counts& Dispatcher::counts() const { return impl_->counts; }
 std::size_t Dispatcher::under_way() const { return impl_->scheduler.in_flight(); }
 std::size_t Dispatcher::waiting() const { return impl_->scheduler.waiting(); }
 std::size_t Dispatcher::remembered() const { return impl_->receivers.size(); }
+
+const std::map<std::string, OwnerUsage, std::less<>>& Dispatcher::usage() const {
+    return impl_->usage;
+}
+
+OwnerUsage Dispatcher::usage_of(std::string_view owner) const {
+    const auto found = impl_->usage.find(owner);
+    auto used = found == impl_->usage.end() ? OwnerUsage{} : found->second;
+    used.under_way = impl_->scheduler.in_flight_of(owner);
+    used.waiting = impl_->scheduler.waiting_of(owner);
+    return used;
+}
 
 std::vector<Attempt> Dispatcher::attempts_of(std::string_view webhook) const {
     return impl_->attempts.of(webhook);

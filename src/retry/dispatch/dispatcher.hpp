@@ -29,6 +29,18 @@ public:
     virtual void bury(const Ticket& ticket, Delivery delivery) = 0;
 };
 
+/// What the webhooks of one owner have used of a process.
+struct OwnerUsage {
+    std::uint64_t attempts = 0;
+    std::uint64_t delivered = 0;
+    std::uint64_t bytes = 0;     ///< of the events that were sent
+    std::uint64_t put_back = 0;  ///< deliveries for which the owner's share of a window was full
+    core::Duration time{};       ///< of all attempts together
+    std::size_t under_way = 0;
+    std::size_t waiting = 0;
+    OwnerUsage& operator+=(const OwnerUsage& other);
+};
+
 /// Takes what is due, attempts it when the scheduler says so, and decides what follows
 /// (docs/webhooks.md#attempts). A delivery that cannot be attempted now (its breaker is open, its
 /// webhook holds its part of the window, or an earlier one of an ordered webhook has failed) waits
@@ -37,13 +49,17 @@ public:
 /// On the executor's thread.
 class Dispatcher {
 public:
-    /// A webhook that is not known yet may have been made on another node a moment ago.
+    /// A webhook that is not known yet may have been made on another node a moment ago. What is
+    /// older is dropped only when everything that the log has of webhooks has been read after it.
     static constexpr std::chrono::seconds kUnknownFor = std::chrono::minutes{2};
+    /// While something waits, the scheduler is asked at least so often.
+    static constexpr core::Duration kLookAgain = std::chrono::milliseconds{100};
     /// Besides the time-out, what an attempt may take until its outcome is in the log.
     static constexpr core::Duration kOverhead = std::chrono::seconds{2};
     static constexpr std::size_t kLineMax = 10'000;  ///< of each ordered webhook
     /// Webhooks of which something is remembered: at most so many, or twice as many as there are.
     static constexpr std::size_t kRememberedMin = 1'000;
+    static constexpr std::size_t kOwnersMax = 1'000;
 
     struct Options {
         TierTable table;
@@ -62,6 +78,9 @@ public:
         std::function<void(HttpRequest, std::function<void(HttpAnswer)>)> send;
         /// A webhook's state is to be written: disabled, or when it began to fail.
         std::function<void(const std::string& webhook, const WebhookState&)> change_state;
+        /// Reads what the log has of this webhook up to now, and answers true; false: that is not
+        /// possible at present.
+        std::function<void(const std::string& webhook, std::function<void(bool)>)> catch_up;
         /// An attempt has ended; may be empty.
         std::function<void(const std::string& webhook, const Attempt&)> attempted{};
     };
@@ -77,17 +96,24 @@ public:
 
     /// Starts nothing more; `done` once nothing is under way.
     void drain(std::function<void()> done);
+    /// It does again; a `done` that was not called yet is not called any more.
+    void resume();
 
     struct Counts {
         std::map<Outcome, std::uint64_t> attempts;
         std::uint64_t parked = 0;    ///< put back: the breaker is open
-        std::uint64_t spilled = 0;   ///< put back: too many of one webhook
+        std::uint64_t spilled = 0;   ///< put back: more than a share of the window
         std::uint64_t followed = 0;  ///< put back: behind an earlier one of an ordered webhook
         std::uint64_t unknown = 0;   ///< dropped: no such webhook
     };
     const Counts& counts() const;
     std::size_t under_way() const;
     std::size_t waiting() const;
+    /// What each owner has used since this dispatcher began; at most kOwnersMax, or twice as many
+    /// as have webhooks.
+    const std::map<std::string, OwnerUsage, std::less<>>& usage() const;
+    /// The same with what waits and is under way.
+    OwnerUsage usage_of(std::string_view owner) const;
     /// Webhooks of which something is remembered: breaker, failures, what waits of them.
     std::size_t remembered() const;
     /// The last ones (RecentAttempts::Limits), the newest first.

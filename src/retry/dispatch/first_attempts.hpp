@@ -4,6 +4,7 @@
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
 #include "retry/dispatch/recent_attempts.hpp"
+#include "retry/schedule/fair_share.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -33,9 +34,11 @@ public:
 
     explicit FirstAttempts(core::Executor& executor) : executor_(executor), lifetime_(executor) {}
 
-    bool has_room(std::size_t deliveries) const { return expected_ + deliveries <= kExpectedMax; }
+    /// Whether an owner may expect so many more: each has a FairShare of kExpectedMax, a half.
+    /// Who expects nothing may always expect a thousand, as far as there are.
+    bool has_room(const std::string& owner, std::size_t deliveries) const;
     /// A number for the next two. The deliveries have room.
-    std::uint64_t expect(std::set<std::string> deliveries);
+    std::uint64_t expect(const std::string& owner, std::set<std::string> deliveries);
     /// The log did not take the event.
     void forget(std::uint64_t number);
     /// It did: answers once all deliveries were attempted, after `wait` at the latest; now, if
@@ -49,18 +52,21 @@ public:
 
 private:
     struct Event {
+        std::string owner;
         std::set<std::string> missing;
         std::vector<Seen> seen{};
         Answer answer{};
     };
     using Events = std::map<std::uint64_t, Event>;
     void close(Events::iterator event);
+    void give_back(const std::string& owner, std::size_t deliveries);
 
     core::Executor& executor_;
     Events events_;
     /// Of each delivery; an event that is posted twice is expected twice.
     std::set<std::pair<std::string, std::uint64_t>> by_delivery_;
-    std::size_t expected_ = 0;
+    FairShare expected_{kExpectedMax};
+    std::map<std::string, std::size_t> by_owner_;
     std::uint64_t next_ = 0;
     bool ended_ = false;
     core::Lifetime lifetime_;

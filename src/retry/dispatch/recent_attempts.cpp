@@ -4,15 +4,19 @@
 
 namespace beckon::retry {
 
-void RecentAttempts::add(const std::string& webhook, Attempt attempt) {
+void RecentAttempts::add(const std::string& owner, const std::string& webhook, Attempt attempt) {
     if (attempt.why.size() > limits_.why_bytes) attempt.why.resize(limits_.why_bytes);
     if (attempt.answer.size() > limits_.answer_bytes) attempt.answer.resize(limits_.answer_bytes);
     const auto bytes = attempt.answer.size();
+    auto& entries = by_owner_[owner];
     auto& one = by_webhook_[webhook];
-    one.places.push_back(all_.insert(all_.end(), {webhook, std::move(attempt)}));
+    one.places.push_back(entries.insert(entries.end(), {owner, webhook, std::move(attempt)}));
+    holders_.add(owner);
     weigh(webhook, one, one.answer_bytes + bytes);
     if (one.places.size() > limits_.of_each) drop_oldest_of(webhook);
-    if (all_.size() > limits_.of_all) drop_oldest_of(std::string{all_.front().webhook});
+    if (size() > limits_.of_all) {
+        drop_oldest_of(std::string{by_owner_.at(holders_.largest()).front().webhook});
+    }
     while (answer_bytes_ > limits_.answers_bytes) {
         drop_oldest_of(std::string{by_weight_.rbegin()->second});
     }
@@ -21,10 +25,15 @@ void RecentAttempts::add(const std::string& webhook, Attempt attempt) {
 void RecentAttempts::drop_oldest_of(const std::string& webhook) {
     const auto found = by_webhook_.find(webhook);
     auto& one = found->second;
-    weigh(webhook, one, one.answer_bytes - one.places.front()->attempt.answer.size());
-    all_.erase(one.places.front());
+    const auto place = one.places.front();
+    const auto owner = place->owner;
+    weigh(webhook, one, one.answer_bytes - place->attempt.answer.size());
     one.places.pop_front();
     if (one.places.empty()) by_webhook_.erase(found);
+    auto& entries = by_owner_.at(owner);
+    entries.erase(place);
+    if (entries.empty()) by_owner_.erase(owner);
+    holders_.remove(owner);
 }
 
 void RecentAttempts::weigh(const std::string& webhook, OfOne& one, std::size_t answer_bytes) {

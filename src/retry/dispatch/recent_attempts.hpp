@@ -2,6 +2,7 @@
 
 #include "core/clock.hpp"
 #include "retry/attempt/attempt_outcome.hpp"
+#include "retry/schedule/largest_holder.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -28,8 +29,8 @@ struct Attempt {
 };
 
 /// The last attempts of each webhook, in memory. Where those of all webhooks are too many, the
-/// oldest of all go first; where their answers take too much, the oldest of the webhook whose
-/// answers take most. One thread.
+/// oldest go first of the owner that has most of them; where their answers take too much, the
+/// oldest of the webhook whose answers take most. One thread.
 class RecentAttempts {
 public:
     struct Limits {
@@ -42,27 +43,29 @@ public:
     RecentAttempts() : RecentAttempts(Limits{}) {}
     explicit RecentAttempts(Limits limits) : limits_(limits) {}
 
-    void add(const std::string& webhook, Attempt attempt);
+    void add(const std::string& owner, const std::string& webhook, Attempt attempt);
     /// The newest first.
     std::vector<Attempt> of(std::string_view webhook) const;
-    std::size_t size() const { return all_.size(); }
+    std::size_t size() const { return holders_.total(); }
 
 private:
     struct Entry {
+        std::string owner;
         std::string webhook;
         Attempt attempt;
     };
-    using Place = std::list<Entry>::iterator;
+    using Entries = std::list<Entry>;
     struct OfOne {
-        std::deque<Place> places;  ///< the oldest first
+        std::deque<Entries::iterator> places;  ///< the oldest first
         std::size_t answer_bytes = 0;
     };
     void drop_oldest_of(const std::string& webhook);
     void weigh(const std::string& webhook, OfOne& one, std::size_t answer_bytes);
 
     const Limits limits_;
-    std::list<Entry> all_;  ///< the oldest first
+    std::map<std::string, Entries> by_owner_;  ///< the oldest first
     std::map<std::string, OfOne, std::less<>> by_webhook_;
+    LargestHolder holders_;
     std::set<std::pair<std::size_t, std::string>> by_weight_;  ///< webhooks by bytes of answers
     std::size_t answer_bytes_ = 0;
 };

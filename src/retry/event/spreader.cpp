@@ -98,7 +98,7 @@ struct Spreader::Impl : std::enable_shared_from_this<Impl> {
 
 void Spreader::Impl::read_on() {
     std::size_t steps = 0;
-    while (reader && has_room() && !turn_posted) {
+    while (reader && has_room() && !turn_posted && events.may_read()) {
         if (steps >= kStepsPerTurn) {
             next_turn();
             break;
@@ -319,6 +319,7 @@ void Spreader::start() {
                                            });
 }
 
+void Spreader::read_on() { impl_->read_on(); }
 const Spreader::Counts& Spreader::counts() const { return impl_->counts; }
 
 }  // namespace beckon::retry

@@ -43,6 +43,9 @@ public:
         /// Everything below `next` is spread.
         std::function<void(core::Offset next)> spread_up_to;
         std::function<void(const core::Error&)> failed;
+        /// Whether the directory is up to date. While it is not, events wait in the log; whoever
+        /// says no calls read_on() later.
+        std::function<bool()> may_read = [] { return true; };
     };
     struct Counts {
         std::uint64_t events = 0;
@@ -60,6 +63,8 @@ public:
     Spreader& operator=(const Spreader&) = delete;
 
     void start();
+    /// Events may be read again.
+    void read_on();
     const Counts& counts() const;
 
 private:

@@ -2,6 +2,7 @@
 
 #include "core/codec.hpp"
 #include "core/logger.hpp"
+#include "fold/backoff.hpp"
 
 #include <utility>
 #include <variant>
@@ -37,6 +38,7 @@ struct PartitionHome::Impl : std::enable_shared_from_this<Impl> {
     bool served = false;
     bool stopped = false;
     std::string fault;
+    fold::Backoff again{kStartAgain, kStartAgainMost};
 
     log::TopicPartition done_topic() const { return {Topic::kRetryDone, options.partition}; }
     void start();
@@ -96,7 +98,7 @@ void PartitionHome::Impl::start_again(const core::Error& why) {
     fault = why.message;
     core::log_warn("retry", "home_starts_again",
                    {{"partition", options.partition}, {"why", why.message}});
-    context.executor.post_after(kStartAgain, alive([](Impl& self) { self.start(); }));
+    context.executor.post_after(again.pause(), alive([](Impl& self) { self.start(); }));
 }
 
 void PartitionHome::Impl::read() {
@@ -153,6 +155,7 @@ void PartitionHome::Impl::serve(core::Epoch of) {
 
 void PartitionHome::Impl::started() {
     fault.clear();
+    again.worked();
     served = true;
     events.serving(true);
     spreader = std::make_unique<Spreader>(
@@ -164,7 +167,8 @@ void PartitionHome::Impl::started() {
                          .failed = alive([](Impl& self, const core::Error& why) {
                              self.context.executor.post(
                                  self.alive([why](Impl& s) { s.start_again(why); }));
-                         })});
+                         }),
+                         .may_read = context.directory_reads});
     spreader->start();
     core::log_debug("retry", "serving", {{"partition", options.partition}, {"epoch", epoch}});
 }
@@ -182,6 +186,10 @@ void PartitionHome::start() { impl_->start(); }
 
 PartitionTiers* PartitionHome::tiers(core::Epoch epoch) {
     return impl_->served && impl_->epoch == epoch ? impl_->tiers.get() : nullptr;
+}
+
+void PartitionHome::fan_out() {
+    if (impl_->spreader) impl_->spreader->read_on();
 }
 
 bool PartitionHome::serving() const { return impl_->served; }

@@ -21,10 +21,11 @@ namespace beckon::retry {
 /// One partition on a node that is, or wants to be, its home: reads `retry.done` p, takes the lease
 /// there once a mark has passed, and then runs the partition's tiers and spreads its events. A home
 /// that reads a lease of a higher epoch stops at once; when something fails it starts over after a
-/// pause. On the executor's thread.
+/// pause, which doubles up to kStartAgainMost until it has served. On the executor's thread.
 class PartitionHome {
 public:
     static constexpr core::Duration kStartAgain = std::chrono::seconds{1};
+    static constexpr core::Duration kStartAgainMost = std::chrono::seconds{30};
 
     struct Options {
         core::Partition partition = 0;
@@ -41,6 +42,8 @@ public:
         const WebhookDirectory& webhooks;
         /// The highest epoch that `ownership` shows for the partition.
         std::function<core::Epoch()> highest_epoch;
+        /// Whether the directory is up to date; when it is again, fan_out() is called.
+        std::function<bool()> directory_reads = [] { return true; };
     };
     struct Events {
         std::function<void(Due)> due;
@@ -57,6 +60,8 @@ public:
     /// The tiers while it serves under this epoch; nullptr otherwise.
     PartitionTiers* tiers(core::Epoch epoch);
     bool serving() const;
+    /// Goes on with the events.
+    void fan_out();
     /// Why it does not serve; empty while it does, or is only starting.
     const std::string& fault() const;
     PartitionTiers::Counts counts() const;

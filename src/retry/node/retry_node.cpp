@@ -5,9 +5,11 @@
 #include "core/json_text.hpp"
 #include "core/logger.hpp"
 #include "log/checked_publisher.hpp"
+#include "log/log_watch.hpp"
 #include "retry/node/partition_home.hpp"
 #include "retry/node/topic_view.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -23,6 +25,7 @@ using Done = std::function<void(core::Result<void>)>;
 namespace {
 
 constexpr const char* kRole = "retry";
+constexpr core::Duration kLeaveAgain = std::chrono::seconds{1};
 
 /// What Beckon says when it disables a webhook: others of the same owner can subscribe to it.
 Event disabled_event(const Webhook& webhook, const WebhookState& state, const core::NodeId& node) {
@@ -58,9 +61,14 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, Fates {
     std::unique_ptr<log::Publisher> publisher;
     WebhookDirectory directory;
     std::unique_ptr<TopicView> view;  ///< of `webhooks`
-    DeadIndex dead;
+    DeadIndex dead{DeadIndex::kLettersMax, [this](const std::string& webhook) {
+                       const auto* entry = directory.find(webhook);
+                       return entry ? entry->webhook.owner : std::string{};
+                   }};
     std::unique_ptr<TopicView> dead_view;  ///< of `retry.dead`
     std::unique_ptr<Resender> resender;
+    std::unique_ptr<log::LogWatch> watch;
+    std::string log_fault;  ///< why the log cannot be reached
     FirstAttempts first_attempts;
     std::unique_ptr<Dispatcher> dispatcher;
     std::unique_ptr<cluster::Cluster> cluster;
@@ -69,13 +77,18 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, Fates {
     bool stopping = false;
     bool homes_stopping = false;
     std::size_t stops_left = 0;
+    bool leaving = false;    ///< hands its partitions over, before the end of its time
     RetryNode::Counts left;  ///< of homes that are not here any more
 
     void start();
     void webhooks_known();
+    void view_changed();
     void open_dead_letters();
     void placed(core::Partition partition, const cluster::Placement& placement);
     void open_home(core::Partition partition);
+    void hand_over_soon();
+    void hand_over_all();
+    void leave();
     void tell_ready();
     void change_state(const std::string& id, const WebhookState& state);
     core::Result<void> check(const log::TopicPartition& where,
@@ -142,6 +155,12 @@ void RetryNode::Impl::start() {
                             .send = context.send,
                             .change_state = [this](const std::string& id,
                                                    const WebhookState& s) { change_state(id, s); },
+                            .catch_up =
+                                [this](const std::string& id, std::function<void(bool)> done) {
+                                    view->confirm(id, [done = std::move(done)](const auto& passed) {
+                                        done(passed.has_value());
+                                    });
+                                },
                             .attempted =
                                 [this](const std::string& id, const Attempt& attempt) {
                                     first_attempts.attempted(id, attempt);
@@ -151,9 +170,18 @@ void RetryNode::Impl::start() {
         *publisher, context.executor,
         TopicView::Events{
             .apply = [this](core::Partition, const auto& record) { directory.apply(record); },
-            .caught_up = [this] { webhooks_known(); }});
+            .caught_up = [this] { webhooks_known(); },
+            .changed = [this] { view_changed(); }});
     view->start();
-    open_dead_letters();
+    watch = std::make_unique<log::LogWatch>(
+        log::LogWatch::Options{}, context.executor, context.clock,
+        log::LogWatch::Questions{
+            .reach = log::ask_ends({Topic::kWebhooks, 0}, context.log, context.executor)},
+        [this](std::string_view why) {
+            log_fault = why;
+            tell_ready();
+        });
+    watch->start();
     cluster = std::make_unique<cluster::Cluster>(
         cluster::ClusterOptions{.role = kRole,
                                 .self = options.node,
@@ -164,11 +192,46 @@ void RetryNode::Impl::start() {
         context.log, context.executor, context.clock,
         cluster::Cluster::Events{
             .placed = [this](core::Partition p, const auto& placement) { placed(p, placement); }});
+    hand_over_soon();
+}
+
+/// When no attempt of a webhook with the usual time-out can start any more.
+void RetryNode::Impl::hand_over_soon() {
+    if (!options.stop_at) return;
+    const auto at = *options.stop_at - Webhook{}.timeout - Dispatcher::kOverhead;
+    context.executor.post_after(std::max<core::Duration>(at - context.clock.mono(), kLeaveAgain),
+                                [weak = weak_from_this()] {
+                                    if (const auto self = weak.lock()) self->hand_over_all();
+                                });
+}
+
+/// To other nodes, if there are any: else what can still be attempted is. What is under way has
+/// `drain` to end, so that little is attempted twice.
+void RetryNode::Impl::hand_over_all() {
+    if (stopping || leaving) return;
+    if (!cluster->may_leave()) return hand_over_soon();
+    leaving = true;
+    const auto go_on = [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->leave();
+    };
+    dispatcher->drain(go_on);
+    context.executor.post_after(options.drain, go_on);
+}
+
+void RetryNode::Impl::leave() {
+    if (stopping || !std::exchange(leaving, false)) return;
+    if (cluster->leave()) {
+        core::log_info("retry", "partitions_handed_over", {{"why", "the run ends soon"}});
+        return;
+    }
+    dispatcher->resume();
+    hand_over_soon();
 }
 
 /// From here on this node can serve any partition: what waits stands in the log. The controller
 /// moves partitions to a node that says so.
 void RetryNode::Impl::webhooks_known() {
+    open_dead_letters();  // whose they are is known from here on
     std::set<core::Partition> all;
     for (core::Partition p = 0; p < options.partitions; ++p) all.insert(p);
     cluster->set_ready(all);
@@ -176,15 +239,24 @@ void RetryNode::Impl::webhooks_known() {
     tell_ready();
 }
 
+/// While the webhooks cannot be read, events wait: a webhook that is not known here would miss
+/// them.
+void RetryNode::Impl::view_changed() {
+    tell_ready();
+    if (!view->fault().empty()) return;
+    for (auto& [partition, home] : homes) home->fan_out();
+}
+
 void RetryNode::Impl::open_dead_letters() {
     resender = std::make_unique<Resender>(
-        Resender::Context{context.log, *publisher, context.executor, context.clock, dead});
+        Resender::Context{context.log, *publisher, context.executor, dead});
     dead_view = std::make_unique<TopicView>(
         TopicView::Options{Topic::kRetryDead, options.partitions, options.node}, context.log,
         *publisher, context.executor,
         TopicView::Events{
             .apply = [this](core::Partition p, const auto& record) { dead.apply(p, record); },
-            .caught_up = [] {}});
+            .caught_up = [] {},
+            .changed = [this] { tell_ready(); }});
     dead_view->start();
 }
 
@@ -221,7 +293,8 @@ void RetryNode::Impl::open_home(core::Partition partition) {
             .executor = context.executor,
             .clock = context.clock,
             .webhooks = directory,
-            .highest_epoch = [this, partition] { return cluster->highest_epoch(partition); }},
+            .highest_epoch = [this, partition] { return cluster->highest_epoch(partition); },
+            .directory_reads = [this] { return view->fault().empty(); }},
         PartitionHome::Events{.due = [this](Due one) { due(std::move(one)); },
                               .serving =
                                   [this, partition](bool serving) {
@@ -245,6 +318,10 @@ void RetryNode::Impl::tell_ready() {
     if (homes.size() + placed_elsewhere.size() < static_cast<std::size_t>(options.partitions)) {
         why = "waits for its place in the cluster";
     }
+    for (const auto* one : {view.get(), dead_view.get()}) {
+        if (one && !one->fault().empty()) why = one->fault();
+    }
+    if (!log_fault.empty()) why = log_fault;
     context.ready(why.empty(), why);
 }
 
@@ -340,6 +417,7 @@ RetryNode::RetryNode(Options options, Context context)
     : impl_(std::make_shared<Impl>(std::move(options), std::move(context))) {}
 
 RetryNode::~RetryNode() {
+    impl_->watch.reset();
     impl_->cluster.reset();
     impl_->homes.clear();
     impl_->dispatcher.reset();
@@ -353,6 +431,10 @@ void RetryNode::start() { impl_->start(); }
 void RetryNode::still_alive() { impl_->cluster->still_alive(); }
 const WebhookDirectory& RetryNode::webhooks() const { return impl_->directory; }
 const Dispatcher& RetryNode::dispatcher() const { return *impl_->dispatcher; }
+
+OwnerUsage RetryNode::usage_of(std::string_view owner) const {
+    return impl_->dispatcher->usage_of(owner);
+}
 
 std::size_t RetryNode::partitions_served() const {
     std::size_t count = 0;

@@ -61,6 +61,8 @@ public:
 
     const WebhookDirectory& webhooks() const;
     const Dispatcher& dispatcher() const;
+    /// What an owner's webhooks have used of this process.
+    OwnerUsage usage_of(std::string_view owner) const;
     std::size_t partitions_served() const;
     /// Whether all webhooks have been read: before that nobody can say that there is none.
     bool knows_webhooks() const;

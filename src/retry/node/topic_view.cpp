@@ -3,6 +3,7 @@
 #include "core/contain.hpp"
 #include "core/logger.hpp"
 #include "core/partition.hpp"
+#include "fold/backoff.hpp"
 
 #include <utility>
 #include <vector>
@@ -28,6 +29,9 @@ struct TopicView::Impl : std::enable_shared_from_this<Impl> {
         std::unique_ptr<log::PartitionReader> reader;
         std::unique_ptr<fold::Marker> marker;
         bool caught_up = false;
+        core::Offset next = 0;  ///< where to go on
+        std::string fault;      ///< why it cannot be read
+        fold::Backoff again{kOpenAgain, kOpenAgainMost};
     };
 
     const Options options;
@@ -38,7 +42,13 @@ struct TopicView::Impl : std::enable_shared_from_this<Impl> {
     std::vector<Input> inputs;
     std::size_t left = 0;  ///< inputs that have not caught up
 
-    void open(core::Partition partition);
+    log::TopicPartition where(std::size_t input) const {
+        return {options.topic, static_cast<core::Partition>(input)};
+    }
+    void start(std::size_t input);
+    void open(std::size_t input);
+    void failed(std::size_t input, const core::Error& why);
+    void works(Input& input);
     void read(std::size_t input);
     bool take(std::size_t input);
     void ask(std::size_t input);
@@ -50,12 +60,41 @@ struct TopicView::Impl : std::enable_shared_from_this<Impl> {
     }
 };
 
-void TopicView::Impl::open(core::Partition partition) {
-    const auto index = static_cast<std::size_t>(partition);
-    const log::TopicPartition where{options.topic, partition};
-    inputs[index].marker = std::make_unique<fold::Marker>(where, options.node, publisher, executor);
-    inputs[index].reader = log.open_reader(where, 0, executor, alive(index, &Impl::read));
+void TopicView::Impl::start(std::size_t index) {
+    inputs[index].marker =
+        std::make_unique<fold::Marker>(where(index), options.node, publisher, executor);
+    open(index);
     ask(index);
+}
+
+void TopicView::Impl::open(std::size_t index) {
+    auto& input = inputs[index];
+    if (input.reader) return;
+    input.reader = log.open_reader(where(index), input.next, executor, alive(index, &Impl::read));
+}
+
+void TopicView::Impl::failed(std::size_t index, const core::Error& why) {
+    auto& input = inputs[index];
+    const auto pause = input.again.pause();
+    core::log_error(
+        "retry", "topic_not_read",
+        {{"topic", options.topic.name()},
+         {"partition", index},
+         {"why", why.message},
+         {"again_in_ms", std::chrono::floor<std::chrono::milliseconds>(pause).count()}});
+    // Another log than before: folding twice changes nothing.
+    input.next = why.fault == Fault::out_of_range ? 0 : input.reader->position();
+    input.reader.reset();
+    input.fault = why.message;
+    executor.post_after(pause, alive(index, &Impl::open));
+    events.changed();
+}
+
+void TopicView::Impl::works(Input& input) {
+    input.again.worked();
+    if (std::exchange(input.fault, {}).empty()) return;
+    core::log_info("retry", "topic_read_again", {{"topic", options.topic.name()}});
+    events.changed();
 }
 
 void TopicView::Impl::read(std::size_t index) {
@@ -74,14 +113,11 @@ bool TopicView::Impl::take(std::size_t index) {
                         [&] { events.apply(static_cast<core::Partition>(index), record); });
     });
     if (!taken) {
-        if (taken.error().fault == Fault::unavailable) return false;  // `ready` comes
-        core::log_error("retry", "topic_not_read",
-                        {{"topic", options.topic.name()},
-                         {"partition", index},
-                         {"why", taken.error().message}});
-        input.reader.reset();
+        // Where it is only unavailable, `ready` comes.
+        if (taken.error().fault != Fault::unavailable) failed(index, taken.error());
         return false;
     }
+    works(input);
     input.marker->passed(input.reader->position());
     return !taken->drained;
 }
@@ -110,11 +146,21 @@ TopicView::~TopicView() { impl_->inputs.clear(); }
 
 void TopicView::start() {
     for (std::size_t p = 0; p < impl_->inputs.size(); ++p) {
-        impl_->open(static_cast<core::Partition>(p));
+        impl_->start(p);
     }
 }
 
 bool TopicView::caught_up() const { return impl_->left == 0; }
+
+std::string TopicView::fault() const {
+    for (std::size_t p = 0; p < impl_->inputs.size(); ++p) {
+        const auto& why = impl_->inputs[p].fault;
+        if (why.empty()) continue;
+        return "cannot read " + impl_->options.topic.name() + ", partition " + std::to_string(p) +
+               ": " + why;
+    }
+    return "";
+}
 
 void TopicView::confirm(std::string_view key, fold::Marker::Answer answer) {
     const auto partitions = static_cast<core::Partition>(impl_->inputs.size());

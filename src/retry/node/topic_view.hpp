@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "core/ids.hpp"
 #include "fold/marker.hpp"
@@ -7,14 +8,20 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace beckon::retry {
 
 /// Reads all partitions of one log topic into state that every node has: an event may be for any
-/// webhook, and any node may be asked for any dead letter. On the executor's thread.
+/// webhook, and any node may be asked for any dead letter. A reader that fails is opened again
+/// where it stood, with back-off, for as long as it takes; until it reads again the view may be
+/// stale, and fault() says why. On the executor's thread.
 class TopicView {
 public:
+    static constexpr core::Duration kOpenAgain = std::chrono::milliseconds{500};
+    static constexpr core::Duration kOpenAgainMost = std::chrono::seconds{30};
+
     struct Options {
         log::Topic topic;
         core::Partition partitions = 1;
@@ -25,6 +32,8 @@ public:
         std::function<void(core::Partition, const core::RecordView&)> apply;
         /// Once: everything that stood there at the start has been applied.
         std::function<void()> caught_up;
+        /// fault() may have changed.
+        std::function<void()> changed = [] {};
     };
 
     TopicView(Options options, log::EventLog& log, log::Publisher& publisher,
@@ -35,6 +44,8 @@ public:
 
     void start();
     bool caught_up() const;
+    /// Which reader cannot go on, and why; empty: all read.
+    std::string fault() const;
     /// Answers once everything that stood in the partition of this key has been applied.
     void confirm(std::string_view key, fold::Marker::Answer answer);
 

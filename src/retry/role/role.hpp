@@ -29,7 +29,7 @@ struct RoleConfig {
     std::chrono::milliseconds request_deadline{30'000};
     std::chrono::milliseconds drain{2'000};  ///< at a stop, for requests and attempts under way
 
-    std::size_t workers = 64;                    ///< attempts at a time
+    std::size_t workers = 1'024;                 ///< attempts at a time
     std::vector<std::string> allowed_addresses;  ///< besides public ones (AddressGuard)
     std::vector<std::string> allowed_hosts;      ///< that may have private ones (HostList)
     std::string proxy;                           ///< for requests to webhooks; empty: none

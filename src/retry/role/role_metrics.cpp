@@ -27,7 +27,8 @@ RoleMetrics::RoleMetrics(ops::Metrics& metrics)
       connections_(metrics.gauge(metric::kRetryConnections, "Open connections of the API.")),
       accept_pauses_(metrics.counter(metric::kRetryAcceptPauses,
                                      "Times that no connection could be accepted for lack of "
-                                     "descriptors or memory.")) {
+                                     "descriptors or memory.")),
+      metrics_(metrics) {
     for (std::size_t i = 0; i < replies_.size(); ++i) {
         replies_[i] = &metrics.counter(metric::kRetryReplies, "Replies of the API.",
                                        {{"status", std::to_string(i + 2) + "xx"}});
@@ -59,12 +60,51 @@ RoleMetrics::RoleMetrics(ops::Metrics& metrics)
 void RoleMetrics::Follower::follow(std::uint64_t now) {
     const auto more = now >= seen ? now - seen : now;
     seen = now;
-    if (more > 0) counter->Increment(static_cast<double>(more));
+    if (more > 0) counter->Increment(unit * static_cast<double>(more));
 }
 
 void RoleMetrics::follow(const char* what, std::map<std::string, Follower>& among,
                          std::uint64_t now) {
     among.at(what).follow(now);
+}
+
+RoleMetrics::OfOwner& RoleMetrics::of_owner(const std::string& owner) {
+    const auto found = owners_.find(owner);
+    if (found != owners_.end()) return found->second;
+    const ops::Labels labels{{"owner", owner}};
+    OfOwner one;
+    one.milliseconds = {
+        &metrics_.counter(metric::kRetryOwnerSeconds,
+                          "Time that attempts took, by owner (the first 50, then others).", labels),
+        0.001};
+    one.bytes = {&metrics_.counter(metric::kRetryOwnerBytes,
+                                   "Bytes of events that were sent, by owner (likewise).", labels)};
+    one.put_back = {&metrics_.counter(
+        metric::kRetryOwnerPutBack,
+        "Deliveries put back because the owner's share was full, by owner (likewise).", labels)};
+    return owners_.emplace(owner, one).first->second;
+}
+
+/// The names of owners are not ours: there are as many labels as an operator can read.
+void RoleMetrics::measure_owners(const std::map<std::string, OwnerUsage, std::less<>>& usage) {
+    OwnerUsage others;
+    for (const auto& [owner, used] : usage) {
+        if (owners_.size() >= kOwnersShown && !owners_.contains(owner)) {
+            others += used;
+            continue;
+        }
+        auto& shown = of_owner(owner);
+        shown.milliseconds.follow(static_cast<std::uint64_t>(
+            std::chrono::floor<std::chrono::milliseconds>(used.time).count()));
+        shown.bytes.follow(used.bytes);
+        shown.put_back.follow(used.put_back);
+    }
+    if (others.attempts == 0 && others.put_back == 0) return;
+    auto& shown = of_owner("(others)");
+    shown.milliseconds.follow(static_cast<std::uint64_t>(
+        std::chrono::floor<std::chrono::milliseconds>(others.time).count()));
+    shown.bytes.follow(others.bytes);
+    shown.put_back.follow(others.put_back);
 }
 
 void RoleMetrics::measure(const RetryNode& node) {
@@ -90,6 +130,7 @@ void RoleMetrics::measure(const RetryNode& node) {
     follow("spread", events_, counts.events.events);
     follow("copy", events_, counts.events.copies);
     follow("broken", events_, counts.events.broken);
+    measure_owners(node.dispatcher().usage());
 }
 
 void RoleMetrics::replied(int status) {

@@ -29,6 +29,7 @@ private:
     /// A counter that follows one which may begin anew.
     struct Follower {
         prometheus::Counter* counter = nullptr;
+        double unit = 1;  ///< of the metric, for each that is counted
         std::uint64_t seen = 0;
         void follow(std::uint64_t now);
     };
@@ -46,6 +47,17 @@ private:
     std::map<std::string, Follower> deliveries_;
     std::map<std::string, Follower> events_;
     Follower filter_steps_;
+    /// Owners by name as long as there is room, then all others as one.
+    struct OfOwner {
+        Follower milliseconds;
+        Follower bytes;
+        Follower put_back;
+    };
+    static constexpr std::size_t kOwnersShown = 50;
+    OfOwner& of_owner(const std::string& owner);
+    void measure_owners(const std::map<std::string, OwnerUsage, std::less<>>& usage);
+    ops::Metrics& metrics_;
+    std::map<std::string, OfOwner> owners_;
 };
 
 }  // namespace beckon::retry

@@ -1,320 +1,569 @@
 #include "retry/schedule/scheduler.hpp"
 
 #include "core/assert.hpp"
+#include "retry/schedule/fair_share.hpp"
+#include "retry/schedule/round_robin.hpp"
 
 #include <algorithm>
-#include <set>
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace beckon::retry {
 
 using core::Duration;
+using core::MonoTime;
 using std::chrono::duration_cast;
 
 namespace {
 
-/// The noisy: so many in flight and so great a part of all, or so great a part of the time.
-constexpr std::size_t kNoisyCount = 30;
-constexpr double kNoisyPart = 0.1;
-/// What a noisy webhook gets while others wait.
-constexpr std::size_t kNoisyShare = 4;  // a quarter
-/// What is kept for the quiet.
-constexpr std::size_t kReserve = 10;  // a tenth
-constexpr std::size_t kWindowShare = 8;
+/// What one owner may hold, of places and of a window: so much for what is slow, for what is slow
+/// or not known, and in all. Indexed by Lane.
+constexpr std::array<std::size_t, 3> kOwnerFraction{8, 4, 2};
+constexpr std::size_t kWebhookFraction = 8;  ///< of a window
+constexpr std::size_t kHostFraction = 2;     ///< of a host's places, for each owner
+constexpr std::size_t kHostCapPart = 4;      ///< a host's places, of all
 /// How much one attempt moves what is remembered of the last ones.
 constexpr double kMoving = 0.2;
-/// Times used are halved when they add up to this, so that the recent ones count.
-constexpr double kSecondsRemembered = 60;
+constexpr double kCapMost = 64;
+/// Webhooks that are looked at for the first place of a tier.
+constexpr std::size_t kTierTries = 16;
 
-double seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
+/// What is known of a receiver, and with that which share its attempts count to.
+enum Lane : std::size_t { slow, unknown, quick };
 
-struct Transparent {
+struct ByText {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const {
         return std::hash<std::string_view>{}(text);
     }
 };
 template <class T>
-using ByName = std::unordered_map<std::string, T, Transparent, std::equal_to<>>;
+using ByName = std::unordered_map<std::string, T, ByText, std::equal_to<>>;
+
+/// Deliveries and their bytes.
+struct Amount {
+    std::size_t count = 0;
+    std::size_t bytes = 0;
+    void add(std::size_t more) {
+        ++count;
+        bytes += more;
+    }
+    void remove(std::size_t less) {
+        --count;
+        bytes -= less;
+    }
+    void operator+=(const Amount& other) {
+        count += other.count;
+        bytes += other.bytes;
+    }
+    void operator-=(const Amount& other) {
+        count -= other.count;
+        bytes -= other.bytes;
+    }
+};
+
+Duration cost_of(Duration took, std::size_t bytes) {
+    return std::clamp(took, Scheduler::kCostLeast, Scheduler::kCostMost) +
+           Scheduler::kCostOfKib * static_cast<Duration::rep>(bytes / 1'024);
+}
 
 }  // namespace
 
 struct Scheduler::Impl {
-    explicit Impl(Options o) : options(o), random(o.seed), tiers(o.tiers) {}
+    explicit Impl(Options o)
+        : options(o),
+          places(o.workers),
+          tiers(o.tiers),
+          host_cap(std::max(kHostCapLeast, o.workers / kHostCapPart)) {}
 
-    /// One webhook's jobs of one tier.
-    struct Queue {
-        std::deque<Job> jobs;
-        Duration deficit{};
-        bool in_ring = false;
-    };
+    struct Owner;
     struct Webhook {
         std::string name;
-        std::map<int, Queue> queues;  ///< by tier
+        Owner* owner = nullptr;
+        core::Partition partition = 0;          ///< of all its deliveries
+        std::map<int, std::deque<Job>> queues;  ///< by tier; none is empty
+        int last_tier = -1;                     ///< that had its turn
         std::size_t waiting = 0;
         std::size_t in_flight = 0;
+        std::size_t late = 0;  ///< of those: under way for longer than kQuick
+        Amount window;         ///< what waits or is in flight
+        Lane lane = unknown;
         double cap = kCapAtFirst;  ///< moves with what the receiver bears
         std::size_t cap_max = 64;
         Duration cost = kCostLeast;  ///< what an attempt takes, moving average
-        double used_s = 0;           ///< of the workers' time, lately
+        std::uint64_t in_tiers = 0;  ///< bits: in whose lines it stands
+        bool blocked = false;        ///< waits at a host
+        Duration credit{};
+        bool in_line = false;
+    };
+    struct Held {
+        Amount all;
+        std::array<Amount, 3> by_lane;
+    };
+    /// An owner's webhooks of one lane.
+    struct LaneLine {
+        Lane lane;
+        RoundRobin<Webhook> webhooks{};
+        Duration credit{};
+        bool in_line = false;
+    };
+    struct Owner {
+        std::string name;
+        std::array<LaneLine, 3> lanes{LaneLine{slow}, LaneLine{unknown}, LaneLine{quick}};
+        RoundRobin<LaneLine> line;
+        std::array<std::size_t, 3> in_flight{};  ///< by lane
+        std::size_t waiting = 0;
+        std::map<core::Partition, Held> windows;
+        std::size_t webhooks = 0;  ///< that point to it
+        Duration credit{};
+        bool in_line = false;
+        std::size_t under_way() const {
+            return in_flight[slow] + in_flight[unknown] + in_flight[quick];
+        }
     };
     struct Host {
         std::size_t in_flight = 0;
-        std::set<Webhook*> blocked;  ///< wait until one of its attempts has ended
+        std::unordered_map<Owner*, std::size_t> held;
+        /// Those who wait until an attempt at the host has ended.
+        std::unordered_map<Owner*, std::deque<Webhook*>> blocked;
     };
     struct Tier {
-        std::deque<Webhook*> ring;  ///< whose queue may start something, in turn
+        std::deque<Webhook*> line;  ///< that may have something here
         std::size_t waiting = 0;
         std::size_t in_flight = 0;
     };
+    struct Window {
+        FairShare deliveries;
+        FairShare bytes;
+    };
+    struct Flight {
+        Webhook* webhook;
+        std::string host;
+        int tier;
+        Lane lane;     ///< that it counts to
+        Lane started;  ///< the lane that has paid for it
+        bool late;
+        std::size_t bytes;
+        Duration charged;
+    };
 
     const Options options;
-    std::mt19937_64 random;
+    FairShare places;
     std::vector<Tier> tiers;
+    const std::size_t host_cap;
+    ByName<std::unique_ptr<Owner>> owners;
     ByName<std::unique_ptr<Webhook>> webhooks;
     ByName<Host> hosts;
+    std::map<core::Partition, Window> windows;
+    RoundRobin<Owner> line;
+    std::unordered_map<std::uint64_t, Flight> flights;
+    std::deque<std::pair<MonoTime, std::uint64_t>> started;  ///< in that order
+    std::uint64_t next_attempt = 1;
     std::size_t waiting = 0;
-    std::size_t in_flight = 0;
-    double used_s = 0;
+
+    using WebhookTurn = RoundRobin<Webhook>::Turn;
+    using LaneTurn = RoundRobin<LaneLine>::Turn;
+    using OwnerTurn = RoundRobin<Owner>::Turn;
 
     Tier& tier_at(int tier) {
         BECKON_ASSERT(tier >= 0 && static_cast<std::size_t>(tier) < tiers.size(), "a known tier");
         return tiers[static_cast<std::size_t>(tier)];
     }
-    Webhook& webhook(std::string_view name);
-    Webhook* find(std::string_view name) const {
-        const auto found = webhooks.find(name);
-        return found == webhooks.end() ? nullptr : found->second.get();
+    template <class T, class Name>
+    static T* find_in(const ByName<std::unique_ptr<T>>& among, const Name& name) {
+        const auto found = among.find(name);
+        return found == among.end() ? nullptr : found->second.get();
     }
-    std::size_t cap(const Webhook& w) const {
-        return std::max<std::size_t>(
-            1, std::min(static_cast<std::size_t>(w.cap), std::min(w.cap_max, kHostCap)));
+    Webhook& webhook_of(const Job& job);
+    Owner& owner(const std::string& name);
+    Window& window(core::Partition partition);
+    static std::size_t cap(const Webhook& w) {
+        return std::max<std::size_t>(1, std::min(static_cast<std::size_t>(w.cap), w.cap_max));
     }
-    bool noisy(const Webhook& w) const;
-    void enter_ring(int tier, Webhook& w, Queue& queue);
-    void enter_rings(Webhook& w);
 
-    std::vector<int> order_of_tiers();
-    std::optional<Job> next_of(int tier);
-    bool may_start(const Webhook& w, const Job& job, bool others_wait);
-    Job start(int tier, Webhook& w, Queue& queue);
-    void forget_if_idle(std::string_view name);
+    bool has_room(const Webhook& w);
+    void hold(Webhook& w, std::size_t bytes);
+    void release(Webhook& w, std::size_t bytes);
+    void move_to(Webhook& w, Lane lane);
+
+    void enter(Webhook& w);
+    static void pay(Webhook& w, Lane lane, Duration cost);
+    void note_late(MonoTime now);
+    bool may_start(const Owner& o, Lane lane) const;
+    WebhookTurn turn_of(Webhook& w);
+    LaneTurn turn_of(const Owner& o, const LaneLine& lane) const;
+    OwnerTurn turn_of(const Owner& o) const;
+    bool host_takes(Webhook& w);
+    std::optional<Job> first_of_tier(MonoTime now);
+    Webhook* next_of(Owner& o);
+    static int next_tier(Webhook& w);
+    Job start(Webhook& w, int tier, MonoTime now);
+    void wake(const std::string& host_name, Host& host);
+    void end_at_host(const Flight& flight);
+    void forget_if_idle(Webhook& w);
 };
 
-Scheduler::Impl::Webhook& Scheduler::Impl::webhook(std::string_view name) {
-    auto& slot = webhooks[std::string{name}];
+Scheduler::Impl::Owner& Scheduler::Impl::owner(const std::string& name) {
+    auto& slot = owners[name];
     if (!slot) {
-        slot = std::make_unique<Webhook>();
+        slot = std::make_unique<Owner>();
         slot->name = name;
     }
     return *slot;
 }
 
-bool Scheduler::Impl::noisy(const Webhook& w) const {
-    const auto part = [](double mine, double all) { return all > 0 && mine > kNoisyPart * all; };
-    const bool by_count = w.in_flight >= kNoisyCount &&
-                          part(static_cast<double>(w.in_flight), static_cast<double>(in_flight));
-    const bool by_time = used_s > 1 && part(w.used_s, used_s);
-    return by_count || by_time;
+Scheduler::Impl::Webhook& Scheduler::Impl::webhook_of(const Job& job) {
+    auto& slot = webhooks[job.due.delivery.webhook];
+    if (!slot) {
+        slot = std::make_unique<Webhook>();
+        slot->name = job.due.delivery.webhook;
+        slot->owner = &owner(job.owner);
+        ++slot->owner->webhooks;
+        slot->partition = job.due.ticket.partition;
+        if (job.failing) slot->lane = slow;
+    }
+    return *slot;
 }
 
-void Scheduler::Impl::enter_ring(int tier, Webhook& w, Queue& queue) {
-    if (queue.in_ring || queue.jobs.empty() || w.in_flight >= cap(w)) return;
-    queue.in_ring = true;
-    tier_at(tier).ring.push_back(&w);
+Scheduler::Impl::Window& Scheduler::Impl::window(core::Partition partition) {
+    return windows
+        .try_emplace(partition,
+                     Window{FairShare{options.queued_max}, FairShare{options.queued_bytes_max}})
+        .first->second;
 }
 
-void Scheduler::Impl::enter_rings(Webhook& w) {
-    for (auto& [tier, queue] : w.queues) enter_ring(tier, w, queue);
+/// Whoever holds nothing of the window may have something: a delivery always has a way in.
+bool Scheduler::Impl::has_room(const Webhook& w) {
+    const auto& of = window(w.partition);
+    const auto found = w.owner->windows.find(w.partition);
+    if (found == w.owner->windows.end()) return true;
+    const auto below = [&](const Amount& held, std::size_t fraction) {
+        return held.count < of.deliveries.share(fraction) && held.bytes < of.bytes.share(fraction);
+    };
+    if (!below(w.window, kWebhookFraction)) return false;
+    Amount held;
+    for (std::size_t lane = slow; lane <= quick; ++lane) {
+        held += found->second.by_lane[lane];
+        if (lane >= w.lane && !below(held, kOwnerFraction[lane])) return false;
+    }
+    return true;
 }
 
-/// The tiers in which somebody waits, in the order in which they are to be asked.
-std::vector<int> Scheduler::Impl::order_of_tiers() {
-    std::vector<int> order;
-    std::vector<std::pair<int, std::size_t>> weighted;
+void Scheduler::Impl::hold(Webhook& w, std::size_t bytes) {
+    auto& of = window(w.partition);
+    of.deliveries.take(1);
+    of.bytes.take(bytes);
+    w.window.add(bytes);
+    auto& held = w.owner->windows[w.partition];
+    held.all.add(bytes);
+    held.by_lane[w.lane].add(bytes);
+}
+
+void Scheduler::Impl::release(Webhook& w, std::size_t bytes) {
+    auto& of = window(w.partition);
+    of.deliveries.give_back(1);
+    of.bytes.give_back(bytes);
+    w.window.remove(bytes);
+    const auto held = w.owner->windows.find(w.partition);
+    held->second.all.remove(bytes);
+    held->second.by_lane[w.lane].remove(bytes);
+    if (held->second.all.count == 0) w.owner->windows.erase(held);
+}
+
+/// What is held of the window goes with it; attempts in flight count as they were started.
+void Scheduler::Impl::move_to(Webhook& w, Lane lane) {
+    if (w.lane == lane) return;
+    w.owner->lanes[w.lane].webhooks.leave(w);
+    const auto held = w.owner->windows.find(w.partition);
+    if (held != w.owner->windows.end()) {
+        held->second.by_lane[w.lane] -= w.window;
+        held->second.by_lane[lane] += w.window;
+    }
+    w.lane = lane;
+    enter(w);
+}
+
+void Scheduler::Impl::enter(Webhook& w) {
+    if (w.waiting == 0 || w.in_flight >= cap(w) || w.blocked) return;
+    auto& lane = w.owner->lanes[w.lane];
+    lane.webhooks.enter(w);
+    w.owner->line.enter(lane);
+    line.enter(*w.owner);
+}
+
+void Scheduler::Impl::pay(Webhook& w, Lane lane, Duration cost) {
+    w.credit -= cost;
+    w.owner->lanes[lane].credit -= cost;
+    w.owner->credit -= cost;
+}
+
+/// An attempt that takes long counts as slow while it is under way, and its receiver with it.
+void Scheduler::Impl::note_late(MonoTime now) {
+    while (!started.empty() && now - started.front().first >= kQuick) {
+        const auto found = flights.find(started.front().second);
+        started.pop_front();
+        if (found == flights.end()) continue;
+        auto& flight = found->second;
+        flight.late = true;
+        auto& owner = *flight.webhook->owner;
+        --owner.in_flight[flight.lane];
+        ++owner.in_flight[slow];
+        flight.lane = slow;
+        ++flight.webhook->late;
+        move_to(*flight.webhook, slow);
+    }
+}
+
+/// A lane's share is part of that of the next one, so whoever starts keeps to all of them.
+bool Scheduler::Impl::may_start(const Owner& o, Lane lane) const {
+    std::size_t held = 0;
+    for (std::size_t one = slow; one <= quick; ++one) {
+        held += o.in_flight[one];
+        if (one >= lane && held >= places.share(kOwnerFraction[one])) return false;
+    }
+    return true;
+}
+
+Scheduler::Impl::OwnerTurn Scheduler::Impl::turn_of(const Owner& o) const {
+    bool waits = false;
+    for (const auto& lane : o.lanes) {
+        const auto turn = turn_of(o, lane);
+        if (turn == LaneTurn::take) return OwnerTurn::take;
+        waits |= turn == LaneTurn::wait;
+    }
+    return waits ? OwnerTurn::wait : OwnerTurn::leave;
+}
+
+Scheduler::Impl::LaneTurn Scheduler::Impl::turn_of(const Owner& o, const LaneLine& lane) const {
+    if (lane.webhooks.empty()) return LaneTurn::leave;
+    return may_start(o, lane.lane) ? LaneTurn::take : LaneTurn::wait;
+}
+
+Scheduler::Impl::WebhookTurn Scheduler::Impl::turn_of(Webhook& w) {
+    if (w.waiting == 0 || w.in_flight >= cap(w)) return WebhookTurn::leave;
+    return host_takes(w) ? WebhookTurn::take : WebhookTurn::leave;
+}
+
+/// Whether the host of what comes next has a place for this owner; if not, the webhook waits there.
+bool Scheduler::Impl::host_takes(Webhook& w) {
+    const auto found = hosts.find(w.queues.at(next_tier(w)).front().host);
+    if (found == hosts.end()) return true;
+    auto& host = found->second;
+    FairShare of_host{host_cap};
+    of_host.take(host.in_flight);
+    const auto held = host.held.find(w.owner);
+    if ((held == host.held.end() ? 0 : held->second) < of_host.share(kHostFraction)) return true;
+    w.blocked = true;
+    host.blocked[w.owner].push_back(&w);
+    return false;
+}
+
+/// Each tier in turn: new work delays no retries, nor they it.
+int Scheduler::Impl::next_tier(Webhook& w) {
+    const auto next = w.queues.upper_bound(w.last_tier);
+    return next == w.queues.end() ? w.queues.begin()->first : next->first;
+}
+
+/// A place for each tier that has none, whatever its owner holds.
+std::optional<Job> Scheduler::Impl::first_of_tier(MonoTime now) {
+    if (options.workers < tiers.size()) return std::nullopt;
     for (std::size_t i = 0; i < tiers.size(); ++i) {
-        if (tiers[i].ring.empty() || tiers[i].waiting == 0) continue;
-        const int tier = static_cast<int>(i);
-        if (options.workers >= tiers.size() && tiers[i].in_flight == 0) {
-            order.push_back(tier);  // each tier has one
-        } else {
-            weighted.emplace_back(tier, tiers[i].waiting);
+        auto& tier = tiers[i];
+        if (tier.in_flight > 0 || tier.waiting == 0) continue;
+        const auto number = static_cast<int>(i);
+        for (auto tries = std::min(tier.line.size(), kTierTries); tries > 0; --tries) {
+            auto& w = *tier.line.front();
+            tier.line.pop_front();
+            const auto queue = w.queues.find(number);
+            if (queue == w.queues.end()) {
+                w.in_tiers &= ~(std::uint64_t{1} << i);
+                continue;
+            }
+            tier.line.push_back(&w);
+            const auto host = hosts.find(queue->second.front().host);
+            const bool full = host != hosts.end() && host->second.in_flight >= host_cap;
+            if (w.in_flight < cap(w) && !full) return start(w, number, now);
         }
-    }
-    while (!weighted.empty()) {
-        std::size_t sum = 0;
-        for (const auto& [tier, weight] : weighted) sum += weight;
-        auto drawn = random() % sum;
-        const auto chosen = std::find_if(weighted.begin(), weighted.end(), [&](const auto& w) {
-            if (drawn < w.second) return true;
-            drawn -= w.second;
-            return false;
-        });
-        order.push_back(chosen->first);
-        weighted.erase(chosen);
-    }
-    return order;
-}
-
-bool Scheduler::Impl::may_start(const Webhook& w, const Job& job, bool others_wait) {
-    const auto free = options.workers - in_flight;
-    const bool loud = noisy(w);
-    const bool quiet = !loud && (w.in_flight == 0 || job.due.ticket.tier == 0);
-    if (!quiet && free <= options.workers / kReserve) return false;
-    return !(loud && others_wait &&
-             w.in_flight >= std::max<std::size_t>(1, options.workers / kNoisyShare));
-}
-
-Job Scheduler::Impl::start(int tier, Webhook& w, Queue& queue) {
-    auto job = std::move(queue.jobs.front());
-    queue.jobs.pop_front();
-    queue.deficit -= w.cost;
-    auto& of_tier = tier_at(tier);
-    --of_tier.waiting;
-    ++of_tier.in_flight;
-    --w.waiting;
-    ++w.in_flight;
-    --waiting;
-    ++in_flight;
-    ++hosts[job.host].in_flight;
-    return job;
-}
-
-/// Deficit round robin over the tier's ring.
-std::optional<Job> Scheduler::Impl::next_of(int tier) {
-    auto& ring = tier_at(tier).ring;
-    std::size_t refused = 0;  // in a row, and for a reason that this call cannot change
-    while (refused < ring.size()) {
-        auto& w = *ring.front();
-        auto& queue = w.queues[tier];
-        const auto leave = [&] {
-            ring.pop_front();
-            queue.in_ring = false;
-        };
-        if (queue.jobs.empty() || w.in_flight >= cap(w)) {
-            if (queue.jobs.empty()) queue.deficit = {};
-            leave();
-            continue;
-        }
-        auto& host = hosts[queue.jobs.front().host];
-        if (host.in_flight >= kHostCap) {
-            host.blocked.insert(&w);
-            leave();
-            continue;
-        }
-        if (!may_start(w, queue.jobs.front(), ring.size() > 1)) {
-            ring.pop_front();
-            ring.push_back(&w);
-            ++refused;
-            continue;
-        }
-        refused = 0;
-        if (queue.deficit < w.cost) {
-            queue.deficit += kQuantum;
-            ring.pop_front();
-            ring.push_back(&w);
-            continue;
-        }
-        return start(tier, w, queue);
     }
     return std::nullopt;
 }
 
-/// What is known of a webhook that does nothing is its cap and cost: cheap to learn again.
-void Scheduler::Impl::forget_if_idle(std::string_view name) {
-    constexpr std::size_t kRememberedMax = 10'000;
-    const auto* w = find(name);
-    if (!w || w->waiting > 0 || w->in_flight > 0 || webhooks.size() <= kRememberedMax) return;
-    for (const auto& [tier, queue] : w->queues) {
-        if (queue.in_ring) return;  // leaves the ring at its next turn
+Scheduler::Impl::Webhook* Scheduler::Impl::next_of(Owner& o) {
+    while (auto* lane = o.line.next(kQuantum, [&](const auto& one) { return turn_of(o, one); })) {
+        if (auto* w = lane->webhooks.next(kQuantum, [&](auto& one) { return turn_of(one); }))
+            return w;
     }
-    for (auto& [host, state] : hosts) state.blocked.erase(webhooks.find(name)->second.get());
-    webhooks.erase(webhooks.find(name));
+    return nullptr;
+}
+
+Job Scheduler::Impl::start(Webhook& w, int tier, MonoTime now) {
+    auto& queue = w.queues.at(tier);
+    auto job = std::move(queue.front());
+    queue.pop_front();
+    if (queue.empty()) w.queues.erase(tier);
+    w.last_tier = tier;
+    auto& of_tier = tier_at(tier);
+    --of_tier.waiting;
+    ++of_tier.in_flight;
+    --w.waiting;
+    --w.owner->waiting;
+    --waiting;
+    ++w.in_flight;
+    ++w.owner->in_flight[w.lane];
+    places.take(1);
+    auto& host = hosts[job.host];
+    ++host.in_flight;
+    ++host.held[w.owner];
+    const auto bytes = bytes_in_window(job.due.delivery);
+    const auto charged = cost_of(w.cost, bytes);
+    pay(w, w.lane, charged);
+    job.attempt = next_attempt++;
+    flights.emplace(job.attempt, Flight{&w, job.host, tier, w.lane, w.lane, false, bytes, charged});
+    started.emplace_back(now, job.attempt);
+    return job;
+}
+
+/// The next webhook of each owner that waits for the host; all of them, when nobody else would wake
+/// them any more.
+void Scheduler::Impl::wake(const std::string& host_name, Host& host) {
+    for (auto one = host.blocked.begin(); one != host.blocked.end();) {
+        auto& blocked = one->second;
+        while (!blocked.empty()) {
+            auto& w = *blocked.front();
+            blocked.pop_front();
+            w.blocked = false;
+            enter(w);
+            if (w.in_line && host.in_flight > 0) break;
+        }
+        one = blocked.empty() ? host.blocked.erase(one) : std::next(one);
+    }
+    if (host.in_flight == 0 && host.blocked.empty()) hosts.erase(host_name);
+}
+
+void Scheduler::Impl::end_at_host(const Flight& flight) {
+    auto& host = hosts[flight.host];
+    --host.in_flight;
+    const auto held = host.held.find(flight.webhook->owner);
+    if (--held->second == 0) host.held.erase(held);
+    wake(flight.host, host);
+}
+
+/// What is known of a webhook that does nothing is its cap, cost and lane: cheap to learn again.
+void Scheduler::Impl::forget_if_idle(Webhook& w) {
+    auto& o = *w.owner;
+    if (o.under_way() == 0 && o.waiting == 0) o.credit = {};
+    if (w.in_flight == 0 && w.waiting == 0) w.credit = {};
+    if (webhooks.size() <= kIdleMax || w.waiting + w.in_flight > 0) return;
+    if (w.blocked || w.in_line || w.in_tiers != 0) return;
+    if (--o.webhooks == 0 && !o.in_line) owners.erase(owners.find(o.name));
+    webhooks.erase(webhooks.find(w.name));
 }
 
 Scheduler::Scheduler(Options options) : impl_(std::make_unique<Impl>(options)) {}
 Scheduler::~Scheduler() = default;
 
 std::optional<Duration> Scheduler::add(Job& job) {
-    auto& w = impl_->webhook(job.due.delivery.webhook);
+    auto& w = impl_->webhook_of(job);
     w.cap_max = job.cap_max;
-    if (w.waiting >= impl_->options.queued_max / kWindowShare) {
+    if (!impl_->has_room(w)) {
         return w.cost * static_cast<Duration::rep>(w.waiting) /
-               static_cast<Duration::rep>(impl_->cap(w));
+               static_cast<Duration::rep>(Impl::cap(w));
     }
     const int tier = job.due.ticket.tier;
+    impl_->hold(w, bytes_in_window(job.due.delivery));
     auto& queue = w.queues[tier];
-    queue.jobs.push_back(std::move(job));
+    const auto bit = std::uint64_t{1} << static_cast<unsigned>(tier);
+    if ((w.in_tiers & bit) == 0) {
+        w.in_tiers |= bit;
+        impl_->tier_at(tier).line.push_back(&w);
+    }
+    queue.push_back(std::move(job));
     ++impl_->tier_at(tier).waiting;
     ++w.waiting;
+    ++w.owner->waiting;
     ++impl_->waiting;
-    impl_->enter_ring(tier, w, queue);
+    impl_->enter(w);
     return std::nullopt;
 }
 
-std::optional<Job> Scheduler::next() {
-    if (impl_->in_flight >= impl_->options.workers) return std::nullopt;
-    for (const int tier : impl_->order_of_tiers()) {
-        if (auto job = impl_->next_of(tier)) return job;
+std::optional<Job> Scheduler::next(MonoTime now) {
+    impl_->note_late(now);
+    if (impl_->places.free() == 0 || impl_->waiting == 0) return std::nullopt;
+    if (auto job = impl_->first_of_tier(now)) return job;
+    while (auto* owner =
+               impl_->line.next(kQuantum, [&](const auto& o) { return impl_->turn_of(o); })) {
+        auto* w = impl_->next_of(*owner);
+        if (w) return impl_->start(*w, Impl::next_tier(*w), now);
     }
     return std::nullopt;
 }
 
 void Scheduler::ended(const Ended& attempt) {
-    auto* w = impl_->find(attempt.webhook);
-    BECKON_ASSERT(w && w->in_flight > 0, "an attempt that was started ends once");
-    --w->in_flight;
-    --impl_->in_flight;
-    --impl_->tier_at(attempt.tier).in_flight;
-    const auto took = std::clamp(attempt.took, kCostLeast, impl_->options.timeout);
-    w->queues[attempt.tier].deficit += w->cost - took;  // what was only estimated is put right
-    w->cost = std::clamp(duration_cast<Duration>((1 - kMoving) * w->cost + kMoving * took),
-                         kCostLeast, impl_->options.timeout);
-    w->used_s += seconds(took);
-    impl_->used_s += seconds(took);
-    if (impl_->used_s > kSecondsRemembered) {
-        impl_->used_s /= 2;
-        for (auto& [name, one] : impl_->webhooks) one->used_s /= 2;
+    const auto node = impl_->flights.extract(attempt.attempt);
+    BECKON_ASSERT(!node.empty(), "an attempt that was started ends once");
+    const auto& flight = node.mapped();
+    auto& w = *flight.webhook;
+    --w.in_flight;
+    --w.owner->in_flight[flight.lane];
+    if (flight.late) --w.late;
+    impl_->places.give_back(1);
+    --impl_->tier_at(flight.tier).in_flight;
+    impl_->release(w, flight.bytes);
+    // What was only estimated is put right.
+    const auto cost = attempt.attempted ? cost_of(attempt.took, flight.bytes) : Duration::zero();
+    Impl::pay(w, flight.started, cost - flight.charged);
+    if (attempt.attempted) {
+        const auto took = std::clamp(attempt.took, kCostLeast, kCostMost);
+        w.cost = duration_cast<Duration>((1 - kMoving) * w.cost + kMoving * took);
+        // More by one each time that all have gone well, half when the receiver has had enough.
+        w.cap =
+            attempt.overloaded ? std::max(1.0, w.cap / 2) : std::min(kCapMost, w.cap + 1 / w.cap);
+        impl_->move_to(w, took < kQuick && w.late == 0 ? quick : slow);
     }
-    // More by one each time that all have gone well, half when the receiver has had enough.
-    w->cap = attempt.overloaded ? std::max(1.0, w->cap / 2) : std::min(64.0, w->cap + 1 / w->cap);
-
-    auto& host = impl_->hosts[std::string{attempt.host}];
-    --host.in_flight;
-    for (auto* blocked : std::exchange(host.blocked, {})) impl_->enter_rings(*blocked);
-    if (host.in_flight == 0 && host.blocked.empty()) impl_->hosts.erase(std::string{attempt.host});
-    impl_->enter_rings(*w);
-    impl_->forget_if_idle(attempt.webhook);
+    impl_->end_at_host(flight);
+    impl_->enter(w);
+    impl_->forget_if_idle(w);
 }
 
 std::size_t Scheduler::forget(core::Partition partition) {
     std::size_t forgotten = 0;
     for (auto& [name, w] : impl_->webhooks) {
+        if (w->partition != partition) continue;
         for (auto& [tier, queue] : w->queues) {
-            const auto count = std::erase_if(
-                queue.jobs, [&](const Job& job) { return job.due.ticket.partition == partition; });
-            impl_->tier_at(tier).waiting -= count;
-            w->waiting -= count;
-            forgotten += count;
+            impl_->tier_at(tier).waiting -= queue.size();
+            for (const auto& job : queue) impl_->release(*w, bytes_in_window(job.due.delivery));
         }
+        w->queues.clear();
+        w->owner->waiting -= w->waiting;
+        forgotten += std::exchange(w->waiting, 0);
     }
     impl_->waiting -= forgotten;
     return forgotten;
 }
 
-std::size_t Scheduler::in_flight() const { return impl_->in_flight; }
+std::size_t Scheduler::in_flight() const { return impl_->flights.size(); }
 std::size_t Scheduler::waiting() const { return impl_->waiting; }
-std::size_t Scheduler::waiting(int tier) const { return impl_->tier_at(tier).waiting; }
 
 std::size_t Scheduler::in_flight(std::string_view webhook) const {
-    const auto* w = impl_->find(webhook);
+    const auto* w = Impl::find_in(impl_->webhooks, webhook);
     return w ? w->in_flight : 0;
 }
 
-bool Scheduler::noisy(std::string_view webhook) const {
-    const auto* w = impl_->find(webhook);
-    return w && impl_->noisy(*w);
+std::size_t Scheduler::in_flight_of(std::string_view owner) const {
+    const auto* o = Impl::find_in(impl_->owners, owner);
+    return o ? o->under_way() : 0;
+}
+
+std::size_t Scheduler::waiting_of(std::string_view owner) const {
+    const auto* o = Impl::find_in(impl_->owners, owner);
+    return o ? o->waiting : 0;
 }
 
 }  // namespace beckon::retry

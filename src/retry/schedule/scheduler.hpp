@@ -5,49 +5,58 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 namespace beckon::retry {
 
-/// A delivery that waits for a worker.
+/// A delivery that waits for a place, or is being attempted.
 struct Job {
     Due due;
-    std::string host;          ///< that it goes to
-    std::size_t cap_max = 64;  ///< attempts at a time that its webhook allows; 1 keeps the order
+    std::string owner;          ///< of its webhook
+    std::string host;           ///< that it goes to
+    std::size_t cap_max = 64;   ///< attempts at a time that its webhook allows; 1 keeps the order
+    bool failing = false;       ///< its webhook has accepted nothing for a while, as the log says
+    std::uint64_t attempt = 0;  ///< given by next(); names the attempt to ended()
 };
 
-/// Decides which delivery is attempted next (docs/webhooks.md#fairness). Each webhook has a queue
-/// for each tier, served by deficit round robin: what an attempt costs is the time that it takes,
-/// so a slow receiver gets as much time as a quick one and not as many attempts. Attempts in flight
-/// are capped for each webhook and host, by what the receiver has shown to bear; a noisy webhook
-/// (by number or by time) gets a quarter of the workers while others wait; a tenth of them is kept
-/// for webhooks that are quiet.
+/// Decides which delivery is attempted next (docs/webhooks.md#fairness): deficit round robin over
+/// the owners, within an owner over its webhooks, and within a webhook over the tiers in which its
+/// deliveries wait. An attempt costs the time that it takes and the bytes that it sends, so a slow
+/// receiver gets as much time as a quick one and not as many attempts.
 ///
-/// The tiers share the workers: with fewer workers than tiers the tier of the next attempt is drawn
-/// at random, weighted by how many wait; otherwise every tier in which somebody waits has one, and
-/// the rest go by weight.
+/// An attempt waits on a socket, so there are many places, and what one owner may hold of them at
+/// a time is a FairShare: an eighth for receivers that are slow, a quarter together with those of
+/// which nothing is known yet, a half with those that answer quickly. So what hangs leaves places
+/// to everybody else, and to the same owner's webhooks that answer. A webhook is capped by what its
+/// receiver has shown to bear, and a host, of which each owner has a share too. A tier in which
+/// somebody waits has at least one place.
 ///
-/// Pure but for its seeded generator: no clock, no I/O. One thread.
+/// The window of each partition (the deliveries that wait or are attempted, and their bytes) is
+/// shared in the same way: what would be more than a share waits better in a tier.
+///
+/// Pure: no clock, no I/O. One thread.
 class Scheduler {
 public:
     static constexpr core::Duration kQuantum = std::chrono::milliseconds{50};
     static constexpr core::Duration kCostLeast = std::chrono::milliseconds{1};
-    static constexpr std::size_t kHostCap = 64;
+    static constexpr core::Duration kCostMost = std::chrono::minutes{1};
+    /// What a byte costs: as much as the time in which 16 MiB a second would send it.
+    static constexpr core::Duration kCostOfKib = std::chrono::microseconds{61};
+    /// A receiver that takes longer is slow until it answers sooner.
+    static constexpr core::Duration kQuick = std::chrono::seconds{1};
+    static constexpr std::size_t kHostCapLeast = 64;
     static constexpr double kCapAtFirst = 8;
+    /// Webhooks that do nothing and of which is remembered what their receivers bear.
+    static constexpr std::size_t kIdleMax = 10'000;
 
     struct Options {
-        std::size_t workers = 64;  ///< attempts at a time
+        std::size_t workers = 1'024;  ///< attempts at a time
         std::size_t tiers = 9;
-        std::size_t queued_max = 4'096;  ///< the window; one webhook may hold an eighth of it
-        core::Duration timeout = std::chrono::seconds{15};
-        std::uint64_t seed = 1;
+        std::size_t queued_max = 4'096;          ///< the window of a partition
+        std::size_t queued_bytes_max = 8 << 20;  ///< likewise
     };
 
     explicit Scheduler(Options options);
@@ -55,20 +64,21 @@ public:
     Scheduler(const Scheduler&) = delete;
     Scheduler& operator=(const Scheduler&) = delete;
 
-    /// Takes a delivery in, or says how long its webhook's queue will take: then it holds more than
-    /// its part of the window, and the delivery waits better in a tier.
+    /// Takes a delivery in, or says how long its webhook's queue will take: then its webhook or
+    /// owner holds its share of the window, and the delivery waits better in a tier.
     std::optional<core::Duration> add(Job& job);
 
-    /// The next one to attempt, now. nullopt: nothing may start.
-    std::optional<Job> next();
+    /// The next one to attempt, now. nullopt: nothing may start, until an attempt ends, something
+    /// is added, or kQuick has passed.
+    std::optional<Job> next(core::MonoTime now);
 
     struct Ended {
-        std::string_view webhook;
-        std::string_view host;
-        int tier = 0;
+        std::uint64_t attempt = 0;
         core::Duration took{};
         bool overloaded = false;  ///< timed out, throttled, or no connection: ask for less
+        bool attempted = true;    ///< false: nothing was sent, and nothing is learned of it
     };
+    /// An attempt that next() has started ends once.
     void ended(const Ended& attempt);
 
     /// Gives back what still waits of a partition: it is not this node's any more.
@@ -76,9 +86,9 @@ public:
 
     std::size_t in_flight() const;
     std::size_t waiting() const;
-    std::size_t waiting(int tier) const;
     std::size_t in_flight(std::string_view webhook) const;
-    bool noisy(std::string_view webhook) const;
+    std::size_t waiting_of(std::string_view owner) const;
+    std::size_t in_flight_of(std::string_view owner) const;
 
 private:
     struct Impl;

@@ -117,7 +117,9 @@ core::Record encode_as(const Delivery& delivery, std::string_view type) {
     add(kHop, std::to_string(delivery.hop));
     add(kAttempts, std::to_string(delivery.attempts));
     add(kStep, std::to_string(delivery.step));
-    add(kAccepted, std::to_string(delivery.accepted.time_since_epoch().count()));
+    if (delivery.accepted != core::Timestamp{}) {
+        add(kAccepted, std::to_string(delivery.accepted.time_since_epoch().count()));
+    }
     if (delivery.last) add(core::header::kReason, std::string{to_string(*delivery.last)});
     if (!delivery.history.empty()) add(kHistory, text_of(delivery.history));
     return record;

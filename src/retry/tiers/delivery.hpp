@@ -48,7 +48,7 @@ struct Delivery {
     std::uint32_t hop = 0;       ///< how often it was written to a tier before; grows at every hop
     std::uint32_t attempts = 0;  ///< that were made
     int step = 0;                ///< of the tier table: the place of the next attempt
-    core::Timestamp accepted{};  ///< append time of its first record
+    core::Timestamp accepted{};  ///< append time of its first record; not set: of this record
     std::optional<Outcome> last{};  ///< of the last attempt
     std::vector<Burial> history{};  ///< the newest kHistoryMax, the oldest first
     bool operator==(const Delivery&) const = default;

@@ -5,6 +5,8 @@
 #include "core/partition.hpp"
 #include "retry/tiers/delivery.hpp"
 
+#include <cstddef>
+
 namespace beckon::retry {
 
 /// Where a delivery stands in the log while it is in the window.
@@ -22,6 +24,16 @@ struct Due {
     Delivery delivery;
     core::Timestamp due{};
     core::Timestamp now{};  ///< the log's time when it was handed on, at least
+    core::MonoTime handed_on{};
 };
+
+/// The log's time now, at least. Ages of deliveries and failures are differences of log times: the
+/// host's wall clock may be wrong by days.
+inline core::Timestamp log_now(const Due& due, core::MonoTime now) {
+    return due.now + std::chrono::floor<std::chrono::milliseconds>(now - due.handed_on);
+}
+
+/// What a delivery holds of a window: its event, and some more for the rest.
+inline std::size_t bytes_in_window(const Delivery& delivery) { return delivery.event.size() + 256; }
 
 }  // namespace beckon::retry

@@ -34,8 +34,6 @@ std::uint64_t unfinished_in(OffsetRange range, const Finished& finished) {
     return static_cast<std::uint64_t>(missing);
 }
 
-std::size_t size_of(const Delivery& delivery) { return delivery.event.size() + 256; }
-
 }  // namespace
 
 struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
@@ -271,7 +269,7 @@ bool PartitionTiers::Impl::went_on(const Delivery& delivery) const {
 }
 
 void PartitionTiers::Impl::take_into_window(const Due& due) {
-    const auto bytes = size_of(due.delivery);
+    const auto bytes = bytes_in_window(due.delivery);
     window.emplace(due.ticket, bytes);
     window_bytes += bytes;
     ++window_of[due.ticket.tier];

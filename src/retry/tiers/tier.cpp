@@ -24,6 +24,7 @@ struct Tier::Impl : std::enable_shared_from_this<Impl> {
         : options(std::move(o)),
           log(l),
           executor(x),
+          mono(c),
           clock(c),
           events(std::move(e)),
           maturity(options.delay),
@@ -32,6 +33,7 @@ struct Tier::Impl : std::enable_shared_from_this<Impl> {
     const Options options;
     log::EventLog& log;
     core::Executor& executor;
+    const core::Clock& mono;
     DueClock clock;
     const Events events;
 
@@ -136,6 +138,7 @@ void Tier::Impl::read(const core::RecordView& record) {
     head = Due{{options.partition, options.epoch, options.tier, record.offset},
                std::move(*delivery),
                due,
+               {},
                {}};
 }
 
@@ -160,6 +163,7 @@ void Tier::Impl::hand_on() {
     auto due = std::move(*head);
     head.reset();
     due.now = due.due - std::chrono::ceil<std::chrono::milliseconds>(*clock.until(due.due));
+    due.handed_on = mono.mono();
     events.due(std::move(due));
 }
 

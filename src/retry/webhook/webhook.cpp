@@ -190,6 +190,7 @@ core::Record encode(std::string_view id, const WebhookState& state) {
     if (!state.reason.empty()) value["reason"] = state.reason;
     if (state.failing_since) value["failing_since"] = ms(*state.failing_since);
     if (state.enabled_at) value["enabled_at"] = ms(*state.enabled_at);
+    if (state.enabled_now) value["enabled_now"] = true;
     return record_of(std::string{id} + "/state", kStateType, core::json_text(value));
 }
 
@@ -239,6 +240,7 @@ core::Result<WebhookState> decode_webhook_state(const core::RecordView& record) 
                            .enabled_at = std::nullopt};
         if (value.contains("failing_since")) state.failing_since = time_of(value["failing_since"]);
         if (value.contains("enabled_at")) state.enabled_at = time_of(value["enabled_at"]);
+        if (value.value("enabled_now", false)) state.enabled_at = record.time;
         return state;
     } catch (const Json::exception& fault) {
         return core::fail(Fault::corrupt,

@@ -56,8 +56,10 @@ struct WebhookState {
     bool enabled = true;
     std::string reason;  ///< why not: "gone", "failing", "by its owner"
     std::optional<core::Timestamp> failing_since{};
-    /// When somebody enabled it again: failures before do not count.
+    /// When somebody enabled it again, in the log's time: failures before do not count.
     std::optional<core::Timestamp> enabled_at{};
+    /// Of a record that enables it: `enabled_at` is when the log takes it.
+    bool enabled_now = false;
     bool operator==(const WebhookState&) const = default;
 };
 

@@ -1,6 +1,7 @@
 #include "retry/bench/delivery_bench.hpp"
 
 #include "core/clock.hpp"
+#include "core/lifetime.hpp"
 #include "net/http/http_server.hpp"
 #include "retry/attempt/http_sender.hpp"
 #include "retry/dispatch/dispatcher.hpp"
@@ -8,6 +9,7 @@
 #include "retry/loop/loop.hpp"
 #include "support/record_view.hpp"
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -17,6 +19,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -47,11 +50,13 @@ struct NoObserver final : net::HttpObserver {
     void accept_paused() override {}
 };
 
-/// Answers 204 at once; at /hang never. Remembers when each delivery to /quiet came.
+/// Answers 204 at once; at /slow after two seconds, at /large with too much, at /hang never.
+/// Remembers when each delivery to /quiet came.
 class Receiver {
 public:
     Receiver() : server_(options(), observer_) {
-        server_.start([this](core::Executor&) { return std::make_unique<Handler>(*this); });
+        server_.start(
+            [this](core::Executor& http) { return std::make_unique<Handler>(*this, http); });
     }
     std::string url(const char* path) const {
         return "http://127.0.0.1:" + std::to_string(server_.port()) + path;
@@ -74,14 +79,27 @@ private:
 
     class Handler final : public net::HttpHandler {
     public:
-        explicit Handler(Receiver& receiver) : receiver_(receiver) {}
+        Handler(Receiver& receiver, core::Executor& http)
+            : receiver_(receiver), http_(http), lifetime_(http) {}
         void handle(net::ExchangePtr exchange) override {
             const auto& target = exchange->request().target;
             if (target == "/hang") return receiver_.keep(std::move(exchange));
             if (target == "/quiet") receiver_.note(exchange->request());
+            if (target == "/slow") return answer_later(std::move(exchange));
             net::HttpReply reply;
-            reply.status = 204;
+            reply.status = target == "/large" ? 200 : 204;
+            if (target == "/large") reply.body = std::string(300 * 1024, 'x');
             exchange->reply(std::move(reply));
+        }
+        void answer_later(net::ExchangePtr exchange) {
+            const auto number = next_++;
+            later_.emplace(number, std::move(exchange));
+            http_.post_after(2s, lifetime_.guard([this, number] {
+                const auto node = later_.extract(number);
+                net::HttpReply reply;
+                reply.status = 204;
+                node.mapped()->reply(std::move(reply));
+            }));
         }
         net::HttpReply rejection(net::Rejection) override {
             net::HttpReply reply;
@@ -91,6 +109,10 @@ private:
 
     private:
         Receiver& receiver_;
+        core::Executor& http_;
+        std::uint64_t next_ = 0;
+        std::map<std::uint64_t, net::ExchangePtr> later_;
+        core::Lifetime lifetime_;
     };
 
     void note(const net::HttpRequest& request) {
@@ -133,7 +155,8 @@ public:
                                         [this](HttpRequest request, auto done) {
                                             sender_->send(std::move(request), std::move(done));
                                         },
-                                    .change_state = [](const auto&, const auto&) {}});
+                                    .change_state = [](const auto&, const auto&) {},
+                                    .catch_up = [](const auto&, const auto& done) { done(true); }});
         });
     }
     ~Deliverer() override {
@@ -149,12 +172,13 @@ public:
     void hand_over(const Ticket&, Delivery, int) override { ++ended_; }
     void bury(const Ticket&, Delivery) override { ++ended_; }
 
-    void add_webhook(const std::string& id, const std::string& url) {
+    void add_webhook(const std::string& id, const std::string& url, const std::string& owner = "o",
+                     std::chrono::seconds timeout = 1s) {
         Webhook webhook;
         webhook.id = id;
-        webhook.owner = "o";
+        webhook.owner = owner;
         webhook.url = url;
-        webhook.timeout = 1s;
+        webhook.timeout = timeout;
         webhook.secrets = {std::string(32, 's')};
         on_loop([&] { webhooks_.apply(*ReadBack{encode(webhook, webhooks_.box())}); });
     }
@@ -171,7 +195,9 @@ public:
                                        .webhook = webhook,
                                        .event = std::string{kEvent},
                                        .accepted = clock_.wall()},
-                          .due = clock_.wall()});
+                          .due = clock_.wall(),
+                          .now = clock_.wall(),
+                          .handed_on = clock_.mono()});
         return id;
     }
     void on_loop(const std::function<void()>& what) {
@@ -240,22 +266,20 @@ bool deliveries(Report& report, bool quick) {
     return delivered >= count;
 }
 
-struct Noise {
-    const char* path = nullptr;  ///< none: the quiet webhook is alone
-    std::size_t for_each = 0;    ///< deliveries that become due for each quiet one
+/// From due to the receiver's first line of code, while others make noise.
+struct Quiet {
+    std::vector<double> waits_ms;
+    double p50() { return percentile(waits_ms, 0.5); }
+    double p99() { return percentile(waits_ms, 0.99); }
 };
 
-/// From due to the receiver's first line of code, at p99, while others make noise.
-double quiet_p99_ms(const Noise& noise, bool quick, bool& sound) {
+/// `noise` is called every 10 ms.
+Quiet measure_quiet(Deliverer& deliverer, Receiver& receiver, const std::function<void(int)>& noise,
+                    bool quick, bool& sound) {
     const int count = quick ? 100 : 2'000;
-    Receiver receiver;
-    Receiver others;  // those of one host share its cap
-    Deliverer deliverer;
-    deliverer.add_webhook("quiet", receiver.url("/quiet"));
-    if (noise.path) deliverer.add_webhook("noisy", others.url(noise.path));
     std::map<std::string, steady_clock::time_point> due;
     for (int i = 0; i < count; ++i) {
-        if (noise.path) deliverer.due("noisy", noise.for_each);
+        noise(i);
         std::this_thread::sleep_for(5ms);
         deliverer.on_loop([&] {
             const auto now = steady_clock::now();
@@ -263,26 +287,88 @@ double quiet_p99_ms(const Noise& noise, bool quick, bool& sound) {
         });
         std::this_thread::sleep_for(5ms);
     }
-    std::vector<double> waits;
+    Quiet quiet;
     const auto until = steady_clock::now() + 20s;
-    while (waits.size() < due.size() && steady_clock::now() < until) {
+    while (quiet.waits_ms.size() < due.size() && steady_clock::now() < until) {
         for (const auto& [id, at] : receiver.take_quiet()) {
-            waits.push_back(ms_between(due.at(id), at));
+            quiet.waits_ms.push_back(ms_between(due.at(id), at));
         }
         std::this_thread::sleep_for(1ms);
     }
-    sound = sound && waits.size() == due.size();
-    return percentile(waits, 0.99);
+    sound = sound && quiet.waits_ms.size() == due.size();
+    return quiet;
+}
+
+struct Noise {
+    const char* path = nullptr;  ///< none: the quiet webhook is alone
+    int for_each = 0;            ///< deliveries that become due for each quiet one
+};
+
+/// One noisy webhook of the same owner.
+Quiet beside_one(const Noise& noise, bool quick, bool& sound) {
+    Receiver receiver;
+    Receiver others;  // those of one host share its cap
+    Deliverer deliverer;
+    deliverer.add_webhook("quiet", receiver.url("/quiet"));
+    if (noise.path) deliverer.add_webhook("noisy", others.url(noise.path));
+    const auto make = [&](int) {
+        if (noise.path) deliverer.due("noisy", static_cast<std::size_t>(noise.for_each));
+    };
+    return measure_quiet(deliverer, receiver, make, quick, sound);
+}
+
+constexpr int kHostileOwners = 50;
+constexpr int kHostileWebhooks = 6;  ///< of each
+
+/// Fifty owners: receivers of some hang, others answer after two seconds, with too much, or are
+/// not there, and the rest flood.
+Quiet beside_fifty(bool quick, bool& sound) {
+    Receiver receiver;
+    Receiver hanging;
+    Receiver others;
+    Deliverer deliverer;
+    deliverer.add_webhook("quiet", receiver.url("/quiet"), "healthy");
+    const std::array urls{hanging.url("/hang"), others.url("/slow"), others.url("/large"),
+                          std::string{"http://127.0.0.1:1/"}, others.url("/flood")};
+    std::vector<std::pair<std::string, std::size_t>> webhooks;  // how much each gets at a time
+    for (int owner = 0; owner < kHostileOwners; ++owner) {
+        const auto kind = static_cast<std::size_t>(owner) % urls.size();
+        for (int i = 0; i < kHostileWebhooks; ++i) {
+            const auto id = "h" + std::to_string(owner) + "." + std::to_string(i);
+            deliverer.add_webhook(id, urls[kind], "h" + std::to_string(owner), 15s);
+            webhooks.emplace_back(id, kind + 1 == urls.size() ? 10 : 1);
+        }
+    }
+    const auto make = [&](int round) {
+        // A tenth of them each time, so that all get theirs ten times a second.
+        deliverer.on_loop([&] {
+            for (std::size_t i = static_cast<std::size_t>(round) % 10; i < webhooks.size();
+                 i += 10) {
+                for (std::size_t n = 0; n < webhooks[i].second; ++n)
+                    deliverer.due_now(webhooks[i].first);
+            }
+        });
+    };
+    bool ignored = true;
+    measure_quiet(deliverer, receiver, make, true, ignored);  // until their places are taken
+    return measure_quiet(deliverer, receiver, make, quick, sound);
 }
 
 bool fairness(Report& report, bool quick) {
     bool sound = true;
-    const auto alone = quiet_p99_ms({}, quick, sound);
-    report.add("quiet webhook alone, p99", alone, "ms");
-    const auto flood = quiet_p99_ms({.path = "/busy", .for_each = 1'000}, quick, sound);
-    report.add("a flood of 1000 to 1 costs a quiet one, p99", flood - alone, "ms", at_most(5));
-    const auto hanging = quiet_p99_ms({.path = "/hang", .for_each = 10}, quick, sound);
-    report.add("a receiver that hangs costs a quiet one, p99", hanging - alone, "ms", at_most(10));
+    auto alone = beside_one({}, quick, sound);
+    report.add("quiet webhook alone, p50", alone.p50(), "ms");
+    report.add("quiet webhook alone, p99", alone.p99(), "ms");
+    auto flood = beside_one({.path = "/busy", .for_each = 1'000}, quick, sound);
+    report.add("a flood of 1000 to 1 costs a quiet one of its owner, p99",
+               flood.p99() - alone.p99(), "ms", at_most(5));
+    auto hanging = beside_one({.path = "/hang", .for_each = 10}, quick, sound);
+    report.add("a receiver that hangs costs a quiet one of its owner, p99",
+               hanging.p99() - alone.p99(), "ms", at_most(10));
+    auto mix = beside_fifty(quick, sound);
+    report.add("healthy owner beside 50 hostile ones, p50", mix.p50(), "ms");
+    report.add("healthy owner beside 50 hostile ones, p99", mix.p99(), "ms", at_most(50));
+    report.add("the same, p99 for that alone", mix.p99() / alone.p99(), "", at_most(3));
     if (!sound) std::fprintf(stderr, "retry_bench: a quiet webhook lacks deliveries\n");
     return sound;
 }

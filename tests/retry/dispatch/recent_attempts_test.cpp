@@ -17,8 +17,8 @@ std::vector<std::uint32_t> numbers_of(const RecentAttempts& attempts, std::strin
 TEST_CASE("the last attempts of each webhook are there, the newest first", "[retry][dispatch]") {
     RecentAttempts attempts{{.of_each = 3, .of_all = 100}};
     for (std::uint32_t i = 0; i < 5; ++i)
-        attempts.add("a", {.delivery = "d", .number = i, .why = ""});
-    attempts.add("b", {.delivery = "d", .number = 9, .why = ""});
+        attempts.add("o", "a", {.delivery = "d", .number = i, .why = ""});
+    attempts.add("o", "b", {.delivery = "d", .number = 9, .why = ""});
     CHECK(numbers_of(attempts, "a") == std::vector<std::uint32_t>{4, 3, 2});
     CHECK(numbers_of(attempts, "b") == std::vector<std::uint32_t>{9});
     CHECK(numbers_of(attempts, "c").empty());
@@ -27,18 +27,18 @@ TEST_CASE("the last attempts of each webhook are there, the newest first", "[ret
 
 TEST_CASE("of all webhooks together the oldest go first", "[retry][dispatch]") {
     RecentAttempts attempts{{.of_each = 3, .of_all = 4}};
-    attempts.add("quiet", {.delivery = "d", .number = 1, .why = ""});
+    attempts.add("o", "quiet", {.delivery = "d", .number = 1, .why = ""});
     for (std::uint32_t i = 0; i < 100; ++i)
-        attempts.add("busy", {.delivery = "d", .number = i, .why = ""});
+        attempts.add("o", "busy", {.delivery = "d", .number = i, .why = ""});
     CHECK(numbers_of(attempts, "quiet") == std::vector<std::uint32_t>{1});
     for (std::uint32_t i = 0; i < 3; ++i) {
-        attempts.add("w" + std::to_string(i), {.delivery = "d", .number = i, .why = ""});
+        attempts.add("o", "w" + std::to_string(i), {.delivery = "d", .number = i, .why = ""});
     }
     CHECK(numbers_of(attempts, "quiet").empty());
     CHECK(numbers_of(attempts, "busy") == std::vector<std::uint32_t>{99});
     CHECK(attempts.size() == 4);
     for (std::uint32_t i = 0; i < 1'000; ++i) {
-        attempts.add("x" + std::to_string(i), {.delivery = "d", .why = ""});
+        attempts.add("o", "x" + std::to_string(i), {.delivery = "d", .why = ""});
         REQUIRE(attempts.size() == 4);
     }
 }
@@ -47,10 +47,10 @@ TEST_CASE("answers are cut, and those of all webhooks together take bounded memo
           "[retry][dispatch]") {
     RecentAttempts attempts{
         {.of_each = 100, .of_all = 1'000, .answer_bytes = 10, .answers_bytes = 100}};
-    attempts.add("quiet", {.delivery = "d", .number = 1, .why = "", .answer = "no"});
-    attempts.add("silent", {.delivery = "d", .number = 2, .why = ""});
+    attempts.add("o", "quiet", {.delivery = "d", .number = 1, .why = "", .answer = "no"});
+    attempts.add("o", "silent", {.delivery = "d", .number = 2, .why = ""});
     for (std::uint32_t i = 0; i < 50; ++i) {
-        attempts.add("loud",
+        attempts.add("o", "loud",
                      {.delivery = "d", .number = i, .why = "", .answer = std::string(50, 'x')});
     }
     CHECK(attempts.of("loud").size() == 9);  // with two bytes of the quiet one's
@@ -59,7 +59,8 @@ TEST_CASE("answers are cut, and those of all webhooks together take bounded memo
     CHECK(attempts.of("quiet").front().answer == "no");
     CHECK(numbers_of(attempts, "silent") == std::vector<std::uint32_t>{2});
     for (std::uint32_t i = 0; i < 300; ++i) {
-        attempts.add("w" + std::to_string(i % 30), {.delivery = "d", .why = "", .answer = "12345"});
+        attempts.add("o", "w" + std::to_string(i % 30),
+                     {.delivery = "d", .why = "", .answer = "12345"});
         std::size_t bytes = 0;
         for (int w = 0; w < 30; ++w) {
             for (const auto& one : attempts.of("w" + std::to_string(w))) bytes += one.answer.size();
@@ -68,8 +69,20 @@ TEST_CASE("answers are cut, and those of all webhooks together take bounded memo
     }
 }
 
+// Fails where the oldest of all go first.
+TEST_CASE("one owner's attempts push out nobody else's", "[retry][dispatch]") {
+    RecentAttempts attempts{{.of_each = 3, .of_all = 20}};
+    attempts.add("quiet", "q", {.delivery = "d", .number = 1, .why = ""});
+    for (std::uint32_t i = 0; i < 1'000; ++i) {
+        attempts.add("busy", "b" + std::to_string(i), {.delivery = "d", .number = i, .why = ""});
+    }
+    CHECK(attempts.size() == 20);
+    CHECK(numbers_of(attempts, "q") == std::vector<std::uint32_t>{1});
+    CHECK(numbers_of(attempts, "b999") == std::vector<std::uint32_t>{999});
+}
+
 TEST_CASE("a long reason is cut", "[retry][dispatch]") {
     RecentAttempts attempts;
-    attempts.add("a", {.delivery = "d", .why = std::string(10'000, 'x')});
+    attempts.add("o", "a", {.delivery = "d", .why = std::string(10'000, 'x')});
     CHECK(attempts.of("a").front().why.size() == 256);
 }

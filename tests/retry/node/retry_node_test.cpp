@@ -8,7 +8,10 @@
 #include "support/record_view.hpp"
 #include "support/test_executor.hpp"
 
+#include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 
 #include <catch2/catch.hpp>
@@ -23,11 +26,70 @@ namespace {
 
 constexpr core::Partition kPartitions = 4;
 
+/// Passes everything on, but reading one topic fails while `fault` is set, as a disk or a broker
+/// lets it.
+class UnreadableLog final : public log::EventLog {
+public:
+    UnreadableLog(log::EventLog& to, log::Topic topic) : to_(to), topic_(topic) {}
+    std::optional<core::Fault> fault;
+    int opened = 0;  ///< readers of the topic
+
+    std::unique_ptr<log::Publisher> open_publisher(core::Executor& executor) override {
+        return to_.open_publisher(executor);
+    }
+    std::unique_ptr<log::PartitionReader> open_reader(log::TopicPartition where, core::Offset from,
+                                                      core::Executor& executor,
+                                                      std::function<void()> ready) override {
+        auto reader = to_.open_reader(where, from, executor, std::move(ready));
+        if (where.topic != topic_) return reader;
+        ++opened;
+        return std::make_unique<Reader>(*this, std::move(reader));
+    }
+    void ends(log::TopicPartition where, core::Executor& executor,
+              std::function<void(core::Result<log::Ends>)> done) override {
+        to_.ends(where, executor, std::move(done));
+    }
+    void commit(std::string group, std::vector<log::GroupOffset> offsets, core::Executor& executor,
+                std::function<void(core::Result<void>)> done) override {
+        to_.commit(std::move(group), std::move(offsets), executor, std::move(done));
+    }
+    void committed(std::string group, std::vector<log::TopicPartition> partitions,
+                   core::Executor& executor,
+                   std::function<void(core::Result<std::vector<log::GroupOffset>>)> done) override {
+        to_.committed(std::move(group), std::move(partitions), executor, std::move(done));
+    }
+    std::unique_ptr<log::Member> join(log::MemberOptions options, core::Executor& executor,
+                                      std::function<void(const log::Members&)> changed) override {
+        return to_.join(std::move(options), executor, std::move(changed));
+    }
+
+private:
+    class Reader final : public log::PartitionReader {
+    public:
+        Reader(const UnreadableLog& of, std::unique_ptr<log::PartitionReader> to)
+            : of_(of), to_(std::move(to)) {}
+        core::Result<log::Taken> take(std::size_t max, const log::RecordSink& sink) override {
+            if (of_.fault) return core::fail(*of_.fault, "the disk says no");
+            return to_->take(max, sink);
+        }
+        core::Offset position() const override { return to_->position(); }
+        void pause() override { to_->pause(); }
+        void resume() override { to_->resume(); }
+
+    private:
+        const UnreadableLog& of_;
+        std::unique_ptr<log::PartitionReader> to_;
+    };
+    log::EventLog& to_;
+    const log::Topic topic_;
+};
+
 struct World {
     test::ManualClock clock;
     test::SimExecutor executor{clock};
     std::unique_ptr<log::MemoryLog> log = log::make_memory_log(
         {.seed = 3, .partitions = kPartitions, .clock = &clock, .append_delay_max = 3ms});
+    log::EventLog* through = log.get();  ///< what processes get
     std::shared_ptr<const core::KeyRing> keys =
         std::make_shared<core::KeyRing>(core::KeyRing::generate());
 
@@ -47,20 +109,22 @@ std::string header_of(const HttpRequest& request, const std::string& name) {
 
 /// One process with the role.
 struct Process {
-    Process(World& w, const std::string& name)
+    Process(World& w, const std::string& name, std::optional<core::MonoTime> stop_at = {})
         : world(w),
-          node(
-              {.partitions = kPartitions, .table = *TierTable::from({0s, 5s, 60s}), .node = {name}},
-              {.log = *w.log,
-               .executor = w.executor,
-               .clock = w.clock,
-               .keys = w.keys,
-               .send = [this](HttpRequest request, auto done) { send(request, done); },
-               .ready =
-                   [this](bool is, const std::string& why) {
-                       ready = is;
-                       why_not = why;
-                   }}) {
+          node({.partitions = kPartitions,
+                .table = *TierTable::from({0s, 5s, 60s}),
+                .node = {name},
+                .stop_at = stop_at},
+               {.log = *w.through,
+                .executor = w.executor,
+                .clock = w.clock,
+                .keys = w.keys,
+                .send = [this](HttpRequest request, auto done) { send(request, done); },
+                .ready =
+                    [this](bool is, const std::string& why) {
+                        ready = is;
+                        why_not = why;
+                    }}) {
         node.start();
         beat();
     }
@@ -271,4 +335,59 @@ TEST_CASE("a node that comes later gets its part, and is ready also without one"
     }
     world.run_for(60s);
     for (const auto& one : more) CHECK(one->ready);
+}
+
+// Fails where a reader of `webhooks` that fails once is never opened again.
+TEST_CASE("a topic that could not be read is read again, and readiness says why meanwhile",
+          "[retry][node]") {
+    World world;
+    UnreadableLog log{*world.log, log::Topic::kWebhooks};
+    world.through = &log;
+    Process a{world, "a"};
+    world.run_for(20s);
+    REQUIRE(a.ready);
+    log.fault = core::Fault::corrupt;
+    world.through = world.log.get();
+    Process b{world, "b"};  // another node, on which a webhook is made
+    world.run_for(40s);
+    REQUIRE(b.add_webhook("w", "t"));
+    world.run_for(9s);
+    CHECK_FALSE(a.ready);
+    CHECK(a.why_not.find("webhooks") != std::string::npos);
+    CHECK(a.why_not.find("the disk says no") != std::string::npos);
+    const auto opened = log.opened;
+    for (int i = 0; i < 20; ++i) b.post(std::to_string(i), "t");
+    world.run_for(180s);  // longer than an unknown webhook is waited for
+    CHECK(log.opened > opened);
+    CHECK(log.opened < opened + 40);  // with back-off
+    log.fault.reset();
+    world.run_for(600s);
+    CHECK(a.ready);
+    CHECK(a.node.webhooks().find("w") != nullptr);
+    const auto& ids = world.received["http://w.example/"];
+    CHECK(std::set<std::string>{ids.begin(), ids.end()}.size() == 20);
+}
+
+// Fails where a node whose time is nearly over keeps its leases: then its partitions stand still
+// for a time-out and two seconds more.
+TEST_CASE("a node that may start no more attempts hands its partitions over", "[retry][node]") {
+    World world;
+    Process stays{world, "a"};
+    Process ends{world, "b", world.clock.mono() + 60s};
+    world.run_for(30s);
+    REQUIRE(ends.node.partitions_served() > 0);
+    REQUIRE(stays.add_webhook("w", "t"));
+    world.run_for(20s);  // 51 s: no time-out of 15 s fits
+    CHECK(ends.node.partitions_served() == 0);
+    CHECK(stays.node.partitions_served() == kPartitions);
+    for (int i = 0; i < 20; ++i) stays.post(std::to_string(i), "t");
+    world.run_for(1s);
+    CHECK(world.received["http://w.example/"].size() == 20);
+}
+
+TEST_CASE("a node whose time is nearly over and that is alone keeps what it has", "[retry][node]") {
+    World world;
+    Process alone{world, "a", world.clock.mono() + 60s};
+    world.run_for(50s);
+    CHECK(alone.node.partitions_served() == kPartitions);
 }

@@ -33,22 +33,24 @@ retry::Job job(const std::string& webhook, core::Offset offset) {
     retry::Job j;
     j.due.delivery.webhook = webhook;
     j.due.ticket.offset = offset;
+    j.owner = webhook;
     j.host = webhook;
     return j;
 }
 
-/// 64 workers, one webhook with 20,000 deliveries at once, 100 quiet ones with one a second each
+/// 256 places, one webhook with 20,000 deliveries at once, 100 quiet ones with one a second each
 /// (50 ms), for half a minute.
 Waits simulate(const Flood& flood) {
     constexpr auto kSpan = 30s;
-    retry::Scheduler scheduler{{.workers = 64, .queued_max = 1'000'000}};
+    retry::Scheduler scheduler{
+        {.workers = 256, .queued_max = 1'000'000, .queued_bytes_max = 1 << 30}};
     std::multimap<Duration, std::function<void()>> events;
     std::map<core::Offset, Duration> came;
     Waits waits;
     Duration now{};
     core::Offset next_offset = 0;
     const std::function<void()> start = [&] {
-        while (const auto j = scheduler.next()) {
+        while (const auto j = scheduler.next(core::MonoTime{now})) {
             const bool noisy = j->due.delivery.webhook == "noisy";
             if (noisy)
                 ++waits.noisy_attempts;
@@ -56,9 +58,7 @@ Waits simulate(const Flood& flood) {
                 waits.quiet.push_back(now - came[j->due.ticket.offset]);
             const Duration takes = noisy ? flood.noisy_takes : 50ms;
             events.emplace(now + takes, [&, j = *j, noisy, takes] {
-                scheduler.ended({.webhook = j.due.delivery.webhook,
-                                 .host = j.host,
-                                 .tier = 0,
+                scheduler.ended({.attempt = j.attempt,
                                  .took = takes,
                                  .overloaded = noisy && flood.noisy_fails});
             });

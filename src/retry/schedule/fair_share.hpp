@@ -1,0 +1,40 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace beckon::retry {
+
+/// Something with a bound that many owners share: places for attempts, a window's deliveries or
+/// bytes, expected answers. It says how much of it one of them may hold at present: a fraction of
+/// what is free, times the part that is free. So the share shrinks quickly as the thing fills, and
+/// somebody new finds room however many take all that they can get. With an eighth, the first takes
+/// a tenth of everything; after 72 who came one after the other a tenth is free, and of 300 who
+/// came together each holds a third of a percent
+/// (docs/decisions/0210-an-owner-holds-a-share-of-what-is-free.md). Pure; one thread.
+class FairShare {
+public:
+    explicit FairShare(std::size_t capacity) : capacity_(capacity) {}
+
+    void take(std::size_t amount) { used_ += amount; }
+    void give_back(std::size_t amount) { used_ -= std::min(amount, used_); }
+
+    std::size_t capacity() const { return capacity_; }
+    std::size_t used() const { return used_; }
+    std::size_t free() const { return capacity_ - std::min(used_, capacity_); }
+
+    /// What one holder may hold at most, `fraction` = 8 for an eighth; at least 1 while anything is
+    /// free.
+    std::size_t share(std::size_t fraction) const {
+        if (free() == 0) return 0;
+        const auto part = static_cast<double>(free()) / static_cast<double>(capacity_);
+        const auto most = static_cast<double>(free()) * part / static_cast<double>(fraction);
+        return std::max<std::size_t>(1, static_cast<std::size_t>(most));
+    }
+
+private:
+    const std::size_t capacity_;
+    std::size_t used_ = 0;
+};
+
+}  // namespace beckon::retry

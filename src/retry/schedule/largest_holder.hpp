@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace beckon::retry {
+
+/// Who holds how much of what is kept in memory with a bound, and who holds the most: from that one
+/// something is dropped when there is no room, so nobody's things are pushed out by somebody else
+/// who has more. Pure; one thread.
+class LargestHolder {
+public:
+    void add(const std::string& name) { change(name, true); }
+    void remove(const std::string& name) { change(name, false); }
+    std::size_t total() const { return total_; }
+    /// One of those who hold the most. There is somebody.
+    const std::string& largest() const { return by_count_.rbegin()->second; }
+
+private:
+    void change(const std::string& name, bool more) {
+        auto& count = counts_[name];
+        by_count_.erase({count, name});
+        more ? (++count, ++total_) : (--count, --total_);
+        if (count > 0) {
+            by_count_.emplace(count, name);
+        } else {
+            counts_.erase(name);
+        }
+    }
+
+    std::map<std::string, std::size_t, std::less<>> counts_;
+    std::set<std::pair<std::size_t, std::string>> by_count_;
+    std::size_t total_ = 0;
+};
+
+}  // namespace beckon::retry
