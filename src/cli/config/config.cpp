@@ -307,6 +307,8 @@ std::vector<Setting> retry_settings(Config& c) {
         number_setting("retry.workers", c.retry.workers, {1, 10'000},
                        "Attempts at a time. Each waits on a socket; what one owner may hold of "
                        "them is a share."),
+        number_setting("retry.threads", c.retry.threads, {1, 64},
+                       "Threads for deliveries; partitions and workers are spread over them."),
         list_setting(
             "retry.allowed_addresses", c.retry.allowed_addresses,
             "Addresses and ranges (10.1.0.0/16) that webhooks may lead to besides public "

@@ -563,17 +563,24 @@ void Api::Impl::show_attempts(const std::string& id, const Reply& reply) const {
                                    "the attempts of this webhook are made by another node, or by "
                                    "none at present; ask the others"));
     }
-    reply(json_reply(200, attempts_page(node.dispatcher().attempts_of(id))));
+    node.attempts_of({id}, [id, reply](const auto& attempts) {
+        const auto found = attempts.find(id);
+        reply(json_reply(
+            200, attempts_page(found == attempts.end() ? std::vector<Attempt>{} : found->second)));
+    });
 }
 
 /// Of the webhooks that are served here: whoever wants all asks every process.
 void Api::Impl::show_all_attempts(const Caller& caller, const Reply& reply) const {
-    Json list = Json::array();
+    std::vector<std::string> ids;
     for (const auto* entry : node.webhooks().of_owner(caller.owner)) {
-        const auto& id = entry->webhook.id;
-        if (node.serves(id)) list.push_back(summary_json(id, node.dispatcher().attempts_of(id)));
+        ids.push_back(entry->webhook.id);
     }
-    reply(json_reply(200, core::json_text(Json{{"webhooks", std::move(list)}})));
+    node.attempts_of(ids, [reply](const auto& attempts) {
+        Json list = Json::array();
+        for (const auto& [id, some] : attempts) list.push_back(summary_json(id, some));
+        reply(json_reply(200, core::json_text(Json{{"webhooks", std::move(list)}})));
+    });
 }
 
 void Api::Impl::show(const std::string& id, int status, const Reply& reply) const {

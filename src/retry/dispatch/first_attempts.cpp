@@ -27,6 +27,7 @@ std::uint64_t FirstAttempts::expect(const std::string& owner, std::set<std::stri
     if (!deliveries.empty()) by_owner_[owner] += deliveries.size();
     for (const auto& delivery : deliveries) by_delivery_.emplace(delivery, number);
     events_.emplace(number, Event{.owner = owner, .missing = std::move(deliveries)});
+    ++open_;
     return number;
 }
 
@@ -79,6 +80,7 @@ void FirstAttempts::close(Events::iterator event) {
     give_back(event->second.owner, event->second.missing.size());
     const auto done = std::move(event->second);
     events_.erase(event);
+    --open_;
     if (done.answer) done.answer(done.seen, done.missing.empty());
 }
 

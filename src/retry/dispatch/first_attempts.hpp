@@ -6,6 +6,7 @@
 #include "retry/dispatch/recent_attempts.hpp"
 #include "retry/schedule/fair_share.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,7 +20,8 @@ namespace beckon::retry {
 
 /// For whoever posts an event and wants to know at once how its first attempts went
 /// (docs/webhooks.md#first-attempts). It says which deliveries it expects before the log has the
-/// event, since an attempt may be quicker than the log's report. One thread, the executor's.
+/// event, since an attempt may be quicker than the log's report. One thread, the executor's, but
+/// for any().
 class FirstAttempts {
 public:
     /// Deliveries that are expected, of all events together.
@@ -45,6 +47,8 @@ public:
     /// there is nothing to wait for.
     void answer(std::uint64_t number, core::Duration wait, Answer told);
 
+    /// Whether anybody expects anything. Any thread.
+    bool any() const { return open_ > 0; }
     /// An attempt has ended.
     void attempted(const std::string& webhook, const Attempt& attempt);
     /// A stop: whoever waits is answered with what there is, and nobody waits any more.
@@ -63,6 +67,7 @@ private:
 
     core::Executor& executor_;
     Events events_;
+    std::atomic<std::size_t> open_ = 0;  ///< size of events_
     /// Of each delivery; an event that is posted twice is expected twice.
     std::set<std::pair<std::string, std::uint64_t>> by_delivery_;
     FairShare expected_{kExpectedMax};

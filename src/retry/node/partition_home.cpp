@@ -33,7 +33,6 @@ struct PartitionHome::Impl : std::enable_shared_from_this<Impl> {
     std::unique_ptr<cluster::PartitionLease> lease;
     std::optional<DoneRecord> done;
     std::unique_ptr<PartitionTiers> tiers;
-    std::unique_ptr<Spreader> spreader;
     core::Epoch epoch = 0;
     bool served = false;
     bool stopped = false;
@@ -87,7 +86,6 @@ void PartitionHome::Impl::end() {
     reader.reset();
     marker.reset();
     lease.reset();
-    spreader.reset();
     tiers.reset();
     done.reset();
     if (std::exchange(served, false)) events.serving(false);
@@ -96,6 +94,7 @@ void PartitionHome::Impl::end() {
 void PartitionHome::Impl::start_again(const core::Error& why) {
     end();
     fault = why.message;
+    events.failed(fault);
     core::log_warn("retry", "home_starts_again",
                    {{"partition", options.partition}, {"why", why.message}});
     context.executor.post_after(again.pause(), alive([](Impl& self) { self.start(); }));
@@ -158,18 +157,7 @@ void PartitionHome::Impl::started() {
     again.worked();
     served = true;
     events.serving(true);
-    spreader = std::make_unique<Spreader>(
-        Spreader::Options{.partition = options.partition,
-                          .partitions = options.partitions,
-                          .from = done ? done->events_next : 0},
-        context.log, context.publisher, context.executor, context.webhooks,
-        Spreader::Events{.spread_up_to = [this](core::Offset next) { tiers->spread_up_to(next); },
-                         .failed = alive([](Impl& self, const core::Error& why) {
-                             self.context.executor.post(
-                                 self.alive([why](Impl& s) { s.start_again(why); }));
-                         }),
-                         .may_read = context.directory_reads});
-    spreader->start();
+    events.fan_out(epoch, done ? done->events_next : 0);
     core::log_debug("retry", "serving", {{"partition", options.partition}, {"epoch", epoch}});
 }
 
@@ -188,8 +176,12 @@ PartitionTiers* PartitionHome::tiers(core::Epoch epoch) {
     return impl_->served && impl_->epoch == epoch ? impl_->tiers.get() : nullptr;
 }
 
-void PartitionHome::fan_out() {
-    if (impl_->spreader) impl_->spreader->read_on();
+void PartitionHome::fanned_out(core::Epoch epoch, core::Offset next) {
+    if (auto* of_epoch = tiers(epoch)) of_epoch->spread_up_to(next);
+}
+
+void PartitionHome::fan_out_failed(core::Epoch epoch, const core::Error& why) {
+    if (tiers(epoch)) impl_->start_again(why);
 }
 
 bool PartitionHome::serving() const { return impl_->served; }
@@ -199,13 +191,8 @@ PartitionTiers::Counts PartitionHome::counts() const {
     return impl_->tiers ? impl_->tiers->counts() : PartitionTiers::Counts{};
 }
 
-Spreader::Counts PartitionHome::spread() const {
-    return impl_->spreader ? impl_->spreader->counts() : Spreader::Counts{};
-}
-
 void PartitionHome::stop(std::function<void()> stopped) {
     impl_->stopped = true;
-    impl_->spreader.reset();
     if (!impl_->tiers) return impl_->context.executor.post(std::move(stopped));
     impl_->tiers->stop(std::move(stopped));
 }

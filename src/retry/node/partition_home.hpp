@@ -7,9 +7,7 @@
 #include "core/result.hpp"
 #include "fold/marker.hpp"
 #include "log/event_log.hpp"
-#include "retry/event/spreader.hpp"
 #include "retry/tiers/partition_tiers.hpp"
-#include "retry/webhook/directory.hpp"
 
 #include <functional>
 #include <memory>
@@ -19,9 +17,10 @@
 namespace beckon::retry {
 
 /// One partition on a node that is, or wants to be, its home: reads `retry.done` p, takes the lease
-/// there once a mark has passed, and then runs the partition's tiers and spreads its events. A home
-/// that reads a lease of a higher epoch stops at once; when something fails it starts over after a
-/// pause, which doubles up to kStartAgainMost until it has served. On the executor's thread.
+/// there once a mark has passed, and then runs the partition's tiers and has its events fanned out.
+/// A home that reads a lease of a higher epoch stops at once; when something fails it starts over
+/// after a pause, which doubles up to kStartAgainMost until it has served. On the executor's
+/// thread.
 class PartitionHome {
 public:
     static constexpr core::Duration kStartAgain = std::chrono::seconds{1};
@@ -29,7 +28,6 @@ public:
 
     struct Options {
         core::Partition partition = 0;
-        core::Partition partitions = 1;
         TierTable table;
         core::NodeId node;
         std::size_t window_max = 4'096;
@@ -39,16 +37,18 @@ public:
         log::Publisher& publisher;
         core::Executor& executor;
         const core::Clock& clock;
-        const WebhookDirectory& webhooks;
         /// The highest epoch that `ownership` shows for the partition.
         std::function<core::Epoch()> highest_epoch;
-        /// Whether the directory is up to date; when it is again, fan_out() is called.
-        std::function<bool()> directory_reads = [] { return true; };
     };
     struct Events {
         std::function<void(Due)> due;
         /// It serves, or does so no more: what was handed on and not answered is void.
         std::function<void(bool serving)> serving;
+        /// It starts over after a pause.
+        std::function<void(const std::string& why)> failed = [](const std::string&) {};
+        /// It serves under this lease: events from `from` on are to be fanned out.
+        std::function<void(core::Epoch, core::Offset from)> fan_out = [](core::Epoch,
+                                                                         core::Offset) {};
     };
 
     PartitionHome(Options options, Context context, Events events);
@@ -60,12 +60,12 @@ public:
     /// The tiers while it serves under this epoch; nullptr otherwise.
     PartitionTiers* tiers(core::Epoch epoch);
     bool serving() const;
-    /// Goes on with the events.
-    void fan_out();
+    /// Events below `next` are fanned out, or their fan-out has failed, under this lease.
+    void fanned_out(core::Epoch epoch, core::Offset next);
+    void fan_out_failed(core::Epoch epoch, const core::Error& why);
     /// Why it does not serve; empty while it does, or is only starting.
     const std::string& fault() const;
     PartitionTiers::Counts counts() const;
-    Spreader::Counts spread() const;
 
     /// Writes what is finished and stops; answers when that is in the log or has failed.
     void stop(std::function<void()> stopped);

@@ -1,15 +1,18 @@
 #include "retry/node/retry_node.hpp"
 
-#include "bridge/message.hpp"
 #include "cluster/cluster.hpp"
 #include "core/json_text.hpp"
+#include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "log/checked_publisher.hpp"
 #include "log/log_watch.hpp"
-#include "retry/node/partition_home.hpp"
+#include "retry/node/fan_out.hpp"
+#include "retry/node/hosted.hpp"
+#include "retry/node/owned_record.hpp"
 #include "retry/node/topic_view.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <set>
 #include <utility>
@@ -54,10 +57,22 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, Fates {
               context.log.open_publisher(context.executor), context.executor,
               [this](const auto& where, const auto& record) { return check(where, record); })),
           directory(SecretBox{context.keys}),
-          first_attempts(context.executor) {}
+          first_attempts(context.executor),
+          fan_out(context.fan_out),
+          latest(context.workers.size()),
+          epochs(std::make_shared<Epochs>(static_cast<std::size_t>(options.partitions))) {
+        for (const auto& worker : context.workers) shards.emplace_back(*worker.executor);
+    }
+
+    using Epochs = std::vector<std::atomic<core::Epoch>>;
+    struct Home {
+        bool serving = false;
+        std::string fault;
+    };
 
     const Options options;
     const Context context;
+    core::Lifetime lifetime{context.executor};
     std::unique_ptr<log::Publisher> publisher;
     WebhookDirectory directory;
     std::unique_ptr<TopicView> view;  ///< of `webhooks`
@@ -70,22 +85,31 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, Fates {
     std::unique_ptr<log::LogWatch> watch;
     std::string log_fault;  ///< why the log cannot be reached
     FirstAttempts first_attempts;
-    std::unique_ptr<Dispatcher> dispatcher;
     std::unique_ptr<cluster::Cluster> cluster;
-    std::map<core::Partition, std::unique_ptr<PartitionHome>> homes;
+    Hosted<FanOut> fan_out;
+    std::vector<Hosted<DeliveryShard>> shards;
+    std::vector<DeliveryShard::Counts> latest;  ///< of each shard
+    Spreader::Counts latest_events;
+    std::shared_ptr<Epochs> epochs;              ///< highest ones; read by the shards
+    std::map<core::Partition, Home> homes;       ///< as their shards say
     std::set<core::Partition> placed_elsewhere;  ///< known, and not ours
     bool stopping = false;
+    bool leaving = false;  ///< hands its partitions over, before the end of its time
     bool homes_stopping = false;
-    std::size_t stops_left = 0;
-    bool leaving = false;    ///< hands its partitions over, before the end of its time
-    RetryNode::Counts left;  ///< of homes that are not here any more
 
     void start();
+    void begin_shard(std::size_t index);
+    DeliveryShard::Events events_of_shard(std::size_t index);
+    void begin_fan_out();
+    void end_parts();
+    void apply(const core::RecordView& record);
     void webhooks_known();
     void view_changed();
     void open_dead_letters();
+    void join_cluster();
     void placed(core::Partition partition, const cluster::Placement& placement);
-    void open_home(core::Partition partition);
+    void note_epochs();
+    void serving(core::Partition partition, bool serves, const std::string& fault);
     void hand_over_soon();
     void hand_over_all();
     void leave();
@@ -95,83 +119,60 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, Fates {
                              const core::RecordView& record) const;
     void publish(log::TopicPartition where, core::Record record, Done done);
     void publish_webhook(const std::string& id, core::Record record, Done done);
-    PartitionTiers* tiers_of(const Ticket& ticket);
-    void stop_homes(std::function<void()> stopped);
-    RetryNode::Counts counts() const;
-    void due(Due due);
-    void forget(core::Partition partition);
+    void confirm(const std::string& id, const Done& done);
     void drain(std::function<void()> done);
+    void stop_homes(const std::function<void()>& stopped);
+    void measure();
 
-    // A ticket of a lease that was lost meanwhile is void: the next home has the delivery.
+    std::size_t index_of(core::Partition partition) const {
+        return static_cast<std::size_t>(partition) % shards.size();
+    }
+    const Hosted<DeliveryShard>& shard_of(core::Partition partition) const {
+        return shards[index_of(partition)];
+    }
+    /// `f` on this thread, from any other; dropped once the node has ended.
+    template <class F>
+    auto here(F f) {
+        return [remote = lifetime.remote(), f = std::move(f)](auto... args) {
+            remote.post([f, args...] { f(args...); });
+        };
+    }
+    /// Calls `done` here when it was called so often.
+    std::function<void()> after(std::size_t times, std::function<void()> done) {
+        const auto left = std::make_shared<std::size_t>(times);
+        return here([left, done = std::move(done)] {
+            if (--*left == 0) done();
+        });
+    }
+
+    // For the bridges, which run here.
     void finish(const Ticket& ticket) override {
-        if (auto* tiers = tiers_of(ticket)) tiers->finish(ticket);
+        shard_of(ticket.partition).use([ticket](auto& shard) { shard.finish(ticket); });
     }
     void hand_over(const Ticket& ticket, Delivery delivery, int tier) override {
-        if (auto* tiers = tiers_of(ticket)) tiers->hand_over(ticket, std::move(delivery), tier);
+        shard_of(ticket.partition)
+            .use([ticket, delivery = std::move(delivery), tier](auto& shard) mutable {
+                shard.hand_over(ticket, std::move(delivery), tier);
+            });
     }
     void bury(const Ticket& ticket, Delivery delivery) override {
-        if (auto* tiers = tiers_of(ticket)) tiers->bury(ticket, std::move(delivery));
+        shard_of(ticket.partition)
+            .use([ticket, delivery = std::move(delivery)](auto& shard) mutable {
+                shard.bury(ticket, std::move(delivery));
+            });
     }
 };
 
-PartitionTiers* RetryNode::Impl::tiers_of(const Ticket& ticket) {
-    const auto found = homes.find(ticket.partition);
-    return found == homes.end() ? nullptr : found->second->tiers(ticket.epoch);
-}
-
-/// To whom a delivery belongs shows in its id.
-void RetryNode::Impl::due(Due due) {
-    if (context.bridges && bridge::is_bridged(due.delivery.id)) {
-        return context.bridges->due(std::move(due));
-    }
-    dispatcher->due(std::move(due));
-}
-
-void RetryNode::Impl::forget(core::Partition partition) {
-    dispatcher->forget(partition);
-    if (context.bridges) context.bridges->forget(partition);
-}
-
-void RetryNode::Impl::drain(std::function<void()> done) {
-    if (!context.bridges) return dispatcher->drain(std::move(done));
-    dispatcher->drain(
-        [bridges = context.bridges, done = std::move(done)] { bridges->drain(done); });
-}
-
 void RetryNode::Impl::start() {
     if (context.bridges) context.bridges->serve(*this);
-    auto schedule = options.schedule;
-    schedule.tiers = static_cast<std::size_t>(options.table.tiers().back()) + 1;
-    dispatcher = std::make_unique<Dispatcher>(
-        Dispatcher::Options{.table = options.table,
-                            .schedule = schedule,
-                            .age_max = options.age_max,
-                            .failing_max = options.failing_max,
-                            .stop_at = options.stop_at},
-        Dispatcher::Context{.executor = context.executor,
-                            .clock = context.clock,
-                            .webhooks = directory,
-                            .fates = *this,
-                            .send = context.send,
-                            .change_state = [this](const std::string& id,
-                                                   const WebhookState& s) { change_state(id, s); },
-                            .catch_up =
-                                [this](const std::string& id, std::function<void(bool)> done) {
-                                    view->confirm(id, [done = std::move(done)](const auto& passed) {
-                                        done(passed.has_value());
-                                    });
-                                },
-                            .attempted =
-                                [this](const std::string& id, const Attempt& attempt) {
-                                    first_attempts.attempted(id, attempt);
-                                }});
+    begin_fan_out();
+    for (std::size_t i = 0; i < shards.size(); ++i) begin_shard(i);
     view = std::make_unique<TopicView>(
         TopicView::Options{Topic::kWebhooks, options.partitions, options.node}, context.log,
         *publisher, context.executor,
-        TopicView::Events{
-            .apply = [this](core::Partition, const auto& record) { directory.apply(record); },
-            .caught_up = [this] { webhooks_known(); },
-            .changed = [this] { view_changed(); }});
+        TopicView::Events{.apply = [this](core::Partition, const auto& record) { apply(record); },
+                          .caught_up = [this] { webhooks_known(); },
+                          .changed = [this] { view_changed(); }});
     view->start();
     watch = std::make_unique<log::LogWatch>(
         log::LogWatch::Options{}, context.executor, context.clock,
@@ -182,50 +183,113 @@ void RetryNode::Impl::start() {
             tell_ready();
         });
     watch->start();
-    cluster = std::make_unique<cluster::Cluster>(
-        cluster::ClusterOptions{.role = kRole,
-                                .self = options.node,
-                                .name = options.node_name,
-                                .partitions = options.partitions,
-                                .link_url = "",
-                                .standby_count = 0},
-        context.log, context.executor, context.clock,
-        cluster::Cluster::Events{
-            .placed = [this](core::Partition p, const auto& placement) { placed(p, placement); }});
+    join_cluster();
     hand_over_soon();
 }
 
-/// When no attempt of a webhook with the usual time-out can start any more.
-void RetryNode::Impl::hand_over_soon() {
-    if (!options.stop_at) return;
-    const auto at = *options.stop_at - Webhook{}.timeout - Dispatcher::kOverhead;
-    context.executor.post_after(std::max<core::Duration>(at - context.clock.mono(), kLeaveAgain),
-                                [weak = weak_from_this()] {
-                                    if (const auto self = weak.lock()) self->hand_over_all();
-                                });
+void RetryNode::Impl::begin_shard(std::size_t index) {
+    const auto& worker = context.workers[index];
+    shards[index].begin([options = DeliveryShard::Options{.partitions = options.partitions,
+                                                          .table = options.table,
+                                                          .node = options.node,
+                                                          .schedule = options.schedule,
+                                                          .age_max = options.age_max,
+                                                          .failing_max = options.failing_max,
+                                                          .stop_at = options.stop_at},
+                         given = DeliveryShard::Context{.log = context.log,
+                                                        .executor = *worker.executor,
+                                                        .clock = context.clock,
+                                                        .keys = context.keys,
+                                                        .send = worker.send},
+                         events = events_of_shard(index)] {
+        return std::make_unique<DeliveryShard>(options, given, events);
+    });
 }
 
-/// To other nodes, if there are any: else what can still be attempted is. What is under way has
-/// `drain` to end, so that little is attempted twice.
-void RetryNode::Impl::hand_over_all() {
-    if (stopping || leaving) return;
-    if (!cluster->may_leave()) return hand_over_soon();
-    leaving = true;
-    const auto go_on = [weak = weak_from_this()] {
-        if (const auto self = weak.lock()) self->leave();
-    };
-    dispatcher->drain(go_on);
-    context.executor.post_after(options.drain, go_on);
-}
-
-void RetryNode::Impl::leave() {
-    if (stopping || !std::exchange(leaving, false)) return;
-    if (cluster->leave()) {
-        core::log_info("retry", "partitions_handed_over", {{"why", "the run ends soon"}});
-        return;
+/// Called on the shard's thread: they post.
+DeliveryShard::Events RetryNode::Impl::events_of_shard(std::size_t index) {
+    const auto fan = fan_out;
+    DeliveryShard::Events events{
+        .serving = here([this](core::Partition p, bool serves, const std::string& fault) {
+            serving(p, serves, fault);
+        }),
+        .fan_out = [fan](core::Partition p, core::Epoch epoch,
+                         core::Offset from) { fan.use([=](auto& f) { f.start(p, epoch, from); }); },
+        .end_fan_out = [fan](core::Partition p) { fan.use([p](auto& f) { f.stop(p); }); },
+        .bridged = {},
+        .forget_bridged = {},
+        .change_state = here(
+            [this](const std::string& id, const WebhookState& state) { change_state(id, state); }),
+        .catch_up =
+            here([this, index](const std::string& id, const std::function<void(bool)>& done) {
+                view->confirm(id, [this, index, done](const core::Result<void>& passed) {
+                    shards[index].use([done, all = passed.has_value()](auto&) { done(all); });
+                });
+            }),
+        .attempted =
+            [this, remote = lifetime.remote()](const std::string& id, const Attempt& attempt) {
+                if (!first_attempts.any()) return;
+                remote.post([this, id, attempt] { first_attempts.attempted(id, attempt); });
+            },
+        .highest_epoch =
+            [epochs = epochs](core::Partition p) {
+                return (*epochs)[static_cast<std::size_t>(p)].load();
+            }};
+    if (context.bridges) {
+        events.bridged = here([this](const Due& due) { context.bridges->due(due); });
+        events.forget_bridged = here([this](core::Partition p) { context.bridges->forget(p); });
     }
-    dispatcher->resume();
-    hand_over_soon();
+    return events;
+}
+
+void RetryNode::Impl::begin_fan_out() {
+    fan_out.begin([given = FanOut::Context{.log = context.log,
+                                           .executor = context.fan_out,
+                                           .keys = context.keys,
+                                           .partitions = options.partitions},
+                   shards = shards] {
+        const auto shard_of = [shards](core::Partition p) {
+            return shards[static_cast<std::size_t>(p) % shards.size()];
+        };
+        return std::make_unique<FanOut>(
+            given,
+            FanOut::Events{
+                .done_up_to =
+                    [shard_of](core::Partition p, core::Epoch epoch, core::Offset next) {
+                        shard_of(p).use([=](auto& shard) { shard.fanned_out(p, epoch, next); });
+                    },
+                .failed =
+                    [shard_of](core::Partition p, core::Epoch epoch, const core::Error& why) {
+                        shard_of(p).use([=](auto& shard) { shard.fan_out_failed(p, epoch, why); });
+                    }});
+    });
+}
+
+/// Each on its thread, which still runs.
+void RetryNode::Impl::end_parts() {
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+        if (context.workers[i].executor == &context.executor) {
+            shards[i].end_here();
+        } else {
+            shards[i].end();
+        }
+    }
+    if (&context.fan_out == &context.executor) {
+        fan_out.end_here();
+    } else {
+        fan_out.end();
+    }
+}
+
+/// To all copies, in one order.
+void RetryNode::Impl::apply(const core::RecordView& record) {
+    directory.apply(record);
+    const auto copy = std::make_shared<const OwnedRecord>(record);
+    const auto fold = [copy](auto& part) {
+        copy->visit([&](const auto& read) { part.apply(read); });
+    };
+    fan_out.use(fold);
+    for (const auto& shard : shards) shard.use(fold);
 }
 
 /// From here on this node can serve any partition: what waits stands in the log. The controller
@@ -235,7 +299,7 @@ void RetryNode::Impl::webhooks_known() {
     std::set<core::Partition> all;
     for (core::Partition p = 0; p < options.partitions; ++p) all.insert(p);
     cluster->set_ready(all);
-    for (auto& [partition, home] : homes) home->start();
+    for (const auto& shard : shards) shard.use([](auto& one) { one.webhooks_known(); });
     tell_ready();
 }
 
@@ -243,8 +307,7 @@ void RetryNode::Impl::webhooks_known() {
 /// them.
 void RetryNode::Impl::view_changed() {
     tell_ready();
-    if (!view->fault().empty()) return;
-    for (auto& [partition, home] : homes) home->fan_out();
+    fan_out.use([is = view->fault().empty()](auto& one) { one.set_up_to_date(is); });
 }
 
 void RetryNode::Impl::open_dead_letters() {
@@ -260,60 +323,85 @@ void RetryNode::Impl::open_dead_letters() {
     dead_view->start();
 }
 
+void RetryNode::Impl::join_cluster() {
+    cluster = std::make_unique<cluster::Cluster>(
+        cluster::ClusterOptions{.role = kRole,
+                                .self = options.node,
+                                .name = options.node_name,
+                                .partitions = options.partitions,
+                                .link_url = "",
+                                .standby_count = 0},
+        context.log, context.executor, context.clock,
+        cluster::Cluster::Events{
+            .placed = [this](core::Partition p, const auto& placement) { placed(p, placement); }});
+}
+
 void RetryNode::Impl::placed(core::Partition partition, const cluster::Placement& placement) {
     if (stopping) return;
+    note_epochs();
+    const auto& shard = shard_of(partition);
     if (placement.home == options.node) {
         placed_elsewhere.erase(partition);
-        if (!homes.contains(partition)) open_home(partition);
+        homes.try_emplace(partition);
+        shard.use([partition](auto& one) { one.open(partition); });
         return;
     }
     placed_elsewhere.insert(partition);
-    const auto found = homes.find(partition);
-    if (found == homes.end()) return tell_ready();
-    // The new home takes the lease when it has read this; writing what is finished first spares it
-    // the repetition.
-    forget(partition);
-    left += {found->second->counts(), found->second->spread()};
-    const auto leaving = std::make_shared<std::unique_ptr<PartitionHome>>(std::move(found->second));
-    homes.erase(found);
-    (*leaving)->stop([leaving] {});
+    if (homes.erase(partition) > 0) {
+        shard.use([partition](auto& one) { one.close(partition); });
+    }
     tell_ready();
 }
 
-void RetryNode::Impl::open_home(core::Partition partition) {
-    auto home = std::make_unique<PartitionHome>(
-        PartitionHome::Options{.partition = partition,
-                               .partitions = options.partitions,
-                               .table = options.table,
-                               .node = options.node,
-                               .window_max = options.schedule.queued_max},
-        PartitionHome::Context{
-            .log = context.log,
-            .publisher = *publisher,
-            .executor = context.executor,
-            .clock = context.clock,
-            .webhooks = directory,
-            .highest_epoch = [this, partition] { return cluster->highest_epoch(partition); },
-            .directory_reads = [this] { return view->fault().empty(); }},
-        PartitionHome::Events{.due = [this](Due one) { due(std::move(one)); },
-                              .serving =
-                                  [this, partition](bool serving) {
-                                      if (!serving) forget(partition);
-                                      tell_ready();
-                                  }});
-    auto& opened = *home;
-    homes[partition] = std::move(home);
-    // Without the directory a delivery's webhook, and an event's webhooks, are not known.
-    if (view->caught_up()) opened.start();
+void RetryNode::Impl::note_epochs() {
+    for (core::Partition p = 0; p < options.partitions; ++p) {
+        (*epochs)[static_cast<std::size_t>(p)] = cluster->highest_epoch(p);
+    }
+}
+
+void RetryNode::Impl::serving(core::Partition partition, bool serves, const std::string& fault) {
+    const auto found = homes.find(partition);
+    if (found == homes.end()) return;  // it went elsewhere meanwhile
+    found->second = {serves, fault};
+    tell_ready();
+}
+
+/// When no attempt of a webhook with the usual time-out can start any more.
+void RetryNode::Impl::hand_over_soon() {
+    if (!options.stop_at) return;
+    const auto at = *options.stop_at - Webhook{}.timeout - Dispatcher::kOverhead;
+    context.executor.post_after(std::max<core::Duration>(at - context.clock.mono(), kLeaveAgain),
+                                lifetime.guard([this] { hand_over_all(); }));
+}
+
+/// To other nodes, if there are any: else what can still be attempted is. What is under way has
+/// `drain` to end, so that little is attempted twice.
+void RetryNode::Impl::hand_over_all() {
+    if (stopping || leaving) return;
+    if (!cluster->may_leave()) return hand_over_soon();
+    leaving = true;
+    const auto go_on = after(shards.size(), [this] { leave(); });
+    for (const auto& shard : shards) shard.use([go_on](auto& one) { one.drain(go_on); });
+    context.executor.post_after(options.drain, lifetime.guard([this] { leave(); }));
+}
+
+void RetryNode::Impl::leave() {
+    if (stopping || !std::exchange(leaving, false)) return;
+    if (cluster->leave()) {
+        core::log_info("retry", "partitions_handed_over", {{"why", "the run ends soon"}});
+        return;
+    }
+    for (const auto& shard : shards) shard.use([](auto& one) { one.resume(); });
+    hand_over_soon();
 }
 
 void RetryNode::Impl::tell_ready() {
     std::string why;
     if (!view->caught_up()) why = "reads the webhooks";
     for (const auto& [partition, home] : homes) {
-        if (home->serving()) continue;
+        if (home.serving) continue;
         why = "partition " + std::to_string(partition) + ": " +
-              (home->fault().empty() ? "being taken over" : home->fault());
+              (home.fault.empty() ? "being taken over" : home.fault);
     }
     if (homes.size() + placed_elsewhere.size() < static_cast<std::size_t>(options.partitions)) {
         why = "waits for its place in the cluster";
@@ -375,52 +463,51 @@ void RetryNode::Impl::publish_webhook(const std::string& id, core::Record record
                 const auto self = weak.lock();
                 if (!self) return;
                 if (!written) return done(written);
-                self->view->confirm(id, done);
+                self->confirm(id, done);
             });
 }
 
-void RetryNode::Impl::stop_homes(std::function<void()> stopped) {
+/// Answers when all copies have what the log has of this webhook.
+void RetryNode::Impl::confirm(const std::string& id, const Done& done) {
+    view->confirm(id, lifetime.guard([this, done](const core::Result<void>& passed) {
+        if (!passed) return done(passed);
+        const auto one = after(shards.size() + 1, [done] { done({}); });
+        fan_out.use([one](auto&) { one(); });
+        for (const auto& shard : shards) shard.use([one](auto&) { one(); });
+    }));
+}
+
+void RetryNode::Impl::drain(std::function<void()> done) {
+    const auto one = after(shards.size() + 1, std::move(done));
+    for (const auto& shard : shards) shard.use([one](auto& s) { s.drain(one); });
+    if (context.bridges) return context.bridges->drain(one);
+    one();
+}
+
+void RetryNode::Impl::stop_homes(const std::function<void()>& stopped) {
     if (std::exchange(homes_stopping, true)) return;
-    stops_left = homes.size();
-    if (stops_left == 0) return context.executor.post(std::move(stopped));
-    for (auto& [partition, home] : homes) {
-        home->stop([weak = weak_from_this(), stopped] {
-            const auto self = weak.lock();
-            if (self && --self->stops_left == 0) stopped();
-        });
+    const auto one = after(shards.size(), stopped);
+    for (const auto& shard : shards) shard.use([one](auto& s) { s.stop(one); });
+}
+
+void RetryNode::Impl::measure() {
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+        shards[i].use([said = here([this, i](const DeliveryShard::Counts& counts) {
+                           latest[i] = counts;
+                       })](auto& shard) { said(shard.counts()); });
     }
-}
-
-RetryNode::Counts RetryNode::Impl::counts() const {
-    auto sum = left;
-    for (const auto& [partition, home] : homes) sum += {home->counts(), home->spread()};
-    return sum;
-}
-
-RetryNode::Counts& RetryNode::Counts::operator+=(const Counts& other) {
-    tiers.tiers.due += other.tiers.tiers.due;
-    tiers.tiers.copies += other.tiers.tiers.copies;
-    tiers.tiers.broken += other.tiers.tiers.broken;
-    tiers.handed_over += other.tiers.handed_over;
-    tiers.buried += other.tiers.buried;
-    tiers.lost += other.tiers.lost;
-    events.events += other.events.events;
-    events.copies += other.events.copies;
-    events.broken += other.events.broken;
-    events.deliveries += other.events.deliveries;
-    events.too_costly += other.events.too_costly;
-    events.filter_steps += other.events.filter_steps;
-    return *this;
+    fan_out.use([said = here([this](const Spreader::Counts& counts) { latest_events = counts; })](
+                    auto& one) { said(one.counts()); });
 }
 
 RetryNode::RetryNode(Options options, Context context)
     : impl_(std::make_shared<Impl>(std::move(options), std::move(context))) {}
 
 RetryNode::~RetryNode() {
+    impl_->lifetime.end();
     impl_->watch.reset();
     impl_->cluster.reset();
-    impl_->homes.clear();
-    impl_->dispatcher.reset();
+    impl_->end_parts();
     impl_->view.reset();
     impl_->dead_view.reset();
     impl_->resender.reset();
@@ -428,17 +515,51 @@ RetryNode::~RetryNode() {
 }
 
 void RetryNode::start() { impl_->start(); }
-void RetryNode::still_alive() { impl_->cluster->still_alive(); }
+
+void RetryNode::still_alive() {
+    impl_->cluster->still_alive();
+    impl_->note_epochs();
+}
+
+void RetryNode::measure() { impl_->measure(); }
 const WebhookDirectory& RetryNode::webhooks() const { return impl_->directory; }
-const Dispatcher& RetryNode::dispatcher() const { return *impl_->dispatcher; }
+
+void RetryNode::attempts_of(const std::vector<std::string>& webhooks,
+                            std::function<void(std::map<std::string, std::vector<Attempt>>)> done) {
+    using Attempts = std::map<std::string, std::vector<Attempt>>;
+    std::vector<std::vector<std::string>> of_shard(impl_->shards.size());
+    for (const auto& id : webhooks) {
+        if (!serves(id)) continue;
+        of_shard[impl_->index_of(core::partition_of(id, impl_->options.partitions))].push_back(id);
+    }
+    const auto all = std::make_shared<Attempts>();
+    const auto one =
+        impl_->after(of_shard.size(), [all, done = std::move(done)] { done(std::move(*all)); });
+    for (std::size_t i = 0; i < of_shard.size(); ++i) {
+        const auto said = impl_->here([all, one](const Attempts& some) {
+            all->insert(some.begin(), some.end());
+            one();
+        });
+        impl_->shards[i].use([ids = std::move(of_shard[i]), said](auto& shard) {
+            Attempts some;
+            for (const auto& id : ids) some[id] = shard.attempts_of(id);
+            said(some);
+        });
+    }
+}
 
 OwnerUsage RetryNode::usage_of(std::string_view owner) const {
-    return impl_->dispatcher->usage_of(owner);
+    OwnerUsage sum;
+    for (const auto& counts : impl_->latest) {
+        const auto found = counts.usage.find(owner);
+        if (found != counts.usage.end()) sum += found->second;
+    }
+    return sum;
 }
 
 std::size_t RetryNode::partitions_served() const {
     std::size_t count = 0;
-    for (const auto& [partition, home] : impl_->homes) count += home->serving() ? 1 : 0;
+    for (const auto& [partition, home] : impl_->homes) count += home.serving ? 1 : 0;
     return count;
 }
 
@@ -479,17 +600,20 @@ FirstAttempts& RetryNode::first_attempts() { return impl_->first_attempts; }
 
 bool RetryNode::serves(std::string_view webhook) const {
     const auto found = impl_->homes.find(core::partition_of(webhook, impl_->options.partitions));
-    return found != impl_->homes.end() && found->second->serving();
+    return found != impl_->homes.end() && found->second.serving;
 }
 
-RetryNode::Counts RetryNode::counts() const { return impl_->counts(); }
+RetryNode::Counts RetryNode::counts() const {
+    Counts sum{.deliveries = {}, .events = impl_->latest_events};
+    for (const auto& counts : impl_->latest) sum.deliveries += counts;
+    return sum;
+}
 
 void RetryNode::stop(std::function<void()> stopped) {
     impl_->stopping = true;
     impl_->first_attempts.end();
-    const auto go_on = [weak = std::weak_ptr{impl_}, stopped = std::move(stopped)] {
-        if (const auto self = weak.lock()) self->stop_homes(stopped);
-    };
+    const std::function<void()> go_on = impl_->lifetime.guard(
+        [impl = impl_.get(), stopped = std::move(stopped)] { impl->stop_homes(stopped); });
     impl_->drain(go_on);
     impl_->context.executor.post_after(impl_->options.drain, go_on);
 }

@@ -12,27 +12,40 @@
 #include "retry/dispatch/first_attempts.hpp"
 #include "retry/event/event.hpp"
 #include "retry/event/spreader.hpp"
+#include "retry/node/delivery_shard.hpp"
 #include "retry/tiers/partition_tiers.hpp"
 #include "retry/tiers/tier_table.hpp"
 #include "retry/webhook/directory.hpp"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace beckon::retry {
 
-/// The role `retry` on one node: its place in the cluster, the homes of its partitions, the
-/// directory of all webhooks, and the attempts. On the executor's thread.
+/// The role `retry` on one node: its place in the cluster, the directory of all webhooks, the dead
+/// letters, and what the API asks for, on the executor's thread. What may take long has threads of
+/// its own, which this one posts to: the deliveries of its partitions, spread over the workers by
+/// number (DeliveryShard), and the fan-out of events (FanOut). Each has a copy of the webhooks,
+/// which follows this one's; a change of a webhook is answered when all of them have it.
 class RetryNode {
 public:
+    /// A thread for deliveries; `send` is called on it.
+    struct Worker {
+        core::Executor* executor = nullptr;
+        DeliveryShard::Send send;
+    };
+
     struct Options {
         core::Partition partitions = 16;
         TierTable table;
         core::NodeId node;
-        std::string node_name{};  ///< placement goes by it; empty: by `node`
-        Scheduler::Options schedule{};
+        std::string node_name{};        ///< placement goes by it; empty: by `node`
+        Scheduler::Options schedule{};  ///< of each worker
         std::chrono::seconds age_max = std::chrono::hours{24 * 7};
         std::chrono::seconds failing_max = std::chrono::hours{24 * 5};
         std::optional<core::MonoTime> stop_at{};
@@ -45,7 +58,9 @@ public:
         core::Executor& executor;
         const core::Clock& clock;
         std::shared_ptr<const core::KeyRing> keys;
-        std::function<void(HttpRequest, std::function<void(HttpAnswer)>)> send;
+        /// At least one; they outlive the node, and run until it is destroyed.
+        std::vector<Worker> workers;
+        core::Executor& fan_out;  ///< likewise
         std::function<void(bool ready, const std::string& why)> ready;
         Bridges* bridges = nullptr;  ///< for messages of bridged clients; outlives the node
     };
@@ -56,12 +71,16 @@ public:
     RetryNode& operator=(const RetryNode&) = delete;
 
     void start();
-    /// "My loop turns"; every second.
+    /// "My loops turn"; every second.
     void still_alive();
+    /// Asks workers and fan-out what they have counted, for counts() and usage_of().
+    void measure();
 
     const WebhookDirectory& webhooks() const;
-    const Dispatcher& dispatcher() const;
-    /// What an owner's webhooks have used of this process.
+    /// The last attempts of those of the webhooks that are served here.
+    void attempts_of(const std::vector<std::string>& webhooks,
+                     std::function<void(std::map<std::string, std::vector<Attempt>>)> done);
+    /// What an owner's webhooks have used of this process, as of the last measure().
     OwnerUsage usage_of(std::string_view owner) const;
     std::size_t partitions_served() const;
     /// Whether all webhooks have been read: before that nobody can say that there is none.
@@ -76,11 +95,10 @@ public:
     /// Whether the deliveries of this webhook are attempted on this node.
     bool serves(std::string_view webhook) const;
 
-    /// Since the start; of one home they begin anew when it starts over.
+    /// Since the start, as of the last measure(); of one home they begin anew when it starts over.
     struct Counts {
-        PartitionTiers::Counts tiers;
+        DeliveryShard::Counts deliveries;
         Spreader::Counts events;
-        Counts& operator+=(const Counts& other);
     };
     Counts counts() const;
 

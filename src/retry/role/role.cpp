@@ -5,6 +5,7 @@
 #include "net/tls.hpp"
 #include "retry/api/api.hpp"
 #include "retry/api/api_handler.hpp"
+#include "retry/api/problem.hpp"
 #include "retry/attempt/http_sender.hpp"
 #include "retry/loop/loop.hpp"
 #include "retry/node/retry_node.hpp"
@@ -12,6 +13,9 @@
 #include "retry/role/bridge_parts.hpp"
 #include "retry/role/role_metrics.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <functional>
 #include <future>
 #include <latch>
 #include <map>
@@ -29,6 +33,11 @@ constexpr std::chrono::seconds kTick{1};
 constexpr std::string_view kPart = "retry";
 /// At a stop, until the log has what is finished.
 constexpr std::chrono::seconds kLastRecords{1};
+/// A loop that did not come round for so long stands still; they all do each kTick.
+constexpr std::chrono::seconds kStillAfter{3};
+constexpr std::chrono::seconds kDeadAfter{60};
+/// Bytes of requests that wait for the thread of the API.
+constexpr std::size_t kQueuedBytesMax = std::size_t{32} << 20;
 
 template <class T>
 T or_throw(core::Result<T> result, const char* what) {
@@ -57,6 +66,61 @@ net::HttpServerOptions server_options(const RoleConfig& config) {
     return options;
 }
 
+/// A thread with a loop. What it needs is made before the loop runs and destroyed after it.
+class LoopThread {
+public:
+    LoopThread(std::string name, const core::Clock& clock)
+        : name_(std::move(name)), clock_(clock) {}
+    ~LoopThread() { stop(); }
+    LoopThread(const LoopThread&) = delete;
+    LoopThread& operator=(const LoopThread&) = delete;
+
+    /// `body` runs the loop.
+    void start(std::function<void()> body) {
+        thread_ = std::thread{[this, body = std::move(body)] {
+            pthread_setname_np(pthread_self(), name_.c_str());
+            beat();
+            body();
+        }};
+    }
+    void stop() {
+        loop_.stop();
+        if (thread_.joinable()) thread_.join();
+    }
+    Loop& loop() { return loop_; }
+    const std::string& name() const { return name_; }
+    /// How long it has not come round.
+    core::Duration still() const { return clock_.mono() - loop_.last_turn(); }
+
+private:
+    /// An idle loop comes round too, so that one that does not is told from it.
+    void beat() {
+        loop_.post_after(kTick, [this] { beat(); });
+    }
+
+    const std::string name_;
+    const core::Clock& clock_;
+    Loop loop_;
+    std::thread thread_;
+};
+
+/// One of the threads for deliveries.
+struct Deliverer {
+    Deliverer(std::size_t number, const core::Clock& clock)
+        : thread("retry-" + std::to_string(number), clock) {}
+    LoopThread thread;
+    std::unique_ptr<HttpSender> sender;  ///< of the thread
+};
+
+/// Empty: it turns.
+std::string why_still(const LoopThread& thread, ops::Health& health) {
+    const auto still = thread.still();
+    if (still > kDeadAfter) health.set_dead("retry", "the loop " + thread.name() + " hangs");
+    if (still < kStillAfter) return "";
+    return "the loop " + thread.name() + " stands still since " +
+           std::to_string(std::chrono::floor<std::chrono::seconds>(still).count()) + " s";
+}
+
 }  // namespace
 
 struct Role::Impl {
@@ -76,8 +140,9 @@ struct Role::Impl {
           bridge_credentials(load_bridge_credentials(config)),
           server(server_options(config), metrics) {
         say_ready(false, "starting");
+        start_threads();
         std::latch opened{1};
-        thread = std::thread{[this, &opened] { run(opened); }};
+        control.start([this, &opened] { run(opened); });
         opened.wait();
         server.start([this](core::Executor& http) { return make_handler(http); });
     }
@@ -89,14 +154,19 @@ struct Role::Impl {
             core::log_warn("retry", "stop_not_confirmed",
                            {{"effect", "some deliveries are repeated"}});
         }
-        loop.stop();
-        thread.join();
+        control.stop();  // ends the node, while the others run
+        fan_out.stop();
+        for (auto& one : deliverers) one->thread.stop();
     }
 
+    void start_threads();
     void run(std::latch& opened);
     std::unique_ptr<net::HttpHandler> make_handler(core::Executor& http);
     RetryNode::Options node_options() const;
     void tick();
+    bool watch_loops();
+    void watch_control();
+    void say_loops(std::string_view part, const std::string& why);
     void warn_of_bridges();
     void begin_stop();
 
@@ -118,20 +188,22 @@ struct Role::Impl {
     RoleMetrics metrics;
     BridgeMetrics bridge_metrics;
     std::optional<BridgeCredentials> bridge_credentials;  ///< until the bridges are made
-    Loop loop;                                            ///< outlives everybody who posts to it
+    // Loops outlive everybody who posts to them.
+    std::vector<std::unique_ptr<Deliverer>> deliverers;
+    LoopThread fan_out{"retry-fan", clock};
+    LoopThread control{"retry", clock};
+    Loop& loop = control.loop();
+    std::atomic<std::size_t> queued_bytes = 0;  ///< of requests on their way to the API
     net::HttpServer server;
     bool stopping = false;
     std::promise<void> stopped;
 
     // Of the thread `retry`.
-    std::unique_ptr<HttpSender> sender;
     std::unique_ptr<BridgeParts> bridges;
     std::unique_ptr<RetryNode> node;
     std::unique_ptr<Api> api;
     bool was_ready = false;
     std::map<BridgeAppName, std::string> warned_of;  ///< apps of bridges, and why
-
-    std::thread thread;
 };
 
 RetryNode::Options Role::Impl::node_options() const {
@@ -139,7 +211,7 @@ RetryNode::Options Role::Impl::node_options() const {
                                .table = table,
                                .node = config.node,
                                .node_name = config.node_name};
-    options.schedule.workers = config.workers;
+    options.schedule.workers = std::max<std::size_t>(1, config.workers / config.threads);
     options.age_max = config.age_max;
     options.failing_max = config.failing_max;
     options.drain = config.drain;
@@ -149,19 +221,37 @@ RetryNode::Options Role::Impl::node_options() const {
     return options;
 }
 
+void Role::Impl::start_threads() {
+    for (std::size_t i = 0; i < config.threads; ++i) {
+        auto& one = *deliverers.emplace_back(std::make_unique<Deliverer>(i, clock));
+        one.sender = std::make_unique<HttpSender>(
+            HttpSender::Options{.guard = guard,
+                                .inside = inside,
+                                .proxy = config.proxy,
+                                .ca_file = config.ca_file,
+                                .user_agent = "Beckon/" + config.version},
+            one.thread.loop());
+        one.thread.start([&one] {
+            one.thread.loop().run();
+            one.sender.reset();
+        });
+    }
+    fan_out.start([this] { fan_out.loop().run(); });
+}
+
 void Role::Impl::run(std::latch& opened) {
-    pthread_setname_np(pthread_self(), "retry");
-    sender =
-        std::make_unique<HttpSender>(HttpSender::Options{.guard = guard,
-                                                         .inside = inside,
-                                                         .proxy = config.proxy,
-                                                         .ca_file = config.ca_file,
-                                                         .user_agent = "Beckon/" + config.version},
-                                     loop);
     auto options = node_options();
     bridges = std::make_unique<BridgeParts>(config, std::move(*bridge_credentials), options, log,
                                             loop, clock, bridge_metrics);
     bridge_credentials.reset();
+    std::vector<RetryNode::Worker> workers;
+    for (auto& one : deliverers) {
+        workers.push_back(
+            {&one->thread.loop(),
+             [&one = *one](HttpRequest request, std::function<void(HttpAnswer)> done) {
+                 one.sender->send(std::move(request), std::move(done));
+             }});
+    }
     node = std::make_unique<RetryNode>(
         std::move(options),
         RetryNode::Context{
@@ -169,10 +259,8 @@ void Role::Impl::run(std::latch& opened) {
             .executor = loop,
             .clock = clock,
             .keys = keys,
-            .send =
-                [this](HttpRequest request, std::function<void(HttpAnswer)> done) {
-                    sender->send(std::move(request), std::move(done));
-                },
+            .workers = std::move(workers),
+            .fan_out = fan_out.loop(),
             .ready = [this](bool ready, const std::string& why) { say_ready(ready, why); },
             .bridges = &bridges->bridges()});
     api = std::make_unique<Api>(
@@ -187,10 +275,10 @@ void Role::Impl::run(std::latch& opened) {
         *node, clock, keys);
     node->start();
     tick();
+    watch_control();
     opened.count_down();
     loop.run();
     api.reset();
-    sender.reset();  // its answers go to the node
     bridges->end_answers();
     node.reset();
     bridges.reset();
@@ -200,7 +288,14 @@ std::unique_ptr<net::HttpHandler> Role::Impl::make_handler(core::Executor& http)
     return std::make_unique<ApiHandler>(
         http,
         [this](ApiRequest request, Api::Reply reply) {
-            loop.post([this, request = std::move(request), reply = std::move(reply)] {
+            const auto bytes = request.body.size() + request.target.size();
+            if (queued_bytes.fetch_add(bytes) + bytes > kQueuedBytesMax) {
+                queued_bytes -= bytes;
+                return reply(problem_reply(Problem::not_ready,
+                                           "too many requests wait at present; try again later"));
+            }
+            loop.post([this, bytes, request = std::move(request), reply = std::move(reply)] {
+                queued_bytes -= bytes;
                 api->handle(request, reply);
             });
         },
@@ -208,11 +303,41 @@ std::unique_ptr<net::HttpHandler> Role::Impl::make_handler(core::Executor& http)
 }
 
 void Role::Impl::tick() {
-    node->still_alive();
+    // To the group a node is alive while all its loops are: else another takes over.
+    if (watch_loops()) node->still_alive();
+    node->measure();
     metrics.measure(*node);
     warn_of_bridges();
     bridge_metrics.measure(bridges->bridges());
     loop.post_after(kTick, [this] { tick(); });
+}
+
+/// Whether all loops but this one turn.
+bool Role::Impl::watch_loops() {
+    auto why = why_still(fan_out, health);
+    for (const auto& one : deliverers) {
+        if (auto still = why_still(one->thread, health); !still.empty()) why = std::move(still);
+    }
+    say_loops("retry: loops", why);
+    return why.empty();
+}
+
+/// Only another loop sees that the control thread stands still; all of them do at once only where
+/// the machine does.
+void Role::Impl::watch_control() {
+    deliverers.front()->thread.loop().post_after(kTick, [this] {
+        say_loops("retry: loop retry", why_still(control, health));
+        watch_control();
+    });
+}
+
+/// Beside the roles that deliver pushes it is a warning, as it holds none of them up.
+void Role::Impl::say_loops(std::string_view part, const std::string& why) {
+    if (config.decides_readiness) {
+        health.set_ready(part, why.empty(), why);
+    } else {
+        health.set_warning(part, why);
+    }
 }
 
 /// The process stays ready: what waits for an app waits in the tiers, and the rest goes on.

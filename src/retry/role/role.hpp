@@ -29,7 +29,8 @@ struct RoleConfig {
     std::chrono::milliseconds request_deadline{30'000};
     std::chrono::milliseconds drain{2'000};  ///< at a stop, for requests and attempts under way
 
-    std::size_t workers = 1'024;                 ///< attempts at a time
+    std::size_t workers = 1'024;                 ///< attempts at a time, of all threads
+    std::size_t threads = 2;                     ///< for deliveries
     std::vector<std::string> allowed_addresses;  ///< besides public ones (AddressGuard)
     std::vector<std::string> allowed_hosts;      ///< that may have private ones (HostList)
     std::string proxy;                           ///< for requests to webhooks; empty: none
@@ -65,8 +66,10 @@ struct RoleConfig {
     bool decides_readiness = true;
 };
 
-/// The role `retry`: the HTTP API for webhooks and events, and the deliveries. It has a thread
-/// `retry` for all that it folds and attempts, and one for its port.
+/// The role `retry`: the HTTP API for webhooks and events, and the deliveries. It has a thread for
+/// its port; `retry`, which answers the API and follows webhooks, dead letters and the cluster;
+/// `retry-0`, `retry-1`, … for deliveries; and `retry-fan` for the fan-out of events. None waits
+/// for another, and one that stands still is told by /ready, and after a minute by /live.
 class Role {
 public:
     /// Throws std::runtime_error: the port is taken, the tier table or an allowed address is wrong,

@@ -71,17 +71,19 @@ void RoleMetrics::follow(const char* what, std::map<std::string, Follower>& amon
 RoleMetrics::OfOwner& RoleMetrics::of_owner(const std::string& owner) {
     const auto found = owners_.find(owner);
     if (found != owners_.end()) return found->second;
-    const ops::Labels labels{{"owner", owner}};
     OfOwner one;
     one.milliseconds = {
         &metrics_.counter(metric::kRetryOwnerSeconds,
-                          "Time that attempts took, by owner (the first 50, then others).", labels),
+                          "Time that attempts took, by owner (the first 50, then others).",
+                          {{"owner", owner}}),
         0.001};
     one.bytes = {&metrics_.counter(metric::kRetryOwnerBytes,
-                                   "Bytes of events that were sent, by owner (likewise).", labels)};
+                                   "Bytes of events that were sent, by owner (likewise).",
+                                   {{"owner", owner}})};
     one.put_back = {&metrics_.counter(
         metric::kRetryOwnerPutBack,
-        "Deliveries put back because the owner's share was full, by owner (likewise).", labels)};
+        "Deliveries put back because the owner's share was full, by owner (likewise).",
+        {{"owner", owner}})};
     return owners_.emplace(owner, one).first->second;
 }
 
@@ -110,17 +112,17 @@ void RoleMetrics::measure_owners(const std::map<std::string, OwnerUsage, std::le
 void RoleMetrics::measure(const RetryNode& node) {
     partitions_.Set(static_cast<double>(node.partitions_served()));
     webhooks_.Set(static_cast<double>(node.webhooks().size()));
-    waiting_.Set(static_cast<double>(node.dispatcher().waiting()));
-    under_way_.Set(static_cast<double>(node.dispatcher().under_way()));
-    const auto& dispatched = node.dispatcher().counts();
-    for (const auto& [outcome, count] : dispatched.attempts) attempts_.at(outcome).follow(count);
     const auto counts = node.counts();
-    follow("due", deliveries_, counts.tiers.tiers.due);
-    follow("handed_over", deliveries_, counts.tiers.handed_over);
-    follow("dead", deliveries_, counts.tiers.buried);
-    follow("copy", deliveries_, counts.tiers.tiers.copies);
-    follow("broken", deliveries_, counts.tiers.tiers.broken);
-    follow("lost", deliveries_, counts.tiers.lost);
+    const auto& [tiers, dispatched, usage, waiting, under_way] = counts.deliveries;
+    waiting_.Set(static_cast<double>(waiting));
+    under_way_.Set(static_cast<double>(under_way));
+    for (const auto& [outcome, count] : dispatched.attempts) attempts_.at(outcome).follow(count);
+    follow("due", deliveries_, tiers.tiers.due);
+    follow("handed_over", deliveries_, tiers.handed_over);
+    follow("dead", deliveries_, tiers.buried);
+    follow("copy", deliveries_, tiers.tiers.copies);
+    follow("broken", deliveries_, tiers.tiers.broken);
+    follow("lost", deliveries_, tiers.lost);
     follow("parked", deliveries_, dispatched.parked);
     follow("spilled", deliveries_, dispatched.spilled);
     follow("followed", deliveries_, dispatched.followed);
@@ -130,7 +132,7 @@ void RoleMetrics::measure(const RetryNode& node) {
     follow("spread", events_, counts.events.events);
     follow("copy", events_, counts.events.copies);
     follow("broken", events_, counts.events.broken);
-    measure_owners(node.dispatcher().usage());
+    measure_owners(usage);
 }
 
 void RoleMetrics::replied(int status) {

@@ -31,7 +31,7 @@ constexpr std::size_t kHostFraction = 2;     ///< of a host's places, for each o
 constexpr std::size_t kHostCapPart = 4;      ///< a host's places, of all
 /// How much one attempt moves what is remembered of the last ones.
 constexpr double kMoving = 0.2;
-constexpr double kCapMost = 64;
+constexpr double kCapHighest = 64;
 /// Webhooks that are looked at for the first place of a tier.
 constexpr std::size_t kTierTries = 16;
 
@@ -523,8 +523,8 @@ void Scheduler::ended(const Ended& attempt) {
         const auto took = std::clamp(attempt.took, kCostLeast, kCostMost);
         w.cost = duration_cast<Duration>((1 - kMoving) * w.cost + kMoving * took);
         // More by one each time that all have gone well, half when the receiver has had enough.
-        w.cap =
-            attempt.overloaded ? std::max(1.0, w.cap / 2) : std::min(kCapMost, w.cap + 1 / w.cap);
+        w.cap = attempt.overloaded ? std::max(1.0, w.cap / 2)
+                                   : std::min(kCapHighest, w.cap + 1 / w.cap);
         impl_->move_to(w, took < kQuick && w.late == 0 ? quick : slow);
     }
     impl_->end_at_host(flight);

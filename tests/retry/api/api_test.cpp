@@ -34,7 +34,9 @@ struct World {
                 .executor = executor,
                 .clock = clock,
                 .keys = keys,
-                .send = [this](const HttpRequest& request, auto done) { send(request, done); },
+                .workers = {{&executor, [this](const HttpRequest& request,
+                                               auto done) { send(request, done); }}},
+                .fan_out = executor,
                 .ready = [](bool, const std::string&) {}}),
           api(std::move(options), node, clock, keys) {
         node.start();

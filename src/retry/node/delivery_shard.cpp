@@ -1,0 +1,185 @@
+#include "retry/node/delivery_shard.hpp"
+
+#include "bridge/message.hpp"
+
+#include <utility>
+
+namespace beckon::retry {
+
+namespace {
+
+PartitionTiers::Counts& add_tiers(PartitionTiers::Counts& sum, const PartitionTiers::Counts& more) {
+    sum.tiers.due += more.tiers.due;
+    sum.tiers.copies += more.tiers.copies;
+    sum.tiers.broken += more.tiers.broken;
+    sum.handed_over += more.handed_over;
+    sum.buried += more.buried;
+    sum.lost += more.lost;
+    return sum;
+}
+
+}  // namespace
+
+DeliveryShard::Counts& DeliveryShard::Counts::operator+=(const Counts& other) {
+    add_tiers(tiers, other.tiers);
+    for (const auto& [outcome, count] : other.dispatched.attempts) {
+        dispatched.attempts[outcome] += count;
+    }
+    dispatched.parked += other.dispatched.parked;
+    dispatched.spilled += other.dispatched.spilled;
+    dispatched.followed += other.dispatched.followed;
+    dispatched.unknown += other.dispatched.unknown;
+    for (const auto& [owner, used] : other.usage) usage[owner] += used;
+    waiting += other.waiting;
+    under_way += other.under_way;
+    return *this;
+}
+
+DeliveryShard::DeliveryShard(Options options, Context context, Events events)
+    : options_(std::move(options)),
+      context_(std::move(context)),
+      events_(std::move(events)),
+      publisher_(context_.log.open_publisher(context_.executor)),
+      directory_(SecretBox{context_.keys}) {
+    auto schedule = options_.schedule;
+    schedule.tiers = static_cast<std::size_t>(options_.table.tiers().back()) + 1;
+    dispatcher_ =
+        std::make_unique<Dispatcher>(Dispatcher::Options{.table = options_.table,
+                                                         .schedule = schedule,
+                                                         .age_max = options_.age_max,
+                                                         .failing_max = options_.failing_max,
+                                                         .stop_at = options_.stop_at},
+                                     Dispatcher::Context{.executor = context_.executor,
+                                                         .clock = context_.clock,
+                                                         .webhooks = directory_,
+                                                         .fates = *this,
+                                                         .send = context_.send,
+                                                         .change_state = events_.change_state,
+                                                         .catch_up = events_.catch_up,
+                                                         .attempted = events_.attempted});
+}
+
+DeliveryShard::~DeliveryShard() {
+    homes_.clear();
+    dispatcher_.reset();
+}
+
+void DeliveryShard::webhooks_known() {
+    known_ = true;
+    for (auto& [partition, home] : homes_) home->start();
+}
+
+void DeliveryShard::open(core::Partition partition) {
+    if (homes_.contains(partition)) return;
+    auto home = std::make_unique<PartitionHome>(
+        PartitionHome::Options{.partition = partition,
+                               .table = options_.table,
+                               .node = options_.node,
+                               .window_max = options_.schedule.queued_max},
+        PartitionHome::Context{
+            .log = context_.log,
+            .publisher = *publisher_,
+            .executor = context_.executor,
+            .clock = context_.clock,
+            .highest_epoch = [this, partition] { return events_.highest_epoch(partition); }},
+        PartitionHome::Events{
+            .due = [this](Due one) { due(std::move(one)); },
+            .serving =
+                [this, partition](bool serving) {
+                    if (!serving) {
+                        forget(partition);
+                        events_.end_fan_out(partition);
+                    }
+                    const auto found = homes_.find(partition);
+                    events_.serving(partition, serving,
+                                    found == homes_.end() ? "" : found->second->fault());
+                },
+            .failed = [this, partition](
+                          const std::string& why) { events_.serving(partition, false, why); },
+            .fan_out = [this, partition](
+                           core::Epoch epoch,
+                           core::Offset from) { events_.fan_out(partition, epoch, from); }});
+    auto& opened = *home;
+    homes_[partition] = std::move(home);
+    // Without the directory a delivery's webhook is not known.
+    if (known_) opened.start();
+}
+
+void DeliveryShard::close(core::Partition partition) {
+    const auto found = homes_.find(partition);
+    if (found == homes_.end()) return;
+    // The new home takes the lease when it has read this; writing what is finished first spares it
+    // the repetition.
+    forget(partition);
+    events_.end_fan_out(partition);
+    add_tiers(left_, found->second->counts());
+    const auto leaving = std::make_shared<std::unique_ptr<PartitionHome>>(std::move(found->second));
+    homes_.erase(found);
+    (*leaving)->stop([leaving] {});
+}
+
+void DeliveryShard::fanned_out(core::Partition partition, core::Epoch epoch, core::Offset next) {
+    const auto found = homes_.find(partition);
+    if (found != homes_.end()) found->second->fanned_out(epoch, next);
+}
+
+void DeliveryShard::fan_out_failed(core::Partition partition, core::Epoch epoch,
+                                   const core::Error& why) {
+    const auto found = homes_.find(partition);
+    if (found != homes_.end()) found->second->fan_out_failed(epoch, why);
+}
+
+PartitionTiers* DeliveryShard::tiers_of(const Ticket& ticket) {
+    const auto found = homes_.find(ticket.partition);
+    return found == homes_.end() ? nullptr : found->second->tiers(ticket.epoch);
+}
+
+void DeliveryShard::finish(const Ticket& ticket) {
+    if (auto* tiers = tiers_of(ticket)) tiers->finish(ticket);
+}
+
+void DeliveryShard::hand_over(const Ticket& ticket, Delivery delivery, int tier) {
+    if (auto* tiers = tiers_of(ticket)) tiers->hand_over(ticket, std::move(delivery), tier);
+}
+
+void DeliveryShard::bury(const Ticket& ticket, Delivery delivery) {
+    if (auto* tiers = tiers_of(ticket)) tiers->bury(ticket, std::move(delivery));
+}
+
+/// To whom a delivery belongs shows in its id.
+void DeliveryShard::due(Due due) {
+    if (events_.bridged && bridge::is_bridged(due.delivery.id)) {
+        return events_.bridged(std::move(due));
+    }
+    dispatcher_->due(std::move(due));
+}
+
+void DeliveryShard::forget(core::Partition partition) {
+    dispatcher_->forget(partition);
+    if (events_.forget_bridged) events_.forget_bridged(partition);
+}
+
+void DeliveryShard::stop(std::function<void()> stopped) {
+    const auto left = std::make_shared<std::size_t>(homes_.size() + 1);
+    const auto one = [left, stopped = std::move(stopped)] {
+        if (--*left == 0) stopped();
+    };
+    for (auto& [partition, home] : homes_) {
+        events_.end_fan_out(partition);
+        home->stop(one);
+    }
+    context_.executor.post(one);
+}
+
+DeliveryShard::Counts DeliveryShard::counts() const {
+    Counts sum{.tiers = left_,
+               .dispatched = dispatcher_->counts(),
+               .usage = dispatcher_->usage(),
+               .waiting = dispatcher_->waiting(),
+               .under_way = dispatcher_->under_way()};
+    for (auto& [owner, used] : sum.usage) used = dispatcher_->usage_of(owner);
+    for (const auto& [partition, home] : homes_) add_tiers(sum.tiers, home->counts());
+    return sum;
+}
+
+}  // namespace beckon::retry

@@ -1,0 +1,120 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+#include "core/ids.hpp"
+#include "core/key_ring.hpp"
+#include "core/partition.hpp"
+#include "log/event_log.hpp"
+#include "retry/dispatch/dispatcher.hpp"
+#include "retry/node/partition_home.hpp"
+#include "retry/tiers/tier_table.hpp"
+#include "retry/webhook/directory.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace beckon::retry {
+
+/// Some of the partitions of a node on a thread of their own: their homes, their deliveries' tiers,
+/// and the attempts. It has its own copy of the webhooks. On the executor's thread.
+class DeliveryShard final : private Fates {
+public:
+    using Send = std::function<void(HttpRequest, std::function<void(HttpAnswer)>)>;
+
+    struct Options {
+        core::Partition partitions = 1;
+        TierTable table;
+        core::NodeId node;
+        Scheduler::Options schedule{};
+        std::chrono::seconds age_max = std::chrono::hours{24 * 7};
+        std::chrono::seconds failing_max = std::chrono::hours{24 * 5};
+        std::optional<core::MonoTime> stop_at{};
+    };
+    struct Context {
+        log::EventLog& log;
+        core::Executor& executor;
+        const core::Clock& clock;
+        std::shared_ptr<const core::KeyRing> keys;
+        Send send;
+    };
+    /// Called on this thread.
+    struct Events {
+        /// A partition serves, or does not and why (empty: it is being taken over).
+        std::function<void(core::Partition, bool serving, const std::string& fault)> serving;
+        /// Events of a partition are to be fanned out under this lease, or no more.
+        std::function<void(core::Partition, core::Epoch, core::Offset from)> fan_out;
+        std::function<void(core::Partition)> end_fan_out;
+        /// A message for a client of a bridge is due; the partition's fates come through finish(),
+        /// hand_over() and bury().
+        std::function<void(Due)> bridged;
+        std::function<void(core::Partition)> forget_bridged;
+        std::function<void(const std::string& webhook, const WebhookState&)> change_state;
+        std::function<void(const std::string& webhook, std::function<void(bool)>)> catch_up;
+        std::function<void(const std::string& webhook, const Attempt&)> attempted;
+        std::function<core::Epoch(core::Partition)> highest_epoch;
+    };
+
+    DeliveryShard(Options options, Context context, Events events);
+    ~DeliveryShard() override;
+    DeliveryShard(const DeliveryShard&) = delete;
+    DeliveryShard& operator=(const DeliveryShard&) = delete;
+
+    /// Folds a record of `webhooks`.
+    void apply(const core::RecordView& record) { directory_.apply(record); }
+    /// All webhooks that there were have been folded: homes may start.
+    void webhooks_known();
+
+    void open(core::Partition partition);
+    /// The partition is another node's from now on: what is finished is written.
+    void close(core::Partition partition);
+
+    void fanned_out(core::Partition partition, core::Epoch epoch, core::Offset next);
+    void fan_out_failed(core::Partition partition, core::Epoch epoch, const core::Error& why);
+
+    // A ticket of a lease that was lost meanwhile is void: the next home has the delivery.
+    void finish(const Ticket& ticket) override;
+    void hand_over(const Ticket& ticket, Delivery delivery, int tier) override;
+    void bury(const Ticket& ticket, Delivery delivery) override;
+
+    /// Starts no new attempts; `done` once none is under way.
+    void drain(std::function<void()> done) { dispatcher_->drain(std::move(done)); }
+    void resume() { dispatcher_->resume(); }
+    /// Writes what is finished of all partitions; answers when that is in the log or has failed.
+    void stop(std::function<void()> stopped);
+
+    struct Counts {
+        PartitionTiers::Counts tiers;
+        Dispatcher::Counts dispatched;
+        std::map<std::string, OwnerUsage, std::less<>> usage;
+        std::size_t waiting = 0;
+        std::size_t under_way = 0;
+        Counts& operator+=(const Counts& other);
+    };
+    Counts counts() const;
+    std::vector<Attempt> attempts_of(const std::string& webhook) const {
+        return dispatcher_->attempts_of(webhook);
+    }
+
+private:
+    void due(Due due);
+    void forget(core::Partition partition);
+    PartitionTiers* tiers_of(const Ticket& ticket);
+
+    const Options options_;
+    const Context context_;
+    const Events events_;
+    std::unique_ptr<log::Publisher> publisher_;
+    WebhookDirectory directory_;
+    bool known_ = false;
+    PartitionTiers::Counts left_;  ///< of homes that are not here any more
+    std::unique_ptr<Dispatcher> dispatcher_;
+    std::map<core::Partition, std::unique_ptr<PartitionHome>> homes_;
+};
+
+}  // namespace beckon::retry
