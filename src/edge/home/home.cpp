@@ -118,7 +118,6 @@ Home::Impl::Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore
                 .outbox = outbox,
                 .clock = context.clock,
                 .log_now = [this] { return log_now(); },
-                .past = [this] { return context.log.past_time(); },
                 .position = [this] { return position(); },
                 .times = context.times}),
       outcomes({options.partition, options.partitions}, {.store = *store,

@@ -228,7 +228,7 @@ std::size_t Delivery::read(Session& session, std::size_t budget) {
     return used;
 }
 
-/// 0: what comes next does not fit, or may not be sent yet.
+/// 0: what comes next does not fit.
 std::size_t Delivery::read_once(Session& session, std::size_t at_most) {
     const auto now = context_.clock.mono();
     auto& cursor = session.cursor(context_.position());

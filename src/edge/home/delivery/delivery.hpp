@@ -25,6 +25,8 @@ class Delivery {
 public:
     /// Messages read from the store in one turn, for all clients together.
     static constexpr std::size_t kReadBudget = 4'096;
+    /// For one client in one go: of large messages a window has capacity for few.
+    static constexpr std::size_t kReadAtOnce = 32;
     /// For how long a TTL-0 message waits for its client after a take-over, and how many do.
     static constexpr core::Duration kTakeoverGrace = std::chrono::seconds{5};
     static constexpr std::size_t kAwaitingMax = 1'024;

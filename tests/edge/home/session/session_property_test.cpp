@@ -236,8 +236,10 @@ private:
 
     std::mt19937 random_;
     const core::Uaid uaid_{core::random_uuid4()};
-    const edge::SessionLimits limits_{.window = {.messages = kWindow,
+    const edge::SessionLimits limits_{.window = {.messages_min = kWindow,
+                                                 .messages_max = kWindow,
                                                  .bytes = kBytes,
+                                                 .bytes_max = kBytes,
                                                  .unacked = 10,
                                                  .acked_not_durable = 5,
                                                  .patience = kPatience},
