@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kSubscriptionsSource = "/beckon/subscriptions";
 
 /// Stands for a subscription where its UAID must not be seen.
-std::string name_of(const SubscriptionGone& gone) {
+std::string gone_name_of(const SubscriptionGone& gone) {
     const auto digest = sha256(to_hex(gone.uaid) + "/" + to_dashed(gone.channel));
     Bytes16 half;
     std::copy_n(digest.begin(), half.size(), half.begin());
@@ -30,7 +30,7 @@ std::string_view to_string(GoneReason reason) {
 }
 
 OwnEvent event_of(const SubscriptionGone& gone) {
-    const auto name = name_of(gone);
+    const auto name = gone_name_of(gone);
     return {.id = name + "/gone",
             .source = kSubscriptionsSource,
             .type = std::string{kSubscriptionGoneType},

@@ -280,7 +280,7 @@ Id get(const std::uint8_t* from) {
     return id;
 }
 
-std::string text_of(ByteView bytes) {
+std::string token_text_of(ByteView bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -361,7 +361,7 @@ struct Tokens::Impl {
     static EndpointToken token_of(ByteView plain) {
         return EndpointToken{.uaid = get<Uaid>(plain.data()),
                              .channel = get<ChannelId>(plain.data() + 16),
-                             .vapid_sha256 = text_of(plain.subspan(kPairBytes))};
+                             .vapid_sha256 = token_text_of(plain.subspan(kPairBytes))};
     }
 
     CompactCipher compact;

@@ -90,7 +90,7 @@ void change_running(const Config& config, const edge::BroadcastSet& broadcast) {
     }
 }
 
-log::NewestValues list(Config& config) {
+log::NewestValues broadcasts_of(Config& config) {
     if (is_running_standalone(config)) return ask_list(config).get<log::NewestValues>();
     Installation installation{config};
     return read_log(installation);
@@ -113,7 +113,8 @@ int broadcasts_change(Config config, const edge::BroadcastSet& broadcast) {
 }
 
 int broadcasts_list(Config config) {
-    for (const auto& [id, version] : list(config)) std::cout << id << "\t" << version << "\n";
+    for (const auto& [id, version] : broadcasts_of(config))
+        std::cout << id << "\t" << version << "\n";
     return 0;
 }
 

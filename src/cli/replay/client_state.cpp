@@ -52,13 +52,13 @@ std::vector<WaitingMessage> waiting_of(store::PartitionStore& partition, const c
 
 std::int64_t ms(Timestamp time) { return time.time_since_epoch().count(); }
 
-Json json_of(const store::StoredClient& client) {
+Json state_json(const store::StoredClient& client) {
     return {{"router_type", to_string(client.router_type)},
             {"created", ms(client.created)},
             {"last_seen", ms(client.last_seen)}};
 }
 
-Json json_of(const WaitingMessage& message) {
+Json state_json(const WaitingMessage& message) {
     return {{"message", core::log_name(message.key)},
             {"channel", core::to_dashed(message.channel)},
             {"offset", message.offset},
@@ -89,7 +89,7 @@ core::Result<ClientState> state_of_client(log::EventLog& log, const core::Uaid& 
 
 std::string state_json(const core::Uaid& client, const ClientState& state) {
     Json out{{"client", core::log_name(client)}, {"at", ms(state.at)}};
-    out["known"] = state.client ? json_of(*state.client) : Json(nullptr);
+    out["known"] = state.client ? state_json(*state.client) : Json(nullptr);
     out["channels"] = Json::array();
     for (const auto& channel : state.channels) {
         out["channels"].push_back({{"channel", core::to_dashed(channel.channel)},
@@ -97,7 +97,7 @@ std::string state_json(const core::Uaid& client, const ClientState& state) {
                                    {"bound_to_vapid_key", !channel.vapid_sha256.empty()}});
     }
     out["waiting"] = Json::array();
-    for (const auto& message : state.waiting) out["waiting"].push_back(json_of(message));
+    for (const auto& message : state.waiting) out["waiting"].push_back(state_json(message));
     return core::json_text(out);
 }
 

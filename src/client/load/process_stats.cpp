@@ -30,7 +30,7 @@ std::uint64_t kilobytes_after(const std::string& text, const std::string& label)
     return value;
 }
 
-double seconds(const timeval& time) {
+double cpu_seconds(const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
@@ -77,7 +77,7 @@ core::Result<ProcessSample> sample_process(pid_t pid) {
 double own_cpu_s() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
-    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+    return cpu_seconds(usage.ru_utime) + cpu_seconds(usage.ru_stime);
 }
 
 }  // namespace beckon::client::load

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kNotFound = "Broadcast not found";
 constexpr std::string_view kTooMany = "Too many broadcasts";
 
-void append_member(std::string& out, std::string_view name, std::string_view value) {
+void append_broadcast(std::string& out, std::string_view name, std::string_view value) {
     if (!out.empty() && out.back() != '{') out.push_back(',');
     append_json_utf8(out, name);
     out.push_back(':');
@@ -51,13 +51,13 @@ std::string Follows::take_news(const Broadcasts& now) {
         if (version.empty()) return now.complete;
         if (version == told.second) return false;
         told.second = version;
-        append_member(out, told.first, version);
+        append_broadcast(out, told.first, version);
         return false;
     });
     if (refused_.empty()) return out;
     if (!out.empty()) out.push_back(',');
     out.append(R"("errors":{)");
-    for (const auto& [id, why] : refused_) append_member(out, id, why);
+    for (const auto& [id, why] : refused_) append_broadcast(out, id, why);
     out.push_back('}');
     refused_ = {};
     return out;

@@ -69,7 +69,7 @@ void in_lists(const Partitions& partitions, const Ask& ask) {
 }
 
 /// "<client id> at <host>": Kafka puts a slash before the host.
-std::string name_of(const rd_kafka_group_member_info& member) {
+std::string name_of_member(const rd_kafka_group_member_info& member) {
     std::string_view host = member.client_host ? member.client_host : "";
     if (host.starts_with('/')) host.remove_prefix(1);
     std::string id = member.client_id ? member.client_id : "";
@@ -84,7 +84,7 @@ Listed listed(const rd_kafka_group_info& group) {
         const std::string_view bytes{static_cast<const char*>(member.member_assignment),
                                      static_cast<std::size_t>(member.member_assignment_size)};
         for (const auto& one : parse_assignment(bytes).value_or(Partitions{})) {
-            out.owners[one] = name_of(member);
+            out.owners[one] = name_of_member(member);
         }
     }
     return out;

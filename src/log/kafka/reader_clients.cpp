@@ -30,7 +30,7 @@ constexpr milliseconds kErrorsEvery{1000};
 /// The librdkafka that has fetch.queue.backoff.ms, a second by default; before, nothing set it.
 constexpr int kQueueBackoffSince = 0x02020000;
 
-PartitionList list_of(const Reading& reading, core::Offset offset) {
+PartitionList reader_list_of(const Reading& reading, core::Offset offset) {
     PartitionList list{rd_kafka_topic_partition_list_new(1)};
     rd_kafka_topic_partition_list_add(list.get(), reading.topic.c_str(), reading.where.partition)
         ->offset = offset;
@@ -173,7 +173,7 @@ void ReaderClients::stop(std::shared_ptr<Reading> reading) {
 void ReaderClients::refill(std::shared_ptr<Reading> reading) {
     control_.post([reading = std::move(reading)] {
         if (!reading->client) return;
-        const auto list = list_of(*reading, RD_KAFKA_OFFSET_END);
+        const auto list = reader_list_of(*reading, RD_KAFKA_OFFSET_END);
         rd_kafka_offsets_for_times(reading->client->handle.get(), list.get(), 0);
     });
 }
@@ -225,7 +225,7 @@ void ReaderClients::do_start(Shared reading, core::Offset from, std::uint64_t nu
         log_error("reader_not_made", *reading, error.what());
         return start_later(kStartAfterFailure, reading, from, number);
     }
-    const auto list = list_of(*reading, from);
+    const auto list = reader_list_of(*reading, from);
     const ErrorHandle error{rd_kafka_incremental_assign(reading->client->handle.get(), list.get())};
     if (error) {
         log_error("assign_failed", *reading, rd_kafka_error_string(error.get()));
@@ -245,7 +245,7 @@ void ReaderClients::do_stop(Reading& reading) {
     stop_listening(reading);
     auto* const client = std::exchange(reading.client, nullptr);
     if (!client || client->reads.erase(reading.where) == 0) return;
-    const auto list = list_of(reading, RD_KAFKA_OFFSET_INVALID);
+    const auto list = reader_list_of(reading, RD_KAFKA_OFFSET_INVALID);
     const ErrorHandle error{rd_kafka_incremental_unassign(client->handle.get(), list.get())};
     if (error) log_error("unassign_failed", reading, rd_kafka_error_string(error.get()));
 }

@@ -58,7 +58,7 @@ Json number_or_null(const std::optional<T>& value, std::int64_t (*number)(T)) {
     return value ? Json(number(*value)) : Json();
 }
 std::int64_t ms_of_time(Timestamp time) { return time.time_since_epoch().count(); }
-std::int64_t ms_of(milliseconds duration) { return duration.count(); }
+std::int64_t count_ms(milliseconds duration) { return duration.count(); }
 
 std::optional<std::int64_t> optional_number(const Json& json, const char* name) {
     const auto& value = json.at(name);
@@ -184,12 +184,12 @@ std::string Report::sums_json() const {
         const auto& stay = stays_[milestone];
         if (stay.count == 0) continue;
         milestones[std::string{core::to_string(milestone)}] = {{"count", stay.count},
-                                                               {"total_ms", ms_of(stay.total)}};
+                                                               {"total_ms", count_ms(stay.total)}};
     }
     return core::json_text(Json{{"since", number_or_null(since_, ms_of_time)},
-                                {"longest_ms", number_or_null(longest_, ms_of)},
-                                {"shortest_ms", number_or_null(shortest_, ms_of)},
-                                {"total_ms", ms_of(total_time_)},
+                                {"longest_ms", number_or_null(longest_, count_ms)},
+                                {"shortest_ms", number_or_null(shortest_, count_ms)},
+                                {"total_ms", count_ms(total_time_)},
                                 {"success", success_},
                                 {"fail", fail_},
                                 {"expired", expired_},

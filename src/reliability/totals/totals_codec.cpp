@@ -57,7 +57,7 @@ Step step_of(const Json& json) {
 }
 
 /// Throws as nlohmann's accessors do. Names of milestones that we do not know are left out.
-PartitionCounts parse_counts(core::Partition partition, std::string_view value) {
+PartitionCounts parse_count_record(core::Partition partition, std::string_view value) {
     const auto json = Json::parse(value);
     PartitionCounts event{
         .partition = partition, .at = {}, .counts = {}, .flow = {}, .refused = {}};
@@ -137,7 +137,7 @@ TotalsEvent decode_totals(const core::RecordView& record) {
     const auto partition = parse_partition(record.key.substr(kCountsPrefix.size()));
     if (!partition) return NotTotals{};
     try {
-        return parse_counts(*partition, *record.value);
+        return parse_count_record(*partition, *record.value);
     } catch (const nlohmann::json::exception&) {
         return NotTotals{};
     }

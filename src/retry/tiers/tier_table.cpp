@@ -15,7 +15,7 @@ using std::chrono::seconds;
 
 namespace {
 
-std::string text_of(const std::vector<seconds>& delays) {
+std::string step_text_of(const std::vector<seconds>& delays) {
     std::string text;
     for (const auto delay : delays) {
         text += (text.empty() ? "" : " ") + std::to_string(delay.count()) + "s";
@@ -64,7 +64,7 @@ std::optional<seconds> parse_delay(std::string_view word) {
 
 core::Result<TierTable> TierTable::from(std::vector<seconds> delays) {
     if (const auto why = fault_of(delays); !why.empty()) {
-        return core::fail(Fault::invalid, "the tier table `" + text_of(delays) + "`: " + why);
+        return core::fail(Fault::invalid, "the tier table `" + step_text_of(delays) + "`: " + why);
     }
     return TierTable{std::move(delays)};
 }
@@ -96,7 +96,7 @@ seconds TierTable::total() const {
     return std::accumulate(delays_.begin(), delays_.end(), seconds{0});
 }
 
-std::string TierTable::text() const { return text_of(delays_); }
+std::string TierTable::text() const { return step_text_of(delays_); }
 
 core::Result<std::vector<seconds>> parse_delays(std::string_view text) {
     constexpr std::string_view kBetween = " ,\t";

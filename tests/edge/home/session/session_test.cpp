@@ -329,7 +329,8 @@ TEST_CASE("a window takes as many messages as fit into its bytes, within its two
         core::NotificationAccepted message;
         message.uaid = client.uaid;
         message.key = new_key();
-        message.message_id = client.version_of(message.key);
+        const auto version = client.version_of(message.key);
+        message.message_id = version;
         message.channel = client.channel;
         message.ttl_s = 60;
         frame = client.session.on(message, 0, client.now).frames.at(0).text.size();
@@ -346,7 +347,7 @@ TEST_CASE("a window takes as many messages as fit into its bytes, within its two
 }
 
 TEST_CASE("in a window full of bytes a read waits for an eighth of them", "[session]") {
-    Client client;
+    Client client{{.messages_max = 512}};
     std::vector<core::MessageKey> sent;
     for (auto key = new_key(); client.gets(key); key = new_key()) sent.push_back(key);
     REQUIRE(sent.size() > 100);
