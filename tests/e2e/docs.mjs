@@ -216,7 +216,7 @@ test('README: on Kafka', async () => {
     assert.equal(await post(url, ''), 201);
     await listen.says('(no data)');
     // Without the option that accepts a single copy, it is named.
-    const refused = shell(edge.replace('--replication-factor 1', '--data elsewhere --ops-port 0 --edge-port 0'));
+    const refused = shell(edge.replace('--replication-factor 1', '--data elsewhere --ops-port 0 --edge-port 0 --edge-link-port 0'));
     assert.equal(refused.status, 1, refused.text);
     assert.match(refused.text, /replication\.factor is 1, expected 3.*--replication-factor 1/);
 
