@@ -48,7 +48,7 @@ private:
 };
 
 /// One look; false if the log did not answer.
-bool show(log::EventLog& log, const ClusterOptions& options, core::Partition partitions) {
+bool show_cluster(log::EventLog& log, const ClusterOptions& options, core::Partition partitions) {
     const auto view = read_cluster(log, options.role, partitions, kTimeout);
     if (!view) {
         print_error("beckon: " + view.error().message);
@@ -65,11 +65,11 @@ bool show(log::EventLog& log, const ClusterOptions& options, core::Partition par
 int run_cluster(Config config, const ClusterOptions& options) {
     ToolLog log{config};
     const auto partitions = log.control().partitions;
-    if (!options.watch) return show(log.log(), options, partitions) ? 0 : 1;
+    if (!options.watch) return show_cluster(log.log(), options, partitions) ? 0 : 1;
     Pause pause;
     const StopSignals signals{[&pause] { pause.stop(); }};
     do {
-        show(log.log(), options, partitions);
+        show_cluster(log.log(), options, partitions);
     } while (pause.wait());
     return 0;
 }

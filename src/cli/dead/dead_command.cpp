@@ -14,7 +14,7 @@ namespace beckon::cli {
 namespace {
 
 /// What the commands fill; lives as long as the process, since CLI11 keeps references.
-struct Options {
+struct DeadOptions {
     ApiAccess access;
     DeadWanted wanted;
     SettleDead settle;
@@ -40,7 +40,7 @@ void add_pace(CLI::App& command, SettleDead& settle) {
 }
 
 void add_settling(CommandLine& line, CLI::App& group, const char* name, const char* help,
-                  Options& o) {
+                  DeadOptions& o) {
     auto& command = add_api_command(
         line, group, {name, help}, o.access,
         [&o, name](ApiClient& api) { return settle_dead(api, name, o.wanted, o.settle); });
@@ -49,8 +49,8 @@ void add_settling(CommandLine& line, CLI::App& group, const char* name, const ch
     add_pace(command, o.settle);
 }
 
-Options& options() {
-    static Options all;
+DeadOptions& options() {
+    static DeadOptions all;
     return all;
 }
 

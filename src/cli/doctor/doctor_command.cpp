@@ -17,7 +17,7 @@ namespace beckon::cli {
 
 namespace {
 
-struct Asked {
+struct DoctorOptions {
     std::string role;
     bool json = false;
 };
@@ -68,7 +68,7 @@ Findings examine(const Config& config, Reader role) {
 }  // namespace
 
 void add_doctor_command(CommandLine& line) {
-    static Asked asked;
+    static DoctorOptions asked;
     auto& command = line.add_configured(
         line.top(), "doctor",
         "Look at configuration, keys, clocks, log, certificates and URLs, and say what to mend",

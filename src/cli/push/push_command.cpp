@@ -13,7 +13,7 @@ namespace beckon::cli {
 
 namespace {
 
-void add_listen(CommandLine& line, ListenOptions& o) {
+void add_push_listen(CommandLine& line, ListenOptions& o) {
     auto& command = line.add(line.top(), "listen",
                              "Be a user agent: subscribe, then print and acknowledge each message",
                              [&o] { return run_listen(o); });
@@ -85,7 +85,7 @@ void add_push_commands(CommandLine& line) {
     // CLI11 keeps references to what it fills: these live as long as the process.
     static ListenOptions listen;
     static PushOptions push;
-    add_listen(line, listen);
+    add_push_listen(line, listen);
     add_push(line, push);
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kOps = "http://127.0.0.1:9090";
 
-struct Asked {
+struct ReliabilityOptions {
     std::string ops = kOps;
     bool json = false;
     std::string id;
@@ -42,8 +42,8 @@ httplib::Result get(httplib::Client& client, const std::string& path) {
 }
 
 /// Gets a page and prints it: as it is, or made readable. Exit code 1 if there is none.
-int show(const Asked& asked, const std::string& path,
-         const std::function<std::string(const std::string&)>& readable) {
+int show_reliability(const ReliabilityOptions& asked, const std::string& path,
+                     const std::function<std::string(const std::string&)>& readable) {
     httplib::Client client{asked.ops};
     client.set_connection_timeout(5);
     const auto reply = get(client, path);
@@ -63,7 +63,7 @@ int show(const Asked& asked, const std::string& path,
 }  // namespace
 
 void add_reliability_commands(CommandLine& line, CLI::App& role) {
-    static Asked asked;
+    static ReliabilityOptions asked;
     const auto command = [&](const char* name, const char* help,
                              CommandLine::Run run) -> CLI::App& {
         auto& added = line.add(role, name, help, std::move(run));
@@ -74,19 +74,20 @@ void add_reliability_commands(CommandLine& line, CLI::App& role) {
     };
     command("counts", "Show how many tracked messages are where, and how long their steps take",
             [] {
-                const int code = show(asked, "/reliability/counts", counts_text);
-                return code != 0 ? code : show(asked, "/reliability/flow", flow_text);
+                const int code = show_reliability(asked, "/reliability/counts", counts_text);
+                return code != 0 ? code : show_reliability(asked, "/reliability/flow", flow_text);
             });
-    command("show", "Show the life of one message",
-            [] { return show(asked, "/reliability/history/" + asked.id, history_text); })
+    command(
+        "show", "Show the life of one message",
+        [] { return show_reliability(asked, "/reliability/history/" + asked.id, history_text); })
         .add_option("ID", asked.id, "Its reliability id")
         ->required();
     auto& report = command("report", "Show the report of a day", [] {
         if (asked.day.empty()) asked.day = last_day_text(asked.ops);
         auto path = "/reliability/report?day=" + asked.day;
         if (asked.from_log) path += "&from=log";
-        return show(asked, asked.json ? path : path + "&format=md",
-                    [](const std::string& text) { return text; });
+        return show_reliability(asked, asked.json ? path : path + "&format=md",
+                                [](const std::string& text) { return text; });
     });
     report.add_option("--day", asked.day, "YYYY-MM-DD (UTC); the last one if not given");
     report.add_flag(

@@ -24,10 +24,10 @@ namespace beckon::cli {
 
 namespace {
 
-constexpr std::chrono::milliseconds kTimeout{10'000};
+constexpr std::chrono::milliseconds kReplayTimeout{10'000};
 
 /// As the options say it.
-struct Asked {
+struct ReplayFlags {
     std::string topic = "notifications";
     int partition = -1;
     std::int64_t from = 0;
@@ -87,7 +87,7 @@ void apply_message(const Config& config, const std::string& text, Selection& sel
     selection.message = opened->key;
 }
 
-Selection selection_of(const Config& config, const Asked& asked) {
+Selection selection_of(const Config& config, const ReplayFlags& asked) {
     Selection selection;
     const auto topic = log::Topic::parse(asked.topic);
     if (!topic) refuse("--topic: there is no log topic '" + asked.topic + "'");
@@ -114,12 +114,13 @@ Selection selection_of(const Config& config, const Asked& asked) {
     return selection;
 }
 
-ReplayOptions options_of(const Config& config, const Asked& asked, core::Partition partitions) {
+ReplayOptions replay_options_of(const Config& config, const ReplayFlags& asked,
+                                core::Partition partitions) {
     ReplayOptions options{.selection = selection_of(config, asked),
                           .partitions = partitions,
                           .json = {.values = asked.values},
                           .rate = asked.rate,
-                          .timeout = kTimeout};
+                          .timeout = kReplayTimeout};
     if (asked.limit > 0) options.limit = asked.limit;
     return options;
 }
@@ -132,12 +133,12 @@ bool write_out(std::string_view lines) {
 using Replay = core::Result<ReplayCounts> (*)(log::EventLog&, const ReplayOptions&, const LineSink&,
                                               const std::atomic<bool>&);
 
-int run_replay(Config config, const Asked& asked, Replay replay) {
+int run_replay(Config config, const ReplayFlags& asked, Replay replay) {
     selection_of(config, asked);  // wrong options are told before a broker is asked
     ToolLog log{config};
     std::atomic<bool> stop = false;
     const StopSignals signals{[&stop] { stop = true; }};
-    const auto options = options_of(config, asked, log.control().partitions);
+    const auto options = replay_options_of(config, asked, log.control().partitions);
     const LineSink quiet = [](std::string_view) { return true; };
     const auto counts = replay(log.log(), options, asked.count ? quiet : LineSink{write_out}, stop);
     if (!counts) throw StartupError(counts.error().message);
@@ -146,13 +147,13 @@ int run_replay(Config config, const Asked& asked, Replay replay) {
     return counts->shown > 0 ? kDone : kNothingFound;
 }
 
-int run_state(Config config, const Asked& asked) {
+int run_state(Config config, const ReplayFlags& asked) {
     const auto selection = selection_of(config, asked);
     if (!selection.client)
         refuse("whose state? name a client with --uaid, --endpoint or --message");
     ToolLog log{config};
     const auto state = state_of_client(log.log(), *selection.client, time_of("--at", asked.at),
-                                       log.control().partitions, {.timeout = kTimeout});
+                                       log.control().partitions, {.timeout = kReplayTimeout});
     if (!state) throw StartupError(state.error().message);
     print_line(state_json(*selection.client, *state));
     return state->client ? kDone : kNothingFound;
@@ -190,11 +191,11 @@ core::Result<std::unique_ptr<ScratchStore>> copy_of_store(const Config& config, 
 }
 
 /// Every partition that the edge of the data directory has; all must agree.
-int run_verify(Config config, const Asked& asked) {
+int run_verify(Config config, const ReplayFlags& asked) {
     // Before this tool itself uses the directory, to read a log that is in it.
     const auto store = DataDirectory::in_use(config.data) ? Store::in_use : Store::at_rest;
     ToolLog log{config};
-    const VerifyOptions options{.now = core::SystemClock{}.wall(), .timeout = kTimeout};
+    const VerifyOptions options{.now = core::SystemClock{}.wall(), .timeout = kReplayTimeout};
     const auto copy = copy_of_store(config, store, log.control().log_id);
     if (!copy) throw StartupError(copy.error().message);
     bool agree = true;
@@ -211,7 +212,7 @@ int run_verify(Config config, const Asked& asked) {
     return !agree ? kFailed : verified > 0 ? kDone : kNothingFound;
 }
 
-void add_client_options(CLI::App& command, Asked& asked) {
+void add_client_options(CLI::App& command, ReplayFlags& asked) {
     command.add_option("--endpoint", asked.endpoint,
                        "Of the client and channel of an endpoint URL");
     command.add_option("--uaid", asked.uaid, "Of one client");
@@ -219,7 +220,7 @@ void add_client_options(CLI::App& command, Asked& asked) {
                        "Of one message: the Location of a 201, or its key in hex");
 }
 
-void add_selection(CLI::App& command, Asked& asked) {
+void add_selection(CLI::App& command, ReplayFlags& asked) {
     command.add_option("--topic", asked.topic, "The log topic")->capture_default_str();
     command.add_option("--partition", asked.partition, "One partition of it")
         ->check(CLI::Range(0, 65'535));
@@ -239,7 +240,7 @@ void add_selection(CLI::App& command, Asked& asked) {
 }  // namespace
 
 void add_replay_commands(CommandLine& line) {
-    static Asked asked;
+    static ReplayFlags asked;
     auto& group =
         line.add_group("replay",
                        "Read what the log says: records, and the state at a moment; and send dead "

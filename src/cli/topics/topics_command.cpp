@@ -88,7 +88,7 @@ int topics_destroy(Config config, bool dry_run) {
     return exit_code(destroy_topics(*topics.admin, topics.options, std::cout));
 }
 
-void add_create(CommandLine& line, CLI::App& topics) {
+void add_topics_create(CommandLine& line, CLI::App& topics) {
     static CreateOptions options;
     auto& command = line.add_configured(
         topics, "create", "Create what is missing; a second time changes nothing", Reader::topics,
@@ -112,7 +112,7 @@ void add_destroy(CommandLine& line, CLI::App& topics) {
 
 void add_topics_command(CommandLine& line) {
     auto& topics = line.add_group("topics", "Create, describe or destroy the log topics on Kafka");
-    add_create(line, topics);
+    add_topics_create(line, topics);
     line.add_configured(
         topics, "describe", "Show topics, settings and differences", Reader::topics,
         [](Config config, const Sources&) { return topics_describe(std::move(config)); });

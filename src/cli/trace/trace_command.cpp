@@ -17,7 +17,7 @@ namespace beckon::cli {
 
 namespace {
 
-struct Asked {
+struct TraceFlags {
     std::string id;
     bool json = false;
 };
@@ -42,7 +42,7 @@ std::optional<core::MessageRef> find(const Config& config, const std::string& id
     return *found;
 }
 
-int run_trace(Config config, const Asked& asked) {
+int run_trace(Config config, const TraceFlags& asked) {
     ToolLog log{config};
     const TraceOptions options{.partitions = log.control().partitions,
                                .now = core::SystemClock{}.wall()};
@@ -62,7 +62,7 @@ int run_trace(Config config, const Asked& asked) {
 }  // namespace
 
 void add_trace_command(CommandLine& line) {
-    static Asked asked;
+    static TraceFlags asked;
     auto& command = line.add_configured(
         line.top(), "trace", "Show the life of one message, step by step", Reader::log,
         [](Config config, const Sources&) { return run_trace(std::move(config), asked); });
