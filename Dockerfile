@@ -3,7 +3,7 @@ FROM debian:13 AS build
 RUN apt-get update && apt-get install -y --no-install-recommends bash ca-certificates
 WORKDIR /src
 COPY . .
-RUN ./dev build && cmake --install build/release --strip --prefix /usr/local
+RUN ./dev build beckon && cmake --install build/release --component runtime --strip --prefix /usr/local
 # The Debian packages that hold the libraries of the binary, for the next stage. (libwebsockets opens its libev
 # plugin by itself: ldd does not see it.)
 RUN ldd /usr/local/bin/beckon | awk '$3 ~ /^\// { print $3 }' | xargs -n1 readlink -f \

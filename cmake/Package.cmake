@@ -43,5 +43,5 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_SET_DESTDIR ON)
 set(CPACK_INSTALL_PREFIX /usr)
 set(CPACK_INSTALL_CMAKE_PROJECTS
-    "${CMAKE_BINARY_DIR};beckon;runtime;/;${CMAKE_BINARY_DIR};beckon;deb;/")
+    "${CMAKE_BINARY_DIR};beckon;runtime;/;${CMAKE_BINARY_DIR};beckon;bench;/;${CMAKE_BINARY_DIR};beckon;deb;/")
 include(CPack)

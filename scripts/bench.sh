@@ -3,7 +3,7 @@
 #
 # Measures Beckon on this machine. First the endpoint alone over the memory log, next to a bare Beast
 # server (`ingest_bench`, beside BINARY); then all of it on each log in turn: fresh servers, and
-# `beckon bench` with its profiles idle, latency, saturation and drain. Prints tables and stores
+# `beckon-bench` with its profiles idle, latency, saturation and drain. Prints tables and stores
 # build/bench/<name>.json.
 #
 #   --only LIST       comma-separated: endpoint, embedded (sync = always), embedded-interval,
@@ -12,7 +12,7 @@
 #                     and on Kafka, the CPU of each process per message at 200, 1,000, 4,000 and 8,000 a second,
 #                     and then the highest rate at which 99 in 100 messages take less than 100 ms from the POST
 #                     to the frame, 30 s each, and how many clients a second connect, say hello and register
-#                     (half an hour in all; options of `beckon bench` do not reach it). And what Kafka alone
+#                     (half an hour in all; options of `beckon-bench` do not reach it). And what Kafka alone
 #                     takes for the same records.
 #                     cluster: several edges on Kafka: how long the death or the restart of one keeps clients
 #                     waiting, what a hop over a link costs, how fast a store is restored. tools: `replay show`
@@ -31,7 +31,7 @@
 #   --quick           a tenth of the time and of the connections: shows that it works, measures
 #                     nothing that one could quote
 #   --keep            leave the servers' data and logs in build/bench/run
-# Everything else goes to `beckon bench` (see its --help), after the defaults below.
+# Everything else goes to `beckon-bench` (see its --help), after the defaults below.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -160,7 +160,7 @@ wait_for_port() {
 measure() {
     local log="$1" edge_port="$2"
     shift 2
-    "$BINARY" bench "ws://127.0.0.1:$edge_port/" --label "$log" --json-file "$OUT/$log.json" \
+    "$(dirname "$BINARY")/beckon-bench" "ws://127.0.0.1:$edge_port/" --label "$log" --json-file "$OUT/$log.json" \
         "$@" "${options[@]}"
 }
 
@@ -221,14 +221,14 @@ sustained_on() {
     shift 2
     local common=("ws://127.0.0.1:$edge_port/" --connections 200 --senders 512 "${sustained_options[@]}" "$@")
     for rate in "${sustained_rates[@]}"; do
-        "$BINARY" bench "${common[@]}" --profiles latency --rate "$rate" --label "$log at $rate/s" \
+        "$(dirname "$BINARY")/beckon-bench" "${common[@]}" --profiles latency --rate "$rate" --label "$log at $rate/s" \
             --json-file "$OUT/sustained-$log-$rate.json" || result=1
     done
-    "$BINARY" bench "${common[@]}" --profiles sustained --rate 1000 --label "$log" \
+    "$(dirname "$BINARY")/beckon-bench" "${common[@]}" --profiles sustained --rate 1000 --label "$log" \
         --json-file "$OUT/sustained-$log.json" || result=1
     # Three times: what a broker's compiler does at first costs more than all else, and the last counts.
     for _ in 1 2 3; do
-        "$BINARY" bench "${common[@]}" --profiles idle --idle-register \
+        "$(dirname "$BINARY")/beckon-bench" "${common[@]}" --profiles idle --idle-register \
             --idle-connections "$registering_clients" --label "$log, registering" \
             --json-file "$OUT/sustained-$log-registering.json" || result=1
     done
@@ -248,7 +248,7 @@ bench_sustained() {
     stop_all
     kafka_cluster sustained-kafka
     # A broker's compiler needs some 200,000 messages until it has done its work.
-    "$BINARY" bench "ws://127.0.0.1:$edge_port/" --profiles latency --rate 4000 --warm-up 0 \
+    "$(dirname "$BINARY")/beckon-bench" "ws://127.0.0.1:$edge_port/" --profiles latency --rate 4000 --warm-up 0 \
         --duration "$broker_warm_up" --connections 200 >"$RUN/warm-up.log" 2>&1 || true
     sustained_on kafka "$edge_port" --pid "endpoint=$endpoint" --pid "edge=$edge" \
         --pid "broker=$kafka" || result=1
@@ -311,7 +311,7 @@ bench_tracked() {
     local signing=(--profiles latency --vapid sign)
     local processes=(--pid "endpoint=$endpoint" --pid "edge=$edge")
     if ((share == 1)); then  # a second generator brings the tracked ones
-        "$BINARY" bench "ws://127.0.0.1:$edge_port/" "${options[@]}" "${signing[@]}" \
+        "$(dirname "$BINARY")/beckon-bench" "ws://127.0.0.1:$edge_port/" "${options[@]}" "${signing[@]}" \
             --vapid-key "$RUN/vapid.json" --rate "$((few > 0 ? few : 1))" --connections 10 \
             >"$RUN/$name-few.log" 2>&1 &
         pids+=($!)

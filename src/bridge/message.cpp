@@ -40,7 +40,7 @@ json data_of(const BridgedMessage& message) {
               {"app", message.to.app},
               {"token", message.to.token},
               {"ttl", message.ttl_s}};
-    if (!message.to.aps.empty()) data["aps"] = json::parse(message.to.aps, nullptr, false);
+    if (!message.to.aps.empty()) data["aps"] = core::parse_json(message.to.aps);
     put(data, "topic", message.topic);
     if (message.urgency) data["urgency"] = core::to_string(*message.urgency);
     put(data, "encoding", message.encoding);
@@ -96,7 +96,7 @@ std::optional<std::string> owned(const std::optional<Text>& text) {
 }  // namespace
 
 core::Result<Recipient> recipient_of(core::RouterType type, std::string_view router_data) {
-    const auto data = json::parse(router_data, nullptr, false);
+    const auto data = core::parse_json(router_data);
     if (!data.is_object()) return core::fail(Fault::not_found, "no router data");
     const bool apns = type == core::RouterType::apns;
     Recipient to{.type = type,
@@ -158,7 +158,7 @@ core::Result<BridgedMessage> parse_bridged(std::string_view delivery_id, std::st
                          ? core::parse_hex16(delivery_id.substr(kIdPrefix.size()))
                          : std::nullopt;
     if (!client || !key) return core::fail(Fault::corrupt, "a bridged message without client");
-    const auto object = json::parse(event, nullptr, false);
+    const auto object = core::parse_json(event);
     if (!object.is_object() || text_in(object, "type") != kEventType || !object.contains("data") ||
         !object["data"].is_object()) {
         return core::fail(Fault::corrupt, "the event is no bridged message");

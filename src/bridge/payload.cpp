@@ -59,8 +59,7 @@ std::string fcm_body(const BridgedMessage& message, std::chrono::seconds left) {
 std::string apns_body(const BridgedMessage& message) {
     auto payload = data_map(message);
     payload["ver"] = message.message_id;
-    payload["aps"] =
-        message.to.aps.empty() ? default_aps() : json::parse(message.to.aps, nullptr, false);
+    payload["aps"] = message.to.aps.empty() ? default_aps() : core::parse_json(message.to.aps);
     return text_of(payload);
 }
 

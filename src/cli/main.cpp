@@ -1,5 +1,4 @@
 #include "cli/backup/backup_command.hpp"
-#include "cli/bench/bench_command.hpp"
 #include "cli/broadcasts/broadcasts_command.hpp"
 #include "cli/cluster/cluster_command.hpp"
 #include "cli/command_line.hpp"
@@ -44,7 +43,6 @@ int main(int argc, char** argv) {
         add_webhooks_commands(line);
         add_dead_commands(line);
         add_backup_command(line);
-        add_bench_command(line);
         add_reference_command(line);
         return line.run(argc, argv);
     } catch (const StartupError& error) {

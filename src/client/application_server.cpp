@@ -2,6 +2,7 @@
 
 #include "client/url.hpp"
 #include "core/ascii.hpp"
+#include "core/json_text.hpp"
 #include "fetch/transfer.hpp"
 
 #include <utility>
@@ -31,7 +32,7 @@ std::size_t on_header(char* data, std::size_t size, std::size_t count, void* use
 }
 
 std::optional<PushError> parse_error(const std::string& body) {
-    const json object = json::parse(body, nullptr, false);
+    const json object = core::parse_json(body);
     if (!object.is_object()) return std::nullopt;
     const auto text = [&](const char* name) {
         const auto found = object.find(name);

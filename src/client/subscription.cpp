@@ -43,7 +43,7 @@ std::string to_json(const Subscription& subscription) {
 }
 
 core::Result<Subscription> parse_subscription(std::string_view text) {
-    const json object = json::parse(text, nullptr, false);
+    const json object = core::parse_json(text);
     if (!object.is_object()) return core::fail(Fault::invalid, "the subscription is not JSON");
     const auto endpoint = object.find("endpoint");
     if (endpoint == object.end() || !endpoint->is_string()) {

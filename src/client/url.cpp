@@ -74,4 +74,12 @@ core::Result<Url> parse_url(std::string_view text) {
     return url;
 }
 
+core::Result<Url> parse_ws_url(const std::string& text) {
+    auto url = parse_url(text);
+    if (url && !url->scheme.starts_with("ws")) {
+        return core::fail(core::Fault::invalid, "'" + text + "' must begin with ws:// or wss://");
+    }
+    return url;
+}
+
 }  // namespace beckon::client

@@ -27,4 +27,8 @@ struct Url {
 /// `invalid` with what is allowed. User info and fragments are refused.
 core::Result<Url> parse_url(std::string_view text);
 
+/// The URL of a WebSocket server. Errors: invalid, with what is wrong or that it must begin with
+/// ws:// or wss://.
+core::Result<Url> parse_ws_url(const std::string& text);
+
 }  // namespace beckon::client

@@ -172,7 +172,7 @@ Result<std::optional<UserAgent::Message>> UserAgent::receive(milliseconds timeou
     auto frame = socket_.receive(timeout);
     if (!frame) return core::fail(frame.error());
     if (!*frame) return std::optional<Message>{};
-    json object = json::parse((*frame)->text, nullptr, false);
+    json object = core::parse_json((*frame)->text);
     if (!object.is_object()) {
         return core::fail(Fault::corrupt, "the server sent something that is not a JSON object");
     }

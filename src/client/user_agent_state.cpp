@@ -60,7 +60,7 @@ Result<UserAgentState> load_state(const std::filesystem::path& file) {
         return core::fail(Fault::invalid, file.string() + " is not a state of `listen`: " + why);
     };
     try {
-        auto state = parse_state(json::parse(*text));
+        auto state = parse_state(core::must_parse_json(*text));
         if (!state) return bad(state.error().message);
         return state;
     } catch (const json::exception& error) {
@@ -69,7 +69,7 @@ Result<UserAgentState> load_state(const std::filesystem::path& file) {
 }
 
 std::optional<Result<Subscription>> subscription_in_state(std::string_view text) {
-    const json object = json::parse(text, nullptr, false);
+    const json object = core::parse_json(text);
     if (!object.is_object() || !object.contains("channels") || !object.contains("uaid")) {
         return std::nullopt;
     }

@@ -61,7 +61,7 @@ Result<P256Key> load_vapid_key(const std::filesystem::path& file, IfMissing if_m
     const auto text = read_text_file(file);
     if (!text) return core::fail(text.error());
     if (text->starts_with("-----BEGIN")) return P256Key::from_pem(*text);
-    const json pair = json::parse(*text, nullptr, false);
+    const json pair = core::parse_json(*text);
     const auto bad = [&](const std::string& why) {
         return core::fail(
             Fault::invalid,

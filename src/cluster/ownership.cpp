@@ -79,7 +79,7 @@ OwnershipEvent decode_claim(const core::RecordView& view, const KeyParts& key) {
 /// The value as an object, empty if there is none to read.
 Json object_of(const core::RecordView& view) {
     if (!view.value) return Json::value_t::discarded;
-    return Json::parse(*view.value, nullptr, false);
+    return core::parse_json(*view.value);
 }
 
 OwnershipEvent decode_node(const core::RecordView& view, const KeyParts& key) {

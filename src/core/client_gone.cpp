@@ -2,6 +2,7 @@
 
 #include "core/base64url.hpp"
 #include "core/codec.hpp"
+#include "core/json_text.hpp"
 #include "core/log_key.hpp"
 #include "core/tokens.hpp"
 
@@ -30,7 +31,7 @@ std::string hash_of_token(std::string_view token) {
 }
 
 std::optional<std::string> hash_of_token_in(std::string_view router_data) {
-    const auto data = nlohmann::json::parse(router_data, nullptr, false);
+    const auto data = parse_json(router_data);
     if (!data.is_object()) return std::nullopt;
     const auto token = data.find("token");
     if (token == data.end() || !token->is_string()) return std::nullopt;

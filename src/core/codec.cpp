@@ -129,7 +129,7 @@ Record encode(const ClientRecorded& event) {
                {"created", to_ms(event.created)},
                {"last_seen", to_ms(event.last_seen)}};
     if (event.router_data) {
-        Json data = Json::parse(*event.router_data, nullptr, false);
+        Json data = parse_json(*event.router_data);
         BECKON_ASSERT(data.is_object(), "router data is checked where it enters");
         value["router_data"] = std::move(data);
     }

@@ -91,7 +91,7 @@ struct ParsedObject {
 
 ParsedObject parse_object(std::string_view text) {
     if (is_nested_deeper(text, kJsonDepthMax)) return {{}, "value is nested too deep"};
-    Json json = Json::parse(text, nullptr, false);
+    Json json = parse_json(text);
     if (json.is_discarded()) return {{}, "value is not JSON"};
     if (!json.is_object()) return {{}, "value is not a JSON object"};
     return {std::move(json), {}};

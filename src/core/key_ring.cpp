@@ -354,7 +354,7 @@ Result<KeyRing> KeyRing::load(const std::filesystem::path& file, Access access) 
     if (!text) return fail(text.error());
     const RingFile in{file};
     try {
-        return read_ring(Json::parse(*text), in);
+        return read_ring(must_parse_json(*text), in);
     } catch (const Json::parse_error& fault) {
         // Its own message quotes what it read.
         return in.corrupt("line " + line_of(*text, fault.byte) + " is not JSON");

@@ -43,7 +43,7 @@ Partition partition_of(const OwnEvent& event, Partition partitions) {
 
 std::optional<std::string> owner_wanting(const RecordView& webhook, std::string_view type) {
     if (webhook.header(header::kType) != kWebhookType || !webhook.value) return std::nullopt;
-    const auto value = nlohmann::json::parse(*webhook.value, nullptr, false);
+    const auto value = parse_json(*webhook.value);
     if (!value.is_object()) return std::nullopt;
     const auto owner = value.find("owner");
     if (owner == value.end() || !owner->is_string()) return std::nullopt;

@@ -1,5 +1,6 @@
 #include "core/receipt.hpp"
 
+#include "core/json_text.hpp"
 #include "core/log_key.hpp"
 
 #include <nlohmann/json.hpp>
@@ -101,7 +102,7 @@ std::optional<ReceiptTold> decode_receipt(const RecordView& record) {
     const auto header = record.header(kReceiptHeader);
     const auto to = header ? parse_receipt(*header) : std::nullopt;
     if (!to || !record.value) return std::nullopt;
-    const auto event = Json::parse(*record.value, nullptr, false);
+    const auto event = parse_json(*record.value);
     const auto data = event.is_object() ? event.find("data") : event.end();
     if (data == event.end() || !data->is_object()) return std::nullopt;
     const auto* message = text_of(*data, "message");

@@ -32,23 +32,24 @@ core::Result<Control> parse(const Entries& entries) {
     }
     Control control;
     try {
-        const auto log = json::parse(entries.at("log"));
+        const auto log = core::must_parse_json(entries.at("log"));
         control.log_id = log.at("id");
         control.created = log.at("created");
-        const auto layout = json::parse(entries.at("layout"));
+        const auto layout = core::must_parse_json(entries.at("layout"));
         control.partitions = layout.at("partitions");
         if (const std::string hash = layout.at("hash"); hash != kHash) {
             return core::fail(Fault::corrupt, "control says that keys are placed by '" + hash +
                                                   "', this Beckon knows " + kHash + " only");
         }
         if (const auto tiers = entries.find("tiers"); tiers != entries.end()) {
-            const auto parsed = json::parse(tiers->second);  // outlives the loop over a part of it
+            const auto parsed =
+                core::must_parse_json(tiers->second);  // outlives the loop over a part of it
             for (const std::int64_t delay : parsed.at("delays_s")) {
                 control.tiers.emplace_back(delay);
             }
         }
         if (const auto keys = entries.find("keyring"); keys != entries.end()) {
-            control.keyring_fingerprint = json::parse(keys->second).at("fingerprint");
+            control.keyring_fingerprint = core::must_parse_json(keys->second).at("fingerprint");
         }
         for (const auto& [key, value] : entries) {
             if (key.starts_with(kOriginPrefix)) {

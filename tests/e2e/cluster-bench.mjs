@@ -6,7 +6,7 @@
 //
 // `--quick` shows that it works and measures nothing that one could quote. Ends with 1 above what docs/operations.md
 // promises. Messages reach the clients through senders of this process, which also is all clients: its own share of a
-// figure is some tenths of a millisecond, but for `hop`, which `beckon bench` measures.
+// figure is some tenths of a millisecond, but for `hop`, which `beckon-bench` measures.
 import { spawn } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -283,12 +283,12 @@ async function rolling() {
 
 function bench(args) {
     return new Promise((resolve, reject) => {
-        const child = spawn(BECKON, ['bench', '--json', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+        const child = spawn(`${BECKON}-bench`, ['--json', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
         let output = '';
         let errors = '';
         child.stdout.on('data', (data) => (output += data));
         child.stderr.on('data', (data) => (errors += data));
-        child.once('exit', (code) => (code === 0 ? resolve(JSON.parse(output)) : reject(new Error(`beckon bench ended with ${code}: ${errors}`))));
+        child.once('exit', (code) => (code === 0 ? resolve(JSON.parse(output)) : reject(new Error(`beckon-bench ended with ${code}: ${errors}`))));
     });
 }
 

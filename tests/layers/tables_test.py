@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/layers"))
 from layers_test import LAYERS  # noqa: E402
 
-FOLDER_ROW = re.compile(r"^\| `src/(\w+)` \|.*\| ([^|]+) \|$", re.M)
+FOLDER_ROW = re.compile(r"^\| `(?:src/)?((?<=src/)\w+|bench)` \|.*\| ([^|]+) \|$", re.M)
 CLOSING = re.compile(r'Closing k\w+\{CloseCode::(\w+), "(\w+)"\}')
 CLOSE_CODE = re.compile(r"^    (\w+) = (\d{4}),", re.M)
 CLOSE_ROW = re.compile(r"^\| (\d{4}) \| `(\w+)` \|", re.M)

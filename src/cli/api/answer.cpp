@@ -16,7 +16,7 @@ constexpr int kFailed = 1;
 }  // namespace
 
 Json parsed(const ApiAnswer& answer) {
-    auto json = Json::parse(answer.body, nullptr, false);
+    auto json = core::parse_ordered_json(answer.body);
     return json.is_discarded() ? Json::object() : json;
 }
 

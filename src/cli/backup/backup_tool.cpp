@@ -5,6 +5,7 @@
 #include "cli/process/process.hpp"
 #include "cli/running/log_service.hpp"
 #include "cli/running/ops_client.hpp"
+#include "core/json_text.hpp"
 #include "net/descriptor.hpp"
 
 #include <cerrno>
@@ -113,7 +114,7 @@ private:
     OpsReply ask(const std::string& target) {
         const auto raw = process_.get(target);
         if (!raw) throw StartupError(raw.error().message);
-        return {.status = raw->status, .body = nlohmann::json::parse(raw->body, nullptr, false)};
+        return {.status = raw->status, .body = core::parse_json(raw->body)};
     }
 
     void await() {

@@ -1,6 +1,7 @@
 #include "cli/console/attempt_poller.hpp"
 
 #include "cli/api/api_client.hpp"
+#include "core/json_text.hpp"
 #include "retry/api/owner_token.hpp"
 
 #include <condition_variable>
@@ -49,7 +50,7 @@ AttemptSummary summary_of(const Json& json) {
 
 std::map<std::string, AttemptSummary> parse_attempts(const std::string& json) {
     std::map<std::string, AttemptSummary> out;
-    const auto page = Json::parse(json, nullptr, false);
+    const auto page = core::parse_json(json);
     if (!page.is_object() || !page.contains("webhooks")) return out;
     for (const auto& one : page["webhooks"]) {
         if (!one.is_object()) continue;

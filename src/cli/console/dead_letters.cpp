@@ -45,12 +45,12 @@ Json letters_json(const retry::LetterSelection& selection) {
     for (const auto& letter : selection.letters) {
         if (some.size() < kSample) some.push_back(&letter);
     }
-    return Json::parse(retry::letters_page(some, std::nullopt, 0))["letters"];
+    return core::must_parse_json(retry::letters_page(some, std::nullopt, 0))["letters"];
 }
 
 /// The order as it is confirmed: it says until when its letters have died, so that none joins.
 std::string order_text(const std::string& wanted, core::Timestamp now) {
-    auto order = wanted.empty() ? Json::object() : Json::parse(wanted);
+    auto order = wanted.empty() ? Json::object() : core::must_parse_json(wanted);
     if (!order.contains("before")) order["before"] = retry::time_text(now);
     order["dry_run"] = false;
     return core::json_text(order);

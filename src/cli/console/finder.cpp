@@ -81,14 +81,14 @@ using Told = core::Result<FinderJson>;
 Told life_of_message(log::EventLog& log, const Named& named, const TraceOptions& options) {
     const auto trace = trace_message(log, {named.client, *named.message}, options);
     if (!trace) return core::fail(trace.error());
-    return FinderJson::parse(trace_json(*trace));
+    return core::must_parse_ordered_json(trace_json(*trace));
 }
 
 Told life_of_client(log::EventLog& log, const Named& named, const TraceOptions& options,
                     core::Timestamp since) {
     const auto trace = trace_client(log, named.client, {.trace = options, .since = since});
     if (!trace) return core::fail(trace.error());
-    return FinderJson::parse(trace_json(*trace));
+    return core::must_parse_ordered_json(trace_json(*trace));
 }
 
 /// From when on a slider makes sense: a little before the first step, within the window.

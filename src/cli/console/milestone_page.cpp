@@ -15,8 +15,8 @@ MilestonePage::MilestonePage(const core::NodeId& node, log::EventLog& log, core:
 std::string MilestonePage::json() const {
     const auto counts = totals_.counts();
     if (!counts) return {};
-    auto told = nlohmann::json::parse(reliability::counts_page(*counts, totals_.refused()));
-    told.update(nlohmann::json::parse(reliability::flow_page(totals_.flow())));
+    auto told = core::must_parse_json(reliability::counts_page(*counts, totals_.refused()));
+    told.update(core::must_parse_json(reliability::flow_page(totals_.flow())));
     return core::json_text(told);
 }
 

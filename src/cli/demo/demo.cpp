@@ -2,8 +2,8 @@
 
 #include "cli/exit_codes.hpp"
 #include "cli/process/output.hpp"
-#include "cli/ws_url.hpp"
 #include "client/application_server.hpp"
+#include "client/url.hpp"
 #include "client/user_agent.hpp"
 #include "core/json_text.hpp"
 
@@ -205,7 +205,7 @@ int Demo::run() {
 }  // namespace
 
 int run_demo(const DemoOptions& options) {
-    const auto url = parse_ws_url(options.url);
+    const auto url = client::parse_ws_url(options.url);
     if (!url) {
         print_error(url.error().message);
         return kWrongOptions;

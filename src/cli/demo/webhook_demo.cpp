@@ -157,7 +157,7 @@ Result<Arrivals::One> WebhookDemo::next() {
 Result<std::string> WebhookDemo::receive(const Posted& posted, const std::string& text) {
     const auto one = next();
     if (!one) return core::fail(one.error());
-    const auto event = Json::parse(one->request.body, nullptr, false);
+    const auto event = core::parse_json(one->request.body);
     if (!event.is_object() || event.value("id", "") != posted.id ||
         event.value("data", Json::object()).value("text", "") != text) {
         return core::fail(Fault::corrupt, "another event arrived than was posted");

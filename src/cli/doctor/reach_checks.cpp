@@ -138,7 +138,7 @@ Finding check_process(const Config& config, bool needed) {
         return {needed ? Verdict::bad : Verdict::unknown, "process", reply.error().message,
                 needed ? "" : "start it, or name its port"};
     }
-    const auto page = nlohmann::json::parse(reply->body, nullptr, false);
+    const auto page = core::parse_json(reply->body);
     if (reply->status == 200) {
         return {.what = "process",
                 .detail = "ready, version " +

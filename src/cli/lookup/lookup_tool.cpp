@@ -9,6 +9,7 @@
 #include "cli/running/tool_log.hpp"
 #include "cli/trace/trace_words.hpp"
 #include "core/clock.hpp"
+#include "core/json_text.hpp"
 #include "core/log_names.hpp"
 #include "core/milestone.hpp"
 #include "core/tokens.hpp"
@@ -39,7 +40,7 @@ EdgeAnswer ask_edge(const Config& config, const std::string& token) {
     OpsConnection process{config.ops, log_proof(*load_key_ring(config))};
     const auto answer = process.get("/delivery/now?message=" + percent_encoded(token));
     if (!answer) return {.now = std::nullopt, .why_not = answer.error().message};
-    const auto page = nlohmann::json::parse(answer->body, nullptr, false);
+    const auto page = core::parse_json(answer->body);
     if (answer->status == kOk && page.is_object()) return {.now = parse(page), .why_not = {}};
     return {.now = std::nullopt,
             .why_not = "the process at the ops port answers " + std::to_string(answer->status) +

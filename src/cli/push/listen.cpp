@@ -2,7 +2,7 @@
 
 #include "cli/exit_codes.hpp"
 #include "cli/process/output.hpp"
-#include "cli/ws_url.hpp"
+#include "client/url.hpp"
 #include "client/user_agent.hpp"
 #include "client/vapid.hpp"
 #include "core/base64url.hpp"
@@ -158,7 +158,7 @@ Result<void> Listener::come_back() {
         if (options_.json) {
             say("", {{"event", "subscribed"},
                      {"channel", channel->id},
-                     {"subscription", json::parse(subscription)}});
+                     {"subscription", core::must_parse_json(subscription)}});
         } else {
             print_line(subscription);
         }
@@ -252,7 +252,7 @@ int Listener::run() {
 }  // namespace
 
 int run_listen(const ListenOptions& options) {
-    const auto url = parse_ws_url(options.url);
+    const auto url = client::parse_ws_url(options.url);
     if (!url) {
         print_error(url.error().message);
         return kWrongOptions;

@@ -1,5 +1,6 @@
 #include "cli/reliability/reliability_text.hpp"
 
+#include "core/json_text.hpp"
 #include "reliability/totals/report.hpp"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ std::string step_text(const Json& step) {
 }  // namespace
 
 std::string counts_text(const std::string& page) {
-    const auto json = Json::parse(page);
+    const auto json = core::must_parse_ordered_json(page);
     std::string text;
     for (const auto& [name, count] : json.at("counts").items()) {
         text += padded(name, kNameWidth) + std::to_string(count.get<std::uint64_t>()) + "\n";
@@ -54,7 +55,7 @@ std::string counts_text(const std::string& page) {
 }
 
 std::string flow_text(const std::string& page) {
-    const auto json = Json::parse(page);
+    const auto json = core::must_parse_ordered_json(page);
     if (json.at("steps").empty()) return {};
     std::string text = "\n" + padded("step of the last day", 2 * kNameWidth) +
                        "     count    mean ms     p50 ms     p99 ms\n";
@@ -69,7 +70,7 @@ std::string flow_text(const std::string& page) {
 }
 
 std::string history_text(const std::string& page) {
-    const auto json = Json::parse(page);
+    const auto json = core::must_parse_ordered_json(page);
     std::string text;
     for (const auto& step : json.at("steps")) {
         text += time_text(step.at("at").get<std::int64_t>()) + "  " +
@@ -80,7 +81,7 @@ std::string history_text(const std::string& page) {
 }
 
 std::string error_text(const std::string& page) {
-    const auto json = Json::parse(page, nullptr, false);
+    const auto json = core::parse_ordered_json(page);
     if (!json.is_object() || !json.contains("error")) return page;
     return json.at("error").get<std::string>();
 }
@@ -89,7 +90,7 @@ std::string last_day_text(const std::string& ops) {
     httplib::Client client{ops};
     const auto reply = client.Get("/reliability/days");
     if (!reply || reply->status != 200) return {};
-    const auto days = Json::parse(reply->body).at("days");
+    const auto days = core::must_parse_ordered_json(reply->body).at("days");
     return days.empty() ? std::string{} : days.back().get<std::string>();
 }
 

@@ -13,6 +13,7 @@
 #include "cli/running/log_service.hpp"
 #include "cli/running/ops_client.hpp"
 #include "cli/running/tool_log.hpp"
+#include "core/json_text.hpp"
 #include "core/tokens.hpp"
 
 #include <atomic>
@@ -164,7 +165,7 @@ std::filesystem::path copy_by_process(const Config& config) {
     OpsConnection connection{config.ops, log_proof(*load_key_ring(config))};
     const auto reply = connection.get("/store/copy");
     if (!reply) throw StartupError(reply.error().message);
-    const auto body = nlohmann::json::parse(reply->body, nullptr, false);
+    const auto body = core::parse_json(reply->body);
     const std::string port = "the process at the ops port " + std::to_string(config.ops.port);
     if (reply->status != 200 || !body.is_object()) {
         const auto why = body.is_object() ? body.value("error", "") : "";

@@ -2,6 +2,7 @@
 
 #include "cli/process/authority.hpp"
 #include "cli/process/process.hpp"
+#include "core/json_text.hpp"
 #include "fetch/transfer.hpp"
 
 #include <chrono>
@@ -52,7 +53,7 @@ core::Result<OpsConnection::Raw> OpsConnection::get(const std::string& target) {
 OpsReply ask_ops_port(const ops::OpsConfig& ops, const std::string& target) {
     auto raw = OpsConnection{ops, {}}.get(target);
     if (!raw) throw StartupError(raw.error().message);
-    return {.status = raw->status, .body = nlohmann::json::parse(raw->body, nullptr, false)};
+    return {.status = raw->status, .body = core::parse_json(raw->body)};
 }
 
 std::string percent_encoded(const std::string& text) {

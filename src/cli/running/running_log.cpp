@@ -2,6 +2,7 @@
 
 #include "cli/running/log_batch.hpp"
 #include "cli/running/ops_client.hpp"
+#include "core/json_text.hpp"
 #include "core/lifetime.hpp"
 
 #include <algorithm>
@@ -38,7 +39,7 @@ constexpr std::array kFaults{Fault::invalid,   Fault::not_found,    Fault::unaut
 
 /// What a page that is not 200 says.
 core::Error error_of(const OpsConnection::Raw& reply) {
-    const auto body = json::parse(reply.body, nullptr, false);
+    const auto body = core::parse_json(reply.body);
     if (!body.is_object() || !body.contains("fault")) {
         return {Fault::not_found, "the process at the ops port offers no log to read (HTTP " +
                                       std::to_string(reply.status) + ")"};
@@ -231,7 +232,7 @@ private:
     core::Result<json> ask(const std::string& target) {
         const auto body = body_of(connection_, target);
         if (!body) return core::fail(body.error());
-        auto parsed = json::parse(*body, nullptr, false);
+        auto parsed = core::parse_json(*body);
         if (parsed.is_object()) return parsed;
         return core::fail(Fault::corrupt, "the ops port answers with something else than JSON");
     }

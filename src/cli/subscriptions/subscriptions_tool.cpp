@@ -68,7 +68,7 @@ core::Result<void> read_router(const json& object, ImportedClient& client) {
 }
 
 core::Result<ImportedClient> parse_client(const std::string& line) {
-    const auto object = json::parse(line, nullptr, false);
+    const auto object = core::parse_json(line);
     if (!object.is_object()) return invalid("not a JSON object");
     for (const auto& item : object.items()) {
         if (std::find(kMembers.begin(), kMembers.end(), item.key()) == kMembers.end()) {

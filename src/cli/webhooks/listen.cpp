@@ -59,7 +59,7 @@ public:
 
 private:
     static std::string text_of(const std::string& body) {
-        const auto event = Json::parse(body, nullptr, false);
+        const auto event = core::parse_ordered_json(body);
         if (!event.is_object()) return body;
         return event.value("type", "") + "  " + core::json_text(event.value("data", Json{}));
     }

@@ -3,6 +3,7 @@
 #include "cli/api/answer.hpp"
 #include "cli/process/process.hpp"
 #include "core/clock.hpp"
+#include "core/json_text.hpp"
 #include "net/http/http_server.hpp"
 #include "retry/attempt/signature.hpp"
 #include "retry/event/event.hpp"
@@ -123,7 +124,7 @@ OwnWebhook::OwnWebhook(ApiClient& api, const CreateWebhook& wanted) : api_(api) 
         refused(answer);
         throw StartupError("no webhook could be made for this receiver");
     }
-    const auto page = Json::parse(answer->body);
+    const auto page = core::must_parse_ordered_json(answer->body);
     id_ = page.at("id").get<std::string>();
     secret_ = page.at("secret").get<std::string>();
 }

@@ -64,7 +64,7 @@ std::string body_of(const CreateWebhook& wanted) {
     Json body{{"url", wanted.url}};
     if (!wanted.types.empty()) body["types"] = wanted.types;
     if (!wanted.filter.empty()) {
-        auto filter = Json::parse(read_filter(wanted.filter), nullptr, false);
+        auto filter = core::parse_ordered_json(read_filter(wanted.filter));
         if (filter.is_discarded()) throw StartupError("--filter is no JSON");
         body["filter"] = std::move(filter);
     }

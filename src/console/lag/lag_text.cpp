@@ -158,7 +158,7 @@ std::string to_json_change(const LagPage& page, const LagPage& before) {
 
 core::Result<LagPage> parse_lag_page(const std::string& text) {
     try {
-        const auto told = json::parse(text);
+        const auto told = core::must_parse_json(text);
         LagPage page;
         page.at = core::Timestamp{milliseconds{told.at("at").get<std::int64_t>()}};
         page.took = milliseconds{told.at("took_ms").get<std::int64_t>()};

@@ -114,7 +114,7 @@ Parameters parameters_in(std::string_view query) {
 
 /// A text of a body that is an object; empty: there is none.
 std::string member(std::string_view body, const char* name) {
-    const auto object = Json::parse(body, nullptr, false);
+    const auto object = core::parse_json(body);
     if (!object.is_object()) return {};
     const auto found = object.find(name);
     return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};

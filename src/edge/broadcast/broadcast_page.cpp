@@ -1,5 +1,6 @@
 #include "edge/broadcast/broadcast_page.hpp"
 
+#include "core/json_text.hpp"
 #include "fetch/transfer.hpp"
 
 #include <chrono>
@@ -29,7 +30,7 @@ tl::unexpected<core::Error> invalid(std::string why) {
 }  // namespace
 
 core::Result<std::vector<BroadcastSet>> parse_broadcasts(std::string_view body) {
-    const auto page = json::parse(body, nullptr, false);
+    const auto page = core::parse_json(body);
     if (!page.is_object() || !page.contains("broadcasts") || !page["broadcasts"].is_object()) {
         return invalid(R"(the page is not {"broadcasts": {id: version}} in JSON)");
     }

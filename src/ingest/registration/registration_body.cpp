@@ -49,7 +49,7 @@ Checked<json> parse_object(const HttpRequest& request) {
     if (!is_json_type(request.headers.get(HeaderName::content_type))) {
         return bad_json("Content-Type must be application/json.");
     }
-    auto object = json::parse(request.body, nullptr, false);
+    auto object = core::parse_json(request.body);
     if (!object.is_object()) return bad_json("The body must be one JSON object.");
     return object;
 }

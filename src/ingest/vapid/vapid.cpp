@@ -2,6 +2,7 @@
 
 #include "core/ascii.hpp"
 #include "core/base64url.hpp"
+#include "core/json_text.hpp"
 #include "ingest/api/encryption_headers.hpp"
 
 #include <algorithm>
@@ -74,7 +75,7 @@ std::optional<std::string> decode_part(std::string_view part) {
 std::optional<nlohmann::json> parse_object(std::string_view part) {
     const auto text = decode_part(part);
     if (!text) return std::nullopt;
-    auto json = nlohmann::json::parse(*text, nullptr, false);
+    auto json = core::parse_json(*text);
     if (!json.is_object()) return std::nullopt;
     return json;
 }

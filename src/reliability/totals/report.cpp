@@ -198,7 +198,7 @@ std::string Report::sums_json() const {
 
 std::optional<Report> Report::parse_sums(std::string_view text) {
     try {
-        const auto json = Json::parse(text);
+        const auto json = core::must_parse_ordered_json(text);
         Report report;
         if (const auto ms = optional_number(json, "since")) {
             report.since_ = Timestamp{milliseconds{*ms}};

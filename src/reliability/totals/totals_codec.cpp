@@ -58,7 +58,7 @@ Step step_of(const Json& json) {
 
 /// Throws as nlohmann's accessors do. Names of milestones that we do not know are left out.
 PartitionCounts parse_count_record(core::Partition partition, std::string_view value) {
-    const auto json = Json::parse(value);
+    const auto json = core::must_parse_ordered_json(value);
     PartitionCounts event{
         .partition = partition, .at = {}, .counts = {}, .flow = {}, .refused = {}};
     event.at = Timestamp{std::chrono::milliseconds{json.at("at").get<std::int64_t>()}};

@@ -292,7 +292,7 @@ struct Api::Impl::Batch {
 
     void refuse(std::size_t at, const net::HttpReply& problem) {
         complete = false;
-        answers[at].update(Json::parse(problem.body));
+        answers[at].update(core::must_parse_json(problem.body));
         close();
     }
     void take(std::size_t at) {
@@ -342,7 +342,7 @@ std::set<std::string> Api::Impl::deliveries_of(const Event& event, const Caller&
     if (!event.owner.empty() && event.owner != caller.owner) return ids;
     Steps steps;
     const auto match =
-        node.webhooks().match(Json::parse(event.json), caller.owner, clock.wall(), steps);
+        node.webhooks().match(core::must_parse_json(event.json), caller.owner, clock.wall(), steps);
     for (const auto& id : match.ids) ids.insert(delivery_id(scope_of(event), event.id, id));
     return ids;
 }
@@ -397,7 +397,7 @@ void Api::Impl::create(const ApiRequest& request, const Caller& caller, const Re
         if (!written) return reply(failure_reply(written.error()));
         const auto* entry = node.webhooks().find(id);
         if (!entry) return reply(problem_reply(Problem::not_found, "it was deleted meanwhile"));
-        auto page = Json::parse(webhook_page(*entry));
+        auto page = core::must_parse_json(webhook_page(*entry));
         page["secret"] = secret;  // now, and never again
         auto made = json_reply(201, core::json_text(page));
         made.add("Location", "/webhooks/" + id);
@@ -514,8 +514,7 @@ void Api::Impl::disable(const std::string& id, const Reply& reply) {
 /// The former secret signs too, until the next rotation: receivers change when they can. With
 /// `{"keep": false}` it ends at once.
 void Api::Impl::rotate(const ApiRequest& request, const Webhook& before, const Reply& reply) {
-    const auto body =
-        request.body.empty() ? Json::object() : Json::parse(request.body, nullptr, false);
+    const auto body = request.body.empty() ? Json::object() : core::parse_json(request.body);
     if (!body.is_object() || body.size() != body.count("keep") + body.count("secret")) {
         return reply(problem_reply(Problem::invalid,
                                    "$ must be an object with nothing but \"secret\" and \"keep\""));

@@ -42,7 +42,7 @@ Json sample_of(const std::vector<DeadLetter>& letters) {
     auto sample = Json::array();
     for (const auto& letter : letters) {
         if (sample.size() == kSampleMax) break;
-        sample.push_back(Json::parse(letter_json(letter)));
+        sample.push_back(core::must_parse_json(letter_json(letter)));
     }
     return sample;
 }

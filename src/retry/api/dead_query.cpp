@@ -141,7 +141,7 @@ core::Result<DeadPage> parse_dead_page(const std::map<std::string, std::string>&
 }
 
 core::Result<DeadOrder> parse_dead_order(std::string_view body) {
-    const auto json = body.empty() ? Json::object() : Json::parse(body, nullptr, false);
+    const auto json = body.empty() ? Json::object() : core::parse_json(body);
     if (!json.is_object()) return invalid_query("$ must be an object");
     DeadOrder order{.filter = {}, .limit = DeadApi::kPageMax, .dry_run = true};
     for (const auto& [name, value] : json.items()) {

@@ -359,7 +359,7 @@ Json page_of(const WebhookDirectory::Entry& entry) {
     Json page{{"id", webhook.id},
               {"url", webhook.url},
               {"types", webhook.types},
-              {"filter", webhook.filter.empty() ? Json{} : Json::parse(webhook.filter)},
+              {"filter", webhook.filter.empty() ? Json{} : core::must_parse_json(webhook.filter)},
               {"attachments", webhook.attachments},
               {"method", webhook.method == Method::put ? "PUT" : "POST"},
               {"encoding", webhook.encoding == Encoding::multipart ? "multipart" : "json"},
@@ -394,7 +394,7 @@ Json page_of(const WebhookDirectory::Entry& entry) {
 
 Checked change(Webhook& webhook, std::string_view body, const AddressGuard& guard) {
     if (is_too_deep(body)) return invalid("$ is nested too deeply");
-    const auto parsed = Json::parse(body, nullptr, false);
+    const auto parsed = core::parse_json(body);
     if (parsed.is_discarded()) return invalid("$ is no JSON");
     if (!parsed.is_object()) return invalid("$ must be an object");
     for (const auto& [name, value] : parsed.items()) {

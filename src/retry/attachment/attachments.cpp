@@ -85,7 +85,7 @@ std::string with_attachments(const std::string& event,
     const auto text = core::json_value(event);
     if (!text) return event;
     Document document;
-    document.json = Json::parse(document.numbers.hidden(*text));
+    document.json = core::must_parse_json(document.numbers.hidden(*text));
     if (!document.json.is_object()) return event;
     Room room;
     std::string all = "{";

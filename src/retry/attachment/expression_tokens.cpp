@@ -1,5 +1,7 @@
 #include "retry/attachment/expression_tokens.hpp"
 
+#include "core/json_text.hpp"
+
 #include <charconv>
 #include <optional>
 
@@ -97,7 +99,7 @@ private:
         }
         if (at_ >= text_.size()) throw BrokenExpression{begin, "a quoted name without its end"};
         ++at_;
-        const auto name = nlohmann::json::parse(text_.substr(begin, at_ - begin), nullptr, false);
+        const auto name = core::parse_json(text_.substr(begin, at_ - begin));
         if (!name.is_string())
             throw BrokenExpression{begin, "a quoted name that is no JSON string"};
         return {.kind = Kind::name, .at = begin, .name = name.get<std::string>()};

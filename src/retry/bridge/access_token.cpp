@@ -24,7 +24,7 @@ constexpr seconds kAssertionLife{3'600};
 
 /// `error` of RFC 6749 §5.2, as far as it is a plain word.
 std::string error_word(const std::string& body) {
-    const auto object = json::parse(body, nullptr, false);
+    const auto object = core::parse_json(body);
     if (!object.is_object() || !object.contains("error") || !object["error"].is_string()) return "";
     const auto word = object["error"].get<std::string>();
     const bool plain = std::all_of(word.begin(), word.end(),
@@ -92,7 +92,7 @@ core::Result<void> AccessToken::learn(const HttpAnswer& answer) {
     if (answer.end != HttpAnswer::End::answered || answer.status != 200) {
         return core::fail(error_of(answer));
     }
-    const auto object = json::parse(answer.body, nullptr, false);
+    const auto object = core::parse_json(answer.body);
     const bool good = object.is_object() && object.contains("access_token") &&
                       object["access_token"].is_string() && object.contains("expires_in") &&
                       object["expires_in"].is_number_unsigned();

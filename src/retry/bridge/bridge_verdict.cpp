@@ -1,5 +1,7 @@
 #include "retry/bridge/bridge_verdict.hpp"
 
+#include "core/json_text.hpp"
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -66,7 +68,7 @@ std::vector<std::string> invalid_fields(const json& detail) {
 }
 
 FcmError fcm_error(const std::string& body) {
-    const auto object = json::parse(body, nullptr, false);
+    const auto object = core::parse_json(body);
     if (!object.is_object() || !object.contains("error")) return {};
     const auto& error = object["error"];
     FcmError out{.code = {}, .status = word_in(error, "status")};
@@ -163,7 +165,7 @@ BridgeVerdict judge_fcm(const HttpAnswer& answer) {
 BridgeVerdict judge_apns(const HttpAnswer& answer) {
     if (answer.end != HttpAnswer::End::answered) return not_answered(answer);
     if (answer.status == 200) return {BridgeOutcome::accepted, {}, {}};
-    const auto object = json::parse(answer.body, nullptr, false);
+    const auto object = core::parse_json(answer.body);
     const auto reason = word_in(object, "reason");
     auto why = with_status(answer, reason);
     if (is_about_provider(reason)) return {BridgeOutcome::unauthorized, {}, std::move(why)};

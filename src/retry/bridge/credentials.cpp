@@ -1,5 +1,7 @@
 #include "retry/bridge/credentials.hpp"
 
+#include "core/json_text.hpp"
+
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -47,7 +49,7 @@ core::Result<std::string> read(const std::filesystem::path& file) {
 core::Result<json> read_object(const std::filesystem::path& file) {
     const auto text = read(file);
     if (!text) return core::fail(text.error());
-    auto object = json::parse(*text, nullptr, false);
+    auto object = core::parse_json(*text);
     if (!object.is_object()) return core::fail(Fault::invalid, "is not a JSON object");
     return object;
 }

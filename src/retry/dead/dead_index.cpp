@@ -1,6 +1,7 @@
 #include "retry/dead/dead_index.hpp"
 
 #include "core/codec.hpp"
+#include "core/json_text.hpp"
 #include "core/logger.hpp"
 #include "retry/dead/dead_records.hpp"
 
@@ -15,7 +16,7 @@ namespace beckon::retry {
 namespace {
 
 std::string type_of(const std::string& event) {
-    const auto json = nlohmann::json::parse(event, nullptr, false);
+    const auto json = core::parse_json(event);
     if (!json.is_object()) return "";
     const auto found = json.find("type");
     if (found == json.end() || !found->is_string()) return "";

@@ -3,6 +3,7 @@
 #include "core/base64url.hpp"
 #include "core/codec.hpp"
 #include "core/json_parts.hpp"
+#include "core/json_text.hpp"
 #include "core/media_type.hpp"
 #include "retry/filter/date.hpp"
 
@@ -62,7 +63,7 @@ std::vector<JsonMember> set_members(std::vector<JsonMember> members) {
 Attributes attributes_of(const std::vector<JsonMember>& members) {
     Attributes attributes;
     for (const auto& [name, value] : members) {
-        if (!is_data(name)) attributes.insert_or_assign(name, Json::parse(value));
+        if (!is_data(name)) attributes.insert_or_assign(name, core::must_parse_json(value));
     }
     return attributes;
 }
@@ -156,7 +157,7 @@ core::Result<void> check_data(const std::vector<JsonMember>& members) {
             return invalid("$ has data and data_base64");
         }
         if (name != kDataBase64) continue;
-        const auto text = Json::parse(value);
+        const auto text = core::must_parse_json(value);
         const bool good = text.is_string() && text.get_ref<const std::string&>().size() % 4 == 0 &&
                           core::parse_base64_any(text.get_ref<const std::string&>());
         if (!good) {

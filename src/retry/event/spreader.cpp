@@ -1,6 +1,7 @@
 #include "retry/event/spreader.hpp"
 
 #include "core/codec.hpp"
+#include "core/json_text.hpp"
 #include "core/logger.hpp"
 #include "retry/event/event.hpp"
 #include "retry/event/step_quota.hpp"
@@ -152,7 +153,7 @@ void Spreader::Impl::read(const core::RecordView& record) {
 
 void Spreader::Impl::begin(const core::RecordView& record, Event event) {
     auto owners = event.owner.empty() ? webhooks.owners() : std::vector{event.owner};
-    auto json = nlohmann::json::parse(event.json, nullptr, false);
+    auto json = core::parse_json(event.json);
     if (json.is_discarded()) return set_aside(record, {Fault::corrupt, "no JSON"});
     ++counts.events;
     tracker.open(record.offset);

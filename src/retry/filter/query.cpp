@@ -1,5 +1,6 @@
 #include "retry/filter/query.hpp"
 
+#include "core/json_text.hpp"
 #include "retry/filter/clauses.hpp"
 
 #include <algorithm>
@@ -424,7 +425,7 @@ core::Result<Query> Query::compile(const Json& query, From from) {
 }
 
 core::Result<Query> Query::compile(std::string_view text, From from) {
-    const auto query = Json::parse(text, nullptr, false);
+    const auto query = core::parse_json(text);
     if (query.is_discarded()) return core::fail(Fault::invalid, "$ is no JSON");
     return compile(query, from);
 }

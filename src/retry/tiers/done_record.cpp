@@ -90,7 +90,7 @@ core::Result<DoneRecord> decode_done(const core::RecordView& record) {
     if (!record.value) return core::fail(Fault::corrupt, "a done record without a value");
     try {
         const auto partition = std::stoi(std::string{record.key.substr(kKeyPrefix.size())});
-        return done_from(partition, Json::parse(*record.value));
+        return done_from(partition, core::must_parse_json(*record.value));
     } catch (const std::exception& fault) {  // of the JSON library and of std::stoi
         return core::fail(Fault::corrupt,
                           "a done record that does not decode: " + std::string{fault.what()});

@@ -2,6 +2,7 @@
 
 #include "core/base64url.hpp"
 #include "core/json_parts.hpp"
+#include "core/json_text.hpp"
 #include "core/media_type.hpp"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ std::string percent_encoded(std::string_view text) {
 /// A string without its quotes, or what else the text says.
 std::string plain_text(std::string_view value) {
     if (!value.starts_with('"')) return std::string{value};
-    return BinaryJson::parse(value).get<std::string>();
+    return core::must_parse_json(value).get<std::string>();
 }
 
 bool is_header_name(std::string_view name) {

@@ -64,7 +64,7 @@ core::Result<void> open_secrets(const Json& value, const SecretBox& box, Webhook
     if (value.contains("headers")) {
         const auto headers = box.open(value.at("headers").get<std::string>(), webhook.id);
         if (!headers) return core::fail(headers.error());
-        webhook.headers = Json::parse(*headers).get<std::map<std::string, std::string>>();
+        webhook.headers = core::must_parse_json(*headers).get<std::map<std::string, std::string>>();
     }
     if (!value.contains("shared_key")) return {};
     const auto& key = value.at("shared_key");
@@ -175,7 +175,7 @@ core::Record encode(const Webhook& webhook, const SecretBox& box) {
         value["headers"] = box.seal(core::json_text(Json(webhook.headers)), webhook.id);
     }
     if (webhook.mode == ContentMode::binary) value["mode"] = "binary";
-    if (!webhook.filter.empty()) value["filter"] = Json::parse(webhook.filter);
+    if (!webhook.filter.empty()) value["filter"] = core::must_parse_json(webhook.filter);
     if (!webhook.attachments.empty()) value["attachments"] = webhook.attachments;
     if (!webhook.description.empty()) value["description"] = webhook.description;
     return record_of(webhook.id, kType, core::json_text(value));
@@ -219,7 +219,7 @@ core::Record encode_filter_removed(std::string_view id) {
 
 core::Result<Webhook> decode_webhook(const core::RecordView& record, const SecretBox& box) {
     try {
-        const auto value = Json::parse(record.value.value_or(""));
+        const auto value = core::must_parse_json(record.value.value_or(""));
         auto webhook = from_json(record.key, value);
         if (const auto opened = open_secrets(value, box, webhook); !opened) {
             return core::fail(opened.error());
@@ -233,7 +233,7 @@ core::Result<Webhook> decode_webhook(const core::RecordView& record, const Secre
 
 core::Result<WebhookState> decode_webhook_state(const core::RecordView& record) {
     try {
-        const auto value = Json::parse(record.value.value_or(""));
+        const auto value = core::must_parse_json(record.value.value_or(""));
         WebhookState state{.enabled = value.at("enabled").get<bool>(),
                            .reason = value.value("reason", ""),
                            .failing_since = std::nullopt,
@@ -250,7 +250,7 @@ core::Result<WebhookState> decode_webhook_state(const core::RecordView& record) 
 
 core::Result<CostlyFilter> decode_costly_filter(const core::RecordView& record) {
     try {
-        const auto value = Json::parse(record.value.value_or(""));
+        const auto value = core::must_parse_json(record.value.value_or(""));
         return CostlyFilter{.filter = value.at("filter").get<std::string>(),
                             .at = time_of(value.at("at")),
                             .source = value.at("source").get<std::string>(),

@@ -8,7 +8,7 @@
 // time. One process with two producers and a consumer, and no HTTP, no clients, no state. Prints a
 // line of JSON: CPU per message of this process and of the broker, and the times from the publish
 // until the record is read.
-#include "client/load/process_stats.hpp"
+#include "bench/load/process_stats.hpp"
 #include "core/clock.hpp"
 #include "log/kafka/handles.hpp"
 
@@ -128,9 +128,9 @@ private:
 
     /// CPU seconds of this process and of the broker.
     std::pair<double, double> used() const {
-        const auto broker = client::load::sample_process(asked_.broker);
+        const auto broker = bench::sample_process(asked_.broker);
         if (!broker) throw std::runtime_error(broker.error().message);
-        return {client::load::own_cpu_s(), broker->cpu_s};
+        return {bench::own_cpu_s(), broker->cpu_s};
     }
 
     std::uint64_t publish_for(core::Duration span) {

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "bench/bench.hpp"
+#include "bench/load/generator.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace beckon::bench {
+
+/// One rate that the sustained profile tried.
+struct SustainedTrial {
+    double rate = 0;
+    std::int64_t p99_ns = 0;  ///< POST to frame
+    bool kept_up = false;
+};
+
+/// What a run of `bench` measured, as a table for a person and as JSON for a program.
+class BenchReport {
+public:
+    explicit BenchReport(const BenchOptions& options);
+    ~BenchReport();
+
+    void add(const std::string& profile, const Traffic& traffic);
+    void add(const IdleMemory& memory);
+    void add(const std::vector<DrainRound>& rounds);
+    /// `rate`: the highest that was kept up with, 0 if none; `traffic`: what was measured then. A
+    /// rate that was too much makes no report unsound.
+    void add(double rate, const std::vector<SustainedTrial>& trials,
+             const std::optional<Traffic>& traffic);
+
+    std::string table() const { return table_; }
+    std::string document() const;
+    /// No accepted message is missing and no client was lost.
+    bool sound() const { return sound_; }
+
+private:
+    struct Document;
+
+    std::unique_ptr<Document> document_;
+    std::string table_;
+    bool sound_ = true;
+};
+
+}  // namespace beckon::bench

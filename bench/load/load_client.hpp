@@ -1,0 +1,79 @@
+#pragma once
+
+#include "bench/load/stream.hpp"
+#include "bench/load/wire.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace beckon::bench {
+
+class LoadClient;
+
+/// What a client reports. Called on the loop's thread.
+class ClientEvents {
+public:
+    virtual void on_ready(LoadClient& client) = 0;
+    /// A notification, before its ack leaves. nullopt: its data is not one of a generator.
+    virtual void on_notification(LoadClient& client, std::optional<Token> token) = 0;
+    /// The connection ended, or the server answered what a healthy one does not.
+    virtual void on_client_end(LoadClient& client, std::string_view reason) = 0;
+
+protected:
+    ~ClientEvents() = default;
+};
+
+/// How clients of a run behave; shared by all of them.
+struct ClientPlan {
+    Target server;
+    std::string authority;  ///< for `Host`
+    std::string target = "/";
+    bool register_channel = true;
+    std::string vapid_key;  ///< base64url, for `register`; empty: unrestricted
+    bool acknowledge = true;
+};
+
+/// A user agent that costs little: upgrade, hello, perhaps register, then an ack for every
+/// notification; acks for what came in one read leave in one write. Keeps uaid and channel when
+/// its connection ends, so that it can come back.
+class LoadClient final : public Stream {
+public:
+    LoadClient(Loop& loop, const ClientPlan& plan, ClientEvents& events)
+        : Stream(loop), plan_(plan), events_(events) {}
+
+    void connect(std::optional<std::uint32_t> source = std::nullopt);
+    /// Leaves as a crash would; not reported.
+    void leave() { drop(); }
+
+    bool ready() const { return stage_ == Stage::ready && open(); }
+    const std::string& endpoint() const { return endpoint_; }
+    /// When the last hello was sent.
+    Nanos hello_sent() const { return hello_sent_; }
+
+private:
+    enum class Stage : std::uint8_t { upgrading, greeting, registering, ready };
+
+    void on_open() override;
+    std::size_t on_data(std::string_view data) override;
+    void on_end() override;
+
+    std::size_t finish_upgrade(std::string_view data);
+    void on_text(std::string_view text);
+    void on_hello(std::string_view text);
+    void on_register(std::string_view text);
+    void on_notification(std::string_view text);
+    void say(std::string_view text);
+    void give_up(std::string_view reason);
+
+    const ClientPlan& plan_;
+    ClientEvents& events_;
+    Stage stage_ = Stage::upgrading;
+    Nanos hello_sent_ = 0;
+    std::string uaid_;
+    std::string channel_;
+    std::string endpoint_;
+};
+
+}  // namespace beckon::bench
