@@ -1,5 +1,7 @@
 #include "core/time_guard.hpp"
 
+#include <fstream>
+
 #include <sys/timex.h>
 
 namespace beckon::core {
@@ -8,6 +10,13 @@ bool host_clock_is_disciplined() {
     timex question{};  // modes 0: asks, and sets nothing
     const int state = adjtimex(&question);
     return state >= 0 && state != TIME_ERROR && (question.status & STA_UNSYNC) == 0;
+}
+
+std::string boot_id() {
+    std::ifstream file{"/proc/sys/kernel/random/boot_id"};
+    std::string id;
+    std::getline(file, id);
+    return id;
 }
 
 }  // namespace beckon::core

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 
 /// What destroys asks here, and nowhere else, whether something is over.
 namespace beckon::core {
@@ -20,5 +21,9 @@ inline Timestamp certainly_past(Timestamp log_now, Timestamp host_now) {
 /// Whether the kernel vouches for the host's wall clock: a time service disciplines it
 /// (adjtimex(2)). Any thread.
 bool host_clock_is_disciplined();
+
+/// Which boot of the kernel this is (random(4), boot_id); MonoTimes of one boot can be compared by
+/// different processes. Empty: it cannot be known. Any thread.
+std::string boot_id();
 
 }  // namespace beckon::core

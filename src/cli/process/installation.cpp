@@ -27,6 +27,7 @@ Installation::Installation(Config& config) {
     config.embedded.directory = config.data / "log";
     config.embedded.clock = &clock_;
     config.embedded.clock_is_disciplined = core::host_clock_is_disciplined;
+    config.embedded.boot_id = core::boot_id();
     config.embedded.partitions = config.layout.partitions;
     log_ = log::open_embedded_log(config.embedded);
 }

@@ -289,6 +289,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     config.embedded.clock = &process.clock;
     config.embedded.clock_is_disciplined = core::host_clock_is_disciplined;
     config.embedded.memory = memory_of(config);
+    config.embedded.boot_id = core::boot_id();
     config.edge.delete_retention = config.endpoint.delete_retention =
         config.embedded.delete_retention;
     const auto log = log::open_embedded_log(config.embedded);

@@ -179,6 +179,7 @@ Result<bool> Cleaner::drop_some(Partition& partition, const CleanPolicy& policy)
     const auto where = partition.where();
     auto walks = walks_[where];
     const auto age = std::max<Duration>(policy.lag, config_.delete_retention);
+    const auto end = partition.ends().end;
     const auto step = walk(where, walks.dropped, walks.indexed,
                            now() - std::chrono::duration_cast<milliseconds>(age));
     if (!step) return core::fail(step.error());
@@ -193,6 +194,8 @@ Result<bool> Cleaner::drop_some(Partition& partition, const CleanPolicy& policy)
     }
     walks.dropped = step->end;
     const auto written = storage_.write(batch_, false, [&](Batch& batch) {
+        // One of them may be the newest record, by which a start after a kill finds the end.
+        if (!gone.empty()) batch.put(Family::meta, meta::key(meta::kEnd, where), meta::number(end));
         for (const auto* record : gone) {
             batch.erase(Family::records, record_key(where, record->offset));
             batch.erase(Family::latest, latest_key(where, record->key));

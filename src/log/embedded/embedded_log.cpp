@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -65,8 +66,10 @@ void check_layout(const EmbeddedConfig& config, const std::string& layout) {
     }
 }
 
-/// Reads back where each partition stands. After a clean stop that is its exact end; otherwise the
-/// end of the block that was reserved, above everything that anybody can have seen.
+/// Reads back where each partition stands. After a clean stop that is its exact end. After a
+/// process was killed it is known too, as long as the kernel that has its writes goes on: behind
+/// the last record, and not below what the cleaner has noted or a group has committed. Otherwise it
+/// is the end of the block that was reserved, above everything that anybody can have seen.
 class Restorer {
 public:
     Restorer(const EmbeddedConfig& config, Storage& storage, Partitions& partitions)
@@ -97,10 +100,28 @@ private:
             damaged(config_, "its write-ahead files (*.log) are missing");
         }
         if (!clean) core::log_info("log", "unclean_stop_recovered");
+        const auto boot = storage_.get(Family::meta, meta::kBoot);
+        same_boot_ = boot && !config_.boot_id.empty() && *boot == config_.boot_id;
+        if (same_boot_ && !clean) read_committed();
         const std::string blocks(1, meta::kBlock);
         must(config_, storage_.scan(Family::meta, blocks, meta::after(blocks),
                                     [&](std::string_view key, std::string_view value) {
                                         restore(key.substr(1), value, clean);
+                                        return true;
+                                    }));
+    }
+
+    /// How far any group has come: a record that is appended below that would be skipped by it.
+    void read_committed() {
+        const std::string groups(1, meta::kGroup);
+        must(config_, storage_.scan(Family::meta, groups, meta::after(groups),
+                                    [&](std::string_view key, std::string_view value) {
+                                        if (key.size() < kPartitionKeyBytes) return true;
+                                        const auto where = parse_partition_key(
+                                            key.substr(key.size() - kPartitionKeyBytes));
+                                        if (!where || value.size() != 8) return true;
+                                        auto& furthest = committed_[*where];
+                                        furthest = std::max(furthest, meta::to_offset(value));
                                         return true;
                                     }));
     }
@@ -110,20 +131,28 @@ private:
         auto* const partition = where ? partitions_.find(*where) : nullptr;
         if (!partition || block.size() != 8) damaged(config_, "a reserved block does not decode");
         partition->reserved_end = meta::to_offset(block);
-        partition->next_offset = clean
-                                     ? number(meta::kEnd, *where).value_or(partition->reserved_end)
-                                     : partition->reserved_end;
+        Offset behind_last = 0;
         must(config_, storage_.last(Family::records, record_key(*where, 0),
                                     record_key(*where, partition->reserved_end),
-                                    [&](std::string_view, std::string_view value) {
+                                    [&](std::string_view key, std::string_view value) {
                                         if (value.size() < kTimeBytes) {
                                             damaged(config_, "a record is too short");
                                         }
+                                        behind_last = offset_of_key(key) + 1;
                                         partition->newest = decode_time(value);
                                         newest_ = std::max(newest_, partition->newest);
                                         return false;
                                     }));
-        partition->restore({number(meta::kStart, *where).value_or(0), partition->next_offset});
+        const auto start = number(meta::kStart, *where).value_or(0);
+        const auto end = number(meta::kEnd, *where);
+        partition->next_offset = partition->reserved_end;
+        if (end && clean) partition->next_offset = *end;
+        if (end && !clean && same_boot_) {
+            partition->next_offset =
+                std::clamp(std::max({*end, behind_last, start, committed_[*where]}), Offset{0},
+                           partition->reserved_end);
+        }
+        partition->restore({start, partition->next_offset});
     }
 
     std::optional<Offset> number(char kind, TopicPartition where) {
@@ -141,8 +170,12 @@ private:
             b.put(Family::meta, meta::kLayout,
                   std::to_string(kFormat) + " " + std::to_string(config_.partitions));
             b.erase(Family::meta, meta::kClean);
-            const std::string ends(1, meta::kEnd);
-            b.erase_range(Family::meta, ends, meta::after(ends));
+            b.put(Family::meta, meta::kBoot, config_.boot_id);
+            for (const auto* partition : partitions_.in_use()) {
+                if (partition->reserved_end == 0) continue;
+                b.put(Family::meta, meta::key(meta::kEnd, partition->where()),
+                      meta::number(partition->next_offset));
+            }
         }));
         must(config_, storage_.flush());
     }
@@ -160,7 +193,9 @@ private:
     const EmbeddedConfig& config_;
     Storage& storage_;
     Partitions& partitions_;
-    core::Timestamp newest_{};  ///< of all records that are there
+    core::Timestamp newest_{};                    ///< of all records that are there
+    bool same_boot_ = false;                      ///< as that in which the log was last opened
+    std::map<TopicPartition, Offset> committed_;  ///< the furthest of all groups
 };
 
 class EmbeddedLogImpl final : public EmbeddedLog {

@@ -6,13 +6,16 @@
 #include <string>
 #include <string_view>
 
-/// The keys of the family `meta`. Numbers are 8 bytes, big-endian.
+/// The keys of the family `meta`. Numbers are 8 bytes, big-endian. Older builds scan by the letters
+/// b, e, s, c and g: a new name begins with another one.
 ///
 ///   layout              "<format> <partitions>", as text
 ///   clean               there only after a clean stop
+///   kernel              the boot of the kernel in which the log was last opened, as text
 ///   time                the time mark of the newest records: log and host time, disciplined or not
 ///   b ‖ partition       the end of the block of offsets that is reserved
-///   e ‖ partition       the exact end; means something only while `clean` is there
+///   e ‖ partition       the exact end, while `clean` is there; else where it stood when the log was
+///                       opened, or when the cleaner last took tombstones away
 ///   s ‖ partition       the log's start
 ///   c ‖ partition       how far the cleaner came: indexed to ‖ tombstones dropped to
 ///   g ‖ group ‖ 0 ‖ partition    a group's offset
@@ -20,6 +23,7 @@ namespace beckon::log::embedded::meta {
 
 inline constexpr std::string_view kLayout = "layout";
 inline constexpr std::string_view kClean = "clean";
+inline constexpr std::string_view kBoot = "kernel";
 inline constexpr std::string_view kTime = "time";
 inline constexpr char kBlock = 'b';
 inline constexpr char kEnd = 'e';

@@ -209,6 +209,9 @@ void Writer::place(Batch& batch, const Publish& publish, core::Timestamp now) {
     if (partition.next_offset == partition.reserved_end) {
         // Synced with the record itself: nobody can have seen an offset of a block that a power
         // loss takes back.
+        if (partition.reserved_end == 0) {  // its end when the log was opened
+            batch.put(Family::meta, meta::key(meta::kEnd, partition.where()), meta::number(0));
+        }
         partition.reserved_end += kBlock;
         batch.put(Family::meta, meta::key(meta::kBlock, partition.where()),
                   meta::number(partition.reserved_end));

@@ -2,6 +2,8 @@
 #include "log/embedded/embedded_under_test.hpp"
 #include "support/shared_clock.hpp"
 
+#include <filesystem>
+
 #include <catch2/catch.hpp>
 
 using namespace beckon;
@@ -67,6 +69,25 @@ TEST_CASE("a record goes only for a newer one that has left the window itself", 
     log.shared_clock.advance(hours{3});
     log.clean();
     CHECK(log.keys(kNotifications) == Keys{"a=2"});
+}
+
+TEST_CASE("a tombstone that was the newest record leaves the end where it was, after a kill too",
+          "[embedded]") {
+    CleanedLog log;
+    log.close();
+    log.config.boot_id = "boot 1";
+    log.open();
+    append(log, kNotifications, {record("a", "1"), record("a", std::nullopt)});
+    log.shared_clock.advance(hours{26});
+    log.clean();
+    CHECK(log.keys(kNotifications).empty());
+    const auto killed = log.directory / "killed";
+    copy_as_killed(log.config.directory, killed);
+    log.close();
+    std::filesystem::remove_all(log.config.directory);
+    std::filesystem::rename(killed, log.config.directory);
+    log.open();
+    CHECK(append(log, kNotifications, {record("b", "1")}).front().offset == 2);
 }
 
 TEST_CASE("tombstones go when every copy has had the time to read them", "[embedded]") {

@@ -2,7 +2,10 @@
 #include "log/embedded/embedded_under_test.hpp"
 #include "log/embedded/sync_gate.hpp"
 
+#include <filesystem>
 #include <map>
+#include <memory>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -181,6 +184,60 @@ TEST_CASE("a reader of before an unclean stop goes on behind the gap", "[embedde
     append(copy, kWhere, {record("new")});
     REQUIRE(copy.wait_until([&] { return !reader.seen.empty(); }));
     CHECK(reader.keys() == Keys{"new"});
+}
+
+// What `kill -9` leaves: the kernel has what was written, and the process has marked nothing.
+TEST_CASE("after a kill a partition goes on behind its last record, in the same boot alone",
+          "[embedded]") {
+    const auto sync = GENERATE(Sync::always, Sync::never);
+    const TopicPartition other{Topic::kNotifications, 2};
+    EmbeddedUnderTest log{[&](log::EmbeddedConfig& c) {
+        c.sync = sync;
+        c.boot_id = "boot 1";
+    }};
+    append(log, kWhere, numbered("key", 7));
+    log.close();
+    log.open();  // a clean stop in between
+    append(log, kWhere, numbered("key", 3));
+    append(log, other, numbered("key", 2));
+    const auto killed = log.directory / "killed";
+    copy_as_killed(log.config.directory, killed);
+    log.close();
+    const auto opened_in = [&](const std::string& boot) {
+        return std::make_unique<EmbeddedUnderTest>([&](log::EmbeddedConfig& c) {
+            std::filesystem::copy(killed, c.directory, std::filesystem::copy_options::recursive);
+            c.sync = sync;
+            c.boot_id = boot;
+        });
+    };
+    {
+        const auto again = opened_in("boot 1");
+        CHECK(ends_of(*again, kWhere) == Ends{0, 10});
+        CHECK(ends_of(*again, other) == Ends{0, 2});
+        CHECK(append(*again, kWhere, {record("next")}).front().offset == 10);
+    }
+    for (const std::string boot : {"boot 2", ""}) {
+        CAPTURE(boot);
+        CHECK(ends_of(*opened_in(boot), kWhere) == Ends{0, kBlock});
+    }
+}
+
+// A disk that was taken away and came back may have lost records and not the group's offset.
+TEST_CASE("after a kill no group has come further than the end of a partition", "[embedded]") {
+    EmbeddedUnderTest log{[](log::EmbeddedConfig& c) { c.boot_id = "boot 1"; }};
+    append(log, kWhere, numbered("key", 3));
+    std::optional<core::Result<void>> committed;
+    log.log().commit("group", {{kWhere, 20}}, log.executor(),
+                     [&](core::Result<void> r) { committed = std::move(r); });
+    REQUIRE(log.wait_until([&] { return committed.has_value(); }));
+    REQUIRE(*committed);
+    const auto killed = log.directory / "killed";
+    copy_as_killed(log.config.directory, killed);
+    log.close();
+    std::filesystem::remove_all(log.config.directory);
+    std::filesystem::rename(killed, log.config.directory);
+    log.open();
+    CHECK(append(log, kWhere, {record("next")}).front().offset == 20);
 }
 
 TEST_CASE("what a failed sync left on disk is never shown, not even after a restart",

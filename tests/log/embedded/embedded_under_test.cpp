@@ -30,6 +30,17 @@ Read publish_until_taken(LogUnderTest& log, log::Publisher& publisher, log::Topi
     throw std::runtime_error("the log did not come back");
 }
 
+void copy_as_killed(const std::filesystem::path& from, const std::filesystem::path& to) {
+    for (int attempt = 0;; ++attempt) {
+        std::error_code error;
+        std::filesystem::copy(from, to, std::filesystem::copy_options::recursive, error);
+        if (!error) return;
+        if (attempt == 20)
+            throw std::filesystem::filesystem_error("copy_as_killed", from, to, error);
+        std::filesystem::remove_all(to);
+    }
+}
+
 void FileSizeLimit::set() { limit_file_size(0); }
 void FileSizeLimit::lift() { limit_file_size(RLIM_INFINITY); }
 

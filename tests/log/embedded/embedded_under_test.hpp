@@ -5,6 +5,7 @@
 #include "support/temp_dir.hpp"
 #include "support/test_executor.hpp"
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -55,6 +56,10 @@ private:
 /// Publishes it again and again until the log takes it, as it must within 20 s.
 Read publish_until_taken(LogUnderTest& log, log::Publisher& publisher, log::TopicPartition where,
                          const core::Record& record);
+
+/// Copies the directory of a log that is open, as `kill -9` would leave it now. RocksDB may remove
+/// files meanwhile that it needs no more: then it begins again. Nothing may be written meanwhile.
+void copy_as_killed(const std::filesystem::path& from, const std::filesystem::path& to);
 
 /// No file of this process may grow: every write of the log fails on its real way to the disk.
 class FileSizeLimit {
