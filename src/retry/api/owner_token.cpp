@@ -58,6 +58,10 @@ core::Result<Caller> check_token(const core::KeyRing& keys, std::string_view tok
     const auto said = token.substr(0, last);
     const auto given = core::parse_base64url(token.substr(last + 1));
     if (!given || given->size() != 1 + kMacBytes) return unauthorized("the token is not whole");
+    // One token has one text: what is revoked, compared or logged by it is all of it.
+    if (core::base64url(*given) != token.substr(last + 1)) {
+        return unauthorized("the token has characters behind its end");
+    }
     const auto* key = keys.find(static_cast<std::uint8_t>(given->front()));
     if (!key) return unauthorized("the token was made with a key that is not in the key ring");
     if (!core::same_proof(proof(*key, said), *given)) {
