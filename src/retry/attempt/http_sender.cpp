@@ -236,9 +236,9 @@ void HttpSender::Impl::take_ended() {
         }
     }
     const std::weak_ptr still{alive};
-    for (const auto& [easy, code] : ended) {
+    for (const auto& one : ended) {
         if (still.expired()) return;  // an answer has destroyed the sender
-        core::contain("retry", [&] { end(easy, code); });
+        core::contain("retry", [&] { end(one.first, one.second); });
     }
 }
 
