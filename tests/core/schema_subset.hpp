@@ -34,6 +34,7 @@ inline bool has_type(const Json& value, const std::string& type) {
     if (type == "array") return value.is_array();
     if (type == "string") return value.is_string();
     if (type == "integer") return value.is_number_integer();
+    if (type == "boolean") return value.is_boolean();
     if (type == "null") return value.is_null();
     throw std::invalid_argument("type " + type + " is not in the subset");
 }

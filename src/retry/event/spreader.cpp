@@ -2,14 +2,18 @@
 
 #include "core/codec.hpp"
 #include "core/json_text.hpp"
+#include "core/lasting_executor.hpp"
+#include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "retry/event/event.hpp"
+#include "retry/event/owned_record.hpp"
 #include "retry/event/step_quota.hpp"
 #include "retry/tiers/delivery.hpp"
 #include "retry/tiers/done_tracker.hpp"
 #include "retry/tiers/recent_deliveries.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <optional>
 #include <set>
@@ -24,17 +28,45 @@ namespace beckon::retry {
 using core::Fault;
 using core::Offset;
 
+namespace {
+
+/// By which its copies are recognised.
+Delivery event_name(const Event& event) {
+    return {.id = delivery_id(scope_of(event), event.id, ""), .webhook = "", .event = ""};
+}
+
+/// What `work` throws, as the reason why the event ends.
+template <class Work>
+std::optional<core::Error> thrown_by(Work work) {
+    const auto error = [](const char* what) {
+        return core::Error{Fault::corrupt, std::string{"it could not be fanned out: "} + what};
+    };
+    try {
+        work();
+    } catch (const std::exception& thrown) {
+        return error(thrown.what());
+    } catch (...) {
+        return error("no std::exception");
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
 struct Spreader::Impl : std::enable_shared_from_this<Impl> {
     Impl(Options o, log::EventLog& l, log::Publisher& p, core::Executor& x,
          const WebhookDirectory& w, Events e)
-        : options(o),
+        : options(std::move(o)),
           log(l),
           publisher(p),
           executor(x),
           webhooks(w),
           events(std::move(e)),
-          tracker({.low = o.from, .above = {}}),
-          quota(static_cast<std::size_t>(o.partitions)) {}
+          tracker({.low = options.from, .above = {}}),
+          quota(static_cast<std::size_t>(options.partitions)),
+          careful(options.careful),
+          state{.open = true, .trial = {}, .set_aside = options.before.set_aside},
+          tried_up_to(options.from) {}
 
     /// An event as it was read.
     struct Source {
@@ -79,17 +111,39 @@ struct Spreader::Impl : std::enable_shared_from_this<Impl> {
     Offset told = 0;
     Counts counts;
 
+    bool careful;                        ///< events are taken on trial
+    FanOutState state;                   ///< what the log is to know
+    std::optional<OwnedRecord> held;     ///< the first of a trial, until the log knows of it
+    bool trials_end = false;             ///< the log is to know that none is under way
+    Offset tried_up_to;                  ///< what is below is, or was, on trial
+    std::optional<Offset> suspects_end;  ///< nobody can have begun what came later
+    core::Lifetime lifetime{executor};   ///< the log may answer when the executor is gone
+
     bool has_room() const { return in_flight < kDeliveriesMax && in_flight_bytes < kBytesMax; }
+    bool waits_for_log() const { return held || trials_end; }
     void read_on();
     void read(const core::RecordView& record);
+    void look_back(const core::RecordView& record);
+    void take(const core::RecordView& record);
+    void try_it(const core::RecordView& record);
+    bool has_ended_processes(Offset offset) const;
+    FanOutState::Trial trial_of(Offset offset) const;
+    void ask_suspects_end();
+    bool trials_passed() const;
+    void end_trials();
+    void recorded();
     void begin(const core::RecordView& record, Event event);
     void set_aside(const core::RecordView& record, const core::Error& why);
+    void keep_dead(const core::RecordView& record, const core::Error& why);
     void write_dead(Offset offset, const core::Record& letter);
     void go_on(std::size_t& steps);
     void next_turn();
+    std::size_t next_step();
+    void end_event(const core::Error& why);
     std::size_t match_owner(const std::string& owner);
     void report_costly(const Source& source, const std::string& webhook);
     void publish(const SourcePtr& source, const Target& target);
+    void write_again(const SourcePtr& source, const Target& target);
     void write(const SourcePtr& source, const Target& target);
     core::Record record_of(const Source& source, const Target& target) const;
     void reported(const Source& source);
@@ -99,7 +153,7 @@ struct Spreader::Impl : std::enable_shared_from_this<Impl> {
 
 void Spreader::Impl::read_on() {
     std::size_t steps = 0;
-    while (reader && has_room() && !turn_posted && events.may_read()) {
+    while (reader && has_room() && !turn_posted && !waits_for_log() && events.may_read()) {
         if (steps >= kStepsPerTurn) {
             next_turn();
             break;
@@ -107,6 +161,10 @@ void Spreader::Impl::read_on() {
         if (fan_out) {
             go_on(steps);
             continue;
+        }
+        if (trials_passed()) {
+            end_trials();
+            break;
         }
         const auto taken = reader->take(1, [this](const auto& record) { read(record); });
         if (!taken) {
@@ -137,18 +195,100 @@ void Spreader::Impl::next_turn() {
 
 void Spreader::Impl::read(const core::RecordView& record) {
     if (core::is_control_key(record.key)) return;
-    auto event = decode_event(record);
-    if (!event) return set_aside(record, event.error());
-    const Delivery name{
-        .id = delivery_id(scope_of(*event), event->id, ""), .webhook = "", .event = ""};
-    const bool copy = !recent.insert(name);
-    if (record.offset < options.from) return;
-    if (copy) {
+    if (record.offset < options.from) return look_back(record);
+    if (careful && record.offset >= tried_up_to) return try_it(record);
+    take(record);
+}
+
+/// To recognise its copies.
+void Spreader::Impl::look_back(const core::RecordView& record) {
+    const auto& ended = state.set_aside;
+    if (std::find(ended.begin(), ended.end(), record.offset) != ended.end()) return;
+    if (const auto event = decode_event(record)) recent.insert(event_name(*event));
+}
+
+void Spreader::Impl::take(const core::RecordView& record) {
+    const auto thrown = thrown_by([&] {
+        auto event = decode_event(record);
+        if (!event) return set_aside(record, event.error());
+        if (recent.insert(event_name(*event))) return begin(record, std::move(*event));
         ++counts.copies;
         tracker.read_up_to(record.offset + 1);
-        return;
+    });
+    if (!thrown) return;
+    fan_out.reset();
+    set_aside(record, *thrown);
+}
+
+void Spreader::Impl::try_it(const core::RecordView& record) {
+    if (record.offset >= options.from + kTrialsMax) {
+        held.emplace(record);
+        return end_trials();
     }
-    begin(record, std::move(*event));
+    if (has_ended_processes(record.offset)) {
+        tried_up_to = record.offset + 1;
+        std::erase_if(state.set_aside, [&](Offset at) { return at + kLookBack < record.offset; });
+        state.set_aside.push_back(record.offset);
+        return set_aside(record, {Fault::corrupt, "two processes ended while it was fanned out"});
+    }
+    held.emplace(record);
+    state.trial = trial_of(record.offset);
+    tried_up_to = state.trial->to;
+    events.record(state);
+}
+
+bool Spreader::Impl::has_ended_processes(Offset offset) const {
+    const auto& last = options.before.trial;
+    return last && last->from == offset && last->times >= 2;
+}
+
+/// Of a trial in which a process ended each event is tried alone.
+FanOutState::Trial Spreader::Impl::trial_of(Offset offset) const {
+    const auto& last = options.before.trial;
+    const bool suspect = last && offset >= last->from && offset < last->to;
+    if (suspect && last->times > 0) return {offset, offset + 1, last->times + 1};
+    if (suspect || offset < options.from + kTriedAlone) return {offset, offset + 1, 1};
+    const auto to = offset + kTrialEvents;
+    return {offset, last && offset < last->from ? std::min(to, last->from) : to, 0};
+}
+
+void Spreader::Impl::ask_suspects_end() {
+    core::ask_while(
+        lifetime,
+        [this](core::Executor& lasting, auto done) {
+            log.ends({log::Topic::kEvents, options.partition}, lasting, std::move(done));
+        },
+        [weak = weak_from_this()](const core::Result<log::Ends>& ends) {
+            const auto self = weak.lock();
+            if (!self) return;
+            if (ends) {
+                self->suspects_end = ends->end;
+                return self->read_on();
+            }
+            self->executor.post_after(kPublishAgain, [weak] {
+                if (const auto s = weak.lock()) s->ask_suspects_end();
+            });
+        });
+}
+
+bool Spreader::Impl::trials_passed() const {
+    return careful && suspects_end && reader->position() >= *suspects_end;
+}
+
+void Spreader::Impl::end_trials() {
+    careful = false;
+    trials_end = true;
+    state.trial.reset();
+    events.record(state);
+}
+
+void Spreader::Impl::recorded() {
+    if (std::exchange(trials_end, false)) events.trials_over();
+    if (held) {
+        const auto first = *std::exchange(held, std::nullopt);
+        first.visit([this](const auto& record) { take(record); });
+    }
+    read_on();
 }
 
 void Spreader::Impl::begin(const core::RecordView& record, Event event) {
@@ -156,25 +296,28 @@ void Spreader::Impl::begin(const core::RecordView& record, Event event) {
     auto json = core::parse_json(event.json);
     if (json.is_discarded()) return set_aside(record, {Fault::corrupt, "no JSON"});
     ++counts.events;
-    tracker.open(record.offset);
-    unreported[record.offset] = 1;
     fan_out = FanOut{.source = std::make_shared<const Source>(Source{
                          .offset = record.offset, .time = record.time, .event = std::move(event)}),
                      .json = std::move(json),
                      .owners = std::move(owners)};
+    tracker.open(record.offset);
+    unreported[record.offset] = 1;
 }
 
 /// What cannot be read is kept as a dead letter, with the reason; the events behind it go on.
 void Spreader::Impl::set_aside(const core::RecordView& record, const core::Error& why) {
-    if (record.offset < options.from) return;  // that was done before
+    tracker.open(record.offset);
+    unreported[record.offset] = 1;
+    keep_dead(record, why);
+}
+
+void Spreader::Impl::keep_dead(const core::RecordView& record, const core::Error& why) {
     ++counts.broken;
     core::log_error("retry", "broken_event",
                     {{"partition", options.partition},
                      {"offset", record.offset},
                      {"why", why.message},
                      {"effect", "it is kept in retry.dead"}});
-    tracker.open(record.offset);
-    unreported[record.offset] = 1;
     ++in_flight;
     write_dead(record.offset,
                encode_dead(unreadable(log::Topic::kEvents.name(), options.partition, record, why)));
@@ -197,18 +340,36 @@ void Spreader::Impl::write_dead(Offset offset, const core::Record& letter) {
                       });
 }
 
-/// Does one thing: a delivery, the webhooks of an owner, or the end.
 void Spreader::Impl::go_on(std::size_t& steps) {
+    const auto thrown = thrown_by([&] { steps += next_step(); });
+    if (thrown) end_event(*thrown);
+}
+
+/// Does one thing: a delivery, the webhooks of an owner, or the end. How many steps that took.
+std::size_t Spreader::Impl::next_step() {
     auto& now = *fan_out;
     if (now.next_target < now.targets.size()) {
         publish(now.source, now.targets[now.next_target++]);
-    } else if (now.next_owner < now.owners.size()) {
-        steps += match_owner(now.owners[now.next_owner++]);
-    } else {
-        const auto offset = now.source->offset;
-        fan_out.reset();
-        done_one(offset);
+        return 0;
     }
+    if (now.next_owner < now.owners.size()) return match_owner(now.owners[now.next_owner++]);
+    const auto offset = now.source->offset;
+    fan_out.reset();
+    done_one(offset);
+    return 0;
+}
+
+/// What fails while it is fanned out ends it; those of its deliveries that are written stay.
+void Spreader::Impl::end_event(const core::Error& why) {
+    if (!fan_out) return;
+    const auto source = fan_out->source;
+    fan_out.reset();
+    core::RecordView record;
+    record.offset = source->offset;
+    record.time = source->time;
+    record.key = source->event.id;
+    record.value = source->event.json;
+    keep_dead(record, why);
 }
 
 /// How many steps that took.
@@ -263,10 +424,10 @@ core::Record Spreader::Impl::record_of(const Source& source, const Target& targe
 }
 
 void Spreader::Impl::publish(const SourcePtr& source, const Target& target) {
+    write(source, target);
     ++unreported[source->offset];
     ++in_flight;
     in_flight_bytes += source->event.json.size();
-    write(source, target);
 }
 
 void Spreader::Impl::write(const SourcePtr& source, const Target& target) {
@@ -278,10 +439,16 @@ void Spreader::Impl::write(const SourcePtr& source, const Target& target) {
                           if (!self) return;
                           if (where) return self->reported(*source);
                           // Perhaps it is in the log: then whoever reads it drops the copy.
-                          self->executor.post_after(kPublishAgain, [weak, source, target] {
-                              if (const auto s = weak.lock()) s->write(source, target);
-                          });
+                          self->write_again(source, target);
                       });
+}
+
+void Spreader::Impl::write_again(const SourcePtr& source, const Target& target) {
+    executor.post_after(kPublishAgain, [weak = weak_from_this(), source, target] {
+        const auto self = weak.lock();
+        if (!self) return;
+        if (thrown_by([&] { self->write(source, target); })) self->write_again(source, target);
+    });
 }
 
 void Spreader::Impl::reported(const Source& source) {
@@ -314,6 +481,9 @@ Spreader::~Spreader() { impl_->reader.reset(); }
 
 void Spreader::start() {
     const auto from = std::max<Offset>(0, impl_->options.from - kLookBack);
+    if (impl_->careful) impl_->ask_suspects_end();
+    // This process goes on: nothing of the trial before is suspect.
+    if (!impl_->careful && impl_->options.before.trial) impl_->events.record(impl_->state);
     impl_->reader = impl_->log.open_reader({log::Topic::kEvents, impl_->options.partition}, from,
                                            impl_->executor, [weak = std::weak_ptr{impl_}] {
                                                if (const auto self = weak.lock()) self->read_on();
@@ -321,6 +491,9 @@ void Spreader::start() {
 }
 
 void Spreader::read_on() { impl_->read_on(); }
+
+void Spreader::recorded() { impl_->recorded(); }
+
 const Spreader::Counts& Spreader::counts() const { return impl_->counts; }
 
 }  // namespace beckon::retry

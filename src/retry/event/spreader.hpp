@@ -5,6 +5,7 @@
 #include "core/partition.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
+#include "retry/tiers/done_record.hpp"
 #include "retry/webhook/directory.hpp"
 
 #include <cstdint>
@@ -21,7 +22,15 @@ namespace beckon::retry {
 /// The filters of each owner may take Steps::kMax of one event, and of many what StepQuota has. For
 /// a webhook of which nobody knows then, the delivery goes to `retry.dead` (filter_too_costly), and
 /// `webhooks` says so. Owners are matched one after the other, and the thread has other turns
-/// between them and between events. On the executor's thread.
+/// between them and between events. What fails while one event is matched ends that event, which is
+/// kept as a dead letter with the reason.
+///
+/// An event may also end the process, or hang so that somebody else ends it. After a fan-out that
+/// did not end in order (`careful`), what it may have begun is taken *on trial*: only once the log
+/// knows which events come next. The first few are tried alone, others kTrialEvents at a time, and
+/// those of a trial in which the process ended alone. An event in whose trial alone two processes
+/// have ended is kept as a dead letter. Otherwise nothing is written for it.
+/// On the executor's thread.
 class Spreader {
 public:
     static constexpr core::Offset kLookBack = 1'000;
@@ -33,11 +42,16 @@ public:
     /// A CostlyFilter of one webhook is written at most so often.
     static constexpr core::Duration kReportCostlyEvery = std::chrono::minutes{1};
     static constexpr core::Duration kPublishAgain = std::chrono::milliseconds{500};
+    static constexpr core::Offset kTrialsMax = 8'192;  ///< events that a fan-out may have begun
+    static constexpr core::Offset kTriedAlone = 8;     ///< the first of them
+    static constexpr core::Offset kTrialEvents = 64;
 
     struct Options {
         core::Partition partition = 0;
         core::Partition partitions = 1;
         core::Offset from = 0;
+        FanOutState before{};  ///< what the log knew of the fan-out before
+        bool careful = false;  ///< that one has ended with its process, as far as anybody knows
     };
     struct Events {
         /// Everything below `next` is spread.
@@ -46,6 +60,10 @@ public:
         /// Whether the directory is up to date. While it is not, events wait in the log; whoever
         /// says no calls read_on() later.
         std::function<bool()> may_read = [] { return true; };
+        /// recorded() when the log knows this. One at a time.
+        std::function<void(const FanOutState&)> record = [](const FanOutState&) {};
+        /// Nothing is taken on trial any more; once, of a careful one.
+        std::function<void()> trials_over = [] {};
     };
     struct Counts {
         std::uint64_t events = 0;
@@ -65,6 +83,8 @@ public:
     void start();
     /// Events may be read again.
     void read_on();
+    /// The log knows what was last to be recorded.
+    void recorded();
     const Counts& counts() const;
 
 private:

@@ -40,7 +40,8 @@ DeliveryShard::DeliveryShard(Options options, Context context, Events events)
       context_(std::move(context)),
       events_(std::move(events)),
       publisher_(context_.log.open_publisher(context_.executor)),
-      directory_(SecretBox{context_.keys}) {
+      directory_(SecretBox{context_.keys}),
+      lifetime_(context_.executor) {
     auto schedule = options_.schedule;
     schedule.tiers = static_cast<std::size_t>(options_.table.tiers().back()) + 1;
     dispatcher_ =
@@ -60,6 +61,8 @@ DeliveryShard::DeliveryShard(Options options, Context context, Events events)
 }
 
 DeliveryShard::~DeliveryShard() {
+    lifetime_.end();
+    leaving_.clear();
     homes_.clear();
     dispatcher_.reset();
 }
@@ -88,7 +91,7 @@ void DeliveryShard::open(core::Partition partition) {
                 [this, partition](bool serving) {
                     if (!serving) {
                         forget(partition);
-                        events_.end_fan_out(partition);
+                        events_.end_fan_out(partition, [] {});
                     }
                     const auto found = homes_.find(partition);
                     events_.serving(partition, serving,
@@ -96,9 +99,7 @@ void DeliveryShard::open(core::Partition partition) {
                 },
             .failed = [this, partition](
                           const std::string& why) { events_.serving(partition, false, why); },
-            .fan_out = [this, partition](
-                           core::Epoch epoch,
-                           core::Offset from) { events_.fan_out(partition, epoch, from); }});
+            .fan_out = events_.fan_out});
     auto& opened = *home;
     homes_[partition] = std::move(home);
     // Without the directory a delivery's webhook is not known.
@@ -111,11 +112,27 @@ void DeliveryShard::close(core::Partition partition) {
     // The new home takes the lease when it has read this; writing what is finished first spares it
     // the repetition.
     forget(partition);
-    events_.end_fan_out(partition);
     add_tiers(left_, found->second->counts());
-    const auto leaving = std::make_shared<std::unique_ptr<PartitionHome>>(std::move(found->second));
+    const auto number = ++left_homes_;
+    auto& home = *(leaving_[number] = std::move(found->second));
     homes_.erase(found);
-    (*leaving)->stop([leaving] {});
+    stop_home(partition, home, [this, number] {
+        context_.executor.post(lifetime_.guard([this, number] { leaving_.erase(number); }));
+    });
+}
+
+/// A fan-out that hangs in an event does not end: the next home is to know.
+void DeliveryShard::stop_home(core::Partition partition, PartitionHome& home,
+                              std::function<void()> stopped) {
+    home.stop_taking();
+    const auto once = std::make_shared<bool>(false);
+    const auto stop = [once, &home, stopped = std::move(stopped)](bool ended) {
+        if (std::exchange(*once, true)) return;
+        if (ended) home.fan_out_ended();
+        home.stop(stopped);
+    };
+    events_.end_fan_out(partition, lifetime_.guard([stop] { stop(true); }));
+    context_.executor.post_after(kFanOutEnds, lifetime_.guard([stop] { stop(false); }));
 }
 
 void DeliveryShard::fanned_out(core::Partition partition, core::Epoch epoch, core::Offset next) {
@@ -127,6 +144,14 @@ void DeliveryShard::fan_out_failed(core::Partition partition, core::Epoch epoch,
                                    const core::Error& why) {
     const auto found = homes_.find(partition);
     if (found != homes_.end()) found->second->fan_out_failed(epoch, why);
+}
+
+void DeliveryShard::record_fan_out(core::Partition partition, core::Epoch epoch,
+                                   const FanOutState& state) {
+    const auto found = homes_.find(partition);
+    if (found == homes_.end()) return;
+    found->second->record_fan_out(
+        epoch, state, [this, partition, epoch] { events_.fan_out_recorded(partition, epoch); });
 }
 
 PartitionTiers* DeliveryShard::tiers_of(const Ticket& ticket) {
@@ -164,10 +189,7 @@ void DeliveryShard::stop(std::function<void()> stopped) {
     const auto one = [left, stopped = std::move(stopped)] {
         if (--*left == 0) stopped();
     };
-    for (auto& [partition, home] : homes_) {
-        events_.end_fan_out(partition);
-        home->stop(one);
-    }
+    for (auto& [partition, home] : homes_) stop_home(partition, *home, one);
     context_.executor.post(one);
 }
 

@@ -4,6 +4,7 @@
 #include "core/executor.hpp"
 #include "core/ids.hpp"
 #include "core/key_ring.hpp"
+#include "core/lifetime.hpp"
 #include "core/partition.hpp"
 #include "log/event_log.hpp"
 #include "retry/dispatch/dispatcher.hpp"
@@ -25,6 +26,9 @@ namespace beckon::retry {
 /// and the attempts. It has its own copy of the webhooks. On the executor's thread.
 class DeliveryShard final : private Fates {
 public:
+    /// So long a home that stops waits for the end of its fan-out, to say in the log that it ended
+    /// in order.
+    static constexpr core::Duration kFanOutEnds = std::chrono::seconds{1};
     using Send = std::function<void(HttpRequest, std::function<void(HttpAnswer)>)>;
 
     struct Options {
@@ -48,8 +52,11 @@ public:
         /// A partition serves, or does not and why (empty: it is being taken over).
         std::function<void(core::Partition, bool serving, const std::string& fault)> serving;
         /// Events of a partition are to be fanned out under this lease, or no more.
-        std::function<void(core::Partition, core::Epoch, core::Offset from)> fan_out;
-        std::function<void(core::Partition)> end_fan_out;
+        std::function<void(core::Epoch, const Spreader::Options&)> fan_out;
+        /// `ended` is called on this thread.
+        std::function<void(core::Partition, std::function<void()> ended)> end_fan_out;
+        /// The log knows what the fan-out wanted it to know.
+        std::function<void(core::Partition, core::Epoch)> fan_out_recorded;
         /// A message for a client of a bridge is due; the partition's fates come through finish(),
         /// hand_over() and bury().
         std::function<void(Due)> bridged;
@@ -76,6 +83,7 @@ public:
 
     void fanned_out(core::Partition partition, core::Epoch epoch, core::Offset next);
     void fan_out_failed(core::Partition partition, core::Epoch epoch, const core::Error& why);
+    void record_fan_out(core::Partition partition, core::Epoch epoch, const FanOutState& state);
 
     // A ticket of a lease that was lost meanwhile is void: the next home has the delivery.
     void finish(const Ticket& ticket) override;
@@ -104,6 +112,7 @@ public:
 private:
     void due(Due due);
     void forget(core::Partition partition);
+    void stop_home(core::Partition partition, PartitionHome& home, std::function<void()> stopped);
     PartitionTiers* tiers_of(const Ticket& ticket);
 
     const Options options_;
@@ -115,6 +124,9 @@ private:
     PartitionTiers::Counts left_;  ///< of homes that are not here any more
     std::unique_ptr<Dispatcher> dispatcher_;
     std::map<core::Partition, std::unique_ptr<PartitionHome>> homes_;
+    std::map<std::uint64_t, std::unique_ptr<PartitionHome>> leaving_;  ///< they stop
+    std::uint64_t left_homes_ = 0;
+    core::Lifetime lifetime_;
 };
 
 }  // namespace beckon::retry

@@ -21,37 +21,83 @@ FanOut::FanOut(Context context, Events events)
     : context_(std::move(context)),
       events_(std::move(events)),
       publisher_(context_.log.open_publisher(context_.executor)),
-      directory_(SecretBox{context_.keys}) {}
+      directory_(SecretBox{context_.keys}),
+      lifetime_(context_.executor) {}
 
 void FanOut::set_up_to_date(bool is) {
     up_to_date_ = is;
-    if (!is) return;
-    for (auto& [partition, spreader] : spreaders_) spreader->read_on();
+    if (is) read_on_soon();
 }
 
-void FanOut::start(core::Partition partition, core::Epoch epoch, core::Offset from) {
+bool FanOut::may_read(core::Partition partition) const {
+    return up_to_date_ && (on_trial_.empty() || on_trial_.front() == partition);
+}
+
+void FanOut::start(core::Epoch epoch, Spreader::Options how) {
+    const auto partition = how.partition;
     stop(partition);
-    auto spreader = std::make_unique<Spreader>(
-        Spreader::Options{.partition = partition, .partitions = context_.partitions, .from = from},
-        context_.log, *publisher_, context_.executor, directory_,
-        Spreader::Events{
-            .spread_up_to = [this, partition, epoch](
+    how.partitions = context_.partitions;
+    if (how.careful) on_trial_.push_back(partition);
+    if (how.careful && on_trial_.size() == 1) next_trial_soon();
+    auto& running = spreaders_[partition];
+    running.epoch = epoch;
+    running.spreader =
+        std::make_unique<Spreader>(std::move(how), context_.log, *publisher_, context_.executor,
+                                   directory_, events_of(partition, epoch));
+    running.spreader->start();
+}
+
+Spreader::Events FanOut::events_of(core::Partition partition, core::Epoch epoch) {
+    return {.spread_up_to = [this, partition, epoch](
                                 core::Offset next) { events_.done_up_to(partition, epoch, next); },
             .failed = [this, partition,
                        epoch](const core::Error& why) { events_.failed(partition, epoch, why); },
-            .may_read = [this] { return up_to_date_; }});
-    spreader->start();
-    spreaders_[partition] = std::move(spreader);
+            .may_read = [this, partition] { return may_read(partition); },
+            .record = [this, partition, epoch](
+                          const FanOutState& state) { events_.record(partition, epoch, state); },
+            .trials_over = [this, partition] { trial_ends(partition); }};
+}
+
+void FanOut::recorded(core::Partition partition, core::Epoch epoch) {
+    const auto found = spreaders_.find(partition);
+    if (found != spreaders_.end() && found->second.epoch == epoch) {
+        found->second.spreader->recorded();
+    }
+}
+
+void FanOut::trial_ends(core::Partition partition) {
+    if (std::erase(on_trial_, partition) == 0) return;
+    next_trial_soon();
+    read_on_soon();
+}
+
+/// A trial that the log does not answer keeps nobody waiting.
+void FanOut::next_trial_soon() {
+    context_.executor.post_after(kTrialMost, lifetime_.guard([this, of = ++trial_] {
+        if (of != trial_ || on_trial_.empty()) return;
+        on_trial_.push_back(on_trial_.front());
+        on_trial_.pop_front();
+        next_trial_soon();
+        read_on_soon();
+    }));
+}
+
+/// Not from within the call of a spreader.
+void FanOut::read_on_soon() {
+    context_.executor.post(lifetime_.guard([this] {
+        for (auto& [partition, running] : spreaders_) running.spreader->read_on();
+    }));
 }
 
 void FanOut::stop(core::Partition partition) {
     const auto node = spreaders_.extract(partition);
-    if (!node.empty()) add_up(left_, node.mapped()->counts());
+    if (!node.empty()) add_up(left_, node.mapped().spreader->counts());
+    trial_ends(partition);
 }
 
 Spreader::Counts FanOut::counts() const {
     auto sum = left_;
-    for (const auto& [partition, spreader] : spreaders_) add_up(sum, spreader->counts());
+    for (const auto& [partition, running] : spreaders_) add_up(sum, running.spreader->counts());
     return sum;
 }
 

@@ -3,12 +3,15 @@
 #include "core/executor.hpp"
 #include "core/ids.hpp"
 #include "core/key_ring.hpp"
+#include "core/lifetime.hpp"
 #include "core/partition.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
 #include "retry/event/spreader.hpp"
 #include "retry/webhook/directory.hpp"
 
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -18,8 +21,13 @@ namespace beckon::retry {
 /// Writes the events of the partitions that this node serves to the webhooks that want them, on a
 /// thread of its own: what a filter costs delays neither attempts nor the API. It has its own copy
 /// of the webhooks. On the executor's thread.
+///
+/// While a partition takes events on trial (Spreader), no other one takes any, so that an event
+/// which ends the process is suspected alone; after kTrialMost without an end others go on.
 class FanOut {
 public:
+    static constexpr core::Duration kTrialMost = std::chrono::seconds{5};
+
     struct Context {
         log::EventLog& log;
         core::Executor& executor;
@@ -30,6 +38,8 @@ public:
     struct Events {
         std::function<void(core::Partition, core::Epoch, core::Offset next)> done_up_to;
         std::function<void(core::Partition, core::Epoch, const core::Error&)> failed;
+        /// recorded() once the log knows this.
+        std::function<void(core::Partition, core::Epoch, const FanOutState&)> record;
     };
 
     FanOut(Context context, Events events);
@@ -39,18 +49,33 @@ public:
     /// Whether the webhooks can be read; while they cannot, events wait in the log.
     void set_up_to_date(bool is);
 
-    void start(core::Partition partition, core::Epoch epoch, core::Offset from);
+    /// `how` names the partition; Options::partitions is set here.
+    void start(core::Epoch epoch, Spreader::Options how);
+    void recorded(core::Partition partition, core::Epoch epoch);
     void stop(core::Partition partition);
     Spreader::Counts counts() const;
 
 private:
+    bool may_read(core::Partition partition) const;
+    Spreader::Events events_of(core::Partition partition, core::Epoch epoch);
+    void trial_ends(core::Partition partition);
+    void next_trial_soon();
+    void read_on_soon();
+
     const Context context_;
     const Events events_;
     std::unique_ptr<log::Publisher> publisher_;
     WebhookDirectory directory_;
     bool up_to_date_ = true;
     Spreader::Counts left_;  ///< of those that ended
-    std::map<core::Partition, std::unique_ptr<Spreader>> spreaders_;
+    struct Running {
+        core::Epoch epoch = 0;
+        std::unique_ptr<Spreader> spreader;
+    };
+    std::map<core::Partition, Running> spreaders_;
+    std::deque<core::Partition> on_trial_;  ///< the first one takes events
+    std::uint64_t trial_ = 0;               ///< number of the first one's turn
+    core::Lifetime lifetime_;
 };
 
 }  // namespace beckon::retry

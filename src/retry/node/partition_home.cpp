@@ -34,6 +34,7 @@ struct PartitionHome::Impl : std::enable_shared_from_this<Impl> {
     std::optional<DoneRecord> done;
     std::unique_ptr<PartitionTiers> tiers;
     core::Epoch epoch = 0;
+    core::Epoch served_last = 0;  ///< the last lease under which this home has fanned out
     bool served = false;
     bool stopped = false;
     std::string fault;
@@ -48,6 +49,7 @@ struct PartitionHome::Impl : std::enable_shared_from_this<Impl> {
     void claim();
     void serve(core::Epoch of);
     void started();
+    void begin_fan_out();
 
     template <class F>
     auto alive(F f) {
@@ -157,8 +159,25 @@ void PartitionHome::Impl::started() {
     again.worked();
     served = true;
     events.serving(true);
-    events.fan_out(epoch, done ? done->events_next : 0);
+    begin_fan_out();
     core::log_debug("retry", "serving", {{"partition", options.partition}, {"epoch", epoch}});
+}
+
+/// The log knows that events are fanned out before the first one is. Where it knew so already the
+/// fan-out before has not ended in order: an event may have ended its process, if this is another.
+void PartitionHome::Impl::begin_fan_out() {
+    Spreader::Options how{.partition = options.partition};
+    if (done) {
+        how.from = done->events_next;
+        how.before = done->fan_out;
+        how.careful = done->fan_out.open && done->epoch != served_last;
+    }
+    served_last = epoch;
+    auto state = how.before;
+    state.open = true;
+    tiers->set_fan_out(std::move(state), alive([how](Impl& self) {
+                           if (self.served && !self.stopped) self.events.fan_out(self.epoch, how);
+                       }));
 }
 
 PartitionHome::PartitionHome(Options options, Context context, Events events)
@@ -182,6 +201,20 @@ void PartitionHome::fanned_out(core::Epoch epoch, core::Offset next) {
 
 void PartitionHome::fan_out_failed(core::Epoch epoch, const core::Error& why) {
     if (tiers(epoch)) impl_->start_again(why);
+}
+
+void PartitionHome::record_fan_out(core::Epoch epoch, const FanOutState& state,
+                                   std::function<void()> then) {
+    if (auto* of_epoch = tiers(epoch)) of_epoch->set_fan_out(state, std::move(then));
+}
+
+void PartitionHome::stop_taking() {
+    impl_->stopped = true;
+    if (impl_->tiers) impl_->tiers->stop_taking();
+}
+
+void PartitionHome::fan_out_ended() {
+    if (impl_->tiers) impl_->tiers->fan_out_ended();
 }
 
 bool PartitionHome::serving() const { return impl_->served; }

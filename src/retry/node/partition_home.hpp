@@ -7,6 +7,7 @@
 #include "core/result.hpp"
 #include "fold/marker.hpp"
 #include "log/event_log.hpp"
+#include "retry/event/spreader.hpp"
 #include "retry/tiers/partition_tiers.hpp"
 
 #include <functional>
@@ -46,9 +47,10 @@ public:
         std::function<void(bool serving)> serving;
         /// It starts over after a pause.
         std::function<void(const std::string& why)> failed = [](const std::string&) {};
-        /// It serves under this lease: events from `from` on are to be fanned out.
-        std::function<void(core::Epoch, core::Offset from)> fan_out = [](core::Epoch,
-                                                                         core::Offset) {};
+        /// It serves under this lease: its events are to be fanned out so (Options::partitions is
+        /// not set).
+        std::function<void(core::Epoch, const Spreader::Options&)> fan_out =
+            [](core::Epoch, const Spreader::Options&) {};
     };
 
     PartitionHome(Options options, Context context, Events events);
@@ -63,10 +65,16 @@ public:
     /// Events below `next` are fanned out, or their fan-out has failed, under this lease.
     void fanned_out(core::Epoch epoch, core::Offset next);
     void fan_out_failed(core::Epoch epoch, const core::Error& why);
+    /// Writes what the fan-out under this lease wants the log to know; `then` when it does.
+    void record_fan_out(core::Epoch epoch, const FanOutState& state, std::function<void()> then);
     /// Why it does not serve; empty while it does, or is only starting.
     const std::string& fault() const;
     PartitionTiers::Counts counts() const;
 
+    /// Hands on nothing more; stop() comes.
+    void stop_taking();
+    /// Before stop(): the fan-out has ended in order.
+    void fan_out_ended();
     /// Writes what is finished and stops; answers when that is in the log or has failed.
     void stop(std::function<void()> stopped);
 

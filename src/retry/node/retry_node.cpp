@@ -6,9 +6,9 @@
 #include "core/logger.hpp"
 #include "log/checked_publisher.hpp"
 #include "log/log_watch.hpp"
+#include "retry/event/owned_record.hpp"
 #include "retry/node/fan_out.hpp"
 #include "retry/node/hosted.hpp"
-#include "retry/node/owned_record.hpp"
 #include "retry/node/topic_view.hpp"
 
 #include <algorithm>
@@ -213,9 +213,21 @@ DeliveryShard::Events RetryNode::Impl::events_of_shard(std::size_t index) {
         .serving = here([this](core::Partition p, bool serves, const std::string& fault) {
             serving(p, serves, fault);
         }),
-        .fan_out = [fan](core::Partition p, core::Epoch epoch,
-                         core::Offset from) { fan.use([=](auto& f) { f.start(p, epoch, from); }); },
-        .end_fan_out = [fan](core::Partition p) { fan.use([p](auto& f) { f.stop(p); }); },
+        .fan_out =
+            [fan](core::Epoch epoch, const Spreader::Options& how) {
+                fan.use([=](auto& f) { f.start(epoch, how); });
+            },
+        .end_fan_out =
+            [fan, shard = shards[index]](core::Partition p, const std::function<void()>& ended) {
+                fan.use([=](auto& f) {
+                    f.stop(p);
+                    shard.use([ended](auto&) { ended(); });
+                });
+            },
+        .fan_out_recorded =
+            [fan](core::Partition p, core::Epoch epoch) {
+                fan.use([=](auto& f) { f.recorded(p, epoch); });
+            },
         .bridged = {},
         .forget_bridged = {},
         .change_state = here(
@@ -261,6 +273,11 @@ void RetryNode::Impl::begin_fan_out() {
                 .failed =
                     [shard_of](core::Partition p, core::Epoch epoch, const core::Error& why) {
                         shard_of(p).use([=](auto& shard) { shard.fan_out_failed(p, epoch, why); });
+                    },
+                .record =
+                    [shard_of](core::Partition p, core::Epoch epoch, const FanOutState& state) {
+                        shard_of(p).use(
+                            [=](auto& shard) { shard.record_fan_out(p, epoch, state); });
                     }});
     });
 }

@@ -44,6 +44,28 @@ Finished finished_of(Offset low, const Json& lengths) {
     return finished;
 }
 
+Json json_of(const FanOutState& state) {
+    Json value = Json::object();
+    if (const auto& trial = state.trial) value["trial"] = {trial->from, trial->to, trial->times};
+    if (!state.set_aside.empty()) value["set_aside"] = state.set_aside;
+    if (state.open) value["open"] = true;
+    return value;
+}
+
+FanOutState fan_out_of(const Json& value) {
+    FanOutState state{.open = value.value("open", false)};
+    if (value.contains("trial")) {
+        const auto& trial = value["trial"];
+        state.trial = {.from = trial.at(0).get<Offset>(),
+                       .to = trial.at(1).get<Offset>(),
+                       .times = trial.at(2).get<int>()};
+    }
+    if (value.contains("set_aside")) {
+        state.set_aside = value["set_aside"].get<std::vector<Offset>>();
+    }
+    return state;
+}
+
 DoneRecord done_from(core::Partition partition, const Json& value) {
     DoneRecord done{.partition = partition,
                     .epoch = value.at("epoch").get<core::Epoch>(),
@@ -51,6 +73,7 @@ DoneRecord done_from(core::Partition partition, const Json& value) {
                     .tiers = {},
                     .dead_scan = value.at("dead_scan").get<Offset>(),
                     .events_next = value.at("events_next").get<Offset>()};
+    if (value.contains("fan_out")) done.fan_out = fan_out_of(value["fan_out"]);
     for (const auto& delay : value.at("delays_s")) {
         done.delays.emplace_back(delay.get<std::int64_t>());
     }
@@ -70,6 +93,7 @@ core::Record encode(const DoneRecord& done) {
                {"tiers", Json::object()},
                {"dead_scan", done.dead_scan},
                {"events_next", done.events_next}};
+    if (done.fan_out != FanOutState{}) value["fan_out"] = json_of(done.fan_out);
     for (const auto delay : done.delays) value["delays_s"].push_back(delay.count());
     for (const auto& [tier, state] : done.tiers) {
         value["tiers"][std::to_string(tier)] = {{"low", state.finished.low},

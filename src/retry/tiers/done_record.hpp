@@ -8,9 +8,27 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace beckon::retry {
+
+/// What the log knows of the fan-out of a partition's events, so that an event which ends the
+/// process is found (Spreader).
+struct FanOutState {
+    /// Somebody fans out, or ended without saying so.
+    bool open = false;
+    /// Events that are taken only since the log knows of it: `from` up to `to`.
+    struct Trial {
+        core::Offset from = 0;
+        core::Offset to = 0;
+        int times = 0;  ///< of an event that is tried alone: how often it was, with this one
+        bool operator==(const Trial&) const = default;
+    };
+    std::optional<Trial> trial{};
+    std::vector<core::Offset> set_aside{};  ///< of the last events those that ended processes
+    bool operator==(const FanOutState&) const = default;
+};
 
 /// What is finished of a partition, all tiers together: the record `done/<p>` of `retry.done`. One
 /// record, so that it says one moment: a delivery never counts as handed over to a tier that the
@@ -28,6 +46,7 @@ struct DoneRecord {
     std::map<int, Tier> tiers;
     core::Offset dead_scan = 0;    ///< the same for `retry.dead`
     core::Offset events_next = 0;  ///< events below have been spread to the webhooks
+    FanOutState fan_out{};
     bool operator==(const DoneRecord&) const = default;
 };
 

@@ -71,6 +71,7 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
     bool recording = false;  ///< a DoneRecord is on its way
     bool unrecorded = true;  ///< none was written yet, or the last one failed
     Offset events_next = options.from ? options.from->events_next : 0;
+    FanOutState fan_out = options.from ? options.from->fan_out : FanOutState{};
     std::uint64_t handed_over = 0;
     std::uint64_t buried = 0;
     std::uint64_t lost = 0;
@@ -104,7 +105,8 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
     DoneRecord done_record() const;
     bool changed() const;
     void record_soon();
-    void record(std::function<void()> then);
+    void record(std::function<void(bool written)> then);
+    void record_fan_out(const std::function<void()>& then);
     void fail(const core::Error& why);
 
     template <class F>
@@ -351,7 +353,8 @@ DoneRecord PartitionTiers::Impl::done_record() const {
                     .delays = {},
                     .tiers = {},
                     .dead_scan = scan_from.at(Topic::kRetryDead),
-                    .events_next = events_next};
+                    .events_next = events_next,
+                    .fan_out = fan_out};
     for (int step = 0; step < options.table.steps(); ++step) {
         done.delays.push_back(options.table.delay(step));
     }
@@ -368,12 +371,12 @@ bool PartitionTiers::Impl::changed() const {
 
 void PartitionTiers::Impl::record_soon() {
     executor.post_after(kRecordEvery, alive([](Impl& self) {
-                            if (self.changed() && !self.recording) self.record([] {});
+                            if (self.changed() && !self.recording) self.record([](bool) {});
                             if (!self.stopping) self.record_soon();
                         }));
 }
 
-void PartitionTiers::Impl::record(std::function<void()> then) {
+void PartitionTiers::Impl::record(std::function<void(bool written)> then) {
     recording = true;
     unrecorded = false;
     for (const auto& [tier, opened] : tiers) opened->clear_changed();
@@ -386,8 +389,16 @@ void PartitionTiers::Impl::record(std::function<void()> then) {
                                              {{"partition", self.options.partition},
                                               {"why", where.error().message}});
                           }
-                          then();
+                          then(where.has_value());
                       }));
+}
+
+void PartitionTiers::Impl::record_fan_out(const std::function<void()>& then) {
+    record(alive([then](Impl& self, bool written) {
+        if (written) return then();
+        self.executor.post_after(kPublishAgain,
+                                 self.alive([then](Impl& s) { s.record_fan_out(then); }));
+    }));
 }
 
 void PartitionTiers::Impl::fail(const core::Error& why) {
@@ -423,7 +434,19 @@ void PartitionTiers::bury(const Ticket& ticket, Delivery delivery) {
 void PartitionTiers::stop(std::function<void()> stopped) {
     impl_->stopping = true;
     if (impl_->tiers.empty()) return impl_->executor.post(std::move(stopped));
-    impl_->record(std::move(stopped));
+    impl_->record([stopped = std::move(stopped)](bool) { stopped(); });
+}
+
+void PartitionTiers::stop_taking() { impl_->stopping = true; }
+
+void PartitionTiers::set_fan_out(FanOutState state, std::function<void()> then) {
+    impl_->fan_out = std::move(state);
+    impl_->record_fan_out(then);
+}
+
+void PartitionTiers::fan_out_ended() {
+    impl_->fan_out.open = false;
+    impl_->fan_out.trial.reset();
 }
 
 void PartitionTiers::spread_up_to(Offset next) {

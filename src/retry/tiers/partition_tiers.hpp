@@ -67,9 +67,15 @@ public:
     /// Writes it to `retry.dead`, then finishes the ticket. `delivery.last` says why.
     void bury(const Ticket& ticket, Delivery delivery);
 
+    /// Writes this, again until the log has it; then calls `then`.
+    void set_fan_out(FanOutState state, std::function<void()> then);
+    /// The fan-out has ended in order, as the next DoneRecord says.
+    void fan_out_ended();
     /// Events of this partition below `next` need not be spread again; goes with the DoneRecord.
     void spread_up_to(core::Offset next);
 
+    /// Hands on nothing more; stop() comes.
+    void stop_taking();
     /// Hands on nothing more, writes a last DoneRecord, and answers when the log has it or has
     /// failed. What is in the window stays for the next owner.
     void stop(std::function<void()> stopped);

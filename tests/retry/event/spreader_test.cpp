@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <new>
 #include <set>
 #include <string>
 #include <vector>
@@ -259,4 +260,52 @@ TEST_CASE("the bytes of deliveries under way are bounded too, and all are writte
     CHECK(most <= Spreader::kBytesMax / kBytes + 1);
     CHECK(world.spread == 3);
     CHECK(world.deliveries() == 3 * kWebhooks);
+}
+
+namespace {
+
+/// No memory is left for one event's deliveries.
+class NoMemoryForOne final : public log::Publisher {
+public:
+    explicit NoMemoryForOne(log::Publisher& to) : to_(to) {}
+    void publish(log::TopicPartition where, core::Record record, log::AppendDone done) override {
+        const bool costly = record.value && record.value->find("too much") != std::string::npos;
+        if (costly && where.topic == log::Topic::retry(0)) throw std::bad_alloc{};
+        to_.publish(where, std::move(record), std::move(done));
+    }
+    std::size_t unanswered() const override { return to_.unanswered(); }
+
+private:
+    log::Publisher& to_;
+};
+
+}  // namespace
+
+// Fails where what is thrown stops the partition at this event.
+TEST_CASE("what fails while an event is fanned out ends that event, with its reason",
+          "[retry][event]") {
+    World world{3};
+    NoMemoryForOne publisher{*world.publisher};
+    int failed = 0;
+    Spreader spreader{{},
+                      *world.log,
+                      publisher,
+                      world.executor,
+                      world.webhooks,
+                      {.spread_up_to = [&](core::Offset next) { world.spread = next; },
+                       .failed = [&](const auto&) { ++failed; }}};
+    spreader.start();
+    world.post(0, 2);
+    world.post({{"data", "too much"}}, "2");
+    world.post(3, 5);
+    world.executor.run_for(60s);
+    CHECK(world.spread == 5);
+    CHECK(failed == 0);
+    CHECK(world.deliveries() == 4 * 3);
+    CHECK(spreader.counts().broken == 1);
+    const auto letters = world.written(log::Topic::kRetryDead);
+    REQUIRE(letters.size() == 1);
+    REQUIRE(letters.at(std::string{kNoWebhook}).size() == 1);
+    const auto letter = nlohmann::json::parse(letters.at(std::string{kNoWebhook})[0].event);
+    CHECK(letter["data"]["why"] == "it could not be fanned out: std::bad_alloc");
 }

@@ -3,11 +3,13 @@
 
 #include "core/base64url.hpp"
 #include "retry/tiers/delivery.hpp"
+#include "retry/tiers/done_record.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
 #include "support/record_view.hpp"
 #include "support/test_executor.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -393,4 +395,158 @@ TEST_CASE("a node whose time is nearly over and that is alone keeps what it has"
     Process alone{world, "a", world.clock.mono() + 60s};
     world.run_for(50s);
     CHECK(alone.node.partitions_served() == kPartitions);
+}
+
+namespace {
+
+/// An installation in which one event waits that ends the process which fans it out.
+struct PoisonWorld : World {
+    Event poison = *parse_structured(
+        Json{{"specversion", "1.0"}, {"id", "poison"}, {"source", "/shop"}, {"type", "t"}}.dump());
+    core::Partition partition = partition_of(poison, kPartitions);
+    int processes = 0;
+
+    std::unique_ptr<Process> start() {
+        return std::make_unique<Process>(*this, "p" + std::to_string(processes++));
+    }
+    void append(const Event& event) {
+        const auto sender = log->open_publisher(executor);
+        bool done = false;
+        sender->publish({log::Topic::kEvents, partition_of(event, kPartitions)}, encode(event),
+                        [&](const auto&) { done = true; });
+        while (!done) run_for(1ms);
+    }
+    /// What the log knows of a partition's fan-out.
+    FanOutState state(core::Partition of) const {
+        DoneRecord last;
+        for (const auto& stored : log->records({log::Topic::kRetryDone, of})) {
+            if (auto one = decode_done(*test::ReadBack{stored.record})) last = *one;
+        }
+        return last.fan_out;
+    }
+    /// Runs until the poison is on trial alone for this time; false: it is not.
+    bool run_until_tried(int times) {
+        for (int i = 0; i < 60'000; ++i) {
+            run_for(500us);
+            const auto trial = state(partition).trial;
+            if (trial && trial->to == trial->from + 1 && trial->times == times) return true;
+        }
+        return false;
+    }
+    std::size_t dead_letters() const {
+        std::size_t count = 0;
+        for (core::Partition p = 0; p < kPartitions; ++p) {
+            for (const auto& stored : log->records({log::Topic::kRetryDead, p})) {
+                count += decode_delivery(*test::ReadBack{stored.record}).has_value() ? 1 : 0;
+            }
+        }
+        return count;
+    }
+    /// The deliveries of all events to one webhook.
+    std::set<std::string> wanted(const std::string& webhook) const {
+        std::set<std::string> all;
+        for (core::Partition p = 0; p < kPartitions; ++p) {
+            for (const auto& stored : log->records({log::Topic::kEvents, p})) {
+                const auto event = decode_event(*test::ReadBack{stored.record});
+                if (event) all.insert(delivery_id(scope_of(*event), event->id, webhook));
+            }
+        }
+        return all;
+    }
+    std::set<std::string> got(const std::string& webhook) {
+        const auto& ids = received["http://" + webhook + ".example/"];
+        return {ids.begin(), ids.end()};
+    }
+};
+
+}  // namespace
+
+// Fails where an event that ends the process is taken again by each one that follows.
+TEST_CASE("an event that ended two processes while it was tried alone is a dead letter",
+          "[retry][node]") {
+    PoisonWorld world;
+    auto process = world.start();
+    world.run_for(20s);
+    REQUIRE(process->add_webhook("w", "t"));
+    process.reset();  // the event ends it, before it is known to be fanned out
+    world.append(world.poison);
+    for (int i = 0; i < 40; ++i) {  // innocent ones, in each partition
+        world.append(*parse_structured(Json{
+            {"specversion", "1.0"},
+            {"id", "i" + std::to_string(i)},
+            {"source", "/shop"},
+            {"type", "t"}}.dump()));
+    }
+    for (int times = 1; times <= 2; ++times) {
+        process = world.start();
+        REQUIRE(world.run_until_tried(times));
+        for (core::Partition p = 0; p < kPartitions; ++p) {
+            // Nobody else is suspected at the same time.
+            if (p != world.partition) CHECK_FALSE(world.state(p).trial);
+        }
+        process.reset();
+    }
+    process = world.start();
+    world.run_for(40s);
+    REQUIRE(process->ready);
+    CHECK(world.dead_letters() == 1);
+    const auto& dead = world.log->records({log::Topic::kRetryDead, world.partition});
+    CHECK(std::any_of(dead.begin(), dead.end(), [](const auto& stored) {
+        return stored.record.value &&
+               stored.record.value->find("two processes ended") != std::string::npos;
+    }));
+    auto innocent = world.wanted("w");
+    innocent.erase(delivery_id(scope_of(world.poison), world.poison.id, "w"));
+    CHECK(world.got("w") == innocent);
+    // What ended processes is not even parsed again to recognise copies.
+    CHECK(world.state(world.partition).set_aside.size() == 1);
+    for (int i = 0; i < 200; ++i) process->post(std::to_string(i), "t");
+    world.run_for(5s);
+    CHECK(world.got("w").size() == innocent.size() + 200);
+    for (core::Partition p = 0; p < kPartitions; ++p) CHECK_FALSE(world.state(p).trial);
+}
+
+TEST_CASE("a stop in order ends every suspicion of events", "[retry][node]") {
+    PoisonWorld world;
+    auto process = world.start();
+    world.run_for(20s);
+    REQUIRE(process->add_webhook("w", "t"));
+    process.reset();
+    world.append(world.poison);
+    for (int round = 0; round < 4; ++round) {
+        process = world.start();
+        CHECK(world.run_until_tried(1) == (round == 0));
+        bool stopped = false;
+        process->node.stop([&] { stopped = true; });
+        world.run_for(5s);
+        REQUIRE(stopped);
+        process.reset();
+        for (core::Partition p = 0; p < kPartitions; ++p) CHECK(world.state(p) == FanOutState{});
+    }
+    CHECK(world.dead_letters() == 0);
+    CHECK(world.got("w") == world.wanted("w"));
+}
+
+TEST_CASE("kills by an operator condemn no event, wherever they come", "[retry][node]") {
+    PoisonWorld world;
+    auto process = world.start();
+    world.run_for(20s);
+    REQUIRE(process->add_webhook("w", "t"));
+    process.reset();
+    int posted = 0;
+    for (int round = 0; round < 30; ++round) {
+        process = world.start();
+        // Ordinary traffic, and the kill at another place of the start or of its trials each time.
+        for (int i = 0; i < 40 + 7 * round; ++i) {
+            process->post("e" + std::to_string(posted++), "t");
+            world.run_for(std::chrono::milliseconds{97 * (round % 7) + 31});
+        }
+        process.reset();
+    }
+    process = world.start();
+    world.run_for(60s);
+    CHECK(process->ready);
+    CHECK(world.dead_letters() == 0);
+    CHECK(world.wanted("w").size() > 3'000);
+    CHECK(world.got("w") == world.wanted("w"));
 }

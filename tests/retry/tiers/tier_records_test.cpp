@@ -71,13 +71,17 @@ TEST_CASE("one event for one webhook has one delivery id, without a dot", "[retr
 }
 
 TEST_CASE("a done record comes back", "[retry][records]") {
-    const DoneRecord done{.partition = 3,
-                          .epoch = 7,
-                          .delays = {0s, 5s},
-                          .tiers = {{0, {{.low = 10, .above = {{12, 13}, {20, 40}}}, 9}},
-                                    {1, {{.low = 0, .above = {}}, 4}}},
-                          .dead_scan = 2,
-                          .events_next = 5};
+    const DoneRecord done{
+        .partition = 3,
+        .epoch = 7,
+        .delays = {0s, 5s},
+        .tiers = {{0, {{.low = 10, .above = {{12, 13}, {20, 40}}}, 9}},
+                  {1, {{.low = 0, .above = {}}, 4}}},
+        .dead_scan = 2,
+        .events_next = 5,
+        .fan_out = {.open = true,
+                    .trial = retry::FanOutState::Trial{.from = 5, .to = 6, .times = 2},
+                    .set_aside = {1, 3}}};
     const auto record = encode(done);
     CHECK(record.key == "done/3");
     CHECK(*retry::decode_done(*ReadBack{record}) == done);
