@@ -101,7 +101,8 @@ private:
         }
         if (!clean) core::log_info("log", "unclean_stop_recovered");
         const auto boot = storage_.get(Family::meta, meta::kBoot);
-        same_boot_ = boot && !config_.boot_id.empty() && *boot == config_.boot_id;
+        same_boot_ =
+            boot && !config_.boot_id.empty() && *boot == config_.boot_id && !storage_.is_copy();
         if (same_boot_ && !clean) read_committed();
         const std::string blocks(1, meta::kBlock);
         must(config_, storage_.scan(Family::meta, blocks, meta::after(blocks),
@@ -178,6 +179,7 @@ private:
             }
         }));
         must(config_, storage_.flush());
+        storage_.forget_copy();
     }
 
     /// A log of an older build has no mark: its records were stamped with the host's time.

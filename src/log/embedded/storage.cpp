@@ -53,6 +53,9 @@ constexpr std::uint64_t kNeverFlush = std::numeric_limits<std::uint64_t>::max();
 /// Beside a copy that has no write-ahead file since it needs none; without it the copy would pass
 /// for a log that lost them.
 constexpr const char* kAllInTables = "ALL_IN_TABLES";
+/// In a copy, until it is opened: the log that it was made of went on, so that offsets behind its
+/// end have been given out.
+constexpr const char* kCopy = "COPY";
 constexpr const char* kNotOpen = "the log's database is not open";
 constexpr std::array<const char*, kFamilies> kFamilyNames = {"default", "records", "latest"};
 
@@ -149,6 +152,13 @@ void prepare(const std::filesystem::path& directory) {
     }
 }
 
+Result<void> write_mark(const std::filesystem::path& file) {
+    if (const std::ofstream mark{file}; !mark) {
+        return core::fail(Fault::unavailable, "cannot write " + file.string());
+    }
+    return {};
+}
+
 /// While there is a database there is a write-ahead file, of a name (000012.log) that invites
 /// tidying away. RocksDB takes its absence for an empty one.
 bool has_write_ahead_file(const std::filesystem::path& directory) {
@@ -190,10 +200,17 @@ Storage::Storage(const EmbeddedConfig& config) : config_(config) {
     const auto all_in_tables = config_.directory / kAllInTables;
     write_ahead_lost_ = !new_ && !has_write_ahead_file(config_.directory) &&
                         !std::filesystem::exists(all_in_tables);
+    is_copy_ = std::filesystem::exists(config_.directory / kCopy);
     const auto status = open();
     if (!status.ok()) refuse(config_.directory, status);
     std::error_code ignored;  // it is asked for only where there is no write-ahead file
     std::filesystem::remove(all_in_tables, ignored);
+}
+
+void Storage::forget_copy() {
+    std::error_code ignored;  // as long as it is there, offsets are left out
+    std::filesystem::remove(config_.directory / kCopy, ignored);
+    is_copy_ = false;
 }
 
 Storage::~Storage() { close(); }
@@ -269,13 +286,9 @@ Result<void> Storage::copy_to(const std::filesystem::path& directory) {
     const std::unique_ptr<rocksdb::Checkpoint> checkpoint{made};
     if (status.ok()) status = checkpoint->CreateCheckpoint(directory.string(), kNeverFlush);
     if (!status.ok()) return core::fail(error_of(status));
+    if (auto written = write_mark(directory / kCopy); !written) return written;
     if (has_write_ahead_file(directory)) return {};
-    const std::ofstream mark{directory / kAllInTables};
-    if (!mark) {
-        return core::fail(Fault::unavailable,
-                          "cannot write " + (directory / kAllInTables).string());
-    }
-    return {};
+    return write_mark(directory / kAllInTables);
 }
 
 bool Storage::recover() {

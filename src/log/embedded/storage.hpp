@@ -58,6 +58,9 @@ public:
     bool is_new() const { return new_; }
     /// There was one, but without its write-ahead log: what was not flushed is gone.
     bool write_ahead_lost() const { return write_ahead_lost_; }
+    /// Whether this is what copy_to() has made, and nobody has called forget_copy() since.
+    bool is_copy() const { return is_copy_; }
+    void forget_copy();
 
     /// Empties `batch`, has it filled, and writes it. `sync`: returns only when it is on disk.
     /// Errors: full (no space), unavailable; after one nothing can be written until recover().
@@ -97,6 +100,7 @@ private:
     std::unique_ptr<rocksdb::Env> synced_;  ///< how files are reached if every write is synced
     bool new_ = false;
     bool write_ahead_lost_ = false;
+    bool is_copy_ = false;
     mutable std::shared_mutex mutex_;  ///< exclusive while closing and opening
     std::unique_ptr<rocksdb::DB> db_;
     std::array<rocksdb::ColumnFamilyHandle*, kFamilies> handles_{};

@@ -285,6 +285,25 @@ TEST_CASE("a copy made while others write is a log with all that was answered be
     append(copied, kWhere, {record("4")});
 }
 
+TEST_CASE("a copy gives out no offset that the log may have given out since", "[embedded]") {
+    const auto in_this_boot = [](EmbeddedConfig& c) { c.boot_id = "boot 1"; };
+    EmbeddedUnderTest log{in_this_boot};
+    append(log, kWhere, {record("1")});
+    const auto copy = log.directory / "copy";
+    REQUIRE(log.embedded->copy_to(copy));
+    append(log, kWhere, {record("2"), record("3")});
+    const auto newest = read_all(log, kWhere).back().offset;
+
+    EmbeddedUnderTest copied{[&](EmbeddedConfig& c) {
+        in_this_boot(c);
+        c.directory = copy;
+    }};
+    append(copied, kWhere, {record("other")});
+    CHECK(read_all(copied, kWhere).back().offset > newest);
+    // From here on it is a log of its own.
+    CHECK_FALSE(std::filesystem::exists(copy / "COPY"));
+}
+
 TEST_CASE("a copy of a log whose records are all in tables opens too", "[embedded]") {
     EmbeddedUnderTest log;
     append(log, kWhere, {record("1")});
