@@ -83,8 +83,8 @@ std::string path_of(const CLI::App& command) {
     return above.empty() ? command.get_name() : above + " " + command.get_name();
 }
 
-void gather_pass_through(const std::vector<std::string>& options, std::vector<RawValue>& values,
-                         std::vector<ConfigFault>& faults) {
+void collect_pass_through(const std::vector<std::string>& options, std::vector<RawValue>& values,
+                          std::vector<ConfigFault>& faults) {
     for (const auto& option : options) {
         const auto equals = option.find('=');
         if (equals == std::string::npos || equals == 0) {
@@ -97,8 +97,8 @@ void gather_pass_through(const std::vector<std::string>& options, std::vector<Ra
 }
 
 /// Values of the file, the environment and the flags, the later ones to win.
-std::vector<ConfigFault> gather(const Configured& configured, const std::vector<Setting>& settings,
-                                std::vector<RawValue>& values) {
+std::vector<ConfigFault> collect(const Configured& configured, const std::vector<Setting>& settings,
+                                 std::vector<RawValue>& values) {
     std::vector<ConfigFault> faults;
     auto environment = read_environment(environ, settings);
     for (const auto& ignored : environment.ignored) {
@@ -115,7 +115,7 @@ std::vector<ConfigFault> gather(const Configured& configured, const std::vector<
     }
     values.insert(values.end(), environment.values.begin(), environment.values.end());
     values.insert(values.end(), configured.flags.begin(), configured.flags.end());
-    gather_pass_through(configured.pass_through, values, faults);
+    collect_pass_through(configured.pass_through, values, faults);
     return faults;
 }
 
@@ -171,7 +171,7 @@ int with_config(const CLI::App& command, const Configured& configured, Reader re
     Config config = defaults_of(reader);
     std::vector<RawValue> values;
     Sources sources;
-    auto faults = gather(configured, settings_of(config), values);
+    auto faults = collect(configured, settings_of(config), values);
     report_extras(command, faults);
     const auto more = apply(values, config, sources, reader);
     faults.insert(faults.end(), more.begin(), more.end());

@@ -21,13 +21,13 @@ public:
 
     /// Error: as State::commit(). One line in the log for each row of failures.
     core::Result<void> commit();
-    /// What was gathered is not committed: it goes to the state before more is.
+    /// What was collected is not committed: it goes to the state before more is.
     bool failed() const { return failed_; }
-    /// After a failure: the state has dropped what it had gathered, for a read failed under it.
+    /// After a failure: the state has dropped what it had collected, for a read failed under it.
     bool gone_back() const;
     /// How long to wait before the next try.
     core::Duration pause() { return retry_.pause(); }
-    /// The fold begins again: what was gathered is void.
+    /// The fold begins again: what was collected is void.
     void begin_again() { failed_ = false; }
 
 private:

@@ -30,10 +30,10 @@ constexpr core::Duration kTick = std::chrono::seconds{1};
 /// After the log did not answer.
 constexpr core::Duration kLogRetryFirst = std::chrono::milliseconds{250};
 constexpr core::Duration kLogRetryMost = std::chrono::seconds{4};
-/// A fold that restores commits when its state has gathered enough, when it has nothing more to
+/// A fold that restores commits when its state has collected enough, when it has nothing more to
 /// take, and after this time at the latest, so that its position is known and a crash costs little.
 /// What came and went meanwhile, as most messages do, never reaches the store.
-constexpr core::Duration kGather = std::chrono::milliseconds{250};
+constexpr core::Duration kBatchFor = std::chrono::milliseconds{250};
 
 /// "subscriptions/3", or "notifications/3+1" for a fold of two inputs.
 std::string name_of(const std::vector<log::TopicPartition>& inputs) {
@@ -60,7 +60,7 @@ struct Fold::Impl {
     // --- a turn
     void schedule_turn();
     void turn();
-    bool gathers() const;
+    bool batches() const;
     void not_committed(const Error& why);
     void settle(bool more);
     void caught_up();
@@ -93,8 +93,8 @@ struct Fold::Impl {
 
     Phase phase = Phase::opening;
     bool turn_posted = false;
-    core::MonoTime gathers_since{};  ///< the last commit
-    bool pausing = false;            ///< after a commit that failed; a turn could only try it again
+    core::MonoTime batching_since{};  ///< the last commit
+    bool pausing = false;  ///< after a commit that failed; a turn could only try it again
 
     core::Lifetime lifetime;  ///< of the fold
     core::Lifetime life;      ///< of one life of it: renewed by each restart
@@ -183,7 +183,7 @@ void Fold::Impl::open_all(bool anew) {
                                                       context.executor));
     }
     intake.open_all();
-    gathers_since = context.clock.mono();
+    batching_since = context.clock.mono();
     phase_is(Phase::restoring);
 }
 
@@ -242,7 +242,7 @@ void Fold::Impl::turn() {
         const auto taken = intake.turn();
         if (!taken) return clear_and_restart(taken.error().message);
         more = *taken;
-        if (gathers()) {
+        if (batches()) {
             if (more) schedule_turn();
             return;  // without more: until the reader is ready
         }
@@ -253,11 +253,11 @@ void Fold::Impl::turn() {
     settle(more);
 }
 
-bool Fold::Impl::gathers() const {
+bool Fold::Impl::batches() const {
     const bool drained = std::all_of(inputs.begin(), inputs.end(),
                                      [](const auto& input) { return input->drained(); });
     return phase == Phase::restoring && !drained && !state.commit_due() &&
-           context.clock.mono() - gathers_since < kGather;
+           context.clock.mono() - batching_since < kBatchFor;
 }
 
 void Fold::Impl::not_committed(const Error& why) {
@@ -278,7 +278,7 @@ void Fold::Impl::not_committed(const Error& why) {
 /// After the commit: the user's effects first, then who waited for the fold.
 void Fold::Impl::settle(bool more) {
     const auto term = life.term();
-    gathers_since = context.clock.mono();
+    batching_since = context.clock.mono();
     for (const auto& input : inputs) input->commit();
     state.committed();
     for (InputIndex i = 0; !term.over() && i < inputs.size(); ++i) {

@@ -43,7 +43,7 @@ public:
     /// Whether commit() has something to write.
     virtual bool dirty() const = 0;
 
-    /// Whether so much has gathered that a fold that restores commits it before it takes more.
+    /// Whether so much has collected that a fold that restores commits it before it takes more.
     virtual bool commit_due() const = 0;
 
     /// Writes state and positions in one batch. Errors: `corrupt`: the state cannot be read back,
@@ -51,7 +51,7 @@ public:
     /// written, and it is called again after a pause; see dropped_batch().
     virtual core::Result<void> commit() = 0;
 
-    /// After a commit() that failed: true if the state had to drop what it had gathered, because a
+    /// After a commit() that failed: true if the state had to drop what it had collected, because a
     /// read failed under it. It is folded again from checkpoint(), and restarted() says that what
     /// was decided is void. A checkpoint() that has gone back says the same.
     virtual bool dropped_batch() const { return false; }

@@ -53,7 +53,7 @@ Service::Service(ServiceShared& shared, log::EventLog& log, core::Executor& exec
       executor_(executor),
       sending_({shared, responder_, tokens_, receipt_tokens_, *publisher_, executor}),
       registration_({shared, responder_, tokens_, *publisher_, executor}) {
-    publisher_->may_gather();
+    publisher_->may_linger();
 }
 
 void Service::handle(ExchangePtr exchange) {

@@ -51,10 +51,10 @@ public:
     /// Nobody repeats a failed put under its key (docs/design.md#a-key-is-published-once).
     virtual void publish(TopicPartition where, core::Record record, AppendDone done) = 0;
 
-    /// From now on a record may wait some milliseconds for company where there is much traffic,
-    /// since company is cheaper (the embedded log lets others wait with it). What two publishers
+    /// From now on a record may linger for some milliseconds where there is much traffic,
+    /// since a batch is cheaper (the embedded log lets others wait with it). What two publishers
     /// publish side by side has no order, as before.
-    virtual void may_gather() {}
+    virtual void may_linger() {}
 
     /// Accepted by publish() and not answered yet; never more than `waiting_max`, above which
     /// publish() answers `full`.

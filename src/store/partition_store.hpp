@@ -20,7 +20,7 @@
 
 namespace beckon::store {
 
-/// One partition's part of the store. Changes gather in memory, where reads see them at once, and
+/// One partition's part of the store. Changes collect in memory, where reads see them at once, and
 /// commit() writes what is left of them together with the offsets. Owner's thread only.
 ///
 /// Commit seldom. What is put and finished between two commits is never written at all, and that
@@ -57,7 +57,7 @@ public:
     core::Result<void> commit();
     /// True if commit() has something to write, or a failed read to tell.
     bool dirty() const;
-    /// True if so much has gathered that it should be written now, or a read failed.
+    /// True if so much has collected that it should be written now, or a read failed.
     bool commit_due() const;
     /// A read failed since the last commit.
     bool broken() const;

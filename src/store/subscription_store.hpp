@@ -56,7 +56,7 @@ public:
     void fold(core::Partition partition, const core::ClientGone& gone, core::Timestamp time);
     void advance(core::Partition partition, core::Offset next,
                  std::optional<core::Timestamp> caught_up);
-    /// True if so much has gathered that it should be written now, or a read failed.
+    /// True if so much has collected that it should be written now, or a read failed.
     bool commit_due() const;
     /// Writes the batch; what was folded is visible to lookups from here on. Errors: full,
     /// unavailable; it may be called again. If a read failed in a fold, the batch is dropped and

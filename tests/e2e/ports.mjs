@@ -91,7 +91,7 @@ const SMUGGLING = {
     'another host': 'Host: evil.example\r\n\r\n',
 };
 
-/** Sends bytes, and gathers what comes until the connection ends, `enough` has come, or nothing more for a while. */
+/** Sends bytes, and collects what comes until the connection ends, `enough` has come, or nothing more for a while. */
 async function converse(port, bytes, { enough = () => false, ms = PATIENCE_MS } = {}) {
     const socket = await connect(port);
     let received = '';

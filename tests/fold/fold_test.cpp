@@ -69,7 +69,7 @@ TEST_CASE("a fold that restores commits what many turns have taken at once", "[f
     CHECK(world.state.most_in_a_commit >= 1000);
 }
 
-TEST_CASE("a fold that restores gathers until a commit is due, and no longer", "[fold]") {
+TEST_CASE("a fold that restores collects until a commit is due, and no longer", "[fold]") {
     constexpr int kCount = 50'000;
     FoldWorld world;
     for (int i = 0; i < 10; ++i) {
@@ -82,7 +82,7 @@ TEST_CASE("a fold that restores gathers until a commit is due, and no longer", "
     CHECK(world.state.most_in_a_commit < 11'000);
 }
 
-TEST_CASE("a reader that has nothing for a moment does not end what a restore gathers", "[fold]") {
+TEST_CASE("a reader that has nothing for a moment does not end what a restore collects", "[fold]") {
     FoldWorld world;
     world.publish_many(kFirst, 1000);
     world.run_for(1s);
@@ -92,7 +92,7 @@ TEST_CASE("a reader that has nothing for a moment does not end what a restore ga
     CHECK(world.state.most_in_a_commit >= 1000);
 }
 
-TEST_CASE("a fold that restores gathers for a quarter of a second and no longer", "[fold]") {
+TEST_CASE("a fold that restores collects for a quarter of a second and no longer", "[fold]") {
     FoldWorld world;
     world.publish_many(kFirst, 2'000);
     world.run_for(1s);
@@ -345,7 +345,7 @@ TEST_CASE("however often a turn is asked for, a commit that fails is tried no mo
     CHECK(world.state.commits == commits + 1);  // no pause is left over
 }
 
-TEST_CASE("a state that had to drop what it gathered is folded again from its checkpoint",
+TEST_CASE("a state that had to drop what it collected is folded again from its checkpoint",
           "[fold]") {
     FoldWorld world;
     world.publish_many(kFirst, 10);

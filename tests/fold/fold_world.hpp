@@ -117,46 +117,46 @@ public:
 
     // --- what happened
     Contents disk;
-    Contents gathered;               ///< the disk, and what is not committed
+    Contents uncommitted;            ///< the disk, and what is not committed
     std::vector<std::string> calls;  ///< caught_up, restarted, cleared
     std::size_t commits = 0;
     std::size_t most_in_a_commit = 0;
     std::size_t replayed = 0;
     std::vector<Contents> seen_committed;  ///< the disk at each committed()
 
-    void decide(std::string what) { gathered.decisions.push_back(std::move(what)); }
+    void decide(std::string what) { uncommitted.decisions.push_back(std::move(what)); }
 
     std::optional<core::Checkpoint> checkpoint(fold::InputIndex input) const override {
-        const auto known = gathered.checkpoints.find(input);
-        if (keeps_nothing || known == gathered.checkpoints.end()) return std::nullopt;
+        const auto known = uncommitted.checkpoints.find(input);
+        if (keeps_nothing || known == uncommitted.checkpoints.end()) return std::nullopt;
         return known->second;
     }
     void replay(fold::InputIndex input, const core::RecordView& record) override {
         ++replayed;
         ++in_this_commit_;
         if (at_replay) at_replay();
-        if (!core::is_control_key(record.key)) gathered.keys[input].emplace_back(record.key);
+        if (!core::is_control_key(record.key)) uncommitted.keys[input].emplace_back(record.key);
     }
     void advance(fold::InputIndex input, core::Offset next,
                  std::optional<core::Timestamp> caught_up) override {
-        auto& at = gathered.checkpoints[input];
+        auto& at = uncommitted.checkpoints[input];
         at.next = next;
         if (caught_up) at.caught_up = *caught_up;
     }
-    bool dirty() const override { return !(gathered == disk); }
+    bool dirty() const override { return !(uncommitted == disk); }
     bool commit_due() const override { return in_this_commit_ >= commits_at; }
     bool dropped_batch() const override { return dropped_; }
     core::Result<void> commit() override {
         if (commits_to_fail > 0) {
             --commits_to_fail;
-            if (drops_what_fails) gathered = disk;
+            if (drops_what_fails) uncommitted = disk;
             dropped_ = drops_what_fails && says_what_it_drops;
             return core::fail(commit_fault, "made up");
         }
         dropped_ = false;
         ++commits;
         most_in_a_commit = std::max(most_in_a_commit, std::exchange(in_this_commit_, 0));
-        disk = gathered;
+        disk = uncommitted;
         return {};
     }
     core::Result<void> clear() override {
@@ -165,7 +165,7 @@ public:
             return core::fail(core::Fault::unavailable, "made up");
         }
         calls.emplace_back("cleared");
-        disk = gathered = {};
+        disk = uncommitted = {};
         return {};
     }
     void committed() override {
@@ -175,7 +175,7 @@ public:
     void caught_up() override { calls.emplace_back("caught_up"); }
     void restarted(std::string_view) override {
         calls.emplace_back("restarted");
-        gathered = disk;
+        uncommitted = disk;
     }
     void progressed() override { ++progressed_; }
     std::size_t times_progressed() const { return progressed_; }
@@ -222,7 +222,7 @@ struct FoldWorld {
     /// A new process on the same disk.
     void crash_and_start() {
         fold.reset();
-        state.gathered = state.disk;
+        state.uncommitted = state.disk;
         state.calls.clear();
         state.replayed = 0;
         start();

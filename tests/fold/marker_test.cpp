@@ -92,7 +92,7 @@ TEST_CASE("a question never uses a mark that was published before it", "[marker]
     CHECK(f.seen == std::vector<std::size_t>{2, 3});
 }
 
-TEST_CASE("at most one mark is under way, and questions gather for the next", "[marker]") {
+TEST_CASE("at most one mark is under way, and questions collect for the next", "[marker]") {
     Fixture f;
     f.log->hold_readers(kWhere, true);
     for (int i = 0; i < 50; ++i) f.ask();

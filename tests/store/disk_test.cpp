@@ -55,7 +55,7 @@ TEST_CASE("a read that fails for a moment denies nothing, wipes nothing, and pas
     CHECK_FALSE(f.part().client(f.uaid));
     CHECK(on.disk.struck() == 1);
     REQUIRE(f.part().broken());
-    CHECK(f.part().commit_due());  // what is gathered on top of it is worth nothing
+    CHECK(f.part().commit_due());  // what is collected on top of it is worth nothing
     const auto committed = f.part().commit();
     REQUIRE_FALSE(committed);
     CHECK(committed.error().fault == core::Fault::unavailable);

@@ -624,7 +624,7 @@ TEST_CASE("an advance without news keeps when the end was last seen", "[store]")
     CHECK(f.part().checkpoint(Source::subscriptions)->caught_up == at(9));
 }
 
-TEST_CASE("a commit is due when much has gathered, not when it came and went", "[store]") {
+TEST_CASE("a commit is due when much has collected, not when it came and went", "[store]") {
     EdgeFixture f;
     for (int i = 0; i < 20'000; ++i) {
         const std::string name = "m" + std::to_string(i);

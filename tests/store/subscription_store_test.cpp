@@ -99,7 +99,7 @@ TEST_CASE("what is folded and not committed is folded again after a crash", "[st
     CHECK_FALSE(v.store->checkpoint(v.home(uaid)));
 }
 
-TEST_CASE("a commit of the view is due when much has gathered", "[store]") {
+TEST_CASE("a commit of the view is due when much has collected", "[store]") {
     View v;
     const auto uaid = uaid_of("client-1");
     v.put_client(uaid);

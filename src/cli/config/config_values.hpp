@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-/// From text to values in force: a file, the environment, and what was gathered from them and the
+/// From text to values in force: a file, the environment, and what was collected from them and the
 /// command line.
 namespace beckon::cli {
 

@@ -18,7 +18,7 @@
 /// was there. The body is as the embedded log writes it (log/embedded/record_format.hpp).
 namespace beckon::cli {
 
-/// Gathers a batch.
+/// Collects a batch.
 class LogBatchWriter {
 public:
     LogBatchWriter();

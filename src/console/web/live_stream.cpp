@@ -25,7 +25,7 @@ LiveStream::~LiveStream() { options_.ended(); }
 
 net::BodyStream::Next LiveStream::next(std::string& out) {
     if (!options_.may_go_on()) return Next::ended;
-    if (at_ == text_.size()) gather();
+    if (at_ == text_.size()) collect();
     if (text_.empty()) return Next::waiting;
     const auto size = std::min(text_.size() - at_, kPieceBytesMax);
     out.append(text_, at_, size);
@@ -34,7 +34,7 @@ net::BodyStream::Next LiveStream::next(std::string& out) {
     return Next::piece;
 }
 
-void LiveStream::gather() {
+void LiveStream::collect() {
     text_ = {};  // a page may be large, and readers stay for hours
     at_ = 0;
     for (const auto& news : pages_.changes(options_.names, seen_)) text_ += event_text(news);

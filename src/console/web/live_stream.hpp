@@ -38,7 +38,7 @@ public:
     void beat();
 
 private:
-    void gather();
+    void collect();
 
     const LivePages& pages_;
     const Options options_;

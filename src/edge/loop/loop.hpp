@@ -12,9 +12,9 @@ namespace beckon::edge {
 /// turn on one thread.
 class Loop : public core::Executor {
 public:
-    /// Runs at the end of every turn, before the loop waits: the place for what was gathered during
-    /// the turn. Returns true if there is more to do, so that the loop polls without waiting.
-    /// On the loop's own thread, or before it runs.
+    /// Runs at the end of every turn, before the loop waits: the place for what was collected
+    /// during the turn. Returns true if there is more to do, so that the loop polls without
+    /// waiting. On the loop's own thread, or before it runs.
     virtual void at_turn_end(std::function<bool()> hook) = 0;
 
     virtual const std::string& name() const = 0;

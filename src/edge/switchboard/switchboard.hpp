@@ -14,8 +14,8 @@ namespace beckon::edge {
 /// The way between fronts and homes (docs/design.md#shards). Partition p lives on shard p mod N of
 /// its node. On the same shard a message from a front waits for the end of the loop's turn, so that
 /// a home never runs inside a socket's callback; one from a home is a function call. To another
-/// shard, what a turn gathered travels as one batch: one lock, one wake-up. To another node it goes
-/// over the link.
+/// shard, what a turn collected travels as one batch: one lock, one wake-up. To another node it
+/// goes over the link.
 ///
 /// Bound: kWaitingMax messages on their way to one shard. Above it to_home() says `full`, and a
 /// client whose frame would be dropped is closed with "try again" instead: it finds its messages in

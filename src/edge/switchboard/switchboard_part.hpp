@@ -39,7 +39,7 @@ struct Switchboard::Part final : WayToHomes, WayToFronts {
     // --- WayToFronts: where its homes send
     void to_front(ToFront message) override;
 
-    /// At the end of a turn: what was gathered goes on. True if more came meanwhile.
+    /// At the end of a turn: what was collected goes on. True if more came meanwhile.
     bool end_turn();
     /// From any thread, counted in `waiting`.
     void post(Batch batch);
@@ -73,7 +73,7 @@ struct Switchboard::Part final : WayToHomes, WayToFronts {
     std::vector<std::optional<NodeNumber>> routes;  ///< by partition
 
     bool is_full() const;
-    /// Messages on their way to this shard, counted when they are gathered. Any thread.
+    /// Messages on their way to this shard, counted when they are collected. Any thread.
     std::atomic<std::size_t> waiting{0};
 };
 

@@ -74,7 +74,7 @@ public:
         // another one.
         const auto kept = view_.store_.checkpoint(partition_);
         if (!kept || kept->next < next_) {
-            return fail(Fault::unavailable, "what was gathered had to be dropped");
+            return fail(Fault::unavailable, "what was collected had to be dropped");
         }
         if (auto committed = view_.store_.commit(); !committed) return committed;
         dirty_ = false;

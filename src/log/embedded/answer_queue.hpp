@@ -13,7 +13,7 @@
 namespace beckon::log::embedded {
 
 /// Where the writer leaves the answers for one publisher, in the order of its publishes. However
-/// many gather before the publisher's thread comes, they cost it one task.
+/// many collect before the publisher's thread comes, they cost it one task.
 class AnswerQueue {
 public:
     using Answers = std::vector<core::Result<Appended>>;
@@ -22,7 +22,7 @@ public:
     AnswerQueue(core::Lifetime::Remote publisher, core::Executor::Task collect)
         : publisher_(std::move(publisher)), collect_(std::move(collect)) {}
 
-    /// The writer's thread gathers the answers of one batch here, then sends them together.
+    /// The writer's thread collects the answers of one batch here, then sends them together.
     Answers staged;
     void send_staged() {
         bool first = false;

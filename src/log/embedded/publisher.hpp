@@ -22,7 +22,7 @@ public:
     EmbeddedPublisher& operator=(const EmbeddedPublisher&) = delete;
 
     void publish(TopicPartition where, core::Record record, AppendDone done) override;
-    void may_gather() override { gathers_ = true; }
+    void may_linger() override { lingers_ = true; }
     std::size_t unanswered() const override { return waiting_.size(); }
 
 private:
@@ -48,7 +48,7 @@ private:
     std::deque<Waiting> waiting_;
     std::size_t given_up_ = 0;  ///< publishes answered here whose answer the writer still owes
     bool watching_ = false;     ///< a timer for the oldest runs
-    bool gathers_ = false;      ///< it is an endpoint's
+    bool lingers_ = false;      ///< it is an endpoint's
     AnswerQueue::Answers answers_;
 };
 

@@ -45,7 +45,7 @@ void Writer::submit(Publish publish) {
         const bool is_put = publish.is_put;
         queue_.publishes.push_back(std::move(publish));
         if (is_put) ++puts_;
-        wake = first || (is_put && puts_ == company_.enough());
+        wake = first || (is_put && puts_ == linger_.enough());
     }
     if (wake) wake_.notify_one();
 }
@@ -91,7 +91,7 @@ bool Writer::wait_for_work(Work& work) {
     };
     if (!failure_) {
         wake_.wait(lock, something);
-        wait_for_company(lock);
+        wait_for_linger(lock);
     } else if (!wake_.wait_for(lock, kRetryAfter, something)) {
         return true;  // nothing to write, but a log to bring back
     }
@@ -102,22 +102,22 @@ bool Writer::wait_for_work(Work& work) {
 }
 
 /// Whatever else is written waits with the puts: it would be a batch of its own.
-void Writer::wait_for_company(std::unique_lock<std::mutex>& lock) {
+void Writer::wait_for_linger(std::unique_lock<std::mutex>& lock) {
     auto now = std::chrono::steady_clock::now();
-    const auto pace = company_.pace(now);
-    const auto due = company_.due(pace);
+    const auto pace = linger_.pace(now);
+    const auto due = linger_.due(pace);
     if (due > now) {
         const auto wait_until = [&](SteadyTime time) {
-            wake_.wait_until(lock, time, [&] { return stopping_ || puts_ >= company_.enough(); });
+            wake_.wait_until(lock, time, [&] { return stopping_ || puts_ >= linger_.enough(); });
         };
         wait_until(due);
-        if (const auto when_due = puts_; company_.looks(when_due)) {
+        if (const auto when_due = puts_; linger_.looks(when_due)) {
             wait_until(due + pace);
-            company_.looked(when_due, puts_);
+            linger_.looked(when_due, puts_);
         }
         now = std::chrono::steady_clock::now();
     }
-    company_.begun(puts_, now);
+    linger_.begun(puts_, now);
 }
 
 void Writer::handle(Work& work) {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "log/embedded/answer_queue.hpp"
-#include "log/embedded/company.hpp"
+#include "log/embedded/linger.hpp"
 #include "log/embedded/log_time.hpp"
 #include "log/embedded/partitions.hpp"
 #include "log/embedded/storage.hpp"
@@ -21,7 +21,7 @@ namespace beckon::log::embedded {
 inline constexpr core::Offset kBlock = 65'536;
 
 /// The one thread that appends ("log-writer"). It takes all that is queued (where many puts come,
-/// some milliseconds after it last did: Company), stamps append times, gives offsets, writes one
+/// some milliseconds after it last did: Linger), stamps append times, gives offsets, writes one
 /// batch, syncs if `always` says so, and only then answers and shows the records to readers. With
 /// `interval` a second thread ("log-sync") syncs in between.
 class Writer {
@@ -40,7 +40,7 @@ public:
         std::string body;
         std::shared_ptr<AnswerQueue> answers;
         core::MonoTime deadline;  ///< the publisher has given up by then: not written any more
-        bool is_put = false;      ///< an endpoint's: it may wait for company
+        bool is_put = false;      ///< an endpoint's: it may linger
     };
     /// Any thread. The queue is bounded by the publishers, each by its `waiting_max`.
     void submit(Publish publish);
@@ -73,7 +73,7 @@ private:
 
     void run();
     bool wait_for_work(Work& work);
-    void wait_for_company(std::unique_lock<std::mutex>& lock);
+    void wait_for_linger(std::unique_lock<std::mutex>& lock);
     void handle(Work& work);
     std::size_t answer_overdue(std::span<const Publish> publishes);
     core::Result<void> write(std::span<Publish> publishes, std::span<const MetaWrite> meta);
@@ -97,7 +97,7 @@ private:
     std::condition_variable wake_;
     Work queue_;
     std::size_t puts_ = 0;  ///< in queue_
-    Company company_;
+    Linger linger_;
     bool stopping_ = false;
 
     // Of the writer's thread.

@@ -1,6 +1,6 @@
 #include "log/kafka/fetch_pace.hpp"
 
-#include "log/kafka/company_wait.hpp"
+#include "log/kafka/linger_time.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -12,8 +12,8 @@ namespace beckon::log::kafka {
 
 namespace {
 
-/// So much is company enough.
-constexpr std::size_t kCompanyBytes = std::size_t{64} * 1024;
+/// So many bytes need no further ones.
+constexpr std::size_t kFullRequestBytes = std::size_t{64} * 1024;
 constexpr std::int16_t kFetch = 1;  // Kafka's API key
 
 /// librdkafka's threads have timers that may be late by more than this waits
@@ -45,8 +45,8 @@ rd_kafka_resp_err_t hear_responses(rd_kafka_t* client, const rd_kafka_conf_t*, v
 }  // namespace
 
 SteadyTime::duration FetchPace::wait(SteadyTime now, std::size_t bytes, std::size_t per_second) {
-    const auto due = last_ + company_wait(per_second) / 2;
-    last_ = bytes < kCompanyBytes ? std::max(now, due) : now;
+    const auto due = last_ + linger_time(per_second) / 2;
+    last_ = bytes < kFullRequestBytes ? std::max(now, due) : now;
     return last_ - now;
 }
 

@@ -23,7 +23,7 @@ constexpr milliseconds kTimeoutScan{1000};
 constexpr int kIdleMs = 1000;
 /// The same while clients that were replaced still have reports to give.
 constexpr int kBusyMs = 20;
-/// How often a publisher looks for records whose company has come.
+/// How often a publisher looks for records that have lingered long enough.
 constexpr milliseconds kLookEvery{1};
 constexpr milliseconds kFinish{1000};
 constexpr milliseconds kPurge{2000};
@@ -86,7 +86,7 @@ public:
           executor_(executor),
           route_(std::make_shared<AnswerRoute>(executor)) {}
     ~KafkaPublisher() override {
-        if (gathers_) send_all(producer_.gathering().take_all());
+        if (lingers_) send_all(producer_.lingering().take_all());
         route_->lifetime.end();
     }
     KafkaPublisher(const KafkaPublisher&) = delete;
@@ -105,13 +105,13 @@ public:
         ++route_->unanswered;
         Publishing one{where, std::move(record),
                        std::make_unique<Unconfirmed>(Unconfirmed{route_, std::move(done)})};
-        if (!gathers_ || !producer_.gathering().hold(one, steady_clock::now())) {
+        if (!lingers_ || !producer_.lingering().hold(one, steady_clock::now())) {
             return producer_.send(std::move(one));
         }
         if (!looking_) look_later();
     }
 
-    void may_gather() override { gathers_ = true; }
+    void may_linger() override { lingers_ = true; }
 
     std::size_t unanswered() const override { return route_->unanswered; }
 
@@ -123,9 +123,9 @@ private:
     }
     void look() {
         looking_ = false;
-        auto& gathering = producer_.gathering();
-        send_all(gathering.take_due(steady_clock::now()));
-        if (!gathering.empty()) look_later();
+        auto& lingering = producer_.lingering();
+        send_all(lingering.take_due(steady_clock::now()));
+        if (!lingering.empty()) look_later();
     }
     void send_all(std::vector<Publishing> all) {
         for (auto& one : all) producer_.send(std::move(one));
@@ -140,7 +140,7 @@ private:
     Producer& producer_;
     core::Executor& executor_;
     const std::shared_ptr<AnswerRoute> route_;
-    bool gathers_ = false;
+    bool lingers_ = false;
     bool looking_ = false;  ///< a timer is on its way
 };
 
@@ -176,7 +176,7 @@ std::unique_ptr<Producer::Client> Producer::make_client() {
     const auto timeout = std::to_string(message_timeout(config_.publish_timeout).count());
     auto conf = make_conf(
         config_, events_,
-        {.defaults = {{"linger.ms", "0"},  // what may wait does so before (Gathering)
+        {.defaults = {{"linger.ms", "0"},  // what may wait does so before (LingeringRecords)
                       {"queue.buffering.max.messages", std::to_string(kQueueRecordsMax)}},
          .required = {{"enable.idempotence", "true"},
                       {"acks", "all"},

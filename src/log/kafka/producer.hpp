@@ -3,7 +3,7 @@
 #include "log/event_log.hpp"
 #include "log/kafka/answer_route.hpp"
 #include "log/kafka/client_conf.hpp"
-#include "log/kafka/gathering.hpp"
+#include "log/kafka/lingering_records.hpp"
 #include "log/kafka/questions.hpp"
 
 #include <array>
@@ -41,7 +41,7 @@ public:
     void send(Publishing one);
 
     const KafkaConfig& config() const { return config_; }
-    Gathering& gathering() { return gathering_; }
+    LingeringRecords& lingering() { return lingering_; }
 
 private:
     /// A librdkafka client and what hangs on it.
@@ -67,7 +67,7 @@ private:
     const KafkaConfig config_;
     KafkaEvents& events_;
     Questions& retire_;
-    Gathering gathering_;
+    LingeringRecords lingering_;
 
     std::shared_mutex current_mutex_;  ///< shared: publishing; alone: changing current_
     std::unique_ptr<Client> current_;  ///< changed by log-producer only

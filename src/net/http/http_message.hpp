@@ -111,7 +111,7 @@ struct ReplyHeader {
 
 /// The body of a reply that comes in pieces: values as they change, or what is too large to be
 /// held as one text. Whoever writes it to the socket asks for the next piece when the last one is
-/// written, so a peer that reads slowly makes nobody gather anything. On the connection's thread
+/// written, so a peer that reads slowly makes nobody collect anything. On the connection's thread
 /// only; destroyed with the connection, or when it has ended.
 class BodyStream {
 public:

@@ -74,7 +74,7 @@ void MilestoneHome::advance(fold::InputIndex, core::Offset next,
 /// Nothing that the home says follows from its rows being written: a home that is killed folds the
 /// last second again.
 bool MilestoneHome::dirty() const {
-    const bool full = folded_.changes().size() >= kGatheredMax || folded_.broken();
+    const bool full = folded_.changes().size() >= kChangesMax || folded_.broken();
     return full || (due_ && (moved_ || folded_.dirty()));
 }
 

@@ -28,9 +28,9 @@ public:
     static constexpr std::chrono::days kReportsKept{30};
     /// So many of the last days are told again at a start: the home may have been away meanwhile.
     static constexpr std::chrono::days kReportsAtStart{7};
-    /// Histories that gather until they are written: once a second, or when there are so many. What
-    /// a message reaches within that time is one row.
-    static constexpr std::size_t kGatheredMax = 50'000;
+    /// Histories that collect until they are written: once a second, or when there are so many.
+    /// What a message reaches within that time is one row.
+    static constexpr std::size_t kChangesMax = 50'000;
     /// Ids that expire in one turn, and ids that a report looks at in one turn.
     static constexpr std::size_t kExpiredMax = 1'000;
     static constexpr std::size_t kReportStep = 1'000;
@@ -52,7 +52,7 @@ public:
     /// Marks have passed: what it says is what the log says.
     bool following() const { return fold_.phase() == fold::Phase::following; }
 
-    /// Call about once a second: has what gathered written. While it serves, it also expires what
+    /// Call about once a second: has what collected written. While it serves, it also expires what
     /// is due, tells counts that changed and reports of days that are over.
     void tick();
 

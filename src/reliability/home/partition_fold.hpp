@@ -15,7 +15,7 @@
 
 namespace beckon::reliability {
 
-/// Folds the milestones of one partition: histories that change gather here until they are
+/// Folds the milestones of one partition: histories that change collect here until they are
 /// committed, the others are found in a table. No clock, no I/O of its own.
 class PartitionFold {
 public:

@@ -48,7 +48,7 @@ bool MilestoneQueue::add(std::string_view id, Timestamp expires, const Reached& 
         if (part.messages.size() >= options_.messages_max / kParts) return false;
         found = part.messages.emplace(std::string{id}, Waiting{}).first;
         found->second.reached.reserve(4);
-        if (++waiting_ == kGathered) gathered_ = true;
+        if (++waiting_ == kFullBatch) batch_is_full_ = true;
     }
     auto& waiting = found->second;
     waiting.expires = std::max(waiting.expires, expires);
@@ -61,7 +61,7 @@ bool MilestoneQueue::add(std::string_view id, Timestamp expires, const Reached& 
 }
 
 void MilestoneQueue::wake() {
-    if (gathered_.exchange(false) || !awake_.exchange(true)) woken_();
+    if (batch_is_full_.exchange(false) || !awake_.exchange(true)) woken_();
 }
 
 std::vector<MilestoneQueue::Taken> MilestoneQueue::take(std::size_t max) {

@@ -22,14 +22,14 @@ class MilestoneQueue final : public core::MilestoneSink {
 public:
     static constexpr std::size_t kParts = 16;  ///< each with a lock of its own
     /// So many messages wait for no others.
-    static constexpr std::size_t kGathered = 1'000;
+    static constexpr std::size_t kFullBatch = 1'000;
 
     struct Options {
         std::string source;  ///< node id, stands in every event
         std::size_t messages_max = 64'000;
     };
 
-    /// `woken` runs when something is there after nothing was, and when kGathered messages are; on
+    /// `woken` runs when something is there after nothing was, and when kFullBatch messages are; on
     /// the thread that brought it.
     MilestoneQueue(Options options, const core::Clock& clock, std::function<void()> woken);
 
@@ -87,7 +87,7 @@ private:
     std::array<Part, kParts> parts_;
     std::atomic<std::size_t> waiting_ = 0;
     std::atomic<bool> awake_ = false;
-    std::atomic<bool> gathered_ = false;  ///< and nobody has been woken for it
+    std::atomic<bool> batch_is_full_ = false;  ///< and nobody has been woken for it
     std::atomic<std::uint64_t> recorded_ = 0;
     std::atomic<std::uint64_t> dropped_ = 0;
 };

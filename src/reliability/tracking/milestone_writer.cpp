@@ -89,8 +89,8 @@ MilestoneWriter::MilestoneWriter(MilestoneQueue& queue, core::Partition partitio
 MilestoneWriter::~MilestoneWriter() = default;
 
 void MilestoneWriter::wake() {
-    const bool enough = impl_->queue.size() >= MilestoneQueue::kGathered;
-    impl_->write_after(enough ? core::Duration::zero() : kCompany);
+    const bool enough = impl_->queue.size() >= MilestoneQueue::kFullBatch;
+    impl_->write_after(enough ? core::Duration::zero() : kLinger);
 }
 
 void MilestoneWriter::flush(std::function<void()> done) {

@@ -17,8 +17,8 @@ namespace beckon::reliability {
 /// Used on the thread of `executor`; wake() from any thread.
 class MilestoneWriter {
 public:
-    /// How long milestones wait for company.
-    static constexpr core::Duration kCompany = std::chrono::seconds{1};
+    /// How long milestones linger.
+    static constexpr core::Duration kLinger = std::chrono::seconds{1};
     /// Records under way; the others wait in the queue.
     static constexpr std::size_t kUnderWayMax = 4'000;
     /// After a failure, before the next try.

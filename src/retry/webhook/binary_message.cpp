@@ -57,7 +57,7 @@ std::optional<std::string> body_of_data(std::string_view value, const core::Medi
     return as_json ? std::string{value} : plain_text(value);
 }
 
-/// The parts of an event while they are gathered.
+/// The parts of an event while they are collected.
 struct Parts {
     BinaryMessage message;
     std::optional<std::string_view> data;

@@ -44,7 +44,7 @@ TEST_CASE("what a delivered and acknowledged message costs", "[.][cost]") {
         spent += cpu_us() - before;
     }
     WARN(spent / (kRounds * kBatch) << " us of CPU for each message");
-    world.run(1s);  // the last tombstones wait for company
+    world.run(1s);  // the last tombstones linger
     CHECK(world.unfinished_in_log() == 0);
 }
 

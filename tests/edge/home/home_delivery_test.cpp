@@ -276,7 +276,7 @@ TEST_CASE("a TTL-0 message that a former home has sent is not sent by the next o
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     const auto version = world.push(uaid, channel, Push{.ttl_s = 0});
-    world.run(2 * edge::Debts::kGather);
+    world.run(2 * edge::Debts::kLinger);
     CHECK(world.take_versions(client) == Versions{version});
     world.crash();
     world.lose_store();
@@ -625,11 +625,11 @@ TEST_CASE("tombstones wait a moment for others, and a home that ends sends them 
     const auto second = world.push(uaid, channel);
     world.run();
     world.ack(client, first);
-    world.run(edge::Debts::kGather / 2);
+    world.run(edge::Debts::kLinger / 2);
     CHECK(world.home->status().owed == 1);
     CHECK(world.reasons().empty());
     world.ack(client, second);
-    world.run(edge::Debts::kGather);
+    world.run(edge::Debts::kLinger);
     CHECK(world.reasons() == Heard{"acked", "acked"});
 
     const auto third = world.push(uaid, channel);
@@ -653,7 +653,7 @@ TEST_CASE("a home that ends tries once more what the log refused a moment ago", 
     world.run();
     world.log->fail_next_publishes(1);
     world.ack(client, version);
-    world.run(edge::Debts::kGather + 10ms);
+    world.run(edge::Debts::kLinger + 10ms);
     CHECK(world.reasons().empty());
     world.home->flush();
     world.run(1ms);
@@ -670,13 +670,13 @@ TEST_CASE("many tombstones wait for nobody", "[home]") {
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     Versions pushed;
-    for (std::size_t i = 0; i < edge::Debts::kCompany; ++i) {
+    for (std::size_t i = 0; i < edge::Debts::kFullBatch; ++i) {
         pushed.push_back(world.push(uaid, channel));
     }
     world.run();
     for (const auto& version : pushed) world.ack(client, version);
     world.run(1ms);
-    CHECK(world.reasons().size() == edge::Debts::kCompany);
+    CHECK(world.reasons().size() == edge::Debts::kFullBatch);
 }
 
 TEST_CASE("a home knows whether a message is on its way to its client, and since when", "[home]") {

@@ -35,7 +35,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::size_t kRecordBytes = 450;  // a body of 300, and what Beckon keeps with it
-constexpr auto kCompany = 250ms;           // how long tombstones wait for others
+constexpr auto kLinger = 250ms;            // how long tombstones wait for others
 constexpr auto kWarmUp = 5s;
 constexpr int kPollMs = 50;
 
@@ -99,7 +99,7 @@ public:
         std::jthread reading{[this] { until_the_end([&] { read(); }); }};
         std::jthread finishing{[this] {
             until_the_end([&] {
-                std::this_thread::sleep_for(kCompany);
+                std::this_thread::sleep_for(kLinger);
                 finish();
             });
         }};

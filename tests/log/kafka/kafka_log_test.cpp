@@ -190,13 +190,13 @@ TEST_CASE("a reader that is behind does not wait for the next fetch", "[kafka]")
 }
 
 TEST_CASE(
-    "publishers that gather answer for every record, and those of a partition keep their order",
+    "publishers that linger answer for every record, and those of a partition keep their order",
     "[kafka]") {
     Kafka kafka;
     constexpr int kRecords = 20'000;
     constexpr std::size_t kUnderWay = 400;
     const auto publisher = kafka.log->open_publisher(kafka.executor);
-    publisher->may_gather();
+    publisher->may_linger();
     int answered = 0;
     std::map<TopicPartition, std::vector<core::Offset>> offsets;
     for (int number = 0; number < kRecords; ++number) {
@@ -223,11 +223,11 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("what a publisher gathers when it ends is written", "[kafka]") {
+TEST_CASE("what lingers when a publisher ends is written", "[kafka]") {
     Kafka kafka{1};
     constexpr int kRecords = 3'000;
     auto publisher = kafka.log->open_publisher(kafka.executor);
-    publisher->may_gather();
+    publisher->may_linger();
     // So many at once that traffic is seen, and the last ones wait.
     const auto began = steady_clock::now();
     int number = 0;

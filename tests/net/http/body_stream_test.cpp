@@ -158,7 +158,7 @@ TEST_CASE("a reader that leaves ends its stream, though nothing is written", "[b
     CHECK(other.read_reply().status == 200);
 }
 
-TEST_CASE("a reader that reads nothing makes nobody gather anything, and is closed",
+TEST_CASE("a reader that reads nothing makes nobody collect anything, and is closed",
           "[body_stream]") {
     Script script{.next = [](int, std::string& out) {
         out.assign(kPieceBytes, 'x');

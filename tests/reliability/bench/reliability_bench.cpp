@@ -105,7 +105,7 @@ Spent fold_all(PartitionRows& rows, std::size_t messages) {
         committed = test::thread_cpu_time();
     };
     const auto due = [&] {
-        if (fold.changes().size() >= MilestoneHome::kGatheredMax) return true;
+        if (fold.changes().size() >= MilestoneHome::kChangesMax) return true;
         return offset % kLookEvery == 0 && test::thread_cpu_time() - committed >= kCommitEvery;
     };
     const auto measured = [&](const auto& work) {

@@ -242,11 +242,11 @@ TEST_CASE("ten minutes after midnight the report of the day is told", "[reliabil
 }
 
 // Verified to fail when only a tick lets histories be written.
-TEST_CASE("histories that gather up to their bound are written at once, whatever the tick does",
+TEST_CASE("histories that collect up to their bound are written at once, whatever the tick does",
           "[reliability][home][bounds]") {
     World world;
     world.run_for(seconds{1});
-    constexpr std::size_t kTold = MilestoneHome::kGatheredMax + 10;
+    constexpr std::size_t kTold = MilestoneHome::kChangesMax + 10;
     for (std::size_t i = 0; i < kTold; ++i) {
         world.tell(std::to_string(i), {Milestone::received});
         if (i % 10'000 == 0) world.executor.run();
@@ -254,7 +254,7 @@ TEST_CASE("histories that gather up to their bound are written at once, whatever
     world.executor.run();  // no tick
     world.stop();
     // What was not written is gone with the log.
-    world.log->truncate_before(kMilestones, MilestoneHome::kGatheredMax);
+    world.log->truncate_before(kMilestones, MilestoneHome::kChangesMax);
     world.start("store");
     world.run_for(seconds{2});
     CHECK(world.count(Milestone::received) == kTold);

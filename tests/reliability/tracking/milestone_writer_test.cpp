@@ -60,14 +60,14 @@ TEST_CASE("a thousand messages wait for no others", "[reliability]") {
         }
         world.executor.run_for(milliseconds{10});
     };
-    constexpr auto kGathered = MilestoneQueue::kGathered;
-    reach(0, kGathered - 1);
+    constexpr auto kFullBatch = MilestoneQueue::kFullBatch;
+    reach(0, kFullBatch - 1);
     CHECK(world.written().empty());
-    reach(kGathered - 1, kGathered);
-    CHECK(world.written().size() == kGathered);
+    reach(kFullBatch - 1, kFullBatch);
+    CHECK(world.written().size() == kFullBatch);
     CHECK(world.queue.size() == 0);
-    reach(0, kGathered);  // and again
-    CHECK(world.written().size() == 2 * kGathered);
+    reach(0, kFullBatch);  // and again
+    CHECK(world.written().size() == 2 * kFullBatch);
 }
 
 TEST_CASE("what a message reaches within a moment is one record", "[reliability]") {
@@ -78,7 +78,7 @@ TEST_CASE("what a message reaches within a moment is one record", "[reliability]
     world.queue.reached("a", kExpires, Milestone::received);  // told twice
     world.queue.reached("b", kExpires, Milestone::received);
     CHECK(world.written().empty());
-    world.executor.run_for(MilestoneWriter::kCompany);
+    world.executor.run_for(MilestoneWriter::kLinger);
     std::map<std::string, std::vector<Reached>> written;
     for (auto& event : world.written()) {
         CHECK(event.expires == kExpires);
@@ -170,7 +170,7 @@ TEST_CASE("no more milestones are under way than may be, and all are written in 
         for (std::size_t i = 0; i < kTold; ++i) {
             world.queue.reached(std::to_string(i), kExpires, Milestone::received);
         }
-        world.executor.run_for(MilestoneWriter::kCompany);
+        world.executor.run_for(MilestoneWriter::kLinger);
         CHECK(world.queue.size() == kTooMany);
         bool flushed = false;
         world.writer.flush([&] { flushed = true; });

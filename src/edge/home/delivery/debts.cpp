@@ -42,7 +42,7 @@ void Debts::stop() {
     codes_.clear();
     waiting_.clear();
     replaced_.clear();
-    gathering_ = false;
+    lingering_ = false;
     pump_later_ = false;
     retry_after_ = kRetryFirst;
 }
@@ -130,10 +130,10 @@ bool Debts::must_wait(const store::Debt& debt) const {
 }
 
 void Debts::pump_soon() {
-    if (waiting_.size() >= kCompany) return pump();
-    if (waiting_.empty() || std::exchange(gathering_, true)) return;
-    context_.executor.post_after(kGather, lifetime_.guard([this] {
-        gathering_ = false;
+    if (waiting_.size() >= kFullBatch) return pump();
+    if (waiting_.empty() || std::exchange(lingering_, true)) return;
+    context_.executor.post_after(kLinger, lifetime_.guard([this] {
+        lingering_ = false;
         pump();
     }));
 }

@@ -35,7 +35,7 @@ struct TombstonesInFlight {
 /// was told: what a kill leaves untold is still owed.
 ///
 /// Nobody waits for a tombstone, and a request to the log costs about the same with one record as
-/// with fifty. So tombstones are gathered for up to kGather; kCompany of one home go at once
+/// with fifty. So tombstones linger for up to kLinger; kFullBatch of one home go at once
 /// (docs/decisions/0198-messages-are-batched-under-load.md).
 ///
 /// The store owns the debts. Here are those that are being paid, a bounded number, with the lowest
@@ -45,9 +45,9 @@ public:
     /// Debts that are held in memory.
     static constexpr std::size_t kHeldMax = 4'096;
     /// How long a tombstone may wait for others. A kill within that time costs a second delivery.
-    static constexpr core::Duration kGather = std::chrono::milliseconds{250};
+    static constexpr core::Duration kLinger = std::chrono::milliseconds{250};
     /// So many do not wait.
-    static constexpr std::size_t kCompany = 64;
+    static constexpr std::size_t kFullBatch = 64;
 
     struct Context {
         store::PartitionStore& store;
@@ -116,7 +116,7 @@ private:
     bool more_in_store_ = false;  ///< not all of them are held
     std::size_t mine_in_flight_ = 0;
     core::Duration retry_after_;
-    bool gathering_ = false;
+    bool lingering_ = false;
     bool pump_later_ = false;
     core::Lifetime lifetime_;  ///< renewed by stop(): answers and timers are stale then
 };

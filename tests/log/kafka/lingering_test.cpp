@@ -1,8 +1,8 @@
-// Company on the way to and from a broker: when a record waits for it, and for how long. Time is
+// Batching on the way to and from a broker: when a record lingers, and for how long. Time is
 // given by the test; no broker is asked.
-#include "log/kafka/company_wait.hpp"
 #include "log/kafka/fetch_pace.hpp"
-#include "log/kafka/gathering.hpp"
+#include "log/kafka/linger_time.hpp"
+#include "log/kafka/lingering_records.hpp"
 #include "log/traffic.hpp"
 
 #include <chrono>
@@ -16,9 +16,9 @@ using namespace beckon;
 using log::SteadyTime;
 using log::Topic;
 using log::Traffic;
-using log::kafka::company_wait;
 using log::kafka::FetchPace;
-using log::kafka::Gathering;
+using log::kafka::linger_time;
+using log::kafka::LingeringRecords;
 using log::kafka::Publishing;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
@@ -41,11 +41,11 @@ std::vector<std::string> keys_of(const std::vector<Publishing>& all) {
 using Keys = std::vector<std::string>;
 
 /// Half a second of traffic, all of which goes; leaves the time of the next record in `now`.
-void have_traffic(Gathering& gathering, std::size_t per_second, SteadyTime& now) {
+void have_traffic(LingeringRecords& lingering, std::size_t per_second, SteadyTime& now) {
     for (std::size_t i = 0; i < per_second / 2; ++i) {
         auto one = put("before");
-        gathering.hold(one, now);
-        gathering.take_all();
+        lingering.hold(one, now);
+        lingering.take_all();
         now += microseconds{1'000'000 / per_second};
     }
 }
@@ -66,46 +66,46 @@ TEST_CASE("traffic is that of the last tenth of a second, and none after a silen
 }
 
 TEST_CASE("the more traffic there is, the longer a record waits, and none where there is little") {
-    CHECK(company_wait(0) == milliseconds{0});
-    CHECK(company_wait(1'999) == milliseconds{0});
-    CHECK(company_wait(2'000) > milliseconds{0});
+    CHECK(linger_time(0) == milliseconds{0});
+    CHECK(linger_time(1'999) == milliseconds{0});
+    CHECK(linger_time(2'000) > milliseconds{0});
     for (std::size_t rate = 0; rate < 30'000; rate += 100) {
-        CHECK(company_wait(rate) <= company_wait(rate + 100));
-        CHECK(company_wait(rate) <= milliseconds{20});
+        CHECK(linger_time(rate) <= linger_time(rate + 100));
+        CHECK(linger_time(rate) <= milliseconds{20});
     }
 }
 
 TEST_CASE("a record is not held where there is little traffic") {
-    Gathering gathering;
+    LingeringRecords lingering;
     auto now = kBegin;
     for (int i = 0; i < 1000; ++i) {
         auto one = put("k");
-        CHECK_FALSE(gathering.hold(one, now += milliseconds{1}));
+        CHECK_FALSE(lingering.hold(one, now += milliseconds{1}));
         CHECK(one.record.key == "k");  // still the caller's
     }
-    CHECK(gathering.empty());
+    CHECK(lingering.empty());
 }
 
 TEST_CASE("where there is traffic, records of a partition go together and in their order") {
-    Gathering gathering;
+    LingeringRecords lingering;
     auto now = kBegin;
-    have_traffic(gathering, 8'000, now);
+    have_traffic(lingering, 8'000, now);
     const auto first = now;
     for (const auto* key : {"a", "b", "c"}) {
         auto one = put(key);
-        REQUIRE(gathering.hold(one, now));
+        REQUIRE(lingering.hold(one, now));
         auto other = put(std::string{"other "} + key, 5);
-        REQUIRE(gathering.hold(other, now));
+        REQUIRE(lingering.hold(other, now));
         now += microseconds{10};
     }
-    CHECK_FALSE(gathering.empty());
+    CHECK_FALSE(lingering.empty());
     // Each partition has its moment: at some millisecond the first three go, at another the others.
     std::vector<Keys> gone;
-    while (!gathering.empty() && now < first + milliseconds{100}) {
+    while (!lingering.empty() && now < first + milliseconds{100}) {
         now += milliseconds{1};
-        if (auto keys = keys_of(gathering.take_due(now)); !keys.empty()) gone.push_back(keys);
+        if (auto keys = keys_of(lingering.take_due(now)); !keys.empty()) gone.push_back(keys);
     }
-    CHECK(now - first <= company_wait(8'000) + milliseconds{1});
+    CHECK(now - first <= linger_time(8'000) + milliseconds{1});
     REQUIRE(gone.size() == 2);
     if (gone[0] != Keys{"a", "b", "c"}) std::swap(gone[0], gone[1]);
     CHECK(gone[0] == Keys{"a", "b", "c"});
@@ -113,39 +113,39 @@ TEST_CASE("where there is traffic, records of a partition go together and in the
 }
 
 TEST_CASE("a record joins those of its partition that wait, though traffic has ended") {
-    Gathering gathering;
+    LingeringRecords lingering;
     auto now = kBegin;
-    have_traffic(gathering, 8'000, now);
+    have_traffic(lingering, 8'000, now);
     auto early = put("early");
-    REQUIRE(gathering.hold(early, now));
+    REQUIRE(lingering.hold(early, now));
     auto late = put("late");
-    REQUIRE(gathering.hold(late, now + seconds{1}));
+    REQUIRE(lingering.hold(late, now + seconds{1}));
     auto elsewhere = put("elsewhere", 1);
-    CHECK_FALSE(gathering.hold(elsewhere, now + seconds{1}));
-    CHECK(keys_of(gathering.take_due(now + seconds{1})) == Keys{"early", "late"});
-    CHECK(gathering.empty());
+    CHECK_FALSE(lingering.hold(elsewhere, now + seconds{1}));
+    CHECK(keys_of(lingering.take_due(now + seconds{1})) == Keys{"early", "late"});
+    CHECK(lingering.empty());
 }
 
 TEST_CASE("where too many wait, all are due at once, and then there is room again") {
-    Gathering gathering;
+    LingeringRecords lingering;
     auto now = kBegin;
-    have_traffic(gathering, 8'000, now);
+    have_traffic(lingering, 8'000, now);
     const auto hold = [&](std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) {
             auto one = put(std::to_string(i), static_cast<core::Partition>(i % 16));
-            REQUIRE(gathering.hold(one, now));
+            REQUIRE(lingering.hold(one, now));
         }
     };
-    gathering.take_all();
+    lingering.take_all();
     now += milliseconds{1} - now.time_since_epoch() % milliseconds{1};
-    hold(Gathering::kGatheredMax - 1);
-    CHECK(gathering.take_due(now).empty());
+    hold(LingeringRecords::kLingeringMax - 1);
+    CHECK(lingering.take_due(now).empty());
     hold(1);
-    CHECK(gathering.take_due(now).size() == Gathering::kGatheredMax);
-    CHECK(gathering.empty());
+    CHECK(lingering.take_due(now).size() == LingeringRecords::kLingeringMax);
+    CHECK(lingering.empty());
     hold(1);
-    CHECK(gathering.take_due(now).empty());
-    CHECK(gathering.take_all().size() == 1);
+    CHECK(lingering.take_due(now).empty());
+    CHECK(lingering.take_all().size() == 1);
 }
 
 TEST_CASE("answers to fetches are let through at once where there is little traffic") {
@@ -166,7 +166,7 @@ TEST_CASE("where there is traffic, one answer is let through in half the wait of
         now += microseconds{300};
         now += pace.wait(now, 500, 8'000);
     }
-    CHECK(now - began == 10 * company_wait(8'000) / 2);
+    CHECK(now - began == 10 * linger_time(8'000) / 2);
     CHECK(pace.wait(now + seconds{1}, 500, 8'000) == milliseconds{0});
 }
 

@@ -1,6 +1,6 @@
-// When the writer of the embedded log waits until puts have company, and for how long. Time is
-// given by the tests of Company; those of the log look at what comes out, not at how long it takes.
-#include "log/embedded/company.hpp"
+// When the writer of the embedded log lets puts linger, and for how long. Time is
+// given by the tests of Linger; those of the log look at what comes out, not at how long it takes.
+#include "log/embedded/linger.hpp"
 
 #include "log/contract_support.hpp"
 #include "log/embedded/embedded_under_test.hpp"
@@ -17,7 +17,7 @@ using namespace beckon::test;
 using log::SteadyTime;
 using log::Topic;
 using log::embedded::batch_pace;
-using log::embedded::Company;
+using log::embedded::Linger;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -27,24 +27,24 @@ namespace {
 const SteadyTime kBegin = SteadyTime{} + seconds{1000};
 
 /// Half a second of batches with a put each; leaves the time of the last in `now`.
-void have_traffic(Company& company, int per_second, SteadyTime& now) {
+void have_traffic(Linger& linger, int per_second, SteadyTime& now) {
     for (int i = 0; i < per_second / 2; ++i) {
         now += microseconds{1'000'000 / per_second};
-        company.begun(1, now);
+        linger.begun(1, now);
     }
 }
 
 /// When the next batch is due.
-SteadyTime due(const Company& company, SteadyTime now) { return company.due(company.pace(now)); }
+SteadyTime due(const Linger& linger, SteadyTime now) { return linger.due(linger.pace(now)); }
 
 /// A look that sees so many puts when the batch is due, and so many after that, and batches until
 /// the next one.
-void look(Company& company, std::size_t when_due, std::size_t in_the_end, SteadyTime& now) {
-    REQUIRE(company.looks(when_due));
-    company.looked(when_due, in_the_end);
-    for (std::size_t i = 0; !company.looks(1); ++i) {
-        REQUIRE(i < Company::kLookEvery);
-        company.begun(1, now += milliseconds{5});
+void look(Linger& linger, std::size_t when_due, std::size_t in_the_end, SteadyTime& now) {
+    REQUIRE(linger.looks(when_due));
+    linger.looked(when_due, in_the_end);
+    for (std::size_t i = 0; !linger.looks(1); ++i) {
+        REQUIRE(i < Linger::kLookEvery);
+        linger.begun(1, now += milliseconds{5});
     }
 }
 
@@ -63,72 +63,72 @@ TEST_CASE("the more puts there are, the further apart batches begin", "[embedded
 }
 
 TEST_CASE("a put does not wait where there are few, nor after a silence", "[embedded]") {
-    Company company;
+    Linger linger;
     auto now = kBegin;
-    CHECK(due(company, now) <= now);
-    have_traffic(company, 1'000, now);
-    CHECK(due(company, now) <= now);
-    have_traffic(company, 8'000, now);
-    REQUIRE(due(company, now) > now);
-    CHECK(due(company, now + milliseconds{500}) <= now + milliseconds{500});
+    CHECK(due(linger, now) <= now);
+    have_traffic(linger, 1'000, now);
+    CHECK(due(linger, now) <= now);
+    have_traffic(linger, 8'000, now);
+    REQUIRE(due(linger, now) > now);
+    CHECK(due(linger, now + milliseconds{500}) <= now + milliseconds{500});
 }
 
 TEST_CASE("where there are many, a batch begins so long after the one before", "[embedded]") {
-    Company company;
+    Linger linger;
     auto now = kBegin;
-    have_traffic(company, 8'000, now);
-    CHECK(due(company, now) == now + batch_pace(8'000));
+    have_traffic(linger, 8'000, now);
+    CHECK(due(linger, now) == now + batch_pace(8'000));
     // A batch whose write takes longer than that is followed at once.
-    CHECK(due(company, now + milliseconds{7}) <= now + milliseconds{7});
+    CHECK(due(linger, now + milliseconds{7}) <= now + milliseconds{7});
 }
 
 TEST_CASE("records that are no puts are no traffic, and nothing is learned without puts",
           "[embedded]") {
-    Company company;
+    Linger linger;
     auto now = kBegin;
-    for (int i = 0; i < 10'000; ++i) company.begun(0, now += microseconds{50});
-    CHECK(due(company, now) <= now);
-    CHECK_FALSE(company.looks(0));
-    CHECK(company.looks(1));
+    for (int i = 0; i < 10'000; ++i) linger.begun(0, now += microseconds{50});
+    CHECK(due(linger, now) <= now);
+    CHECK_FALSE(linger.looks(0));
+    CHECK(linger.looks(1));
 }
 
 TEST_CASE("where all that will come have come twice, their number is enough", "[embedded]") {
-    Company company;
+    Linger linger;
     auto now = kBegin;
-    company.looked(16, 16);
-    CHECK(company.enough() > kMore);  // once may be a sender that waits for a processor
-    for (std::size_t i = 0; i < Company::kLookEvery; ++i) {
-        CHECK_FALSE(company.looks(1));
-        company.begun(16, now += milliseconds{5});
+    linger.looked(16, 16);
+    CHECK(linger.enough() > kMore);  // once may be a sender that waits for a processor
+    for (std::size_t i = 0; i < Linger::kLookEvery; ++i) {
+        CHECK_FALSE(linger.looks(1));
+        linger.begun(16, now += milliseconds{5});
     }
-    REQUIRE(company.looks(14));
-    company.looked(14, 14);
-    CHECK(company.enough() == 16);
-    for (std::size_t i = 0; i + 1 < Company::kLookEvery; ++i) {
-        CHECK(company.enough() == 16);
-        company.begun(16, now += milliseconds{1});
+    REQUIRE(linger.looks(14));
+    linger.looked(14, 14);
+    CHECK(linger.enough() == 16);
+    for (std::size_t i = 0; i + 1 < Linger::kLookEvery; ++i) {
+        CHECK(linger.enough() == 16);
+        linger.begun(16, now += milliseconds{1});
     }
-    company.begun(16, now += milliseconds{1});
-    CHECK(company.enough() > kMore);  // the one that looks waits for all
+    linger.begun(16, now += milliseconds{1});
+    CHECK(linger.enough() > kMore);  // the one that looks waits for all
 }
 
 TEST_CASE("once puts come late again, each batch waits for its whole time", "[embedded]") {
-    Company company;
+    Linger linger;
     auto now = kBegin;
-    look(company, 16, 16, now);
-    look(company, 16, 16, now);
-    look(company, 16, 17, now);
-    company.looked(16, 16);
-    CHECK(company.enough() > kMore);
+    look(linger, 16, 16, now);
+    look(linger, 16, 16, now);
+    look(linger, 16, 17, now);
+    linger.looked(16, 16);
+    CHECK(linger.enough() > kMore);
 }
 
-TEST_CASE("puts that wait for company are written when the log is closed", "[embedded]") {
+TEST_CASE("puts that linger are written when the log is closed", "[embedded]") {
     EmbeddedUnderTest log{[](log::EmbeddedConfig& c) { c.publish_timeout = seconds{60}; }};
     std::size_t sent = 0;
     std::size_t answered = 0;
     {
         const auto publisher = log.log().open_publisher(log.executor());
-        publisher->may_gather();
+        publisher->may_linger();
         const auto put = [&] {
             publisher->publish({Topic::kNotifications, 0}, record("k", std::to_string(sent++)),
                                [&](const auto& result) {
@@ -149,13 +149,13 @@ TEST_CASE("puts that wait for company are written when the log is closed", "[emb
     CHECK(read_all(log, {Topic::kNotifications, 0}).size() == sent);
 }
 
-TEST_CASE("senders that wait for their answers lose none and keep their order where puts gather",
+TEST_CASE("senders that wait for their answers lose none and keep their order where puts linger",
           "[embedded]") {
     constexpr std::size_t kSenders = 8;
     constexpr std::size_t kEach = 500;
     EmbeddedUnderTest log;
     const auto publisher = log.log().open_publisher(log.executor());
-    publisher->may_gather();
+    publisher->may_linger();
     std::size_t answered = 0;
     std::function<void(std::size_t, std::size_t)> send = [&](std::size_t who, std::size_t number) {
         publisher->publish({Topic::kNotifications, 0},

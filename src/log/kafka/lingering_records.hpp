@@ -19,15 +19,15 @@ struct Publishing {
     std::unique_ptr<Unconfirmed> unconfirmed;
 };
 
-/// What the publishers of a process hold back until it has company: a produce request carries one
+/// The records that the publishers of a process let linger: a produce request carries one
 /// partition, so records of a partition that are handed over together share one. Where there is
 /// little traffic nothing is held. Any thread.
-class Gathering {
+class LingeringRecords {
 public:
     /// Where so many wait, all are due.
-    static constexpr std::size_t kGatheredMax = 2000;
+    static constexpr std::size_t kLingeringMax = 2000;
 
-    /// Takes it, for at most company_wait(). False: it is left with the caller, and may go at once.
+    /// Takes it, for at most linger_time(). False: it is left with the caller, and may go at once.
     bool hold(Publishing& one, SteadyTime now);
     /// Those whose moment has come, each partition's together and in their order.
     std::vector<Publishing> take_due(SteadyTime now);

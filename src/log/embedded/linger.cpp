@@ -1,4 +1,4 @@
-#include "log/embedded/company.hpp"
+#include "log/embedded/linger.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,18 +20,18 @@ constexpr std::array kSteps = {
 
 milliseconds batch_pace(std::size_t per_second) { return wait_at(per_second, kSteps); }
 
-SteadyTime::duration Company::pace(SteadyTime now) const {
+SteadyTime::duration Linger::pace(SteadyTime now) const {
     return batch_pace(traffic_.per_second(now));
 }
 
-void Company::looked(std::size_t when_due, std::size_t in_the_end) {
+void Linger::looked(std::size_t when_due, std::size_t in_the_end) {
     until_look_ = kLookEvery;
     enough_ = kNever;
     const auto before = std::exchange(all_came_, in_the_end == when_due ? in_the_end : 0);
     if (before > 0 && all_came_ > 0) enough_ = std::max(before, all_came_);
 }
 
-void Company::begun(std::size_t puts, SteadyTime now) {
+void Linger::begun(std::size_t puts, SteadyTime now) {
     if (puts > 0) traffic_.count(puts, now);
     last_ = now;
     if (until_look_ > 0 && --until_look_ == 0) enough_ = kNever;

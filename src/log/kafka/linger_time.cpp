@@ -1,4 +1,4 @@
-#include "log/kafka/company_wait.hpp"
+#include "log/kafka/linger_time.hpp"
 
 #include "log/traffic.hpp"
 
@@ -19,6 +19,6 @@ constexpr std::array kSteps = {
 
 }  // namespace
 
-milliseconds company_wait(std::size_t per_second) { return wait_at(per_second, kSteps); }
+milliseconds linger_time(std::size_t per_second) { return wait_at(per_second, kSteps); }
 
 }  // namespace beckon::log::kafka

@@ -17,7 +17,7 @@ namespace beckon::log::embedded {
 /// the puts of the second half. After two such batches without any, the following batches close as
 /// soon as they have as many puts. Two, because a sender that waits for a processor does not send
 /// either. Not thread-safe.
-class Company {
+class Linger {
 public:
     static constexpr std::size_t kLookEvery = 128;
 

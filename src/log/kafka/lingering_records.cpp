@@ -1,6 +1,6 @@
-#include "log/kafka/gathering.hpp"
+#include "log/kafka/lingering_records.hpp"
 
-#include "log/kafka/company_wait.hpp"
+#include "log/kafka/linger_time.hpp"
 
 #include <iterator>
 #include <utility>
@@ -24,9 +24,9 @@ void append(std::vector<Publishing>& out, std::vector<Publishing> records) {
 
 }  // namespace
 
-bool Gathering::hold(Publishing& one, SteadyTime now) {
+bool LingeringRecords::hold(Publishing& one, SteadyTime now) {
     traffic_.count(1, now);
-    const auto wait = company_wait(traffic_.per_second(now));
+    const auto wait = linger_time(traffic_.per_second(now));
     const std::scoped_lock lock{mutex_};
     auto group = groups_.find(one.where);
     if (group == groups_.end()) {
@@ -39,10 +39,10 @@ bool Gathering::hold(Publishing& one, SteadyTime now) {
     return true;
 }
 
-std::vector<Publishing> Gathering::take_due(SteadyTime now) {
+std::vector<Publishing> LingeringRecords::take_due(SteadyTime now) {
     std::vector<Publishing> out;
     const std::scoped_lock lock{mutex_};
-    const bool full = held_ >= kGatheredMax;
+    const bool full = held_ >= kLingeringMax;
     for (auto group = groups_.begin(); group != groups_.end();) {
         const auto at = group++;
         if (!full && at->second.due > now) continue;
@@ -53,9 +53,9 @@ std::vector<Publishing> Gathering::take_due(SteadyTime now) {
     return out;
 }
 
-std::vector<Publishing> Gathering::take_all() { return take_due(SteadyTime::max()); }
+std::vector<Publishing> LingeringRecords::take_all() { return take_due(SteadyTime::max()); }
 
-bool Gathering::empty() const {
+bool LingeringRecords::empty() const {
     const std::scoped_lock lock{mutex_};
     return groups_.empty();
 }
