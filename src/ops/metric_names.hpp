@@ -69,7 +69,7 @@ inline constexpr std::string_view kEdgeLinkWaitingBytes = "beckon_edge_link_wait
 // --- edge: homes
 inline constexpr std::string_view kEdgePartitions = "beckon_edge_partitions";
 inline constexpr std::string_view kEdgeSessions = "beckon_edge_sessions";
-inline constexpr std::string_view kEdgeOwed = "beckon_edge_owed_tombstones";
+inline constexpr std::string_view kEdgePendingTombstones = "beckon_edge_pending_tombstones";
 inline constexpr std::string_view kEdgeWaiting = "beckon_edge_waiting_messages";
 inline constexpr std::string_view kEdgeWaitingOldest = "beckon_edge_waiting_oldest_seconds";
 inline constexpr std::string_view kEdgeDelivered = "beckon_edge_delivered_total";

@@ -36,7 +36,7 @@ core::Error undecodable(std::string_view family, std::string_view path);
 
 /// How a family is read, which decides its filters.
 enum class FamilyKind {
-    rows,      ///< by whole key, and by client: clients, channels, replacements, owed
+    rows,      ///< by whole key, and by client: clients, channels, replacements, pending tombstones
     keys,      ///< by whole key only
     messages,  ///< by client only; ciphertext, so not compressed
     plain,     ///< few rows: partitions

@@ -233,22 +233,22 @@ bool PartitionStore::remove_channel(const core::ChannelRemoved& channel, core::T
 
 // --- what a serving home decides
 
-bool PartitionStore::owe(const core::Uaid& uaid, const core::MessageKey& key,
-                         core::FinishReason reason, std::optional<core::Milestone> end) {
-    return impl_->notifications.owe(uaid, key, reason, end, false);
+bool PartitionStore::add_tombstone(const core::Uaid& uaid, const core::MessageKey& key,
+                                   core::FinishReason reason, std::optional<core::Milestone> end) {
+    return impl_->notifications.add_tombstone(uaid, key, reason, end, false);
 }
-bool PartitionStore::owe_acked(const core::Uaid& uaid, const core::MessageKey& key,
-                               std::optional<core::Milestone> end) {
+bool PartitionStore::add_acked_tombstone(const core::Uaid& uaid, const core::MessageKey& key,
+                                         std::optional<core::Milestone> end) {
     const bool may_wait = !receipt(key);
-    return impl_->notifications.owe(uaid, key, core::FinishReason::acked, end, may_wait);
+    return impl_->notifications.add_tombstone(uaid, key, core::FinishReason::acked, end, may_wait);
 }
 void PartitionStore::write_postponed(bool all) { impl_->notifications.write_postponed(all); }
 std::optional<core::Tracked> PartitionStore::tracked(const core::Uaid& uaid,
                                                      const core::MessageKey& key) {
     return impl_->notifications.tracked(uaid, key);
 }
-bool PartitionStore::owed(const core::Uaid& uaid, const core::MessageKey& key) {
-    return impl_->notifications.owed(uaid, key);
+bool PartitionStore::tombstone_pending(const core::Uaid& uaid, const core::MessageKey& key) {
+    return impl_->notifications.tombstone_pending(uaid, key);
 }
 void PartitionStore::expire(const core::Uaid& uaid, const std::vector<ExpiredMessage>& expired) {
     impl_->notifications.expire(uaid, expired);
@@ -278,15 +278,20 @@ ReadOutcome PartitionStore::read_pending(const core::Uaid& uaid, DrainCursor& cu
     return outcome;
 }
 std::uint64_t PartitionStore::messages_read() const { return impl_->messages_read; }
-std::vector<Debt> PartitionStore::debts_after(const std::optional<Debt>& after, std::size_t max) {
-    return impl_->notifications.debts_after(after, max);
+std::vector<PendingTombstone> PartitionStore::pending_tombstones_after(
+    const std::optional<PendingTombstone>& after, std::size_t max) {
+    return impl_->notifications.pending_tombstones_after(after, max);
 }
 std::vector<Contested> PartitionStore::contested_after(const std::optional<Contested>& after,
                                                        std::size_t max) {
     return impl_->value_of(impl_->contested.after(after, max));
 }
-NewDebts PartitionStore::take_new_debts() { return impl_->notifications.take_new_debts(); }
-std::size_t PartitionStore::debt_count() const { return impl_->notifications.debt_count(); }
+NewPendingTombstones PartitionStore::take_new_pending_tombstones() {
+    return impl_->notifications.take_new_pending_tombstones();
+}
+std::size_t PartitionStore::pending_tombstone_count() const {
+    return impl_->notifications.pending_tombstone_count();
+}
 std::size_t PartitionStore::pending_count(const core::Uaid& uaid, std::size_t at_most) {
     return impl_->notifications.pending_count(uaid, at_most);
 }

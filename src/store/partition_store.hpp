@@ -64,14 +64,14 @@ public:
 
     // --- the fold of `notifications`
     /// Folds one message. A newer one of the same channel and Topic, by offset, makes the older one
-    /// owed as `replaced` (unless it had expired by then). `replaced` (may be null) receives its
-    /// key, if any.
+    /// finished as `replaced` (unless it had expired by then). `replaced` (may be null) receives
+    /// its key, if any.
     PutOutcome put(core::Offset offset, core::Timestamp appended,
                    const core::NotificationAccepted& message,
                    std::optional<core::MessageKey>* replaced);
-    /// Folds a tombstone appended at `time`: message and debt go. True if anything was known of
-    /// it; if not, the key is remembered for ten minutes, for a put that may follow. (One that was
-    /// put before is remembered too, in memory, with the last few thousand.)
+    /// Folds a tombstone appended at `time`: message and pending tombstone go. True if anything was
+    /// known of it; if not, the key is remembered for ten minutes, for a put that may follow. (One
+    /// that was put before is remembered too, in memory, with the last few thousand.)
     bool finish(const core::Uaid& uaid, const core::MessageKey& key, core::Timestamp time);
 
     /// Folds, behind put(), that the sender hears of the message's end. It is remembered until
@@ -92,22 +92,25 @@ public:
     bool remove_channel(const core::ChannelRemoved& channel, core::Timestamp time);
 
     // --- what a serving home decides
-    /// The message is done with here: it leaves the pending ones and its tombstone is owed. False
-    /// if it was not pending. `end`: the milestone that is told of it if it is tracked.
-    bool owe(const core::Uaid& uaid, const core::MessageKey& key, core::FinishReason reason,
-             std::optional<core::Milestone> end = std::nullopt);
+    /// The message is done with here: it leaves the pending ones and its tombstone is pending.
+    /// False if it was not pending. `end`: the milestone that is told of it if it is tracked.
+    bool add_tombstone(const core::Uaid& uaid, const core::MessageKey& key,
+                       core::FinishReason reason,
+                       std::optional<core::Milestone> end = std::nullopt);
     /// The same for a message that its client has acknowledged. It may stay in memory until its
-    /// tombstone is folded, and then the debt is never written: two rows instead of five, and no
-    /// commit for its sake. A crash before delivers the message again. Topic messages, tracked ones
-    /// and those with a receipt are written at the next commit, as with owe().
-    bool owe_acked(const core::Uaid& uaid, const core::MessageKey& key,
-                   std::optional<core::Milestone> end);
+    /// tombstone is folded, and then the pending tombstone is never written: two rows instead of
+    /// five, and no commit for its sake. A crash before delivers the message again. Topic messages,
+    /// tracked ones and those with a receipt are written at the next commit, as with
+    /// add_tombstone().
+    bool add_acked_tombstone(const core::Uaid& uaid, const core::MessageKey& key,
+                             std::optional<core::Milestone> end);
     /// Such acknowledgements go with the next commit: all of them, or those that were there at the
     /// last call (from a timer: whose tombstones take longer than its period).
     void write_postponed(bool all);
-    /// A tombstone of the message is owed already.
-    bool owed(const core::Uaid& uaid, const core::MessageKey& key);
-    /// Expired messages that a read has found are done with: owed as `expired`.
+    /// A tombstone of the message is pending already.
+    bool tombstone_pending(const core::Uaid& uaid, const core::MessageKey& key);
+    /// Expired messages that a read has found are done with: their tombstones are pending as
+    /// `expired`.
     void expire(const core::Uaid& uaid, const std::vector<ExpiredMessage>& expired);
 
     // --- reads
@@ -134,21 +137,24 @@ public:
     /// one. They are remembered until a record of theirs wins or is read again.
     std::vector<Contested> contested_after(const std::optional<Contested>& after, std::size_t max);
 
-    /// Up to `max` debts behind `after` (nullopt: from the first), ascending by put_offset. Costs
-    /// what it returns, however many there are.
-    std::vector<Debt> debts_after(const std::optional<Debt>& after, std::size_t max);
+    /// Up to `max` pending tombstones behind `after` (nullopt: from the first), ascending by
+    /// put_offset. Costs what it returns, however many there are.
+    std::vector<PendingTombstone> pending_tombstones_after(
+        const std::optional<PendingTombstone>& after, std::size_t max);
     /// All of them: for tests and tools.
-    std::vector<Debt> debts() { return debts_after(std::nullopt, static_cast<std::size_t>(-1)); }
-    /// Debts that arose since the last call, without those whose tombstone was read meanwhile;
-    /// ascending by put_offset. Remembers a bounded number.
-    NewDebts take_new_debts();
-    std::size_t debt_count() const;
+    std::vector<PendingTombstone> pending_tombstones() {
+        return pending_tombstones_after(std::nullopt, static_cast<std::size_t>(-1));
+    }
+    /// TombstoneOutbox that arose since the last call, without those whose tombstone was read
+    /// meanwhile; ascending by put_offset. Remembers a bounded number.
+    NewPendingTombstones take_new_pending_tombstones();
+    std::size_t pending_tombstone_count() const;
 
     /// A digest of what the fold determines (for `replay` and tests): two stores that folded the
     /// same log agree, however they got there. Covers living clients and channels, messages that
-    /// have not expired by `now` (log time), and debts: a home that serves has some that no log
-    /// shows yet, so compare when it has gone quiet, when debts are published and read back.
-    /// Covers what is committed; call it when not dirty().
+    /// have not expired by `now` (log time), and pending tombstones: a home that serves has some
+    /// that no log shows yet, so compare when it has gone quiet, when pending tombstones are
+    /// published and read back. Covers what is committed; call it when not dirty().
     std::string digest(core::Timestamp now);
     /// Pending messages of a client, expired ones that were not met yet included; stops counting
     /// at `at_most`, which bounds the cost.

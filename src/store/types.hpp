@@ -60,26 +60,27 @@ enum class Rotation : std::uint8_t { monthly, daily, off };
 /// What put() made of a message.
 enum class PutOutcome {
     pending,   ///< stored; deliver or keep
-    ttl_zero,  ///< send now or never; its tombstone is owed already
-    finished,  ///< its tombstone came first: nothing to deliver, a tombstone is owed
+    ttl_zero,  ///< send now or never; its tombstone is pending already
+    finished,  ///< its tombstone came first: nothing to deliver, a tombstone is pending
     repeated,  ///< folded before; nothing changed
 };
 
 /// A tombstone that the serving home must publish until it is read back.
-struct Debt {
+struct PendingTombstone {
     core::Uaid uaid;
     core::MessageKey key;
     core::FinishReason reason = core::FinishReason::acked;
     core::Offset put_offset = 0;  ///< publish in this order: replaced ones before their replacement
     /// Of a tracked message whose end is to be told: the milestone that it ended with. It stays
-    /// here until the tombstone is read back, so that whoever pays the debt can tell it again.
+    /// here until the tombstone is read back, so that whoever pays the pending tombstone can tell
+    /// it again.
     struct End {
         core::Tracked message;
         core::Milestone milestone = core::Milestone::delivered;
         bool operator==(const End&) const = default;
     };
     std::optional<End> end{};
-    bool operator==(const Debt&) const = default;
+    bool operator==(const PendingTombstone&) const = default;
 };
 
 /// A client, or one of its channels, whose last record in the log is one that lost.
@@ -89,10 +90,11 @@ struct Contested {
     auto operator<=>(const Contested&) const = default;
 };
 
-/// What take_new_debts() gives.
-struct NewDebts {
-    std::vector<Debt> debts;
-    bool left_out = false;  ///< there were more than it remembers: read them with debts_after()
+/// What take_new_pending_tombstones() gives.
+struct NewPendingTombstones {
+    std::vector<PendingTombstone> pending_tombstones;
+    bool left_out =
+        false;  ///< there were more than it remembers: read them with pending_tombstones_after()
 };
 
 /// A pending message that a read has found to be past its expiry.

@@ -186,14 +186,14 @@ export class Faults {
         return this.disturb(step, () => proxies.forEach((proxy) => proxy[how]()), () => proxies.forEach((proxy) => proxy.heal()));
     }
 
-    /** Every partition has a home, and no home owes a tombstone. */
-    async nothingOwed() {
+    /** Every partition has a home, and no home has a pending tombstone. */
+    async noPendingTombstones() {
         const sum = async (metric, labels) => {
             const values = await Promise.all(this.installation.opsPorts().map((port) => this.cluster.metric(metric, labels, port)));
             return values.reduce((total, value) => total + value, 0);
         };
         const clean = async () =>
-            (await sum('beckon_edge_partitions', '"serving"')) === PARTITIONS && (await sum('beckon_edge_owed_tombstones', '')) === 0;
+            (await sum('beckon_edge_partitions', '"serving"')) === PARTITIONS && (await sum('beckon_edge_pending_tombstones', '')) === 0;
         await until('every partition served, and every ack in the log', async () => {
             if (!(await clean())) return false;
             await pause(300); // the gauges follow the homes in a moment

@@ -96,7 +96,7 @@ async function settle(isLast) {
             const some = clients.filter((client) => !client.attached || client.wishes.size > 0).map(({ name }) => name);
             throw new Error(`${error.message}: ${some}`);
         });
-    await faults.nothingOwed();
+    await faults.noPendingTombstones();
 
     // A drain sends the newest message last: once that is there, all that was pending is.
     const last = new Map(await Promise.all(judged.map(async (client) => [client, await senders.oneFor(client, SETTLE_MS)])));
@@ -122,7 +122,7 @@ async function confirm(judged, last) {
         if (!answered[i] || client.socket !== before.get(client)) return [];
         return [...client.acks].filter(([n, ack]) => ack.at >= client.arrivals.get(n).at).map(([n]) => ({ client, n }));
     });
-    await faults.nothingOwed();
+    await faults.noPendingTombstones();
     await Promise.all(judged.map((client) => client.ping()));
     if (!judged.every((client) => client.socket === before.get(client))) return;
     const sure = acked.filter(({ client, n }) => client.arrivals.get(n).at < asked);

@@ -347,7 +347,7 @@ async function restore() {
     try {
         await installation.start(['edge-1']);
         const { saturation } = await bench([installation.urlOf('edge-1'), '--profiles', 'saturation', '--connections', '1000', '--duration', String(FILL_S), '--warm-up', '0']);
-        await until('durable acks', async () => (await installation.metric('beckon_edge_owed_tombstones')) === 0, RECOVERY_MS);
+        await until('durable acks', async () => (await installation.metric('beckon_edge_pending_tombstones')) === 0, RECOVERY_MS);
         const { code } = await cluster.children.get('edge-1').stop();
         if (code !== 0) throw new Error(`edge-1 ended with ${code}`);
         cluster.children.delete('edge-1');

@@ -54,9 +54,9 @@ async function allArrived() {
     for (const client of clients) assert.deepEqual(client.faults, []);
 }
 
-/** No home owes a tombstone: every ack is in the log. */
+/** No home has a pending tombstone: every ack is in the log. */
 const acksAreDurable = () =>
-    until('durable acks', async () => (await cluster.edgeMetric(edges, 'beckon_edge_owed_tombstones')) === 0, 60000);
+    until('durable acks', async () => (await cluster.edgeMetric(edges, 'beckon_edge_pending_tombstones')) === 0, 60000);
 
 const linked = (count) =>
     until('links', async () => (await cluster.edgeMetric(edges, 'beckon_edge_links')) === count * (count - 1), 30000);

@@ -60,8 +60,8 @@ TEST_CASE("what waits is said, and said anew after a while", "[edge]") {
     CHECK(world.oldest() >= 30);
     CHECK(world.oldest() < 40);
 
-    world.store.owe("m1");
-    world.store.owe("m2");
+    world.store.add_tombstone("m1");
+    world.store.add_tombstone("m2");
     world.store.commit();
     world.executor.run_for(std::chrono::seconds{6});
     CHECK(world.messages() == 0);
@@ -111,8 +111,8 @@ TEST_CASE("of a partition that cannot be read, what was counted last stays in th
     CHECK(world.oldest() >= 30);
 
     world.disk.heal();
-    world.store.owe("m1");
-    world.store.owe("m2");
+    world.store.add_tombstone("m1");
+    world.store.add_tombstone("m2");
     world.store.commit();
     world.executor.run_for(std::chrono::seconds{6});
     CHECK(world.messages() == 0);

@@ -50,7 +50,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         case 2: try_row(input, parse_replacement_row, append_replacement_row); break;
         case 3:
             try_row(
-                input, [&](auto v) { return parse_debt(key, v); }, append_debt);
+                input, [&](auto v) { return parse_pending_tombstone(key, v); },
+                append_pending_tombstone);
             break;
         case 4: try_row(input, parse_client_row, append_client_row); break;
         case 5:

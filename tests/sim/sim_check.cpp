@@ -156,24 +156,25 @@ std::string SimWorld::difference(core::Partition p, store::PartitionStore& rebui
         return out;
     };
     return "rebuilt only:" + only(in_rebuilt, in_live) +
-           "; live only:" + only(in_live, in_rebuilt) + "; debts " +
-           std::to_string(rebuilt.debt_count()) + " and " + std::to_string(live.debt_count());
+           "; live only:" + only(in_live, in_rebuilt) + "; pending tombstones " +
+           std::to_string(rebuilt.pending_tombstone_count()) + " and " +
+           std::to_string(live.pending_tombstone_count());
 }
 
 /// A Topic message that had expired when it was replaced goes without a tombstone. Where the log's
 /// clock was put back since, and compaction has taken what replaced it, a copy that is rebuilt
-/// finds it replaced before its end, and owes that tombstone: as a home it would publish it and be
-/// even.
+/// finds it replaced before its end, and has that tombstone pending: as a home it would publish it
+/// and be even.
 void SimWorld::pay_for_expired(store::PartitionStore& rebuilt) {
     core::Tokens tokens{keys()};
-    for (const auto& debt : rebuilt.debts()) {
+    for (const auto& pending : rebuilt.pending_tombstones()) {
         const bool excused = std::any_of(sent_.begin(), sent_.end(), [&](const auto& entry) {
             const auto& message = entry.second;
-            return debt.reason == core::FinishReason::replaced && message.topic &&
+            return pending.reason == core::FinishReason::replaced && message.topic &&
                    !message.version.empty() &&
-                   tokens.open_message(message.version)->key == debt.key && expired(message);
+                   tokens.open_message(message.version)->key == pending.key && expired(message);
         });
-        if (excused) rebuilt.finish(debt.uaid, debt.key, reading_time());
+        if (excused) rebuilt.finish(pending.uaid, pending.key, reading_time());
     }
     if (rebuilt.dirty() && !rebuilt.commit()) fail("a rebuilt store cannot be written");
 }
@@ -225,8 +226,8 @@ void SimWorld::check_rebuilt(const std::vector<std::unique_ptr<store::PartitionS
     }
 }
 
-/// Whether the serving home has read everything that stands in the log, and owes nothing. Until
-/// then its store and one that is rebuilt have folded different parts of the log.
+/// Whether the serving home has read everything that stands in the log, and has no pending
+/// tombstone. Until then its store and one that is rebuilt have folded different parts of the log.
 bool SimWorld::is_quiet(core::Partition p) {
     const auto end_of = [&](log::Topic topic) {
         const auto& records = log_->records({topic, p});
@@ -235,14 +236,14 @@ bool SimWorld::is_quiet(core::Partition p) {
     for (const auto& slot : edges_) {
         if (!slot.process->serves(p)) continue;
         const auto status = slot.process->home(p)->status();
-        return status.owed == 0 &&
+        return status.pending_tombstones == 0 &&
                status.notifications_next >= end_of(log::Topic::kNotifications) &&
                status.subscriptions_next >= end_of(log::Topic::kSubscriptions);
     }
     return false;
 }
 
-/// An expired message may be met, and its debt be published, at any moment.
+/// An expired message may be met, and its pending tombstone be published, at any moment.
 void SimWorld::wait_until_quiet() {
     constexpr int kLooksMax = 1000;
     const auto all_quiet = [this] {

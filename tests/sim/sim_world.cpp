@@ -344,8 +344,8 @@ void SimWorld::bring_clients_back() {
     }
     for (const auto& slot : edges_) {
         for (core::Partition p = 0; p < kPartitions; ++p) {
-            if (slot.process->serves(p) && slot.process->home(p)->status().owed > 0) {
-                fail("a debt is never paid");
+            if (slot.process->serves(p) && slot.process->home(p)->status().pending_tombstones > 0) {
+                fail("a pending tombstone is never paid");
             }
         }
     }

@@ -240,32 +240,33 @@ TEST_CASE("a damaged row of the view heals when its partition is cleared and fol
     CHECK(v.store->find(v.uaid, v.channel).value()->channel_known);
 }
 
-TEST_CASE("debts are read in pages from the store, in the order of their puts", "[store]") {
+TEST_CASE("pending tombstones are read in pages from the store, in the order of their puts",
+          "[store]") {
     EdgeFixture f;
     for (int i = 1; i <= 9; ++i) f.put(i, "m" + std::to_string(i));
     for (int i = 9; i >= 1; --i) {
-        f.owe("m" + std::to_string(i));
+        f.add_tombstone("m" + std::to_string(i));
         if (i % 4 == 0) f.commit();  // some stand in the table, some only in memory
     }
     f.finish("m5");
-    std::vector<Debt> all;
-    std::optional<Debt> last;
+    std::vector<PendingTombstone> all;
+    std::optional<PendingTombstone> last;
     for (;;) {
-        const auto page = f.part().debts_after(last, 2);
+        const auto page = f.part().pending_tombstones_after(last, 2);
         if (page.empty()) break;
         CHECK(page.size() <= 2);
         all.insert(all.end(), page.begin(), page.end());
         last = all.back();
     }
     std::vector<core::Offset> puts;
-    for (const auto& debt : all) puts.push_back(debt.put_offset);
+    for (const auto& pending : all) puts.push_back(pending.put_offset);
     CHECK(puts == std::vector<core::Offset>{1, 2, 3, 4, 6, 7, 8, 9});
-    CHECK(all == f.part().debts());
-    CHECK(f.part().debt_count() == 8);
+    CHECK(all == f.part().pending_tombstones());
+    CHECK(f.part().pending_tombstone_count() == 8);
     f.commit();
     f.reopen();
-    CHECK(f.part().debts() == all);
-    CHECK(f.part().debt_count() == 8);
+    CHECK(f.part().pending_tombstones() == all);
+    CHECK(f.part().pending_tombstone_count() == 8);
 }
 
 TEST_CASE("reading what waits changes nothing", "[store]") {
@@ -278,7 +279,7 @@ TEST_CASE("reading what waits changes nothing", "[store]") {
     CHECK(read.messages == 1);
     REQUIRE(read.expired.size() == 1);
     CHECK_FALSE(f.part().dirty());
-    CHECK(f.owed().empty());
+    CHECK(f.pending_tombstones().empty());
     f.part().expire(f.uaid, read.expired);
-    CHECK(f.owed() == "short:expired");
+    CHECK(f.pending_tombstones() == "short:expired");
 }

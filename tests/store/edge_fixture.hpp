@@ -97,11 +97,12 @@ public:
     bool finish(std::string_view name, std::int64_t seconds = 0) {
         return part_->finish(uaid, key_of(name), at(seconds));
     }
-    bool owe(std::string_view name, core::FinishReason reason = core::FinishReason::acked) {
-        return part_->owe(uaid, key_of(name), reason);
+    bool add_tombstone(std::string_view name,
+                       core::FinishReason reason = core::FinishReason::acked) {
+        return part_->add_tombstone(uaid, key_of(name), reason);
     }
-    bool owe_acked(std::string_view name) {
-        return part_->owe_acked(uaid, key_of(name), std::nullopt);
+    bool add_acked_tombstone(std::string_view name) {
+        return part_->add_acked_tombstone(uaid, key_of(name), std::nullopt);
     }
     /// As a fold does it: a disk that is behind with flushes is asked again, for some seconds.
     void commit() {
@@ -142,17 +143,19 @@ public:
         return text;
     }
     /// "m1:acked m2:replaced"
-    std::string owed() { return text_of(part_->debts()); }
-    std::string new_debts() { return text_of(part_->take_new_debts().debts); }
+    std::string pending_tombstones() { return text_of(part_->pending_tombstones()); }
+    std::string new_pending_tombstones() {
+        return text_of(part_->take_new_pending_tombstones().pending_tombstones);
+    }
 
     core::Uaid uaid = uaid_of("client-1");
 
 private:
-    static std::string text_of(const std::vector<Debt>& debts) {
+    static std::string text_of(const std::vector<PendingTombstone>& pending_tombstones) {
         std::string text;
-        for (const auto& debt : debts) {
+        for (const auto& pending : pending_tombstones) {
             text += text.empty() ? "" : " ";
-            text += name_of(debt.key.bytes) + ":" + std::string{core::to_string(debt.reason)};
+            text += name_of(pending.key.bytes) + ":" + std::string{core::to_string(pending.reason)};
         }
         return text;
     }

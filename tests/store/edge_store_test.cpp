@@ -17,11 +17,11 @@ TEST_CASE("a message waits until it is acknowledged", "[store]") {
     EdgeFixture f;
     CHECK(f.put(1, "m1") == PutOutcome::pending);
     CHECK(f.drain() == "m1");
-    CHECK(f.owe("m1", FinishReason::acked));
+    CHECK(f.add_tombstone("m1", FinishReason::acked));
     CHECK(f.drain().empty());
-    CHECK(f.owed() == "m1:acked");
+    CHECK(f.pending_tombstones() == "m1:acked");
     CHECK(f.finish("m1"));
-    CHECK(f.owed().empty());
+    CHECK(f.pending_tombstones().empty());
 }
 
 TEST_CASE("a message keeps all that its client is told", "[store]") {
@@ -73,7 +73,7 @@ TEST_CASE("an ack erases exactly one message", "[store]") {
     EdgeFixture f;
     for (const auto* name : {"m1", "m2", "m3"}) f.put(name[1] - '0', name);
     if (GENERATE(false, true)) f.commit();
-    CHECK(f.owe("m2"));
+    CHECK(f.add_tombstone("m2"));
     CHECK(f.drain() == "m1 m3");
     f.commit();
     CHECK(f.drain() == "m1 m3");
@@ -82,14 +82,15 @@ TEST_CASE("an ack erases exactly one message", "[store]") {
 TEST_CASE("an ack counts once, and only for what waits", "[store]") {
     EdgeFixture f;
     f.put(1, "m1");
-    CHECK_FALSE(f.owe("m2"));
-    CHECK(f.owe("m1"));
-    CHECK_FALSE(f.owe("m1"));
+    CHECK_FALSE(f.add_tombstone("m2"));
+    CHECK(f.add_tombstone("m1"));
+    CHECK_FALSE(f.add_tombstone("m1"));
     CHECK(f.finish("m1"));
-    CHECK_FALSE(f.owe("m1"));
+    CHECK_FALSE(f.add_tombstone("m1"));
 }
 
-TEST_CASE("a tracked message is known as such, and its debt says how it ended", "[store]") {
+TEST_CASE("a tracked message is known as such, and its pending tombstone says how it ended",
+          "[store]") {
     using core::Milestone;
     EdgeFixture f;
     auto tracked = accepted(f.uaid, "m1", {});
@@ -106,33 +107,36 @@ TEST_CASE("a tracked message is known as such, and its debt says how it ended", 
     CHECK_FALSE(f.part().tracked(f.uaid, key_of("m2")));
     CHECK_FALSE(f.part().tracked(f.uaid, key_of("m3")));
 
-    CHECK(f.part().owe(f.uaid, key_of("m1"), FinishReason::acked, Milestone::decryption_error));
-    CHECK(f.part().owe(f.uaid, key_of("m2"), FinishReason::acked, Milestone::delivered));
+    CHECK(f.part().add_tombstone(f.uaid, key_of("m1"), FinishReason::acked,
+                                 Milestone::decryption_error));
+    CHECK(f.part().add_tombstone(f.uaid, key_of("m2"), FinishReason::acked, Milestone::delivered));
     CHECK_FALSE(f.part().tracked(f.uaid, key_of("m1")));
     f.commit();
     f.reopen();
-    const auto debts = f.part().debts();
-    REQUIRE(debts.size() == 2);
-    CHECK(debts[0].end == Debt::End{message, Milestone::decryption_error});
-    CHECK_FALSE(debts[1].end);  // nobody tracks it
+    const auto pending_tombstones = f.part().pending_tombstones();
+    REQUIRE(pending_tombstones.size() == 2);
+    CHECK(pending_tombstones[0].end == PendingTombstone::End{message, Milestone::decryption_error});
+    CHECK_FALSE(pending_tombstones[1].end);  // nobody tracks it
 }
 
-TEST_CASE("a tracked message that a read finds expired is owed with that end", "[store]") {
+TEST_CASE("a tracked message that a read finds expired has a pending tombstone with that end",
+          "[store]") {
     EdgeFixture f;
     auto tracked = accepted(f.uaid, "m1", {});
     tracked.reliability_id = "id-1";
     tracked.ttl_s = 10;
     f.part().put(1, at(1), tracked, nullptr);
     CHECK(f.drain(11).empty());
-    const auto debts = f.part().debts();
-    REQUIRE(debts.size() == 1);
-    CHECK(debts[0].end == Debt::End{{"id-1", at(11)}, core::Milestone::expired});
+    const auto pending_tombstones = f.part().pending_tombstones();
+    REQUIRE(pending_tombstones.size() == 1);
+    CHECK(pending_tombstones[0].end ==
+          PendingTombstone::End{{"id-1", at(11)}, core::Milestone::expired});
 }
 
 TEST_CASE("an ack of one client does not touch another's message", "[store]") {
     EdgeFixture f;
     f.put(1, "m1");
-    CHECK_FALSE(f.part().owe(uaid_of("client-2"), key_of("m1"), FinishReason::acked));
+    CHECK_FALSE(f.part().add_tombstone(uaid_of("client-2"), key_of("m1"), FinishReason::acked));
     CHECK(f.drain() == "m1");
 }
 
@@ -142,7 +146,7 @@ TEST_CASE("a tombstone of somebody else ends a message that still waits", "[stor
     if (GENERATE(false, true)) f.commit();
     CHECK(f.finish("m1"));
     CHECK(f.drain().empty());
-    CHECK(f.owed().empty());
+    CHECK(f.pending_tombstones().empty());
     CHECK(f.finish("m1"));  // repeated: still known
 }
 
@@ -150,7 +154,7 @@ TEST_CASE("what is folded twice changes nothing", "[store]") {
     EdgeFixture f;
     f.put(1, "m1");
     f.put(2, "m2");
-    f.owe("m2");
+    f.add_tombstone("m2");
     SECTION("by its key") {}
     SECTION("by its key, from the disk") { f.commit(); }
     SECTION("by its offset") {
@@ -161,7 +165,7 @@ TEST_CASE("what is folded twice changes nothing", "[store]") {
     CHECK(f.put(1, "m1") == PutOutcome::repeated);
     CHECK(f.put(2, "m2") == PutOutcome::repeated);
     CHECK(f.drain() == "m1");
-    CHECK(f.owed() == "m2:acked");
+    CHECK(f.pending_tombstones() == "m2:acked");
 }
 
 TEST_CASE("what lies below the checkpoint does not rise, however long it has been finished",
@@ -180,7 +184,7 @@ TEST_CASE("what lies below the checkpoint does not rise, however long it has bee
 
 // --- tombstones that come first
 
-TEST_CASE("a put after its tombstone does not rise: its tombstone is owed again", "[store]") {
+TEST_CASE("a put after its tombstone does not rise: its tombstone is pending again", "[store]") {
     EdgeFixture f;
     SECTION("the put was never seen before") { CHECK_FALSE(f.finish("m1", 1)); }
     SECTION("the same, after a restart") {
@@ -190,15 +194,15 @@ TEST_CASE("a put after its tombstone does not rise: its tombstone is owed again"
     }
     SECTION("it was seen, and finished by its reader") {
         f.put(0, "m1");
-        f.owe("m1");
+        f.add_tombstone("m1");
         f.finish("m1", 1);
     }
     CHECK(f.put(5, "m1") == PutOutcome::finished);
     CHECK(f.drain().empty());
-    CHECK(f.owed() == "m1:dropped");
+    CHECK(f.pending_tombstones() == "m1:dropped");
     CHECK(f.put(5, "m1") == PutOutcome::repeated);
     CHECK(f.finish("m1", 6));
-    CHECK(f.owed().empty());
+    CHECK(f.pending_tombstones().empty());
 }
 
 TEST_CASE("a tombstone is remembered for ten minutes of the log's time", "[store]") {
@@ -212,39 +216,40 @@ TEST_CASE("a tombstone is remembered for ten minutes of the log's time", "[store
     CHECK(f.drain(603).empty());
 }
 
-TEST_CASE("a put that repeats one whose tombstone is owed is owed again", "[store]") {
+TEST_CASE("a put that repeats one whose tombstone is pending has it pending again", "[store]") {
     EdgeFixture f;
     f.put(1, "m1");
-    f.owe("m1");
+    f.add_tombstone("m1");
     CHECK(f.put(4, "m1") == PutOutcome::finished);
-    CHECK(f.owed() == "m1:dropped");
+    CHECK(f.pending_tombstones() == "m1:dropped");
 }
 
 // --- TTL
 
-TEST_CASE("TTL 0 is never stored: its tombstone is owed at once", "[store]") {
+TEST_CASE("TTL 0 is never stored: its tombstone is pending at once", "[store]") {
     EdgeFixture f;
     CHECK(f.put(1, "m1", {.ttl_s = 0}) == PutOutcome::ttl_zero);
     CHECK(f.drain().empty());
-    CHECK(f.owed() == "m1:expired");
+    CHECK(f.pending_tombstones() == "m1:expired");
     CHECK(f.put(1, "m1", {.ttl_s = 0}) == PutOutcome::repeated);
     f.commit();
     f.reopen();
-    CHECK(f.owed() == "m1:expired");
-    CHECK_FALSE(f.owe("m1"));
+    CHECK(f.pending_tombstones() == "m1:expired");
+    CHECK_FALSE(f.add_tombstone("m1"));
     CHECK(f.finish("m1"));
-    CHECK(f.owed().empty());
+    CHECK(f.pending_tombstones().empty());
 }
 
-TEST_CASE("a message expires at append time plus TTL, and is owed when a drain meets it",
-          "[store]") {
+TEST_CASE(
+    "a message expires at append time plus TTL, and its tombstone is pending once a drain meets it",
+    "[store]") {
     EdgeFixture f;
     f.put(1, "m1", {.ttl_s = 10});
     f.put(2, "m2", {.ttl_s = 100});
     if (GENERATE(false, true)) f.commit();
     CHECK(f.drain(10) == "m1 m2");
     CHECK(f.drain(11) == "m2");
-    CHECK(f.owed() == "m1:expired");
+    CHECK(f.pending_tombstones() == "m1:expired");
     CHECK(f.part().pending_count(f.uaid) == 1);
 }
 
@@ -267,7 +272,7 @@ TEST_CASE("a newer message of the same channel and Topic replaces the older", "[
     CHECK(f.replaced() == "old");
     if (committed) f.commit();
     CHECK(f.drain() == "new");
-    CHECK(f.owed() == "old:replaced");
+    CHECK(f.pending_tombstones() == "old:replaced");
 }
 
 TEST_CASE("another channel or another Topic replaces nothing", "[store]") {
@@ -285,7 +290,7 @@ TEST_CASE("an ack or tombstone for the replaced message never touches its replac
     f.put(1, "old", {.topic = "t"});
     f.put(2, "new", {.topic = "t"});
     if (GENERATE(false, true)) f.commit();
-    CHECK_FALSE(f.owe("old"));
+    CHECK_FALSE(f.add_tombstone("old"));
     CHECK(f.finish("old"));
     CHECK(f.drain() == "new");
     f.put(3, "newest", {.topic = "t"});
@@ -298,11 +303,11 @@ TEST_CASE("a Topic that is acknowledged is free: the next message replaces nothi
     f.put(1, "old", {.topic = "t"});
     const bool committed = GENERATE(false, true);
     if (committed) f.commit();
-    f.owe("old");
+    f.add_tombstone("old");
     if (committed) f.commit();
     f.put(2, "new", {.topic = "t"});
     CHECK(f.replaced().empty());
-    CHECK(f.owed() == "old:acked");
+    CHECK(f.pending_tombstones() == "old:acked");
     CHECK(f.drain() == "new");
 }
 
@@ -312,24 +317,24 @@ TEST_CASE("a replacement wins whatever its own life", "[store]") {
     SECTION("shorter") {
         f.put(2, "new", {.ttl_s = 5, .topic = "t"});
         CHECK(f.drain() == "");
-        CHECK(f.owed() == "old:replaced new:expired");
+        CHECK(f.pending_tombstones() == "old:replaced new:expired");
     }
     SECTION("none") {
         CHECK(f.put(2, "new", {.ttl_s = 0, .topic = "t"}) == PutOutcome::ttl_zero);
         CHECK(f.replaced() == "old");
         CHECK(f.drain() == "");
-        CHECK(f.owed() == "old:replaced new:expired");
+        CHECK(f.pending_tombstones() == "old:replaced new:expired");
         f.put(3, "newer", {.topic = "t"});
         CHECK(f.replaced().empty());
     }
 }
 
-TEST_CASE("nothing is owed for a replaced message that had expired by then", "[store]") {
+TEST_CASE("no tombstone is pending for a replaced message that had expired by then", "[store]") {
     EdgeFixture f;
     f.put(1, "old", {.ttl_s = 5, .topic = "t"});
     f.put(6, "new", {.topic = "t"});
     CHECK(f.replaced() == "old");
-    CHECK(f.owed().empty());
+    CHECK(f.pending_tombstones().empty());
     CHECK(f.drain() == "new");
 }
 
@@ -386,8 +391,8 @@ TEST_CASE("a drain goes on behind its cursor", "[store]") {
     f.commit();
     DrainCursor cursor{.until = 10};
     CHECK(f.read(cursor, 4) == "m1 m2 m3 m4");
-    f.owe("m2");
-    f.owe("m6");
+    f.add_tombstone("m2");
+    f.add_tombstone("m6");
     CHECK(f.read(cursor, 4) == "m5 m7 m8 m9 done");
 }
 
@@ -401,7 +406,7 @@ TEST_CASE("one read skips a bounded number of expired messages, and says that th
     DrainCursor cursor{.until = 100'000};
     CHECK(f.read(cursor, 10, 5000).empty());
     CHECK(f.read(cursor, 10, 5000) == "live done");
-    CHECK(f.part().debts().size() == static_cast<std::size_t>(expired));
+    CHECK(f.part().pending_tombstones().size() == static_cast<std::size_t>(expired));
     CHECK(f.part().pending_count(f.uaid) == 1);
 }
 
@@ -424,28 +429,29 @@ TEST_CASE("counting stops where it is told", "[store]") {
     CHECK(f.part().pending_count(f.uaid, 0) == 0);
 }
 
-// --- debts
+// --- pending tombstones
 
-TEST_CASE("new debts are told once, without those that are paid, in the order of their puts",
-          "[store]") {
+TEST_CASE(
+    "new pending tombstones are told once, without those that are paid, in the order of their puts",
+    "[store]") {
     EdgeFixture f;
     f.put(1, "old", {.topic = "t"});
     f.put(2, "b");
-    f.owe("b");
+    f.add_tombstone("b");
     f.put(3, "new", {.topic = "t"});
-    f.owe("new");
-    CHECK(f.new_debts() == "old:replaced b:acked new:acked");
-    CHECK(f.new_debts().empty());
+    f.add_tombstone("new");
+    CHECK(f.new_pending_tombstones() == "old:replaced b:acked new:acked");
+    CHECK(f.new_pending_tombstones().empty());
     f.put(4, "d", {.ttl_s = 0});
     f.put(5, "e", {.ttl_s = 0});
     f.finish("d");
-    CHECK(f.new_debts() == "e:expired");
+    CHECK(f.new_pending_tombstones() == "e:expired");
     f.put(6, "f", {.ttl_s = 0});
-    CHECK(f.owed() == "old:replaced b:acked new:acked e:expired f:expired");
-    CHECK(f.new_debts() == "f:expired");
+    CHECK(f.pending_tombstones() == "old:replaced b:acked new:acked e:expired f:expired");
+    CHECK(f.new_pending_tombstones() == "f:expired");
 }
 
-TEST_CASE("debts are read in portions, in the order of their puts", "[store]") {
+TEST_CASE("pending tombstones are read in portions, in the order of their puts", "[store]") {
     EdgeFixture f;
     for (int i = 1; i <= 5; ++i) f.put(i, "m" + std::to_string(i), {.ttl_s = 0});
     f.finish("m2");
@@ -453,29 +459,29 @@ TEST_CASE("debts are read in portions, in the order of their puts", "[store]") {
         f.commit();
         f.reopen();
     }
-    const auto first = f.part().debts_after(std::nullopt, 2);
+    const auto first = f.part().pending_tombstones_after(std::nullopt, 2);
     REQUIRE(first.size() == 2);
     CHECK(first[0].put_offset == 1);
     CHECK(first[1].put_offset == 3);
-    const auto rest = f.part().debts_after(first[1], 10);
+    const auto rest = f.part().pending_tombstones_after(first[1], 10);
     REQUIRE(rest.size() == 2);
     CHECK(rest[0].put_offset == 4);
-    CHECK(f.part().debt_count() == 4);
+    CHECK(f.part().pending_tombstone_count() == 4);
 }
 
-TEST_CASE("debts outlive a restart and end with their tombstones", "[store]") {
+TEST_CASE("pending tombstones outlive a restart and end with their tombstones", "[store]") {
     EdgeFixture f;
     f.put(1, "m1");
     f.put(2, "m2");
-    f.owe("m1");
-    f.owe("m2");
+    f.add_tombstone("m1");
+    f.add_tombstone("m2");
     f.commit();
     f.reopen();
-    CHECK(f.owed() == "m1:acked m2:acked");
+    CHECK(f.pending_tombstones() == "m1:acked m2:acked");
     f.finish("m1");
     f.commit();
     f.reopen();
-    CHECK(f.owed() == "m2:acked");
+    CHECK(f.pending_tombstones() == "m2:acked");
 }
 
 TEST_CASE("an acknowledgement stays in memory until its tombstone is folded", "[store]") {
@@ -483,30 +489,30 @@ TEST_CASE("an acknowledgement stays in memory until its tombstone is folded", "[
     f.put(1, "m1");
     f.put(2, "m2");
     f.commit();
-    REQUIRE(f.owe_acked("m1"));
+    REQUIRE(f.add_acked_tombstone("m1"));
     CHECK_FALSE(f.part().dirty());
     CHECK(f.drain() == "m2");
     CHECK(f.part().pending_count(f.uaid) == 1);
-    CHECK(f.owed() == "m1:acked");
-    CHECK(f.new_debts() == "m1:acked");
-    CHECK_FALSE(f.owe_acked("m1"));
+    CHECK(f.pending_tombstones() == "m1:acked");
+    CHECK(f.new_pending_tombstones() == "m1:acked");
+    CHECK_FALSE(f.add_acked_tombstone("m1"));
 
     SECTION("a commit leaves it out, and a crash delivers the message again") {
         f.put(3, "m3");
         f.commit();
-        CHECK(f.owed() == "m1:acked");
+        CHECK(f.pending_tombstones() == "m1:acked");
         f.reopen();
         CHECK(f.drain() == "m1 m2 m3");
-        CHECK(f.owed().empty());
+        CHECK(f.pending_tombstones().empty());
     }
-    SECTION("its tombstone removes the message, and the debt was never there") {
+    SECTION("its tombstone removes the message, and the pending tombstone was never there") {
         REQUIRE(f.finish("m1"));
         CHECK(f.part().dirty());
-        CHECK(f.owed().empty());
+        CHECK(f.pending_tombstones().empty());
         f.commit();
         f.reopen();
         CHECK(f.drain() == "m2");
-        CHECK(f.owed().empty());
+        CHECK(f.pending_tombstones().empty());
     }
     SECTION("it is written when it has waited for a period") {
         f.part().write_postponed(false);
@@ -516,24 +522,24 @@ TEST_CASE("an acknowledgement stays in memory until its tombstone is folded", "[
         f.commit();
         f.reopen();
         CHECK(f.drain() == "m2");
-        CHECK(f.owed() == "m1:acked");
+        CHECK(f.pending_tombstones() == "m1:acked");
     }
     SECTION("it is written when all are") {
         f.part().write_postponed(true);
         f.commit();
         f.reopen();
-        CHECK(f.owed() == "m1:acked");
+        CHECK(f.pending_tombstones() == "m1:acked");
     }
-    SECTION("another put of its key finds it owed, and leaves no part of it behind") {
+    SECTION("another put of its key finds its tombstone pending, and leaves no part of it behind") {
         CHECK(f.put(3, "m1") == PutOutcome::finished);
         f.commit();
         f.reopen();
         CHECK(f.drain() == "m2");
-        CHECK(f.owed() == "m1:dropped");
+        CHECK(f.pending_tombstones() == "m1:dropped");
     }
     SECTION("what is dropped is not written later") {
         REQUIRE(f.part().clear());
-        CHECK(f.owed().empty());
+        CHECK(f.pending_tombstones().empty());
         f.part().write_postponed(true);
         CHECK_FALSE(f.part().dirty());
     }
@@ -553,34 +559,34 @@ TEST_CASE("what others follow from is written with the next commit though it is 
     CAPTURE(name);
     f.put(4, "new");
     f.part().advance(Source::notifications, 5, std::nullopt);
-    REQUIRE(f.owe_acked(name));
+    REQUIRE(f.add_acked_tombstone(name));
     f.commit();
     f.reopen();
-    CHECK(f.owed() == std::string{name} + ":acked");
+    CHECK(f.pending_tombstones() == std::string{name} + ":acked");
 }
 
 TEST_CASE("of acknowledgements a bounded number stays in memory", "[store]") {
     EdgeFixture f;
     for (int i = 1; i <= 4'097; ++i) f.put(i, "m" + std::to_string(i));
     f.commit();
-    for (int i = 1; i <= 4'096; ++i) f.owe_acked("m" + std::to_string(i));
+    for (int i = 1; i <= 4'096; ++i) f.add_acked_tombstone("m" + std::to_string(i));
     CHECK_FALSE(f.part().dirty());
-    f.owe_acked("m4097");
+    f.add_acked_tombstone("m4097");
     CHECK(f.part().dirty());
 }
 
-TEST_CASE("a standby that never takes its new debts holds few of them", "[store]") {
+TEST_CASE("a standby that never takes its new pending tombstones holds few of them", "[store]") {
     EdgeFixture f;
     for (int i = 1; i <= 20'000; ++i) f.put(i, "z" + std::to_string(i), {.ttl_s = 0});
     for (int i = 1; i <= 19'990; ++i) f.finish("z" + std::to_string(i));
-    const auto fresh = f.part().take_new_debts();
+    const auto fresh = f.part().take_new_pending_tombstones();
     CHECK(fresh.left_out);
-    CHECK(fresh.debts.empty());
-    CHECK(f.part().debt_count() == 10);
-    const auto debts = f.part().debts();
-    REQUIRE(debts.size() == 10);
-    CHECK(debts.front().put_offset == 19'991);
-    CHECK(debts.back().put_offset == 20'000);
+    CHECK(fresh.pending_tombstones.empty());
+    CHECK(f.part().pending_tombstone_count() == 10);
+    const auto pending_tombstones = f.part().pending_tombstones();
+    REQUIRE(pending_tombstones.size() == 10);
+    CHECK(pending_tombstones.front().put_offset == 19'991);
+    CHECK(pending_tombstones.back().put_offset == 20'000);
 }
 
 // --- commits
@@ -606,13 +612,13 @@ TEST_CASE("what is not committed is seen at once, and gone after a crash", "[sto
     f.part().advance(Source::notifications, 2, std::nullopt);
     f.commit();
     f.put(2, "m2");
-    f.owe("m1");
+    f.add_tombstone("m1");
     f.part().advance(Source::notifications, 3, std::nullopt);
     CHECK(f.drain() == "m2");
     CHECK(f.part().checkpoint(Source::notifications)->next == 3);
     f.reopen();
     CHECK(f.drain() == "m1");
-    CHECK(f.owed().empty());
+    CHECK(f.pending_tombstones().empty());
     CHECK(f.part().checkpoint(Source::notifications)->next == 2);
 }
 
@@ -629,7 +635,7 @@ TEST_CASE("a commit is due when much has collected, not when it came and went", 
     for (int i = 0; i < 20'000; ++i) {
         const std::string name = "m" + std::to_string(i);
         f.put(i, name);
-        f.owe(name);
+        f.add_tombstone(name);
         f.finish(name);
     }
     CHECK_FALSE(f.part().commit_due());
@@ -659,8 +665,8 @@ TEST_CASE("clearing a partition takes all of it, and nothing of its neighbours",
     REQUIRE(f.part().clear());
     CHECK_FALSE(f.part().dirty());
     CHECK(f.drain().empty());
-    CHECK(f.owed().empty());
-    CHECK(f.new_debts().empty());
+    CHECK(f.pending_tombstones().empty());
+    CHECK(f.new_pending_tombstones().empty());
     CHECK_FALSE(f.part().client(f.uaid));
     CHECK_FALSE(f.part().checkpoint(Source::notifications));
     REQUIRE(last->clear());
@@ -686,8 +692,8 @@ TEST_CASE("a digest tells states apart and does not depend on the way there", "[
     CHECK(one != empty);
     f.put(2, "m2", {.ttl_s = 200});
     CHECK(digest() != one);
-    f.owe("m2");
-    CHECK(digest() != one);  // it is owed still
+    f.add_tombstone("m2");
+    CHECK(digest() != one);  // its tombstone is pending still
     f.finish("m2");
     CHECK(digest() == one);
     f.put(3, "m3", {.ttl_s = 10});

@@ -234,8 +234,8 @@ TEST_CASE("a full disk fails the commit, loses nothing, and recovers when there 
     CHECK_THAT(failed.error().message, Catch::Contains(options.directory.string()));
     CHECK_FALSE(part->commit());                // still full
     CHECK(part->pending_count(uaid) == kLast);  // reads go on
-    CHECK(part->owe(uaid, key_of("m1"), core::FinishReason::acked));
-    CHECK(part->owe(uaid, key_of("m2000"), core::FinishReason::acked));
+    CHECK(part->add_tombstone(uaid, key_of("m1"), core::FinishReason::acked));
+    CHECK(part->add_tombstone(uaid, key_of("m2000"), core::FinishReason::acked));
 
     fs::remove(ballast);
     auto recovered = part->commit();
@@ -247,7 +247,7 @@ TEST_CASE("a full disk fails the commit, loses nothing, and recovers when there 
     REQUIRE(store);
     part = (*store)->open_partition(0);
     CHECK(part->pending_count(uaid) == kLast - 2);
-    CHECK(part->debts().size() == 2);
+    CHECK(part->pending_tombstones().size() == 2);
     CHECK(part->checkpoint(Source::notifications)->next == kLast + 1);
 }
 

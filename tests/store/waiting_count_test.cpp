@@ -55,7 +55,7 @@ TEST_CASE("what is finished, replaced or expired does not wait", "[store]") {
     f.put(3, "old", {.topic = "news"});
     f.put(4, "new", {.topic = "news"});
     f.put(5, "last");
-    f.owe("acked");
+    f.add_tombstone("acked");
     f.finish("unknown", 6);  // remembered, but it never waited
     f.commit();
     CHECK(count(f, 20).messages == 3);

@@ -81,9 +81,9 @@ StoreRows rows_of(store::PartitionStore& partition, core::Timestamp now) {
         if (clients.size() < kClientsAtATime) break;
         after = clients.back().first;
     }
-    for (const auto& debt : partition.debts()) {
-        rows[{"owed", core::to_hex(debt.uaid) + '/' + core::to_hex(debt.key)}] =
-            hash_of({to_string(debt.reason), std::to_string(debt.put_offset)});
+    for (const auto& pending : partition.pending_tombstones()) {
+        rows[{"pending_tombstone", core::to_hex(pending.uaid) + '/' + core::to_hex(pending.key)}] =
+            hash_of({to_string(pending.reason), std::to_string(pending.put_offset)});
     }
     return rows;
 }

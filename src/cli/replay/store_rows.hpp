@@ -10,12 +10,12 @@
 
 namespace beckon::cli {
 
-/// Kind and name of each row, and a hash of the rest. Kinds: client, channel, message, owed. Names
-/// are `<uaid>`, or `<uaid>/<channel or message key>`, in hex.
+/// Kind and name of each row, and a hash of the rest. Kinds: client, channel, message,
+/// pending_tombstone. Names are `<uaid>`, or `<uaid>/<channel or message key>`, in hex.
 using StoreRows = std::map<std::pair<std::string, std::string>, std::size_t>;
 
 /// What a partition holds of clients that it knows: they, their channels, the messages that wait
-/// and have not expired by `now`; and everything that is owed. All of it in memory.
+/// and have not expired by `now`; and all pending tombstones. All of it in memory.
 StoreRows rows_of(store::PartitionStore& partition, core::Timestamp now);
 
 }  // namespace beckon::cli

@@ -59,13 +59,14 @@ core::Result<void> fold_rest(log::EventLog& log, core::Partition partition, Scra
 }
 
 /// What the home decided is in its store before it is in the log.
-std::size_t take_over_debts(store::PartitionStore& from, store::PartitionStore& to) {
-    std::size_t owed = 0;
-    for (const auto& debt : from.debts()) {
-        const auto end = debt.end ? std::optional{debt.end->milestone} : std::nullopt;
-        owed += to.owe(debt.uaid, debt.key, debt.reason, end) ? 1 : 0;
+std::size_t take_over_pending_tombstones(store::PartitionStore& from, store::PartitionStore& to) {
+    std::size_t pending_tombstones = 0;
+    for (const auto& pending : from.pending_tombstones()) {
+        const auto end = pending.end ? std::optional{pending.end->milestone} : std::nullopt;
+        pending_tombstones +=
+            to.add_tombstone(pending.uaid, pending.key, pending.reason, end) ? 1 : 0;
     }
-    return owed;
+    return pending_tombstones;
 }
 
 void note(Verified& out, const StoreRows::key_type& row, std::string what) {
@@ -108,7 +109,7 @@ core::Result<std::optional<Verified>> verify_partition(log::EventLog& log, Scrat
     }
     Verified out{.partition = partition, .stored = {}, .rebuilt = {}, .differences = {}};
     auto& anew = (*rebuilt)->partition();
-    out.owed = take_over_debts(copy.partition(), anew);
+    out.pending_tombstones = take_over_pending_tombstones(copy.partition(), anew);
     if (const auto done = anew.commit(); !done) return core::fail(done.error());
     out.stored = copy.partition().digest(options.now);
     out.rebuilt = anew.digest(options.now);
@@ -123,7 +124,7 @@ std::string verified_json(const Verified& verified) {
                                {"agree", verified.agree()},
                                {"stored", verified.stored},
                                {"rebuilt", verified.rebuilt},
-                               {"owed", verified.owed}};
+                               {"pending_tombstone", verified.pending_tombstones}};
     if (verified.agree()) return core::json_text(out);
     out["differ"] = verified.differ;
     out["differences"] = nlohmann::ordered_json::array();

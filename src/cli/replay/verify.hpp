@@ -22,7 +22,7 @@ struct VerifyOptions {
 
 /// A row that the store and the log do not agree about.
 struct Difference {
-    std::string kind;  ///< client, channel, message or owed
+    std::string kind;  ///< client, channel, message or pending_tombstone
     std::string row;   ///< `<uaid>`, or `<uaid>/<channel or message key>`, in hex
     std::string what;  ///< "only the store has it", and so on
 
@@ -35,7 +35,7 @@ struct Verified {
     std::string stored;   ///< digest of the store
     std::string rebuilt;  ///< digest of what the log gives
     /// Messages that the home had finished and whose tombstone the log does not have yet.
-    std::size_t owed = 0;
+    std::size_t pending_tombstones = 0;
     /// Rows. None, and no agreement: what differs belongs to clients that nobody knows.
     std::size_t differ = 0;
     std::vector<Difference> differences;  ///< the first kDifferencesMax of them, by kind and row

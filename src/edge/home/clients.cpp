@@ -114,13 +114,13 @@ void Clients::count(const Effects& effects) {
 
 void Clients::finish_acked(Session& session, const Effects& effects) {
     for (const auto& [message, as, code] : effects.acked) {
-        if (!context_.store.owe_acked(session.uaid, message, as)) {
+        if (!context_.store.add_acked_tombstone(session.uaid, message, as)) {
             context_.delivery.acknowledged(message, as);
             context_.outcomes.acknowledged(message);
             continue;
         }
-        session.owed(message);
-        if (code) context_.debts.said(message, *code);
+        session.add_pending_tombstone(message);
+        if (code) context_.tombstone_outbox.said(message, *code);
         ++counts_.acked;
         if (!core::log_enabled(core::LogLevel::debug)) continue;
         core::log_debug(

@@ -3,10 +3,10 @@
 #include "core/clock.hpp"
 #include "core/ids.hpp"
 #include "core/tokens.hpp"
-#include "edge/home/delivery/debts.hpp"
 #include "edge/home/delivery/delivery.hpp"
 #include "edge/home/delivery/delivery_times.hpp"
 #include "edge/home/delivery/outcomes.hpp"
+#include "edge/home/delivery/tombstone_outbox.hpp"
 #include "edge/home/registration/hellos.hpp"
 #include "edge/home/registration/registrations.hpp"
 #include "edge/home/registration/removals.hpp"
@@ -44,7 +44,7 @@ public:
         Sessions& sessions;
         Delivery& delivery;
         Outcomes& outcomes;
-        Debts& debts;
+        TombstoneOutbox& tombstone_outbox;
         Registrations& registrations;
         const Removals& removals;
         Outbox& outbox;

@@ -93,7 +93,7 @@ struct Home::Impl final : fold::State {
     Sessions sessions;
     Delivery delivery;
     Outcomes outcomes;
-    Debts debts;
+    TombstoneOutbox tombstone_outbox;
     Purges purges;
     Registrations registrations;
     Removals removals;
@@ -124,19 +124,20 @@ Home::Impl::Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore
                                                          .publisher = fold.publisher(),
                                                          .executor = context.executor,
                                                          .in_flight = context.outcomes}),
-      debts(options.partition, {.store = *store,
-                                .publisher = fold.publisher(),
-                                .executor = context.executor,
-                                .in_flight = context.tombstones,
-                                .milestones = context.milestones,
-                                .outcomes = outcomes,
-                                .durable =
-                                    [this](const store::Debt& debt) {
-                                        auto* session = sessions.of(debt.uaid);
-                                        if (!session) return;
-                                        session->durable(debt.key);
-                                        if (delivery.made_room(*session)) fold.request_turn();
-                                    }}),
+      tombstone_outbox(options.partition,
+                       {.store = *store,
+                        .publisher = fold.publisher(),
+                        .executor = context.executor,
+                        .in_flight = context.tombstones,
+                        .milestones = context.milestones,
+                        .outcomes = outcomes,
+                        .durable =
+                            [this](const store::PendingTombstone& pending_tombstone) {
+                                auto* session = sessions.of(pending_tombstone.uaid);
+                                if (!session) return;
+                                session->durable(pending_tombstone.key);
+                                if (delivery.made_room(*session)) fold.request_turn();
+                            }}),
       purges(*store, delivery),
       registrations({log::Topic::kSubscriptions, options.partition},
                     {.endpoint_url = options.endpoint_url,
@@ -189,7 +190,7 @@ Home::Impl::Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore
                .sessions = sessions,
                .delivery = delivery,
                .outcomes = outcomes,
-               .debts = debts,
+               .tombstone_outbox = tombstone_outbox,
                .registrations = registrations,
                .removals = removals,
                .outbox = outbox,
@@ -197,7 +198,7 @@ Home::Impl::Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore
                .times = context.times}),
       records(options.partition, {.store = *store,
                                   .delivery = delivery,
-                                  .debts = debts,
+                                  .tombstone_outbox = tombstone_outbox,
                                   .pending = pending,
                                   .registrations = registrations,
                                   .tenure = tenure}),
@@ -218,7 +219,7 @@ void Home::Impl::committed() {
     tenure.committed();
     outbox.flush(context.fronts);
     if (!tenure.serving()) return;
-    debts.take_new();
+    tombstone_outbox.take_new();
     bool more = hellos.turn();
     more |= purges.turn(log_now(), position());
     more |= pending.turn(log_now(), position());
@@ -230,11 +231,11 @@ void Home::Impl::committed() {
 
 /// The one place where decisions made outside of a turn take their way: out at once if they follow
 /// from nothing that is not committed. Acknowledgements that the store postpones do not wait for a
-/// commit: their debts are paid, and nobody is told of them.
+/// commit: their tombstones are published, and nobody is told of them.
 void Home::Impl::settle() {
     if (store->dirty()) return fold.request_turn();
     outbox.flush(context.fronts);
-    debts.take_new();
+    tombstone_outbox.take_new();
 }
 
 void Home::Impl::caught_up() {
@@ -247,13 +248,13 @@ void Home::Impl::began() {
     registrations.begin(tenure.epoch());
     removals.begin();
     delivery.serve();
-    debts.begin();
+    tombstone_outbox.begin();
     fold.report_offsets(true);
 }
 
 void Home::Impl::ended(Closing closing) {
-    debts.flush();
-    debts.stop();
+    tombstone_outbox.flush();
+    tombstone_outbox.stop();
     store->write_postponed(true);
     fold.request_turn();
     registrations.stop();
@@ -297,7 +298,7 @@ void Home::start() {
 /// Somebody else is about to serve, or this process with its next start: it finds in the store what
 /// the log may not have yet.
 void Home::flush() {
-    impl_->debts.flush();
+    impl_->tombstone_outbox.flush();
     if (impl_->store->broken()) return;
     impl_->store->write_postponed(true);
     static_cast<void>(impl_->store->commit());  // without it a message is delivered once more
@@ -338,7 +339,7 @@ Home::Status Home::status() const {
     out.notifications_next = impl_->fold.position(kNotificationsInput);
     out.subscriptions_next = impl_->fold.position(kSubscriptionsInput);
     out.sessions = impl_->sessions.size();
-    out.owed = impl_->tenure.serving() ? impl_->store->debt_count() : 0;
+    out.pending_tombstones = impl_->tenure.serving() ? impl_->store->pending_tombstone_count() : 0;
     out.delivered = impl_->delivery.delivered();
     out.messages_read = impl_->store->messages_read();
     out.removed = impl_->removals.removed();

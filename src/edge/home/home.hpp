@@ -7,9 +7,9 @@
 #include "core/milestone.hpp"
 #include "core/partition.hpp"
 #include "core/tokens.hpp"
-#include "edge/home/delivery/debts.hpp"
 #include "edge/home/delivery/delivery_times.hpp"
 #include "edge/home/delivery/pending_limit.hpp"
+#include "edge/home/delivery/tombstone_outbox.hpp"
 #include "edge/home/delivery_now.hpp"
 #include "edge/home/registration/removals.hpp"
 #include "edge/protocol/protocol.hpp"
@@ -58,7 +58,8 @@ struct HomeOptions {
 ///
 /// Its parts: fold (the runtime), replay (records to the parts), tenure (does it serve?), clients
 /// (frames to the parts), hellos, sessions (the protocol), delivery, registrations, removals,
-/// purges, debts, outbox. What any of them decides leaves in one place, after the commit.
+/// purges, pending tombstones, outbox. What any of them decides leaves in one place, after the
+/// commit.
 class Home {
 public:
     /// What a home borrows; all of it outlives the home and belongs to the same thread.
@@ -115,7 +116,7 @@ public:
         core::Offset notifications_next = 0;
         core::Offset subscriptions_next = 0;
         std::size_t sessions = 0;
-        std::size_t owed = 0;
+        std::size_t pending_tombstones = 0;
         /// Since the process started.
         std::uint64_t delivered = 0;      ///< notification frames sent, repeated ones included
         std::uint64_t acked = 0;          ///< messages that were pending until their client said so

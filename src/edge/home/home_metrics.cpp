@@ -30,7 +30,7 @@ std::string_view to_string(Home::State state) {
 void HomeTotals::add(const Home::Status& status) {
     ++in_state[static_cast<std::size_t>(status.state)];
     sessions += status.sessions;
-    owed += status.owed;
+    pending_tombstones += status.pending_tombstones;
     add_counters(status);
 }
 
@@ -54,9 +54,10 @@ HomeMetrics::HomeMetrics(ops::Metrics& metrics)
                               "Time from a notification frame to the client's ack.")},
       sessions_(
           metrics.gauge(metric::kEdgeSessions, "Sessions of this edge's homes: attached clients.")),
-      owed_(metrics.gauge(metric::kEdgeOwed,
-                          "Pending tombstones: finished messages whose tombstone is not read back "
-                          "from the log yet.")),
+      pending_tombstones_(
+          metrics.gauge(metric::kEdgePendingTombstones,
+                        "Pending tombstones: finished messages whose tombstone is not read back "
+                        "from the log yet.")),
       delivered_(metrics.counter(metric::kEdgeDelivered,
                                  "Notification frames sent, repeated ones included.")),
       acked_(metrics.counter(metric::kEdgeAcked, "Messages acknowledged by their client.")),
@@ -98,7 +99,7 @@ void HomeMetrics::report(const HomeTotals& now, const HomeTotals& before) const 
         states_[i]->Increment(difference(now.in_state[i], before.in_state[i]));
     }
     sessions_.Increment(difference(now.sessions, before.sessions));
-    owed_.Increment(difference(now.owed, before.owed));
+    pending_tombstones_.Increment(difference(now.pending_tombstones, before.pending_tombstones));
     delivered_.Increment(difference(now.delivered, before.delivered));
     acked_.Increment(difference(now.acked, before.acked));
     unknown_records_.Increment(difference(now.unknown_records, before.unknown_records));

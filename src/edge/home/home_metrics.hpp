@@ -17,7 +17,7 @@ std::string_view to_string(Home::State state);
 struct HomeTotals {
     std::array<std::size_t, Home::kStates> in_state{};
     std::size_t sessions = 0;
-    std::size_t owed = 0;
+    std::size_t pending_tombstones = 0;
     std::uint64_t delivered = 0;
     std::uint64_t acked = 0;
     std::uint64_t unknown_records = 0;
@@ -62,7 +62,7 @@ private:
     std::array<prometheus::Counter*, Home::kFinishReasons> finished_{};
     std::array<prometheus::Gauge*, Home::kStates> states_{};
     prometheus::Gauge& sessions_;
-    prometheus::Gauge& owed_;
+    prometheus::Gauge& pending_tombstones_;
     prometheus::Counter& delivered_;
     prometheus::Counter& acked_;
     prometheus::Counter& unknown_records_;

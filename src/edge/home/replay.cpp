@@ -17,7 +17,7 @@ void Replay::notification(const core::RecordView& record) {
                                 },
                                 [&](const core::NotificationFinished& done) {
                                     context_.store.finish(done.uaid, done.key, record.time);
-                                    context_.debts.read_back(done.key);
+                                    context_.tombstone_outbox.read_back(done.key);
                                     count_finished(done);
                                     context_.delivery.finished(done.uaid, done.key, done.reason);
                                 },

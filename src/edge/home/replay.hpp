@@ -3,9 +3,9 @@
 #include "core/codec.hpp"
 #include "core/events.hpp"
 #include "core/record.hpp"
-#include "edge/home/delivery/debts.hpp"
 #include "edge/home/delivery/delivery.hpp"
 #include "edge/home/delivery/pending_limit.hpp"
+#include "edge/home/delivery/tombstone_outbox.hpp"
 #include "edge/home/registration/registrations.hpp"
 #include "edge/home/tenure.hpp"
 #include "log/event_log.hpp"
@@ -28,7 +28,7 @@ public:
     struct Context {
         store::PartitionStore& store;
         Delivery& delivery;
-        Debts& debts;
+        TombstoneOutbox& tombstone_outbox;
         PendingLimit& pending;
         Registrations& registrations;
         Tenure& tenure;

@@ -46,7 +46,7 @@ private:
     core::Lifetime lifetime_;
     const std::shared_ptr<AnswerQueue> queue_;
     std::deque<Waiting> waiting_;
-    std::size_t given_up_ = 0;  ///< publishes answered here whose answer the writer still owes
+    std::size_t given_up_ = 0;  ///< publishes answered here that the writer has still to answer
     bool watching_ = false;     ///< a timer for the oldest runs
     bool lingers_ = false;      ///< it is an endpoint's
     AnswerQueue::Answers answers_;

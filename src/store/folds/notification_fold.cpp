@@ -13,7 +13,7 @@ namespace {
 
 /// Finished keys are remembered for ten minutes (docs/design.md#a-key-is-published-once).
 constexpr std::chrono::minutes kRemember{10};
-/// As many as a home pays at a time (edge/home/delivery/debts.hpp).
+/// As many as a home publishes at a time (edge/home/delivery/tombstone_outbox.hpp).
 constexpr std::size_t kPostponedMax = 4'096;
 
 }  // namespace
@@ -24,13 +24,14 @@ NotificationFold::NotificationFold(Database& database, Months& months, core::Par
       keys_family_(database.family("keys")),
       replacements_family_(database.family("replacements")),
       messages_(database, months, partition),
-      debts_(database, partition) {
+      pending_tombstones_(database, partition) {
     reset();
 }
 
 std::vector<FamilySpec> NotificationFold::families() {
-    return {
-        {"keys", FamilyKind::keys}, {"replacements", FamilyKind::rows}, DebtTable::family_spec()};
+    return {{"keys", FamilyKind::keys},
+            {"replacements", FamilyKind::rows},
+            PendingTombstoneTable::family_spec()};
 }
 
 void NotificationFold::fail(core::Error error) {
@@ -95,11 +96,13 @@ PutOutcome NotificationFold::put(core::Offset offset, core::Timestamp appended,
         row.slot = replacement_slot(message.channel, *message.topic);
         slot_row_key = replacement_row_key(partition_, message.uaid, row.slot);
         if (!fill_slot(offset, appended, message.uaid, slot_row_key, replaced)) {
-            return owe_at_once(offset, name, core::FinishReason::replaced, PutOutcome::finished);
+            return add_tombstone_at_once(offset, name, core::FinishReason::replaced,
+                                         PutOutcome::finished);
         }
     }
     if (ttl == ttl.zero()) {
-        return owe_at_once(offset, name, core::FinishReason::expired, PutOutcome::ttl_zero);
+        return add_tombstone_at_once(offset, name, core::FinishReason::expired,
+                                     PutOutcome::ttl_zero);
     }
     const MessageView stored{.offset = offset,
                              .appended = appended,
@@ -127,10 +130,10 @@ std::optional<PutOutcome> NotificationFold::refuse(core::Offset offset, core::Ti
                                                    const KeyName& name, bool& key_in_table) {
     using enum PutOutcome;
     const auto rises_again = [&] {
-        return owe_at_once(offset, name, core::FinishReason::dropped, finished);
+        return add_tombstone_at_once(offset, name, core::FinishReason::dropped, finished);
     };
     const auto row = key_row(name);
-    if (row && row->state == KeyRow::State::owed) {
+    if (row && row->state == KeyRow::State::tombstone_pending) {
         return offset <= row->offset ? repeated : rises_again();
     }
     if (const auto* known = finished_.find(name.key); known && appended < known->when + kRemember) {
@@ -144,20 +147,24 @@ std::optional<PutOutcome> NotificationFold::refuse(core::Offset offset, core::Ti
     return rises_again();
 }
 
-void NotificationFold::add_debt(const Debt& debt) {
-    const KeyName name{debt.uaid, debt.key};
+void NotificationFold::add_pending_tombstone(const PendingTombstone& pending) {
+    const KeyName name{pending.uaid, pending.key};
     const auto row = key_row(name);
-    if (row && row->state == KeyRow::State::owed) debts_.erase(row->offset, name.key);
-    debts_.add(debt);
+    if (row && row->state == KeyRow::State::tombstone_pending)
+        pending_tombstones_.erase(row->offset, name.key);
+    pending_tombstones_.add(pending);
     // key_row() looked: if the table has a row of that name, this may be it, or a change covers it.
     keys_.put(name,
-              {.state = KeyRow::State::owed, .offset = debt.put_offset, .until = {}, .slot = {}},
+              {.state = KeyRow::State::tombstone_pending,
+               .offset = pending.put_offset,
+               .until = {},
+               .slot = {}},
               row.has_value());
 }
 
-PutOutcome NotificationFold::owe_at_once(core::Offset offset, const KeyName& name,
-                                         core::FinishReason reason, PutOutcome outcome) {
-    add_debt(
+PutOutcome NotificationFold::add_tombstone_at_once(core::Offset offset, const KeyName& name,
+                                                   core::FinishReason reason, PutOutcome outcome) {
+    add_pending_tombstone(
         {.uaid = name.uaid, .key = name.key, .reason = reason, .put_offset = offset, .end = {}});
     return outcome;
 }
@@ -176,11 +183,11 @@ bool NotificationFold::fill_slot(core::Offset offset, core::Timestamp appended,
     finished_.remember(holder->key, holder->offset, appended);
     if (replaced) *replaced = holder->key;
     // One that had expired may be gone from this store already, but not from another copy's; so
-    // that all copies agree, nothing is owed for it. (Where the log's clock was put back they may
-    // not, which costs a tombstone too many.)
+    // that all copies agree, no tombstone is pending for it. (Where the log's clock was put back
+    // they may not, which costs a tombstone too many.)
     if (appended < holder->expiry) {
-        owe_at_once(holder->offset, {uaid, holder->key}, core::FinishReason::replaced,
-                    PutOutcome::finished);
+        add_tombstone_at_once(holder->offset, {uaid, holder->key}, core::FinishReason::replaced,
+                              PutOutcome::finished);
     }
     return true;
 }
@@ -192,9 +199,9 @@ bool NotificationFold::finish(const core::Uaid& uaid, const core::MessageKey& ke
     const KeyName name{uaid, key};
     resume(name);
     const auto row = key_row(name);
-    if (row && row->state == KeyRow::State::owed) {
+    if (row && row->state == KeyRow::State::tombstone_pending) {
         finished_.remember(key, row->offset, time);
-        debts_.erase(row->offset, key);
+        pending_tombstones_.erase(row->offset, key);
         keys_.erase(name);
         return true;
     }
@@ -215,23 +222,24 @@ void NotificationFold::remember_tombstone(const KeyName& name, core::Timestamp t
               in_table);
 }
 
-bool NotificationFold::owe(const core::Uaid& uaid, const core::MessageKey& key,
-                           core::FinishReason reason, std::optional<core::Milestone> end,
-                           bool may_wait) {
+bool NotificationFold::add_tombstone(const core::Uaid& uaid, const core::MessageKey& key,
+                                     core::FinishReason reason, std::optional<core::Milestone> end,
+                                     bool may_wait) {
     BECKON_ASSERT(!handing_over_, "a sink must not call the store");
     const KeyName name{uaid, key};
     const auto row = key_row(name);
     if (!row || row->state != KeyRow::State::pending) return false;
-    Debt debt{.uaid = uaid, .key = key, .reason = reason, .put_offset = row->offset, .end = {}};
+    PendingTombstone pending{
+        .uaid = uaid, .key = key, .reason = reason, .put_offset = row->offset, .end = {}};
     if (end && !row->reliability_id.empty()) {
-        debt.end = {.message = {.id = row->reliability_id, .expires = row->until},
-                    .milestone = *end};
+        pending.end = {.message = {.id = row->reliability_id, .expires = row->until},
+                       .milestone = *end};
     }
     if (may_wait && may_postpone(name, *row)) {
-        postpone(name, *row, debt);
+        postpone(name, *row, pending);
     } else {
         erase_from_pending(name, *row);
-        add_debt(debt);
+        add_pending_tombstone(pending);
     }
     return true;
 }
@@ -242,12 +250,14 @@ bool NotificationFold::may_postpone(const KeyName& name, const KeyRow& row) cons
            postponed_.size() < kPostponedMax;
 }
 
-void NotificationFold::postpone(const KeyName& name, const KeyRow& row, const Debt& debt) {
+void NotificationFold::postpone(const KeyName& name, const KeyRow& row,
+                                const PendingTombstone& pending) {
     messages_.postpone_removal(name.uaid, row.order());
     finished_.remember(name.key, row.offset, latest_);
-    debts_.postpone(debt);
+    pending_tombstones_.postpone(pending);
     keys_.postpone(
-        name, {.state = KeyRow::State::owed, .offset = row.offset, .until = {}, .slot = {}});
+        name,
+        {.state = KeyRow::State::tombstone_pending, .offset = row.offset, .until = {}, .slot = {}});
     postponed_.emplace(name, Postponed{.order = row.order(), .expiry = row.until});
 }
 
@@ -259,7 +269,7 @@ void NotificationFold::resume(const KeyName& name) {
     const auto what = known->second;
     postponed_.erase(known);
     messages_.resume_removal(name.uaid, what.order, what.expiry);
-    debts_.resume(what.order.offset, name.key);
+    pending_tombstones_.resume(what.order.offset, name.key);
     keys_.resume(name);
 }
 
@@ -271,9 +281,9 @@ void NotificationFold::write_postponed(bool all) {
     for (const auto& name : due) resume(name);
 }
 
-bool NotificationFold::owed(const core::Uaid& uaid, const core::MessageKey& key) {
+bool NotificationFold::tombstone_pending(const core::Uaid& uaid, const core::MessageKey& key) {
     const auto row = key_row({uaid, key});
-    return row && row->state == KeyRow::State::owed;
+    return row && row->state == KeyRow::State::tombstone_pending;
 }
 
 std::optional<core::Tracked> NotificationFold::tracked(const core::Uaid& uaid,
@@ -330,17 +340,18 @@ ReadOutcome NotificationFold::read_pending(const core::Uaid& uaid, DrainCursor& 
 void NotificationFold::expire(const core::Uaid& uaid, const std::vector<ExpiredMessage>& expired) {
     for (const auto& message : expired) {
         resume({uaid, message.key});
-        const bool owed =
-            owe(uaid, message.key, core::FinishReason::expired, core::Milestone::expired, false);
-        if (owed) continue;
+        const bool tombstone_pending = add_tombstone(uaid, message.key, core::FinishReason::expired,
+                                                     core::Milestone::expired, false);
+        if (tombstone_pending) continue;
         // Compaction has taken its key already: it is old enough to go without a tombstone.
         messages_.remove(uaid, {.has_topic = message.has_topic, .offset = message.offset},
                          message.expiry);
     }
 }
 
-std::vector<Debt> NotificationFold::debts_after(const std::optional<Debt>& after, std::size_t max) {
-    auto found = debts_.after(after, max);
+std::vector<PendingTombstone> NotificationFold::pending_tombstones_after(
+    const std::optional<PendingTombstone>& after, std::size_t max) {
+    auto found = pending_tombstones_.after(after, max);
     if (found) return std::move(*found);
     fail(found.error());
     return {};
@@ -383,38 +394,39 @@ core::Result<void> NotificationFold::write_to(rocksdb::WriteBatch& batch) {
         append_replacement_row(value, *change.row);
         batch.Put(replacements_family_.get(), slice(row_key), slice(value));
     }
-    debts_.write_to(batch);
+    pending_tombstones_.write_to(batch);
     return {};
 }
 
 std::size_t NotificationFold::changed_rows() const {
-    return messages_.changed_rows() + keys_.size() + replacements_.size() + debts_.changed_rows();
+    return messages_.changed_rows() + keys_.size() + replacements_.size() +
+           pending_tombstones_.changed_rows();
 }
 
 void NotificationFold::committed() {
     messages_.committed();
     keys_.committed();
     replacements_.committed();
-    debts_.committed();
+    pending_tombstones_.committed();
 }
 
 void NotificationFold::write_failed() {
     messages_.write_failed();
     keys_.write_failed();
     replacements_.write_failed();
-    debts_.write_failed();
+    pending_tombstones_.write_failed();
 }
 
 void NotificationFold::reset() {
     messages_.reset();
     keys_.reset();
     replacements_.reset();
-    debts_.reset();
+    pending_tombstones_.reset();
     postponed_.clear();
     finished_.clear();
     latest_ = newest_ = {};
     broken_.reset();
-    if (auto loaded = debts_.load(); !loaded) fail(loaded.error());
+    if (auto loaded = pending_tombstones_.load(); !loaded) fail(loaded.error());
 }
 
 }  // namespace beckon::store

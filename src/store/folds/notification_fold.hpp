@@ -6,8 +6,8 @@
 #include "store/database.hpp"
 #include "store/folds/recently_finished.hpp"
 #include "store/rows/schema.hpp"
-#include "store/tables/debt_table.hpp"
 #include "store/tables/message_table.hpp"
+#include "store/tables/pending_tombstone_table.hpp"
 #include "store/tables/row_changes.hpp"
 #include "store/types.hpp"
 
@@ -27,13 +27,14 @@ namespace beckon::store {
 /// what changed since the last commit. One thread.
 ///
 /// Invariants. A `keys` row is pending exactly while the message waits in its month's family, and
-/// owed exactly while a debt stands at its offset in `owed`; a `replacements` row names the one
-/// pending message of its channel and Topic. (Rows whose time is over may be missing: the
-/// compaction filter takes each by itself.)
+/// finished exactly while a pending tombstone stands at its offset in `owed`; a `replacements` row
+/// names the one pending message of its channel and Topic. (Rows whose time is over may be missing:
+/// the compaction filter takes each by itself.)
 ///
-/// What owe() changes may be postponed: reads see it, and commits leave it out, until the tombstone
-/// is folded or write_postponed() says so. The tables then have the message as a crash would: still
-/// pending. Any other change of the key comes behind resume(), so the tables never have a part of it.
+/// What add_tombstone() changes may be postponed: reads see it, and commits leave it out, until the
+/// tombstone is folded or write_postponed() says so. The tables then have the message as a crash
+/// would: still pending. Any other change of the key comes behind resume(), so the tables never
+/// have a part of it.
 class NotificationFold {
 public:
     NotificationFold(Database& database, Months& months, core::Partition partition);
@@ -43,19 +44,21 @@ public:
                    const core::NotificationAccepted& message,
                    std::optional<core::MessageKey>* replaced);
     bool finish(const core::Uaid& uaid, const core::MessageKey& key, core::Timestamp time);
-    bool owe(const core::Uaid& uaid, const core::MessageKey& key, core::FinishReason reason,
-             std::optional<core::Milestone> end, bool may_wait);
+    bool add_tombstone(const core::Uaid& uaid, const core::MessageKey& key,
+                       core::FinishReason reason, std::optional<core::Milestone> end,
+                       bool may_wait);
     void write_postponed(bool all);
-    bool owed(const core::Uaid& uaid, const core::MessageKey& key);
+    bool tombstone_pending(const core::Uaid& uaid, const core::MessageKey& key);
     std::optional<core::Tracked> tracked(const core::Uaid& uaid, const core::MessageKey& key);
 
     ReadOutcome read_pending(const core::Uaid& uaid, DrainCursor& cursor, std::size_t max,
                              core::Timestamp now,
                              const std::function<void(const MessageView&)>& sink);
     void expire(const core::Uaid& uaid, const std::vector<ExpiredMessage>& expired);
-    std::vector<Debt> debts_after(const std::optional<Debt>& after, std::size_t max);
-    NewDebts take_new_debts() { return debts_.take_new(); }
-    std::size_t debt_count() const { return debts_.size(); }
+    std::vector<PendingTombstone> pending_tombstones_after(
+        const std::optional<PendingTombstone>& after, std::size_t max);
+    NewPendingTombstones take_new_pending_tombstones() { return pending_tombstones_.take_new(); }
+    std::size_t pending_tombstone_count() const { return pending_tombstones_.size(); }
     std::size_t pending_count(const core::Uaid& uaid, std::size_t at_most);
 
     /// The greatest append time folded; the log time that decisions are remembered at.
@@ -97,16 +100,16 @@ private:
     /// What is known of the key forbids a put: its outcome.
     std::optional<PutOutcome> refuse(core::Offset offset, core::Timestamp appended,
                                      const KeyName& name, bool& key_in_table);
-    void add_debt(const Debt& debt);
-    PutOutcome owe_at_once(core::Offset offset, const KeyName& name, core::FinishReason reason,
-                           PutOutcome outcome);
+    void add_pending_tombstone(const PendingTombstone& pending);
+    PutOutcome add_tombstone_at_once(core::Offset offset, const KeyName& name,
+                                     core::FinishReason reason, PutOutcome outcome);
     bool fill_slot(core::Offset offset, core::Timestamp appended, const core::Uaid& uaid,
                    const std::string& row_key, std::optional<core::MessageKey>* replaced);
     /// Message, key and Topic's slot go.
     void erase_from_pending(const KeyName& name, const KeyRow& row);
     void remember_tombstone(const KeyName& name, core::Timestamp time, bool in_table);
     bool may_postpone(const KeyName& name, const KeyRow& row) const;
-    void postpone(const KeyName& name, const KeyRow& row, const Debt& debt);
+    void postpone(const KeyName& name, const KeyRow& row, const PendingTombstone& pending);
     void resume(const KeyName& name);
 
     void fail(core::Error error);
@@ -120,12 +123,13 @@ private:
     const Family replacements_family_;
 
     MessageTable messages_;
-    DebtTable debts_;
+    PendingTombstoneTable pending_tombstones_;
     RowChanges<KeyName, KeyRow, KeyHash> keys_;
     RowChanges<std::string, ReplacementRow> replacements_;  ///< by row key
     RecentlyFinished finished_;
 
-    /// A message that is owed, of which the tables know nothing yet: what is missing there.
+    /// A message with a pending tombstone, of which the tables know nothing yet: what is missing
+    /// there.
     struct Postponed {
         MessageOrder order;
         core::Timestamp expiry;

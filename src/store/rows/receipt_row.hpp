@@ -19,7 +19,7 @@ namespace beckon::store {
 struct Receipt {
     core::Uaid uaid;
     core::Timestamp expiry{};
-    /// The message had TTL 0: its debt says `expired` from the start.
+    /// The message had TTL 0: its pending tombstone says `expired` from the start.
     bool ttl_zero = false;
     std::string subscription;  ///< as the message's record names it
     std::string message_id;    ///< by which the sender knows the message

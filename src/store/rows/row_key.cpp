@@ -91,8 +91,8 @@ core::Bytes16 id_of_row(std::string_view row_key) {
     return bytes;
 }
 
-RowKey debt_row_key(core::Partition partition, core::Offset put_offset,
-                    const core::MessageKey& key) {
+RowKey pending_tombstone_row_key(core::Partition partition, core::Offset put_offset,
+                                 const core::MessageKey& key) {
     RowKey row{partition};
     row.add_u64(static_cast<std::uint64_t>(put_offset)).add(key.bytes);
     return row;

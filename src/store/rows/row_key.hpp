@@ -75,8 +75,8 @@ RowKey key_row_key(core::Partition partition, const core::Uaid& uaid, const core
 core::Uaid uaid_of_row(std::string_view row_key);
 /// The 16 bytes behind the prefix of a row of `channels` or `keys`.
 core::Bytes16 id_of_row(std::string_view row_key);
-RowKey debt_row_key(core::Partition partition, core::Offset put_offset,
-                    const core::MessageKey& key);
+RowKey pending_tombstone_row_key(core::Partition partition, core::Offset put_offset,
+                                 const core::MessageKey& key);
 RowKey channel_row_key(core::Partition partition, const core::Uaid& uaid,
                        const core::ChannelId& channel);
 /// `slot` is what replacement_slot() gave.

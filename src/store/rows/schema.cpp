@@ -17,7 +17,7 @@ char form_of(KeyRow::State state) {
     switch (state) {
         case KeyRow::State::pending: return form::kPending;
         case KeyRow::State::done: return form::kDone;
-        case KeyRow::State::owed: return form::kOwed;
+        case KeyRow::State::tombstone_pending: return form::kTombstonePending;
     }
     BECKON_ASSERT(false, "a state of the enum");
 }
@@ -27,7 +27,7 @@ std::optional<KeyRow::State> state_of(char first) {
         case form::kPending:
         case form::kTracked: return KeyRow::State::pending;
         case form::kDone: return KeyRow::State::done;
-        case form::kOwed: return KeyRow::State::owed;
+        case form::kTombstonePending: return KeyRow::State::tombstone_pending;
         default: return std::nullopt;
     }
 }
@@ -128,40 +128,41 @@ std::optional<ReplacementRow> parse_replacement_row(std::string_view value) {
     return row;
 }
 
-void append_debt(std::string& out, const Debt& debt) {
-    out.push_back(form::kDebt);
+void append_pending_tombstone(std::string& out, const PendingTombstone& pending) {
+    out.push_back(form::kPendingTombstone);
     append_time(out, Timestamp{});
-    append_id(out, debt.uaid.bytes);
-    out.push_back(static_cast<char>(debt.reason));
-    if (!debt.end) return;
-    out.push_back(static_cast<char>(debt.end->milestone));
-    append_time(out, debt.end->message.expires);
-    out.append(debt.end->message.id);
+    append_id(out, pending.uaid.bytes);
+    out.push_back(static_cast<char>(pending.reason));
+    if (!pending.end) return;
+    out.push_back(static_cast<char>(pending.end->milestone));
+    append_time(out, pending.end->message.expires);
+    out.append(pending.end->message.id);
 }
 
-std::optional<Debt> parse_debt(std::string_view row_key, std::string_view value) {
+std::optional<PendingTombstone> parse_pending_tombstone(std::string_view row_key,
+                                                        std::string_view value) {
     if (row_key.size() != 2 + 8 + 16) return std::nullopt;
-    Debt debt;
+    PendingTombstone pending;
     RowReader place{row_key.substr(2)};
-    debt.put_offset = place.i64();
-    debt.key.bytes = place.id();
+    pending.put_offset = place.i64();
+    pending.key.bytes = place.id();
     RowReader in{value};
-    if (in.byte() != form::kDebt) return std::nullopt;
+    if (in.byte() != form::kPendingTombstone) return std::nullopt;
     in.time();
-    debt.uaid.bytes = in.id();
+    pending.uaid.bytes = in.id();
     const auto reason = static_cast<unsigned char>(in.byte());
     if (reason > static_cast<unsigned char>(core::FinishReason::unregistered)) return std::nullopt;
-    debt.reason = static_cast<core::FinishReason>(reason);
-    if (in.finished()) return debt;
+    pending.reason = static_cast<core::FinishReason>(reason);
+    if (in.finished()) return pending;
     const auto milestone = static_cast<unsigned char>(in.byte());
     if (milestone >= core::kMilestones) return std::nullopt;
-    Debt::End end;
+    PendingTombstone::End end;
     end.milestone = static_cast<core::Milestone>(milestone);
     end.message.expires = in.time();
     end.message.id = in.take_rest();
     if (!in.good()) return std::nullopt;
-    debt.end = std::move(end);
-    return debt;
+    pending.end = std::move(end);
+    return pending;
 }
 
 void append_checkpoint(std::string& out, const core::Checkpoint& checkpoint) {

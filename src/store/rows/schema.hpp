@@ -32,13 +32,13 @@ std::optional<MessageView> parse_message(MessageOrder order, std::string_view va
 /// What is known of a message key.
 struct KeyRow {
     enum class State : std::uint8_t {
-        pending,  ///< it waits in its month's family
-        done,     ///< its tombstone came without a put: remembered until `until`
-        owed,     ///< finished; the debt of this put stands in `owed`
+        pending,            ///< it waits in its month's family
+        done,               ///< its tombstone came without a put: remembered until `until`
+        tombstone_pending,  ///< finished; the pending tombstone of this put stands in `owed`
     };
     State state = State::pending;
     core::Offset offset = -1;      ///< of the put; -1 if done
-    core::Timestamp until{};       ///< pending: expiry of the message; owed: never (0)
+    core::Timestamp until{};       ///< pending: expiry of the message; tombstone_pending: never (0)
     std::string slot;              ///< pending Topic messages: replacement_slot()
     std::string reliability_id{};  ///< pending tracked messages
 
@@ -57,8 +57,9 @@ struct ReplacementRow {
 void append_replacement_row(std::string& out, const ReplacementRow& row);
 std::optional<ReplacementRow> parse_replacement_row(std::string_view value);
 
-void append_debt(std::string& out, const Debt& debt);
-std::optional<Debt> parse_debt(std::string_view row_key, std::string_view value);
+void append_pending_tombstone(std::string& out, const PendingTombstone& pending);
+std::optional<PendingTombstone> parse_pending_tombstone(std::string_view row_key,
+                                                        std::string_view value);
 
 /// A client or channel as `subscriptions` last told, removals included: those are remembered for a
 /// day so that a late record of a former home cannot undo them.

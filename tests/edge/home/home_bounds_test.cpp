@@ -78,12 +78,13 @@ TEST_CASE("of messages with TTL 0 that are held after a take-over the oldest go"
     CHECK(world.take_versions(world.connect(uaid)) == sent);
     CHECK(world.take_versions(world.connect(other)) == std::vector{last});
     world.run(5s);
-    CHECK(world.home->status().owed == 0);
+    CHECK(world.home->status().pending_tombstones == 0);
     CHECK(world.unfinished_in_log() == 0);
     check_sessions(world);
 }
 
-// Verified to fail when neither the end of a message nor that of its debt gives its place back.
+// Verified to fail when neither the end of a message nor that of its pending tombstone gives its
+// place back.
 TEST_CASE("of acknowledged messages that the log does not know a client has no more than may be",
           "[home][bounds]") {
     constexpr std::size_t kWindow = 100;
@@ -121,7 +122,7 @@ TEST_CASE("of acknowledged messages that the log does not know a client has no m
     CHECK(acknowledged + acknowledge_all().size() == kMessages);
     world.run(5s);
     CHECK(world.unfinished_in_log() == 0);
-    CHECK(world.home->status().owed == 0);
+    CHECK(world.home->status().pending_tombstones == 0);
     check_sessions(world);
 }
 

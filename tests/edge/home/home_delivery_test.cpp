@@ -33,7 +33,7 @@ TEST_CASE("a message for an attached client is sent at once, and an ack erases i
     world.ack(client, version);
     world.run();
     CHECK(world.reasons() == Heard{"acked"});
-    CHECK(world.home->status().owed == 0);
+    CHECK(world.home->status().pending_tombstones == 0);
     CHECK(world.take_versions(world.connect(uaid)).empty());
 }
 
@@ -276,7 +276,7 @@ TEST_CASE("a TTL-0 message that a former home has sent is not sent by the next o
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     const auto version = world.push(uaid, channel, Push{.ttl_s = 0});
-    world.run(2 * edge::Debts::kLinger);
+    world.run(2 * edge::TombstoneOutbox::kLinger);
     CHECK(world.take_versions(client) == Versions{version});
     world.crash();
     world.lose_store();
@@ -377,8 +377,8 @@ TEST_CASE("a newer message of a channel's Topic replaces the older, whose tombst
     CHECK(world.reasons() == Heard{"replaced", "acked", "acked"});
 }
 
-// Verified to fail when Debts::Impl::must_wait() is always false: the first publish of "replaced"
-// fails while the one of "acked", under way behind it, does not.
+// Verified to fail when TombstoneOutbox::Impl::must_wait() is always false: the first publish of
+// "replaced" fails while the one of "acked", under way behind it, does not.
 TEST_CASE("no ack of a Topic message reaches the log before the tombstones of what it replaced",
           "[home][hole]") {
     const auto seed = GENERATE(range(0U, 10U));
@@ -446,16 +446,16 @@ TEST_CASE("a tombstone is published again until it is read back", "[home]") {
     SECTION("while the log is away") { world.log->set_away(true); }
     world.ack(client, version);
     world.run(100ms);
-    CHECK(world.home->status().owed == 1);
+    CHECK(world.home->status().pending_tombstones == 1);
     world.run(20s);
     world.log->set_away(false);
     world.run(20s);
     CHECK(world.unfinished_in_log() == 0);
-    CHECK(world.home->status().owed == 0);
+    CHECK(world.home->status().pending_tombstones == 0);
     CHECK(world.take_versions(world.connect(uaid)).empty());
 }
 
-TEST_CASE("a debt outlives a crash: the next home pays it", "[home]") {
+TEST_CASE("a pending tombstone outlives a crash: the next home publishes it", "[home]") {
     HomeWorld world;
     world.serve();
     const auto [uaid, channel] = world.subscribed();
@@ -484,7 +484,7 @@ TEST_CASE("a crash right behind an ack costs a second delivery, and no message",
     REQUIRE(world.take_versions(client) == Versions{first, second});
     world.ack(client, first);
     world.run(100ms);
-    CHECK(world.home->status().owed == 1);
+    CHECK(world.home->status().pending_tombstones == 1);
     world.crash();
     CHECK(world.unfinished_in_log() == 2);
     world.serve("home-2");
@@ -494,7 +494,7 @@ TEST_CASE("a crash right behind an ack costs a second delivery, and no message",
     world.ack(again, second);
     world.run(1s);
     CHECK(world.unfinished_in_log() == 0);
-    CHECK(world.home->status().owed == 0);
+    CHECK(world.home->status().pending_tombstones == 0);
 }
 
 // Verified to fail when flush() does not write what is postponed.
@@ -566,17 +566,18 @@ TEST_CASE("nothing leaves that follows from what could not be committed", "[home
     CHECK(world.reasons() == Heard{"acked"});
 }
 
-// Verified to fail when Debts::read_more() reads nothing, and when pump() heeds no limit.
-TEST_CASE("more debts than fit into memory are paid in portions, and leave room for marks",
-          "[home]") {
+// Verified to fail when TombstoneOutbox::read_more() reads nothing, and when pump() heeds no limit.
+TEST_CASE(
+    "pending tombstones beyond the bound of memory go out in portions and leave room for others",
+    "[home]") {
     HomeWorld world{{.append_delay_max = 100ms}};
     world.serve();
     world.run(2s);
     const core::Uaid uaid{core::random_uuid4()};
     const core::ChannelId channel{core::random_uuid4()};
     world.crash();
-    constexpr int kDebts = 3 * edge::Debts::kHeldMax;
-    for (int i = 0; i < kDebts; ++i) {
+    constexpr int kTombstones = 3 * edge::TombstoneOutbox::kHeldMax;
+    for (int i = 0; i < kTombstones; ++i) {
         world.push(uaid, channel, Push{.ttl_s = 0});
         if (i % 1'000 == 0) world.run(1s);
     }
@@ -591,8 +592,8 @@ TEST_CASE("more debts than fit into memory are paid in portions, and leave room 
     CHECK(most <= edge::TombstonesInFlight::kMax);
     CHECK(world.unfinished_in_log() == 0);
     world.run(5s);
-    CHECK(world.home->status().owed == 0);
-    CHECK(world.reasons().size() == kDebts);
+    CHECK(world.home->status().pending_tombstones == 0);
+    CHECK(world.reasons().size() == kTombstones);
     test::check_sessions(world);
 }
 
@@ -625,11 +626,11 @@ TEST_CASE("tombstones wait a moment for others, and a home that ends sends them 
     const auto second = world.push(uaid, channel);
     world.run();
     world.ack(client, first);
-    world.run(edge::Debts::kLinger / 2);
-    CHECK(world.home->status().owed == 1);
+    world.run(edge::TombstoneOutbox::kLinger / 2);
+    CHECK(world.home->status().pending_tombstones == 1);
     CHECK(world.reasons().empty());
     world.ack(client, second);
-    world.run(edge::Debts::kLinger);
+    world.run(edge::TombstoneOutbox::kLinger);
     CHECK(world.reasons() == Heard{"acked", "acked"});
 
     const auto third = world.push(uaid, channel);
@@ -653,14 +654,14 @@ TEST_CASE("a home that ends tries once more what the log refused a moment ago", 
     world.run();
     world.log->fail_next_publishes(1);
     world.ack(client, version);
-    world.run(edge::Debts::kLinger + 10ms);
+    world.run(edge::TombstoneOutbox::kLinger + 10ms);
     CHECK(world.reasons().empty());
     world.home->flush();
     world.run(1ms);
     CHECK(world.reasons() == Heard{"acked"});
     world.run();
     CHECK(world.reasons() == Heard{"acked"});
-    CHECK(world.home->status().owed == 0);
+    CHECK(world.home->status().pending_tombstones == 0);
     CHECK(world.tombstones.count == 0);
 }
 
@@ -670,13 +671,13 @@ TEST_CASE("many tombstones wait for nobody", "[home]") {
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     Versions pushed;
-    for (std::size_t i = 0; i < edge::Debts::kFullBatch; ++i) {
+    for (std::size_t i = 0; i < edge::TombstoneOutbox::kFullBatch; ++i) {
         pushed.push_back(world.push(uaid, channel));
     }
     world.run();
     for (const auto& version : pushed) world.ack(client, version);
     world.run(1ms);
-    CHECK(world.reasons().size() == edge::Debts::kFullBatch);
+    CHECK(world.reasons().size() == edge::TombstoneOutbox::kFullBatch);
 }
 
 TEST_CASE("a home knows whether a message is on its way to its client, and since when", "[home]") {

@@ -273,7 +273,7 @@ TEST_CASE(
         }
     }
     CHECK(world.unfinished_in_log() == 0);
-    CHECK(world.home->status().owed == 0);
+    CHECK(world.home->status().pending_tombstones == 0);
 
     world.crash();
     world.lose_store();

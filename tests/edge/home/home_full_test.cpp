@@ -140,12 +140,14 @@ TEST_CASE(
         }
         world.run(1s);
         CHECK(world.take_versions(client).size() == kSent);
-        CHECK(told() == before + kTooMany);  // beyond the bound what the debt says is told at once
+        CHECK(told() ==
+              before +
+                  kTooMany);  // beyond the bound what the pending tombstone says is told at once
         world.run(edge::Outcomes::kAckWait);
         world.run(5s);
         CHECK(told() == before + kSent);
         CHECK(world.unfinished_in_log() == 0);
-        CHECK(world.home->status().owed == 0);
+        CHECK(world.home->status().pending_tombstones == 0);
         CHECK(world.outcomes.count == 0);
     }
     check_sessions(world);
@@ -173,7 +175,7 @@ TEST_CASE("of tracked messages with TTL 0 the newest are remembered until their 
         world.run(2s);
         CHECK(delivered() == round * edge::Delivery::kUnkeptMax);
         CHECK(milestones.told[core::Milestone::accepted] == round * kSent);
-        CHECK(world.home->status().owed == 0);
+        CHECK(world.home->status().pending_tombstones == 0);
     }
     check_sessions(world);
 }

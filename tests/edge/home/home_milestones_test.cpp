@@ -173,7 +173,7 @@ TEST_CASE("one that expired before its client came is told as expired", "[home][
     CHECK(world.reasons() == Heard{"expired"});
 }
 
-// Verified to fail when Debts publishes a tombstone without waiting for the milestone.
+// Verified to fail when TombstoneOutbox publishes a tombstone without waiting for the milestone.
 TEST_CASE("the tombstone goes out after the log knows the end, and a kill between loses neither",
           "[home][milestones]") {
     World world;
@@ -197,7 +197,7 @@ TEST_CASE("the tombstone goes out after the log knows the end, and a kill betwee
     world.noted.release();
     world.run();
     CHECK(world.reasons() == Heard{"acked"});
-    CHECK(world.home->status().owed == 0);
+    CHECK(world.home->status().pending_tombstones == 0);
     CHECK(world.take_versions(world.connect(world.client)).empty());
 }
 
@@ -254,5 +254,5 @@ TEST_CASE("a home that is about to hand over waits for no milestone", "[home][mi
     world.noted.release();  // too late to matter
     world.run();
     CHECK(world.reasons() == Heard{"acked"});
-    CHECK(world.home->status().owed == 0);
+    CHECK(world.home->status().pending_tombstones == 0);
 }

@@ -65,7 +65,7 @@ public:
             CHECK((acked_.contains(version) || erased_.contains(version)));
         }
         CHECK(world_.unfinished_in_log() == 0);
-        CHECK(world_.home->status().owed == 0);
+        CHECK(world_.home->status().pending_tombstones == 0);
     }
 
 private:

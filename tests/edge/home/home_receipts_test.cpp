@@ -82,7 +82,7 @@ TEST_CASE("the sender of a message with a receipt hears that it was acknowledged
     world.run();
     CHECK(world.told() == Heard{"a acknowledged acked"});
     CHECK(world.reasons() == Heard{"acked", "acked"});
-    CHECK(world.home->status().owed == 0);
+    CHECK(world.home->status().pending_tombstones == 0);
 }
 
 TEST_CASE("a message with a receipt is told as expired though its client never comes",
@@ -158,7 +158,7 @@ TEST_CASE("an outcome that the log did not take is told again before the tombsto
     world.run(2s);
     CHECK(world.told().front() == "a acknowledged acked");
     CHECK(world.reasons() == Heard{"acked"});
-    CHECK(world.home->status().owed == 0);
+    CHECK(world.home->status().pending_tombstones == 0);
 }
 
 TEST_CASE("a standby keeps receipts and says nothing; who takes over tells them",
@@ -261,7 +261,7 @@ TEST_CASE("the outcomes of a home under way are bounded, and all are told", "[ho
     CHECK(world.told().size() == kMessages);
     world.run(5s);
     CHECK(world.outcomes.count == 0);
-    CHECK(world.home->status().owed == 0);
+    CHECK(world.home->status().pending_tombstones == 0);
     test::check_sessions(world);
 }
 

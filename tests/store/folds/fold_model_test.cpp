@@ -30,7 +30,7 @@ public:
         std::string slot;  ///< channel and Topic; empty without a Topic
         Month month = 0;   ///< that it is dropped with
     };
-    struct Owed {
+    struct Finished {
         core::FinishReason reason = core::FinishReason::acked;
         core::Offset offset = 0;
     };
@@ -39,9 +39,10 @@ public:
                    const core::NotificationAccepted& m, std::string& replaced) {
         replaced.clear();
         postponed_.erase(m.key);
-        if (const auto owed = owed_.find(m.key); owed != owed_.end()) {
-            if (offset <= owed->second.offset) return PutOutcome::repeated;
-            owed->second = {core::FinishReason::dropped, offset};
+        if (const auto pending_tombstones = pending_tombstones_.find(m.key);
+            pending_tombstones != pending_tombstones_.end()) {
+            if (offset <= pending_tombstones->second.offset) return PutOutcome::repeated;
+            pending_tombstones->second = {core::FinishReason::dropped, offset};
             return PutOutcome::finished;
         }
         if (pending_.contains(m.key)) return PutOutcome::repeated;
@@ -49,7 +50,7 @@ public:
             const bool remembered = appended < seen->second + std::chrono::minutes{10};
             tombstones_.erase(seen);
             if (remembered) {
-                owed_[m.key] = {core::FinishReason::dropped, offset};
+                pending_tombstones_[m.key] = {core::FinishReason::dropped, offset};
                 return PutOutcome::finished;
             }
         }
@@ -61,13 +62,13 @@ public:
             if (fresh.slot.empty() || old.uaid != m.uaid || old.slot != fresh.slot) continue;
             replaced = name_of(key.bytes);
             if (appended < old.expiry) {
-                owed_[key] = {core::FinishReason::replaced, old.offset};
+                pending_tombstones_[key] = {core::FinishReason::replaced, old.offset};
             }
             pending_.erase(it);
             break;
         }
         if (m.ttl_s == 0) {
-            owed_[m.key] = {core::FinishReason::expired, offset};
+            pending_tombstones_[m.key] = {core::FinishReason::expired, offset};
             return PutOutcome::ttl_zero;
         }
         pending_[m.key] = fresh;
@@ -76,7 +77,7 @@ public:
 
     bool finish(const core::Uaid& uaid, const core::MessageKey& key, core::Timestamp time) {
         postponed_.erase(key);
-        if (owed_.erase(key) > 0) return true;
+        if (pending_tombstones_.erase(key) > 0) return true;
         const auto known = pending_.find(key);
         if (known != pending_.end() && known->second.uaid == uaid) {
             pending_.erase(known);
@@ -86,22 +87,24 @@ public:
         return false;
     }
 
-    bool owe(const core::Uaid& uaid, const core::MessageKey& key, core::FinishReason reason) {
+    bool add_tombstone(const core::Uaid& uaid, const core::MessageKey& key,
+                       core::FinishReason reason) {
         const auto known = pending_.find(key);
         if (known == pending_.end() || known->second.uaid != uaid) return false;
-        owed_[key] = {reason, known->second.offset};
+        pending_tombstones_[key] = {reason, known->second.offset};
         pending_.erase(known);
         return true;
     }
 
     /// `on_disk`: as the last commit left it. A message that it has, and that has no Topic, stays
     /// there until its tombstone is folded.
-    bool owe_acked(const core::Uaid& uaid, const core::MessageKey& key, const Model& on_disk) {
+    bool add_acked_tombstone(const core::Uaid& uaid, const core::MessageKey& key,
+                             const Model& on_disk) {
         const auto known = pending_.find(key);
         if (known == pending_.end() || known->second.uaid != uaid) return false;
         const bool stays = known->second.slot.empty() && on_disk.pending_.contains(key);
         if (stays) postponed_[key] = {known->second, false};
-        return owe(uaid, key, core::FinishReason::acked);
+        return add_tombstone(uaid, key, core::FinishReason::acked);
     }
     void write_postponed(bool all) {
         for (auto it = postponed_.begin(); it != postponed_.end();) {
@@ -113,7 +116,7 @@ public:
     Model committed() const {
         Model out = *this;
         for (const auto& [key, postponed] : postponed_) {
-            out.owed_.erase(key);
+            out.pending_tombstones_.erase(key);
             out.pending_[key] = postponed.message;
         }
         out.postponed_.clear();
@@ -131,18 +134,19 @@ public:
                 found.emplace_back(m.slot.empty(), m.offset, name_of(key.bytes));
             }
         }
-        for (const auto& key : expired) owe(uaid, key, core::FinishReason::expired);
+        for (const auto& key : expired) add_tombstone(uaid, key, core::FinishReason::expired);
         std::sort(found.begin(), found.end());
         std::string text;
         for (const auto& [order, offset, name] : found) text += (text.empty() ? "" : " ") + name;
         return text;
     }
 
-    std::string owed() const {
+    std::string pending_tombstones() const {
         std::vector<std::pair<core::Offset, std::string>> found;
-        for (const auto& [key, owed] : owed_) {
+        for (const auto& [key, pending_tombstones] : pending_tombstones_) {
             found.emplace_back(
-                owed.offset, name_of(key.bytes) + ":" + std::string{core::to_string(owed.reason)});
+                pending_tombstones.offset,
+                name_of(key.bytes) + ":" + std::string{core::to_string(pending_tombstones.reason)});
         }
         std::sort(found.begin(), found.end());
         std::string text;
@@ -150,7 +154,9 @@ public:
         return text;
     }
 
-    bool owes(std::string_view name) const { return owed_.contains(key_of(name)); }
+    bool has_pending_tombstone(std::string_view name) const {
+        return pending_tombstones_.contains(key_of(name));
+    }
 
     std::size_t count(const core::Uaid& uaid) const {
         return static_cast<std::size_t>(
@@ -169,7 +175,7 @@ private:
     }
 
     std::map<core::MessageKey, Pending> pending_;
-    std::map<core::MessageKey, Owed> owed_;
+    std::map<core::MessageKey, Finished> pending_tombstones_;
     struct Postponed {
         Pending message;
         bool seen = false;
@@ -221,7 +227,8 @@ TEST_CASE(
         if (!crashes && roll(100) == 0) time += 86'400 * 12;
         const int what = roll(100);
         if (what < 45) {
-            // Mostly a new key; now and then one that is known: pending, owed, or a tombstone's.
+            // Mostly a new key; now and then one that is known: pending, finished, or a
+            // tombstone's.
             const auto name = roll(10) == 0 ? a_key() : use(made++);
             if (known_in_memory.contains(name)) continue;
             const auto event = accepted(f.uaid, name,
@@ -233,16 +240,17 @@ TEST_CASE(
             const auto outcome = f.part().put(offset, at(time), event, &store_replaced);
             CHECK(outcome == now_model.put(offset, at(time), event, replaced));
             CHECK((store_replaced ? name_of(store_replaced->bytes) : "") == replaced);
-            if (!replaced.empty() && !now_model.owes(replaced)) known_in_memory.insert(replaced);
+            if (!replaced.empty() && !now_model.has_pending_tombstone(replaced))
+                known_in_memory.insert(replaced);
             ++offset;
         } else if (what < 65) {
             const auto name = a_key();
             if (roll(2) == 0) {
-                CHECK(f.owe(name) ==
-                      now_model.owe(f.uaid, key_of(name), core::FinishReason::acked));
+                CHECK(f.add_tombstone(name) ==
+                      now_model.add_tombstone(f.uaid, key_of(name), core::FinishReason::acked));
             } else {
-                CHECK(f.owe_acked(name) ==
-                      now_model.owe_acked(f.uaid, key_of(name), committed_model));
+                CHECK(f.add_acked_tombstone(name) ==
+                      now_model.add_acked_tombstone(f.uaid, key_of(name), committed_model));
             }
         } else if (what < 80) {
             const auto name = a_key();
@@ -275,7 +283,7 @@ TEST_CASE(
             offset = committed_offset;
             time = committed_time;
         }
-        CHECK(f.owed() == now_model.owed());
+        CHECK(f.pending_tombstones() == now_model.pending_tombstones());
     }
 }
 

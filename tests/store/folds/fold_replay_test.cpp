@@ -84,10 +84,10 @@ public:
 
     void run(int steps) {
         for (int i = 0; i < steps; ++i) step();
-        while (fold_some(1'000'000) | publish_debts(1'000'000)) {
+        while (fold_some(1'000'000) | publish_tombstones(1'000'000)) {
         }
         commit();
-        REQUIRE(part().debts().empty());
+        REQUIRE(part().pending_tombstones().empty());
         // The clock goes on, and what expired unseen does not count.
         time_s_ += 10;
     }
@@ -108,7 +108,7 @@ private:
         if (what < 50) return write_as_former_home();
         if (what < 70) return static_cast<void>(fold_some(roll(12)));
         if (what < 82) return deliver();
-        if (what < 92) return static_cast<void>(publish_debts(roll(6)));
+        if (what < 92) return static_cast<void>(publish_tombstones(roll(6)));
         if (what < 97) return commit();
         if (what < 98) return part().write_postponed(roll(2) == 0);
         crash();
@@ -181,7 +181,7 @@ private:
         for (int i = 0; i < max && next_notification_ < notifications_.size(); ++i) {
             const Entry e = notifications_[next_notification_++];
             fold(part(), e);
-            if (e.kind == Entry::Kind::tombstone) owed_.erase(key_of(e.name));
+            if (e.kind == Entry::Kind::tombstone) pending_tombstones_.erase(key_of(e.name));
             part().advance(Source::notifications, e.offset + 1, std::nullopt);
             any = true;
         }
@@ -191,7 +191,8 @@ private:
             part().advance(Source::subscriptions, e.offset + 1, at(time_s_));
             any = true;
         }
-        for (const auto& debt : part().take_new_debts().debts) owed_.emplace(debt.key, debt);
+        for (const auto& pending : part().take_new_pending_tombstones().pending_tombstones)
+            pending_tombstones_.emplace(pending.key, pending);
         return any;
     }
 
@@ -229,24 +230,25 @@ private:
         part().expire(uaid, read.expired);
         for (const auto& key : got) {
             if (roll(3) == 0) continue;
-            CHECK((roll(2) == 0 ? part().owe(uaid, key, core::FinishReason::acked)
-                                : part().owe_acked(uaid, key, std::nullopt)));
+            CHECK((roll(2) == 0 ? part().add_tombstone(uaid, key, core::FinishReason::acked)
+                                : part().add_acked_tombstone(uaid, key, std::nullopt)));
         }
-        for (const auto& debt : part().take_new_debts().debts) owed_.emplace(debt.key, debt);
+        for (const auto& pending : part().take_new_pending_tombstones().pending_tombstones)
+            pending_tombstones_.emplace(pending.key, pending);
     }
 
     /// In the order of their puts, so that a replaced message never stands alone.
-    bool publish_debts(int max) {
-        std::vector<Debt> due;
-        for (const auto& [key, debt] : owed_) due.push_back(debt);
+    bool publish_tombstones(int max) {
+        std::vector<PendingTombstone> due;
+        for (const auto& [key, pending] : pending_tombstones_) due.push_back(pending);
         std::sort(due.begin(), due.end(),
                   [](const auto& a, const auto& b) { return a.put_offset < b.put_offset; });
         if (due.size() > static_cast<std::size_t>(max)) due.resize(static_cast<std::size_t>(max));
-        for (const auto& debt : due) {
+        for (const auto& pending : due) {
             append(notifications_, {.kind = Entry::Kind::tombstone,
-                                    .uaid = debt.uaid,
-                                    .name = name_of(debt.key.bytes)});
-            if (roll(4) != 0) owed_.erase(debt.key);  // else it is published twice
+                                    .uaid = pending.uaid,
+                                    .name = name_of(pending.key.bytes)});
+            if (roll(4) != 0) pending_tombstones_.erase(pending.key);  // else it is published twice
         }
         return !due.empty();
     }
@@ -257,8 +259,9 @@ private:
         store_.reopen();
         next_notification_ = place_of(notifications_, Source::notifications);
         next_subscription_ = place_of(subscriptions_, Source::subscriptions);
-        owed_.clear();
-        for (const auto& debt : part().debts()) owed_.emplace(debt.key, debt);
+        pending_tombstones_.clear();
+        for (const auto& pending : part().pending_tombstones())
+            pending_tombstones_.emplace(pending.key, pending);
     }
     std::size_t place_of(const Log& log, Source source) {
         const auto next = part().checkpoint(source).value_or(core::Checkpoint{}).next;
@@ -273,7 +276,7 @@ private:
     Log subscriptions_;
     std::size_t next_notification_ = 0;
     std::size_t next_subscription_ = 0;
-    std::map<core::MessageKey, Debt> owed_;
+    std::map<core::MessageKey, PendingTombstone> pending_tombstones_;
     std::int64_t time_s_ = 0;
     int made_ = 0;
     int purged_ = 0;
@@ -343,7 +346,7 @@ TEST_CASE(
 
         rebuild(rebuilt, n, s, random, 0);
         CHECK(rebuilt.part().digest(world.now()) == expected);
-        CHECK(rebuilt.part().debts().empty());
+        CHECK(rebuilt.part().pending_tombstones().empty());
         if (seed % 10 == 0) {
             rebuild(rebuilt, n, s, random, 20);
             CHECK(rebuilt.part().digest(world.now()) == expected);

@@ -117,10 +117,11 @@ TEST_CASE("compaction takes nothing that the host's clock does not know to be ov
     CHECK_FALSE(taken());
 }
 
-TEST_CASE("a debt, a living client and a checkpoint are never taken by compaction", "[store]") {
+TEST_CASE("a pending tombstone, a living client and a checkpoint are never taken by compaction",
+          "[store]") {
     Rows r;
     std::map<std::string, std::string> values;
-    append_debt(values["debt"], {.uaid = {}, .key = {}});
+    append_pending_tombstone(values["tombstone"], {.uaid = {}, .key = {}});
     append_client_row(values["client"], {.live = StoredClient{}, .stamp = {}, .until = {}});
     append_checkpoint(values["checkpoint"], {});
     for (const auto& [name, value] : values) {
@@ -131,7 +132,7 @@ TEST_CASE("a debt, a living client and a checkpoint are never taken by compactio
     }
     r.database->fold_times().set(1, at(1'000'000'000));
     r.compact();
-    CHECK(r.names() == "checkpoint client debt");
+    CHECK(r.names() == "checkpoint client tombstone");
 }
 
 }  // namespace beckon::store

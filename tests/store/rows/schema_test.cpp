@@ -160,27 +160,27 @@ TEST_CASE("every value comes back as it was written, and cut short not at all", 
         CHECK(out->live->vapid_sha256 == in.live->vapid_sha256);
         CHECK_FALSE(drop_time(bytes));
     }
-    SECTION("debt, replacement, checkpoint") {
-        Debt debt{.uaid = uaid_of("u"),
-                  .key = key_of("k"),
-                  .reason = static_cast<core::FinishReason>(number(6)),
-                  .put_offset = number(1000),
-                  .end = {}};
+    SECTION("pending tombstone, replacement, checkpoint") {
+        PendingTombstone pending{.uaid = uaid_of("u"),
+                                 .key = key_of("k"),
+                                 .reason = static_cast<core::FinishReason>(number(6)),
+                                 .put_offset = number(1000),
+                                 .end = {}};
         if (number(2) == 0) {
-            debt.end = {.message = {.id = "id-7", .expires = at(number(1000))},
-                        .milestone = core::Milestone::decryption_error};
+            pending.end = {.message = {.id = "id-7", .expires = at(number(1000))},
+                           .milestone = core::Milestone::decryption_error};
         }
-        const auto key = debt_row_key(3, debt.put_offset, debt.key);
+        const auto key = pending_tombstone_row_key(3, pending.put_offset, pending.key);
         std::string bytes;
-        append_debt(bytes, debt);
-        const auto same_debt = parse_debt(key.view(), bytes);
-        REQUIRE(same_debt);
-        CHECK(same_debt->uaid == debt.uaid);
-        CHECK(same_debt->key == debt.key);
-        CHECK(same_debt->reason == debt.reason);
-        CHECK(same_debt->put_offset == debt.put_offset);
-        CHECK(same_debt->end == debt.end);
-        CHECK_FALSE(drop_time(bytes));  // a debt stays until it is paid
+        append_pending_tombstone(bytes, pending);
+        const auto same_pending_tombstone = parse_pending_tombstone(key.view(), bytes);
+        REQUIRE(same_pending_tombstone);
+        CHECK(same_pending_tombstone->uaid == pending.uaid);
+        CHECK(same_pending_tombstone->key == pending.key);
+        CHECK(same_pending_tombstone->reason == pending.reason);
+        CHECK(same_pending_tombstone->put_offset == pending.put_offset);
+        CHECK(same_pending_tombstone->end == pending.end);
+        CHECK_FALSE(drop_time(bytes));  // a pending tombstone stays until it is paid
 
         const ReplacementRow replacement{
             .offset = number(1000), .expiry = at(number(1000)), .key = key_of("k")};

@@ -132,7 +132,7 @@ TEST_CASE("a message that belongs to a month that is over goes with the oldest t
     f.commit();
     f.reopen();
     CHECK(f.drain(t + 30) == "m2");
-    CHECK(f.owed() == "old:replaced");
+    CHECK(f.pending_tombstones() == "old:replaced");
     f.close();
     CHECK(month_families(f, f.options()) ==
           std::vector<std::string>{"messages.2026_12", "messages.2027_02"});
@@ -153,7 +153,7 @@ TEST_CASE("what is left of a dropped month's messages does no harm", "[store]") 
     f.put(seconds_of(2026y / December / 3), "topic2", {.ttl_s = kDay, .topic = "t"});
     f.commit();
     CHECK(f.drain(seconds_of(2026y / December / 3)) == "topic2");
-    CHECK(f.owed().empty());
+    CHECK(f.pending_tombstones().empty());
 }
 
 TEST_CASE("without rotation there is one family, and nothing is dropped", "[store]") {
@@ -197,7 +197,7 @@ TEST_CASE("months come and go while other threads fold, read and commit", "[stor
                 DrainCursor cursor{.until = offset + 1};
                 part->read_pending(uaid, cursor, 5, appended, [](const MessageView&) {});
             }
-            if (offset % 3 == 0) part->owe(uaid, event.key, core::FinishReason::acked);
+            if (offset % 3 == 0) part->add_tombstone(uaid, event.key, core::FinishReason::acked);
             part->advance(Source::notifications, offset + 1, std::nullopt);
             if (offset % 5 == 0 && !part->commit()) ++failures;
             ++folded;

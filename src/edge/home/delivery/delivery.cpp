@@ -80,8 +80,8 @@ bool Delivery::fold(const core::RecordView& record, const core::NotificationAcce
         return !ttl_zero;
     }
     if (!ttl_zero && expired(record.time + std::chrono::seconds{message.ttl_s})) {
-        context_.store.owe(message.uaid, message.key, core::FinishReason::expired,
-                           core::Milestone::expired);
+        context_.store.add_tombstone(message.uaid, message.key, core::FinishReason::expired,
+                                     core::Milestone::expired);
         return false;
     }
     auto effects = session->on(message, record.offset, context_.clock.mono());
@@ -110,7 +110,7 @@ void Delivery::send(const Session& session, Effects effects, std::optional<Repor
     }
 }
 
-/// Its debt says `expired` whatever becomes of it, so how it ends is told from here.
+/// Its pending tombstone says `expired` whatever becomes of it, so how it ends is told from here.
 void Delivery::await_ack(const core::MessageKey& message,
                          const std::optional<core::Tracked>& tracked) {
     if (!tracked) return;

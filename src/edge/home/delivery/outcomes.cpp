@@ -59,8 +59,8 @@ void Outcomes::acknowledged(const core::MessageKey& message) {
     enqueue(message);
 }
 
-/// What is owed already is told with its debt. Of a message that the store has forgotten meanwhile,
-/// since nobody served for an hour after its end, only the receipt is left.
+/// A message whose tombstone is pending is told with that. Of a message that the store has
+/// forgotten meanwhile, since nobody served for an hour after its end, only the receipt is left.
 void Outcomes::expire(core::Timestamp now) {
     const auto due = context_.store.receipts_due(now, kExpireMax);
     std::erase_if(buried_, [&](const auto& message) {
@@ -70,10 +70,11 @@ void Outcomes::expire(core::Timestamp now) {
         const auto receipt = context_.store.receipt(message);
         if (!receipt || telling_.contains(message) || buried_.contains(message)) continue;
         const auto& client = receipt->uaid;
-        const bool owed = context_.store.owe(client, message, core::FinishReason::expired,
-                                             core::Milestone::expired) ||
-                          context_.store.owed(client, message);
-        if (owed) continue;
+        const bool is_pending =
+            context_.store.add_tombstone(client, message, core::FinishReason::expired,
+                                         core::Milestone::expired) ||
+            context_.store.tombstone_pending(client, message);
+        if (is_pending) continue;
         const auto bury = [this, client, message] { this->bury(client, message); };
         if (!tell(message, core::FinishReason::expired, bury) && !context_.store.broken()) bury();
     }

@@ -37,10 +37,10 @@ class Outcomes {
 public:
     /// Events of this home without the log's report; the rest waits here.
     static constexpr std::size_t kInFlightMax = 64;
-    /// For the ack of a message with TTL 0, whose debt says `expired` from the start.
+    /// For the ack of a message with TTL 0, whose pending tombstone says `expired` from the start.
     static constexpr core::Duration kAckWait = std::chrono::seconds{5};
-    /// Messages with TTL 0 whose ack is awaited at one time, since their debts wait too; beyond it
-    /// what the debt says is told at once.
+    /// Messages with TTL 0 whose ack is awaited at one time, since their pending tombstones wait
+    /// too; beyond it what the pending tombstone says is told at once.
     static constexpr std::size_t kAwaitMax = 1'024;
     /// Messages that expire in one tick.
     static constexpr std::size_t kExpireMax = 1'000;
@@ -69,7 +69,7 @@ public:
     /// `told` will not be called.
     bool tell(const core::MessageKey& message, core::FinishReason reason,
               std::function<void()> told);
-    /// The client has the message, whatever its debt says.
+    /// The client has the message, whatever its pending tombstone says.
     void acknowledged(const core::MessageKey& message);
     /// About once a second: messages with a receipt that have expired are done with.
     void expire(core::Timestamp now);

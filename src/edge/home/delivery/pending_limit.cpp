@@ -82,7 +82,7 @@ void PendingLimit::drop_some() {
     for (std::size_t budget = kBudget; budget > 0 && !dropping_.empty(); --budget) {
         const auto key = dropping_.back().second;
         dropping_.pop_back();
-        context_.store.owe(*client_, key, core::FinishReason::dropped);
+        context_.store.add_tombstone(*client_, key, core::FinishReason::dropped);
         context_.delivery.finished(*client_, key, core::FinishReason::dropped);
     }
     if (dropping_.empty()) client_.reset();

@@ -18,7 +18,7 @@ namespace beckon::edge {
 /// Holds the number of messages that wait for one client to a limit, so that nobody fills the disk
 /// through one UAID. What waits is counted in the store now and then, so that a message costs no
 /// row of its own for it: a client may be a tenth above the limit before it is noticed. Only the
-/// home that serves decides; what it decides are debts, as always.
+/// home that serves decides; what it decides are pending tombstones, as always.
 class PendingLimit {
 public:
     enum class Policy : std::uint8_t { drop_oldest, reset };

@@ -55,7 +55,7 @@ bool Purges::read_piece(core::Timestamp now) {
         });
     store_.expire(client_, read.expired);
     for (const auto& message : found) {
-        store_.owe(client_, message, core::FinishReason::unregistered);
+        store_.add_tombstone(client_, message, core::FinishReason::unregistered);
         delivery_.finished(client_, message, core::FinishReason::unregistered);
     }
     return read.done;

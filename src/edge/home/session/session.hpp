@@ -45,7 +45,7 @@ struct Effects {
         bool operator==(const Answered&) const = default;
     };
     std::vector<Frame> frames;     ///< to the client, in this order
-    std::vector<Answered> acked;   ///< their tombstones are owed
+    std::vector<Answered> acked;   ///< their tombstones are pending
     std::vector<Answered> nacked;  ///< they stay pending
     std::vector<ChannelChange> changes;
     std::vector<std::size_t> codes;      ///< that the client gave: places in kAnswerCodes
@@ -95,8 +95,10 @@ public:
     void finished(const core::MessageKey& message);
     /// The log has the tombstone of an acknowledged message.
     void durable(const core::MessageKey& message);
-    /// `message` is acknowledged here, and its tombstone is owed.
-    void owed(const core::MessageKey& message) { window_.owed(message); }
+    /// `message` is acknowledged here, and its tombstone is pending.
+    void add_pending_tombstone(const core::MessageKey& message) {
+        window_.add_pending_tombstone(message);
+    }
     /// A register or unregister has its answer.
     void change_answered() { --changes_in_flight_; }
     std::size_t changes_in_flight() const { return changes_in_flight_; }

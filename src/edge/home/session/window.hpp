@@ -60,8 +60,8 @@ public:
     bool forget(const core::MessageKey& key);
     std::size_t unacked() const { return sent_.size(); }
 
-    /// An acknowledged message whose tombstone is owed.
-    void owed(const core::MessageKey& key) { not_durable_.insert(key); }
+    /// An acknowledged message whose tombstone is pending.
+    void add_pending_tombstone(const core::MessageKey& key) { not_durable_.insert(key); }
     /// The log has its tombstone. True if that makes room.
     bool durable(const core::MessageKey& key);
 

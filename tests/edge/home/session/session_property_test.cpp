@@ -93,7 +93,7 @@ private:
             if (pending_offset(answered.key) < 0) continue;  // unknown, or done with
             forget(answered.key);
             done_.insert(answered.key);
-            session_->owed(answered.key);
+            session_->add_pending_tombstone(answered.key);
             not_durable_.push_back(answered.key);
         }
         for (const auto& answered : effects.nacked) {

@@ -250,8 +250,8 @@ TEST_CASE("a message that does not fit is read again once there is room", "[sess
 TEST_CASE("too many acknowledged messages that the log does not know stop the flow", "[session]") {
     Client client{{.messages_min = 10, .messages_max = 10, .acked_not_durable = 2}};
     const auto first = new_key();
-    client.session.owed(first);
-    client.session.owed(new_key());
+    client.session.add_pending_tombstone(first);
+    client.session.add_pending_tombstone(new_key());
     CHECK_FALSE(client.gets(new_key()));
     // Its tombstone was written, or read: both may be heard.
     client.session.durable(first);
@@ -271,18 +271,18 @@ TEST_CASE("whatever ends an acknowledged message, and however often, it takes on
                                              {kReported, kReported, kReadBack, kReadBack}};
     Client client{{.messages_min = 10, .messages_max = 10, .acked_not_durable = 2}};
     const auto is_full = [&] { return client.session.room(client.now) == 0; };
-    client.session.owed(new_key());  // for good
+    client.session.add_pending_tombstone(new_key());  // for good
     for (const auto& end : ends) {
         const auto key = new_key();
-        client.session.owed(key);
-        client.session.owed(key);  // two acks of one message
+        client.session.add_pending_tombstone(key);
+        client.session.add_pending_tombstone(key);  // two acks of one message
         CHECK(is_full());
         for (const auto one : end) {
             one(client.session, key);
             CHECK_FALSE(is_full());
         }
     }
-    client.session.owed(new_key());
+    client.session.add_pending_tombstone(new_key());
     CHECK(is_full());
 }
 

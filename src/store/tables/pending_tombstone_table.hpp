@@ -16,29 +16,30 @@
 
 namespace beckon::store {
 
-/// One partition's debts in the order of their puts: the family `owed`, and in memory what changed
-/// since the last commit. However many there are, few are in memory. Which key is owed at which
-/// offset stands in the family `keys` (NotificationFold). One thread.
-class DebtTable {
+/// One partition's pending tombstones in the order of their puts: the family `owed`, and in memory
+/// what changed since the last commit. However many there are, few are in memory. Which key has one
+/// at which offset stands in the family `keys` (NotificationFold). One thread.
+class PendingTombstoneTable {
 public:
-    DebtTable(Database& database, core::Partition partition);
+    PendingTombstoneTable(Database& database, core::Partition partition);
     static FamilySpec family_spec() { return {"owed", FamilyKind::plain}; }
 
     /// Reads the family once, to count it. Errors: corrupt, unavailable.
     core::Result<void> load();
 
-    /// A debt that is not there yet.
-    void add(const Debt& debt);
+    /// A pending tombstone that is not there yet.
+    void add(const PendingTombstone& pending);
     /// The same; commits leave it out until resume().
-    void postpone(const Debt& debt);
+    void postpone(const PendingTombstone& pending);
     void resume(core::Offset put_offset, const core::MessageKey& key);
     /// Its tombstone was read, or another put of its key has taken its place.
     void erase(core::Offset put_offset, const core::MessageKey& key);
 
     /// Up to `max` behind `after`, ascending. Errors: corrupt, unavailable.
-    core::Result<std::vector<Debt>> after(const std::optional<Debt>& after, std::size_t max) const;
+    core::Result<std::vector<PendingTombstone>> after(const std::optional<PendingTombstone>& after,
+                                                      std::size_t max) const;
     /// Those unpaid that were added since the last call, a bounded number.
-    NewDebts take_new();
+    NewPendingTombstones take_new();
     std::size_t size() const { return size_; }
 
     void write_to(rocksdb::WriteBatch& batch) const;
@@ -53,21 +54,21 @@ private:
     /// In the order of the rows.
     using OffsetAndKey = std::pair<core::Offset, core::MessageKey>;
     struct Change {
-        std::optional<Debt> debt;  ///< nullopt: deleted
-        bool in_table = false;     ///< the table may hold the row
+        std::optional<PendingTombstone> pending;  ///< nullopt: deleted
+        bool in_table = false;                    ///< the table may hold the row
     };
 
     using Changes = std::map<OffsetAndKey, Change>;
 
-    void remember_new(const OffsetAndKey& place, const Debt& debt);
+    void remember_new(const OffsetAndKey& place, const PendingTombstone& pending);
     Changes changes_with_postponed() const;
 
     Database& database_;
     const core::Partition partition_;
     const Family family_;
     Changes changes_;
-    std::map<OffsetAndKey, Debt> postponed_;
-    std::map<OffsetAndKey, Debt> new_;  ///< since take_new(), unpaid
+    std::map<OffsetAndKey, PendingTombstone> postponed_;
+    std::map<OffsetAndKey, PendingTombstone> new_;  ///< since take_new(), unpaid
     bool new_left_out_ = false;
     std::size_t size_ = 0;
 };

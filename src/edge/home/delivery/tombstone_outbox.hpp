@@ -27,22 +27,23 @@ struct TombstonesInFlight {
     std::size_t count = 0;
 };
 
-/// Publishes what a serving home owes: a tombstone for each finished message, in the order of their
-/// puts, until it is *read back*. An unknown outcome is published again; tombstones may repeat. The
-/// tombstone of a message goes out only after the log has those of the older messages of its client
-/// that were replaced, so that no restore can find an old one alone. That of a tracked message goes
-/// out after the milestone that it ended with, that of a message with a receipt after its sender
-/// was told: what a kill leaves untold is still owed.
+/// Publishes the pending tombstones of a serving home, one for each finished message, in the order
+/// of the puts, until it is *read back*. An unknown outcome is published again; tombstones may
+/// repeat. The tombstone of a message goes out only after the log has those of the older messages
+/// of its client that were replaced, so that no restore can find an old one alone. That of a
+/// tracked message goes out after the milestone that it ended with, that of a message with a
+/// receipt after its sender was told: after a kill its tombstone is still pending.
 ///
 /// Nobody waits for a tombstone, and a request to the log costs about the same with one record as
 /// with fifty. So tombstones linger for up to kLinger; kFullBatch of one home go at once
 /// (docs/decisions/0198-messages-are-batched-under-load.md).
 ///
-/// The store owns the debts. Here are those that are being paid, a bounded number, with the lowest
-/// puts; the rest is read from the store when there is room. On the home's thread.
-class Debts {
+/// The store owns the pending tombstones. Here are those that are being published, a bounded
+/// number, with the lowest puts; the rest is read from the store when there is room. On the home's
+/// thread.
+class TombstoneOutbox {
 public:
-    /// Debts that are held in memory.
+    /// Pending tombstones that are held in memory.
     static constexpr std::size_t kHeldMax = 4'096;
     /// How long a tombstone may wait for others. A kill within that time costs a second delivery.
     static constexpr core::Duration kLinger = std::chrono::milliseconds{250};
@@ -57,57 +58,58 @@ public:
         /// Hears how tracked messages ended; null: nobody does.
         core::MilestoneSink* milestones;
         Outcomes& outcomes;  ///< tells how messages with a receipt ended
-        /// The log has the tombstone of this debt (told once per debt).
-        std::function<void(const store::Debt&)> durable;
+        /// The log has the tombstone (called once per pending tombstone).
+        std::function<void(const store::PendingTombstone&)> durable;
     };
-    Debts(core::Partition partition, Context context);
-    ~Debts();
+    TombstoneOutbox(core::Partition partition, Context context);
+    ~TombstoneOutbox();
 
-    /// From now on, until stop(), the debts of this store are paid from here.
+    /// From now on, until stop(), the pending tombstones of this store are published from here.
     void begin();
     /// What waits goes out now, also what the log has refused a moment ago: somebody else is about
     /// to serve. No more than may be in flight. Tombstones no longer wait for milestones, which are
     /// on their way.
     void flush();
     void stop();
-    /// With this code the client has acknowledged a message that is owed from now on: its tombstone
-    /// says so. Kept in memory only, so that a kill before the tombstone leaves a debt without it.
+    /// With this code the client has acknowledged a message whose tombstone is pending from now on:
+    /// it says so. Kept in memory only, so that a kill before the tombstone leaves a pending
+    /// tombstone without it.
     void said(const core::MessageKey& key, std::uint16_t code);
     /// Those that have arisen are published, soon. While nothing is left to commit.
     void take_new();
-    /// The tombstone was read: the debt is paid.
+    /// The tombstone was read: it is no longer pending.
     void read_back(const core::MessageKey& key);
 
 private:
     /// telling: the tombstone waits until the log knows how the message ended. Who is killed
-    /// before finds the debt again, and tells it again.
+    /// before finds the pending tombstone again, and tells it again.
     enum class Stage { telling, waiting, in_flight, durable };
-    struct Owed {
-        store::Debt debt;
+    struct Entry {
+        store::PendingTombstone pending;
         Stage stage = Stage::waiting;
         bool milestone_told = false;  ///< or it is not waited for any longer
     };
 
-    void add(const store::Debt& debt);
-    bool is_told(const store::Debt& debt) const;
-    void tell(const store::Debt& debt);
+    void add(const store::PendingTombstone& pending);
+    bool is_told(const store::PendingTombstone& pending) const;
+    void tell(const store::PendingTombstone& pending);
     void milestone_told(const core::MessageKey& key);
-    void tell_sender(const store::Debt& debt);
+    void tell_sender(const store::PendingTombstone& pending);
     void told(const core::MessageKey& key);
     void read_more();
     void pump_soon();
     void pump();
-    bool must_wait(const store::Debt& debt) const;
-    void publish(Owed& entry);
+    bool must_wait(const store::PendingTombstone& pending) const;
+    void publish(Entry& entry);
     void answered(const core::MessageKey& key, bool ok);
-    void settle(const store::Debt& debt);
+    void settle(const store::PendingTombstone& pending);
     void back_off();
     void pump_after(core::Duration delay);
 
     const core::Partition partition_;
     Context context_;
-    bool paying_ = false;
-    std::unordered_map<core::MessageKey, Owed> held_;
+    bool publishing_ = false;
+    std::unordered_map<core::MessageKey, Entry> held_;
     std::set<std::pair<core::Offset, core::MessageKey>> waiting_;  ///< in the order of the puts
     /// Of each client: puts of replaced messages whose tombstone the log does not have yet.
     std::unordered_map<core::Uaid, std::set<core::Offset>> replaced_;

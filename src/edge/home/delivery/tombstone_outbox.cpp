@@ -1,0 +1,251 @@
+#include "edge/home/delivery/tombstone_outbox.hpp"
+
+#include "core/client_code.hpp"
+#include "core/codec.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace beckon::edge {
+
+namespace {
+
+constexpr core::Duration kRetryFirst = std::chrono::milliseconds{200};
+constexpr core::Duration kRetryMax = std::chrono::seconds{5};
+/// When the other homes of the shard use all that may be in flight.
+constexpr core::Duration kWaitForOthers = std::chrono::milliseconds{20};
+constexpr std::size_t kReadBatch = 1'024;
+
+}  // namespace
+
+TombstoneOutbox::TombstoneOutbox(core::Partition partition, Context context)
+    : partition_(partition),
+      context_(std::move(context)),
+      retry_after_(kRetryFirst),
+      lifetime_(context_.executor) {}
+
+TombstoneOutbox::~TombstoneOutbox() { stop(); }
+
+void TombstoneOutbox::begin() {
+    publishing_ = true;
+    more_in_store_ = true;
+    take_new();
+}
+
+/// What is in flight may reach the log or not; whoever serves next finds the pending tombstone in
+/// its store.
+void TombstoneOutbox::stop() {
+    lifetime_.renew();
+    context_.outcomes.stop();
+    context_.in_flight.count -= std::exchange(mine_in_flight_, 0);
+    publishing_ = false;
+    held_.clear();
+    codes_.clear();
+    waiting_.clear();
+    replaced_.clear();
+    lingering_ = false;
+    pump_later_ = false;
+    retry_after_ = kRetryFirst;
+}
+
+void TombstoneOutbox::take_new() {
+    if (!publishing_) return;
+    const auto fresh = context_.store.take_new_pending_tombstones();
+    more_in_store_ |= fresh.left_out || held_.size() + fresh.pending_tombstones.size() > kHeldMax;
+    if (more_in_store_) {
+        read_more();
+    } else {
+        for (const auto& pending : fresh.pending_tombstones) add(pending);
+    }
+    pump_soon();
+}
+
+/// In the order of the puts from the start, so that of one client's tombstones nothing newer is
+/// held while something older is not.
+void TombstoneOutbox::read_more() {
+    if (!more_in_store_ || held_.size() > kHeldMax / 2) return;
+    std::optional<store::PendingTombstone> last;
+    while (held_.size() < kHeldMax) {
+        const auto read = context_.store.pending_tombstones_after(last, kReadBatch);
+        for (const auto& pending : read) add(pending);
+        if (read.size() < kReadBatch) {
+            more_in_store_ = false;
+            return;
+        }
+        last = read.back();
+    }
+}
+
+void TombstoneOutbox::add(const store::PendingTombstone& pending) {
+    const auto [at, added] = held_.emplace(pending.key, Entry{pending});
+    if (!added) return;
+    if (is_told(pending)) {
+        at->second.stage = Stage::telling;
+        tell(pending);
+    } else {
+        waiting_.emplace(pending.put_offset, pending.key);
+    }
+    if (pending.reason == core::FinishReason::replaced) {
+        replaced_[pending.uaid].insert(pending.put_offset);
+    }
+}
+
+bool TombstoneOutbox::is_told(const store::PendingTombstone& pending) const {
+    return (pending.end && context_.milestones) || context_.outcomes.wanted(pending.key);
+}
+
+void TombstoneOutbox::tell(const store::PendingTombstone& pending) {
+    if (!pending.end || !context_.milestones) return tell_sender(pending);
+    const auto& [message, milestone] = *pending.end;
+    context_.milestones->reached_then(
+        message.id, message.expires, milestone,
+        [back = lifetime_.remote(), then = lifetime_.guard([this, key = pending.key] {
+            milestone_told(key);
+        })] { back.post(then); });
+}
+
+void TombstoneOutbox::milestone_told(const core::MessageKey& key) {
+    const auto it = held_.find(key);
+    if (it == held_.end() || it->second.stage != Stage::telling) return;
+    if (!std::exchange(it->second.milestone_told, true))
+        tell_sender(store::PendingTombstone{it->second.pending});
+}
+
+void TombstoneOutbox::tell_sender(const store::PendingTombstone& pending) {
+    const bool wanted = context_.outcomes.tell(pending.key, pending.reason,
+                                               [this, key = pending.key] { told(key); });
+    if (!wanted && !context_.store.broken()) told(pending.key);
+}
+
+void TombstoneOutbox::told(const core::MessageKey& key) {
+    const auto it = held_.find(key);
+    if (it == held_.end() || it->second.stage != Stage::telling) return;
+    it->second.stage = Stage::waiting;
+    waiting_.emplace(it->second.pending.put_offset, key);
+    pump_soon();
+}
+
+bool TombstoneOutbox::must_wait(const store::PendingTombstone& pending) const {
+    if (replaced_.empty() || pending.reason == core::FinishReason::replaced) return false;
+    const auto older = replaced_.find(pending.uaid);
+    return older != replaced_.end() && *older->second.begin() < pending.put_offset;
+}
+
+void TombstoneOutbox::pump_soon() {
+    if (waiting_.size() >= kFullBatch) return pump();
+    if (waiting_.empty() || std::exchange(lingering_, true)) return;
+    context_.executor.post_after(kLinger, lifetime_.guard([this] {
+        lingering_ = false;
+        pump();
+    }));
+}
+
+void TombstoneOutbox::flush() {
+    pump_later_ = false;
+    std::vector<core::MessageKey> telling;
+    for (const auto& [key, entry] : held_) {
+        const bool waits = entry.pending.end && context_.milestones && !entry.milestone_told;
+        if (entry.stage == Stage::telling && waits) telling.push_back(key);
+    }
+    for (const auto& key : telling) milestone_told(key);
+    pump();
+}
+
+void TombstoneOutbox::pump() {
+    if (pump_later_) return;
+    for (auto it = waiting_.begin(); it != waiting_.end();) {
+        if (context_.in_flight.count >= TombstonesInFlight::kMax) {
+            if (mine_in_flight_ == 0) pump_after(kWaitForOthers);
+            return;
+        }
+        auto& entry = held_.at(it->second);
+        if (must_wait(entry.pending)) {
+            ++it;
+            continue;
+        }
+        it = waiting_.erase(it);
+        publish(entry);
+    }
+}
+
+void TombstoneOutbox::publish(Entry& entry) {
+    entry.stage = Stage::in_flight;
+    ++context_.in_flight.count;
+    ++mine_in_flight_;
+    const auto& pending = entry.pending;
+    auto tombstone = core::encode(core::NotificationFinished{
+        .uaid = pending.uaid, .key = pending.key, .reason = pending.reason, .source = {}});
+    if (const auto said = codes_.find(pending.key); said != codes_.end()) {
+        core::add_client_code(tombstone, said->second);
+    }
+    context_.publisher.publish(
+        {log::Topic::kNotifications, partition_}, std::move(tombstone),
+        lifetime_.guard([this, key = pending.key](const core::Result<log::Appended>& result) {
+            answered(key, result.has_value());
+        }));
+}
+
+void TombstoneOutbox::answered(const core::MessageKey& key, bool ok) {
+    --context_.in_flight.count;
+    --mine_in_flight_;
+    const auto it = held_.find(key);
+    // Published already if it is gone: what is read back needs no report.
+    if (it != held_.end() && it->second.stage == Stage::in_flight) {
+        if (ok) {
+            it->second.stage = Stage::durable;
+            settle(it->second.pending);
+        } else {
+            it->second.stage = Stage::waiting;
+            waiting_.emplace(it->second.pending.put_offset, key);
+        }
+    }
+    if (ok) {
+        retry_after_ = kRetryFirst;
+        pump_soon();
+    } else {
+        back_off();
+    }
+}
+
+/// The log has its tombstone.
+void TombstoneOutbox::settle(const store::PendingTombstone& pending) {
+    const auto of_client = pending.reason == core::FinishReason::replaced
+                               ? replaced_.find(pending.uaid)
+                               : replaced_.end();
+    if (of_client != replaced_.end()) {
+        of_client->second.erase(pending.put_offset);
+        if (of_client->second.empty()) replaced_.erase(of_client);
+    }
+    context_.durable(pending);
+}
+
+void TombstoneOutbox::back_off() {
+    if (pump_later_) return;
+    pump_after(retry_after_);
+    retry_after_ = std::min(retry_after_ * 2, kRetryMax);
+}
+
+void TombstoneOutbox::pump_after(core::Duration delay) {
+    pump_later_ = true;
+    context_.executor.post_after(delay, lifetime_.guard([this] {
+        pump_later_ = false;
+        pump();
+    }));
+}
+
+void TombstoneOutbox::said(const core::MessageKey& key, std::uint16_t code) {
+    if (codes_.size() < kHeldMax) codes_.emplace(key, code);
+}
+
+void TombstoneOutbox::read_back(const core::MessageKey& key) {
+    codes_.erase(key);
+    const auto it = held_.find(key);
+    if (it == held_.end()) return;
+    const auto entry = it->second;
+    held_.erase(it);
+    if (entry.stage == Stage::durable) return;
+    waiting_.erase({entry.pending.put_offset, key});
+    settle(entry.pending);
+}
+
+}  // namespace beckon::edge
