@@ -67,7 +67,7 @@ public:
     std::optional<Placement> placement(core::Partition partition) const;
     /// The highest lease epoch that `ownership` shows for a partition (0 if none).
     core::Epoch highest_epoch(core::Partition partition) const;
-    /// True once `ownership` has been read up to a mark.
+    /// True once `ownership` has been read up to a read barrier.
     bool caught_up() const;
     /// Whether the placement is one for the group as it is, with this node in it: every partition
     /// has a home, and all of them live. (After a restart of all, `ownership` first shows the

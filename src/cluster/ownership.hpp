@@ -17,7 +17,7 @@
 ///   <role>/<p>                                    placement of a partition
 ///   <role>/epoch/<p>                              a lease epoch that somebody is about to claim
 ///   <role>/node/<node>                            a node: its link URL, what it is ready for
-///   !mark/<node>                                  a mark
+///   !mark/<node>                                  a read barrier
 ///
 /// Pure functions, any thread.
 namespace beckon::cluster {
@@ -39,9 +39,9 @@ struct PlacementRecord {
     bool operator==(const PlacementRecord&) const = default;
 };
 
-/// Written before the lease of that epoch, so that whoever has read `ownership` up to a mark knows
-/// an epoch at least as high as any lease in the log. (A fold that goes on from its checkpoint does
-/// not read the leases before it again.)
+/// Written before the lease of that epoch, so that whoever has read `ownership` up to a read
+/// barrier knows an epoch at least as high as any lease in the log. (A fold that goes on from its
+/// checkpoint does not read the leases before it again.)
 struct EpochRecord {
     std::string role;
     core::Partition partition = 0;
@@ -70,13 +70,13 @@ struct UnknownOwnership {
     bool operator==(const UnknownOwnership&) const = default;
 };
 
-/// Marks: nothing to fold.
-struct OwnershipMark {
-    bool operator==(const OwnershipMark&) const = default;
+/// Read barriers: nothing to fold.
+struct OwnershipBarrier {
+    bool operator==(const OwnershipBarrier&) const = default;
 };
 
 using OwnershipEvent = std::variant<ControllerClaim, PlacementRecord, EpochRecord, NodeRecord,
-                                    OwnershipMark, UnknownOwnership>;
+                                    OwnershipBarrier, UnknownOwnership>;
 
 core::Record encode(const ControllerClaim& claim);
 core::Record encode(const PlacementRecord& placement);

@@ -11,7 +11,7 @@ OwnershipFold::Effect OwnershipFold::apply(const core::RecordView& record) {
                        {{"why", what.why}, {"offset", record.offset}});
         return Effect{};
     };
-    return std::visit(core::Overloaded{[](const OwnershipMark&) { return Effect{}; }, unknown,
+    return std::visit(core::Overloaded{[](const OwnershipBarrier&) { return Effect{}; }, unknown,
                                        [this](const auto& event) {
                                            return event.role == role_ ? apply(event) : Effect{};
                                        }},

@@ -52,7 +52,7 @@ public:
     PartitionLease& operator=(const PartitionLease&) = delete;
 
     /// Claims the partition with an epoch above all seen here and `floor` (the highest seen in
-    /// `ownership`). Call after both folds have caught up by a mark. Only in `following`.
+    /// `ownership`). Call after both folds have caught up by a read barrier. Only in `following`.
     void claim(core::Epoch floor);
 
     /// Each lease read from `subscriptions` p or `notifications` p.

@@ -153,11 +153,12 @@ Record encode(const ChannelRemoved& event) {
                         std::nullopt, event.stamp);
 }
 
-Record encode(const Mark& event) {
-    Record record{
-        .key = std::string{kMarkPrefix}.append(event.node), .value = std::nullopt, .headers = {}};
+Record encode(const BarrierRecord& event) {
+    Record record{.key = std::string{kBarrierPrefix}.append(event.node),
+                  .value = std::nullopt,
+                  .headers = {}};
     HeaderWriter headers{record, 2};
-    headers.add(header::kType, event_type::kMark);
+    headers.add(header::kType, event_type::kBarrier);
     headers.add(header::kNode, event.node);
     return record;
 }

@@ -36,7 +36,7 @@ inline constexpr std::string_view kAccepted = "beckon.notification.accepted.v1";
 inline constexpr std::string_view kFinished = "beckon.notification.finished.v1";
 inline constexpr std::string_view kClient = "beckon.client.v1";
 inline constexpr std::string_view kChannel = "beckon.channel.v1";
-inline constexpr std::string_view kMark = "beckon.mark.v1";
+inline constexpr std::string_view kBarrier = "beckon.mark.v1";
 inline constexpr std::string_view kLease = "beckon.lease.v1";
 }  // namespace event_type
 
@@ -46,7 +46,7 @@ Record encode(const ClientRecorded& event);
 Record encode(const ClientRemoved& event);
 Record encode(const ChannelRecorded& event);
 Record encode(const ChannelRemoved& event);
-Record encode(const Mark& event);
+Record encode(const BarrierRecord& event);
 /// The lease's form in `notifications` and `subscriptions`; `removed` makes the tombstone.
 Record encode(const Lease& event);
 
@@ -61,7 +61,7 @@ struct DecodeScratch {
 NotificationsEvent decode_notification(const RecordView& record, DecodeScratch& scratch);
 SubscriptionsEvent decode_subscription(const RecordView& record, DecodeScratch& scratch);
 
-/// True for keys that folds skip (marks and leases).
+/// True for keys that folds skip (read barriers and leases).
 inline bool is_control_key(std::string_view key) { return key.starts_with('!'); }
 
 }  // namespace beckon::core

@@ -152,10 +152,10 @@ Event decode_lease(const RecordView& record, DecodeScratch& scratch) {
 /// Records that stand in both log topics. `record.key` begins with '!'.
 template <class Event>
 Event decode_control(const RecordView& record, DecodeScratch& scratch) {
-    if (record.key.starts_with(kMarkPrefix)) {
-        const auto node = record.key.substr(kMarkPrefix.size());
-        if (node.empty()) return Unknown{"mark key has no node"};
-        return Mark{node};
+    if (record.key.starts_with(kBarrierPrefix)) {
+        const auto node = record.key.substr(kBarrierPrefix.size());
+        if (node.empty()) return Unknown{"read barrier key has no node"};
+        return BarrierRecord{node};
     }
     if (record.key.starts_with(kLeasePrefix)) return decode_lease<Event>(record, scratch);
     return Unknown{"unknown control key"};

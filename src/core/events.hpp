@@ -105,10 +105,11 @@ struct ChannelRemoved {
     bool operator==(const ChannelRemoved&) const = default;
 };
 
-/// beckon.mark.v1: `!mark/<node>`; proves to its writer what it has seen (docs/design.md#read-barriers).
-struct Mark {
+/// beckon.mark.v1: `!mark/<node>`; proves to its writer what it has seen
+/// (docs/design.md#read-barriers).
+struct BarrierRecord {
     std::string_view node{};
-    bool operator==(const Mark&) const = default;
+    bool operator==(const BarrierRecord&) const = default;
 };
 
 /// beckon.lease.v1: `!lease/<epoch>/<node>`, in `ownership` `controller/<role>/<epoch>/<node>`.
@@ -127,9 +128,9 @@ struct Unknown {
 };
 
 using NotificationsEvent =
-    std::variant<NotificationAccepted, NotificationFinished, Mark, Lease, Unknown>;
+    std::variant<NotificationAccepted, NotificationFinished, BarrierRecord, Lease, Unknown>;
 using SubscriptionsEvent = std::variant<ClientRecorded, ClientRemoved, ChannelRecorded,
-                                        ChannelRemoved, Mark, Lease, Unknown>;
+                                        ChannelRemoved, BarrierRecord, Lease, Unknown>;
 
 template <class... Fs>
 struct Overloaded : Fs... {

@@ -19,7 +19,7 @@ struct Header {
     bool operator==(const Header&) const = default;
 };
 
-/// What is to be published. `value` absent = null (a tombstone, a mark); empty is not null.
+/// What is to be published. `value` absent = null (a tombstone, a read barrier); empty is not null.
 struct Record {
     std::string key;
     std::optional<std::string> value;

@@ -40,28 +40,30 @@ core::Result<void> CatchUp::look() {
         return core::fail(
             {core::Fault::out_of_range, "the restore took longer than tombstones are kept"});
     }
-    if (first_marks_do()) {
+    if (first_barriers_do()) {
         caught_up();
         return {};
     }
     asked_ = true;
-    context_.questions.ask_marks(indexes_of(inputs_), [this](const core::Result<void>& marked) {
-        asked_ = false;
-        if (marked) return caught_up();
-        context_.troubles.failed(Need::mark, 0, marked.error());  // the next second tries again
-    });
+    context_.questions.ask_barriers(
+        indexes_of(inputs_), [this](const core::Result<void>& confirmed) {
+            asked_ = false;
+            if (confirmed) return caught_up();
+            context_.troubles.failed(Need::barrier, 0,
+                                     confirmed.error());  // the next second tries again
+        });
     return {};
 }
 
 /// Those that were published when this life began, if that is not long ago.
-bool CatchUp::first_marks_do() const {
+bool CatchUp::first_barriers_do() const {
     return took() < kAnswerTimeout &&
            std::all_of(inputs_.begin(), inputs_.end(),
-                       [](const auto& input) { return input->passed_first_mark(); });
+                       [](const auto& input) { return input->passed_first_barrier(); });
 }
 
 void CatchUp::caught_up() {
-    context_.troubles.worked(Need::mark, 0);
+    context_.troubles.worked(Need::barrier, 0);
     core::log_line(took() < kWorthALine ? core::LogLevel::debug : core::LogLevel::info, folder_,
                    "caught_up",
                    {{"fold", name_},

@@ -13,7 +13,7 @@
 namespace beckon::fold {
 
 /// Proves that a fold that restores has reached the log's end: every reader says that nothing more
-/// is there, and marks prove it.
+/// is there, and read barriers prove it.
 class CatchUp {
 public:
     struct Context {
@@ -38,7 +38,7 @@ public:
     core::Result<void> look();
 
 private:
-    bool first_marks_do() const;
+    bool first_barriers_do() const;
     void caught_up();
     core::Duration took() const { return context_.clock.mono() - began_; }
 
@@ -50,7 +50,7 @@ private:
     const std::function<void()> proven_;
     bool from_start_ = false;
     core::MonoTime began_{};
-    bool asked_ = false;  ///< for marks
+    bool asked_ = false;  ///< for read barriers
 };
 
 }  // namespace beckon::fold

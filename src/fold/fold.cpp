@@ -125,7 +125,7 @@ Fold::Impl::Impl(Options o, Context p, State& s)
                  {.log = p.log, .executor = p.executor, .clock = p.clock, .troubles = troubles}),
       standstill(
           kTick + options.standstill, p.clock,
-          [this](Answer answer) { questions.ask_marks(indexes_of(inputs), std::move(answer)); }),
+          [this](Answer answer) { questions.ask_barriers(indexes_of(inputs), std::move(answer)); }),
       commits(s, inputs, troubles, options.folder, name),
       lifetime(p.executor),
       life(p.executor) {
@@ -179,8 +179,8 @@ void Fold::Impl::open_all(bool anew) {
         auto& input = *inputs[i];
         auto from = state.checkpoint(i).value_or(core::Checkpoint{});
         from.next = std::max(from.next, input.ends().start);
-        input.begin_at(from, std::make_unique<Marker>(input.where(), options.node, publisher,
-                                                      context.executor));
+        input.begin_at(from, std::make_unique<ReadBarrier>(input.where(), options.node, publisher,
+                                                           context.executor));
     }
     intake.open_all();
     batching_since = context.clock.mono();
@@ -283,7 +283,7 @@ void Fold::Impl::settle(bool more) {
     state.committed();
     for (InputIndex i = 0; !term.over() && i < inputs.size(); ++i) {
         inputs[i]->waiters().passed(inputs[i]->committed());
-        if (!term.over()) inputs[i]->marker().passed(inputs[i]->committed());
+        if (!term.over()) inputs[i]->barrier().passed(inputs[i]->committed());
     }
     if (term.over()) return;
     if (phase == Phase::restoring) {
@@ -336,8 +336,8 @@ void Fold::Impl::tick() {
 /// A clock that nothing of our own has taught for a while would not notice a small step.
 void Fold::Impl::ask_for_reports() {
     for (const auto& input : inputs) {
-        if (input->wants_report() && input->marker().unanswered() == 0) {
-            input->marker().ask([](const auto&) {});
+        if (input->wants_report() && input->barrier().unanswered() == 0) {
+            input->barrier().ask([](const auto&) {});
         }
     }
 }

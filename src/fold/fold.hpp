@@ -33,7 +33,7 @@ struct Options {
     /// One turn takes no more than this from one input, and starts no new chunk after `turn_time`.
     std::size_t turn_records = 256;
     core::Duration turn_time = std::chrono::milliseconds{10};
-    /// A loop that stood still for so long trusts nothing before a new mark.
+    /// A loop that stood still for so long trusts nothing before a new read barrier.
     core::Duration standstill = std::chrono::seconds{3};
     /// Questions without an answer; more are answered `full`.
     std::size_t questions_max = 10'000;
@@ -59,9 +59,9 @@ public:
 
     void start();
 
-    /// Answers once everything that stood in all inputs when this was called is committed (a mark
-    /// on each). Errors: unavailable (not following yet, restarted meanwhile, or the log is away),
-    /// timed_out, full; then never the negative answer.
+    /// Answers once everything that stood in all inputs when this was called is committed (a read
+    /// barrier on each). Errors: unavailable (not following yet, restarted meanwhile, or the log is
+    /// away), timed_out, full; then never the negative answer.
     void confirm(Answer answer);
     /// The same for one input.
     void confirm(InputIndex input, Answer answer);
@@ -73,8 +73,8 @@ public:
     /// committed().
     void request_turn();
 
-    /// True after the loop stood still, until a mark that was set since has passed: another node
-    /// may have taken over meanwhile.
+    /// True after the loop stood still, until a read barrier that was set since has passed: another
+    /// node may have taken over meanwhile.
     bool suspect();
 
     Progress progress() const;

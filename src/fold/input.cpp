@@ -55,13 +55,13 @@ void Input::heard_ends(const log::Ends& ends) {
     ends_heard_ = clock_.mono();
 }
 
-void Input::begin_at(const core::Checkpoint& checkpoint, std::unique_ptr<Marker> marker) {
+void Input::begin_at(const core::Checkpoint& checkpoint, std::unique_ptr<ReadBarrier> barrier) {
     replayed_ = committed_ = checkpoint.next;
     newest_ = checkpoint.caught_up;
     drained_ = has_more_ = moved_ = false;
     at_end_.reset();
     told_end_ = {};
-    marker_ = std::move(marker);
+    barrier_ = std::move(barrier);
 }
 
 void Input::read_with(std::unique_ptr<log::PartitionReader> reader) { reader_ = std::move(reader); }

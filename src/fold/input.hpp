@@ -3,8 +3,8 @@
 #include "core/clock.hpp"
 #include "core/lifetime.hpp"
 #include "core/log_clock.hpp"
-#include "fold/marker.hpp"
 #include "fold/progress.hpp"
+#include "fold/read_barrier.hpp"
 #include "fold/state.hpp"
 #include "log/event_log.hpp"
 
@@ -56,10 +56,10 @@ public:
     // --- opening
     void heard_ends(const log::Ends& ends);
     const log::Ends& ends() const { return ends_; }
-    /// The first mark of this life, published before anything was asked or read.
-    void first_mark(core::Offset at) { first_mark_ = at; }
+    /// The first read barrier of this life, published before anything was asked or read.
+    void first_barrier(core::Offset at) { first_barrier_ = at; }
     /// Everything below `next` was folded before; `caught_up`: when that was the end, if known.
-    void begin_at(const core::Checkpoint& checkpoint, std::unique_ptr<Marker> marker);
+    void begin_at(const core::Checkpoint& checkpoint, std::unique_ptr<ReadBarrier> barrier);
     void read_with(std::unique_ptr<log::PartitionReader> reader);
     bool reading() const { return reader_ != nullptr; }
     void stop_reading();
@@ -79,13 +79,13 @@ public:
     void told(bool at_end);
     /// What was replayed is committed.
     void commit();
-    bool passed_first_mark() const { return committed_ > first_mark_; }
+    bool passed_first_barrier() const { return committed_ > first_barrier_; }
 
     /// Records came in, and nothing of our own has asked the log what time it is for too long.
     bool wants_report() const;
 
-    Marker& marker() { return *marker_; }
-    bool has_marker() const { return marker_ != nullptr; }
+    ReadBarrier& barrier() { return *barrier_; }
+    bool has_barrier() const { return barrier_ != nullptr; }
     Waiters& waiters() { return waiters_; }
     InputProgress progress() const;
 
@@ -95,13 +95,13 @@ private:
     const log::TopicPartition where_;
     const core::Clock& clock_;
     core::LogClock log_clock_;
-    std::unique_ptr<Marker> marker_;
+    std::unique_ptr<ReadBarrier> barrier_;
     std::unique_ptr<log::PartitionReader> reader_;
     Waiters waiters_;
 
     log::Ends ends_;
     core::MonoTime ends_heard_{};
-    core::Offset first_mark_ = 0;
+    core::Offset first_barrier_ = 0;
     core::Offset replayed_ = 0;
     core::Offset committed_ = 0;
     core::Timestamp newest_{};  ///< append time of what was replayed last

@@ -16,22 +16,22 @@ Opening::Opening(Inputs& inputs, core::NodeId node, Context context, Backoff ret
       retry_(retry),
       lifetime_(context.executor) {}
 
-/// A first mark goes to every input before anything else is asked. Its report tells the log's time
-/// there, by which trust in a checkpoint is judged; and whoever has read past it has seen
-/// everything that stood there when this life began.
+/// A first read barrier goes to every input before anything else is asked. Its report tells the
+/// log's time there, by which trust in a checkpoint is judged; and whoever has read past it has
+/// seen everything that stood there when this life began.
 void Opening::begin() {
     answers_missing_ = inputs_.size();
-    for (InputIndex i = 0; i < inputs_.size(); ++i) first_mark(i);
+    for (InputIndex i = 0; i < inputs_.size(); ++i) first_barrier(i);
 }
 
-void Opening::first_mark(InputIndex i) {
-    context_.publisher.publish(inputs_[i]->where(), core::encode(core::Mark{node_.text}),
+void Opening::first_barrier(InputIndex i) {
+    context_.publisher.publish(inputs_[i]->where(), core::encode(core::BarrierRecord{node_.text}),
                                lifetime_.guard([this, i](const core::Result<log::Appended>& at) {
                                    if (!at) {
                                        try_again(Need::log_time, i, at.error(), &Opening::begin);
                                        return;
                                    }
-                                   inputs_[i]->first_mark(at->offset);
+                                   inputs_[i]->first_barrier(at->offset);
                                    context_.troubles.worked(Need::log_time, i);
                                    if (--answers_missing_ == 0) ask_ends();
                                }));

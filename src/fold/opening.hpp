@@ -13,8 +13,8 @@
 
 namespace beckon::fold {
 
-/// What a fold asks of the log before it reads: a first mark on every input, then every input's
-/// ends. If one of them fails, all that follow are asked again after a pause.
+/// What a fold asks of the log before it reads: a first read barrier on every input, then every
+/// input's ends. If one of them fails, all that follow are asked again after a pause.
 class Opening {
 public:
     struct Context {
@@ -36,7 +36,7 @@ public:
     void cancel() { lifetime_.renew(); }
 
 private:
-    void first_mark(InputIndex input);
+    void first_barrier(InputIndex input);
     void ask_ends();
     void ask_ends(InputIndex input);
     void try_again(Need need, InputIndex input, const core::Error& why, void (Opening::*step)());

@@ -16,7 +16,7 @@ namespace beckon::fold {
 enum class Phase : std::uint8_t {
     opening,    ///< asks the log for its time and its ends, decides on the checkpoint
     restoring,  ///< folds; that it has reached the end is not proven yet
-    following,  ///< marks have passed since the (re)start
+    following,  ///< read barriers have passed since the (re)start
 };
 std::string_view to_string(Phase phase);
 

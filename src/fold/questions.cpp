@@ -12,7 +12,7 @@ Questions::Questions(Inputs& inputs, core::Executor& executor, std::size_t most)
     : inputs_(inputs), executor_(executor), most_(most), lifetime_(executor) {}
 
 void Questions::confirm(const std::vector<InputIndex>& of, Answer answer) {
-    if (auto admitted = admit(std::move(answer))) ask_marks(of, std::move(admitted));
+    if (auto admitted = admit(std::move(answer))) ask_barriers(of, std::move(admitted));
 }
 
 void Questions::when_folded(InputIndex i, core::Offset offset, Answer answer) {
@@ -37,21 +37,21 @@ void Questions::refuse_all(const Error& why) {
     const auto term = lifetime_.term();
     for (InputIndex i = 0; !term.over() && i < inputs_.size(); ++i) {
         inputs_[i]->waiters().refuse_all(why);
-        if (!term.over() && inputs_[i]->has_marker()) inputs_[i]->marker().refuse_all(why);
+        if (!term.over() && inputs_[i]->has_barrier()) inputs_[i]->barrier().refuse_all(why);
     }
 }
 
-void Questions::ask_marks(const std::vector<InputIndex>& of, Answer answer) {
+void Questions::ask_barriers(const std::vector<InputIndex>& of, Answer answer) {
     struct Asked {
         std::size_t missing;
         Answer answer;
     };
     const auto asked = std::make_shared<Asked>(Asked{of.size(), std::move(answer)});
     for (const auto i : of) {
-        inputs_[i]->marker().ask(lifetime_.guard([asked](const core::Result<void>& marked) {
+        inputs_[i]->barrier().ask(lifetime_.guard([asked](const core::Result<void>& confirmed) {
             if (!asked->answer) return;  // it has its answer
-            if (marked && --asked->missing > 0) return;
-            std::exchange(asked->answer, {})(marked);
+            if (confirmed && --asked->missing > 0) return;
+            std::exchange(asked->answer, {})(confirmed);
         }));
     }
 }

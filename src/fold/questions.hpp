@@ -9,14 +9,14 @@
 
 namespace beckon::fold {
 
-/// What a fold is asked: whether marks have passed, and when an offset is folded. Every question is
-/// answered once, unless the fold ends; none before the call that asked has returned.
+/// What a fold is asked: whether read barriers have passed, and when an offset is folded. Every
+/// question is answered once, unless the fold ends; none before the call that asked has returned.
 class Questions {
 public:
     /// More than `most` questions without an answer are refused as `full`.
     Questions(Inputs& inputs, core::Executor& executor, std::size_t most);
 
-    /// Answered once a mark of ours has passed on each of `of`.
+    /// Answered once a read barrier of ours has passed on each of `of`.
     void confirm(const std::vector<InputIndex>& of, Answer answer);
     /// Answered once what stands at `offset` is committed, or after kAnswerTimeout.
     void when_folded(InputIndex input, core::Offset offset, Answer answer);
@@ -25,7 +25,7 @@ public:
     void refuse_all(const core::Error& why);
 
     /// A question of the fold itself, which is not counted. The first failure is the answer.
-    void ask_marks(const std::vector<InputIndex>& of, Answer answer);
+    void ask_barriers(const std::vector<InputIndex>& of, Answer answer);
 
 private:
     Answer admit(Answer answer);

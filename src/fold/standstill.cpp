@@ -6,9 +6,9 @@ void Standstill::look(bool following) {
     if (clock_.mono() - last_turn_ > most_) suspect_ = true;
     if (!suspect_ || asked_ || !following) return;
     asked_ = true;
-    prove_([this](const core::Result<void>& marked) {
+    prove_([this](const core::Result<void>& confirmed) {
         asked_ = false;
-        if (marked) suspect_ = false;
+        if (confirmed) suspect_ = false;
     });
 }
 

@@ -9,19 +9,19 @@
 namespace beckon::fold {
 
 /// Notices that the loop stood still: another node may have taken over meanwhile, so nothing is
-/// denied before marks prove that everything was seen.
+/// denied before read barriers prove that everything was seen.
 class Standstill {
 public:
-    /// `most`: between two turned(). `prove` asks for marks on every input.
+    /// `most`: between two turned(). `prove` asks for read barriers on every input.
     Standstill(core::Duration most, const core::Clock& clock, std::function<void(Answer)> prove)
         : most_(most), clock_(clock), prove_(std::move(prove)) {}
 
     /// The loop turns.
     void turned() { last_turn_ = clock_.mono(); }
-    /// Looks at the clock; `following`: marks can be asked for.
+    /// Looks at the clock; `following`: read barriers can be asked for.
     void look(bool following);
     bool suspect() const { return suspect_; }
-    /// Marks have passed that were set since.
+    /// Read barriers have passed that were set since.
     void proven() { suspect_ = false; }
     /// What was asked is answered no more.
     void forget_question() { asked_ = false; }

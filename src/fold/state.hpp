@@ -65,8 +65,8 @@ public:
     /// waits for the next turn, which follows if it made the state dirty.
     virtual void committed() = 0;
 
-    /// Marks have passed on every input, and all below them is committed: after the start, and
-    /// again after each restart.
+    /// Read barriers have passed on every input, and all below them is committed: after the start,
+    /// and again after each restart.
     virtual void caught_up() = 0;
 
     /// The fold begins again: from the checkpoint, or from the log's start with a cleared state.

@@ -11,7 +11,7 @@ std::string_view to_string(Need need) {
         case Need::log_time: return "the log's time";
         case Need::ends: return "the log's ends";
         case Need::read: return "reading the log";
-        case Need::mark: return "a mark";
+        case Need::barrier: return "a read barrier";
         case Need::clear: return "clearing the state";
         case Need::commit: return "committing the state";
     }

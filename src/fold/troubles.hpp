@@ -14,7 +14,7 @@
 namespace beckon::fold {
 
 /// What a fold needs of others, and what can fail of it.
-enum class Need : std::uint8_t { log_time, ends, read, mark, clear, commit };
+enum class Need : std::uint8_t { log_time, ends, read, barrier, clear, commit };
 std::string_view to_string(Need need);
 
 /// What fails at present, since when and why. A need that has failed for kStuckAfter makes

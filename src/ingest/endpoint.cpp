@@ -290,7 +290,7 @@ void Endpoint::Impl::run_view(std::latch& opened) {
     view.reset();
 }
 
-/// Its mark goes through the first partition, as any other does.
+/// Its read barrier goes through the first partition, as any other does.
 std::unique_ptr<log::LogWatch> Endpoint::Impl::make_log_watch() {
     log::LogWatch::Questions questions;
     questions.reach = log::ask_ends({log::Topic::kSubscriptions, 0}, log, view_loop);

@@ -84,8 +84,8 @@ core::Result<std::string> parse_tracking_key(std::string_view text);
 class Endpoint {
 public:
     /// Opens the view and the socket and starts the threads; returns when it listens (readiness is
-    /// Health's "endpoint": every partition's view has passed its first mark; before that nothing
-    /// negative is answered). Throws std::runtime_error with one clear line.
+    /// Health's "endpoint": every partition's view has passed its first read barrier; before that
+    /// nothing negative is answered). Throws std::runtime_error with one clear line.
     Endpoint(EndpointConfig config, log::EventLog& log, std::shared_ptr<const core::KeyRing> keys,
              const core::Clock& clock, ops::Metrics& metrics, ops::Health& health);
     /// begin_stop(), then waits until running requests are finished (bounded by `drain` and a

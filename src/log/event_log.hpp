@@ -146,7 +146,7 @@ public:
                                                          core::Executor& executor,
                                                          std::function<void()> ready) = 0;
 
-    /// The offsets of a partition now. No proof of having seen everything (that is a mark).
+    /// The offsets of a partition now. No proof of having seen everything (that is a read barrier).
     /// Errors: unavailable, not_found (no such topic or partition).
     virtual void ends(TopicPartition where, core::Executor& executor,
                       std::function<void(core::Result<Ends>)> done) = 0;

@@ -176,7 +176,7 @@ std::vector<TopicSpec> topic_table(const LayoutOptions& options) {
     BECKON_ASSERT(options.tiers.size() <= Topic::kTiersMax, "tiers fit Topic::kTiersMax");
     const auto p = options.partitions;
     const auto rf = options.replication_factor;
-    // Marks, leases and placements: written often, read whole at every start.
+    // Read barriers, leases and placements: written often, read whole at every start.
     const auto state = compacted(options, minutes{10});
     const auto slow_state = compacted(options, hours{1});
     std::vector<TopicSpec> table = {

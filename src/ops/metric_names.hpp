@@ -36,8 +36,8 @@ inline constexpr std::string_view kIngestPublishWaiting = "beckon_ingest_publish
 inline constexpr std::string_view kIngestPublishWaitingBytes =
     "beckon_ingest_publish_waiting_bytes";
 inline constexpr std::string_view kIngestPublishSeconds = "beckon_ingest_publish_seconds";
-inline constexpr std::string_view kIngestMarks = "beckon_ingest_marks_total";
-inline constexpr std::string_view kIngestMarkSeconds = "beckon_ingest_mark_seconds";
+inline constexpr std::string_view kIngestReadBarriers = "beckon_ingest_read_barriers_total";
+inline constexpr std::string_view kIngestReadBarrierSeconds = "beckon_ingest_read_barrier_seconds";
 inline constexpr std::string_view kIngestViewLag = "beckon_ingest_view_lag_records";
 inline constexpr std::string_view kIngestViewLagSeconds = "beckon_ingest_view_lag_seconds";
 inline constexpr std::string_view kIngestViewStuck = "beckon_ingest_view_stuck_partitions";

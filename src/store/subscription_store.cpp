@@ -95,7 +95,7 @@ bool SubscriptionStore::fold(core::Partition partition, const core::Subscription
             [&](const core::ChannelRemoved& e) {
                 return impl_->fold.remove_channel(partition, e, time);
             },
-            [](const core::Mark&) { return true; },
+            [](const core::BarrierRecord&) { return true; },
             [](const core::Lease&) { return true; },
             [](const core::Unknown&) { return true; },
         },

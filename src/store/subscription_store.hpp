@@ -48,8 +48,8 @@ public:
     // --- folding thread
     /// Uncommitted advances included.
     std::optional<core::Checkpoint> checkpoint(core::Partition partition) const;
-    /// Folds one event, appended at `time`, into the batch; false: lost by (epoch, seq). Marks,
-    /// leases and unknown events change nothing: true.
+    /// Folds one event, appended at `time`, into the batch; false: lost by (epoch, seq). Read
+    /// barriers, leases and unknown events change nothing: true.
     bool fold(core::Partition partition, const core::SubscriptionsEvent& event,
               core::Timestamp time);
     /// Folds the end of a bridged client's token, likewise.

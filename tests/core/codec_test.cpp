@@ -184,11 +184,11 @@ TEST_CASE("their tombstones carry the stamp and no value", "[codec]") {
     CHECK(encode(ChannelRemoved{kUaid, kChannel, std::nullopt}) == channel);
 }
 
-TEST_CASE("marks and leases have keys of their own", "[codec]") {
-    const Record mark{.key = "!mark/n1",
-                      .value = std::nullopt,
-                      .headers = {{"ce_type", "beckon.mark.v1"}, {"node", "n1"}}};
-    CHECK(encode(Mark{"n1"}) == mark);
+TEST_CASE("read barriers and leases have keys of their own", "[codec]") {
+    const Record barrier{.key = "!mark/n1",
+                         .value = std::nullopt,
+                         .headers = {{"ce_type", "beckon.mark.v1"}, {"node", "n1"}}};
+    CHECK(encode(BarrierRecord{"n1"}) == barrier);
 
     const Record lease{.key = "!lease/00000000000000000042/n1",
                        .value = R"({"epoch":42,"node":"n1","role":"edge"})",
@@ -217,13 +217,13 @@ TEST_CASE("what was encoded decodes to the same event", "[codec]") {
     };
     notification(make.accepted());
     notification(make.finished());
-    notification(make.mark());
+    notification(make.barrier());
     notification(make.lease());
     subscription(make.client());
     subscription(make.client_removed());
     subscription(make.channel());
     subscription(make.channel_removed());
-    subscription(make.mark());
+    subscription(make.barrier());
     subscription(make.lease());
 }
 
@@ -240,7 +240,7 @@ TEST_CASE("no damage to a record makes decoding fail in any other way than Unkno
         }
     };
     for (Record record : {encode(make.accepted()), encode(make.finished()), encode(make.client()),
-                          encode(make.channel()), encode(make.lease()), encode(make.mark())}) {
+                          encode(make.channel()), encode(make.lease()), encode(make.barrier())}) {
         damage(record.key);
         if (record.value) damage(*record.value);
         for (auto& h : record.headers) damage(h.value);
@@ -335,7 +335,7 @@ TEST_CASE("each fault of a record in notifications has its reason", "[codec]") {
     }
 }
 
-TEST_CASE("each fault of a mark or a lease has its reason", "[codec]") {
+TEST_CASE("each fault of a read barrier or a lease has its reason", "[codec]") {
     const auto lease = encode(Lease{.epoch = 42, .node = "n1", .role = "edge"});
     const auto key_fault = [&](std::string key) {
         const auto record = with_key(lease, std::move(key));
@@ -344,7 +344,7 @@ TEST_CASE("each fault of a mark or a lease has its reason", "[codec]") {
     };
     CHECK(key_fault("!") == "unknown control key");
     CHECK(key_fault("!other/n1") == "unknown control key");
-    CHECK(key_fault("!mark/") == "mark key has no node");
+    CHECK(key_fault("!mark/") == "read barrier key has no node");
     CHECK(key_fault("!lease/") == "lease key is not !lease/<20 digits>/<node>");
     CHECK(key_fault("!lease/42/n1") == "lease key is not !lease/<20 digits>/<node>");
     CHECK(key_fault("!lease/00000000000000000042/") ==
@@ -457,8 +457,8 @@ TEST_CASE("the names of enums are read back", "[codec]") {
     CHECK_FALSE(parse_router_type("gcm"));
 }
 
-TEST_CASE("keys of marks and leases are the ones that folds skip", "[codec]") {
-    CHECK(is_control_key(encode(Mark{"n"}).key));
+TEST_CASE("keys of read barriers and leases are the ones that folds skip", "[codec]") {
+    CHECK(is_control_key(encode(BarrierRecord{"n"}).key));
     CHECK(is_control_key(encode(Lease{.node = "n"}).key));
     CHECK_FALSE(is_control_key(encode(ClientRemoved{kUaid, {}}).key));
 }

@@ -65,7 +65,7 @@ public:
     core::ChannelRemoved channel_removed() {
         return {id<core::Uaid>(), id<core::ChannelId>(), stamp()};
     }
-    core::Mark mark() { return {text(kHex, 16, 16)}; }
+    core::BarrierRecord barrier() { return {text(kHex, 16, 16)}; }
     core::Lease lease() {
         core::Lease event{.epoch = edge_number(), .node = text(kHex, 16, 16)};
         event.removed = coin();

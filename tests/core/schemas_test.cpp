@@ -276,7 +276,7 @@ std::vector<core::Record> records_of(unsigned seed) {
         core::encode(make.client_removed()),
         core::encode(make.channel()),
         core::encode(make.channel_removed()),
-        core::encode(make.mark()),
+        core::encode(make.barrier()),
         core::encode(make.lease()),
         core::encode(core::ClientGone{make.client().uaid, core::hash_of_token("a token")}),
         edge::encode(edge::BroadcastSet{

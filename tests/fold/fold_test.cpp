@@ -36,13 +36,14 @@ TEST_CASE("what was written before the start and after it is folded once, in ord
     CHECK(world.state.calls == Strings{"cleared", "caught_up"});
 }
 
-TEST_CASE("a start on an empty log costs one mark for each input", "[fold]") {
+TEST_CASE("a start on an empty log costs one read barrier for each input", "[fold]") {
     FoldWorld world;
     world.start_and_follow();
     CHECK(world.following());
-    CHECK(world.marks_in(kFirst) == 1);
-    CHECK(world.marks_in(kSecond) == 1);
-    CHECK(world.state.calls == Strings{"cleared", "caught_up"});  // the mark stands in it by then
+    CHECK(world.barriers_in(kFirst) == 1);
+    CHECK(world.barriers_in(kSecond) == 1);
+    CHECK(world.state.calls ==
+          Strings{"cleared", "caught_up"});  // the read barrier stands in it by then
 }
 
 TEST_CASE("one turn takes no more than its budget from an input", "[fold]") {
@@ -143,7 +144,7 @@ TEST_CASE("a trusted checkpoint is gone on from", "[fold]") {
     world.run_for(1s);
     CHECK(world.following());
     CHECK(world.state.calls == Strings{"caught_up"});
-    CHECK(world.state.replayed <= 3);  // the late one and two marks
+    CHECK(world.state.replayed <= 3);  // the late one and two read barriers
     CHECK(world.state.disk.keys[0].size() == 11);
 }
 
@@ -222,8 +223,8 @@ TEST_CASE("a log that does not answer at the start is asked again", "[fold]") {
     world.publish(kFirst, "a");
     world.run_for(1s);
     SECTION("its ends") { world.log.ends_to_fail = 3; }
-    SECTION("the first mark") { world.memory->fail_next_publishes(3); }
-    SECTION("the report of the first mark") { world.memory->lose_next_answers(3); }
+    SECTION("the first read barrier") { world.memory->fail_next_publishes(3); }
+    SECTION("the report of the first read barrier") { world.memory->lose_next_answers(3); }
     SECTION("everything") {
         world.memory->set_away(true);
         world.start();
@@ -477,7 +478,7 @@ TEST_CASE("no question is lost in a restart", "[fold]") {
     world.start_and_follow();
     world.memory->hold_readers(kFirst, true);
     world.fold->confirm(world.note());
-    world.fold->confirm(world.note());  // collects for the next mark
+    world.fold->confirm(world.note());  // collects for the next read barrier
     world.fold->when_folded(0, 1'000'000, world.note());
     world.run_for(500ms);
     world.log.next_take = Fault::out_of_range;
@@ -524,7 +525,7 @@ TEST_CASE("an answer and a turn may destroy the fold", "[fold]") {
 
 // ------------------------------------------------------------------------------------- time
 
-TEST_CASE("a loop that stood still trusts nothing before a new mark", "[fold]") {
+TEST_CASE("a loop that stood still trusts nothing before a new read barrier", "[fold]") {
     FoldWorld world;
     world.start_and_follow();
     world.run_for(10s);
@@ -556,16 +557,16 @@ TEST_CASE("while others write, the log is asked what time it is; while nobody do
           "[fold]") {
     FoldWorld world;
     world.start_and_follow();
-    const auto marks = world.marks_in(kFirst);
+    const auto barriers = world.barriers_in(kFirst);
     world.run_for(1h);
-    CHECK(world.marks_in(kFirst) == marks);
+    CHECK(world.barriers_in(kFirst) == barriers);
     for (int i = 0; i < 60; ++i) {
         world.publish(kFirst, "k");
         world.run_for(1s);
     }
-    CHECK(world.marks_in(kFirst) >= marks + 4);
-    CHECK(world.marks_in(kFirst) <= marks + 7);
-    CHECK(world.marks_in(kSecond) == marks);
+    CHECK(world.barriers_in(kFirst) >= barriers + 4);
+    CHECK(world.barriers_in(kFirst) <= barriers + 7);
+    CHECK(world.barriers_in(kSecond) == barriers);
 }
 
 // ------------------------------------------------------------------------------------- progress
@@ -590,7 +591,7 @@ TEST_CASE("progress says how far the fold has come, in records and in seconds", 
     world.run_for(60s);
     progress = world.fold->progress();
     CHECK(progress.inputs[0].lag_records() >= 100);
-    CHECK(progress.inputs[0].lag_records() <= 101);  // and a mark, which asks for the time
+    CHECK(progress.inputs[0].lag_records() <= 101);  // and a read barrier, which asks for the time
     CHECK(progress.inputs[0].lag >= 49s);            // the end is asked for every ten seconds
     CHECK(progress.inputs[0].lag <= 63s);
     CHECK(progress.inputs[1].lag_records() == 0);

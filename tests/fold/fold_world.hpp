@@ -240,7 +240,7 @@ struct FoldWorld {
     }
     void run_for(core::Duration span) { executor.run_for(span); }
     bool following() const { return fold->phase() == fold::Phase::following; }
-    std::size_t marks_in(log::TopicPartition where) const {
+    std::size_t barriers_in(log::TopicPartition where) const {
         std::size_t count = 0;
         for (const auto& stored : memory->records(where)) {
             if (core::is_control_key(stored.record.key)) ++count;

@@ -13,7 +13,7 @@ using fold::Answer;
 
 namespace {
 
-/// A loop that may stand still for four seconds, and the marks that were asked for.
+/// A loop that may stand still for four seconds, and the read barriers that were asked for.
 struct Loop {
     Loop() { standstill.turned(); }
 
@@ -38,7 +38,7 @@ TEST_CASE("a loop that turns in time is trusted", "[fold][standstill]") {
     CHECK(loop.asked.empty());
 }
 
-TEST_CASE("a standstill is over once marks have passed", "[fold][standstill]") {
+TEST_CASE("a standstill is over once read barriers have passed", "[fold][standstill]") {
     Loop loop;
     loop.stood_still_for(5s);
     CHECK(loop.standstill.suspect());
@@ -48,10 +48,10 @@ TEST_CASE("a standstill is over once marks have passed", "[fold][standstill]") {
     CHECK_FALSE(loop.standstill.suspect());
 }
 
-TEST_CASE("marks that do not pass are asked for again", "[fold][standstill]") {
+TEST_CASE("read barriers that do not pass are asked for again", "[fold][standstill]") {
     Loop loop;
     loop.stood_still_for(5s);
-    loop.asked[0](core::fail(core::Fault::timed_out, "no mark"));
+    loop.asked[0](core::fail(core::Fault::timed_out, "no read barrier"));
     CHECK(loop.standstill.suspect());
     loop.stood_still_for(1s);
     REQUIRE(loop.asked.size() == 2);

@@ -49,7 +49,7 @@ bool closed_as(EndpointWorld& world, const std::string& reason, const std::strin
     });
 }
 
-/// From here on the view knows the subscription: no mark is needed for it.
+/// From here on the view knows the subscription: no read barrier is needed for it.
 void make_known(EndpointWorld& world, const std::string& path) {
     REQUIRE(world.wait_ready());
     auto socket = world.connect();

@@ -2,7 +2,7 @@
  *
  * One partition, one client with one registration, NODES nodes that may take the partition, pause at
  * any step, crash at any step and lose what they had not appended, or append it late. The log is
- * compacted at any step. What is modelled are the rules, not the code: leases, marks, records with
+ * compacted at any step. What is modelled are the rules, not the code: leases, read barriers, records with
  * (epoch, seq), and the home that publishes the true value again.
  *
  * Checked:
@@ -11,7 +11,7 @@
  *   nothing_lost    what was answered is what a restore from the compacted log gives, once all is quiet
  *
  * RULES that can be switched off, to see that the model finds what each of them is for:
- *   -DNO_MARK        an unknown client is answered without a mark
+ *   -DNO_BARRIER        an unknown client is answered without a read barrier
  *   -DNO_STAMP       folds take records in the order of the log, whatever their epoch
  *   -DNO_TRUTH       a home does not publish the true value again after a late write
  *   -DNO_WAIT        a home publishes the true value while a change is under way
@@ -45,7 +45,7 @@
 #define IS_DONE(n) (nodes[n].reported > 0 && nodes[n].position >= nodes[n].reported)
 #endif
 
-mtype = { none, lease, value, mark }
+mtype = { none, lease, value, barrier }
 
 /* A record; `live` is false once compaction has removed it. */
 typedef Record {
@@ -77,7 +77,7 @@ typedef Node {
     bit wanted;         /* what it asks for */
     byte reported;      /* offset + 1 of its record; 0: not reported */
     bit asked;          /* "do you know me?" without an answer */
-    byte mark_at        /* offset + 1 of the mark of that question; 0: not reported */
+    byte barrier_at        /* offset + 1 of the read barrier of that question; 0: not reported */
 }
 Node nodes[NODES];
 
@@ -100,7 +100,7 @@ inline append(n) {
     end++;
     forget_pending(n);
     if
-    :: log[end - 1].kind == mark && nodes[n].asked && nodes[n].mark_at == 0 -> nodes[n].mark_at = end
+    :: log[end - 1].kind == barrier && nodes[n].asked && nodes[n].barrier_at == 0 -> nodes[n].barrier_at = end
     :: log[end - 1].kind == value && nodes[n].changing && nodes[n].reported == 0 -> nodes[n].reported = end
     :: else
     fi
@@ -108,7 +108,7 @@ inline append(n) {
 
 inline forget_change(n) { nodes[n].changing = 0; nodes[n].wanted = 0; nodes[n].reported = 0 }
 
-inline forget_question(n) { nodes[n].asked = 0; nodes[n].mark_at = 0 }
+inline forget_question(n) { nodes[n].asked = 0; nodes[n].barrier_at = 0 }
 
 inline forget_pending(n) {
     nodes[n].pending.kind = none; nodes[n].pending.epoch = 0; nodes[n].pending.seq = 0; nodes[n].pending.registered = 0
@@ -123,7 +123,7 @@ inline stop_serving(n) {
 /* Folds the record at the node's position. */
 inline fold(n, at) {
     if
-    :: !log[at].live || log[at].kind == mark -> skip
+    :: !log[at].live || log[at].kind == barrier -> skip
     :: log[at].live && log[at].kind == lease ->
         if
         :: log[at].epoch > nodes[n].highest ->
@@ -203,15 +203,15 @@ proctype Run(byte n) {
     /* The client says hello with its id. */
     :: atomic { nodes[n].serving && !nodes[n].asked && !nodes[n].registered &&
                 nodes[n].pending.kind == none && end < LENGTH - 2 ->
-#ifdef NO_MARK
+#ifdef NO_BARRIER
         assert(uncertain || !told_registered)   /* no_false_answer */
 #else
         ask_here(); nodes[n].asked = 1;
-        publish(n, mark, 0, 0, 0)
+        publish(n, barrier, 0, 0, 0)
 #endif
       }
-    :: atomic { nodes[n].serving && nodes[n].asked && nodes[n].mark_at > 0 &&
-                nodes[n].position >= nodes[n].mark_at ->
+    :: atomic { nodes[n].serving && nodes[n].asked && nodes[n].barrier_at > 0 &&
+                nodes[n].position >= nodes[n].barrier_at ->
         assert(nodes[n].registered || uncertain || !told_registered);   /* no_false_answer */
         forget_question(n) }
 

@@ -30,7 +30,7 @@ expect() {
 }
 
 expect none "ownership: the rules hold" ownership -DLENGTH="${LENGTH:-6}"
-expect some "without marks a live registration is denied" ownership -DNO_MARK
+expect some "without read barriers a live registration is denied" ownership -DNO_BARRIER
 expect some "without stamps a late write wins" ownership -DNO_STAMP
 expect some "without the true value compaction keeps a late write" ownership -DNO_TRUTH
 expect some "without waiting for changes the true value undoes one" ownership -DNO_WAIT -DLENGTH=7
@@ -41,7 +41,7 @@ sessions() { SESSIONS=(sessions -DMOVES="$1" -DCRASHES="$2" -DBREAKS="$3" -DRECO
 
 sessions 1 0 0 0 0; expect none "sessions: the rules hold while the partition moves" "${SESSIONS[@]}"
 sessions 0 0 0 1 0; expect none "… while the client connects again" "${SESSIONS[@]}"
-sessions 0 0 0 0 0; expect some "without a mark a live subscription is 410" "${SESSIONS[@]}" -DNO_410_MARK
+sessions 0 0 0 0 0; expect some "without a read barrier a live subscription is 410" "${SESSIONS[@]}" -DNO_410_BARRIER
 sessions 1 0 0 0 0
 expect some "without a standby that is ready a partition goes to a cold node" "${SESSIONS[@]}" -DFATE=nothing -DNO_READY
 expect some "without repeating a register has no answer" "${SESSIONS[@]}" -DFATE=nothing -DNO_REPEAT
@@ -50,7 +50,7 @@ expect some "without session numbers a former home is heard" "${SESSIONS[@]}" -D
 expect some "a client that was removed and is adopted does not hear of it" "${SESSIONS[@]}" -DFATE=removes -DADOPTS_ALL
 sessions 1 0 0 1 0
 expect some "without stamps an old connection pushes the newer one out" "${SESSIONS[@]}" -DFATE=nothing -DNO_STAMP
-expect some "without marks a home that was replaced denies a live client" "${SESSIONS[@]}" -DFATE=nothing -DNO_HELLO_MARK
+expect some "without read barriers a home that was replaced denies a live client" "${SESSIONS[@]}" -DFATE=nothing -DNO_HELLO_BARRIER
 sessions 0 1 0 0 1
 # Level by level: the fault is near, and a search in depth comes to it late.
 SEARCH=-DBFS expect some "without epochs of control a former controller moves a partition" "${SESSIONS[@]}" -DFATE=nothing -DNO_CONTROL_EPOCH

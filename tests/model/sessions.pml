@@ -1,11 +1,11 @@
 /* A client and its message while the partition moves, as a model for Spin (docs/design.md, "Who serves a
- * partition", "Sessions survive their home", "Marks").
+ * partition", "Sessions survive their home", "Read barriers").
  *
  * One partition with a controller and NODES nodes that fold it, as home or standby; one client with one
  * registration, whose first connection may be half-open when it opens another; the fronts of both; an endpoint, and
  * one message. Each of them pauses at any step. Nodes crash, the partition moves, links break, controllers change, the
  * client is removed, its message is deleted or expires. Leases, late writes and compaction are in ownership.pml: here
- * both log topics are one, a mark is the log's end when it was written, and records of clients count in log order.
+ * both log topics are one, a read barrier is the log's end when it was written, and records of clients count in log order.
  *
  * Checked:
  *   delivered        a 201 with TTL left, of a client that is there, is delivered once all is quiet
@@ -61,7 +61,7 @@ typedef Node {
     bit asked;          /* a register that is not read back */
     bit sent;           /* the message, on this session */
     bit acked;
-    byte mark[2]        /* of a client that is not known, by connection: offset + 1 */
+    byte barrier[2]        /* of a client that is not known, by connection: offset + 1 */
 }
 Node nodes[NODES];
 byte leased_at[8];      /* by epoch: the offset of its lease, and whether that was late */
@@ -131,7 +131,7 @@ inline end_session(n, why) {
 inline stop_serving(n) {
     end_session(n, released);
     nodes[n].serving = 0; nodes[n].epoch = 0; nodes[n].hellos = 0; nodes[n].acked = 0; nodes[n].home = 0;
-    nodes[n].mark[0] = 0; nodes[n].mark[1] = 0
+    nodes[n].barrier[0] = 0; nodes[n].barrier[1] = 0
 }
 
 /* Folds the record at the node's position. */
@@ -187,15 +187,15 @@ inline take_in(n, c, its_session, its_stamp, was_persisted) {
         fi;
         say(n, attached, c)
     fi;
-    nodes[n].mark[c] = 0
+    nodes[n].barrier[c] = 0
 }
 
 #define IS_HERE(n, c, s) (nodes[n].who == c && nodes[n].session == s)
 #define IS_UNKNOWN(n, c) (nodes[n].serving && !nodes[n].registered && to_home[QUEUE(n, c)]?[attach, _, _, 1])
-#ifdef NO_HELLO_MARK
+#ifdef NO_HELLO_BARRIER
 #define MUST_WAIT(n, c) false
 #else
-#define MUST_WAIT(n, c) (IS_UNKNOWN(n, c) && (nodes[n].mark[c] == 0 || nodes[n].position + 1 < nodes[n].mark[c]))
+#define MUST_WAIT(n, c) (IS_UNKNOWN(n, c) && (nodes[n].barrier[c] == 0 || nodes[n].position + 1 < nodes[n].barrier[c]))
 #endif
 /* Who is home and does not serve yet lets clients wait. */
 #define LISTENS(n, c) (nodes[n].writes == none && HAS_ROOM(n) && nempty(to_home[QUEUE(n, c)]) && \
@@ -224,7 +224,7 @@ inline lose_link(n, c) {
     :: nodes[n].who == c -> forget_session(n)
     :: else
     fi;
-    nodes[n].mark[c] = 0;
+    nodes[n].barrier[c] = 0;
     if
     :: at[c] == n -> leave_home(c)
     :: else
@@ -267,8 +267,8 @@ proctype Run(byte n) {
     :: atomic { nodes[n].writes != none ->
         append(nodes[n].writes, n, nodes[n].writes_epoch); nodes[n].writes = none; nodes[n].writes_epoch = 0 }
     :: atomic { nodes[n].epoch != 0 && nodes[n].position < end && HAS_ROOM(n) -> fold(n, log[nodes[n].position]) }
-    :: atomic { IS_UNKNOWN(n, 0) && nodes[n].mark[0] == 0 -> nodes[n].mark[0] = end + 1 }
-    :: atomic { IS_UNKNOWN(n, 1) && nodes[n].mark[1] == 0 -> nodes[n].mark[1] = end + 1 }
+    :: atomic { IS_UNKNOWN(n, 0) && nodes[n].barrier[0] == 0 -> nodes[n].barrier[0] = end + 1 }
+    :: atomic { IS_UNKNOWN(n, 1) && nodes[n].barrier[1] == 0 -> nodes[n].barrier[1] = end + 1 }
     :: atomic { !nodes[n].dead && LISTENS(n, 0) -> listen(n, 0) }
     :: atomic { !nodes[n].dead && LISTENS(n, 1) -> listen(n, 1) }
     :: atomic { nodes[n].serving && nodes[n].who != NOBODY && nodes[n].waits && !nodes[n].sent && !nodes[n].acked &&
@@ -398,11 +398,11 @@ inline look_up(below) {
 proctype Endpoint() {
     byte offset; byte seen; bit known = 0; bit done = 0;
     do
-    /* Its view may be any older state; before 410 a mark shows it all. */
+    /* Its view may be any older state; before 410 a read barrier shows it all. */
     :: atomic { told && !done ->
         select(seen : 1 .. end);
         look_up(seen);
-#ifndef NO_410_MARK
+#ifndef NO_410_BARRIER
         if
         :: !known -> look_up(end)
         :: else

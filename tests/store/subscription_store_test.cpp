@@ -168,10 +168,10 @@ TEST_CASE("a view that is folded anew has the same clients after a token's end",
     CHECK(live.store->digest() == anew.store->digest());
 }
 
-TEST_CASE("marks, leases and unknown records change nothing in the view", "[store]") {
+TEST_CASE("read barriers, leases and unknown records change nothing in the view", "[store]") {
     View v;
     const auto before = v.store->digest();
-    CHECK(v.store->fold(0, core::Mark{.node = "n"}, at(0)));
+    CHECK(v.store->fold(0, core::BarrierRecord{.node = "n"}, at(0)));
     CHECK(v.store->fold(0, core::Lease{}, at(0)));
     CHECK(v.store->fold(0, core::Unknown{.why = "?"}, at(0)));
     REQUIRE(v.store->commit());

@@ -52,7 +52,7 @@ WebhookPage::WebhookPage(core::Partition partitions, std::shared_ptr<const core:
 
 void WebhookPage::apply(const core::RecordView& record) {
     std::string id{record.key};
-    if (id.empty() || id.starts_with('!')) return;  // marks and leases
+    if (id.empty() || id.starts_with('!')) return;  // read barriers and leases
     if (id.ends_with(kState)) {
         id.resize(id.size() - kState.size());
         const auto state = record.value ? retry::decode_webhook_state(record)

@@ -13,7 +13,8 @@ struct RecordJsonOptions {
 };
 
 /// Appends a record as one line of JSON:
-///   {"topic", "partition", "offset", "time" (ms), "key", "bytes" (null: a tombstone or a mark),
+///   {"topic", "partition", "offset", "time" (ms), "key", "bytes" (null: a tombstone or a read
+///   barrier),
 ///    "headers": {…}, "value"}
 /// Bytes of key and headers that are not ASCII stand as the code points of their numbers. Made by
 /// hand, since a library's tree of each record would cost more than reading it.

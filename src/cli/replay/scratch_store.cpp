@@ -98,24 +98,24 @@ void ScratchStore::fold_notification(const core::RecordView& record) {
                                 [&](const core::NotificationFinished& done) {
                                     partition_->finish(done.uaid, done.key, record.time);
                                 },
-                                [](const core::Mark&) {}, [](const core::Lease&) {},
+                                [](const core::BarrierRecord&) {}, [](const core::Lease&) {},
                                 [](const core::Unknown&) {}},
                core::decode_notification(record, scratch_));
 }
 
 void ScratchStore::fold_subscription(const core::RecordView& record) {
-    std::visit(
-        core::Overloaded{
-            [&](const core::ClientRecorded& client) { partition_->put_client(client); },
-            [&](const core::ClientRemoved& client) {
-                partition_->remove_client(client, record.time);
-            },
-            [&](const core::ChannelRecorded& channel) { partition_->put_channel(channel); },
-            [&](const core::ChannelRemoved& channel) {
-                partition_->remove_channel(channel, record.time);
-            },
-            [](const core::Mark&) {}, [](const core::Lease&) {}, [](const core::Unknown&) {}},
-        core::decode_subscription(record, scratch_));
+    std::visit(core::Overloaded{
+                   [&](const core::ClientRecorded& client) { partition_->put_client(client); },
+                   [&](const core::ClientRemoved& client) {
+                       partition_->remove_client(client, record.time);
+                   },
+                   [&](const core::ChannelRecorded& channel) { partition_->put_channel(channel); },
+                   [&](const core::ChannelRemoved& channel) {
+                       partition_->remove_channel(channel, record.time);
+                   },
+                   [](const core::BarrierRecord&) {}, [](const core::Lease&) {},
+                   [](const core::Unknown&) {}},
+               core::decode_subscription(record, scratch_));
 }
 
 }  // namespace beckon::cli

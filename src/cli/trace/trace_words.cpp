@@ -120,7 +120,7 @@ std::string subscription_words(const core::SubscriptionsEvent& event) {
             },
             [](const core::ChannelRecorded& channel) { return channel_words(channel); },
             [](const core::ChannelRemoved& channel) { return channel_gone_words(channel); },
-            [](const core::Mark&) { return std::string{}; },
+            [](const core::BarrierRecord&) { return std::string{}; },
             [](const core::Lease&) { return std::string{}; },
             [](const core::Unknown& unknown) {
                 return "A record that this Beckon does not know: " + std::string{unknown.why} + ".";

@@ -18,7 +18,7 @@ std::string_view finished_words_of(core::FinishReason reason);
 std::string finished_words(core::FinishReason reason, std::optional<std::string_view> code);
 std::string home_words(std::string_view node, core::Epoch epoch);
 std::string newer_words(const core::NotificationAccepted& newer);
-/// Empty for what says nothing of a client (marks, leases).
+/// Empty for what says nothing of a client (read barriers, leases).
 std::string subscription_words(const core::SubscriptionsEvent& event);
 std::string_view milestone_words(core::Milestone milestone);
 

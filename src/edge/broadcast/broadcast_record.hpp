@@ -27,7 +27,7 @@ inline constexpr std::size_t kBroadcastsMax = 1'000;
 core::Result<void> check(const BroadcastSet& broadcast);
 
 core::Record encode(const BroadcastSet& broadcast);
-/// nullopt: a mark, or nothing that this build knows.
+/// nullopt: a read barrier, or nothing that this build knows.
 std::optional<BroadcastSet> decode_broadcast(const core::RecordView& record);
 
 }  // namespace beckon::edge

@@ -26,7 +26,7 @@ struct FrontOptions {
     core::NodeId node;
     std::uint32_t shard = 0;
     core::Duration hello_timeout = std::chrono::seconds{5};
-    /// How long a home may take to answer a hello (a take-over, a mark); then "try again".
+    /// How long a home may take to answer a hello (a take-over, a read barrier); then "try again".
     core::Duration answer_timeout = std::chrono::seconds{15};
     /// The longest time between two WebSocket pings. Each is a little shorter, so that clients that
     /// came together are not pinged together.

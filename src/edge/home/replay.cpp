@@ -21,7 +21,7 @@ void Replay::notification(const core::RecordView& record) {
                                     count_finished(done);
                                     context_.delivery.finished(done.uaid, done.key, done.reason);
                                 },
-                                [](const core::Mark&) {},
+                                [](const core::BarrierRecord&) {},
                                 [&](const core::Lease& seen) {
                                     context_.tenure.read(log::Topic::kNotifications, record.offset,
                                                          seen);
@@ -56,7 +56,7 @@ void Replay::subscription(const core::RecordView& record) {
             },
             [&](const core::ChannelRecorded& e) { folded(store.put_channel(e)); },
             [&](const core::ChannelRemoved& e) { folded(store.remove_channel(e, record.time)); },
-            [](const core::Mark&) {},
+            [](const core::BarrierRecord&) {},
             [&](const core::Lease& seen) {
                 context_.tenure.read(log::Topic::kSubscriptions, record.offset, seen);
             },

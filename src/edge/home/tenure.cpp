@@ -55,7 +55,7 @@ void Tenure::restarted() {
     end(closing::kRestoring);
 }
 
-/// A claim follows marks: whoever serves has seen all that the home before it wrote.
+/// A claim follows read barriers: whoever serves has seen all that the home before it wrote.
 void Tenure::claim() {
     if (state_ != State::standby || !caught_up_) return;
     state_ = State::claiming;

@@ -18,7 +18,7 @@ class Tenure {
 public:
     enum class State {
         standby,   ///< another home serves, or nobody does
-        claiming,  ///< marks, then leases, are on their way
+        claiming,  ///< read barriers, then leases, are on their way
         serving,
     };
 

@@ -40,7 +40,7 @@ struct Attach {
     SessionId session;
     core::Uaid uaid;
     /// False: the client offered none (or not a UUID); the front chose one, and the home takes it
-    /// as new without a mark.
+    /// as new without a read barrier.
     bool offered = false;
     std::string hello;  ///< empty if the hello was answered, see `again`
 

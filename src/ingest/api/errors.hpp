@@ -80,7 +80,7 @@ HttpReply error_page();
 
 /// What a failed publish of a message means for its sender.
 Failure publish_failure(const core::Error& error);
-/// What a failed write or mark means elsewhere: 503 where a retry may work, else 500.
+/// What a failed write or read barrier means elsewhere: 503 where a retry may work, else 500.
 Failure log_failure(const core::Error& error);
 
 }  // namespace beckon::ingest

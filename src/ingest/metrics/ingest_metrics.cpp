@@ -61,8 +61,8 @@ IngestMetrics::IngestMetrics(ops::Metrics& metrics)
       publish_seconds(
           metrics.seconds(metric::kIngestPublishSeconds,
                           "Time from publishing a message to the log's delivery report.")),
-      mark_seconds(
-          metrics.seconds(metric::kIngestMarkSeconds,
+      barrier_seconds(
+          metrics.seconds(metric::kIngestReadBarrierSeconds,
                           "Time from a barrier query to the read barrier that answered it.")),
       metrics_(metrics) {
     for (int i = 0; i < kRoutes; ++i) {
@@ -83,8 +83,8 @@ IngestMetrics::IngestMetrics(ops::Metrics& metrics)
             {{"reason", std::string{to_string(static_cast<net::CloseReason>(i))}}});
     }
     const char* help = "Read barriers requested before a negative answer, by outcome.";
-    marked_ = {&metrics.counter(metric::kIngestMarks, help, {{"outcome", "passed"}}),
-               &metrics.counter(metric::kIngestMarks, help, {{"outcome", "failed"}})};
+    barriers_ = {&metrics.counter(metric::kIngestReadBarriers, help, {{"outcome", "passed"}}),
+                 &metrics.counter(metric::kIngestReadBarriers, help, {{"outcome", "failed"}})};
 }
 
 void IngestMetrics::answered(RouteName route, int status, double seconds) {
@@ -120,8 +120,8 @@ void IngestMetrics::turned_away(net::CloseReason reason) {
     closed_[static_cast<std::size_t>(reason)]->Increment();
 }
 
-void IngestMetrics::marked(MarkOutcome outcome) {
-    marked_[static_cast<std::size_t>(outcome)]->Increment();
+void IngestMetrics::count_barrier(BarrierOutcome outcome) {
+    barriers_[static_cast<std::size_t>(outcome)]->Increment();
 }
 
 }  // namespace beckon::ingest

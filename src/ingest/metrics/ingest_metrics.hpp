@@ -12,7 +12,7 @@
 
 namespace beckon::ingest {
 
-enum class MarkOutcome : std::uint8_t { passed, failed };
+enum class BarrierOutcome : std::uint8_t { passed, failed };
 
 /// The metrics of ingest, looked up once; hears of connections from the HTTP server. Thread-safe.
 class IngestMetrics final : public net::HttpObserver {
@@ -22,7 +22,7 @@ public:
     void answered(RouteName route, int status, double seconds);
     void refused(Problem problem);
     void vapid(VapidOutcome outcome);
-    void marked(MarkOutcome outcome);
+    void count_barrier(BarrierOutcome outcome);
 
     void opened() override { connections.Increment(); }
     void closed(net::CloseReason reason) override;
@@ -40,7 +40,7 @@ public:
     prometheus::Counter& view_unknown;
     prometheus::Counter& accept_pauses;
     prometheus::Histogram& publish_seconds;
-    prometheus::Histogram& mark_seconds;
+    prometheus::Histogram& barrier_seconds;
 
 private:
     static constexpr std::array<int, 17> kStatuses{200, 201, 204, 400, 401, 404, 405, 408, 410,
@@ -53,7 +53,7 @@ private:
     std::array<prometheus::Histogram*, kRoutes> seconds_{};
     std::array<prometheus::Counter*, kVapidOutcomes> vapid_{};
     std::array<prometheus::Counter*, net::kCloseReasons> closed_{};
-    std::array<prometheus::Counter*, 2> marked_{};
+    std::array<prometheus::Counter*, 2> barriers_{};
 };
 
 }  // namespace beckon::ingest

@@ -214,8 +214,8 @@ void Registration::update(const CallPtr& call, const core::Uaid& uaid) {
                 });
 }
 
-/// After a mark: a channel that is not in the list is one that does not exist, and clients end
-/// their side of it (docs/design.md#the-promises).
+/// After a read barrier: a channel that is not in the list is one that does not exist, and clients
+/// end their side of it (docs/design.md#the-promises).
 void Registration::read(const CallPtr& call, const core::Uaid& uaid) {
     shared_.view.confirm(uaid, executor_, [this, call, uaid](const auto& confirmed) {
         if (!confirmed) return responder_.refuse(call, {Problem::not_ready, {}, 0});

@@ -40,7 +40,7 @@ private:
 
     void create(const CallPtr& call);
     void handle_known(const CallPtr& call);
-    /// Goes on with a bridged client; "no such client" only after a mark.
+    /// Goes on with a bridged client; "no such client" only after a read barrier.
     void with_client(const CallPtr& call, const core::Uaid& uaid, WithClient then);
 
     void update(const CallPtr& call, const core::Uaid& uaid);

@@ -29,7 +29,7 @@ Checked<Addressed> check_address(const Route& route, const HttpRequest& request,
                                  const std::function<Checked<void>()>& may_verify);
 
 /// Steps 7 to 9: where a message for this subscription goes. nullopt: there is no such
-/// subscription, as far as the view has come; final only after a mark.
+/// subscription, as far as the view has come; final only after a read barrier.
 enum class Destination : std::uint8_t { webpush, bridge };
 std::optional<Destination> destination_of(
     const std::optional<store::SubscriptionStore::Subscription>& subscription);

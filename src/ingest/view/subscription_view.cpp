@@ -211,16 +211,17 @@ SubscriptionView::Answer SubscriptionView::counted(core::Executor& caller, Answe
 void SubscriptionView::confirm_here(core::Partition partition, core::Executor& caller,
                                     Answer answer) {
     if (!admit(caller, answer)) {
-        metrics_.marked(MarkOutcome::failed);
+        metrics_.count_barrier(BarrierOutcome::failed);
         return;
     }
     auto reply = counted(caller, std::move(answer));
-    fold_of(partition).confirm([this, asked = clock_.mono(),
-                                reply = std::move(reply)](const auto& mark) {
-        metrics_.marked(mark ? MarkOutcome::passed : MarkOutcome::failed);
-        metrics_.mark_seconds.Observe(std::chrono::duration<double>(clock_.mono() - asked).count());
-        reply(mark);
-    });
+    fold_of(partition).confirm(
+        [this, asked = clock_.mono(), reply = std::move(reply)](const auto& barrier) {
+            metrics_.count_barrier(barrier ? BarrierOutcome::passed : BarrierOutcome::failed);
+            metrics_.barrier_seconds.Observe(
+                std::chrono::duration<double>(clock_.mono() - asked).count());
+            reply(barrier);
+        });
 }
 
 void SubscriptionView::wait_here(core::Partition partition, core::Offset offset,

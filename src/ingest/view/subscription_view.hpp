@@ -24,7 +24,7 @@ struct ViewConfig {
     core::NodeId node;
     core::Partition partitions = 0;
     core::Duration delete_retention = std::chrono::hours{24 * 7};
-    std::size_t questions_max = 10'000;  ///< waiting for marks or writes; more are refused
+    std::size_t questions_max = 10'000;  ///< waiting for read barriers or writes; more are refused
 };
 
 /// Whether the view may be relied on, and if not, why.
@@ -56,7 +56,7 @@ public:
 
     void start();
 
-    /// True while marks have passed on every partition and none is stuck.
+    /// True while read barriers have passed on every partition and none is stuck.
     bool ready() const { return ready_.load(std::memory_order_acquire); }
 
     core::Result<std::optional<store::SubscriptionStore::Subscription>> find(

@@ -49,7 +49,7 @@ public:
     /// Whether this node is the partition's home, or only follows it.
     void serve(bool serves) { serves_ = serves; }
     bool serves() const { return serves_; }
-    /// Marks have passed: what it says is what the log says.
+    /// Read barriers have passed: what it says is what the log says.
     bool following() const { return fold_.phase() == fold::Phase::following; }
 
     /// Call about once a second: has what collected written. While it serves, it also expires what

@@ -24,7 +24,7 @@ public:
 
     explicit PartitionFold(Find find) : find_(std::move(find)) {}
 
-    /// The next record, marks included.
+    /// The next record, read barriers included.
     void fold(const core::RecordView& record);
 
     /// A history that has changed since the last commit.

@@ -42,7 +42,7 @@ struct ReportRemoved {
     bool operator==(const ReportRemoved&) const = default;
 };
 
-/// Anything else, marks included.
+/// Anything else, read barriers included.
 struct NotTotals {
     bool operator==(const NotTotals&) const = default;
 };

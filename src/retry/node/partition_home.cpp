@@ -29,7 +29,7 @@ struct PartitionHome::Impl : std::enable_shared_from_this<Impl> {
 
     std::uint64_t life = 0;  ///< of what was begun; a new start makes the former void
     std::unique_ptr<log::PartitionReader> reader;  ///< of `retry.done`
-    std::unique_ptr<fold::Marker> marker;
+    std::unique_ptr<fold::ReadBarrier> marker;
     std::unique_ptr<cluster::PartitionLease> lease;
     std::optional<DoneRecord> done;
     std::unique_ptr<PartitionTiers> tiers;
@@ -63,8 +63,8 @@ struct PartitionHome::Impl : std::enable_shared_from_this<Impl> {
 void PartitionHome::Impl::start() {
     end();
     if (stopped) return;
-    marker = std::make_unique<fold::Marker>(done_topic(), options.node, context.publisher,
-                                            context.executor);
+    marker = std::make_unique<fold::ReadBarrier>(done_topic(), options.node, context.publisher,
+                                                 context.executor);
     lease = std::make_unique<cluster::PartitionLease>(
         options.partition, options.node, kHomeRole, context.publisher,
         cluster::PartitionLease::Events{

@@ -5,7 +5,7 @@
 #include "core/executor.hpp"
 #include "core/ids.hpp"
 #include "core/result.hpp"
-#include "fold/marker.hpp"
+#include "fold/read_barrier.hpp"
 #include "log/event_log.hpp"
 #include "retry/event/spreader.hpp"
 #include "retry/tiers/partition_tiers.hpp"
@@ -18,10 +18,10 @@
 namespace beckon::retry {
 
 /// One partition on a node that is, or wants to be, its home: reads `retry.done` p, takes the lease
-/// there once a mark has passed, and then runs the partition's tiers and has its events fanned out.
-/// A home that reads a lease of a higher epoch stops at once; when something fails it starts over
-/// after a pause, which doubles up to kStartAgainMost until it has served. On the executor's
-/// thread.
+/// there once a read barrier has passed, and then runs the partition's tiers and has its events
+/// fanned out. A home that reads a lease of a higher epoch stops at once; when something fails it
+/// starts over after a pause, which doubles up to kStartAgainMost until it has served. On the
+/// executor's thread.
 class PartitionHome {
 public:
     static constexpr core::Duration kStartAgain = std::chrono::seconds{1};

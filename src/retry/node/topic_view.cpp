@@ -27,7 +27,7 @@ struct TopicView::Impl : std::enable_shared_from_this<Impl> {
 
     struct Input {
         std::unique_ptr<log::PartitionReader> reader;
-        std::unique_ptr<fold::Marker> marker;
+        std::unique_ptr<fold::ReadBarrier> marker;
         bool caught_up = false;
         core::Offset next = 0;  ///< where to go on
         std::string fault;      ///< why it cannot be read
@@ -62,7 +62,7 @@ struct TopicView::Impl : std::enable_shared_from_this<Impl> {
 
 void TopicView::Impl::start(std::size_t index) {
     inputs[index].marker =
-        std::make_unique<fold::Marker>(where(index), options.node, publisher, executor);
+        std::make_unique<fold::ReadBarrier>(where(index), options.node, publisher, executor);
     open(index);
     ask(index);
 }
@@ -162,7 +162,7 @@ std::string TopicView::fault() const {
     return "";
 }
 
-void TopicView::confirm(std::string_view key, fold::Marker::Answer answer) {
+void TopicView::confirm(std::string_view key, fold::ReadBarrier::Answer answer) {
     const auto partitions = static_cast<core::Partition>(impl_->inputs.size());
     const auto index = static_cast<std::size_t>(core::partition_of(key, partitions));
     impl_->inputs[index].marker->ask(std::move(answer));

@@ -3,7 +3,7 @@
 #include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "core/ids.hpp"
-#include "fold/marker.hpp"
+#include "fold/read_barrier.hpp"
 #include "log/event_log.hpp"
 
 #include <functional>
@@ -47,7 +47,7 @@ public:
     /// Which reader cannot go on, and why; empty: all read.
     std::string fault() const;
     /// Answers once everything that stood in the partition of this key has been applied.
-    void confirm(std::string_view key, fold::Marker::Answer answer);
+    void confirm(std::string_view key, fold::ReadBarrier::Answer answer);
 
 private:
     struct Impl;

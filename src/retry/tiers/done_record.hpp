@@ -51,7 +51,7 @@ struct DoneRecord {
 };
 
 core::Record encode(const DoneRecord& done);
-/// Errors: corrupt; not_found (another kind of key: leases and marks).
+/// Errors: corrupt; not_found (another kind of key: leases and read barriers).
 core::Result<DoneRecord> decode_done(const core::RecordView& record);
 
 }  // namespace beckon::retry

@@ -44,8 +44,8 @@ struct HandOverScan::Impl : std::enable_shared_from_this<Impl> {
           events(std::move(e)) {}
 
     void ask_start();
-    void publish_mark();
-    void marked(const core::Result<log::Appended>& mark, core::MonoTime sent);
+    void publish_barrier();
+    void barrier_reported(const core::Result<log::Appended>& barrier, core::MonoTime sent);
     void open();
     void read();
     void end(const core::Result<Found>& result);
@@ -65,7 +65,7 @@ void HandOverScan::Impl::ask_start() {
             if (ends) {
                 self.found.start = ends->start;
                 if (!self.from) self.from = ends->end;
-                self.publish_mark();
+                self.publish_barrier();
             } else if (ends.error().retryable()) {
                 self.executor.post_after(PartitionTiers::kPublishAgain,
                                          self.alive([](Impl& s) { s.ask_start(); }));
@@ -75,24 +75,26 @@ void HandOverScan::Impl::ask_start() {
         }));
 }
 
-void HandOverScan::Impl::publish_mark() {
-    publisher.publish(
-        where, core::encode(core::Mark{node.text}),
-        alive([sent = clock.mono()](Impl& self, const auto& mark) { self.marked(mark, sent); }));
+void HandOverScan::Impl::publish_barrier() {
+    publisher.publish(where, core::encode(core::BarrierRecord{node.text}),
+                      alive([sent = clock.mono()](Impl& self, const auto& barrier) {
+                          self.barrier_reported(barrier, sent);
+                      }));
 }
 
-void HandOverScan::Impl::marked(const core::Result<log::Appended>& mark, core::MonoTime sent) {
-    if (mark) {
-        found.end = mark->offset + 1;
-        found.time = mark->time;
+void HandOverScan::Impl::barrier_reported(const core::Result<log::Appended>& barrier,
+                                          core::MonoTime sent) {
+    if (barrier) {
+        found.end = barrier->offset + 1;
+        found.time = barrier->time;
         found.sent = sent;
         found.seen = clock.mono();
         open();
-    } else if (mark.error().retryable()) {
+    } else if (barrier.error().retryable()) {
         executor.post_after(PartitionTiers::kPublishAgain,
-                            alive([](Impl& self) { self.publish_mark(); }));
+                            alive([](Impl& self) { self.publish_barrier(); }));
     } else {
-        end(core::fail(mark.error()));
+        end(core::fail(barrier.error()));
     }
 }
 

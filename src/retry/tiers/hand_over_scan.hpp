@@ -13,16 +13,16 @@
 
 namespace beckon::retry {
 
-/// Reads one tier, or `retry.dead`, from an offset up to a mark of its own, at a take-over: what
-/// was handed over there since the last DoneRecord. The mark's report teaches the clock of that
-/// partition too. Publishes the mark again until the log takes it. On the executor's thread; ends
-/// when destroyed.
+/// Reads one tier, or `retry.dead`, from an offset up to a read barrier of its own, at a take-over:
+/// what was handed over there since the last DoneRecord. The read barrier's report teaches the
+/// clock of that partition too. Publishes the read barrier again until the log takes it. On the
+/// executor's thread; ends when destroyed.
 class HandOverScan {
 public:
     struct Found {
         core::Offset start = 0;  ///< of the log
-        core::Offset end = 0;    ///< the mark's offset + 1
-        core::Timestamp time{};  ///< the mark's
+        core::Offset end = 0;    ///< the read barrier's offset + 1
+        core::Timestamp time{};  ///< the read barrier's
         core::MonoTime sent{};   ///< when it was published
         core::MonoTime seen{};   ///< when its report came
     };
@@ -32,7 +32,7 @@ public:
         std::function<void(const core::Result<Found>&)> done;
     };
 
-    /// Without `from` it reads nothing but its own mark.
+    /// Without `from` it reads nothing but its own read barrier.
     HandOverScan(log::TopicPartition where, std::optional<core::Offset> from,
                  const core::NodeId& node, log::EventLog& log, log::Publisher& publisher,
                  core::Executor& executor, const core::Clock& clock, Events events);

@@ -206,15 +206,15 @@ void PartitionTiers::Impl::open_tiers() {
 }
 
 void PartitionTiers::Impl::open_tier(int tier) {
-    const auto& mark = scanned.at(Topic::retry(tier));
+    const auto& barrier = scanned.at(Topic::retry(tier));
     Finished from;
     if (options.from && options.from->tiers.contains(tier)) {
         from = options.from->tiers.at(tier).finished;
-        count_lost(tier, {from.low, mark.start}, from);
+        count_lost(tier, {from.low, barrier.start}, from);
     }
     auto opened = std::make_unique<Tier>(
         Tier::Options{options.partition, options.epoch, tier, options.table.delay(tier),
-                      std::move(from), mark.start},
+                      std::move(from), barrier.start},
         log, executor, clock,
         Tier::Events{
             .has_room = [this, tier] { return has_room(tier); },
@@ -224,7 +224,7 @@ void PartitionTiers::Impl::open_tier(int tier) {
             .gap = [this, tier](OffsetRange gap,
                                 const Finished& finished) { look_into_gap(tier, gap, finished); },
             .failed = [this](const core::Error& why) { fail(why); }});
-    opened->clock().appended(mark.time, mark.sent, mark.seen);
+    opened->clock().appended(barrier.time, barrier.sent, barrier.seen);
     tiers[tier] = std::move(opened);
 }
 

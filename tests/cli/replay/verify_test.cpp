@@ -143,7 +143,7 @@ TEST_CASE("only the first differences are listed, and all are counted", "[verify
     world.write(real);
     world.fold(real, 0);
     for (core::Offset offset = 1; offset <= 30; ++offset) {
-        world.write(core::encode(core::Mark{}));
+        world.write(core::encode(core::BarrierRecord{}));
         world.fold(world.message("of nowhere"), offset);
     }
     const auto found = world.verify();

@@ -39,7 +39,7 @@ struct World {
         executor.run_for(5s);
         return good;
     }
-    /// Without marks.
+    /// Without read barriers.
     std::size_t written() const {
         std::size_t count = 0;
         for (const auto& stored : log->records(kWhere)) count += stored.record.key.front() != '!';
@@ -132,7 +132,7 @@ TEST_CASE("a broadcast's record can be read back", "[edge][broadcast]") {
 
 TEST_CASE("what is no broadcast is not decoded", "[edge][broadcast]") {
     auto other = encode(BroadcastSet{"a", "1"});
-    SECTION("a mark") { other.key = "!mark/1"; }
+    SECTION("a read barrier") { other.key = "!mark/1"; }
     SECTION("another type") { other.headers[1].value = "beckon.something.v9"; }
     SECTION("no type") { other.headers.clear(); }
     SECTION("a version that is not allowed") { other.value = "a\nb"; }

@@ -29,8 +29,9 @@ core::Uaid new_uaid() { return core::Uaid{core::random_uuid4()}; }
 
 }  // namespace
 
-TEST_CASE("hellos beyond those that may wait for a mark are sent away, and the others answered",
-          "[home][bounds]") {
+TEST_CASE(
+    "hellos beyond those that may wait for a read barrier are sent away, and the others answered",
+    "[home][bounds]") {
     HomeWorld world;
     world.serve();
     const auto [known, channel] = world.subscribed();
@@ -45,7 +46,7 @@ TEST_CASE("hellos beyond those that may wait for a mark are sent away, and the o
         const auto heard_something = [&](auto client) { return !world.heard.at(client).empty(); };
         CHECK(std::count_if(waiting.begin(), waiting.end(), heard_something) == kTooMany);
         CHECK(world.take(waiting.back()) == Heard{"closed 1013 Overloaded"});
-        const auto lucky = world.hello(known);  // needs no mark
+        const auto lucky = world.hello(known);  // needs no read barrier
         world.run(10ms);
         CHECK(world.take(lucky) == Heard{edge::hello_frame(known)});
         world.hang_up(lucky);
@@ -147,15 +148,16 @@ TEST_CASE("no more clients are being removed at a time than may be, and in the e
     const auto removed = [&] { return world.home->status().removed[0]; };
     CHECK(removed() == 0);
     world.run(2h);
-    world.log->hold_readers(kSubscriptions, true);  // marks are not seen: nobody comes to an end
+    world.log->hold_readers(kSubscriptions,
+                            true);  // read barriers are not seen: nobody comes to an end
     world.run(3h);
     CHECK(removed() == 0);
     const auto written = [&] { return world.records_in(Topic::kSubscriptions, ""); };
     const auto before = written();
     world.log->hold_readers(kSubscriptions, false);
     world.run(1ms);
-    CHECK(written() - before <=
-          2 * edge::Removals::kUnderWayMax + 10);  // of each the client and its channel; marks
+    CHECK(written() - before <= 2 * edge::Removals::kUnderWayMax +
+                                    10);  // of each the client and its channel; read barriers
     world.run(3h);
     CHECK(removed() == kClients);
     const auto again = world.connect(world.uaid(clients.front()));

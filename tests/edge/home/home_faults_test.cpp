@@ -23,7 +23,7 @@ const log::TopicPartition kSubscriptions{Topic::kSubscriptions, HomeWorld::kPart
 
 // A deliberate fault: without the second look at the store the client would get a new UAID, and
 // only the outbox would keep that from it.
-TEST_CASE("a read that fails behind the mark denies nothing", "[home]") {
+TEST_CASE("a read that fails behind the read barrier denies nothing", "[home]") {
     HomeWorld world;
     world.serve();
     const auto [uaid, channel] = world.subscribed();
@@ -31,7 +31,7 @@ TEST_CASE("a read that fails behind the mark denies nothing", "[home]") {
     world.crash();  // what was in memory is in files from here on
     world.serve("home-2");
     world.run(1s);
-    world.clock.advance(10s);  // its loop stood still: it believes nothing before a mark
+    world.clock.advance(10s);  // its loop stood still: it believes nothing before a read barrier
     world.log->hold_readers(kSubscriptions, true);
     const auto client = world.hello(uaid);
     world.run(20ms);

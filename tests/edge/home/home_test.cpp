@@ -56,15 +56,16 @@ TEST_CASE("a known uaid is answered as it is, also after a crash and without the
     CHECK(world.take(client) == Heard{edge::hello_frame(uaid)});
 }
 
-TEST_CASE("an unknown uaid gets another one of the same partition, after a mark", "[home]") {
+TEST_CASE("an unknown uaid gets another one of the same partition, after a read barrier",
+          "[home]") {
     HomeWorld world;
     world.serve();
     const core::Uaid offered{core::random_uuid4()};
-    const auto marks = world.records_in(Topic::kSubscriptions, "!mark/");
+    const auto barriers = world.records_in(Topic::kSubscriptions, "!mark/");
     const auto client = world.connect(offered);
     CHECK(world.uaid(client) != offered);
     CHECK(world.take(client) == Heard{edge::hello_frame(world.uaid(client))});
-    CHECK(world.records_in(Topic::kSubscriptions, "!mark/") == marks + 1);
+    CHECK(world.records_in(Topic::kSubscriptions, "!mark/") == barriers + 1);
 }
 
 // Hole. Verified to fail when answer_hello() does not ask the marker (the client gets another
@@ -86,7 +87,8 @@ TEST_CASE("a home that lags never says that it does not know a uaid", "[home][ho
     CHECK(world.take(second) == Heard{edge::hello_frame(uaid)});
 }
 
-TEST_CASE("a mark that cannot be published closes the unknown client without an answer", "[home]") {
+TEST_CASE("a read barrier that cannot be published closes the unknown client without an answer",
+          "[home]") {
     HomeWorld world;
     world.serve();
     world.log->fail_next_publishes(1);
@@ -94,7 +96,7 @@ TEST_CASE("a mark that cannot be published closes the unknown client without an 
     CHECK(world.take(client) == Heard{"closed 1013 Unproven"});
 }
 
-TEST_CASE("a home whose loop stood still trusts nothing before a mark", "[home][hole]") {
+TEST_CASE("a home whose loop stood still trusts nothing before a read barrier", "[home][hole]") {
     HomeWorld world;
     world.serve();
     const auto [uaid, channel] = world.subscribed();
@@ -147,7 +149,7 @@ TEST_CASE(
     world.start_home();
     world.run();
     CHECK(world.take(world.hello()) == Heard{"released NotServing"});
-    world.log->hold_readers(kSubscriptions, true);  // its claim waits for a mark
+    world.log->hold_readers(kSubscriptions, true);  // its claim waits for a read barrier
     world.home->placed_here(world.floor());
     const auto kept = world.connect();
     CHECK(world.take(kept).empty());
@@ -316,7 +318,8 @@ TEST_CASE("a front hears that a client is persisted before the client's first ch
     CHECK(world.attached.at(world.connect(world.uaid(client))).persisted);
 }
 
-TEST_CASE("a persisted client that the next home does not know is closed after a mark", "[home]") {
+TEST_CASE("a persisted client that the next home does not know is closed after a read barrier",
+          "[home]") {
     HomeWorld world;
     world.serve();
     const core::Uaid uaid{core::random_uuid4()};

@@ -25,7 +25,7 @@ TEST_CASE("a subscription is usable the instant its record is in the log", "[vie
     world.settle();
     const auto asked = world.begin(IngestWorld::post_data(target.path));
     world.settle(std::chrono::milliseconds{500});
-    CHECK_FALSE(asked->answer);  // without a mark this would be a false 410
+    CHECK_FALSE(asked->answer);  // without a read barrier this would be a false 410
     world.log_->hold_readers(where, false);
     world.settle();
     REQUIRE(asked->answer);
@@ -39,10 +39,10 @@ TEST_CASE("a 410 asked while the register is being written waits for what is in 
     const auto where = world.subscriptions_of(target.uaid);
     world.log_->hold_readers(where, true);
     const auto before = world.begin(IngestWorld::post_data(target.path));
-    world.settle();  // its mark is in the log, and then the register
+    world.settle();  // its read barrier is in the log, and then the register
     world.subscribe(target.uaid, target.channel);
     world.settle();
-    // This question came after the register: it may not use the mark that is under way.
+    // This question came after the register: it may not use the read barrier that is under way.
     const auto after = world.begin(IngestWorld::post_data(target.path));
     world.log_->hold_readers(where, false);
     world.settle();
@@ -62,12 +62,12 @@ TEST_CASE("a view that lags too long answers 503, never 410", "[view]") {
                          "Whether this exists cannot be told at present; try again later.", like));
 }
 
-TEST_CASE("a mark that fails is a 503, never a 410", "[view]") {
+TEST_CASE("a read barrier that fails is a 503, never a 410", "[view]") {
     IngestWorld world;
     const auto target = world.new_target();
     SECTION("the log is away") { world.log_->set_away(true); }
-    SECTION("the mark's publish fails") { world.log_->fail_next_publishes(1); }
-    SECTION("the mark's report is lost") { world.log_->lose_next_answers(1); }
+    SECTION("the read barrier's publish fails") { world.log_->fail_next_publishes(1); }
+    SECTION("the read barrier's report is lost") { world.log_->lose_next_answers(1); }
     CHECK(world.ask(IngestWorld::post_data(target.path)).status == 503);
     world.log_->set_away(false);
     world.settle(std::chrono::seconds{10});
@@ -117,7 +117,7 @@ TEST_CASE("progress reaches metrics and the group of lag tools", "[view]") {
     CHECK(reported == world.view_->progress().front().inputs.front().position);
 }
 
-TEST_CASE("nothing negative is answered before every partition has passed its first mark",
+TEST_CASE("nothing negative is answered before every partition has passed its first read barrier",
           "[view]") {
     IngestWorld world{{.start_view = false}};
     const auto known = world.new_target();
@@ -137,7 +137,7 @@ TEST_CASE("nothing negative is answered before every partition has passed its fi
     CHECK(world.ask(IngestWorld::post_data(world.new_target().path)).status == 410);
 }
 
-TEST_CASE("a known subscription is answered without a mark", "[view]") {
+TEST_CASE("a known subscription is answered without a read barrier", "[view]") {
     IngestWorld world;
     const auto target = world.subscribed();
     const auto count = world.records(log::Topic::kSubscriptions.index()).size();
@@ -145,23 +145,23 @@ TEST_CASE("a known subscription is answered without a mark", "[view]") {
     CHECK(world.records(log::Topic::kSubscriptions.index()).size() == count);
 }
 
-TEST_CASE("many questions share marks", "[view]") {
+TEST_CASE("many questions share read barriers", "[view]") {
     IngestWorld world{{.partitions = 1}};
     std::vector<std::shared_ptr<TestExchange>> asked;
-    const auto marks = [&] {
+    const auto barriers = [&] {
         std::size_t n = 0;
         for (const auto& record : world.records(log::Topic::kSubscriptions.index())) {
             n += is_record_of(record, "!mark/") ? 1 : 0;
         }
         return n;
     };
-    const auto before = marks();
+    const auto before = barriers();
     for (int i = 0; i < 100; ++i) {
         asked.push_back(world.begin(IngestWorld::post_data(world.new_target().path)));
     }
     world.settle();
     for (const auto& exchange : asked) CHECK(exchange->answer->status == 410);
-    CHECK(marks() - before <= 2);
+    CHECK(barriers() - before <= 2);
 }
 
 TEST_CASE("an unsubscribed channel and a purged client are gone", "[view]") {
@@ -212,7 +212,7 @@ TEST_CASE("a restart goes on from its checkpoint", "[view]") {
     world.settle();
     CHECK(again.view_->ready());
     CHECK(again.knows(target));
-    // Only marks were read since: one to learn the clock, one for each partition.
+    // Only read barriers were read since: one to learn the clock, one for each partition.
     CHECK(world.metrics_.view_folded.Value() - folded <= 1 + world.partitions_);
 }
 

@@ -69,9 +69,9 @@ TEST_CASE("what is no record of milestones does not decode", "[reliability]") {
     auto other_type = encode(kEvent);
     other_type.headers[0].value = "beckon.milestones.v2";
     CHECK_FALSE(decodes(other_type));
-    auto mark = encode(kEvent);
-    mark.key = "!mark/0123456789abcdef";
-    CHECK_FALSE(decodes(mark));
+    auto barrier = encode(kEvent);
+    barrier.key = "!mark/0123456789abcdef";
+    CHECK_FALSE(decodes(barrier));
 }
 
 TEST_CASE("an id is short, and of letters, digits and few signs", "[reliability]") {

@@ -223,7 +223,7 @@ TEST_CASE("what is no event and no delivery is counted, and what stands behind i
     for (core::Partition p = 0; p < kPartitions; ++p) {
         for (const auto& stored : world.log->records({log::Topic::kRetryDead, p})) {
             const auto letter = decode_delivery(*test::ReadBack{stored.record});
-            if (!letter) continue;  // a mark
+            if (!letter) continue;  // a read barrier
             CHECK(letter->webhook == kNoWebhook);
             const auto data = Json::parse(letter->event)["data"];
             letters[letter->id] = data["why"].get<std::string>();

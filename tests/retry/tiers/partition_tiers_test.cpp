@@ -86,7 +86,7 @@ TEST_CASE("what is finished is in the log within the fifth of a second", "[retry
     for (const auto* id : {"a", "b", "c"}) world.put(id);
     world.run_for(300ms);
     const auto tier = world.done()->tiers.at(0);
-    // The first record is the owner's mark.
+    // The first record is the owner's read barrier.
     CHECK(tier.finished == retry::Finished{.low = 2, .above = {{3, 4}}});
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("a take-over looks through what came since the last record, not since 
     owner.answer = [&](const auto& due) { owner.succeed(due); };
     for (int i = 0; i < 50; ++i) world.put("n" + std::to_string(i));
     world.run_for(1s);
-    CHECK(world.done()->tiers.at(0).scan == 51);  // and the owner's mark
+    CHECK(world.done()->tiers.at(0).scan == 51);  // and the owner's read barrier
 }
 
 TEST_CASE("a hand-over that may be in the log is looked for at a take-over", "[retry][crash]") {
@@ -375,7 +375,7 @@ TEST_CASE("row 18: what fell off the log unfinished is counted exactly", "[retry
         for (const auto* id : {"a", "b", "c", "d"}) world.put(id);
         world.run_for(1s);
     }
-    world.log->truncate_before({Topic::retry(0), kP}, 4);  // mark a b c | d
+    world.log->truncate_before({Topic::retry(0), kP}, 4);  // read barrier a b c | d
     TiersOwner next{world, 2};
     world.run_for(1s);
     CHECK(next.ids() == Ids{"d"});
@@ -390,7 +390,7 @@ TEST_CASE("row 18: what falls off the log while its home waits is counted exactl
     owner.answer = [&](const auto& due) { owner.succeed(due); };
     for (const auto* id : {"a", "b", "c", "d", "e"}) world.put(id, 1);
     world.run_for(1s);
-    world.log->truncate_before({Topic::retry(1), kP}, 4);  // mark a b c | d e
+    world.log->truncate_before({Topic::retry(1), kP}, 4);  // read barrier a b c | d e
     world.run_for(10s);
     CHECK(owner.ids() == Ids{"a", "d", "e"});  // the head was in its hands
     CHECK(owner.tiers.counts().lost == 2);

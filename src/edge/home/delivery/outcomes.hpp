@@ -21,7 +21,7 @@
 namespace beckon::edge {
 
 /// How many outcomes the homes of one shard may have published without an answer. They share a
-/// publisher with marks, leases and registers, which must not find it full.
+/// publisher with read barriers, leases and registers, which must not find it full.
 struct OutcomesInFlight {
     /// At which a home gets no second one.
     static constexpr std::size_t kMax = 512;

@@ -21,7 +21,7 @@
 namespace beckon::edge {
 
 /// How many tombstones the homes of one shard may have published without an answer. They share a
-/// publisher with marks, leases and registers, which must not find it full.
+/// publisher with read barriers, leases and registers, which must not find it full.
 struct TombstonesInFlight {
     static constexpr std::size_t kMax = 1'000;
     std::size_t count = 0;

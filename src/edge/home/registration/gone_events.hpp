@@ -22,10 +22,10 @@ namespace beckon::edge {
 /// Anybody may register a channel with anybody's key and end it again, and each event stays in the
 /// log for two weeks: so only so many are published of each client, and for each application
 /// server. A client may also have a thousand channels and go with hundreds of others, and the
-/// publisher is that of marks, leases and registers, which must not find it full: so a bounded
-/// number is under way, and the rest waits here. What finds no room, or what the log does not take,
-/// is not told from here: the next message for the subscription is answered 410, and that is told
-/// too. On the home's thread.
+/// publisher is that of read barriers, leases and registers, which must not find it full: so a
+/// bounded number is under way, and the rest waits here. What finds no room, or what the log does
+/// not take, is not told from here: the next message for the subscription is answered 410, and that
+/// is told too. On the home's thread.
 class GoneEvents {
 public:
     /// Events without the log's report.

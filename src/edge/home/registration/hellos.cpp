@@ -32,10 +32,10 @@ void Hellos::answer(const SessionId& id, const Offer& offer) {
     // Without a record nobody but this session knows the client: there is nothing to be denied.
     const bool adopted = offer.again && !offer.again->persisted;
     if (adopted) return context_.settled(id, offer, offer.uaid, false);
-    wait_for_mark(id, offer);
+    wait_for_barrier(id, offer);
 }
 
-void Hellos::wait_for_mark(const SessionId& id, const Offer& offer) {
+void Hellos::wait_for_barrier(const SessionId& id, const Offer& offer) {
     if (waiting_.size() >= kWaitingMax) return context_.outbox.close(id, closing::kOverloaded);
     waiting_.emplace(id, offer);
     context_.fold.confirm(kSubscriptionsInput,

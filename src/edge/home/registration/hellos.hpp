@@ -17,10 +17,10 @@
 namespace beckon::edge {
 
 /// Settles which UAID a client has. A known one is answered at once, an unknown one only after a
-/// mark: a new UAID in place of the offered one makes Firefox drop every subscription.
+/// read barrier: a new UAID in place of the offered one makes Firefox drop every subscription.
 ///
-/// While the home does not serve yet, hellos wait; so do those that need a mark. In both cases a
-/// client has no reason to say more: its front keeps what it says early.
+/// While the home does not serve yet, hellos wait; so do those that need a read barrier. In both
+/// cases a client has no reason to say more: its front keeps what it says early.
 class Hellos {
 public:
     /// Clients whose hello waits.
@@ -62,7 +62,7 @@ public:
     void release_all(Closing closing);
 
 private:
-    void wait_for_mark(const SessionId& id, const Offer& offer);
+    void wait_for_barrier(const SessionId& id, const Offer& offer);
     void confirmed(const SessionId& id, const core::Result<void>& result);
 
     const core::Partition partition_;

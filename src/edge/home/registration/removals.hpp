@@ -24,9 +24,9 @@ namespace beckon::edge {
 /// were not seen for `client_ttl`, which are looked for in the store, a page at a time; and those
 /// that somebody else names.
 ///
-/// A mark comes first, so that nobody is removed who was seen meanwhile. Then the tombstone of the
-/// client; once it is folded, its messages are finished, and the home writes tombstones for its
-/// channels (which the fold has made contested). A client that says hello in the middle is sent
+/// A read barrier comes first, so that nobody is removed who was seen meanwhile. Then the tombstone
+/// of the client; once it is folded, its messages are finished, and the home writes tombstones for
+/// its channels (which the fold has made contested). A client that says hello in the middle is sent
 /// away for a moment. Nothing of it is remembered: after a crash or a take-over the next search
 /// finds the client again.
 class Removals {

@@ -13,12 +13,12 @@
 
 namespace beckon::fold {
 
-/// Marks of one partition: proof of having seen all that was in the log when a question came. A
-/// question uses only a mark that is *published after* it arrived: at most one mark is under way
-/// and one set of questions is collecting for the next.
+/// Read barriers of one partition: proof of having seen all that was in the log when a question
+/// came. A question uses only a read barrier that is *published after* it arrived: at most one read
+/// barrier is under way and one set of questions is collecting for the next.
 ///
 /// Used on one thread, that of `executor`, which also runs the fold of the partition.
-class Marker {
+class ReadBarrier {
 public:
     /// Empty result: everything that stood in the partition when ask() was called has been folded.
     /// Errors: timed_out, unavailable; then never the negative answer.
@@ -26,10 +26,11 @@ public:
 
     static constexpr core::Duration kTimeout = std::chrono::seconds{2};
 
-    Marker(log::TopicPartition where, core::NodeId node, log::Publisher& publisher,
-           core::Executor& executor);
+    ReadBarrier(log::TopicPartition where, core::NodeId node, log::Publisher& publisher,
+                core::Executor& executor);
 
-    /// Answers later, on the same thread; never from within. The answer may destroy the Marker.
+    /// Answers later, on the same thread; never from within. The answer may destroy the
+    /// ReadBarrier.
     void ask(Answer answer);
 
     /// The fold has passed everything below `next` (durably, as far as it ever is).
@@ -51,12 +52,14 @@ private:
     log::Publisher& publisher_;
     core::Executor& executor_;
 
-    std::vector<Answer> collecting_;       ///< wait for the next mark
-    std::vector<Answer> under_way_;        ///< wait for the published one; not empty: one is out
-    std::optional<core::Offset> mark_at_;  ///< of the mark under way, once its report came
+    std::vector<Answer> collecting_;  ///< wait for the next read barrier
+    std::vector<Answer> under_way_;   ///< wait for the published one; not empty: one is out
+    std::optional<core::Offset>
+        barrier_at_;  ///< of the read barrier under way, once its report came
     core::Offset passed_ = 0;
 
-    core::Lifetime lifetime_;  ///< renewed with every mark, so that reports of older ones are stale
+    core::Lifetime
+        lifetime_;  ///< renewed with every read barrier, so that reports of older ones are stale
 };
 
 }  // namespace beckon::fold

@@ -1,4 +1,4 @@
-#include "fold/marker.hpp"
+#include "fold/read_barrier.hpp"
 
 #include "core/codec.hpp"
 
@@ -8,55 +8,55 @@ namespace beckon::fold {
 
 using core::Fault;
 
-Marker::Marker(log::TopicPartition where, core::NodeId node, log::Publisher& publisher,
-               core::Executor& executor)
+ReadBarrier::ReadBarrier(log::TopicPartition where, core::NodeId node, log::Publisher& publisher,
+                         core::Executor& executor)
     : where_(where),
       node_(std::move(node)),
       publisher_(publisher),
       executor_(executor),
       lifetime_(executor) {}
 
-void Marker::ask(Answer answer) {
+void ReadBarrier::ask(Answer answer) {
     collecting_.push_back(std::move(answer));
     if (under_way_.empty()) publish();
 }
 
-void Marker::publish() {
+void ReadBarrier::publish() {
     under_way_ = std::exchange(collecting_, {});
-    mark_at_.reset();
+    barrier_at_.reset();
     lifetime_.renew();
-    publisher_.publish(where_, core::encode(core::Mark{node_.text}),
+    publisher_.publish(where_, core::encode(core::BarrierRecord{node_.text}),
                        lifetime_.guard([this](const auto& result) { reported(result); }));
     executor_.post_after(kTimeout, lifetime_.guard([this] {
         if (under_way_.empty()) return;
-        settle(core::fail(Fault::timed_out, "the mark was not read back within 2 s"));
+        settle(core::fail(Fault::timed_out, "the read barrier was not read back within 2 s"));
     }));
 }
 
-void Marker::reported(const core::Result<log::Appended>& result) {
+void ReadBarrier::reported(const core::Result<log::Appended>& result) {
     if (under_way_.empty()) return;
     if (!result) {
         settle(core::fail(result.error()));
         return;
     }
-    mark_at_ = result->offset;
-    if (passed_ > *mark_at_) settle({});
+    barrier_at_ = result->offset;
+    if (passed_ > *barrier_at_) settle({});
 }
 
-void Marker::passed(core::Offset next) {
+void ReadBarrier::passed(core::Offset next) {
     passed_ = next;
-    if (mark_at_ && next > *mark_at_ && !under_way_.empty()) settle({});
+    if (barrier_at_ && next > *barrier_at_ && !under_way_.empty()) settle({});
 }
 
-void Marker::refuse_all(const core::Error& why) {
+void ReadBarrier::refuse_all(const core::Error& why) {
     auto answers = std::exchange(under_way_, {});
     for (auto& answer : std::exchange(collecting_, {})) answers.push_back(std::move(answer));
     lifetime_.renew();
     for (const auto& answer : answers) answer(core::fail(why));
 }
 
-/// An answer may destroy this Marker: nothing of it is used once the answers are under way.
-void Marker::settle(const core::Result<void>& result) {
+/// An answer may destroy this ReadBarrier: nothing of it is used once the answers are under way.
+void ReadBarrier::settle(const core::Result<void>& result) {
     const auto answers = std::exchange(under_way_, {});
     if (!collecting_.empty()) publish();
     for (const auto& answer : answers) answer(result);

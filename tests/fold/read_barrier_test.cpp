@@ -1,4 +1,4 @@
-#include "fold/marker.hpp"
+#include "fold/read_barrier.hpp"
 
 #include "core/codec.hpp"
 #include "support/manual_clock.hpp"
@@ -17,7 +17,7 @@ using beckon::core::Fault;
 using beckon::core::Offset;
 using beckon::core::Record;
 using beckon::core::Result;
-using beckon::fold::Marker;
+using beckon::fold::ReadBarrier;
 using beckon::log::Topic;
 using beckon::log::TopicPartition;
 
@@ -25,14 +25,14 @@ namespace {
 
 const TopicPartition kWhere{Topic::kSubscriptions, 1};
 
-/// A partition with a reader that folds by counting, and its marker.
+/// A partition with a reader that folds by counting, and its read barrier.
 struct Fixture {
     beckon::test::ManualClock clock;
     beckon::test::SimExecutor executor{clock};
     std::unique_ptr<beckon::log::MemoryLog> log = beckon::log::make_memory_log(
         {.seed = 1, .partitions = 4, .clock = &clock, .append_delay_max = 10ms});
     std::unique_ptr<beckon::log::Publisher> publisher = log->open_publisher(executor);
-    Marker marker{kWhere, {"0123456789abcdef"}, *publisher, executor};
+    ReadBarrier barrier{kWhere, {"0123456789abcdef"}, *publisher, executor};
     std::unique_ptr<beckon::log::PartitionReader> reader =
         log->open_reader(kWhere, 0, executor, [this] { read(); });
     std::vector<std::string> keys;     ///< read so far
@@ -45,10 +45,10 @@ struct Fixture {
                 reader->take(100, [this](const auto& record) { keys.emplace_back(record.key); });
             if (!taken || taken->drained) break;
         }
-        marker.passed(reader->position());
+        barrier.passed(reader->position());
     }
     void ask() {
-        marker.ask([this](const Result<void>& result) {
+        barrier.ask([this](const Result<void>& result) {
             answers.push_back(result ? "ok" : std::string{to_string(result.error().fault)});
             seen.push_back(keys.size());
         });
@@ -56,7 +56,7 @@ struct Fixture {
     void publish(const std::string& key) {
         publisher->publish(kWhere, Record{key, "x", {}}, [](const auto&) {});
     }
-    std::size_t marks_in_log() const {
+    std::size_t barriers_in_log() const {
         std::size_t count = 0;
         for (const auto& stored : log->records(kWhere)) {
             if (beckon::core::is_control_key(stored.record.key)) ++count;
@@ -67,50 +67,53 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("an answer comes only when all that stood in the log before it was folded", "[marker]") {
+TEST_CASE("an answer comes only when all that stood in the log before it was folded",
+          "[read_barrier]") {
     Fixture f;
     for (int i = 0; i < 5; ++i) f.publish("k" + std::to_string(i));
     f.ask();
     CHECK(f.answers.empty());  // never from within
     f.executor.run_for(1s);
     CHECK(f.answers == std::vector<std::string>{"ok"});
-    CHECK(f.seen == std::vector<std::size_t>{6});  // the five and the mark itself
+    CHECK(f.seen == std::vector<std::size_t>{6});  // the five and the read barrier itself
 }
 
-TEST_CASE("a question never uses a mark that was published before it", "[marker]") {
+TEST_CASE("a question never uses a read barrier that was published before it", "[read_barrier]") {
     Fixture f;
     f.log->hold_readers(kWhere, true);
     f.ask();
-    f.executor.run_for(100ms);  // the first mark is in the log, not read
+    f.executor.run_for(100ms);  // the first read barrier is in the log, not read
     f.publish("between");
     f.executor.run_for(100ms);
     f.ask();
     f.log->hold_readers(kWhere, false);
     f.executor.run_for(100ms);
     CHECK(f.answers == std::vector<std::string>{"ok", "ok"});
-    CHECK(f.marks_in_log() == 2);
+    CHECK(f.barriers_in_log() == 2);
     CHECK(f.seen == std::vector<std::size_t>{2, 3});
 }
 
-TEST_CASE("at most one mark is under way, and questions collect for the next", "[marker]") {
+TEST_CASE("at most one read barrier is under way, and questions collect for the next",
+          "[read_barrier]") {
     Fixture f;
     f.log->hold_readers(kWhere, true);
     for (int i = 0; i < 50; ++i) f.ask();
     f.executor.run_for(100ms);
-    CHECK(f.marks_in_log() == 1);  // the first question's; 49 are collecting
-    CHECK(f.marker.unanswered() == 50);
+    CHECK(f.barriers_in_log() == 1);  // the first question's; 49 are collecting
+    CHECK(f.barrier.unanswered() == 50);
     f.log->hold_readers(kWhere, false);
     f.executor.run_for(100ms);
-    CHECK(f.marks_in_log() == 2);
+    CHECK(f.barriers_in_log() == 2);
     CHECK(f.answers == std::vector<std::string>(50, "ok"));
 }
 
-TEST_CASE("a mark that is not read back in time fails its questions, and the next one works",
-          "[marker]") {
+TEST_CASE(
+    "a read barrier that is not read back in time fails its questions, and the next one works",
+    "[read_barrier]") {
     Fixture f;
     f.log->hold_readers(kWhere, true);
     f.ask();
-    f.executor.run_for(Marker::kTimeout - 1ms);
+    f.executor.run_for(ReadBarrier::kTimeout - 1ms);
     CHECK(f.answers.empty());
     f.executor.run_for(2ms);
     CHECK(f.answers == std::vector<std::string>{"timed_out"});
@@ -120,7 +123,7 @@ TEST_CASE("a mark that is not read back in time fails its questions, and the nex
     CHECK(f.answers == std::vector<std::string>{"timed_out", "ok"});
 }
 
-TEST_CASE("a mark that cannot be published fails its questions", "[marker]") {
+TEST_CASE("a read barrier that cannot be published fails its questions", "[read_barrier]") {
     Fixture f;
     f.log->fail_next_publishes(1);
     f.ask();
@@ -128,25 +131,27 @@ TEST_CASE("a mark that cannot be published fails its questions", "[marker]") {
     CHECK(f.answers == std::vector<std::string>{"unavailable"});
 }
 
-TEST_CASE("a lost report of a mark is a failure even though the mark is read back", "[marker]") {
+TEST_CASE("a lost report of a read barrier is a failure even though the read barrier is read back",
+          "[read_barrier]") {
     Fixture f;
     f.log->lose_next_answers(1);
     f.ask();
     f.executor.run_for(1s);
-    CHECK(f.marks_in_log() == 1);
+    CHECK(f.barriers_in_log() == 1);
     CHECK(f.answers == std::vector<std::string>{"unavailable"});
 }
 
-TEST_CASE("questions that are refused are answered once, and the next one works", "[marker]") {
+TEST_CASE("questions that are refused are answered once, and the next one works",
+          "[read_barrier]") {
     Fixture f;
     f.log->hold_readers(kWhere, true);
     f.ask();
     f.executor.run_for(100ms);
     f.ask();
-    f.marker.refuse_all({Fault::unavailable, "made up"});
+    f.barrier.refuse_all({Fault::unavailable, "made up"});
     CHECK(f.answers == std::vector<std::string>{"unavailable", "unavailable"});
     f.log->hold_readers(kWhere, false);
-    f.executor.run_for(5s);  // the refused mark is read back, and its timer comes
+    f.executor.run_for(5s);  // the refused read barrier is read back, and its timer comes
     CHECK(f.answers.size() == 2);
     f.ask();
     f.executor.run_for(1s);
@@ -154,17 +159,17 @@ TEST_CASE("questions that are refused are answered once, and the next one works"
     CHECK(f.answers.back() == "ok");
 }
 
-TEST_CASE("an answer may destroy its marker", "[marker]") {
+TEST_CASE("an answer may destroy its read barrier", "[read_barrier]") {
     Fixture f;
-    auto marker =
-        std::make_unique<Marker>(kWhere, beckon::core::NodeId{"n"}, *f.publisher, f.executor);
+    auto barrier =
+        std::make_unique<ReadBarrier>(kWhere, beckon::core::NodeId{"n"}, *f.publisher, f.executor);
     bool answered = false;
-    marker->ask([&](const auto&) {
-        marker.reset();
+    barrier->ask([&](const auto&) {
+        barrier.reset();
         answered = true;
     });
     f.executor.run_for(100ms);
-    if (marker) marker->passed(f.reader->position());
+    if (barrier) barrier->passed(f.reader->position());
     CHECK(answered);
     f.executor.run_for(5s);  // its timer finds nobody
 }
