@@ -17,8 +17,9 @@ void Clients::attach(const Attach& message) {
     if (!message.again && refuses(message)) return;
     const Hellos::Offer offer{
         .uaid = message.uaid, .by_client = message.offered, .again = message.again};
-    if (context_.tenure.serving()) return context_.hellos.answer(message.session, offer);
-    const bool soon = context_.tenure.wanted() || context_.fold.phase() != fold::Phase::following;
+    if (context_.leadership.serving()) return context_.hellos.answer(message.session, offer);
+    const bool soon =
+        context_.leadership.wanted() || context_.fold.phase() != fold::Phase::following;
     if (!soon) return context_.outbox.release(message.session, closing::kNotServing);
     context_.hellos.keep(message.session, offer);
 }
@@ -41,7 +42,7 @@ void Clients::identify(const SessionId& id, const Hellos::Offer& offer, const co
     auto& outbox = context_.outbox;
     if (context_.removals.holds(uaid)) return outbox.close(id, closing::kRemoved);
     const auto stamp = offer.again ? offer.again->stamp
-                                   : SessionStamp{context_.tenure.epoch(), ++answered_hellos_};
+                                   : SessionStamp{context_.leadership.epoch(), ++answered_hellos_};
     if (auto* other = context_.sessions.of(uaid)) {
         if (other->stamp > stamp) return outbox.close(id, closing::kReplaced);
         end(*other, closing::kReplaced);  // the later hello wins

@@ -7,12 +7,12 @@
 #include "edge/home/delivery/delivery_times.hpp"
 #include "edge/home/delivery/outcomes.hpp"
 #include "edge/home/delivery/tombstone_outbox.hpp"
+#include "edge/home/leadership.hpp"
 #include "edge/home/registration/hellos.hpp"
 #include "edge/home/registration/registrations.hpp"
 #include "edge/home/registration/removals.hpp"
 #include "edge/home/session/outbox.hpp"
 #include "edge/home/session/sessions.hpp"
-#include "edge/home/tenure.hpp"
 #include "edge/protocol/protocol.hpp"
 #include "edge/switchboard/messages.hpp"
 #include "fold/fold.hpp"
@@ -39,7 +39,7 @@ public:
         fold::Fold& fold;
         core::Tokens& tokens;
         const core::Clock& clock;
-        const Tenure& tenure;
+        const Leadership& leadership;
         Hellos& hellos;
         Sessions& sessions;
         Delivery& delivery;
@@ -90,7 +90,7 @@ private:
     const Context context_;
     FrameParser parser_;
     Counts counts_;
-    std::uint64_t answered_hellos_ = 0;  ///< of the tenure
+    std::uint64_t answered_hellos_ = 0;  ///< of the leadership
 };
 
 }  // namespace beckon::edge

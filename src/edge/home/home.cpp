@@ -4,12 +4,12 @@
 #include "edge/home/clients.hpp"
 #include "edge/home/delivery/delivery.hpp"
 #include "edge/home/delivery/purges.hpp"
+#include "edge/home/leadership.hpp"
 #include "edge/home/registration/hellos.hpp"
 #include "edge/home/registration/registrations.hpp"
 #include "edge/home/replay.hpp"
 #include "edge/home/session/outbox.hpp"
 #include "edge/home/session/sessions.hpp"
-#include "edge/home/tenure.hpp"
 
 #include <chrono>
 #include <utility>
@@ -49,7 +49,7 @@ store::Source source_of(fold::InputIndex input) {
 
 }  // namespace
 
-/// Puts the parts together, and says what each hears of a turn of the fold and of the tenure.
+/// Puts the parts together, and says what each hears of a turn of the fold and of the leadership.
 struct Home::Impl final : fold::State {
     Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore> s);
 
@@ -72,7 +72,7 @@ struct Home::Impl final : fold::State {
     core::Result<void> clear() override { return store->clear(); }
     void committed() override;
     void caught_up() override;
-    void restarted(std::string_view) override { tenure.restarted(); }
+    void restarted(std::string_view) override { leadership.restarted(); }
 
     // --- serving
     void began();
@@ -99,7 +99,7 @@ struct Home::Impl final : fold::State {
     Removals removals;
     PendingLimit pending;
     Hellos hellos;
-    Tenure tenure;
+    Leadership leadership;
     Clients clients;
     Replay records;
     core::Lifetime lifetime;
@@ -179,13 +179,14 @@ Home::Impl::Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore
               .settled = [this](const auto& id, const auto& offer, const auto& uaid,
                                 bool known) { clients.identify(id, offer, uaid, known); },
               .settle = [this] { settle(); }}),
-      tenure(options.partition, options.node, fold.publisher(), context.executor, fold,
-             {.began = [this] { began(); }, .ended = [this](Closing closing) { ended(closing); }}),
+      leadership(
+          options.partition, options.node, fold.publisher(), context.executor, fold,
+          {.began = [this] { began(); }, .ended = [this](Closing closing) { ended(closing); }}),
       clients({.store = *store,
                .fold = fold,
                .tokens = context.tokens,
                .clock = context.clock,
-               .tenure = tenure,
+               .leadership = leadership,
                .hellos = hellos,
                .sessions = sessions,
                .delivery = delivery,
@@ -201,7 +202,7 @@ Home::Impl::Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore
                                   .tombstone_outbox = tombstone_outbox,
                                   .pending = pending,
                                   .registrations = registrations,
-                                  .tenure = tenure}),
+                                  .leadership = leadership}),
       lifetime(context.executor) {
     BECKON_ASSERT(options.partition >= 0 && options.partition < options.partitions,
                   "a partition is below their number");
@@ -216,9 +217,9 @@ void Home::Impl::replay(fold::InputIndex input, const core::RecordView& record) 
 /// Everything that was folded and decided is in the store: what follows from it leaves now. Work
 /// that is left over has a budget, and what it decides waits for the next turn's commit.
 void Home::Impl::committed() {
-    tenure.committed();
+    leadership.committed();
     outbox.flush(context.fronts);
-    if (!tenure.serving()) return;
+    if (!leadership.serving()) return;
     tombstone_outbox.take_new();
     bool more = hellos.turn();
     more |= purges.turn(log_now(), position());
@@ -239,13 +240,13 @@ void Home::Impl::settle() {
 }
 
 void Home::Impl::caught_up() {
-    if (!tenure.wanted()) hellos.release_all(closing::kNotServing);
-    tenure.caught_up();
+    if (!leadership.wanted()) hellos.release_all(closing::kNotServing);
+    leadership.caught_up();
 }
 
 void Home::Impl::began() {
     clients.began();
-    registrations.begin(tenure.epoch());
+    registrations.begin(leadership.epoch());
     removals.begin();
     delivery.serve();
     tombstone_outbox.begin();
@@ -271,7 +272,7 @@ void Home::Impl::ended(Closing closing) {
 }
 
 void Home::Impl::tick() {
-    if (tenure.serving()) {
+    if (leadership.serving()) {
         registrations.tick();
         removals.tick();
         delivery.tick();
@@ -304,9 +305,9 @@ void Home::flush() {
     static_cast<void>(impl_->store->commit());  // without it a message is delivered once more
 }
 
-void Home::placed_here(core::Epoch floor) { impl_->tenure.placed_here(floor); }
+void Home::placed_here(core::Epoch floor) { impl_->leadership.placed_here(floor); }
 
-void Home::placed_elsewhere() { impl_->tenure.placed_elsewhere(); }
+void Home::placed_elsewhere() { impl_->leadership.placed_elsewhere(); }
 
 void Home::receive(ToHome message) {
     std::visit(core::Overloaded{[&](const Attach& attach) { impl_->clients.attach(attach); },
@@ -324,10 +325,10 @@ Home::State Home::state() const {
         case fold::Phase::restoring: return State::restoring;
         case fold::Phase::following: break;
     }
-    switch (impl_->tenure.state()) {
-        case Tenure::State::standby: return State::standby;
-        case Tenure::State::claiming: return State::claiming;
-        case Tenure::State::serving: return State::serving;
+    switch (impl_->leadership.state()) {
+        case Leadership::State::standby: return State::standby;
+        case Leadership::State::claiming: return State::claiming;
+        case Leadership::State::serving: return State::serving;
     }
     return State::standby;
 }
@@ -335,11 +336,12 @@ Home::State Home::state() const {
 Home::Status Home::status() const {
     Status out;
     out.state = state();
-    out.epoch = impl_->tenure.epoch();
+    out.epoch = impl_->leadership.epoch();
     out.notifications_next = impl_->fold.position(kNotificationsInput);
     out.subscriptions_next = impl_->fold.position(kSubscriptionsInput);
     out.sessions = impl_->sessions.size();
-    out.pending_tombstones = impl_->tenure.serving() ? impl_->store->pending_tombstone_count() : 0;
+    out.pending_tombstones =
+        impl_->leadership.serving() ? impl_->store->pending_tombstone_count() : 0;
     out.delivered = impl_->delivery.delivered();
     out.messages_read = impl_->store->messages_read();
     out.removed = impl_->removals.removed();
@@ -359,7 +361,7 @@ fold::Progress Home::progress() const { return impl_->fold.progress(); }
 const std::optional<fold::Stuck>& Home::stuck() const { return impl_->fold.stuck(); }
 
 DeliveryNow Home::look_at(const core::MessageRef& message) const {
-    if (!impl_->tenure.serving()) return {};
+    if (!impl_->leadership.serving()) return {};
     const auto* session = impl_->sessions.of(message.uaid);
     if (!session) return {.served = true};
     DeliveryNow now{.served = true, .connected = true};

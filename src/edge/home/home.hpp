@@ -56,10 +56,10 @@ struct HomeOptions {
 /// Knows no sockets and no loop: it lives on its shard's executor and speaks in
 /// edge/switchboard/messages.hpp.
 ///
-/// Its parts: fold (the runtime), replay (records to the parts), tenure (does it serve?), clients
-/// (frames to the parts), hellos, sessions (the protocol), delivery, registrations, removals,
-/// purges, pending tombstones, outbox. What any of them decides leaves in one place, after the
-/// commit.
+/// Its parts: fold (the runtime), replay (records to the parts), leadership (does it serve?),
+/// clients (frames to the parts), hellos, sessions (the protocol), delivery, registrations,
+/// removals, purges, pending tombstones, outbox. What any of them decides leaves in one place,
+/// after the commit.
 class Home {
 public:
     /// What a home borrows; all of it outlives the home and belongs to the same thread.

@@ -11,7 +11,7 @@ namespace beckon::edge {
 void Replay::notification(const core::RecordView& record) {
     std::visit(core::Overloaded{[&](const core::NotificationAccepted& message) {
                                     const bool waits = context_.delivery.fold(record, message);
-                                    if (waits && context_.tenure.serving()) {
+                                    if (waits && context_.leadership.serving()) {
                                         context_.pending.waits(message.uaid, record.offset);
                                     }
                                 },
@@ -23,8 +23,8 @@ void Replay::notification(const core::RecordView& record) {
                                 },
                                 [](const core::BarrierRecord&) {},
                                 [&](const core::Lease& seen) {
-                                    context_.tenure.read(log::Topic::kNotifications, record.offset,
-                                                         seen);
+                                    context_.leadership.read(log::Topic::kNotifications,
+                                                             record.offset, seen);
                                 },
                                 [&](const core::Unknown& what) {
                                     unknown(log::Topic::kNotifications, record.offset, what);
@@ -34,7 +34,7 @@ void Replay::notification(const core::RecordView& record) {
 
 /// Each node with a copy of the partition reads the tombstone; the one that serves counts it.
 void Replay::count_finished(const core::NotificationFinished& done) {
-    if (!context_.tenure.serving()) return;
+    if (!context_.leadership.serving()) return;
     ++counts_.finished[static_cast<std::size_t>(done.reason)];
     if (!core::log_enabled(core::LogLevel::debug)) return;
     core::log_debug("edge", "message_finished",
@@ -58,7 +58,7 @@ void Replay::subscription(const core::RecordView& record) {
             [&](const core::ChannelRemoved& e) { folded(store.remove_channel(e, record.time)); },
             [](const core::BarrierRecord&) {},
             [&](const core::Lease& seen) {
-                context_.tenure.read(log::Topic::kSubscriptions, record.offset, seen);
+                context_.leadership.read(log::Topic::kSubscriptions, record.offset, seen);
             },
             [&](const core::Unknown& what) {
                 unknown(log::Topic::kSubscriptions, record.offset, what);

@@ -6,8 +6,8 @@
 #include "edge/home/delivery/delivery.hpp"
 #include "edge/home/delivery/pending_limit.hpp"
 #include "edge/home/delivery/tombstone_outbox.hpp"
+#include "edge/home/leadership.hpp"
 #include "edge/home/registration/registrations.hpp"
-#include "edge/home/tenure.hpp"
 #include "log/event_log.hpp"
 #include "store/edge_store.hpp"
 
@@ -31,7 +31,7 @@ public:
         TombstoneOutbox& tombstone_outbox;
         PendingLimit& pending;
         Registrations& registrations;
-        Tenure& tenure;
+        Leadership& leadership;
     };
     Replay(core::Partition partition, const Context& context)
         : partition_(partition), context_(context) {}

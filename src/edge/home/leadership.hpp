@@ -14,7 +14,7 @@ namespace beckon::edge {
 
 /// Whether a home serves its partition: the controller's placement, the proof that everything
 /// was seen, the lease, and the end of it. On the home's thread.
-class Tenure {
+class Leadership {
 public:
     enum class State {
         standby,   ///< another home serves, or nobody does
@@ -30,8 +30,8 @@ public:
         std::function<void(Closing)> ended;
     };
 
-    Tenure(core::Partition partition, const core::NodeId& node, log::Publisher& publisher,
-           core::Executor& executor, fold::Fold& fold, Events events);
+    Leadership(core::Partition partition, const core::NodeId& node, log::Publisher& publisher,
+               core::Executor& executor, fold::Fold& fold, Events events);
 
     /// The controller placed the partition here. `floor`: the highest epoch seen in `ownership`.
     void placed_here(core::Epoch floor);

@@ -1,4 +1,4 @@
-#include "edge/home/tenure.hpp"
+#include "edge/home/leadership.hpp"
 
 #include "core/logger.hpp"
 
@@ -15,8 +15,9 @@ constexpr core::Duration kReclaimAfter = std::chrono::seconds{1};
 
 }  // namespace
 
-Tenure::Tenure(core::Partition partition, const core::NodeId& node, log::Publisher& publisher,
-               core::Executor& executor, fold::Fold& fold, Events events)
+Leadership::Leadership(core::Partition partition, const core::NodeId& node,
+                       log::Publisher& publisher, core::Executor& executor, fold::Fold& fold,
+                       Events events)
     : partition_(partition),
       executor_(executor),
       fold_(fold),
@@ -29,7 +30,7 @@ Tenure::Tenure(core::Partition partition, const core::NodeId& node, log::Publish
           cluster::PartitionLease::Events{.serving = [this](core::Epoch) { won_ = true; },
                                           .lost = [this](const core::Error& why) { lost(why); }}) {}
 
-void Tenure::placed_here(core::Epoch floor) {
+void Leadership::placed_here(core::Epoch floor) {
     wanted_ = true;
     floor_ = std::max(floor_, floor);
     claim();
@@ -37,26 +38,26 @@ void Tenure::placed_here(core::Epoch floor) {
 
 /// Who serves goes on until it reads the next home's lease: so somebody serves at almost any time,
 /// and if the next home dies before it claims, this one need not be asked twice.
-void Tenure::placed_elsewhere() {
+void Leadership::placed_elsewhere() {
     wanted_ = false;
     if (state_ == State::serving) return;
     lease_.release();
     end(closing::kMoved);
 }
 
-void Tenure::caught_up() {
+void Leadership::caught_up() {
     caught_up_ = true;
     if (wanted_) claim();
 }
 
-void Tenure::restarted() {
+void Leadership::restarted() {
     caught_up_ = false;
     lease_.release();
     end(closing::kRestoring);
 }
 
 /// A claim follows read barriers: whoever serves has seen all that the home before it wrote.
-void Tenure::claim() {
+void Leadership::claim() {
     if (state_ != State::standby || !caught_up_) return;
     state_ = State::claiming;
     fold_.confirm(lifetime_.guard([this](const core::Result<void>& confirmed) {
@@ -70,25 +71,25 @@ void Tenure::claim() {
     }));
 }
 
-void Tenure::claim_later() {
+void Leadership::claim_later() {
     const auto jitter = kReclaimAfter * static_cast<int>(random_() % 1000) / 1000;
     executor_.post_after(kReclaimAfter + jitter, lifetime_.guard([this] {
         if (wanted_) claim();
     }));
 }
 
-void Tenure::read(log::Topic topic, core::Offset offset, const core::Lease& seen) {
+void Leadership::read(log::Topic topic, core::Offset offset, const core::Lease& seen) {
     lease_.read(topic, offset, seen);
 }
 
-void Tenure::committed() {
+void Leadership::committed() {
     if (!std::exchange(won_, false)) return;
     state_ = State::serving;
     core::log_debug("edge", "serving", {{"partition", partition_}, {"epoch", lease_.epoch()}});
     events_.began();
 }
 
-void Tenure::lost(const core::Error& why) {
+void Leadership::lost(const core::Error& why) {
     core::log_warn(
         "edge", "lease_lost",
         {{"partition", partition_}, {"fault", core::to_string(why.fault)}, {"why", why.message}});
@@ -96,7 +97,7 @@ void Tenure::lost(const core::Error& why) {
     if (wanted_) claim_later();
 }
 
-void Tenure::end(Closing closing) {
+void Leadership::end(Closing closing) {
     lifetime_.renew();
     won_ = false;
     state_ = State::standby;
