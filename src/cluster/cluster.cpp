@@ -76,7 +76,7 @@ struct Cluster::Impl final : fold::MemoryState {
     bool has_read = false;                    ///< in this turn
     bool nodes_changed = false;               ///< not told yet
     std::vector<core::Partition> placed_now;  ///< in this turn
-    std::vector<core::Record> truths;         ///< of this turn, for the controller to write again
+    std::vector<core::Record> repairs;        ///< of this turn, for the controller to write again
 
     log::Members members;
     std::map<core::NodeId, std::string> names;  ///< of members, as the controller knows them
@@ -101,7 +101,7 @@ void Cluster::Impl::replay(fold::InputIndex, const core::RecordView& record) {
     moves.erase(std::string{record.key});
     auto effect = ownership.apply(record);
     if (effect.placed) placed_now.push_back(*effect.placed);
-    if (effect.truth) truths.push_back(std::move(*effect.truth));
+    if (effect.repair) repairs.push_back(std::move(*effect.repair));
     nodes_changed |= effect.node_changed;
     if (!effect.new_controller) return;
     claiming = 0;
@@ -116,13 +116,13 @@ void Cluster::Impl::replay(fold::InputIndex, const core::RecordView& record) {
 core::Result<void> Cluster::Impl::clear() {
     ownership = OwnershipFold{options.role, options.partitions};
     placed_now.clear();
-    truths.clear();
+    repairs.clear();
     return {};
 }
 
 void Cluster::Impl::restarted(std::string_view) {
     placed_now.clear();
-    truths.clear();
+    repairs.clear();
     in_flight.clear();
     moves.clear();
     claiming = 0;
@@ -131,7 +131,7 @@ void Cluster::Impl::restarted(std::string_view) {
 void Cluster::Impl::committed() {
     if (!std::exchange(has_read, false)) return;
     const auto changed = std::exchange(placed_now, {});
-    const auto lost = std::exchange(truths, {});
+    const auto lost = std::exchange(repairs, {});
     if (!knows_all()) return;  // all are told when it does
     const auto term = lifetime.term();
     tell_nodes();

@@ -36,8 +36,8 @@ OwnershipFold::Effect OwnershipFold::apply(const PlacementRecord& record) {
     if (record.epoch < controller_epoch_) {
         // A late write of a former controller, or what stood before the first claim we have read.
         if (known == placed_.end()) return {};
-        return {.truth = encode(PlacementRecord{role_, record.partition, known->second.home,
-                                                known->second.standbys, controller_epoch_})};
+        return {.repair = encode(PlacementRecord{role_, record.partition, known->second.home,
+                                                 known->second.standbys, controller_epoch_})};
     }
     Placement now{record.home, record.standbys, record.epoch};
     if (known != placed_.end() && known->second == now) return {};
@@ -47,7 +47,7 @@ OwnershipFold::Effect OwnershipFold::apply(const PlacementRecord& record) {
 
 OwnershipFold::Effect OwnershipFold::apply(const EpochRecord& record) {
     auto& known = epochs_[record.partition];
-    if (record.epoch < known.epoch) return {.truth = encode(known)};
+    if (record.epoch < known.epoch) return {.repair = encode(known)};
     known = record;
     return {};
 }

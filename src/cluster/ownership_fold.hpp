@@ -25,7 +25,7 @@ public:
         std::optional<core::Partition> placed = std::nullopt;
         /// The record lost against what stands: whoever controls writes this again, or compaction
         /// would keep what lost.
-        std::optional<core::Record> truth = std::nullopt;
+        std::optional<core::Record> repair = std::nullopt;
         bool new_controller = false;
         bool node_changed = false;
     };

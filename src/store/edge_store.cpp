@@ -7,9 +7,9 @@
 #include "store/folds/subscription_fold.hpp"
 #include "store/partition_impl.hpp"
 #include "store/tables/checkpoint_table.hpp"
-#include "store/tables/contested_table.hpp"
 #include "store/tables/months.hpp"
 #include "store/tables/receipt_table.hpp"
+#include "store/tables/stale_write_table.hpp"
 
 #include <mutex>
 #include <set>
@@ -70,7 +70,7 @@ core::Result<std::unique_ptr<EdgeStore>> EdgeStore::open(const EdgeStoreOptions&
     auto families = NotificationFold::families();
     for (auto& spec : SubscriptionTables::families()) families.push_back(std::move(spec));
     families.push_back(CheckpointTable::family_spec());
-    families.push_back(ContestedTable::family_spec());
+    families.push_back(StaleWriteTable::family_spec());
     families.push_back(ReceiptTable::family_spec());
 
     DatabaseOptions settings;

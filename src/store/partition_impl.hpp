@@ -6,9 +6,9 @@
 #include "store/partition_store.hpp"
 #include "store/rows/schema.hpp"
 #include "store/tables/checkpoint_table.hpp"
-#include "store/tables/contested_table.hpp"
 #include "store/tables/months.hpp"
 #include "store/tables/receipt_table.hpp"
+#include "store/tables/stale_write_table.hpp"
 
 #include <array>
 #include <cstdint>
@@ -44,7 +44,7 @@ struct PartitionStore::Impl {
     Progress& progress_of(Source source) { return progress[static_cast<std::size_t>(source)]; }
     std::optional<core::Error> read_error() const;
     std::size_t changed_rows() const;
-    bool folded(const Contested& what, bool won);
+    bool folded(const StaleWrite& what, bool won);
     void go_back();
     /// What a read of a table gave; nothing if it failed.
     template <class T>
@@ -63,7 +63,7 @@ struct PartitionStore::Impl {
     std::uint64_t messages_read = 0;
     NotificationFold notifications;
     SubscriptionFold subscriptions;
-    ContestedTable contested;
+    StaleWriteTable stale_writes;
     ReceiptTable receipts;
     std::optional<core::Error> table_unread;  ///< a read of one of those two failed
 };

@@ -33,7 +33,7 @@ PartitionStore::Impl::Impl(const EdgeTables& t, core::Partition p, std::function
       closed(std::move(c)),
       notifications(tables.database, tables.months, partition),
       subscriptions(tables.subscriptions),
-      contested(tables.database, partition),
+      stale_writes(tables.database, partition),
       receipts(tables.database, partition) {
     go_back();
 }
@@ -46,12 +46,12 @@ std::optional<core::Error> PartitionStore::Impl::read_error() const {
 }
 
 std::size_t PartitionStore::Impl::changed_rows() const {
-    return notifications.changed_rows() + subscriptions.changed_rows() + contested.changed_rows() +
-           receipts.changed_rows();
+    return notifications.changed_rows() + subscriptions.changed_rows() +
+           stale_writes.changed_rows() + receipts.changed_rows();
 }
 
-bool PartitionStore::Impl::folded(const Contested& what, bool won) {
-    contested.folded(what, won);
+bool PartitionStore::Impl::folded(const StaleWrite& what, bool won) {
+    stale_writes.folded(what, won);
     return won;
 }
 
@@ -59,10 +59,10 @@ bool PartitionStore::Impl::folded(const Contested& what, bool won) {
 void PartitionStore::Impl::go_back() {
     notifications.reset();
     subscriptions.reset();
-    contested.reset();
+    stale_writes.reset();
     receipts.reset();
     table_unread.reset();
-    if (auto loaded = contested.load(); !loaded) table_unread = loaded.error();
+    if (auto loaded = stale_writes.load(); !loaded) table_unread = loaded.error();
     if (auto loaded = receipts.load(); !loaded) table_unread = loaded.error();
     for (const auto source : kSources) {
         progress_of(source) = {.checkpoint = tables.checkpoints.find(partition, source)};
@@ -82,7 +82,7 @@ void PartitionStore::Impl::committed() {
     tables.database.fold_times().set(partition, std::min(progress[0].time, progress[1].time));
     notifications.committed();
     subscriptions.committed();
-    contested.committed();
+    stale_writes.committed();
     receipts.committed();
 }
 
@@ -141,7 +141,7 @@ core::Result<void> PartitionStore::commit() {
                               impl_->notifications.changed_bytes()};
     if (auto added = impl_->notifications.write_to(batch); !added) return added;
     impl_->subscriptions.write_to(batch);
-    impl_->contested.write_to(batch);
+    impl_->stale_writes.write_to(batch);
     impl_->receipts.write_to(batch);
     for (const auto source : kSources) {
         const auto& state = impl_->progress_of(source);
@@ -166,7 +166,7 @@ core::Result<void> PartitionStore::clear() {
     };
     for (const auto& spec : NotificationFold::families()) erase(database.family(spec.name));
     for (const auto& spec : SubscriptionTables::families()) erase(database.family(spec.name));
-    erase(database.family(ContestedTable::family_spec().name));
+    erase(database.family(StaleWriteTable::family_spec().name));
     erase(database.family(ReceiptTable::family_spec().name));
     const auto months = impl_->tables.months.list();
     for (const auto& month : *months) erase(month.family);
@@ -282,9 +282,9 @@ std::vector<PendingTombstone> PartitionStore::pending_tombstones_after(
     const std::optional<PendingTombstone>& after, std::size_t max) {
     return impl_->notifications.pending_tombstones_after(after, max);
 }
-std::vector<Contested> PartitionStore::contested_after(const std::optional<Contested>& after,
-                                                       std::size_t max) {
-    return impl_->value_of(impl_->contested.after(after, max));
+std::vector<StaleWrite> PartitionStore::stale_writes_after(const std::optional<StaleWrite>& after,
+                                                           std::size_t max) {
+    return impl_->value_of(impl_->stale_writes.after(after, max));
 }
 NewPendingTombstones PartitionStore::take_new_pending_tombstones() {
     return impl_->notifications.take_new_pending_tombstones();

@@ -84,7 +84,7 @@ public:
 
     // --- the fold of `subscriptions`; false: lost by (epoch, seq), nothing changed. A record with
     // the stamp that is stored already is the stored one: true, nothing changed. Removals are
-    // remembered for a day from `time`. The channels that go with a removed client are contested
+    // remembered for a day from `time`. The channels that go with a removed client are stale writes
     // from then on: the log has their records still.
     bool put_client(const core::ClientRecorded& client);
     bool remove_client(const core::ClientRemoved& client, core::Timestamp time);
@@ -133,9 +133,10 @@ public:
     static constexpr std::size_t kSkipMax = 1000;
 
     /// Up to `max` clients and channels behind `after` (nullopt: from the first) whose last record
-    /// in the log lost: a serving home writes the truth behind it, or compaction keeps the wrong
-    /// one. They are remembered until a record of theirs wins or is read again.
-    std::vector<Contested> contested_after(const std::optional<Contested>& after, std::size_t max);
+    /// in the log lost: a serving home publishes the read repair behind it, or compaction keeps the
+    /// wrong one. They are remembered until a record of theirs wins or is read again.
+    std::vector<StaleWrite> stale_writes_after(const std::optional<StaleWrite>& after,
+                                               std::size_t max);
 
     /// Up to `max` pending tombstones behind `after` (nullopt: from the first), ascending by
     /// put_offset. Costs what it returns, however many there are.

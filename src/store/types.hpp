@@ -84,10 +84,10 @@ struct PendingTombstone {
 };
 
 /// A client, or one of its channels, whose last record in the log is one that lost.
-struct Contested {
+struct StaleWrite {
     core::Uaid uaid;
     std::optional<core::ChannelId> channel;
-    auto operator<=>(const Contested&) const = default;
+    auto operator<=>(const StaleWrite&) const = default;
 };
 
 /// What take_new_pending_tombstones() gives.

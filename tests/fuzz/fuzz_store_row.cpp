@@ -75,7 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             require(deadline_row_key(high * 256 + low, *deadline) == input);
             break;
         }
-        case 10: parse_contested(key, input); break;
+        case 10: parse_stale_write(key, input); break;
     }
     return 0;
 }

@@ -13,7 +13,7 @@
  * RULES that can be switched off, to see that the model finds what each of them is for:
  *   -DNO_BARRIER        an unknown client is answered without a read barrier
  *   -DNO_STAMP       folds take records in the order of the log, whatever their epoch
- *   -DNO_TRUTH       a home does not publish the true value again after a late write
+ *   -DNO_REPAIR       a home does not publish the true value again after a late write
  *   -DNO_WAIT        a home publishes the true value while a change is under way
  *   -DNO_READ_BACK   a register is answered at its delivery report, not when it is read back
  */
@@ -29,10 +29,10 @@
 #else
 #define MAY_WRITE_OVER(n) !nodes[n].changing
 #endif
-#ifdef NO_TRUTH
-#define OWES_TRUTH(n) false
+#ifdef NO_REPAIR
+#define HAS_REPAIR_DUE(n) false
 #else
-#define OWES_TRUTH(n) nodes[n].contested
+#define HAS_REPAIR_DUE(n) nodes[n].stale_write
 #endif
 #ifdef NO_STAMP
 #define COUNTS(n, r) true
@@ -69,7 +69,7 @@ typedef Node {
     byte known_epoch;
     byte known_seq;
     bit registered;
-    bit contested;      /* a record that lost stands behind the one that counts */
+    bit stale_write;      /* a record that lost stands behind the one that counts */
     /* one record on its way to the log, which a crash does not call back */
     Record pending;
     /* the client's request */
@@ -146,8 +146,8 @@ inline fold(n, at) {
         if
         :: COUNTS(n, log[at]) ->
             nodes[n].known_epoch = log[at].epoch; nodes[n].known_seq = log[at].seq;
-            nodes[n].registered = log[at].registered; nodes[n].contested = 0
-        :: else -> nodes[n].contested = 1       /* compaction would keep this one */
+            nodes[n].registered = log[at].registered; nodes[n].stale_write = 0
+        :: else -> nodes[n].stale_write = 1       /* compaction would keep this one */
         fi
     fi
 }
@@ -195,9 +195,9 @@ proctype Run(byte n) {
 
     /* A late write of a former home stands last in the log: the home writes the true value again,
      * also if it read the late write before it served. */
-    :: atomic { nodes[n].serving && OWES_TRUTH(n) && nodes[n].pending.kind == none &&
+    :: atomic { nodes[n].serving && HAS_REPAIR_DUE(n) && nodes[n].pending.kind == none &&
                 end < LENGTH - 1 && MAY_WRITE_OVER(n) ->
-        nodes[n].contested = 0; nodes[n].seq++;
+        nodes[n].stale_write = 0; nodes[n].seq++;
         publish(n, value, nodes[n].epoch, nodes[n].seq, nodes[n].registered) }
 
     /* The client says hello with its id. */
@@ -219,7 +219,7 @@ proctype Run(byte n) {
     :: atomic { nodes[n].position > 0 && crashes < CRASHES ->
         stop_serving(n);
         nodes[n].position = 0; nodes[n].highest = 0; nodes[n].known_epoch = 0; nodes[n].known_seq = 0;
-        nodes[n].registered = 0; nodes[n].contested = 0;
+        nodes[n].registered = 0; nodes[n].stale_write = 0;
         crashes++;
         if
         :: forget_pending(n)
@@ -237,7 +237,7 @@ proctype Compact() {
         read = 0;
         for (i : 0 .. NODES - 1) {
             if
-            :: nodes[i].serving && nodes[i].epoch == nodes[i].highest && !OWES_TRUTH(i) &&
+            :: nodes[i].serving && nodes[i].epoch == nodes[i].highest && !HAS_REPAIR_DUE(i) &&
                nodes[i].pending.kind == none && nodes[i].position == end -> read = end
             :: else
             fi

@@ -32,7 +32,7 @@ expect() {
 expect none "ownership: the rules hold" ownership -DLENGTH="${LENGTH:-6}"
 expect some "without read barriers a live registration is denied" ownership -DNO_BARRIER
 expect some "without stamps a late write wins" ownership -DNO_STAMP
-expect some "without the true value compaction keeps a late write" ownership -DNO_TRUTH
+expect some "without the true value compaction keeps a late write" ownership -DNO_REPAIR
 expect some "without waiting for changes the true value undoes one" ownership -DNO_WAIT -DLENGTH=7
 expect some "without reading back a register that lost is answered 200" ownership -DNO_READ_BACK -DLENGTH=7
 

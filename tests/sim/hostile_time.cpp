@@ -28,21 +28,21 @@ HostileTime::Leader& HostileTime::leader(const log::TopicPartition& where) {
         };
         at->second.drift = static_cast<int>(within(kLeaderDriftMax));
         at->second.steps.push_back(
-            {truth_.mono(), std::chrono::milliseconds{within(kWrongAtFirst.count())}});
+            {true_clock_.mono(), std::chrono::milliseconds{within(kWrongAtFirst.count())}});
     }
     return at->second;
 }
 
 core::Timestamp HostileTime::stamp(const log::TopicPartition& where) {
     leader(where);
-    const auto now = truth_.mono();
-    return truth_.wall() +
+    const auto now = true_clock_.mono();
+    return true_clock_.wall() +
            std::chrono::floor<std::chrono::milliseconds>(ahead(where, now, now).low);
 }
 
 void HostileTime::step(const log::TopicPartition& where, std::chrono::milliseconds by) {
     auto& steps = leader(where).steps;
-    steps.push_back({truth_.mono(), steps.back().ahead + by});
+    steps.push_back({true_clock_.mono(), steps.back().ahead + by});
 }
 
 HostileTime::Range HostileTime::ahead(const log::TopicPartition& where, core::MonoTime from,
@@ -75,7 +75,7 @@ core::Duration HostileTime::slack(const log::TopicPartition& where, core::Durati
 /// A home never judges a message by a clock that is ahead of the one that stamped it. One that was
 /// opened later knows only what the leader says then.
 bool HostileTime::may_be_over(const Life& life) const {
-    const auto now = truth_.mono();
+    const auto now = true_clock_.mono();
     const auto stamped = ahead(life.where, life.published, life.answered).low;
     auto judged =
         ahead(life.where, life.published, std::min(now, life.answered + 2 * kReportEvery)).high;
@@ -92,7 +92,7 @@ bool HostileTime::may_be_over(const Life& life) const {
 
 /// No process judges by a clock that is behind the lowest that the leader's ever was.
 bool HostileTime::must_be_over(const Life& life) const {
-    const auto now = truth_.mono();
+    const auto now = true_clock_.mono();
     const auto stamped = ahead(life.where, life.published, life.answered).high;
     const auto judged = ahead(life.where, core::MonoTime{}, now).low;
     const auto lived = now - life.answered;
@@ -105,7 +105,8 @@ std::string HostileTime::story(const Life& life) const {
                " s";
     };
     std::string out = " (it wanted " + seconds(life.ttl) + ", it is " +
-                      seconds(truth_.mono() - life.published) + " old; the leader was ahead by";
+                      seconds(true_clock_.mono() - life.published) +
+                      " old; the leader was ahead by";
     for (const auto& step : leaders_.at(life.where).steps) {
         out += " " + seconds(step.ahead) + " from " + seconds(step.at - life.published);
     }
@@ -116,8 +117,8 @@ std::string HostileTime::story(const Life& life) const {
 }
 
 core::Timestamp HostileTime::latest(const log::TopicPartition& where) const {
-    const auto most = ahead(where, core::MonoTime{}, truth_.mono()).high;
-    return truth_.wall() + std::chrono::ceil<std::chrono::milliseconds>(most) +
+    const auto most = ahead(where, core::MonoTime{}, true_clock_.mono()).high;
+    return true_clock_.wall() + std::chrono::ceil<std::chrono::milliseconds>(most) +
            std::chrono::milliseconds{1};
 }
 

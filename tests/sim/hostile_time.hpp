@@ -18,12 +18,13 @@ namespace beckon::sim {
 /// monotonic clock runs too fast or too slow.
 class HostClock final : public core::Clock {
 public:
-    explicit HostClock(const core::Clock& truth) : truth_(truth), booted_(truth.mono()) {}
+    explicit HostClock(const core::Clock& true_time)
+        : true_clock_(true_time), booted_(true_time.mono()) {}
 
-    core::Timestamp wall() const override { return truth_.wall() + wrong_by_; }
+    core::Timestamp wall() const override { return true_clock_.wall() + wrong_by_; }
     core::MonoTime mono() const override {
-        const auto up = truth_.mono() - booted_;
-        return truth_.mono() + up / 1'000'000 * drift_;
+        const auto up = true_clock_.mono() - booted_;
+        return true_clock_.mono() + up / 1'000'000 * drift_;
     }
 
     void boot_with(std::chrono::milliseconds wrong_by, int drift_in_a_million) {
@@ -33,7 +34,7 @@ public:
     void step_wall(std::chrono::milliseconds by) { wrong_by_ += by; }
 
 private:
-    const core::Clock& truth_;
+    const core::Clock& true_clock_;
     const core::MonoTime booted_;
     std::chrono::milliseconds wrong_by_{};
     int drift_ = 0;
@@ -48,11 +49,12 @@ struct Life {
 };
 
 /// The clocks of the leaders, which stamp what is appended: one for each partition, which is wrong,
-/// drifts and steps; and the truth about them. What a process may know of a leader's clock is
+/// drifts and steps; and the true time. What a process may know of a leader's clock is
 /// written in docs/design.md#time, and what follows from that for a message is checked here.
 class HostileTime {
 public:
-    HostileTime(const core::Clock& truth, std::uint64_t seed) : truth_(truth), random_(seed) {}
+    HostileTime(const core::Clock& true_time, std::uint64_t seed)
+        : true_clock_(true_time), random_(seed) {}
 
     /// What the leader says now.
     core::Timestamp stamp(const log::TopicPartition& where);
@@ -75,7 +77,7 @@ public:
 private:
     struct Step {
         core::MonoTime at;
-        core::Duration ahead;  ///< of the truth, from then on, without drift
+        core::Duration ahead;  ///< of the true time, from then on, without drift
     };
     struct Leader {
         int drift = 0;  ///< parts in a million
@@ -87,11 +89,11 @@ private:
     };
 
     Leader& leader(const log::TopicPartition& where);
-    /// How far ahead of the truth the leader's clock was, from one moment to another.
+    /// How far ahead of the true time the leader's clock was, from one moment to another.
     Range ahead(const log::TopicPartition& where, core::MonoTime from, core::MonoTime to) const;
     core::Duration slack(const log::TopicPartition& where, core::Duration lived) const;
 
-    const core::Clock& truth_;
+    const core::Clock& true_clock_;
     std::mt19937_64 random_;
     std::map<log::TopicPartition, Leader> leaders_;
     std::map<core::Partition, std::set<core::MonoTime>> served_since_;

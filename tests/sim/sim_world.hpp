@@ -218,7 +218,7 @@ private:
     std::mt19937_64 random_;
     std::mt19937_64* dice_ = &random_;  ///< a step has its own
     test::TempDir dir_{test::TempDir::in_memory()};
-    test::ManualClock clock_;  ///< the truth
+    test::ManualClock clock_;  ///< the true time
     HostileTime time_;
     test::SimExecutor executor_{clock_};
     std::unique_ptr<log::MemoryLog> log_;

@@ -117,7 +117,7 @@ TEST_CASE("compaction judges a message by the clock of its own log topic", "[sto
 }
 
 // The host's wall clock and the log's are each right, behind, or ahead and stepping, but never
-// both ahead: that nobody could know. The truth is known to the test alone.
+// both ahead: that nobody could know. The true time is known to the test alone.
 TEST_CASE("whatever one of the two clocks does, compaction takes no message before its time",
           "[store]") {
     constexpr auto kTaken = [](const rocksdb::CompactionFilter& filter, core::Timestamp expiry) {
@@ -136,7 +136,7 @@ TEST_CASE("whatever one of the two clocks does, compaction takes no message befo
             return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
         };
         beckon::test::ManualClock host;
-        core::Timestamp truth = host.wall();
+        core::Timestamp true_time = host.wall();
         const auto times = std::make_shared<FoldTimes>(host);
         const auto filter =
             make_expiry_filter(times)->CreateCompactionFilter(rocksdb::CompactionFilter::Context{});
@@ -145,27 +145,27 @@ TEST_CASE("whatever one of the two clocks does, compaction takes no message befo
         for (int step = 0; step < 200; ++step) {
             const minutes passed{below(24 * 60)};
             host.advance(passed);
-            truth += passed;
+            true_time += passed;
             const bool host_ahead = below(2) == 0;
             const auto wrong = [&](bool ahead) {
                 const hours by{below(3) == 0 ? 0 : below(24 * 62)};  // over month ends
                 return ahead ? by : -by;
             };
-            host.step_wall(truth + wrong(host_ahead) - host.wall());
-            times->set(1, truth + wrong(!host_ahead));
-            expiries.push_back(truth + minutes{below(40 * 24 * 60)});
+            host.step_wall(true_time + wrong(host_ahead) - host.wall());
+            times->set(1, true_time + wrong(!host_ahead));
+            expiries.push_back(true_time + minutes{below(40 * 24 * 60)});
             std::erase_if(expiries, [&](const auto& expiry) {
                 if (!kTaken(*filter, expiry)) return false;
-                REQUIRE(truth >= expiry + hours{1});
+                REQUIRE(true_time >= expiry + hours{1});
                 ++taken;
                 return true;
             });
         }
         CHECK(taken > 0);
-        host.step_wall(truth - host.wall());
-        times->set(1, truth);
+        host.step_wall(true_time - host.wall());
+        times->set(1, true_time);
         for (const auto& expiry : expiries) {
-            CHECK(kTaken(*filter, expiry) == (truth >= expiry + hours{1}));
+            CHECK(kTaken(*filter, expiry) == (true_time >= expiry + hours{1}));
         }
     }
 }

@@ -225,7 +225,7 @@ void Home::Impl::committed() {
     more |= purges.turn(log_now(), position());
     more |= pending.turn(log_now(), position());
     more |= delivery.turn();
-    more |= registrations.write_over_contested();
+    more |= registrations.repair_stale_writes();
     settle();
     if (more) fold.request_turn();
 }

@@ -25,7 +25,7 @@ inline constexpr char kClient = 'c';
 inline constexpr char kChannel = 'h';
 inline constexpr char kRemoved = 'x';
 inline constexpr char kCheckpoint = 'p';
-inline constexpr char kContested = 'y';
+inline constexpr char kStaleWrite = 'y';
 }  // namespace form
 
 inline void append_i64(std::string& out, std::int64_t number) {

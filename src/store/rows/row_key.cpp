@@ -132,7 +132,7 @@ std::optional<std::pair<core::Partition, Source>> parse_checkpoint_row_key(std::
                      key[2] == 'n' ? Source::notifications : Source::subscriptions};
 }
 
-std::string contested_row_key(core::Partition partition, const Contested& what) {
+std::string stale_write_row_key(core::Partition partition, const StaleWrite& what) {
     if (!what.channel) return std::string{RowKey{partition, what.uaid}.view()};
     return std::string{channel_row_key(partition, what.uaid, *what.channel).view()};
 }

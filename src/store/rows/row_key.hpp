@@ -86,6 +86,6 @@ std::string replacement_row_key(core::Partition partition, const core::Uaid& uai
 std::string replacement_slot(const core::ChannelId& channel, std::string_view topic);
 std::string checkpoint_row_key(core::Partition partition, Source source);
 std::optional<std::pair<core::Partition, Source>> parse_checkpoint_row_key(std::string_view key);
-std::string contested_row_key(core::Partition partition, const Contested& what);
+std::string stale_write_row_key(core::Partition partition, const StaleWrite& what);
 
 }  // namespace beckon::store

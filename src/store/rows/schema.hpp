@@ -79,8 +79,8 @@ struct ChannelRow {
 void append_channel_row(std::string& out, const ChannelRow& row);
 std::optional<ChannelRow> parse_channel_row(std::string_view row_key, std::string_view value);
 
-void append_contested(std::string& out);
-std::optional<Contested> parse_contested(std::string_view row_key, std::string_view value);
+void append_stale_write(std::string& out);
+std::optional<StaleWrite> parse_stale_write(std::string_view row_key, std::string_view value);
 
 void append_checkpoint(std::string& out, const core::Checkpoint& checkpoint);
 std::optional<core::Checkpoint> parse_checkpoint(std::string_view value);

@@ -84,18 +84,18 @@ std::optional<ChannelRow> parse_channel_row(std::string_view row_key, std::strin
     return row;
 }
 
-void append_contested(std::string& out) {
-    out.push_back(form::kContested);
+void append_stale_write(std::string& out) {
+    out.push_back(form::kStaleWrite);
     append_time(out, Timestamp{});
 }
 
-std::optional<Contested> parse_contested(std::string_view row_key, std::string_view value) {
+std::optional<StaleWrite> parse_stale_write(std::string_view row_key, std::string_view value) {
     RowReader in{value};
-    if (in.byte() != form::kContested) return std::nullopt;
+    if (in.byte() != form::kStaleWrite) return std::nullopt;
     in.time();
     const bool of_channel = row_key.size() == kPrefixBytes + sizeof(core::Bytes16);
     if (!in.finished() || (row_key.size() != kPrefixBytes && !of_channel)) return std::nullopt;
-    Contested what{.uaid = uaid_of_row(row_key), .channel = std::nullopt};
+    StaleWrite what{.uaid = uaid_of_row(row_key), .channel = std::nullopt};
     if (of_channel) what.channel = core::ChannelId{id_of_row(row_key)};
     return what;
 }

@@ -70,7 +70,7 @@ TEST_CASE("a checkpoint above the log's end is not trusted", "[home][hole]") {
     world.serve("home-2");
     CHECK(world.take_versions(world.connect(kept)) == Versions{version});
     const auto client = world.connect(lost);
-    CHECK(world.uaid(client) != lost);  // the log is the truth
+    CHECK(world.uaid(client) != lost);  // the log counts
 }
 
 // Verified to fail when the store does not compare log ids (here: when both logs have one id).

@@ -641,7 +641,7 @@ TEST_CASE("a late write that nobody was there to write over is written over by t
     }));
 }
 
-// Found by the model of ownership. Verified to fail when write_over_contested() ignores what is
+// Found by the model of ownership. Verified to fail when repair_stale_writes() ignores what is
 // under way.
 TEST_CASE("what a client changes stands, although a late write is written over meanwhile",
           "[home][hole]") {

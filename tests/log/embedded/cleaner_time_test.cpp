@@ -58,10 +58,10 @@ struct HostileHost : WithHost, EmbeddedUnderTest {
     std::int64_t below(std::int64_t n) {
         return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
     }
-    core::Timestamp right() const { return begin + truth; }
+    core::Timestamp right() const { return begin + true_time; }
 
     void pass(milliseconds by) {
-        truth += by;
+        true_time += by;
         host.advance(by);
         if (!disciplined) host.step_wall(by * drift / 10'000);
     }
@@ -87,7 +87,7 @@ struct HostileHost : WithHost, EmbeddedUnderTest {
         const bool tombstone = below(3) == 0;
         const auto read =
             append(*this, kWhere, {tombstone ? record(key, std::nullopt) : record(key, "v")});
-        written.push_back({read.front().offset, key, tombstone, truth});
+        written.push_back({read.front().offset, key, tombstone, true_time});
     }
     std::vector<core::Offset> left() {
         std::vector<core::Offset> offsets;
@@ -97,7 +97,7 @@ struct HostileHost : WithHost, EmbeddedUnderTest {
 
     /// The log's time is steered by a thousandth, and so may be what is measured by it.
     bool truly_past(milliseconds since, milliseconds age) const {
-        return truth - since >= age - age / 500;
+        return true_time - since >= age - age / 500;
     }
     bool may_be_gone(std::size_t index) const {
         const auto& one = written[index];
@@ -110,7 +110,7 @@ struct HostileHost : WithHost, EmbeddedUnderTest {
 
     std::mt19937_64 random;
     const core::Timestamp begin = host.wall();
-    milliseconds truth{0};
+    milliseconds true_time{0};
     std::int64_t drift = 0;  ///< parts in ten thousand, of a clock that nobody disciplines
     std::vector<Appended> written;
 };
@@ -123,7 +123,7 @@ TEST_CASE("whatever the host's clock does, the cleaner takes no record before it
     const auto seed = GENERATE(range(0, 10));
     CAPTURE(seed);
     HostileHost log{static_cast<std::uint64_t>(seed)};
-    for (int step = 0; step < 80 && log.truth < hours{24 * 20}; ++step) {
+    for (int step = 0; step < 80 && log.true_time < hours{24 * 20}; ++step) {
         switch (log.below(10)) {
             case 0: log.step(); break;
             case 1: log.set_right(); break;

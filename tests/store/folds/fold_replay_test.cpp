@@ -187,7 +187,7 @@ private:
         }
         for (int i = 0; i < max && next_subscription_ < subscriptions_.size(); ++i) {
             const Entry e = subscriptions_[next_subscription_++];
-            if (!fold(part(), e)) publish_truth(e);
+            if (!fold(part(), e)) publish_repair(e);
             part().advance(Source::subscriptions, e.offset + 1, at(time_s_));
             any = true;
         }
@@ -197,9 +197,9 @@ private:
     }
 
     /// A record of a former home lost: compaction must keep ours. What this home wrote under the
-    /// key since, and has not read yet, stands behind the loser anyway; the older truth must not
+    /// key since, and has not read yet, stands behind the loser anyway; the older value must not
     /// come behind that.
-    void publish_truth(const Entry& loser) {
+    void publish_repair(const Entry& loser) {
         const auto unread =
             subscriptions_.begin() + static_cast<std::ptrdiff_t>(next_subscription_);
         if (std::any_of(unread, subscriptions_.end(), [&](const Entry& e) {

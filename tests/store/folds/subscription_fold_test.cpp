@@ -195,36 +195,36 @@ TEST_CASE("bridged records carry no stamp and fold in the order of the log", "[s
     CHECK(r.channels() == "c1");
 }
 
-// Verified to fail when put_channel() does not tell the table of contested keys.
-TEST_CASE("a record that lost is remembered until a newer one, or the truth again, is read",
+// Verified to fail when put_channel() does not tell the table of stale writes.
+TEST_CASE("a record that lost is remembered until a newer one, or the stored value again, is read",
           "[store]") {
     Records r;
-    const Contested client{r.uaid, std::nullopt};
-    const Contested channel{r.uaid, channel_of("c1")};
-    using All = std::vector<Contested>;
-    const auto contested = [&] {
+    const StaleWrite client{r.uaid, std::nullopt};
+    const StaleWrite channel{r.uaid, channel_of("c1")};
+    using All = std::vector<StaleWrite>;
+    const auto stale_writes = [&] {
         r.maybe_commit();
-        return r.part().contested_after(std::nullopt, 10);
+        return r.part().stale_writes_after(std::nullopt, 10);
     };
     r.put_client(stamp(2, 1));
     r.put_channel("c1", stamp(2, 2));
-    CHECK(contested().empty());
+    CHECK(stale_writes().empty());
     CHECK_FALSE(r.remove_client(stamp(1, 9)));
     CHECK_FALSE(r.remove_channel("c1", stamp(1, 10)));
-    CHECK(contested() == All{client, channel});
-    CHECK(r.part().contested_after(client, 10) == All{channel});
-    CHECK(r.part().contested_after(std::nullopt, 1) == All{client});
+    CHECK(stale_writes() == All{client, channel});
+    CHECK(r.part().stale_writes_after(client, 10) == All{channel});
+    CHECK(r.part().stale_writes_after(std::nullopt, 1) == All{client});
     CHECK(r.put_channel("c1", stamp(3, 1)));  // newer
-    CHECK(contested() == All{client});
+    CHECK(stale_writes() == All{client});
     CHECK(r.put_client(stamp(2, 1)));  // the same again
-    CHECK(contested().empty());
+    CHECK(stale_writes().empty());
     CHECK_FALSE(r.put_client(stamp(1, 11)));
-    CHECK(contested() == All{client});
+    CHECK(stale_writes() == All{client});
     REQUIRE(r.part().clear());
-    CHECK(contested().empty());
+    CHECK(stale_writes().empty());
 }
 
-TEST_CASE("the channels that go with a client are contested until their tombstones are read",
+TEST_CASE("the channels that go with a client are stale writes until their tombstones are read",
           "[store]") {
     Records r;
     r.put_client(stamp(2, 1));
@@ -233,11 +233,11 @@ TEST_CASE("the channels that go with a client are contested until their tombston
     r.remove_channel("c2", stamp(2, 4));  // has its tombstone already
     CHECK(r.remove_client(stamp(2, 5)));
     r.maybe_commit();
-    CHECK(r.part().contested_after(std::nullopt, 10) ==
-          std::vector<Contested>{{r.uaid, channel_of("c1")}});
+    CHECK(r.part().stale_writes_after(std::nullopt, 10) ==
+          std::vector<StaleWrite>{{r.uaid, channel_of("c1")}});
     CHECK(r.remove_channel("c1", stamp(2, 6)));
     r.maybe_commit();
-    CHECK(r.part().contested_after(std::nullopt, 10).empty());
+    CHECK(r.part().stale_writes_after(std::nullopt, 10).empty());
 }
 
 TEST_CASE("living clients are handed over a page at a time", "[store]") {

@@ -44,8 +44,8 @@ Registrations::Registrations(log::TopicPartition where, Options options, Context
 void Registrations::begin(core::Epoch epoch) {
     epoch_ = epoch;
     sequence_ = 0;
-    contested_due_ = true;  // what the home before read while it did not serve
-    contested_cursor_.reset();
+    repair_due_ = true;  // what the home before read while it did not serve
+    repair_cursor_.reset();
 }
 
 void Registrations::stop() {
@@ -276,7 +276,7 @@ void Registrations::write_last_seen(Session& session) {
 
 void Registrations::tick() {
     const auto now = context_.clock.mono();
-    if (now >= contested_again_) contested_due_ = true;
+    if (now >= repair_again_) repair_due_ = true;
     for (std::size_t budget = kSeenBudget; budget > 0; --budget) {
         if (seen_due_.empty() || seen_due_.begin()->first > now) return;
         const auto client = seen_due_.begin()->second;
@@ -287,24 +287,24 @@ void Registrations::tick() {
 
 /// Of a client with a change under way nothing is written over: what the store has is older than
 /// the change, and would undo it. It is looked at again with the next round.
-bool Registrations::write_over_contested() {
-    if (!contested_due_) return false;
-    const auto found = context_.store.contested_after(contested_cursor_, kContestedBudget);
+bool Registrations::repair_stale_writes() {
+    if (!repair_due_) return false;
+    const auto found = context_.store.stale_writes_after(repair_cursor_, kRepairBudget);
     for (const auto& [client, channel] : found) {
         if (changing_.contains(client)) continue;
-        channel ? overrule(client, *channel) : overrule(client);
+        channel ? repair(client, *channel) : repair(client);
     }
-    contested_due_ = found.size() == kContestedBudget;
-    if (contested_due_) {
-        contested_cursor_ = found.back();
+    repair_due_ = found.size() == kRepairBudget;
+    if (repair_due_) {
+        repair_cursor_ = found.back();
     } else {
-        contested_cursor_.reset();
-        contested_again_ = context_.clock.mono() + kContestedEvery;
+        repair_cursor_.reset();
+        repair_again_ = context_.clock.mono() + kRepairEvery;
     }
-    return contested_due_;
+    return repair_due_;
 }
 
-void Registrations::overrule(const core::Uaid& client) {
+void Registrations::repair(const core::Uaid& client) {
     if (const auto stored = context_.store.client(client)) {
         publish(client_record(client, *stored, stored->last_seen));
     } else {
@@ -312,7 +312,7 @@ void Registrations::overrule(const core::Uaid& client) {
     }
 }
 
-void Registrations::overrule(const core::Uaid& client, const core::ChannelId& channel) {
+void Registrations::repair(const core::Uaid& client, const core::ChannelId& channel) {
     const auto stored = context_.store.channel(client, channel);
     if (!stored) {
         publish(core::encode(

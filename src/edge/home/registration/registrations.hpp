@@ -29,16 +29,16 @@ namespace beckon::edge {
 inline constexpr fold::InputIndex kSubscriptionsInput = 1;
 
 /// What a serving home writes to `subscriptions`: registers, unregisters, when clients were last
-/// seen, and the truth in place of what a former home wrote too late. A client's answer follows the
+/// seen, and read repairs of what a former home wrote too late. A client's answer follows the
 /// fold: what it is told, this home has read back from the log.
 class Registrations {
 public:
     /// `last_seen` is written when it is so old.
     static constexpr core::Duration kSeenEvery = std::chrono::hours{24};
-    /// Contested records that are read from the store, and written over, in one turn.
-    static constexpr std::size_t kContestedBudget = 256;
-    /// The truth is written again if it has not been read back for so long.
-    static constexpr core::Duration kContestedEvery = std::chrono::seconds{10};
+    /// Stale writes that are read from the store, and repaired, in one turn.
+    static constexpr std::size_t kRepairBudget = 256;
+    /// A read repair is published again if it has not been read back for so long.
+    static constexpr core::Duration kRepairEvery = std::chrono::seconds{10};
     /// `last_seen` records written in one tick.
     static constexpr std::size_t kSeenBudget = 1'000;
 
@@ -80,16 +80,16 @@ public:
     void detached(const Session& session);
     void tick();
 
-    /// A record that was folded lost: contested() will find it.
-    void lost() { contested_due_ = true; }
+    /// A stale write was folded: repair_stale_writes() will find it.
+    void lost() { repair_due_ = true; }
     /// After a commit: a write of a former home that lost by its epoch is written over with the
-    /// truth, so that compaction keeps that, whoever read it: this home or one before it. True if
-    /// there is more to do.
-    bool write_over_contested();
+    /// stored value, so that compaction keeps that, whoever read it: this home or one before it.
+    /// True if there is more to do.
+    bool repair_stale_writes();
 
 private:
-    void overrule(const core::Uaid& client);
-    void overrule(const core::Uaid& client, const core::ChannelId& channel);
+    void repair(const core::Uaid& client);
+    void repair(const core::Uaid& client, const core::ChannelId& channel);
 
     /// A register or unregister under way.
     struct Change {
@@ -128,9 +128,9 @@ private:
     std::set<std::pair<core::MonoTime, core::Uaid>> seen_due_;
     /// Changes of each client that are under way. What the store has of it may be old.
     std::unordered_map<core::Uaid, std::size_t> changing_;
-    bool contested_due_ = false;
-    std::optional<store::Contested> contested_cursor_;  ///< written over up to here
-    core::MonoTime contested_again_{};
+    bool repair_due_ = false;
+    std::optional<store::StaleWrite> repair_cursor_;  ///< repaired up to here
+    core::MonoTime repair_again_{};
     GoneEvents gone_events_;
     core::Lifetime lifetime_;  ///< renewed by stop(): answers are stale then
 };

@@ -26,9 +26,9 @@ namespace beckon::edge {
 ///
 /// A read barrier comes first, so that nobody is removed who was seen meanwhile. Then the tombstone
 /// of the client; once it is folded, its messages are finished, and the home writes tombstones for
-/// its channels (which the fold has made contested). A client that says hello in the middle is sent
-/// away for a moment. Nothing of it is remembered: after a crash or a take-over the next search
-/// finds the client again.
+/// its channels (which the fold has made stale writes). A client that says hello in the middle is
+/// sent away for a moment. Nothing of it is remembered: after a crash or a take-over the next
+/// search finds the client again.
 class Removals {
 public:
     enum class Why : std::uint8_t {

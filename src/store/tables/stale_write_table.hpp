@@ -18,20 +18,20 @@ namespace beckon::store {
 /// counts stands before it, and compaction, which keeps the last record of a key, would keep the
 /// wrong one (docs/design.md#late-writes). Memory holds what changed since the last commit. One
 /// thread.
-class ContestedTable {
+class StaleWriteTable {
 public:
-    ContestedTable(Database& database, core::Partition partition);
+    StaleWriteTable(Database& database, core::Partition partition);
     static FamilySpec family_spec() { return {"contested", FamilyKind::plain}; }
 
     /// Sees whether there is a row at all. Errors: corrupt, unavailable.
     core::Result<void> load();
 
     /// A record was folded: it won (or is what counts already), or lost.
-    void folded(const Contested& what, bool won);
+    void folded(const StaleWrite& what, bool won);
 
     /// Up to `max` behind `after`, in the order of the keys. Errors: corrupt, unavailable.
-    core::Result<std::vector<Contested>> after(const std::optional<Contested>& after,
-                                               std::size_t max) const;
+    core::Result<std::vector<StaleWrite>> after(const std::optional<StaleWrite>& after,
+                                                std::size_t max) const;
 
     void write_to(rocksdb::WriteBatch& batch) const;
     std::size_t changed_rows() const { return changes_.size(); }
@@ -43,8 +43,8 @@ private:
     Database& database_;
     const core::Partition partition_;
     const Family family_;
-    bool maybe_any_ = false;             ///< the table or the changes may hold a row
-    std::map<Contested, bool> changes_;  ///< false: deleted
+    bool maybe_any_ = false;              ///< the table or the changes may hold a row
+    std::map<StaleWrite, bool> changes_;  ///< false: deleted
 };
 
 }  // namespace beckon::store

@@ -1,4 +1,4 @@
-#include "store/tables/contested_table.hpp"
+#include "store/tables/stale_write_table.hpp"
 
 #include "store/rows/schema.hpp"
 
@@ -9,10 +9,10 @@
 
 namespace beckon::store {
 
-ContestedTable::ContestedTable(Database& database, core::Partition partition)
+StaleWriteTable::StaleWriteTable(Database& database, core::Partition partition)
     : database_(database), partition_(partition), family_(database.family(family_spec().name)) {}
 
-core::Result<void> ContestedTable::load() {
+core::Result<void> StaleWriteTable::load() {
     const auto any = after(std::nullopt, 1);
     if (!any) return core::fail(any.error());
     maybe_any_ = !any->empty();
@@ -20,27 +20,27 @@ core::Result<void> ContestedTable::load() {
 }
 
 /// Most partitions never have a row, and then a record that wins costs nothing here.
-void ContestedTable::folded(const Contested& what, bool won) {
+void StaleWriteTable::folded(const StaleWrite& what, bool won) {
     if (won && !maybe_any_) return;
     changes_.insert_or_assign(what, !won);
     maybe_any_ = true;
 }
 
-core::Result<std::vector<Contested>> ContestedTable::after(const std::optional<Contested>& after,
-                                                           std::size_t max) const {
-    std::vector<Contested> found;
+core::Result<std::vector<StaleWrite>> StaleWriteTable::after(const std::optional<StaleWrite>& after,
+                                                             std::size_t max) const {
+    std::vector<StaleWrite> found;
     const auto all = partition_range(partition_);
     const auto end = slice(all.end);
     const std::unique_ptr<rocksdb::Iterator> row{
         database_.db().NewIterator(scan_options(end), family_.get())};
-    const auto first = after ? contested_row_key(partition_, *after) : all.begin;
+    const auto first = after ? stale_write_row_key(partition_, *after) : all.begin;
     row->Seek(slice(first));
     if (after && row->Valid() && view(row->key()) == first) row->Next();
     auto change = after ? changes_.upper_bound(*after) : changes_.begin();
     while (found.size() < max && (row->Valid() || change != changes_.end())) {
-        std::optional<Contested> stored;
+        std::optional<StaleWrite> stored;
         if (row->Valid()) {
-            stored = parse_contested(view(row->key()), view(row->value()));
+            stored = parse_stale_write(view(row->key()), view(row->value()));
             if (!stored) {
                 return core::fail(undecodable(family_spec().name, database_.directory().string()));
             }
@@ -58,12 +58,12 @@ core::Result<std::vector<Contested>> ContestedTable::after(const std::optional<C
     return core::fail(unreadable(row->status(), database_.directory().string()));
 }
 
-void ContestedTable::write_to(rocksdb::WriteBatch& batch) const {
+void StaleWriteTable::write_to(rocksdb::WriteBatch& batch) const {
     std::string value;
-    append_contested(value);
-    for (const auto& [what, contested] : changes_) {
-        const auto key = contested_row_key(partition_, what);
-        if (contested) {
+    append_stale_write(value);
+    for (const auto& [what, is_stale] : changes_) {
+        const auto key = stale_write_row_key(partition_, what);
+        if (is_stale) {
             batch.Put(family_.get(), slice(key), slice(value));
         } else {
             batch.Delete(family_.get(), slice(key));
@@ -71,7 +71,7 @@ void ContestedTable::write_to(rocksdb::WriteBatch& batch) const {
     }
 }
 
-void ContestedTable::reset() {
+void StaleWriteTable::reset() {
     changes_.clear();
     maybe_any_ = false;
 }
