@@ -78,7 +78,7 @@ std::string meaning(const PushReply& reply) {
         default: break;
     }
     if (reply.accepted()) return "accepted";
-    return reply.status >= 500 ? "the push service is in trouble: try again later" : "not accepted";
+    return reply.status >= 500 ? "the push service fails: try again later" : "not accepted";
 }
 
 }  // namespace

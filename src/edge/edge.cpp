@@ -128,7 +128,7 @@ struct Edge::Impl {
     void drop_months();
     void drop_months_before(core::Timestamp log_now);
     void update_readiness();
-    std::string trouble() const;
+    std::string why_not_ready() const;
     void say_what_is_served();
 
     // --- any thread
@@ -178,7 +178,7 @@ struct Edge::Impl {
     /// Set while this node leaves the cluster: told once no home serves here any more.
     std::optional<std::promise<void>> leaving;
     bool left = false;        ///< `leaving` was told
-    std::string log_trouble;  ///< why the log is not there; empty: it is
+    std::string log_failure;  ///< why the log is not there; empty: it is
     /// Why nothing goes on here, so that others are to take over; empty: it does.
     std::string halted;
 };
@@ -324,13 +324,13 @@ void Edge::Impl::update_readiness() {
         return;
     }
     cluster->set_ready(assignments.ready());
-    set_unready(trouble());
+    set_unready(why_not_ready());
 }
 
 /// Why this node is not ready; empty: it is.
-std::string Edge::Impl::trouble() const {
+std::string Edge::Impl::why_not_ready() const {
     if (!halted.empty()) return halted;
-    if (!log_trouble.empty()) return log_trouble;
+    if (!log_failure.empty()) return log_failure;
     if (const auto ownership = cluster->progress().stuck) {
         return "the fold of ownership is stuck: " + ownership->why;
     }
@@ -384,7 +384,7 @@ std::unique_ptr<log::LogWatch> Edge::Impl::make_log_watch() {
         log::LogWatch::Options{}, control, clock,
         log::LogWatch::Questions{.reach = log::ask_ends({log::Topic::kOwnership, 0}, log, control)},
         [this](std::string_view why) {
-            log_trouble = why;
+            log_failure = why;
             update_readiness();
         });
 }

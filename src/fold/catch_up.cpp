@@ -49,7 +49,7 @@ core::Result<void> CatchUp::look() {
         indexes_of(inputs_), [this](const core::Result<void>& confirmed) {
             asked_ = false;
             if (confirmed) return caught_up();
-            context_.troubles.failed(Need::barrier, 0,
+            context_.failures.failed(Need::barrier, 0,
                                      confirmed.error());  // the next second tries again
         });
     return {};
@@ -63,7 +63,7 @@ bool CatchUp::first_barriers_do() const {
 }
 
 void CatchUp::caught_up() {
-    context_.troubles.worked(Need::barrier, 0);
+    context_.failures.worked(Need::barrier, 0);
     core::log_line(took() < kWorthALine ? core::LogLevel::debug : core::LogLevel::info, folder_,
                    "caught_up",
                    {{"fold", name_},

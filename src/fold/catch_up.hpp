@@ -2,9 +2,9 @@
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
+#include "fold/failures.hpp"
 #include "fold/input.hpp"
 #include "fold/questions.hpp"
-#include "fold/troubles.hpp"
 
 #include <functional>
 #include <string>
@@ -18,7 +18,7 @@ class CatchUp {
 public:
     struct Context {
         Questions& questions;
-        Troubles& troubles;
+        Failures& failures;
         const core::Clock& clock;
     };
     /// `name`: of the fold, in log lines. `proven` is called once for each begin(), unless the fold

@@ -15,11 +15,11 @@ constexpr core::Duration kRetryMost = std::chrono::milliseconds{640};
 
 }  // namespace
 
-Commits::Commits(State& state, const Inputs& inputs, Troubles& troubles, std::string_view folder,
+Commits::Commits(State& state, const Inputs& inputs, Failures& failures, std::string_view folder,
                  std::string name)
     : state_(state),
       inputs_(inputs),
-      troubles_(troubles),
+      failures_(failures),
       folder_(folder),
       name_(std::move(name)),
       retry_{kRetryFirst, kRetryMost} {}
@@ -32,7 +32,7 @@ core::Result<void> Commits::commit() {
         }
         retry_.worked();
     }
-    troubles_.worked(Need::commit, 0);
+    failures_.worked(Need::commit, 0);
     failed_ = false;
     return {};
 }

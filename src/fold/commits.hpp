@@ -3,9 +3,9 @@
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "fold/backoff.hpp"
+#include "fold/failures.hpp"
 #include "fold/input.hpp"
 #include "fold/state.hpp"
-#include "fold/troubles.hpp"
 
 #include <string>
 #include <string_view>
@@ -16,7 +16,7 @@ namespace beckon::fold {
 class Commits {
 public:
     /// `name`: of the fold, in log lines.
-    Commits(State& state, const Inputs& inputs, Troubles& troubles, std::string_view folder,
+    Commits(State& state, const Inputs& inputs, Failures& failures, std::string_view folder,
             std::string name);
 
     /// Error: as State::commit(). One line in the log for each row of failures.
@@ -35,7 +35,7 @@ private:
 
     State& state_;
     const Inputs& inputs_;
-    Troubles& troubles_;
+    Failures& failures_;
     const std::string_view folder_;
     const std::string name_;
     Backoff retry_;

@@ -19,11 +19,11 @@ void EndsWatch::ask(InputIndex i) {
         },
         [this, i](const core::Result<log::Ends>& ends) {
             if (!ends) {
-                context_.troubles.failed(Need::ends, i, ends.error());
+                context_.failures.failed(Need::ends, i, ends.error());
                 asked_ = {};  // again in a second
                 return;
             }
-            context_.troubles.worked(Need::ends, i);
+            context_.failures.worked(Need::ends, i);
             inputs_[i]->heard_ends(*ends);
         });
 }

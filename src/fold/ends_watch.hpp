@@ -3,8 +3,8 @@
 #include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
+#include "fold/failures.hpp"
 #include "fold/input.hpp"
-#include "fold/troubles.hpp"
 #include "log/event_log.hpp"
 
 namespace beckon::fold {
@@ -19,7 +19,7 @@ public:
         log::EventLog& log;
         core::Executor& executor;
         const core::Clock& clock;
-        Troubles& troubles;
+        Failures& failures;
     };
     EndsWatch(Inputs& inputs, const Context& context)
         : inputs_(inputs), context_(context), lifetime_(context.executor) {}

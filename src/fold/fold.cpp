@@ -6,6 +6,7 @@
 #include "fold/catch_up.hpp"
 #include "fold/commits.hpp"
 #include "fold/ends_watch.hpp"
+#include "fold/failures.hpp"
 #include "fold/input.hpp"
 #include "fold/intake.hpp"
 #include "fold/offset_reports.hpp"
@@ -13,7 +14,6 @@
 #include "fold/questions.hpp"
 #include "fold/standstill.hpp"
 #include "fold/teaching_publisher.hpp"
-#include "fold/troubles.hpp"
 #include "fold/trust.hpp"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ struct Fold::Impl {
 
     Inputs inputs;
     TeachingPublisher publisher;
-    Troubles troubles;
+    Failures failures;
     OffsetReports reports;
     Opening opening;
     Questions questions;
@@ -106,9 +106,9 @@ Fold::Impl::Impl(Options o, Context p, State& s)
       state(s),
       name(name_of(options.inputs)),
       publisher(p.publisher, p.executor, p.clock),
-      troubles(options.folder, name, p.clock),
+      failures(options.folder, name, p.clock),
       reports(options.group, p.log, p.executor, p.clock),
-      opening(inputs, options.node, {p.log, publisher, p.executor, troubles},
+      opening(inputs, options.node, {p.log, publisher, p.executor, failures},
               Backoff{kLogRetryFirst, kLogRetryMost}, [this] { heard_all_ends(); }),
       questions(inputs, p.executor, options.questions_max),
       intake(inputs, {.records = options.turn_records, .time = options.turn_time},
@@ -116,17 +116,17 @@ Fold::Impl::Impl(Options o, Context p, State& s)
               .log = p.log,
               .executor = p.executor,
               .clock = p.clock,
-              .troubles = troubles},
+              .failures = failures},
              Backoff{kLogRetryFirst, kLogRetryMost}, [this] { schedule_turn(); }),
       catch_up(inputs, options.folder, name, options.delete_retention,
-               {.questions = questions, .troubles = troubles, .clock = p.clock},
+               {.questions = questions, .failures = failures, .clock = p.clock},
                [this] { caught_up(); }),
       ends_watch(inputs,
-                 {.log = p.log, .executor = p.executor, .clock = p.clock, .troubles = troubles}),
+                 {.log = p.log, .executor = p.executor, .clock = p.clock, .failures = failures}),
       standstill(
           kTick + options.standstill, p.clock,
           [this](Answer answer) { questions.ask_barriers(indexes_of(inputs), std::move(answer)); }),
-      commits(s, inputs, troubles, options.folder, name),
+      commits(s, inputs, failures, options.folder, name),
       lifetime(p.executor),
       life(p.executor) {
     for (const auto& where : options.inputs) {
@@ -156,7 +156,7 @@ void Fold::Impl::heard_all_ends() {
             return;
         }
     }
-    troubles.worked(Need::clear, 0);
+    failures.worked(Need::clear, 0);
     opening.succeeded();
     open_all(!trusted);
 }
@@ -217,10 +217,10 @@ void Fold::Impl::restart(std::string_view why, core::Duration pause) {
 
 void Fold::Impl::clear_and_restart(std::string_view why) {
     if (const auto cleared = state.clear(); !cleared) {
-        troubles.failed(Need::clear, 0, cleared.error());
+        failures.failed(Need::clear, 0, cleared.error());
         return;  // the next turn comes here again
     }
-    troubles.forget();
+    failures.forget();
     restart(why, core::Duration::zero());
 }
 
@@ -265,7 +265,7 @@ void Fold::Impl::not_committed(const Error& why) {
         clear_and_restart(why.message);
         if (phase == Phase::opening) return;
     } else {
-        troubles.failed(Need::commit, 0, why);
+        failures.failed(Need::commit, 0, why);
     }
     if (commits.gone_back()) return restart(why.message, commits.pause());
     pausing = true;
@@ -330,7 +330,7 @@ void Fold::Impl::tick() {
         for (const auto& input : inputs) offsets.push_back({input->where(), input->committed()});
         reports.look(offsets);
     }
-    if (troubles.look()) state.progressed();
+    if (failures.look()) state.progressed();
 }
 
 /// A clock that nothing of our own has taught for a while would not notice a small step.
@@ -376,14 +376,14 @@ Progress Fold::progress() const {
     Progress out{.phase = impl_->phase,
                  .from_start = impl_->phase == Phase::restoring && impl_->catch_up.from_start(),
                  .inputs = {},
-                 .stuck = impl_->troubles.stuck()};
+                 .stuck = impl_->failures.stuck()};
     for (const auto& input : impl_->inputs) out.inputs.push_back(input->progress());
     return out;
 }
 
 Phase Fold::phase() const { return impl_->phase; }
 
-const std::optional<Stuck>& Fold::stuck() const { return impl_->troubles.stuck(); }
+const std::optional<Stuck>& Fold::stuck() const { return impl_->failures.stuck(); }
 
 core::Offset Fold::position(InputIndex input) const { return impl_->inputs[input]->replayed(); }
 

@@ -63,14 +63,14 @@ core::Result<bool> Intake::take(InputIndex i, std::size_t& budget) {
         }
         return false;
     }
-    context_.troubles.worked(Need::read, i);
+    context_.failures.worked(Need::read, i);
     budget = taken->drained ? 0 : budget - std::min(budget, taken->records);
     return budget > 0;
 }
 
 core::Result<void> Intake::not_read(InputIndex i, const core::Error& why) {
     if (why.fault == core::Fault::out_of_range) return core::fail(why);
-    context_.troubles.failed(Need::read, i, why);
+    context_.failures.failed(Need::read, i, why);
     if (why.retryable()) return {};  // `ready` comes, or the next second
     // This reader is useless; perhaps another one is not.
     inputs_[i]->stop_reading();

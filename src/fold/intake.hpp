@@ -5,9 +5,9 @@
 #include "core/lifetime.hpp"
 #include "core/result.hpp"
 #include "fold/backoff.hpp"
+#include "fold/failures.hpp"
 #include "fold/input.hpp"
 #include "fold/state.hpp"
-#include "fold/troubles.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -27,7 +27,7 @@ public:
         log::EventLog& log;
         core::Executor& executor;
         const core::Clock& clock;
-        Troubles& troubles;
+        Failures& failures;
     };
     /// `retry`: the pauses before a useless reader is replaced. `ready`: records are there, or a
     /// reader is: a turn is worth it.

@@ -32,7 +32,7 @@ void Opening::first_barrier(InputIndex i) {
                                        return;
                                    }
                                    inputs_[i]->first_barrier(at->offset);
-                                   context_.troubles.worked(Need::log_time, i);
+                                   context_.failures.worked(Need::log_time, i);
                                    if (--answers_missing_ == 0) ask_ends();
                                }));
 }
@@ -54,7 +54,7 @@ void Opening::ask_ends(InputIndex i) {
                 return;
             }
             inputs_[i]->heard_ends(*ends);
-            context_.troubles.worked(Need::ends, i);
+            context_.failures.worked(Need::ends, i);
             if (--answers_missing_ == 0) answered_();
         });
 }
@@ -66,7 +66,7 @@ void Opening::ask_again(Need need, InputIndex input, const core::Error& why) {
 /// Every answer that is still under way is void: `step` asks all of it again.
 void Opening::try_again(Need need, InputIndex input, const core::Error& why,
                         void (Opening::*step)()) {
-    context_.troubles.failed(need, input, why);
+    context_.failures.failed(need, input, why);
     lifetime_.renew();
     context_.executor.post_after(retry_.pause(),
                                  lifetime_.guard([this, step] { (this->*step)(); }));

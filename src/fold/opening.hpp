@@ -4,9 +4,9 @@
 #include "core/ids.hpp"
 #include "core/lifetime.hpp"
 #include "fold/backoff.hpp"
+#include "fold/failures.hpp"
 #include "fold/input.hpp"
 #include "fold/teaching_publisher.hpp"
-#include "fold/troubles.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -21,7 +21,7 @@ public:
         log::EventLog& log;
         TeachingPublisher& publisher;
         core::Executor& executor;
-        Troubles& troubles;
+        Failures& failures;
     };
     /// `retry`: the pauses. `answered` is called once all inputs have heard what was asked.
     Opening(Inputs& inputs, core::NodeId node, Context context, Backoff retry,

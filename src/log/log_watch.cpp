@@ -20,7 +20,7 @@ void LogWatch::start() { tick(); }
 
 void LogWatch::tick() {
     executor_.post_after(options_.interval, lifetime_.guard([this] { tick(); }));
-    auto why = trouble_that_lasts();
+    auto why = lasting_failure();
     if (why != reported_) {
         reported_ = std::move(why);
         changed_(reported_);
@@ -44,34 +44,34 @@ void LogWatch::ask() {
     (kind == Kind::write ? questions_.write : questions_.reach)(answer);
 }
 
-/// A log that did not answer was in trouble all the while.
+/// A log that did not answer failed all the while.
 void LogWatch::answered(Kind kind, const core::Result<void>& answer) {
     const auto asked = std::exchange(asked_, std::nullopt).value_or(clock_.mono());
     note(kind, answer ? std::nullopt : std::optional{answer.error()}, asked);
 }
 
 void LogWatch::published(const std::optional<core::Error>& error) {
-    if (error ? !error->retryable() : !troubled_.load(std::memory_order_relaxed)) return;
+    if (error ? !error->retryable() : !failing_.load(std::memory_order_relaxed)) return;
     note(Kind::write, error, clock_.mono());
 }
 
 void LogWatch::note(Kind kind, const std::optional<core::Error>& error, core::MonoTime since) {
     const std::scoped_lock lock{mutex_};
-    auto& trouble = kind == Kind::write ? unwritable_ : unreachable_;
+    auto& failure = kind == Kind::write ? unwritable_ : unreachable_;
     if (!error) {
-        trouble.reset();
+        failure.reset();
         if (kind == Kind::write) unreachable_.reset();  // what takes records can be reached
-    } else if (!trouble) {
-        trouble = Trouble{since, error->message};
+    } else if (!failure) {
+        failure = Failure{since, error->message};
     }
-    troubled_.store(unreachable_ || unwritable_, std::memory_order_relaxed);
+    failing_.store(unreachable_ || unwritable_, std::memory_order_relaxed);
 }
 
-std::string LogWatch::trouble_that_lasts() const {
+std::string LogWatch::lasting_failure() const {
     const auto now = clock_.mono();
     const std::scoped_lock lock{mutex_};
-    for (const auto* trouble : {&unwritable_, &unreachable_}) {
-        if (*trouble && now - (*trouble)->since >= options_.grace) return (*trouble)->why;
+    for (const auto* failure : {&unwritable_, &unreachable_}) {
+        if (*failure && now - (*failure)->since >= options_.grace) return (*failure)->why;
     }
     if (asked_ && now - *asked_ >= options_.grace) return "the log does not answer";
     return {};

@@ -52,7 +52,7 @@ public:
 
 private:
     enum class Kind : bool { reach, write };
-    struct Trouble {
+    struct Failure {
         core::MonoTime since{};
         std::string why;
     };
@@ -61,7 +61,7 @@ private:
     void ask();
     void answered(Kind kind, const core::Result<void>& answer);
     void note(Kind kind, const std::optional<core::Error>& error, core::MonoTime since);
-    std::string trouble_that_lasts() const;
+    std::string lasting_failure() const;
 
     const Options options_;
     core::Executor& executor_;
@@ -72,10 +72,10 @@ private:
     std::optional<core::MonoTime> asked_;  ///< the first question that is not answered yet
     core::MonoTime asked_last_{};
 
-    std::atomic<bool> troubled_{false};  ///< spares the lock while all goes well
+    std::atomic<bool> failing_{false};  ///< spares the lock while all goes well
     mutable std::mutex mutex_;
-    std::optional<Trouble> unreachable_;  ///< under mutex_
-    std::optional<Trouble> unwritable_;   ///< under mutex_
+    std::optional<Failure> unreachable_;  ///< under mutex_
+    std::optional<Failure> unwritable_;   ///< under mutex_
 
     core::Lifetime lifetime_;  ///< of what the executor and the log call back
 };

@@ -97,7 +97,7 @@ public:
         return !done_ && filled_ < written_ + kAhead;
     }
 
-    /// Fills one piece; of the filling thread. A disk that is full is no trouble yet.
+    /// Fills one piece; of the filling thread. A disk that is full is no failure yet.
     void fill(const char* zeros) {
         std::uint64_t from = 0;
         {

@@ -97,7 +97,7 @@ bool eventually(Installation& here, const std::function<bool(const ops::Health::
 }
 
 /// Why the edge is not ready; empty: it is.
-std::string trouble(const ops::Health::Report& report) {
+std::string why_not_ready(const ops::Health::Report& report) {
     const auto fault = report.faults.find("edge");
     return fault == report.faults.end() ? std::string{} : fault->second;
 }
@@ -223,7 +223,7 @@ TEST_CASE("a disk that hangs makes the edge unready, ends no client and denies n
     disk.hang(test::FaultyDisk::Call::write, ".log");
     const auto id = here.send(endpoint, "one");
     CHECK(eventually(here, [](const auto& report) {
-        return trouble(report).find("edge-0 stands still") != std::string::npos;
+        return why_not_ready(report).find("edge-0 stands still") != std::string::npos;
     }));
     CHECK(here.health.report().live);
     WsClient late{edge->port()};
@@ -246,7 +246,7 @@ TEST_CASE("a control thread that hangs makes the edge unready until it goes on",
     REQUIRE(eventually(here, is_ready));
     clock.hold(true);
     CHECK(eventually(here, [](const auto& report) {
-        return trouble(report).find("edge-control stands still") != std::string::npos;
+        return why_not_ready(report).find("edge-control stands still") != std::string::npos;
     }));
     clock.hold(false);
     CHECK(eventually(here, is_ready));
@@ -277,7 +277,7 @@ TEST_CASE("an edge whose store takes nothing before a restart says so, and other
     }
     CHECK(eventually(here, [](const auto& report) {
         return !report.live &&
-               trouble(report).find("until this process is restarted") != std::string::npos;
+               why_not_ready(report).find("until this process is restarted") != std::string::npos;
     }));
     CHECK(eventually(here, [&](const auto&) {
         return other_metrics.text().find("beckon_edge_partitions{state=\"serving\"} 4") !=

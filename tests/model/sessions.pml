@@ -427,7 +427,7 @@ proctype Judge() {
     assert(!accepted || delivered || heard_removed || is_removed || over || finished_at) /* delivered */
 }
 
-#ifdef FATE             /* all of the trouble in each run, and this */
+#ifdef FATE             /* all of the faults in each run, and this */
 inline perhaps(what, most) { what = most }
 #else
 inline perhaps(what, most) { select(choice : 0 .. most); what = choice }

@@ -274,7 +274,7 @@ void SimWorld::play(const Step& step) {
 }
 
 void SimWorld::calm_down() {
-    tell("the trouble is over");
+    tell("the faults are over");
     log_->set_away(false);
     for (auto& slot : edges_) slot.log->set_away(false);
     for (auto& slot : endpoints_) slot.log->set_away(false);

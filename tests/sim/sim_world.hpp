@@ -74,7 +74,7 @@ public:
     explicit SimWorld(std::uint64_t seed, Clocks clocks = Clocks::right, bool tells = false);
     ~SimWorld() override;
 
-    /// The trouble. Then faults end, all processes run, clients come back (in two worlds of three),
+    /// The faults. Then they end, all processes run, clients come back (in two worlds of three),
     /// and what is left is looked at.
     void live(const Story& story);
 

@@ -31,7 +31,7 @@ constexpr std::size_t kBytesMax = 4U << 20;
 constexpr std::size_t kGrowth = 8;
 /// Batches that are fetched and not taken yet.
 constexpr std::size_t kAhead = 2;
-/// After the end was reached, and after trouble.
+/// After the end was reached, and after a failure.
 constexpr std::chrono::milliseconds kAskAgain{250};
 constexpr std::array kFaults{Fault::invalid,   Fault::not_found,    Fault::unauthorized,
                              Fault::conflict,  Fault::out_of_range, Fault::full,

@@ -183,7 +183,7 @@ TEST_CASE(
     CHECK(said->source == "/shop");
     CHECK_FALSE(world.webhooks.find("cheap")->costly);
 
-    // Once a minute is enough; and a smaller event is no trouble.
+    // Once a minute is enough; and a smaller event is within the bound.
     world.post(event_of(20'000), "e2");
     world.post(event_of(10), "e3");
     world.executor.run_for(10s);

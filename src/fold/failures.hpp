@@ -19,9 +19,9 @@ std::string_view to_string(Need need);
 
 /// What fails at present, since when and why. A need that has failed for kStuckAfter makes
 /// the fold stuck: one error line when it begins, one line when it is over.
-class Troubles {
+class Failures {
 public:
-    Troubles(std::string_view folder, std::string name, const core::Clock& clock)
+    Failures(std::string_view folder, std::string name, const core::Clock& clock)
         : folder_(folder), name_(std::move(name)), clock_(clock) {}
 
     /// Notes a failure; only the first of a row counts for "since when". One that no retry helps
@@ -32,21 +32,21 @@ public:
     void forget();
 
     /// Call it regularly: true if being stuck has begun or ended since the last call.
-    bool look();
+    bool update();
     const std::optional<Stuck>& stuck() const { return stuck_; }
 
 private:
-    struct Trouble {
+    struct Failure {
         core::MonoTime since{};
         core::Timestamp since_wall{};
         core::Error why;
     };
-    bool lasts(const Trouble& trouble) const;
+    bool lasts(const Failure& failure) const;
 
     const std::string_view folder_;
     const std::string name_;  ///< in log lines: the first input
     const core::Clock& clock_;
-    std::map<std::pair<Need, InputIndex>, Trouble> troubles_;
+    std::map<std::pair<Need, InputIndex>, Failure> failures_;
     std::optional<Stuck> stuck_;
 };
 

@@ -1,4 +1,4 @@
-#include "fold/troubles.hpp"
+#include "fold/failures.hpp"
 
 #include "core/logger.hpp"
 
@@ -18,8 +18,8 @@ std::string_view to_string(Need need) {
     return "";
 }
 
-void Troubles::failed(Need need, InputIndex input, const core::Error& why) {
-    const auto [at, first] = troubles_.try_emplace({need, input});
+void Failures::failed(Need need, InputIndex input, const core::Error& why) {
+    const auto [at, first] = failures_.try_emplace({need, input});
     if (first) {
         at->second.since = clock_.mono();
         at->second.since_wall = clock_.wall();
@@ -27,28 +27,28 @@ void Troubles::failed(Need need, InputIndex input, const core::Error& why) {
     at->second.why = why;
 }
 
-void Troubles::worked(Need need, InputIndex input) { troubles_.erase({need, input}); }
+void Failures::worked(Need need, InputIndex input) { failures_.erase({need, input}); }
 
-void Troubles::forget() { troubles_.clear(); }
+void Failures::forget() { failures_.clear(); }
 
-bool Troubles::lasts(const Trouble& trouble) const {
-    return !trouble.why.retryable() || clock_.mono() - trouble.since >= kStuckAfter;
+bool Failures::lasts(const Failure& failure) const {
+    return !failure.why.retryable() || clock_.mono() - failure.since >= kStuckAfter;
 }
 
-bool Troubles::look() {
-    const auto worst = std::find_if(troubles_.begin(), troubles_.end(),
+bool Failures::update() {
+    const auto worst = std::find_if(failures_.begin(), failures_.end(),
                                     [this](const auto& entry) { return lasts(entry.second); });
-    if (worst == troubles_.end()) {
+    if (worst == failures_.end()) {
         if (!stuck_) return false;
         stuck_.reset();
         core::log_info(folder_, "fold_goes_on", {{"fold", name_}});
         return true;
     }
     if (stuck_) return false;
-    const auto& [what, trouble] = *worst;
-    stuck_ = Stuck{trouble.since_wall, std::string{to_string(what.first)} +
-                                           " fails: " + std::string{to_string(trouble.why.fault)} +
-                                           ": " + trouble.why.message};
+    const auto& [what, failure] = *worst;
+    stuck_ = Stuck{failure.since_wall, std::string{to_string(what.first)} +
+                                           " fails: " + std::string{to_string(failure.why.fault)} +
+                                           ": " + failure.why.message};
     core::log_error(folder_, "fold_stuck", {{"fold", name_}, {"why", stuck_->why}});
     return true;
 }
