@@ -36,7 +36,7 @@ struct Cluster::Impl final : fold::MemoryState {
                 .inputs = {kOwnership},
                 .node = options.self,
                 .group = {},  // every node folds all of it
-                .standstill = options.session_timeout / 2},
+                .stall_after = options.session_timeout / 2},
                {log, *publisher, e, clock}, *this),
           lifetime(e) {}
     ~Impl() override { lifetime.end(); }

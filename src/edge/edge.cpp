@@ -375,7 +375,7 @@ std::string Edge::Impl::why_still(const ShardLoop& loop) {
     const auto still = clock.mono() - loop.last_turn();
     if (still > kDeadAfter) health.set_dead("edge", loop.name() + " hangs");
     if (still < config.session_timeout / 2) return {};
-    return "the loop " + loop.name() + " stands still: perhaps its disk hangs";
+    return "the loop " + loop.name() + " is stalled: perhaps its disk hangs";
 }
 
 /// The homes only notice that the log is away when they have something to write.

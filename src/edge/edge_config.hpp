@@ -69,9 +69,9 @@ struct EdgeConfig {
     std::chrono::milliseconds hand_over{5'000};
     /// Other nodes that fold each partition, ready to take it over.
     int standby_count = 1;
-    /// The group of the edges misses a process that said nothing for so long; a home that stood
-    /// still for half of it asks the log whether it is still the home. Brokers refuse less than
-    /// their group.min.session.timeout.ms, which is 6 s unless somebody has changed it.
+    /// The group of the edges misses a process that said nothing for so long; a home that stalled
+    /// for half of it asks the log whether it is still the home. Brokers refuse less than their
+    /// group.min.session.timeout.ms, which is 6 s unless somebody has changed it.
     std::chrono::milliseconds session_timeout{6'000};
 
     /// Links to the other edges. Off: this is the only edge of its log.

@@ -12,7 +12,7 @@
 #include "fold/offset_reports.hpp"
 #include "fold/opening.hpp"
 #include "fold/questions.hpp"
-#include "fold/standstill.hpp"
+#include "fold/stall_watch.hpp"
 #include "fold/teaching_publisher.hpp"
 #include "fold/trust.hpp"
 
@@ -88,7 +88,7 @@ struct Fold::Impl {
     Intake intake;
     CatchUp catch_up;
     EndsWatch ends_watch;
-    Standstill standstill;
+    StallWatch stall_watch;
     Commits commits;
 
     Phase phase = Phase::opening;
@@ -123,8 +123,8 @@ Fold::Impl::Impl(Options o, Context p, State& s)
                [this] { caught_up(); }),
       ends_watch(inputs,
                  {.log = p.log, .executor = p.executor, .clock = p.clock, .failures = failures}),
-      standstill(
-          kTick + options.standstill, p.clock,
+      stall_watch(
+          kTick + options.stall_after, p.clock,
           [this](Answer answer) { questions.ask_barriers(indexes_of(inputs), std::move(answer)); }),
       commits(s, inputs, failures, options.folder, name),
       lifetime(p.executor),
@@ -192,7 +192,7 @@ void Fold::Impl::close() {
     opening.cancel();
     ends_watch.cancel();
     catch_up.cancel();
-    standstill.forget_question();
+    stall_watch.forget_question();
     intake.close();
     turn_posted = false;
     pausing = false;
@@ -296,7 +296,7 @@ void Fold::Impl::settle(bool more) {
 }
 
 void Fold::Impl::caught_up() {
-    standstill.proven();
+    stall_watch.proven();
     const auto term = lifetime.term();
     phase_is(Phase::following);
     if (!term.over()) state.caught_up();
@@ -317,8 +317,8 @@ void Fold::Impl::when_folded(InputIndex i, core::Offset offset, Answer answer) {
 // --------------------------------------------------------------------------------- each second
 
 void Fold::Impl::tick() {
-    standstill.look(phase == Phase::following);
-    standstill.turned();
+    stall_watch.update(phase == Phase::following);
+    stall_watch.turned();
     context.executor.post_after(kTick, lifetime.guard([this] { tick(); }));
     if (phase != Phase::opening) {
         ends_watch.look();
@@ -350,7 +350,7 @@ Fold::Fold(Options options, Context context, State& state)
 Fold::~Fold() = default;
 
 void Fold::start() {
-    impl_->standstill.turned();
+    impl_->stall_watch.turned();
     impl_->opening.begin();
     impl_->tick();
 }
@@ -368,8 +368,8 @@ void Fold::request_turn() {
 }
 
 bool Fold::suspect() {
-    impl_->standstill.look(impl_->phase == Phase::following);
-    return impl_->standstill.suspect();
+    impl_->stall_watch.update(impl_->phase == Phase::following);
+    return impl_->stall_watch.suspect();
 }
 
 Progress Fold::progress() const {

@@ -33,8 +33,8 @@ struct Options {
     /// One turn takes no more than this from one input, and starts no new chunk after `turn_time`.
     std::size_t turn_records = 256;
     core::Duration turn_time = std::chrono::milliseconds{10};
-    /// A loop that stood still for so long trusts nothing before a new read barrier.
-    core::Duration standstill = std::chrono::seconds{3};
+    /// A loop that stalled for so long trusts nothing before a new read barrier.
+    core::Duration stall_after = std::chrono::seconds{3};
     /// Questions without an answer; more are answered `full`.
     std::size_t questions_max = 10'000;
 };
@@ -73,7 +73,7 @@ public:
     /// committed().
     void request_turn();
 
-    /// True after the loop stood still, until a read barrier that was set since has passed: another
+    /// True after the loop stalled, until a read barrier that was set since has passed: another
     /// node may have taken over meanwhile.
     bool suspect();
 

@@ -201,12 +201,12 @@ TEST_CASE("a node that no partition is placed on becomes ready too", "[edge]") {
     while (!edges.empty()) edges.pop_back();
 }
 
-// Verified to fail when readiness does not know of loops that stand still.
+// Verified to fail when readiness does not know of loops that stall.
 TEST_CASE("a disk that hangs makes the edge unready, ends no client and denies none", "[edge]") {
     test::FaultyDisk disk;
     Installation here;
     auto config = here.config();
-    config.shards = 1;  // both clients are of the loop that will stand still
+    config.shards = 1;  // both clients are of the loop that will stall
     config.session_timeout = 2s;
     config.store_env = disk.env();
     auto edge = here.start(config);
@@ -223,7 +223,7 @@ TEST_CASE("a disk that hangs makes the edge unready, ends no client and denies n
     disk.hang(test::FaultyDisk::Call::write, ".log");
     const auto id = here.send(endpoint, "one");
     CHECK(eventually(here, [](const auto& report) {
-        return why_not_ready(report).find("edge-0 stands still") != std::string::npos;
+        return why_not_ready(report).find("edge-0 is stalled") != std::string::npos;
     }));
     CHECK(here.health.report().live);
     WsClient late{edge->port()};
@@ -246,7 +246,7 @@ TEST_CASE("a control thread that hangs makes the edge unready until it goes on",
     REQUIRE(eventually(here, is_ready));
     clock.hold(true);
     CHECK(eventually(here, [](const auto& report) {
-        return why_not_ready(report).find("edge-control stands still") != std::string::npos;
+        return why_not_ready(report).find("edge-control is stalled") != std::string::npos;
     }));
     clock.hold(false);
     CHECK(eventually(here, is_ready));

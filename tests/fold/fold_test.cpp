@@ -525,13 +525,13 @@ TEST_CASE("an answer and a turn may destroy the fold", "[fold]") {
 
 // ------------------------------------------------------------------------------------- time
 
-TEST_CASE("a loop that stood still trusts nothing before a new read barrier", "[fold]") {
+TEST_CASE("a loop that stalled trusts nothing before a new read barrier", "[fold]") {
     FoldWorld world;
     world.start_and_follow();
     world.run_for(10s);
     CHECK_FALSE(world.fold->suspect());
     world.memory->hold_readers(kFirst, true);
-    world.clock.advance(world.options.standstill + 2s);  // nothing ran
+    world.clock.advance(world.options.stall_after + 2s);  // nothing ran
     CHECK(world.fold->suspect());
     world.run_for(500ms);
     CHECK(world.fold->suspect());

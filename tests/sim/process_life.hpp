@@ -13,7 +13,7 @@ namespace beckon::sim {
 
 class SimLoop;
 
-/// What the loops of one process have in common: they live, stand still (SIGSTOP) and die together.
+/// What the loops of one process have in common: they live, stall (SIGSTOP) and die together.
 class ProcessLife {
 public:
     explicit ProcessLife(test::SimExecutor& sim) : sim_(sim), state_(std::make_shared<State>()) {}
@@ -22,7 +22,7 @@ public:
     void kill() { state_.reset(); }
     /// SIGSTOP, SIGCONT: time goes on, and what became due runs at the end.
     void stand_still(bool still);
-    bool stands_still() const { return state_ && state_->still; }
+    bool is_stalled() const { return state_ && state_->still; }
 
     void run_on(SimLoop& loop, core::Duration delay, core::Executor::Task task);
 

@@ -222,7 +222,7 @@ void SimEdge::update_readiness() {
 }
 
 bool SimEdge::ready() const {
-    return !left_ && !life_.stands_still() && assignments_.why_unready(cluster_->settled()).empty();
+    return !left_ && !life_.is_stalled() && assignments_.why_unready(cluster_->settled()).empty();
 }
 
 void SimEdge::tick() {

@@ -61,7 +61,7 @@ struct SimClient {
 
 /// All of Beckon's push in one thread: senders, endpoints, the log in memory, edges with fronts,
 /// homes, links and the cluster's real code, and clients; with delays, kills and stops at any step,
-/// lost disks, processes that stand still or are taken for dead, failed and lost publishes, a log
+/// lost disks, processes that stall or are taken for dead, failed and lost publishes, a log
 /// that is away for all or for one host, readers that lag, cut and slow links, full mailboxes and
 /// compaction. Everything follows from the seed and the story. `broken` collects what must never
 /// happen.

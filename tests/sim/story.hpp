@@ -27,7 +27,7 @@ enum class Act : std::uint8_t {
     log_away,
     edge_without_log,  ///< the log is away for one host alone
     endpoint_without_log,
-    hold_reader,  ///< one partition of a log topic stands still for its readers
+    hold_reader,  ///< one partition of a log topic is stalled for its readers
     compact,
     cut_link,    ///< nothing gets from one node to another
     reset_link,  ///< in the middle of a message; sometimes only one end hears of it

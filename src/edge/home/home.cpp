@@ -39,7 +39,7 @@ fold::Options fold_options(const HomeOptions& options) {
             .node = options.node,
             .group = "edge",
             .delete_retention = options.delete_retention,
-            .standstill = options.session_timeout / 2};
+            .stall_after = options.session_timeout / 2};
 }
 
 store::Source source_of(fold::InputIndex input) {

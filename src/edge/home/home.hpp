@@ -46,7 +46,7 @@ struct HomeOptions {
     core::Duration client_ttl = std::chrono::hours{24 * 60};
     core::Duration ping_interval_min{};  ///< between two pings (`{}`) of a client
     core::Duration delete_retention = std::chrono::hours{24 * 7};
-    /// A loop that stood still for half of this trusts nothing before a new read barrier.
+    /// A loop that stalled for half of this trusts nothing before a new read barrier.
     core::Duration session_timeout = std::chrono::seconds{6};
 };
 

@@ -31,7 +31,7 @@ TEST_CASE("a read that fails behind the read barrier denies nothing", "[home]") 
     world.crash();  // what was in memory is in files from here on
     world.serve("home-2");
     world.run(1s);
-    world.clock.advance(10s);  // its loop stood still: it believes nothing before a read barrier
+    world.clock.advance(10s);  // its loop stalled: it believes nothing before a read barrier
     world.log->hold_readers(kSubscriptions, true);
     const auto client = world.hello(uaid);
     world.run(20ms);

@@ -96,7 +96,7 @@ TEST_CASE("a read barrier that cannot be published closes the unknown client wit
     CHECK(world.take(client) == Heard{"closed 1013 Unproven"});
 }
 
-TEST_CASE("a home whose loop stood still trusts nothing before a read barrier", "[home][hole]") {
+TEST_CASE("a home whose loop stalled trusts nothing before a read barrier", "[home][hole]") {
     HomeWorld world;
     world.serve();
     const auto [uaid, channel] = world.subscribed();

@@ -383,7 +383,7 @@ TEST_CASE("strangers beyond those that may be greeted are closed at once, and la
     const auto keys = ring();
     Node a{kA, keys};
     Node b{kB, keys};
-    // A machine that stands still for seconds looks as if all of them had been closed: once more.
+    // A machine that is stalled for seconds looks as if all of them had been closed: once more.
     REQUIRE(eventually([&] {
         const Strangers strangers{b.links.port(), Links::kUnnamedMax};
         const auto took = time_of_stranger(b.links.port());

@@ -1,8 +1,8 @@
-#include "fold/standstill.hpp"
+#include "fold/stall_watch.hpp"
 
 namespace beckon::fold {
 
-void Standstill::look(bool following) {
+void StallWatch::update(bool following) {
     if (clock_.mono() - last_turn_ > most_) suspect_ = true;
     if (!suspect_ || asked_ || !following) return;
     asked_ = true;

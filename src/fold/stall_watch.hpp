@@ -8,18 +8,18 @@
 
 namespace beckon::fold {
 
-/// Notices that the loop stood still: another node may have taken over meanwhile, so nothing is
+/// Notices that the loop stalled: another node may have taken over meanwhile, so nothing is
 /// denied before read barriers prove that everything was seen.
-class Standstill {
+class StallWatch {
 public:
     /// `most`: between two turned(). `prove` asks for read barriers on every input.
-    Standstill(core::Duration most, const core::Clock& clock, std::function<void(Answer)> prove)
+    StallWatch(core::Duration most, const core::Clock& clock, std::function<void(Answer)> prove)
         : most_(most), clock_(clock), prove_(std::move(prove)) {}
 
     /// The loop turns.
     void turned() { last_turn_ = clock_.mono(); }
     /// Looks at the clock; `following`: read barriers can be asked for.
-    void look(bool following);
+    void update(bool following);
     bool suspect() const { return suspect_; }
     /// Read barriers have passed that were set since.
     void proven() { suspect_ = false; }
