@@ -198,7 +198,7 @@ test('what no bridge would take is refused at once', async () => {
 
 test('a message expires while its service is away', async () => {
     const client = await registered('fcm', 'dead');
-    const expired = () => cluster.metric('beckon_retry_bridge_messages_total', 'fate="expired"', opsOfRetry());
+    const expired = () => cluster.metric('beckon_retry_bridge_messages_total', 'outcome="expired"', opsOfRetry());
     const before = await expired();
     await accepted(client, { ttl: 3 });
     await until('its end', async () => (await expired()) > before, PATIENCE_MS);

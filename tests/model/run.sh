@@ -43,15 +43,15 @@ sessions 1 0 0 0 0; expect none "sessions: the rules hold while the partition mo
 sessions 0 0 0 1 0; expect none "… while the client connects again" "${SESSIONS[@]}"
 sessions 0 0 0 0 0; expect some "without a read barrier a live subscription is 410" "${SESSIONS[@]}" -DNO_410_BARRIER
 sessions 1 0 0 0 0
-expect some "without a standby that is ready a partition goes to a cold node" "${SESSIONS[@]}" -DFATE=nothing -DNO_READY
-expect some "without repeating a register has no answer" "${SESSIONS[@]}" -DFATE=nothing -DNO_REPEAT
-expect some "without the log's time a message comes after its expiry" "${SESSIONS[@]}" -DFATE=expires -DNO_LOG_TIME
-expect some "without session numbers a former home is heard" "${SESSIONS[@]}" -DFATE=deletes -DNO_SESSION
-expect some "a client that was removed and is adopted does not hear of it" "${SESSIONS[@]}" -DFATE=removes -DADOPTS_ALL
+expect some "without a standby that is ready a partition goes to a cold node" "${SESSIONS[@]}" -DFAULT=nothing -DNO_READY
+expect some "without repeating a register has no answer" "${SESSIONS[@]}" -DFAULT=nothing -DNO_REPEAT
+expect some "without the log's time a message comes after its expiry" "${SESSIONS[@]}" -DFAULT=expires -DNO_LOG_TIME
+expect some "without session numbers a former home is heard" "${SESSIONS[@]}" -DFAULT=deletes -DNO_SESSION
+expect some "a client that was removed and is adopted does not hear of it" "${SESSIONS[@]}" -DFAULT=removes -DADOPTS_ALL
 sessions 1 0 0 1 0
-expect some "without stamps an old connection pushes the newer one out" "${SESSIONS[@]}" -DFATE=nothing -DNO_STAMP
-expect some "without read barriers a home that was replaced denies a live client" "${SESSIONS[@]}" -DFATE=nothing -DNO_HELLO_BARRIER
+expect some "without stamps an old connection pushes the newer one out" "${SESSIONS[@]}" -DFAULT=nothing -DNO_STAMP
+expect some "without read barriers a home that was replaced denies a live client" "${SESSIONS[@]}" -DFAULT=nothing -DNO_HELLO_BARRIER
 sessions 0 1 0 0 1
 # Level by level: the fault is near, and a search in depth comes to it late.
-SEARCH=-DBFS expect some "without epochs of control a former controller moves a partition" "${SESSIONS[@]}" -DFATE=nothing -DNO_CONTROL_EPOCH
+SEARCH=-DBFS expect some "without epochs of control a former controller moves a partition" "${SESSIONS[@]}" -DFAULT=nothing -DNO_CONTROL_EPOCH
 exit "$failed"

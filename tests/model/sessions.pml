@@ -427,7 +427,7 @@ proctype Judge() {
     assert(!accepted || delivered || heard_removed || is_removed || over || finished_at) /* delivered */
 }
 
-#ifdef FATE             /* all of the faults in each run, and this */
+#ifdef FAULT             /* all of the faults in each run, and this */
 inline perhaps(what, most) { what = most }
 #else
 inline perhaps(what, most) { select(choice : 0 .. most); what = choice }
@@ -440,8 +440,8 @@ init {
         at[0] = NOBODY; at[1] = NOBODY; open[0] = 1;
         perhaps(moves, MOVES); perhaps(crashes, CRASHES); perhaps(breaks, BREAKS); perhaps(reconnects, RECONNECTS);
         perhaps(successions, SUCCESSIONS);
-#ifdef FATE
-        FATE = 1;
+#ifdef FAULT
+        FAULT = 1;
 #else
         if
         :: removes = 1

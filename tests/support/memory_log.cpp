@@ -63,13 +63,13 @@ public:
     void retry_all();
 
 private:
-    enum class Fate { append, fail, lose_answer };
+    enum class AppendOutcome { append, fail, lose_answer };
     struct Waiting {
         core::Record record;
         AppendDone done;
         MonoTime due;
         MonoTime deadline;
-        Fate fate;
+        AppendOutcome outcome;
     };
     struct Answer {
         AppendDone done;
@@ -190,11 +190,11 @@ void MemoryLog::MemoryPublisher::publish(TopicPartition where, core::Record reco
     if (unanswered_ >= log_.options.waiting_max) {
         return refuse(std::move(done), {Fault::full, "too many publishes wait for the log"});
     }
-    auto fate = Fate::append;
+    auto outcome = AppendOutcome::append;
     if (State::use_up(log_.to_fail)) {
-        fate = Fate::fail;
+        outcome = AppendOutcome::fail;
     } else if (State::use_up(log_.to_lose)) {
-        fate = Fate::lose_answer;
+        outcome = AppendOutcome::lose_answer;
     }
     ++unanswered_;
     auto& queue = queues_[where];
@@ -204,7 +204,7 @@ void MemoryLog::MemoryPublisher::publish(TopicPartition where, core::Record reco
     queue.append_due =
         std::max(queue.append_due, now + log_.random_delay(log_.options.append_delay_max / 2));
     queue.waiting.push_back({std::move(record), std::move(done), queue.append_due,
-                             now + log_.options.publish_timeout, fate});
+                             now + log_.options.publish_timeout, outcome});
     remote_.post_after(queue.append_due - now, [this, where] { pump(where); });
 }
 
@@ -235,9 +235,10 @@ void MemoryLog::MemoryPublisher::pump(TopicPartition where) {
 
 Result<Appended> MemoryLog::MemoryPublisher::append(TopicPartition where, Waiting& head) {
     if (log_.away) return core::fail(Fault::unavailable, kAway);
-    if (head.fate == Fate::fail) return core::fail(Fault::unavailable, "the append failed");
+    if (head.outcome == AppendOutcome::fail)
+        return core::fail(Fault::unavailable, "the append failed");
     const auto appended = log_.append(where, std::move(head.record));
-    if (head.fate == Fate::lose_answer)
+    if (head.outcome == AppendOutcome::lose_answer)
         return core::fail(Fault::unavailable, "the answer was lost");
     return appended;
 }

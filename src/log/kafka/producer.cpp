@@ -56,7 +56,7 @@ void note_without_offset(const rd_kafka_message_t& message) {
         {{"topic", rd_kafka_topic_name(message.rkt)}, {"partition", message.partition}});
 }
 
-/// The fate of a record. On librdkafka's threads, which this must not hold up.
+/// The outcome of a record. On librdkafka's threads, which this must not hold up.
 rd_kafka_resp_err_t on_report(rd_kafka_t*, rd_kafka_message_t* message, void* opaque) noexcept {
     auto* const reported = static_cast<Unconfirmed*>(message->_private);
     if (reported == being_sent) return RD_KAFKA_RESP_ERR_NO_ERROR;

@@ -15,7 +15,7 @@
 
 namespace beckon::reliability {
 
-/// Milestones that went through a fold, by what became of them.
+/// Milestones that went through a fold, by outcome.
 struct Tally {
     std::array<std::uint64_t, kEffects> effects{};
     std::uint64_t unknown_records = 0;  ///< records that no milestone could be read from

@@ -82,12 +82,12 @@ struct Bridges::Impl : std::enable_shared_from_this<Impl> {
     const Context context;
     const std::unique_ptr<log::Publisher> publisher;
     core::Lifetime lifetime;
-    Fates* fates = nullptr;
+    DeliveryOutcomes* outcomes = nullptr;
     std::map<BridgeAppName, Queue> queues;
     std::map<BridgeAppName, std::string> unknown_apps;  ///< named once each
     Counts counts;
     std::size_t under_way = 0;
-    std::size_t telling = 0;  ///< have their answer; their fate waits for the milestone
+    std::size_t telling = 0;  ///< have their answer; their outcome waits for the milestone
     bool pump_posted = false;
     bool draining = false;
     std::function<void()> drained;
@@ -129,7 +129,7 @@ struct Bridges::Impl : std::enable_shared_from_this<Impl> {
 
 // --- what is due
 
-/// True if the message is not to be attempted now, and its fate is written.
+/// True if the message is not to be attempted now, and its outcome is written.
 bool Bridges::Impl::put_aside(const BridgedJob& job, Queue* queue) {
     const auto last = std::max(job.expires(), job.due.delivery.accepted + kGrace);
     if (job.now(context.clock) >= last) {
@@ -164,7 +164,7 @@ void Bridges::Impl::wait(const BridgedJob& job, Duration how_long, std::uint64_t
     const auto tier = PutBacks{}.tier_for(options.table, how_long, context.clock.mono());
     if (!tier) return expire(job);
     ++count;
-    fates->hand_over(job.due.ticket, job.due.delivery, *tier);
+    outcomes->hand_over(job.due.ticket, job.due.delivery, *tier);
 }
 
 void Bridges::Impl::enqueue(Queue& queue, BridgedJob job) {
@@ -302,7 +302,7 @@ void Bridges::Impl::follow(Queue& queue, const BridgedJob& job, const BridgeVerd
     switch (verdict.outcome) {
         case BridgeOutcome::accepted:
             return reached_then(job, Milestone::bridge_transmitted,
-                                [this, ticket = job.due.ticket] { fates->finish(ticket); });
+                                [this, ticket = job.due.ticket] { outcomes->finish(ticket); });
         case BridgeOutcome::gone: return tell_gone(job, verdict.why);
         case BridgeOutcome::foreign:
             // With credentials of a wrong project every token is foreign: no client ends for that.
@@ -325,7 +325,7 @@ void Bridges::Impl::dead_letter(const BridgedJob& job, const std::string& why) {
         "retry", "bridge_refuses_message",
         {{"bridge", core::to_string(job.message.to.type)}, {"delivery", dead.id}, {"why", why}});
     reached_then(job, Milestone::errored,
-                 [this, ticket = job.due.ticket, dead] { fates->bury(ticket, dead); });
+                 [this, ticket = job.due.ticket, dead] { outcomes->bury(ticket, dead); });
 }
 
 void Bridges::Impl::failed(const BridgedJob& job, const BridgeVerdict& verdict) {
@@ -335,7 +335,7 @@ void Bridges::Impl::failed(const BridgedJob& job, const BridgeVerdict& verdict) 
     ++delivery.attempts;
     delivery.last = outcome_of(verdict.outcome);
     delivery.step = *step;
-    fates->hand_over(job.due.ticket, std::move(delivery), options.table.tier_of(*step));
+    outcomes->hand_over(job.due.ticket, std::move(delivery), options.table.tier_of(*step));
 }
 
 /// The step after this one, or the last again, that is not sooner than asked for; where the TTL
@@ -356,7 +356,7 @@ void Bridges::Impl::expire(const BridgedJob& job) {
     ++counts.expired;
     core::log_debug("retry", "bridged_message_expired", {{"delivery", job.due.delivery.id}});
     reached_then(job, Milestone::expired,
-                 [this, ticket = job.due.ticket] { fates->finish(ticket); });
+                 [this, ticket = job.due.ticket] { outcomes->finish(ticket); });
 }
 
 void Bridges::Impl::tell_gone(const BridgedJob& job, const std::string& why) {
@@ -378,7 +378,7 @@ void Bridges::Impl::publish_gone(const BridgedJob& job) {
         core::encode(gone), alive([job](Impl& self, const auto& where) {
             if (where) {
                 return self.reached_then(job, Milestone::errored, [&self, ticket = job.due.ticket] {
-                    self.fates->finish(ticket);
+                    self.outcomes->finish(ticket);
                 });
             }
             core::log_warn("retry", "gone_not_written", {{"why", where.error().message}});
@@ -414,7 +414,7 @@ Bridges::~Bridges() {
     impl_->lifetime.end();
 }
 
-void Bridges::serve(Fates& fates) { impl_->fates = &fates; }
+void Bridges::serve(DeliveryOutcomes& outcomes) { impl_->outcomes = &outcomes; }
 
 void Bridges::due(Due due) {
     auto message = bridge::parse_bridged(due.delivery.id, due.delivery.webhook, due.delivery.event);
@@ -423,7 +423,7 @@ void Bridges::due(Due due) {
         core::log_error("retry", "broken_bridged_message",
                         {{"delivery", due.delivery.id}, {"why", message.error().message}});
         due.delivery.last = Outcome::undeliverable;
-        return impl_->fates->bury(due.ticket, std::move(due.delivery));
+        return impl_->outcomes->bury(due.ticket, std::move(due.delivery));
     }
     const auto found = impl_->queues.find({message->to.type, message->to.app});
     Queue* queue = found == impl_->queues.end() ? nullptr : &found->second;

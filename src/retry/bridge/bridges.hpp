@@ -67,13 +67,13 @@ public:
     Bridges(const Bridges&) = delete;
     Bridges& operator=(const Bridges&) = delete;
 
-    /// Where the fates of deliveries are written; before the first one is due.
-    void serve(Fates& fates);
+    /// Where the outcomes of deliveries are written; before the first one is due.
+    void serve(DeliveryOutcomes& outcomes);
 
     void due(Due due);
     /// The partition is not this node's any more: what waits of it is dropped here.
     void forget(core::Partition partition);
-    /// Starts nothing more; `done` once nothing is under way, and the fate of each message is
+    /// Starts nothing more; `done` once nothing is under way, and the outcome of each message is
     /// written.
     void drain(std::function<void()> done);
 

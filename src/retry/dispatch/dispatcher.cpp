@@ -105,7 +105,7 @@ void Dispatcher::Impl::forget_deleted() {
     look_through_at = std::max(kRememberedMin, 2 * receivers.size());
 }
 
-/// True if the delivery is not to be attempted, and its fate is written.
+/// True if the delivery is not to be attempted, and its outcome is written.
 bool Dispatcher::Impl::put_aside(const Due& due, const WebhookDirectory::Entry* entry) {
     if (!entry) {
         not_known(due);
@@ -149,7 +149,7 @@ void Dispatcher::Impl::caught_up(const std::string& webhook, bool all_read) {
             wait(due, kUnknownFor / 24, counts.unknown);
         } else {
             ++counts.unknown;
-            context.fates.finish(due.ticket);
+            context.outcomes.finish(due.ticket);
         }
     }
     if (!known && all_read) receivers.erase(webhook);
@@ -205,7 +205,7 @@ void Dispatcher::Impl::hand_over(const Due& due, int tier) {
         found->second.partition = due.ticket.partition;
         found->second.put_backs.put(options.table, tier, context.clock.mono());
     }
-    context.fates.hand_over(due.ticket, due.delivery, tier);
+    context.outcomes.hand_over(due.ticket, due.delivery, tier);
 }
 
 void Dispatcher::Impl::came_back(const Ticket& ticket, const std::string& webhook) {
@@ -217,7 +217,7 @@ void Dispatcher::Impl::bury(const Due& due, Outcome why) {
     auto dead = due.delivery;
     dead.last = why;
     leave_line(dead);
-    context.fates.bury(due.ticket, std::move(dead));
+    context.outcomes.bury(due.ticket, std::move(dead));
 }
 
 bool Dispatcher::Impl::too_late(const Webhook& webhook) const {
@@ -379,7 +379,9 @@ void Dispatcher::Impl::judge_receiver(const Job& job, Outcome outcome) {
 void Dispatcher::Impl::follow(const Job& job, const Verdict& verdict) {
     const auto& due = job.due;
     switch (verdict.outcome) {
-        case Outcome::delivered: leave_line(due.delivery); return context.fates.finish(due.ticket);
+        case Outcome::delivered:
+            leave_line(due.delivery);
+            return context.outcomes.finish(due.ticket);
         case Outcome::gone: {
             auto dead = due;
             ++dead.delivery.attempts;

@@ -20,10 +20,10 @@
 
 namespace beckon::retry {
 
-/// Where a delivery's fate is written; by the partition's tiers.
-class Fates {
+/// Where a delivery's outcome is written; by the partition's tiers.
+class DeliveryOutcomes {
 public:
-    virtual ~Fates() = default;
+    virtual ~DeliveryOutcomes() = default;
     virtual void finish(const Ticket& ticket) = 0;
     virtual void hand_over(const Ticket& ticket, Delivery delivery, int tier) = 0;
     virtual void bury(const Ticket& ticket, Delivery delivery) = 0;
@@ -74,7 +74,7 @@ public:
         core::Executor& executor;
         const core::Clock& clock;
         const WebhookDirectory& webhooks;
-        Fates& fates;
+        DeliveryOutcomes& outcomes;
         std::function<void(HttpRequest, std::function<void(HttpAnswer)>)> send;
         /// A webhook's state is to be written: disabled, or when it began to fail.
         std::function<void(const std::string& webhook, const WebhookState&)> change_state;

@@ -53,7 +53,7 @@ DeliveryShard::DeliveryShard(Options options, Context context, Events events)
                                      Dispatcher::Context{.executor = context_.executor,
                                                          .clock = context_.clock,
                                                          .webhooks = directory_,
-                                                         .fates = *this,
+                                                         .outcomes = *this,
                                                          .send = context_.send,
                                                          .change_state = events_.change_state,
                                                          .catch_up = events_.catch_up,

@@ -24,7 +24,7 @@ namespace beckon::retry {
 
 /// Some of the partitions of a node on a thread of their own: their homes, their deliveries' tiers,
 /// and the attempts. It has its own copy of the webhooks. On the executor's thread.
-class DeliveryShard final : private Fates {
+class DeliveryShard final : private DeliveryOutcomes {
 public:
     /// So long a home that stops waits for the end of its fan-out, to say in the log that it ended
     /// in order.
@@ -57,8 +57,8 @@ public:
         std::function<void(core::Partition, std::function<void()> ended)> end_fan_out;
         /// The log knows what the fan-out wanted it to know.
         std::function<void(core::Partition, core::Epoch)> fan_out_recorded;
-        /// A message for a client of a bridge is due; the partition's fates come through finish(),
-        /// hand_over() and bury().
+        /// A message for a client of a bridge is due; the partition's outcomes come through
+        /// finish(), hand_over() and bury().
         std::function<void(Due)> bridged;
         std::function<void(core::Partition)> forget_bridged;
         std::function<void(const std::string& webhook, const WebhookState&)> change_state;

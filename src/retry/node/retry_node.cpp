@@ -49,7 +49,7 @@ Event disabled_event(const Webhook& webhook, const WebhookState& state, const co
 
 }  // namespace
 
-struct RetryNode::Impl : std::enable_shared_from_this<Impl>, Fates {
+struct RetryNode::Impl : std::enable_shared_from_this<Impl>, DeliveryOutcomes {
     Impl(Options o, Context p)
         : options(std::move(o)),
           context(std::move(p)),

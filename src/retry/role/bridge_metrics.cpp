@@ -11,7 +11,7 @@ namespace metric = ops::metric;
 namespace {
 
 constexpr std::array kBridges{core::RouterType::fcm, core::RouterType::apns};
-constexpr std::array kFates{"expired", "parked", "spilled", "unconfigured", "broken", "gone"};
+constexpr std::array kBridgeEnds{"expired", "parked", "spilled", "unconfigured", "broken", "gone"};
 
 }  // namespace
 
@@ -40,12 +40,12 @@ BridgeMetrics::BridgeMetrics(ops::Metrics& metrics)
                                    "refused, no attempt succeeds, or nobody has configured them.",
                                    {{"bridge", name}});
     }
-    for (const char* fate : kFates) {
-        messages_[fate].first =
+    for (const char* outcome : kBridgeEnds) {
+        messages_[outcome].first =
             &metrics.counter(metric::kRetryBridgeMessages,
-                             "Messages of bridged clients by what became of them without an "
-                             "attempt, and dead tokens.",
-                             {{"fate", fate}});
+                             "Messages of bridged clients that end or wait without an "
+                             "attempt, by outcome, and dead tokens.",
+                             {{"outcome", outcome}});
     }
 }
 
@@ -59,8 +59,8 @@ void BridgeMetrics::token_renewed(core::RouterType bridge, bool good) {
     bridges_.at(bridge).tokens.at(good)->Increment();
 }
 
-void BridgeMetrics::follow(const char* fate, std::uint64_t now) {
-    auto& [counter, seen] = messages_.at(fate);
+void BridgeMetrics::follow(const char* outcome, std::uint64_t now) {
+    auto& [counter, seen] = messages_.at(outcome);
     counter->Increment(static_cast<double>(now - seen));
     seen = now;
 }

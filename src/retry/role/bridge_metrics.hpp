@@ -27,7 +27,7 @@ private:
         prometheus::Histogram* seconds = nullptr;
         prometheus::Gauge* faulty = nullptr;
     };
-    void follow(const char* fate, std::uint64_t now);
+    void follow(const char* outcome, std::uint64_t now);
 
     std::map<core::RouterType, OfBridge> bridges_;
     std::map<std::string, std::pair<prometheus::Counter*, std::uint64_t>> messages_;

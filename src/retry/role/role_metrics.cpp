@@ -44,14 +44,14 @@ RoleMetrics::RoleMetrics(ops::Metrics& metrics)
             &metrics.counter(metric::kRetryAttempts, "Attempts to deliver, by outcome.",
                              {{"outcome", std::string{to_string(outcome)}}});
     }
-    for (const char* fate : {"due", "handed_over", "dead", "copy", "broken", "lost", "parked",
-                             "spilled", "followed", "unknown", "filter_too_costly"}) {
-        deliveries_[fate].counter = &metrics.counter(
-            metric::kRetryDeliveries, "Deliveries by what became of them.", {{"fate", fate}});
+    for (const char* outcome : {"due", "handed_over", "dead", "copy", "broken", "lost", "parked",
+                                "spilled", "followed", "unknown", "filter_too_costly"}) {
+        deliveries_[outcome].counter = &metrics.counter(
+            metric::kRetryDeliveries, "Deliveries by outcome.", {{"outcome", outcome}});
     }
-    for (const char* fate : {"spread", "copy", "broken"}) {
-        events_[fate].counter = &metrics.counter(
-            metric::kRetryEvents, "Events by what became of them.", {{"fate", fate}});
+    for (const char* outcome : {"spread", "copy", "broken"}) {
+        events_[outcome].counter =
+            &metrics.counter(metric::kRetryEvents, "Events by outcome.", {{"outcome", outcome}});
     }
     filter_steps_.counter = &metrics.counter(metric::kRetryFilterSteps,
                                              "Steps that filters took: some 10 to 30 ns each.");

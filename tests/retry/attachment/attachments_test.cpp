@@ -76,7 +76,7 @@ TEST_CASE("all attachments of an event share the work", "[retry][attachment]") {
     CHECK(all.at("_errors").at("n5") == "selects too much");
 }
 
-TEST_CASE("a member of that name gives way", "[retry][attachment]") {
+TEST_CASE("a member of that name is replaced", "[retry][attachment]") {
     CHECK(attached({{"a", "attachments"}}, R"({"attachments":"text"})") == Json{{"a", "text"}});
 }
 

@@ -139,7 +139,7 @@ private:
 
 /// A dispatcher with real requests on a loop of its own; what is due comes from the measurement,
 /// and what is handed over to a tier is over.
-class Deliverer final : public Fates {
+class Deliverer final : public DeliveryOutcomes {
 public:
     Deliverer() : thread_([this] { loop_.run(); }) {
         on_loop([this] {
@@ -150,7 +150,7 @@ public:
                 Dispatcher::Context{.executor = loop_,
                                     .clock = clock_,
                                     .webhooks = webhooks_,
-                                    .fates = *this,
+                                    .outcomes = *this,
                                     .send =
                                         [this](HttpRequest request, auto done) {
                                             sender_->send(std::move(request), std::move(done));

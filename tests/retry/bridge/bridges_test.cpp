@@ -39,7 +39,7 @@ struct Client {
 };
 
 /// Bridges whose decisions are written down.
-struct World final : Fates, BridgeObserver, core::MilestoneSink {
+struct World final : DeliveryOutcomes, BridgeObserver, core::MilestoneSink {
     explicit World(Bridges::Options options = default_options()) {
         BridgeApps apps;
         auto fake = std::make_unique<FakeApp>();
@@ -58,14 +58,14 @@ struct World final : Fates, BridgeObserver, core::MilestoneSink {
         return {.table = *TierTable::from({0s, 5s, 60s, 600s}), .at_a_time = 2, .waiting_max = 3};
     }
 
-    void finish(const Ticket& t) override { fates.push_back("finish " + text(t)); }
+    void finish(const Ticket& t) override { written.push_back("finish " + text(t)); }
     void hand_over(const Ticket& t, Delivery d, int tier) override {
-        fates.push_back("tier " + std::to_string(tier) + " " + text(t) + " attempts " +
-                        std::to_string(d.attempts));
+        written.push_back("tier " + std::to_string(tier) + " " + text(t) + " attempts " +
+                          std::to_string(d.attempts));
         last = std::move(d);
     }
     void bury(const Ticket& t, Delivery d) override {
-        fates.push_back("bury " + text(t) + " " + std::string{to_string(*d.last)});
+        written.push_back("bury " + text(t) + " " + std::string{to_string(*d.last)});
     }
     void attempted(core::RouterType, BridgeOutcome outcome, core::Duration) override {
         outcomes.emplace_back(to_string(outcome));
@@ -73,7 +73,7 @@ struct World final : Fates, BridgeObserver, core::MilestoneSink {
     void token_renewed(core::RouterType, bool) override {}
     void reached(std::string_view id, core::Timestamp, core::Milestone milestone,
                  core::Timestamp) noexcept override {
-        fates.push_back(std::string{id} + " " + std::string{to_string(milestone)});
+        written.push_back(std::string{id} + " " + std::string{to_string(milestone)});
     }
     void reached(std::string_view id, core::Timestamp expires,
                  core::Milestone milestone) noexcept override {
@@ -128,7 +128,7 @@ struct World final : Fates, BridgeObserver, core::MilestoneSink {
     std::unique_ptr<log::MemoryLog> memory =
         log::make_memory_log({.seed = 1, .partitions = 1, .clock = &clock});
     bool tracked = false;
-    Log fates;
+    Log written;
     Log outcomes;
     std::optional<Delivery> last;
     FakeApp* app = nullptr;
@@ -142,9 +142,9 @@ TEST_CASE("a message that the bridge takes is finished", "[bridge]") {
     world.due(world.made(1, 100));
     CHECK(world.under_way() == Log{"token-1"});
     CHECK(world.app->sent[0].left == 100s);
-    CHECK(world.fates.empty());
+    CHECK(world.written.empty());
     world.answer(accepted);
-    CHECK(world.fates == Log{"finish 1"});
+    CHECK(world.written == Log{"finish 1"});
     CHECK(world.outcomes == Log{"accepted"});
 }
 
@@ -156,8 +156,8 @@ TEST_CASE("the milestone of a tracked message is told before it is finished", "[
     world.due(world.made(2, 100, {}, 100s));
     world.due(world.made(3));
     world.answer(refused);
-    CHECK(world.fates == Log{"rid bridge_transmitted", "finish 1", "rid expired", "finish 2",
-                             "rid errored", "bury 3 refused"});
+    CHECK(world.written == Log{"rid bridge_transmitted", "finish 1", "rid expired", "finish 2",
+                               "rid errored", "bury 3 refused"});
 }
 
 TEST_CASE("what fails goes to the next tier, and no sooner than the bridge asks for", "[bridge]") {
@@ -168,7 +168,8 @@ TEST_CASE("what fails goes to the next tier, and no sooner than the bridge asks 
     world.answer(throttled, 30s);
     world.due(world.made(3, 10'000));
     world.answer(throttled, 5'000s);
-    CHECK(world.fates == Log{"tier 1 1 attempts 1", "tier 2 2 attempts 1", "tier 3 3 attempts 1"});
+    CHECK(world.written ==
+          Log{"tier 1 1 attempts 1", "tier 2 2 attempts 1", "tier 3 3 attempts 1"});
     CHECK(world.last->step == 3);
     CHECK(world.last->last == Outcome::throttled);
 }
@@ -179,7 +180,7 @@ TEST_CASE("after the last tier a message stays in it while its TTL lasts", "[bri
     due.delivery.step = 3;
     world.due(std::move(due));
     world.answer(timed_out);
-    CHECK(world.fates == Log{"tier 3 1 attempts 1"});
+    CHECK(world.written == Log{"tier 3 1 attempts 1"});
 }
 
 TEST_CASE("near its end a message waits in the longest tier that its TTL has room for",
@@ -189,13 +190,13 @@ TEST_CASE("near its end a message waits in the longest tier that its TTL has roo
     due.delivery.step = 1;
     world.due(std::move(due));
     world.answer(unreachable);
-    CHECK(world.fates == Log{"tier 1 1 attempts 1"});
+    CHECK(world.written == Log{"tier 1 1 attempts 1"});
     world.due(world.made(2, 4));
     world.answer(unreachable);
-    CHECK(world.fates.back() == "finish 2");
+    CHECK(world.written.back() == "finish 2");
     world.due(world.made(3, 50));
     world.answer(throttled, 55s);
-    CHECK(world.fates.back() == "finish 3");
+    CHECK(world.written.back() == "finish 3");
     CHECK(world.bridges->counts().expired == 2);
 }
 
@@ -204,11 +205,11 @@ TEST_CASE("an expired message is not attempted, and one of TTL 0 is once", "[bri
     world.due(world.made(1, 100, {}, 100s));
     world.due(world.made(2, 0, {}, 5s));
     CHECK(world.under_way().empty());
-    CHECK(world.fates == Log{"finish 1", "finish 2"});
+    CHECK(world.written == Log{"finish 1", "finish 2"});
     world.due(world.made(3, 0, {}, 4s));
     CHECK(world.under_way() == Log{"token-3"});
     world.answer(failed);
-    CHECK(world.fates.back() == "finish 3");
+    CHECK(world.written.back() == "finish 3");
 }
 
 TEST_CASE("a host's clock that is wrong ends no message", "[bridge]") {
@@ -224,7 +225,7 @@ TEST_CASE("what waited here is judged by the time that has passed", "[bridge]") 
     world.due(world.made(2, 60, {.digit = '1'}));
     world.clock.advance(60s);
     world.answer(accepted);
-    CHECK(world.fates == Log{"finish 1", "finish 2"});
+    CHECK(world.written == Log{"finish 1", "finish 2"});
     CHECK(world.bridges->counts().expired == 1);
 }
 
@@ -246,7 +247,7 @@ TEST_CASE("so many attempts at a time, and what finds no place waits in a tier",
     }
     CHECK(world.bridges->under_way() == 2);
     CHECK(world.bridges->waiting() == 3);
-    CHECK(world.fates == Log{"tier 1 6 attempts 0"});
+    CHECK(world.written == Log{"tier 1 6 attempts 0"});
     CHECK(world.bridges->counts().spilled == 1);
 }
 
@@ -257,10 +258,10 @@ TEST_CASE("a dead token ends its client in the log before the message is finishe
     world.due(world.made(1));
     world.answer(gone);
     world.executor.run_for(2s);
-    CHECK(world.fates.empty());
+    CHECK(world.written.empty());
     world.memory->set_away(false);
     world.executor.run_for(2s);
-    CHECK(world.fates == Log{"rid errored", "finish 1"});
+    CHECK(world.written == Log{"rid errored", "finish 1"});
     const auto& written = world.memory->records({log::Topic::kSubscriptions, 0});
     REQUIRE_FALSE(written.empty());
     const core::ClientGone wanted{.uaid = core::Uaid{*core::parse_hex16(std::string(32, '1'))},
@@ -274,10 +275,10 @@ TEST_CASE("a bridge that fails for all is left alone for a while", "[bridge]") {
         world.due(world.made(i, 10'000));
         world.answer(unreachable);
     }
-    world.fates.clear();
+    world.written.clear();
     world.due(world.made(11, 10'000));
     CHECK(world.under_way().empty());
-    CHECK(world.fates == Log{"tier 2 11 attempts 0"});
+    CHECK(world.written == Log{"tier 2 11 attempts 0"});
     CHECK(world.bridges->counts().parked == 1);
     world.clock.advance(31s);
     world.due(world.made(12, 10'000));
@@ -306,7 +307,7 @@ TEST_CASE("credentials that are refused again and again are a fault until someth
 TEST_CASE("messages for an app that nobody has configured wait", "[bridge]") {
     World world;
     world.due(world.made(1, 10'000, {.app = "other"}));
-    CHECK(world.fates == Log{"tier 2 1 attempts 0"});
+    CHECK(world.written == Log{"tier 2 1 attempts 0"});
     CHECK(world.bridges->counts().unconfigured == 1);
     CHECK(world.bridges->faults() == std::map<BridgeAppName, std::string>{
                                          {{core::RouterType::fcm, "other"}, "not configured"}});
@@ -317,7 +318,7 @@ TEST_CASE("what is no message is buried", "[bridge]") {
     auto due = world.made(1);
     due.delivery.event = "{}";
     world.due(std::move(due));
-    CHECK(world.fates == Log{"bury 1 undeliverable"});
+    CHECK(world.written == Log{"bury 1 undeliverable"});
     CHECK(world.bridges->counts().broken == 1);
 }
 
@@ -344,7 +345,7 @@ TEST_CASE("a drain starts nothing and ends with what is under way", "[bridge]") 
     world.answer(accepted);
     CHECK(drained);
     CHECK(world.under_way().empty());
-    CHECK(world.fates == Log{"finish 1"});
+    CHECK(world.written == Log{"finish 1"});
 }
 
 TEST_CASE("no attempt starts that could outlive the role", "[bridge]") {
@@ -353,7 +354,7 @@ TEST_CASE("no attempt starts that could outlive the role", "[bridge]") {
     World world{std::move(options)};
     world.due(world.made(1));
     CHECK(world.under_way().empty());
-    CHECK(world.fates.empty());  // its record stays unfinished, for the next run
+    CHECK(world.written.empty());  // its record stays unfinished, for the next run
 }
 
 // --- tokens that are not of our credentials
@@ -362,13 +363,13 @@ TEST_CASE("a foreign token ends its client once the app has accepted a message",
     World world;
     world.due(world.made(1));
     world.answer(foreign);
-    CHECK(world.fates == Log{"bury 1 refused"});
+    CHECK(world.written == Log{"bury 1 refused"});
     CHECK(world.bridges->counts().gone == 0);
     world.due(world.made(2));
     world.answer(accepted);
     world.due(world.made(3));
     world.answer(foreign);
-    CHECK(world.fates == Log{"bury 1 refused", "finish 2", "finish 3"});
+    CHECK(world.written == Log{"bury 1 refused", "finish 2", "finish 3"});
     CHECK(world.bridges->counts().gone == 1);
 }
 

@@ -31,13 +31,13 @@ Delivery accepted_at(core::Timestamp time) {
 }
 
 /// A dispatcher whose requests are answered by the test, and whose decisions are written down.
-struct World final : Fates {
+struct World final : DeliveryOutcomes {
     explicit World(Dispatcher::Options options = {.table = *TierTable::from({0s, 5s, 60s, 600s})})
         : dispatcher(std::move(options),
                      {.executor = executor,
                       .clock = clock,
                       .webhooks = webhooks,
-                      .fates = *this,
+                      .outcomes = *this,
                       .send =
                           [this](HttpRequest request, auto done) {
                               requests.push_back(std::move(request));
@@ -45,7 +45,7 @@ struct World final : Fates {
                           },
                       .change_state =
                           [this](const std::string& id, const WebhookState& state) {
-                              fates.push_back(
+                              outcomes.push_back(
                                   id + (state.enabled ? " failing" : " disabled: " + state.reason));
                               webhooks.apply(*test::ReadBack{encode(id, state)});
                           },
@@ -55,14 +55,14 @@ struct World final : Fates {
                               executor.post([this, done = std::move(done)] { done(log_is_read); });
                           }}) {}
 
-    void finish(const Ticket& t) override { fates.push_back("finish " + text(t)); }
+    void finish(const Ticket& t) override { outcomes.push_back("finish " + text(t)); }
     void hand_over(const Ticket& t, Delivery d, int tier) override {
-        fates.push_back("tier " + std::to_string(tier) + " " + text(t) + " attempts " +
-                        std::to_string(d.attempts));
+        outcomes.push_back("tier " + std::to_string(tier) + " " + text(t) + " attempts " +
+                           std::to_string(d.attempts));
         last = std::move(d);
     }
     void bury(const Ticket& t, Delivery d) override {
-        fates.push_back("bury " + text(t) + " " + std::string{to_string(*d.last)});
+        outcomes.push_back("bury " + text(t) + " " + std::string{to_string(*d.last)});
     }
     static std::string text(const Ticket& t) { return std::to_string(t.offset); }
 
@@ -109,7 +109,7 @@ struct World final : Fates {
     int barriers = 0;
     WebhookDirectory webhooks{
         SecretBox{std::make_shared<core::KeyRing>(core::KeyRing::generate())}};
-    Log fates;
+    Log outcomes;
     std::optional<Delivery> last;
     std::vector<HttpRequest> requests;
     std::deque<std::function<void(HttpAnswer)>> waiting;
@@ -123,7 +123,7 @@ TEST_CASE("what is accepted is finished", "[retry][dispatch]") {
     world.add_webhook("w");
     world.due(1);
     world.answer(204);
-    CHECK(world.fates == Log{"finish 1"});
+    CHECK(world.outcomes == Log{"finish 1"});
     CHECK(world.requests[0].url == "http://w.example/");
     const auto attempts = world.dispatcher.attempts_of("w");
     REQUIRE(attempts.size() == 1);
@@ -136,12 +136,12 @@ TEST_CASE("what is refused goes to the next tier, and to the dead after the last
     world.add_webhook("w");
     world.due(1);
     world.answer(500);
-    CHECK(world.fates == Log{"tier 1 1 attempts 1"});
+    CHECK(world.outcomes == Log{"tier 1 1 attempts 1"});
     CHECK(world.last->step == 1);
     CHECK(world.last->last == Outcome::refused);
     world.due(2, "w", tried(3, 3));
     world.answer(500);
-    CHECK(world.fates.back() == "bury 2 refused");
+    CHECK(world.outcomes.back() == "bury 2 refused");
 }
 
 TEST_CASE("whatever a host does instead of an answer, its delivery goes on to the next tier",
@@ -155,7 +155,7 @@ TEST_CASE("whatever a host does instead of an answer, its delivery goes on to th
     world.add_webhook("w");
     world.due(1);
     world.answer({.end = end, .why = "as it was", .took = 10ms});
-    CHECK(world.fates == Log{"tier 1 1 attempts 1"});
+    CHECK(world.outcomes == Log{"tier 1 1 attempts 1"});
     CHECK(world.last->last == outcome);
     CHECK(world.dispatcher.attempts_of("w").front().outcome == outcome);
     CHECK(world.dispatcher.attempts_of("w").front().why == "as it was");
@@ -166,7 +166,7 @@ TEST_CASE("a receiver that throttles gets the tier that fits", "[retry][dispatch
     world.add_webhook("w");
     world.due(1);
     world.answer({.end = End::answered, .status = 429, .retry_after = 100s});
-    CHECK(world.fates == Log{"tier 3 1 attempts 1"});
+    CHECK(world.outcomes == Log{"tier 3 1 attempts 1"});
 }
 
 TEST_CASE("410 disables the webhook, and what comes after it is dead at once",
@@ -175,9 +175,9 @@ TEST_CASE("410 disables the webhook, and what comes after it is dead at once",
     world.add_webhook("w");
     world.due(1);
     world.answer(410);
-    CHECK(world.fates == Log{"w disabled: gone", "bury 1 gone"});
+    CHECK(world.outcomes == Log{"w disabled: gone", "bury 1 gone"});
     world.due(2);
-    CHECK(world.fates.back() == "bury 2 undeliverable");
+    CHECK(world.outcomes.back() == "bury 2 undeliverable");
     CHECK(world.requests.size() == 1);
 }
 
@@ -185,7 +185,7 @@ TEST_CASE("a delivery that is too old is not attempted", "[retry][dispatch]") {
     World world;
     world.add_webhook("w");
     world.due(1, "w", accepted_at(world.log_time() - 8 * 24h));
-    CHECK(world.fates == Log{"bury 1 expired"});
+    CHECK(world.outcomes == Log{"bury 1 expired"});
 }
 
 // Fails where an age is the difference of the host's wall clock and a time from the log.
@@ -211,7 +211,7 @@ TEST_CASE("nothing is dropped by a view that may be stale", "[retry][dispatch]")
     world.log_is_read = false;
     world.due(1, "new", accepted_at(world.log_time() - 3min));
     CHECK(world.barriers == 1);
-    CHECK(world.fates == Log{"tier 1 1 attempts 0"});
+    CHECK(world.outcomes == Log{"tier 1 1 attempts 0"});
     world.log_is_read = true;
     world.dispatcher.due({.ticket = {.offset = 2},
                           .delivery = {.id = "d2",
@@ -228,9 +228,9 @@ TEST_CASE("nothing is dropped by a view that may be stale", "[retry][dispatch]")
 TEST_CASE("a webhook that is not known yet is waited for, and then given up", "[retry][dispatch]") {
     World world;
     world.due(1, "new");
-    CHECK(world.fates == Log{"tier 1 1 attempts 0"});
+    CHECK(world.outcomes == Log{"tier 1 1 attempts 0"});
     world.due(2, "new", accepted_at(world.log_time() - 3min));
-    CHECK(world.fates.back() == "finish 2");
+    CHECK(world.outcomes.back() == "finish 2");
 }
 
 TEST_CASE("while the breaker is open no attempt is spent", "[retry][dispatch]") {
@@ -241,7 +241,7 @@ TEST_CASE("while the breaker is open no attempt is spent", "[retry][dispatch]") 
         world.answer({.end = End::unreachable});
     }
     world.due(50);
-    CHECK(world.fates.back() == "tier 2 50 attempts 0");  // 30 s fit into a minute
+    CHECK(world.outcomes.back() == "tier 2 50 attempts 0");  // 30 s fit into a minute
     CHECK(world.requests.size() == 10);
     world.clock.advance(31s);
     world.due(51);
@@ -261,12 +261,12 @@ TEST_CASE("a webhook that has accepted nothing for days is disabled, and only th
         world.due(i);
         world.answer(500);
     }
-    CHECK(std::count(world.fates.begin(), world.fates.end(), "w failing") == 1);
+    CHECK(std::count(world.outcomes.begin(), world.outcomes.end(), "w failing") == 1);
     CHECK(world.webhooks.find("w")->state.failing_since);
     world.clock.advance(6 * 24h);
     world.due(20);
     world.answer(500);
-    CHECK(std::count(world.fates.begin(), world.fates.end(), "w disabled: failing") == 1);
+    CHECK(std::count(world.outcomes.begin(), world.outcomes.end(), "w disabled: failing") == 1);
     CHECK_FALSE(world.webhooks.find("w")->state.enabled);
 }
 
@@ -291,15 +291,16 @@ TEST_CASE("behind a failed delivery of an ordered webhook nothing is attempted",
     world.due(2);
     CHECK(world.requests.size() == 1);  // one at a time
     world.answer(500);
-    CHECK(world.fates == Log{"tier 1 1 attempts 1", "tier 1 2 attempts 0"});
+    CHECK(world.outcomes == Log{"tier 1 1 attempts 1", "tier 1 2 attempts 0"});
     world.due(3);
-    CHECK(world.fates.back() == "tier 1 3 attempts 0");
+    CHECK(world.outcomes.back() == "tier 1 3 attempts 0");
     // The tier matures in its order: 1, 2, 3.
     for (const core::Offset id : {1, 2, 3}) world.due(id, "w", tried(1, 1));
     world.answer(200);
     world.answer(200);
     world.answer(200);
-    CHECK(Log(world.fates.end() - 3, world.fates.end()) == Log{"finish 1", "finish 2", "finish 3"});
+    CHECK(Log(world.outcomes.end() - 3, world.outcomes.end()) ==
+          Log{"finish 1", "finish 2", "finish 3"});
 }
 
 TEST_CASE("behind a line that is full an ordered webhook's deliveries keep their order too",
@@ -308,21 +309,21 @@ TEST_CASE("behind a line that is full an ordered webhook's deliveries keep their
     world.add_webhook("w", true);
     constexpr core::Offset kCount = Dispatcher::kLineMax + 10;
     for (int round = 0; round < 2; ++round) {  // the second finds as much room as the first
-        world.fates.clear();
+        world.outcomes.clear();
         world.due(1);
         world.answer(500);
         for (core::Offset id = 2; id <= kCount; ++id) world.due(id);
-        REQUIRE(world.fates.size() == kCount);
+        REQUIRE(world.outcomes.size() == kCount);
         CHECK(world.waiting.empty());
-        CHECK(world.fates.back() == "tier 1 " + std::to_string(kCount) + " attempts 0");
+        CHECK(world.outcomes.back() == "tier 1 " + std::to_string(kCount) + " attempts 0");
         // The tier matures in its order.
-        world.fates.clear();
+        world.outcomes.clear();
         for (core::Offset id = 1; id <= kCount; ++id) {
             world.due(id, "w", tried(1, 1));
             world.answer(200);
-            REQUIRE(world.fates.back() == "finish " + std::to_string(id));
+            REQUIRE(world.outcomes.back() == "finish " + std::to_string(id));
         }
-        CHECK(world.fates.size() == kCount);
+        CHECK(world.outcomes.size() == kCount);
     }
 }
 
@@ -337,7 +338,7 @@ TEST_CASE("what another node has ended holds up no ordered webhook whose partiti
     world.due(2);
     REQUIRE(world.waiting.size() == 1);
     world.answer(200);
-    CHECK(world.fates.back() == "finish 2");
+    CHECK(world.outcomes.back() == "finish 2");
 }
 
 // Verified to fail when only who is in the line counts as put behind.
@@ -355,15 +356,15 @@ TEST_CASE("what comes new overtakes nothing that was put behind a full line",
     }
     world.due(kLine + 3);  // new, while two wait in the tier
     CHECK(world.waiting.empty());
-    CHECK(world.fates.back() == "tier 1 " + std::to_string(kLine + 3) + " attempts 0");
+    CHECK(world.outcomes.back() == "tier 1 " + std::to_string(kLine + 3) + " attempts 0");
     for (core::Offset id = kLine + 1; id <= kLine + 3; ++id) {
         world.due(id, "w", tried(1, 1));
         world.answer(200);
-        REQUIRE(world.fates.back() == "finish " + std::to_string(id));
+        REQUIRE(world.outcomes.back() == "finish " + std::to_string(id));
     }
     world.due(kLine + 4);
     world.answer(200);
-    CHECK(world.fates.back() == "finish " + std::to_string(kLine + 4));
+    CHECK(world.outcomes.back() == "finish " + std::to_string(kLine + 4));
 }
 
 TEST_CASE("no attempt starts that could outlive the end of the run", "[retry][dispatch]") {
@@ -375,7 +376,7 @@ TEST_CASE("no attempt starts that could outlive the end of the run", "[retry][di
     world.clock.advance(50s);
     world.due(2);
     CHECK(world.requests.size() == 1);
-    CHECK(world.fates.empty());  // it stays where it is
+    CHECK(world.outcomes.empty());  // it stays where it is
 }
 
 TEST_CASE("one webhook with too much waiting is put back into a tier", "[retry][dispatch]") {
@@ -384,7 +385,7 @@ TEST_CASE("one webhook with too much waiting is put back into a tier", "[retry][
     for (int i = 0; i < 30; ++i) world.due(i);
     CHECK(world.dispatcher.counts().spilled > 0);
     CHECK(world.dispatcher.waiting() <= 10);
-    CHECK(world.fates.back() == "tier 1 29 attempts 0");
+    CHECK(world.outcomes.back() == "tier 1 29 attempts 0");
 }
 
 TEST_CASE("the more waits of one webhook, the longer its deliveries wait", "[retry][dispatch]") {
@@ -393,7 +394,7 @@ TEST_CASE("the more waits of one webhook, the longer its deliveries wait", "[ret
     world.add_webhook("w");
     for (int i = 0; i < 30'000; ++i) world.due(i);
     std::map<std::string, std::size_t> by_tier;
-    for (const auto& fate : world.fates) ++by_tier[fate.substr(0, fate.find(' ', 5))];
+    for (const auto& outcome : world.outcomes) ++by_tier[outcome.substr(0, outcome.find(' ', 5))];
     CHECK(by_tier.at("tier 1") == 3'000);
     CHECK(by_tier.at("tier 2") == 12'000);
     CHECK(by_tier.at("tier 3") > 12'000);
