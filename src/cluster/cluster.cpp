@@ -57,7 +57,7 @@ struct Cluster::Impl final : fold::MemoryState {
     void place_all();
     std::set<core::NodeId> handing_over(const std::vector<core::NodeId>& alive) const;
     std::vector<core::NodeId> introduced();
-    void bury_dead_nodes();
+    void remove_dead_nodes();
     void publish(core::Record record);
     void retry_later();
     bool knows_all() const { return fold.phase() == fold::Phase::following; }
@@ -173,7 +173,7 @@ void Cluster::Impl::join(log::EventLog& log) {
                           act();
                           // A node that is missing now is removed later: it may be slow to join.
                           executor.post_after(2 * options.session_timeout,
-                                              lifetime.guard([this] { bury_dead_nodes(); }));
+                                              lifetime.guard([this] { remove_dead_nodes(); }));
                       }));
 }
 
@@ -262,7 +262,7 @@ void Cluster::Impl::place_all() {
     }
 }
 
-void Cluster::Impl::bury_dead_nodes() {
+void Cluster::Impl::remove_dead_nodes() {
     if (!controls()) return;
     for (const auto& [id, record] : ownership.nodes()) {
         if (contains(members.alive, id)) continue;

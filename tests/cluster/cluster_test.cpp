@@ -373,7 +373,7 @@ TEST_CASE("a node that starts with an old log places everything anew", "[cluster
     CHECK(b.cluster->placement(0)->controller_epoch == 2);
 }
 
-TEST_CASE("records of dead nodes are buried, and placements survive a flaky log", "[cluster]") {
+TEST_CASE("records of dead nodes are removed, and placements survive a flaky log", "[cluster]") {
     const auto seed = GENERATE(range(0U, 40U));
     CAPTURE(seed);
     World world{seed};

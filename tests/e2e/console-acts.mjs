@@ -188,14 +188,14 @@ const access = () => {
 };
 
 /** Events that nobody takes, until they are dead. */
-async function bury(count, types) {
+async function deadLetter(count, types) {
     for (let i = 0; i < count; ++i) await cluster.tool(['events', 'send', types[i % types.length], `{"n":${i}}`, ...access()]);
 }
 
 test('dead letters are redriven after a dry run, and only then', async () => {
     await cluster.tool(['webhooks', 'create', receiver.url, '--type', 'order.*', ...access()]);
     receiver.status = 500;
-    await bury(3, ['order.created', 'order.paid']);
+    await deadLetter(3, ['order.created', 'order.paid']);
     await until('all to be dead', async () => (await ask('/api/dead')).json.letters?.length === 3, PATIENCE);
     await until('the delay tiers to count them', async () => (await ask('/api/pages/tiers')).json.dead === 3, PATIENCE);
 
@@ -252,7 +252,7 @@ test('the page of webhooks has success rates and last attempts, and no secret', 
 
 test('Firefox finds and redrives too', async () => {
     receiver.status = 500;
-    await bury(1, ['order.late']);
+    await deadLetter(1, ['order.late']);
     await until('it to be dead', async () => (await ask('/api/dead')).json.letters.length === 1, PATIENCE);
     const tab = await open(browser, 'webhooks');
     await seen(tab, '.word[data-word=failing] + small', 'its last attempt failed');

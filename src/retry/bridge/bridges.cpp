@@ -325,7 +325,7 @@ void Bridges::Impl::dead_letter(const BridgedJob& job, const std::string& why) {
         "retry", "bridge_refuses_message",
         {{"bridge", core::to_string(job.message.to.type)}, {"delivery", dead.id}, {"why", why}});
     reached_then(job, Milestone::errored,
-                 [this, ticket = job.due.ticket, dead] { outcomes->bury(ticket, dead); });
+                 [this, ticket = job.due.ticket, dead] { outcomes->dead_letter(ticket, dead); });
 }
 
 void Bridges::Impl::failed(const BridgedJob& job, const BridgeVerdict& verdict) {
@@ -423,7 +423,7 @@ void Bridges::due(Due due) {
         core::log_error("retry", "broken_bridged_message",
                         {{"delivery", due.delivery.id}, {"why", message.error().message}});
         due.delivery.last = Outcome::undeliverable;
-        return impl_->outcomes->bury(due.ticket, std::move(due.delivery));
+        return impl_->outcomes->dead_letter(due.ticket, std::move(due.delivery));
     }
     const auto found = impl_->queues.find({message->to.type, message->to.app});
     Queue* queue = found == impl_->queues.end() ? nullptr : &found->second;

@@ -68,7 +68,7 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
     std::optional<int> tier_for_wait(const Due& due, Duration how_long);
     void hand_over(const Due& due, int tier);
     void came_back(const Ticket& ticket, const std::string& webhook);
-    void bury(const Due& due, Outcome why);
+    void dead_letter(const Due& due, Outcome why);
     void not_known(const Due& due);
     void caught_up(const std::string& webhook, bool all_read);
     void take(Due due);
@@ -112,11 +112,11 @@ bool Dispatcher::Impl::put_aside(const Due& due, const WebhookDirectory::Entry* 
         return true;
     }
     if (!entry->state.enabled) {
-        bury(due, Outcome::undeliverable);
+        dead_letter(due, Outcome::undeliverable);
         return true;
     }
     if (log_time(due) - due.delivery.accepted > options.age_max) {
-        bury(due, Outcome::expired);
+        dead_letter(due, Outcome::expired);
         return true;
     }
     return wait_for_breaker(due);
@@ -179,7 +179,7 @@ bool Dispatcher::Impl::wait_for_breaker(const Due& due) {
 
 void Dispatcher::Impl::wait(const Due& due, Duration how_long, std::uint64_t& count) {
     const auto tier = tier_for_wait(due, how_long);
-    if (!tier) return bury(due, due.delivery.last.value_or(Outcome::undeliverable));
+    if (!tier) return dead_letter(due, due.delivery.last.value_or(Outcome::undeliverable));
     ++count;
     hand_over(due, *tier);
 }
@@ -213,11 +213,11 @@ void Dispatcher::Impl::came_back(const Ticket& ticket, const std::string& webhoo
     if (found != receivers.end()) found->second.put_backs.came_back(ticket.tier);
 }
 
-void Dispatcher::Impl::bury(const Due& due, Outcome why) {
+void Dispatcher::Impl::dead_letter(const Due& due, Outcome why) {
     auto dead = due.delivery;
     dead.last = why;
     leave_line(dead);
-    context.outcomes.bury(due.ticket, std::move(dead));
+    context.outcomes.dead_letter(due.ticket, std::move(dead));
 }
 
 bool Dispatcher::Impl::too_late(const Webhook& webhook) const {
@@ -385,7 +385,7 @@ void Dispatcher::Impl::follow(const Job& job, const Verdict& verdict) {
         case Outcome::gone: {
             auto dead = due;
             ++dead.delivery.attempts;
-            return bury(dead, Outcome::gone);
+            return dead_letter(dead, Outcome::gone);
         }
         case Outcome::refused:
         case Outcome::throttled:
@@ -404,7 +404,7 @@ void Dispatcher::Impl::failed(const Job& job, const Verdict& verdict) {
     ++due.delivery.attempts;
     due.delivery.last = verdict.outcome;
     const auto step = options.table.next(due.delivery.step, verdict.not_before);
-    if (!step) return bury(due, verdict.outcome);
+    if (!step) return dead_letter(due, verdict.outcome);
     due.delivery.step = *step;
     const int tier = options.table.tier_of(*step);
     const auto* entry = context.webhooks.find(due.delivery.webhook);

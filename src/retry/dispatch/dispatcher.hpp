@@ -26,7 +26,7 @@ public:
     virtual ~DeliveryOutcomes() = default;
     virtual void finish(const Ticket& ticket) = 0;
     virtual void hand_over(const Ticket& ticket, Delivery delivery, int tier) = 0;
-    virtual void bury(const Ticket& ticket, Delivery delivery) = 0;
+    virtual void dead_letter(const Ticket& ticket, Delivery delivery) = 0;
 };
 
 /// What the webhooks of one owner have used of a process.

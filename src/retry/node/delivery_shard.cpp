@@ -13,7 +13,7 @@ PartitionTiers::Counts& add_tiers(PartitionTiers::Counts& sum, const PartitionTi
     sum.tiers.copies += more.tiers.copies;
     sum.tiers.broken += more.tiers.broken;
     sum.handed_over += more.handed_over;
-    sum.buried += more.buried;
+    sum.dead_lettered += more.dead_lettered;
     sum.lost += more.lost;
     return sum;
 }
@@ -167,8 +167,8 @@ void DeliveryShard::hand_over(const Ticket& ticket, Delivery delivery, int tier)
     if (auto* tiers = tiers_of(ticket)) tiers->hand_over(ticket, std::move(delivery), tier);
 }
 
-void DeliveryShard::bury(const Ticket& ticket, Delivery delivery) {
-    if (auto* tiers = tiers_of(ticket)) tiers->bury(ticket, std::move(delivery));
+void DeliveryShard::dead_letter(const Ticket& ticket, Delivery delivery) {
+    if (auto* tiers = tiers_of(ticket)) tiers->dead_letter(ticket, std::move(delivery));
 }
 
 /// To whom a delivery belongs shows in its id.

@@ -155,10 +155,10 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, DeliveryOutcomes {
                 shard.hand_over(ticket, std::move(delivery), tier);
             });
     }
-    void bury(const Ticket& ticket, Delivery delivery) override {
+    void dead_letter(const Ticket& ticket, Delivery delivery) override {
         shard_of(ticket.partition)
             .use([ticket, delivery = std::move(delivery)](auto& shard) mutable {
-                shard.bury(ticket, std::move(delivery));
+                shard.dead_letter(ticket, std::move(delivery));
             });
     }
 };

@@ -119,7 +119,7 @@ void RoleMetrics::measure(const RetryNode& node) {
     for (const auto& [outcome, count] : dispatched.attempts) attempts_.at(outcome).follow(count);
     follow("due", deliveries_, tiers.tiers.due);
     follow("handed_over", deliveries_, tiers.handed_over);
-    follow("dead", deliveries_, tiers.buried);
+    follow("dead", deliveries_, tiers.dead_lettered);
     follow("copy", deliveries_, tiers.tiers.copies);
     follow("broken", deliveries_, tiers.tiers.broken);
     follow("lost", deliveries_, tiers.lost);

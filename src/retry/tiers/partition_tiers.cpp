@@ -73,7 +73,7 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
     Offset events_next = options.from ? options.from->events_next : 0;
     FanOutState fan_out = options.from ? options.from->fan_out : FanOutState{};
     std::uint64_t handed_over = 0;
-    std::uint64_t buried = 0;
+    std::uint64_t dead_lettered = 0;
     std::uint64_t lost = 0;
 
     TopicPartition at(Topic topic) const { return {topic, options.partition}; }
@@ -286,7 +286,7 @@ void PartitionTiers::Impl::due(Due due) {
 void PartitionTiers::Impl::set_aside(const Due& due) {
     take_into_window(due);
     executor.post(alive([due](Impl& self) {
-        self.publish(Topic::kRetryDead, due.ticket, encode_dead(due.delivery), self.buried);
+        self.publish(Topic::kRetryDead, due.ticket, encode_dead(due.delivery), self.dead_lettered);
     }));
 }
 
@@ -426,9 +426,9 @@ void PartitionTiers::hand_over(const Ticket& ticket, Delivery delivery, int tier
     impl_->publish(Topic::retry(tier), ticket, encode(delivery), impl_->handed_over);
 }
 
-void PartitionTiers::bury(const Ticket& ticket, Delivery delivery) {
+void PartitionTiers::dead_letter(const Ticket& ticket, Delivery delivery) {
     ++delivery.hop;
-    impl_->publish(Topic::kRetryDead, ticket, encode_dead(delivery), impl_->buried);
+    impl_->publish(Topic::kRetryDead, ticket, encode_dead(delivery), impl_->dead_lettered);
 }
 
 void PartitionTiers::stop(std::function<void()> stopped) {
@@ -457,7 +457,7 @@ void PartitionTiers::spread_up_to(Offset next) {
 PartitionTiers::Counts PartitionTiers::counts() const {
     Counts all{.tiers = {},
                .handed_over = impl_->handed_over,
-               .buried = impl_->buried,
+               .dead_lettered = impl_->dead_lettered,
                .lost = impl_->lost};
     for (const auto& [tier, opened] : impl_->tiers) {
         all.tiers.due += opened->counts().due;

@@ -65,7 +65,7 @@ public:
     /// until the log has it.
     void hand_over(const Ticket& ticket, Delivery delivery, int tier);
     /// Writes it to `retry.dead`, then finishes the ticket. `delivery.last` says why.
-    void bury(const Ticket& ticket, Delivery delivery);
+    void dead_letter(const Ticket& ticket, Delivery delivery);
 
     /// Writes this, again until the log has it; then calls `then`.
     void set_fan_out(FanOutState state, std::function<void()> then);
@@ -83,7 +83,7 @@ public:
     struct Counts {
         Tier::Counts tiers;  ///< of all tiers together
         std::uint64_t handed_over = 0;
-        std::uint64_t buried = 0;
+        std::uint64_t dead_lettered = 0;
         std::uint64_t lost = 0;  ///< fell off the log before they were finished
     };
     Counts counts() const;

@@ -37,10 +37,10 @@ public:
     World() {
         webhook("wanted", true);
         webhook("switched-off", false);
-        bury("a", "wanted", "order.created");
-        bury("b", "wanted", "order.paid");
-        bury("c", "switched-off", "order.created");
-        bury("d", "of-nobody", "order.created");
+        dead_letter("a", "wanted", "order.created");
+        dead_letter("b", "wanted", "order.paid");
+        dead_letter("c", "switched-off", "order.created");
+        dead_letter("d", "of-nobody", "order.created");
         loop = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
         while (list({}).status != 200) std::this_thread::yield();
         next_millisecond();
@@ -55,7 +55,7 @@ public:
         const auto now = clock.wall();
         while (clock.wall() == now) std::this_thread::yield();
     }
-    void bury(const std::string& id, const std::string& webhook, const std::string& type) {
+    void dead_letter(const std::string& id, const std::string& webhook, const std::string& type) {
         write({log::Topic::kRetryDead, partition_of(webhook)},
               encode_dead(retry::Delivery{.id = id,
                                           .webhook = webhook,
@@ -164,7 +164,7 @@ TEST_CASE("a plan that is confirmed sends what it showed, and nothing that died 
     const auto plan = world.check(R"({"webhook": "wanted"})");
     REQUIRE(plan.order);
     // What dies in the millisecond of the plan would be later than it, too.
-    world.bury("e", "wanted", "order.created");
+    world.dead_letter("e", "wanted", "order.created");
     while (world.listed({}).size() != 4) std::this_thread::yield();
     const auto done = world.run(*plan.order);
     REQUIRE(done.status == 200);

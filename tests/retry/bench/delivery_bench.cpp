@@ -170,7 +170,7 @@ public:
 
     void finish(const Ticket&) override { ++ended_; }
     void hand_over(const Ticket&, Delivery, int) override { ++ended_; }
-    void bury(const Ticket&, Delivery) override { ++ended_; }
+    void dead_letter(const Ticket&, Delivery) override { ++ended_; }
 
     void add_webhook(const std::string& id, const std::string& url, const std::string& owner = "o",
                      std::chrono::seconds timeout = 1s) {

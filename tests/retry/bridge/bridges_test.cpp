@@ -64,8 +64,8 @@ struct World final : DeliveryOutcomes, BridgeObserver, core::MilestoneSink {
                           std::to_string(d.attempts));
         last = std::move(d);
     }
-    void bury(const Ticket& t, Delivery d) override {
-        written.push_back("bury " + text(t) + " " + std::string{to_string(*d.last)});
+    void dead_letter(const Ticket& t, Delivery d) override {
+        written.push_back("dead-letter " + text(t) + " " + std::string{to_string(*d.last)});
     }
     void attempted(core::RouterType, BridgeOutcome outcome, core::Duration) override {
         outcomes.emplace_back(to_string(outcome));
@@ -157,7 +157,7 @@ TEST_CASE("the milestone of a tracked message is told before it is finished", "[
     world.due(world.made(3));
     world.answer(refused);
     CHECK(world.written == Log{"rid bridge_transmitted", "finish 1", "rid expired", "finish 2",
-                               "rid errored", "bury 3 refused"});
+                               "rid errored", "dead-letter 3 refused"});
 }
 
 TEST_CASE("what fails goes to the next tier, and no sooner than the bridge asks for", "[bridge]") {
@@ -313,12 +313,12 @@ TEST_CASE("messages for an app that nobody has configured wait", "[bridge]") {
                                          {{core::RouterType::fcm, "other"}, "not configured"}});
 }
 
-TEST_CASE("what is no message is buried", "[bridge]") {
+TEST_CASE("what is no message is dead-lettered", "[bridge]") {
     World world;
     auto due = world.made(1);
     due.delivery.event = "{}";
     world.due(std::move(due));
-    CHECK(world.written == Log{"bury 1 undeliverable"});
+    CHECK(world.written == Log{"dead-letter 1 undeliverable"});
     CHECK(world.bridges->counts().broken == 1);
 }
 
@@ -363,13 +363,13 @@ TEST_CASE("a foreign token ends its client once the app has accepted a message",
     World world;
     world.due(world.made(1));
     world.answer(foreign);
-    CHECK(world.written == Log{"bury 1 refused"});
+    CHECK(world.written == Log{"dead-letter 1 refused"});
     CHECK(world.bridges->counts().gone == 0);
     world.due(world.made(2));
     world.answer(accepted);
     world.due(world.made(3));
     world.answer(foreign);
-    CHECK(world.written == Log{"bury 1 refused", "finish 2", "finish 3"});
+    CHECK(world.written == Log{"dead-letter 1 refused", "finish 2", "finish 3"});
     CHECK(world.bridges->counts().gone == 1);
 }
 

@@ -30,7 +30,7 @@ struct Fold {
     explicit Fold(std::size_t letters_max = DeadIndex::kLettersMax,
                   DeadIndex::OwnerOf owner_of = {})
         : index(letters_max, std::move(owner_of)) {}
-    void bury(const Delivery& delivery) { add(encode_dead(delivery)); }
+    void dead_letter(const Delivery& delivery) { add(encode_dead(delivery)); }
     void settle(const std::string& id, std::uint32_t hop) {
         add(encode(Settled{.delivery = id, .webhook = "w", .hop = hop}));
     }
@@ -54,7 +54,7 @@ struct Fold {
 
 TEST_CASE("what was given up is listed until it is settled, the oldest first", "[retry][dead]") {
     Fold fold;
-    for (const char* id : {"a", "b", "c"}) fold.bury(dead(id));
+    for (const char* id : {"a", "b", "c"}) fold.dead_letter(dead(id));
     CHECK(fold.ids() == Ids{"a", "b", "c"});
     fold.settle("b", 3);
     CHECK(fold.ids() == Ids{"a", "c"});
@@ -65,12 +65,12 @@ TEST_CASE("what was given up is listed until it is settled, the oldest first", "
 TEST_CASE("a delivery that dies again is another letter, which the old settlement leaves",
           "[retry][dead]") {
     Fold fold;
-    fold.bury(dead("a", 3));
+    fold.dead_letter(dead("a", 3));
     fold.settle("a", 3);
-    fold.bury(dead("a", 7));
+    fold.dead_letter(dead("a", 7));
     fold.settle("a", 3);  // read again
     CHECK(fold.ids() == Ids{"a"});
-    fold.bury(dead("a", 7));  // a copy
+    fold.dead_letter(dead("a", 7));  // a copy
     CHECK(fold.index.find("a")->place.offset == 2);
     CHECK(fold.index.size() == 1);
 }
@@ -78,7 +78,7 @@ TEST_CASE("a delivery that dies again is another letter, which the old settlemen
 TEST_CASE("of more letters than are known the oldest are passed over, and counted",
           "[retry][dead]") {
     Fold fold{2};
-    for (const char* id : {"a", "b", "c", "d"}) fold.bury(dead(id));
+    for (const char* id : {"a", "b", "c", "d"}) fold.dead_letter(dead(id));
     CHECK(fold.ids() == Ids{"c", "d"});
     CHECK(fold.index.passed_over() == 2);
 }
@@ -86,9 +86,9 @@ TEST_CASE("of more letters than are known the oldest are passed over, and counte
 // Fails where the oldest of all go first.
 TEST_CASE("one owner's dead letters push out nobody else's", "[retry][dead][bounds]") {
     Fold fold{20, [](const std::string& webhook) { return webhook.substr(0, 1); }};
-    fold.bury(dead("quiet", 3, "q"));
+    fold.dead_letter(dead("quiet", 3, "q"));
     for (int i = 0; i < 500; ++i) {
-        fold.bury(dead("d" + std::to_string(i), 3, "b" + std::to_string(i % 7)));
+        fold.dead_letter(dead("d" + std::to_string(i), 3, "b" + std::to_string(i % 7)));
     }
     CHECK(fold.index.size() == 20);
     CHECK(fold.index.find("quiet") != nullptr);
@@ -99,8 +99,8 @@ TEST_CASE("one owner's dead letters push out nobody else's", "[retry][dead][boun
 
 TEST_CASE("a filter admits what all of its fields admit", "[retry][dead]") {
     Fold fold;
-    fold.bury(dead("a", 3, "w"));
-    fold.bury(dead("b", 3, "v"));
+    fold.dead_letter(dead("a", 3, "w"));
+    fold.dead_letter(dead("b", 3, "v"));
     CHECK(fold.ids({.webhook = "v"}) == Ids{"b"});
     CHECK(fold.ids({.type = "order.*"}) == Ids{"a", "b"});
     CHECK(fold.ids({.type = "order"}).empty());

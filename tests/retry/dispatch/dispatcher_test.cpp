@@ -61,8 +61,8 @@ struct World final : DeliveryOutcomes {
                            std::to_string(d.attempts));
         last = std::move(d);
     }
-    void bury(const Ticket& t, Delivery d) override {
-        outcomes.push_back("bury " + text(t) + " " + std::string{to_string(*d.last)});
+    void dead_letter(const Ticket& t, Delivery d) override {
+        outcomes.push_back("dead-letter " + text(t) + " " + std::string{to_string(*d.last)});
     }
     static std::string text(const Ticket& t) { return std::to_string(t.offset); }
 
@@ -141,7 +141,7 @@ TEST_CASE("what is refused goes to the next tier, and to the dead after the last
     CHECK(world.last->last == Outcome::refused);
     world.due(2, "w", tried(3, 3));
     world.answer(500);
-    CHECK(world.outcomes.back() == "bury 2 refused");
+    CHECK(world.outcomes.back() == "dead-letter 2 refused");
 }
 
 TEST_CASE("whatever a host does instead of an answer, its delivery goes on to the next tier",
@@ -175,9 +175,9 @@ TEST_CASE("410 disables the webhook, and what comes after it is dead at once",
     world.add_webhook("w");
     world.due(1);
     world.answer(410);
-    CHECK(world.outcomes == Log{"w disabled: gone", "bury 1 gone"});
+    CHECK(world.outcomes == Log{"w disabled: gone", "dead-letter 1 gone"});
     world.due(2);
-    CHECK(world.outcomes.back() == "bury 2 undeliverable");
+    CHECK(world.outcomes.back() == "dead-letter 2 undeliverable");
     CHECK(world.requests.size() == 1);
 }
 
@@ -185,7 +185,7 @@ TEST_CASE("a delivery that is too old is not attempted", "[retry][dispatch]") {
     World world;
     world.add_webhook("w");
     world.due(1, "w", accepted_at(world.log_time() - 8 * 24h));
-    CHECK(world.outcomes == Log{"bury 1 expired"});
+    CHECK(world.outcomes == Log{"dead-letter 1 expired"});
 }
 
 // Fails where an age is the difference of the host's wall clock and a time from the log.

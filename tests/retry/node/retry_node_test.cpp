@@ -218,7 +218,7 @@ TEST_CASE("what is no event and no delivery is counted, and what stands behind i
     world.run_for(2s);  // until the counts are known here
     CHECK(a.node.counts().events.broken == kPartitions);
     CHECK(a.node.counts().deliveries.tiers.tiers.broken == kPartitions);
-    CHECK(a.node.counts().deliveries.tiers.buried == kPartitions);
+    CHECK(a.node.counts().deliveries.tiers.dead_lettered == kPartitions);
     std::map<std::string, std::string> letters;  // where it stood → why it cannot be read
     for (core::Partition p = 0; p < kPartitions; ++p) {
         for (const auto& stored : world.log->records({log::Topic::kRetryDead, p})) {

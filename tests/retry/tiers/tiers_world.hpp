@@ -112,7 +112,7 @@ struct TiersOwner {
         ++next.attempts;
         next.last = retry::Outcome::refused;
         const auto step = world.table.next(next.step);
-        if (!step) return tiers.bury(due.ticket, next);
+        if (!step) return tiers.dead_letter(due.ticket, next);
         next.step = *step;
         tiers.hand_over(due.ticket, next, world.table.tier_of(*step));
     }

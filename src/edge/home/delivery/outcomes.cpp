@@ -22,7 +22,7 @@ void Outcomes::stop() {
     lifetime_.renew();
     telling_.clear();
     waiting_.clear();
-    buried_.clear();
+    removed_.clear();
     awaiting_ = 0;
     context_.in_flight.count -= std::exchange(in_flight_, 0);
     pump_later_ = false;
@@ -63,33 +63,34 @@ void Outcomes::acknowledged(const core::MessageKey& message) {
 /// forgotten meanwhile, since nobody served for an hour after its end, only the receipt is left.
 void Outcomes::expire(core::Timestamp now) {
     const auto due = context_.store.receipts_due(now, kExpireMax);
-    std::erase_if(buried_, [&](const auto& message) {
+    std::erase_if(removed_, [&](const auto& message) {
         return std::find(due.begin(), due.end(), message) == due.end();  // read back
     });
     for (const auto& message : due) {
         const auto receipt = context_.store.receipt(message);
-        if (!receipt || telling_.contains(message) || buried_.contains(message)) continue;
+        if (!receipt || telling_.contains(message) || removed_.contains(message)) continue;
         const auto& client = receipt->uaid;
         const bool is_pending =
             context_.store.add_tombstone(client, message, core::FinishReason::expired,
                                          core::Milestone::expired) ||
             context_.store.tombstone_pending(client, message);
         if (is_pending) continue;
-        const auto bury = [this, client, message] { this->bury(client, message); };
-        if (!tell(message, core::FinishReason::expired, bury) && !context_.store.broken()) bury();
+        const auto remove = [this, client, message] { this->remove(client, message); };
+        if (!tell(message, core::FinishReason::expired, remove) && !context_.store.broken())
+            remove();
     }
 }
 
 /// Once the tombstone is read, the receipt is forgotten. If it fails, the next tick tells and tries
 /// again.
-void Outcomes::bury(const core::Uaid& client, const core::MessageKey& message) {
-    buried_.insert(message);
+void Outcomes::remove(const core::Uaid& client, const core::MessageKey& message) {
+    removed_.insert(message);
     context_.publisher.publish(
         {log::Topic::kNotifications, options_.partition},
         core::encode(core::NotificationFinished{
             .uaid = client, .key = message, .reason = core::FinishReason::expired, .source = {}}),
         lifetime_.guard([this, message](const core::Result<log::Appended>& at) {
-            if (!at) buried_.erase(message);
+            if (!at) removed_.erase(message);
         }));
 }
 

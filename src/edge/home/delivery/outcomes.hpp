@@ -88,13 +88,13 @@ private:
     void publish(const core::MessageKey& message, const core::ReceiptTold& what);
     void answered(const core::MessageKey& message, bool ok);
     void pump_again();
-    void bury(const core::Uaid& client, const core::MessageKey& message);
+    void remove(const core::Uaid& client, const core::MessageKey& message);
 
     const Options options_;
     Context context_;
     /// Tombstones of messages that the store has forgotten, not read back yet; none that the log
     /// did not take.
-    std::set<core::MessageKey> buried_;
+    std::set<core::MessageKey> removed_;
     std::size_t awaiting_ = 0;  ///< with Stage::awaiting_ack, for a timer or an ack
     std::unordered_map<core::MessageKey, Telling> telling_;
     std::deque<core::MessageKey> waiting_;
