@@ -52,7 +52,7 @@ public:
         /// A partition serves, or does not and why (empty: it is being taken over).
         std::function<void(core::Partition, bool serving, const std::string& fault)> serving;
         /// Events of a partition are to be fanned out under this lease, or no more.
-        std::function<void(core::Epoch, const Spreader::Options&)> fan_out;
+        std::function<void(core::Epoch, const EventFanOut::Options&)> fan_out;
         /// `ended` is called on this thread.
         std::function<void(core::Partition, std::function<void()> ended)> end_fan_out;
         /// The log knows what the fan-out wanted it to know.

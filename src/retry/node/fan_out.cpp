@@ -6,7 +6,7 @@ namespace beckon::retry {
 
 namespace {
 
-void add_up(Spreader::Counts& sum, const Spreader::Counts& more) {
+void add_up(EventFanOut::Counts& sum, const EventFanOut::Counts& more) {
     sum.events += more.events;
     sum.copies += more.copies;
     sum.broken += more.broken;
@@ -33,35 +33,36 @@ bool FanOut::may_read(core::Partition partition) const {
     return up_to_date_ && (on_trial_.empty() || on_trial_.front() == partition);
 }
 
-void FanOut::start(core::Epoch epoch, Spreader::Options how) {
+void FanOut::start(core::Epoch epoch, EventFanOut::Options how) {
     const auto partition = how.partition;
     stop(partition);
     how.partitions = context_.partitions;
     if (how.careful) on_trial_.push_back(partition);
     if (how.careful && on_trial_.size() == 1) next_trial_soon();
-    auto& running = spreaders_[partition];
+    auto& running = event_fan_outs_[partition];
     running.epoch = epoch;
-    running.spreader =
-        std::make_unique<Spreader>(std::move(how), context_.log, *publisher_, context_.executor,
-                                   directory_, events_of(partition, epoch));
-    running.spreader->start();
+    running.event_fan_out =
+        std::make_unique<EventFanOut>(std::move(how), context_.log, *publisher_, context_.executor,
+                                      directory_, events_of(partition, epoch));
+    running.event_fan_out->start();
 }
 
-Spreader::Events FanOut::events_of(core::Partition partition, core::Epoch epoch) {
-    return {.spread_up_to = [this, partition, epoch](
+EventFanOut::Events FanOut::events_of(core::Partition partition, core::Epoch epoch) {
+    return {
+        .fanned_out_up_to = [this, partition, epoch](
                                 core::Offset next) { events_.done_up_to(partition, epoch, next); },
-            .failed = [this, partition,
-                       epoch](const core::Error& why) { events_.failed(partition, epoch, why); },
-            .may_read = [this, partition] { return may_read(partition); },
-            .record = [this, partition, epoch](
-                          const FanOutState& state) { events_.record(partition, epoch, state); },
-            .trials_over = [this, partition] { trial_ends(partition); }};
+        .failed = [this, partition,
+                   epoch](const core::Error& why) { events_.failed(partition, epoch, why); },
+        .may_read = [this, partition] { return may_read(partition); },
+        .record = [this, partition,
+                   epoch](const FanOutState& state) { events_.record(partition, epoch, state); },
+        .trials_over = [this, partition] { trial_ends(partition); }};
 }
 
 void FanOut::recorded(core::Partition partition, core::Epoch epoch) {
-    const auto found = spreaders_.find(partition);
-    if (found != spreaders_.end() && found->second.epoch == epoch) {
-        found->second.spreader->recorded();
+    const auto found = event_fan_outs_.find(partition);
+    if (found != event_fan_outs_.end() && found->second.epoch == epoch) {
+        found->second.event_fan_out->recorded();
     }
 }
 
@@ -85,19 +86,20 @@ void FanOut::next_trial_soon() {
 /// Not from within the call of a spreader.
 void FanOut::read_on_soon() {
     context_.executor.post(lifetime_.guard([this] {
-        for (auto& [partition, running] : spreaders_) running.spreader->read_on();
+        for (auto& [partition, running] : event_fan_outs_) running.event_fan_out->read_on();
     }));
 }
 
 void FanOut::stop(core::Partition partition) {
-    const auto node = spreaders_.extract(partition);
-    if (!node.empty()) add_up(left_, node.mapped().spreader->counts());
+    const auto node = event_fan_outs_.extract(partition);
+    if (!node.empty()) add_up(left_, node.mapped().event_fan_out->counts());
     trial_ends(partition);
 }
 
-Spreader::Counts FanOut::counts() const {
+EventFanOut::Counts FanOut::counts() const {
     auto sum = left_;
-    for (const auto& [partition, running] : spreaders_) add_up(sum, running.spreader->counts());
+    for (const auto& [partition, running] : event_fan_outs_)
+        add_up(sum, running.event_fan_out->counts());
     return sum;
 }
 

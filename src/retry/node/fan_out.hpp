@@ -7,7 +7,7 @@
 #include "core/partition.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
-#include "retry/event/spreader.hpp"
+#include "retry/event/event_fan_out.hpp"
 #include "retry/webhook/directory.hpp"
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace beckon::retry {
 /// thread of its own: what a filter costs delays neither attempts nor the API. It has its own copy
 /// of the webhooks. On the executor's thread.
 ///
-/// While a partition takes events on trial (Spreader), no other one takes any, so that an event
+/// While a partition takes events on trial (EventFanOut), no other one takes any, so that an event
 /// which ends the process is suspected alone; after kTrialMost without an end others go on.
 class FanOut {
 public:
@@ -50,14 +50,14 @@ public:
     void set_up_to_date(bool is);
 
     /// `how` names the partition; Options::partitions is set here.
-    void start(core::Epoch epoch, Spreader::Options how);
+    void start(core::Epoch epoch, EventFanOut::Options how);
     void recorded(core::Partition partition, core::Epoch epoch);
     void stop(core::Partition partition);
-    Spreader::Counts counts() const;
+    EventFanOut::Counts counts() const;
 
 private:
     bool may_read(core::Partition partition) const;
-    Spreader::Events events_of(core::Partition partition, core::Epoch epoch);
+    EventFanOut::Events events_of(core::Partition partition, core::Epoch epoch);
     void trial_ends(core::Partition partition);
     void next_trial_soon();
     void read_on_soon();
@@ -67,12 +67,12 @@ private:
     std::unique_ptr<log::Publisher> publisher_;
     WebhookDirectory directory_;
     bool up_to_date_ = true;
-    Spreader::Counts left_;  ///< of those that ended
+    EventFanOut::Counts left_;  ///< of those that ended
     struct Running {
         core::Epoch epoch = 0;
-        std::unique_ptr<Spreader> spreader;
+        std::unique_ptr<EventFanOut> event_fan_out;
     };
-    std::map<core::Partition, Running> spreaders_;
+    std::map<core::Partition, Running> event_fan_outs_;
     std::deque<core::Partition> on_trial_;  ///< the first one takes events
     std::uint64_t trial_ = 0;               ///< number of the first one's turn
     core::Lifetime lifetime_;

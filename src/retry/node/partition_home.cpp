@@ -166,7 +166,7 @@ void PartitionHome::Impl::started() {
 /// The log knows that events are fanned out before the first one is. Where it knew so already the
 /// fan-out before has not ended in order: an event may have ended its process, if this is another.
 void PartitionHome::Impl::begin_fan_out() {
-    Spreader::Options how{.partition = options.partition};
+    EventFanOut::Options how{.partition = options.partition};
     if (done) {
         how.from = done->events_next;
         how.before = done->fan_out;
@@ -196,7 +196,7 @@ PartitionTiers* PartitionHome::tiers(core::Epoch epoch) {
 }
 
 void PartitionHome::fanned_out(core::Epoch epoch, core::Offset next) {
-    if (auto* of_epoch = tiers(epoch)) of_epoch->spread_up_to(next);
+    if (auto* of_epoch = tiers(epoch)) of_epoch->fanned_out_up_to(next);
 }
 
 void PartitionHome::fan_out_failed(core::Epoch epoch, const core::Error& why) {

@@ -7,7 +7,7 @@
 #include "core/result.hpp"
 #include "fold/read_barrier.hpp"
 #include "log/event_log.hpp"
-#include "retry/event/spreader.hpp"
+#include "retry/event/event_fan_out.hpp"
 #include "retry/tiers/partition_tiers.hpp"
 
 #include <functional>
@@ -49,8 +49,8 @@ public:
         std::function<void(const std::string& why)> failed = [](const std::string&) {};
         /// It serves under this lease: its events are to be fanned out so (Options::partitions is
         /// not set).
-        std::function<void(core::Epoch, const Spreader::Options&)> fan_out =
-            [](core::Epoch, const Spreader::Options&) {};
+        std::function<void(core::Epoch, const EventFanOut::Options&)> fan_out =
+            [](core::Epoch, const EventFanOut::Options&) {};
     };
 
     PartitionHome(Options options, Context context, Events events);

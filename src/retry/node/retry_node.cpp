@@ -89,7 +89,7 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, DeliveryOutcomes {
     Hosted<FanOut> fan_out;
     std::vector<Hosted<DeliveryShard>> shards;
     std::vector<DeliveryShard::Counts> latest;  ///< of each shard
-    Spreader::Counts latest_events;
+    EventFanOut::Counts latest_events;
     std::shared_ptr<Epochs> epochs;              ///< highest ones; read by the shards
     std::map<core::Partition, Home> homes;       ///< as their shards say
     std::set<core::Partition> placed_elsewhere;  ///< known, and not ours
@@ -214,7 +214,7 @@ DeliveryShard::Events RetryNode::Impl::events_of_shard(std::size_t index) {
             serving(p, serves, fault);
         }),
         .fan_out =
-            [fan](core::Epoch epoch, const Spreader::Options& how) {
+            [fan](core::Epoch epoch, const EventFanOut::Options& how) {
                 fan.use([=](auto& f) { f.start(epoch, how); });
             },
         .end_fan_out =
@@ -513,8 +513,9 @@ void RetryNode::Impl::measure() {
                            latest[i] = counts;
                        })](auto& shard) { said(shard.counts()); });
     }
-    fan_out.use([said = here([this](const Spreader::Counts& counts) { latest_events = counts; })](
-                    auto& one) { said(one.counts()); });
+    fan_out.use([said = here([this](const EventFanOut::Counts& counts) {
+                     latest_events = counts;
+                 })](auto& one) { said(one.counts()); });
 }
 
 RetryNode::RetryNode(Options options, Context context)

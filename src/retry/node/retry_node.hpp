@@ -11,7 +11,7 @@
 #include "retry/dispatch/dispatcher.hpp"
 #include "retry/dispatch/first_attempts.hpp"
 #include "retry/event/event.hpp"
-#include "retry/event/spreader.hpp"
+#include "retry/event/event_fan_out.hpp"
 #include "retry/node/delivery_shard.hpp"
 #include "retry/tiers/partition_tiers.hpp"
 #include "retry/tiers/tier_table.hpp"
@@ -98,7 +98,7 @@ public:
     /// Since the start, as of the last measure(); of one home they begin anew when it starts over.
     struct Counts {
         DeliveryShard::Counts deliveries;
-        Spreader::Counts events;
+        EventFanOut::Counts events;
     };
     Counts counts() const;
 

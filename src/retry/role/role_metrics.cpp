@@ -49,7 +49,7 @@ RoleMetrics::RoleMetrics(ops::Metrics& metrics)
         deliveries_[outcome].counter = &metrics.counter(
             metric::kRetryDeliveries, "Deliveries by outcome.", {{"outcome", outcome}});
     }
-    for (const char* outcome : {"spread", "copy", "broken"}) {
+    for (const char* outcome : {"fanned_out", "copy", "broken"}) {
         events_[outcome].counter =
             &metrics.counter(metric::kRetryEvents, "Events by outcome.", {{"outcome", outcome}});
     }
@@ -129,7 +129,7 @@ void RoleMetrics::measure(const RetryNode& node) {
     follow("unknown", deliveries_, dispatched.unknown);
     follow("filter_too_costly", deliveries_, counts.events.too_costly);
     filter_steps_.follow(counts.events.filter_steps);
-    follow("spread", events_, counts.events.events);
+    follow("fanned_out", events_, counts.events.events);
     follow("copy", events_, counts.events.copies);
     follow("broken", events_, counts.events.broken);
     measure_owners(usage);

@@ -66,8 +66,8 @@ inline constexpr std::string_view kNoWebhook = "00000000000000000000000000000000
 Delivery unreadable(std::string_view topic, core::Partition partition,
                     const core::RecordView& record, const core::Error& why);
 
-/// A delivery's id follows from the event and the webhook alone, so that an event which is spread
-/// twice makes deliveries that are recognised as the same. It has no dot (Standard Webhooks).
+/// A delivery's id follows from the event and the webhook alone, so that an event which is fanned
+/// out twice makes deliveries that are recognised as the same. It has no dot (Standard Webhooks).
 std::string delivery_id(std::string_view event_source, std::string_view event_id,
                         std::string_view webhook);
 

@@ -14,7 +14,7 @@
 namespace beckon::retry {
 
 /// What the log knows of the fan-out of a partition's events, so that an event which ends the
-/// process is found (Spreader).
+/// process is found (EventFanOut).
 struct FanOutState {
     /// Somebody fans out, or ended without saying so.
     bool open = false;
@@ -45,7 +45,7 @@ struct DoneRecord {
     };
     std::map<int, Tier> tiers;
     core::Offset dead_scan = 0;    ///< the same for `retry.dead`
-    core::Offset events_next = 0;  ///< events below have been spread to the webhooks
+    core::Offset events_next = 0;  ///< events below have been fanned out to the webhooks
     FanOutState fan_out{};
     bool operator==(const DoneRecord&) const = default;
 };

@@ -449,7 +449,7 @@ void PartitionTiers::fan_out_ended() {
     impl_->fan_out.trial.reset();
 }
 
-void PartitionTiers::spread_up_to(Offset next) {
+void PartitionTiers::fanned_out_up_to(Offset next) {
     impl_->unrecorded |= next != impl_->events_next;
     impl_->events_next = next;
 }

@@ -71,8 +71,9 @@ public:
     void set_fan_out(FanOutState state, std::function<void()> then);
     /// The fan-out has ended in order, as the next DoneRecord says.
     void fan_out_ended();
-    /// Events of this partition below `next` need not be spread again; goes with the DoneRecord.
-    void spread_up_to(core::Offset next);
+    /// Events of this partition below `next` need not be fanned out again; goes with the
+    /// DoneRecord.
+    void fanned_out_up_to(core::Offset next);
 
     /// Hands on nothing more; stop() comes.
     void stop_taking();

@@ -86,7 +86,7 @@ void WebhookDirectory::no_longer_counted(const Entry& entry) {
     if (owner->second.webhooks == 0) owners_.erase(owner);
 }
 
-/// What is disabled is not spread to.
+/// What is disabled is not fanned out to.
 void WebhookDirectory::put_state(const std::string& id, WebhookState state) {
     const auto found = entries_.find(id);
     if (found != entries_.end()) {

@@ -38,7 +38,7 @@ struct TiersWorld {
 
     void run_for(core::Duration span) { executor.run_for(span); }
 
-    /// A delivery enters as whoever spreads an event writes it.
+    /// A delivery enters as whoever fans out an event writes it.
     void put(const std::string& id, int tier = 0) {
         outside->publish({log::Topic::retry(tier), kPartition},
                          encode(retry::Delivery{.id = id, .webhook = "w", .event = "{}"}),

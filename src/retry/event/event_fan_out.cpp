@@ -1,4 +1,4 @@
-#include "retry/event/spreader.hpp"
+#include "retry/event/event_fan_out.hpp"
 
 #include "core/codec.hpp"
 #include "core/json_text.hpp"
@@ -53,7 +53,7 @@ std::optional<core::Error> thrown_by(Work work) {
 
 }  // namespace
 
-struct Spreader::Impl : std::enable_shared_from_this<Impl> {
+struct EventFanOut::Impl : std::enable_shared_from_this<Impl> {
     Impl(Options o, log::EventLog& l, log::Publisher& p, core::Executor& x,
          const WebhookDirectory& w, Events e)
         : options(std::move(o)),
@@ -151,7 +151,7 @@ struct Spreader::Impl : std::enable_shared_from_this<Impl> {
     void tell();
 };
 
-void Spreader::Impl::read_on() {
+void EventFanOut::Impl::read_on() {
     std::size_t steps = 0;
     while (reader && has_room() && !turn_posted && !waits_for_log() && events.may_read()) {
         if (steps >= kStepsPerTurn) {
@@ -183,7 +183,7 @@ void Spreader::Impl::read_on() {
 }
 
 /// The thread has others first.
-void Spreader::Impl::next_turn() {
+void EventFanOut::Impl::next_turn() {
     turn_posted = true;
     executor.post([weak = weak_from_this()] {
         const auto self = weak.lock();
@@ -193,7 +193,7 @@ void Spreader::Impl::next_turn() {
     });
 }
 
-void Spreader::Impl::read(const core::RecordView& record) {
+void EventFanOut::Impl::read(const core::RecordView& record) {
     if (core::is_control_key(record.key)) return;
     if (record.offset < options.from) return look_back(record);
     if (careful && record.offset >= tried_up_to) return try_it(record);
@@ -201,13 +201,13 @@ void Spreader::Impl::read(const core::RecordView& record) {
 }
 
 /// To recognise its copies.
-void Spreader::Impl::look_back(const core::RecordView& record) {
+void EventFanOut::Impl::look_back(const core::RecordView& record) {
     const auto& ended = state.set_aside;
     if (std::find(ended.begin(), ended.end(), record.offset) != ended.end()) return;
     if (const auto event = decode_event(record)) recent.insert(event_name(*event));
 }
 
-void Spreader::Impl::take(const core::RecordView& record) {
+void EventFanOut::Impl::take(const core::RecordView& record) {
     const auto thrown = thrown_by([&] {
         auto event = decode_event(record);
         if (!event) return set_aside(record, event.error());
@@ -220,7 +220,7 @@ void Spreader::Impl::take(const core::RecordView& record) {
     set_aside(record, *thrown);
 }
 
-void Spreader::Impl::try_it(const core::RecordView& record) {
+void EventFanOut::Impl::try_it(const core::RecordView& record) {
     if (record.offset >= options.from + kTrialsMax) {
         held.emplace(record);
         return end_trials();
@@ -237,13 +237,13 @@ void Spreader::Impl::try_it(const core::RecordView& record) {
     events.record(state);
 }
 
-bool Spreader::Impl::has_ended_processes(Offset offset) const {
+bool EventFanOut::Impl::has_ended_processes(Offset offset) const {
     const auto& last = options.before.trial;
     return last && last->from == offset && last->times >= 2;
 }
 
 /// Of a trial in which a process ended each event is tried alone.
-FanOutState::Trial Spreader::Impl::trial_of(Offset offset) const {
+FanOutState::Trial EventFanOut::Impl::trial_of(Offset offset) const {
     const auto& last = options.before.trial;
     const bool suspect = last && offset >= last->from && offset < last->to;
     if (suspect && last->times > 0) return {offset, offset + 1, last->times + 1};
@@ -252,7 +252,7 @@ FanOutState::Trial Spreader::Impl::trial_of(Offset offset) const {
     return {offset, last && offset < last->from ? std::min(to, last->from) : to, 0};
 }
 
-void Spreader::Impl::ask_suspects_end() {
+void EventFanOut::Impl::ask_suspects_end() {
     core::ask_while(
         lifetime,
         [this](core::Executor& lasting, auto done) {
@@ -271,18 +271,18 @@ void Spreader::Impl::ask_suspects_end() {
         });
 }
 
-bool Spreader::Impl::trials_passed() const {
+bool EventFanOut::Impl::trials_passed() const {
     return careful && suspects_end && reader->position() >= *suspects_end;
 }
 
-void Spreader::Impl::end_trials() {
+void EventFanOut::Impl::end_trials() {
     careful = false;
     trials_end = true;
     state.trial.reset();
     events.record(state);
 }
 
-void Spreader::Impl::recorded() {
+void EventFanOut::Impl::recorded() {
     if (std::exchange(trials_end, false)) events.trials_over();
     if (held) {
         const auto first = *std::exchange(held, std::nullopt);
@@ -291,7 +291,7 @@ void Spreader::Impl::recorded() {
     read_on();
 }
 
-void Spreader::Impl::begin(const core::RecordView& record, Event event) {
+void EventFanOut::Impl::begin(const core::RecordView& record, Event event) {
     auto owners = event.owner.empty() ? webhooks.owners() : std::vector{event.owner};
     auto json = core::parse_json(event.json);
     if (json.is_discarded()) return set_aside(record, {Fault::corrupt, "no JSON"});
@@ -305,13 +305,13 @@ void Spreader::Impl::begin(const core::RecordView& record, Event event) {
 }
 
 /// What cannot be read is kept as a dead letter, with the reason; the events behind it go on.
-void Spreader::Impl::set_aside(const core::RecordView& record, const core::Error& why) {
+void EventFanOut::Impl::set_aside(const core::RecordView& record, const core::Error& why) {
     tracker.open(record.offset);
     unreported[record.offset] = 1;
     keep_dead(record, why);
 }
 
-void Spreader::Impl::keep_dead(const core::RecordView& record, const core::Error& why) {
+void EventFanOut::Impl::keep_dead(const core::RecordView& record, const core::Error& why) {
     ++counts.broken;
     core::log_error("retry", "broken_event",
                     {{"partition", options.partition},
@@ -324,7 +324,7 @@ void Spreader::Impl::keep_dead(const core::RecordView& record, const core::Error
 }
 
 /// Until the log has it.
-void Spreader::Impl::write_dead(Offset offset, const core::Record& letter) {
+void EventFanOut::Impl::write_dead(Offset offset, const core::Record& letter) {
     publisher.publish({log::Topic::kRetryDead, options.partition}, letter,
                       [weak = weak_from_this(), offset, letter](const auto& where) {
                           const auto self = weak.lock();
@@ -340,13 +340,13 @@ void Spreader::Impl::write_dead(Offset offset, const core::Record& letter) {
                       });
 }
 
-void Spreader::Impl::go_on(std::size_t& steps) {
+void EventFanOut::Impl::go_on(std::size_t& steps) {
     const auto thrown = thrown_by([&] { steps += next_step(); });
     if (thrown) end_event(*thrown);
 }
 
 /// Does one thing: a delivery, the webhooks of an owner, or the end. How many steps that took.
-std::size_t Spreader::Impl::next_step() {
+std::size_t EventFanOut::Impl::next_step() {
     auto& now = *fan_out;
     if (now.next_target < now.targets.size()) {
         publish(now.source, now.targets[now.next_target++]);
@@ -360,7 +360,7 @@ std::size_t Spreader::Impl::next_step() {
 }
 
 /// What fails while it is fanned out ends it; those of its deliveries that are written stay.
-void Spreader::Impl::end_event(const core::Error& why) {
+void EventFanOut::Impl::end_event(const core::Error& why) {
     if (!fan_out) return;
     const auto source = fan_out->source;
     fan_out.reset();
@@ -373,7 +373,7 @@ void Spreader::Impl::end_event(const core::Error& why) {
 }
 
 /// How many steps that took.
-std::size_t Spreader::Impl::match_owner(const std::string& owner) {
+std::size_t EventFanOut::Impl::match_owner(const std::string& owner) {
     const auto& source = *fan_out->source;
     auto steps = quota.of(owner, source.time);
     const auto before = steps.left();
@@ -392,7 +392,7 @@ std::size_t Spreader::Impl::match_owner(const std::string& owner) {
     return 1 + taken;
 }
 
-void Spreader::Impl::report_costly(const Source& source, const std::string& webhook) {
+void EventFanOut::Impl::report_costly(const Source& source, const std::string& webhook) {
     const auto* entry = webhooks.find(webhook);
     if (!entry || reporting.contains(webhook)) return;
     if (entry->costly && source.time - entry->costly->at < kReportCostlyEvery) return;
@@ -411,7 +411,7 @@ void Spreader::Impl::report_costly(const Source& source, const std::string& webh
 }
 
 /// Where nobody knows whether the webhook wants the event its owner may decide.
-core::Record Spreader::Impl::record_of(const Source& source, const Target& target) const {
+core::Record EventFanOut::Impl::record_of(const Source& source, const Target& target) const {
     const auto& event = source.event;
     Delivery delivery{.id = delivery_id(scope_of(event), event.id, target.webhook),
                       .webhook = target.webhook,
@@ -423,14 +423,14 @@ core::Record Spreader::Impl::record_of(const Source& source, const Target& targe
     return encode_dead(delivery);
 }
 
-void Spreader::Impl::publish(const SourcePtr& source, const Target& target) {
+void EventFanOut::Impl::publish(const SourcePtr& source, const Target& target) {
     write(source, target);
     ++unreported[source->offset];
     ++in_flight;
     in_flight_bytes += source->event.json.size();
 }
 
-void Spreader::Impl::write(const SourcePtr& source, const Target& target) {
+void EventFanOut::Impl::write(const SourcePtr& source, const Target& target) {
     const auto topic = target.dead ? log::Topic::kRetryDead : log::Topic::retry(0);
     const auto partition = core::partition_of(target.webhook, options.partitions);
     publisher.publish({topic, partition}, record_of(*source, target),
@@ -443,7 +443,7 @@ void Spreader::Impl::write(const SourcePtr& source, const Target& target) {
                       });
 }
 
-void Spreader::Impl::write_again(const SourcePtr& source, const Target& target) {
+void EventFanOut::Impl::write_again(const SourcePtr& source, const Target& target) {
     executor.post_after(kPublishAgain, [weak = weak_from_this(), source, target] {
         const auto self = weak.lock();
         if (!self) return;
@@ -451,7 +451,7 @@ void Spreader::Impl::write_again(const SourcePtr& source, const Target& target) 
     });
 }
 
-void Spreader::Impl::reported(const Source& source) {
+void EventFanOut::Impl::reported(const Source& source) {
     --in_flight;
     in_flight_bytes -= source.event.json.size();
     ++counts.deliveries;
@@ -460,26 +460,26 @@ void Spreader::Impl::reported(const Source& source) {
 }
 
 /// A delivery is in the log, or all owners have been matched.
-void Spreader::Impl::done_one(Offset offset) {
+void EventFanOut::Impl::done_one(Offset offset) {
     const auto found = unreported.find(offset);
     if (--found->second > 0) return;
     unreported.erase(found);
     tracker.finish(offset);
 }
 
-void Spreader::Impl::tell() {
+void EventFanOut::Impl::tell() {
     const auto next = tracker.low();
-    if (next != std::exchange(told, next)) events.spread_up_to(next);
+    if (next != std::exchange(told, next)) events.fanned_out_up_to(next);
 }
 
-Spreader::Spreader(Options options, log::EventLog& log, log::Publisher& publisher,
-                   core::Executor& executor, const WebhookDirectory& webhooks, Events events)
+EventFanOut::EventFanOut(Options options, log::EventLog& log, log::Publisher& publisher,
+                         core::Executor& executor, const WebhookDirectory& webhooks, Events events)
     : impl_(
           std::make_shared<Impl>(options, log, publisher, executor, webhooks, std::move(events))) {}
 
-Spreader::~Spreader() { impl_->reader.reset(); }
+EventFanOut::~EventFanOut() { impl_->reader.reset(); }
 
-void Spreader::start() {
+void EventFanOut::start() {
     const auto from = std::max<Offset>(0, impl_->options.from - kLookBack);
     if (impl_->careful) impl_->ask_suspects_end();
     // This process goes on: nothing of the trial before is suspect.
@@ -490,10 +490,10 @@ void Spreader::start() {
                                            });
 }
 
-void Spreader::read_on() { impl_->read_on(); }
+void EventFanOut::read_on() { impl_->read_on(); }
 
-void Spreader::recorded() { impl_->recorded(); }
+void EventFanOut::recorded() { impl_->recorded(); }
 
-const Spreader::Counts& Spreader::counts() const { return impl_->counts; }
+const EventFanOut::Counts& EventFanOut::counts() const { return impl_->counts; }
 
 }  // namespace beckon::retry

@@ -1,4 +1,4 @@
-#include "retry/event/spreader.hpp"
+#include "retry/event/event_fan_out.hpp"
 
 #include "retry/event/event.hpp"
 #include "retry/event/step_quota.hpp"
@@ -25,7 +25,7 @@ using namespace beckon::retry;
 
 namespace {
 
-/// A spreader over a log in memory, and webhooks that want every event.
+/// A fan-out over a log in memory, and webhooks that want every event.
 struct World {
     explicit World(int count) {
         for (int i = 0; i < count; ++i) add("w" + std::to_string(i));
@@ -92,39 +92,39 @@ struct World {
     std::unique_ptr<log::Publisher> publisher = log->open_publisher(executor);
     WebhookDirectory webhooks{
         SecretBox{std::make_shared<core::KeyRing>(core::KeyRing::generate())}};
-    core::Offset spread = 0;
-    Spreader spreader{{},
-                      *log,
-                      *publisher,
-                      executor,
-                      webhooks,
-                      {.spread_up_to = [this](core::Offset next) { spread = next; },
-                       .failed = [](const auto&) {}}};
+    core::Offset fanned_out = 0;
+    EventFanOut event_fan_out{{},
+                              *log,
+                              *publisher,
+                              executor,
+                              webhooks,
+                              {.fanned_out_up_to = [this](core::Offset next) { fanned_out = next; },
+                               .failed = [](const auto&) {}}};
 };
 
 }  // namespace
 
-// Verified to fail when the spreader reads on whatever is under way.
+// Verified to fail when the fan-out reads on whatever is under way.
 TEST_CASE("no more deliveries are under way than may be, and all are written in the end",
           "[retry][event][bounds]") {
     constexpr int kWebhooks = 100;
     constexpr int kEvents = 60;
     World world{kWebhooks};
-    world.spreader.start();
+    world.event_fan_out.start();
     for (int round = 1; round <= 2; ++round) {  // the second finds as much room as the first
         world.post((round - 1) * kEvents, round * kEvents);
         std::size_t most = 0;
-        for (int i = 0; i < 3'000 && world.spread < round * kEvents; ++i) {
+        for (int i = 0; i < 3'000 && world.fanned_out < round * kEvents; ++i) {
             world.executor.run_for(10ms);
             most = std::max(most, world.publisher->unanswered());
         }
         // An event is begun only below the bound, and then written for all of its webhooks.
-        CHECK(most >= Spreader::kDeliveriesMax);
-        CHECK(most <= Spreader::kDeliveriesMax + kWebhooks);
-        CHECK(world.spread == round * kEvents);
+        CHECK(most >= EventFanOut::kDeliveriesMax);
+        CHECK(most <= EventFanOut::kDeliveriesMax + kWebhooks);
+        CHECK(world.fanned_out == round * kEvents);
         CHECK(world.publisher->unanswered() == 0);
         CHECK(world.deliveries() == static_cast<std::size_t>(round * kEvents * kWebhooks));
-        CHECK(world.spreader.counts().copies == 0);
+        CHECK(world.event_fan_out.counts().copies == 0);
     }
 }
 
@@ -157,10 +157,10 @@ TEST_CASE(
     world.add("cheap", "o", R"({"prefix": {"type": "order."}})");
     world.add("costly", "o", costly_filter());
     world.add("foreign", "p");
-    world.spreader.start();
+    world.event_fan_out.start();
     world.post(event_of(20'000), "e1");
     world.executor.run_for(10s);
-    CHECK(world.spread == 1);
+    CHECK(world.fanned_out == 1);
     const auto due = world.written(log::Topic::retry(0));
     CHECK(due.size() == 3);
     CHECK((due.contains("all") && due.contains("cheap") && due.contains("foreign")));
@@ -173,8 +173,8 @@ TEST_CASE(
     CHECK(letter.accepted == world.log->records({log::Topic::kEvents, 0}).front().time);
     CHECK(letter.id == delivery_id("/shop", "e1", "costly"));
     CHECK(letter.event == due.at("all").front().event);
-    CHECK(world.spreader.counts().too_costly == 1);
-    CHECK(world.spreader.counts().filter_steps > 0);
+    CHECK(world.event_fan_out.counts().too_costly == 1);
+    CHECK(world.event_fan_out.counts().filter_steps > 0);
 
     world.fold_webhooks();
     const auto said = world.webhooks.find("costly")->costly;
@@ -189,7 +189,7 @@ TEST_CASE(
     world.executor.run_for(10s);
     CHECK(world.log->records({log::Topic::kWebhooks, 0}).size() == 1);
     CHECK(world.written(log::Topic::kRetryDead).at("costly").size() == 2);
-    CHECK(world.spread == 3);
+    CHECK(world.fanned_out == 3);
     world.executor.run_for(1min);
     world.post(event_of(20'000), "e4");
     world.executor.run_for(10s);
@@ -200,19 +200,19 @@ TEST_CASE("what one owner's filters cost is paid by that owner", "[retry][event]
     World world{0};
     for (int i = 0; i < 10; ++i) world.add("f" + std::to_string(i), "foreign", costly_filter());
     world.add("mine", "o", kCheap);
-    world.spreader.start();
+    world.event_fan_out.start();
     world.post(event_of(20'000, "o"), "e1");
     world.executor.run_for(10s);
-    CHECK(world.spreader.counts().filter_steps < 3 * 20'000);
+    CHECK(world.event_fan_out.counts().filter_steps < 3 * 20'000);
     CHECK(world.written(log::Topic::kRetryDead).empty());
 
     // The foreign owner posts as fast as it can: in the long run it has what the quota has.
     for (int i = 0; i < 100; ++i) world.post(event_of(20'000, "foreign"), "f" + std::to_string(i));
     for (int i = 0; i < 20; ++i) world.post(event_of(20'000, "o"), "o" + std::to_string(i));
-    for (int i = 0; i < 1'000 && world.spread < 121; ++i) world.executor.run_for(1s);
-    CHECK(world.spread == 121);
+    for (int i = 0; i < 1'000 && world.fanned_out < 121; ++i) world.executor.run_for(1s);
+    CHECK(world.fanned_out == 121);
     // Appended within four seconds.
-    CHECK(world.spreader.counts().filter_steps <
+    CHECK(world.event_fan_out.counts().filter_steps <
           StepQuota::kInAdvance + 4 * StepQuota::kPerSecond + 21 * 3 * 20'000);
     CHECK_FALSE(world.written(log::Topic::kRetryDead).contains("mine"));
 }
@@ -225,18 +225,18 @@ TEST_CASE("between owners of an event for everybody the thread has other turns",
         world.add("w" + std::to_string(i), "o" + std::to_string(i), costly_filter());
         world.add("v" + std::to_string(i), "o" + std::to_string(i));
     }
-    world.spreader.start();
+    world.event_fan_out.start();
     world.post(event_of(20'000), "e1");
     int turns = 0;
     const std::function<void()> other = [&] {
         ++turns;
-        if (world.spread == 0 && turns < 10'000) world.executor.post(other);
+        if (world.fanned_out == 0 && turns < 10'000) world.executor.post(other);
     };
     world.executor.run_for(4ms);
     world.executor.post(other);
     world.executor.run_for(20s);
     CHECK(turns >= kOwners / 2);
-    CHECK(world.spread == 1);
+    CHECK(world.fanned_out == 1);
     CHECK(world.deliveries() == kOwners);
     CHECK(world.written(log::Topic::kRetryDead).size() == kOwners);
 }
@@ -247,18 +247,18 @@ TEST_CASE("the bytes of deliveries under way are bounded too, and all are writte
     constexpr std::size_t kWebhooks = 200;
     constexpr std::size_t kBytes = 200'000;
     World world{kWebhooks};
-    world.spreader.start();
+    world.event_fan_out.start();
     nlohmann::json event;
     event["data"] = std::string(kBytes, 'x');
     for (int i = 0; i < 3; ++i) world.post(event, std::to_string(i));
     std::size_t most = 0;
-    for (int i = 0; i < 20'000 && world.spread < 3; ++i) {
+    for (int i = 0; i < 20'000 && world.fanned_out < 3; ++i) {
         world.executor.run_for(10ms);
         most = std::max(most, world.publisher->unanswered());
     }
-    CHECK(most >= Spreader::kBytesMax / (kBytes + 200));
-    CHECK(most <= Spreader::kBytesMax / kBytes + 1);
-    CHECK(world.spread == 3);
+    CHECK(most >= EventFanOut::kBytesMax / (kBytes + 200));
+    CHECK(most <= EventFanOut::kBytesMax / kBytes + 1);
+    CHECK(world.fanned_out == 3);
     CHECK(world.deliveries() == 3 * kWebhooks);
 }
 
@@ -287,22 +287,23 @@ TEST_CASE("what fails while an event is fanned out ends that event, with its rea
     World world{3};
     NoMemoryForOne publisher{*world.publisher};
     int failed = 0;
-    Spreader spreader{{},
-                      *world.log,
-                      publisher,
-                      world.executor,
-                      world.webhooks,
-                      {.spread_up_to = [&](core::Offset next) { world.spread = next; },
-                       .failed = [&](const auto&) { ++failed; }}};
-    spreader.start();
+    EventFanOut event_fan_out{
+        {},
+        *world.log,
+        publisher,
+        world.executor,
+        world.webhooks,
+        {.fanned_out_up_to = [&](core::Offset next) { world.fanned_out = next; },
+         .failed = [&](const auto&) { ++failed; }}};
+    event_fan_out.start();
     world.post(0, 2);
     world.post({{"data", "too much"}}, "2");
     world.post(3, 5);
     world.executor.run_for(60s);
-    CHECK(world.spread == 5);
+    CHECK(world.fanned_out == 5);
     CHECK(failed == 0);
     CHECK(world.deliveries() == 4 * 3);
-    CHECK(spreader.counts().broken == 1);
+    CHECK(event_fan_out.counts().broken == 1);
     const auto letters = world.written(log::Topic::kRetryDead);
     REQUIRE(letters.size() == 1);
     REQUIRE(letters.at(std::string{kNoWebhook}).size() == 1);

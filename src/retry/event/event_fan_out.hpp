@@ -15,9 +15,9 @@
 namespace beckon::retry {
 
 /// Reads one partition of `events` and writes each event to `retry.0` once for every webhook that
-/// wants it. An event counts as spread when the log has all of its deliveries; after a crash it may
-/// be spread again, under the same delivery ids. Copies of an event among the last 8,192 are
-/// dropped.
+/// wants it. An event counts as fanned out when the log has all of its deliveries; after a crash it
+/// may be fanned out again, under the same delivery ids. Copies of an event among the last 8,192
+/// are dropped.
 ///
 /// The filters of each owner may take Steps::kMax of one event, and of many what StepQuota has. For
 /// a webhook of which nobody knows then, the delivery goes to `retry.dead` (filter_too_costly), and
@@ -31,7 +31,7 @@ namespace beckon::retry {
 /// those of a trial in which the process ended alone. An event in whose trial alone two processes
 /// have ended is kept as a dead letter. Otherwise nothing is written for it.
 /// On the executor's thread.
-class Spreader {
+class EventFanOut {
 public:
     static constexpr core::Offset kLookBack = 1'000;
     static constexpr std::size_t kDeliveriesMax = 4'096;  ///< written and not yet reported
@@ -54,8 +54,8 @@ public:
         bool careful = false;  ///< that one has ended with its process, as far as anybody knows
     };
     struct Events {
-        /// Everything below `next` is spread.
-        std::function<void(core::Offset next)> spread_up_to;
+        /// Everything below `next` is fanned out.
+        std::function<void(core::Offset next)> fanned_out_up_to;
         std::function<void(const core::Error&)> failed;
         /// Whether the directory is up to date. While it is not, events wait in the log; whoever
         /// says no calls read_on() later.
@@ -74,11 +74,11 @@ public:
         std::uint64_t filter_steps = 0;
     };
 
-    Spreader(Options options, log::EventLog& log, log::Publisher& publisher,
-             core::Executor& executor, const WebhookDirectory& webhooks, Events events);
-    ~Spreader();
-    Spreader(const Spreader&) = delete;
-    Spreader& operator=(const Spreader&) = delete;
+    EventFanOut(Options options, log::EventLog& log, log::Publisher& publisher,
+                core::Executor& executor, const WebhookDirectory& webhooks, Events events);
+    ~EventFanOut();
+    EventFanOut(const EventFanOut&) = delete;
+    EventFanOut& operator=(const EventFanOut&) = delete;
 
     void start();
     /// Events may be read again.
