@@ -34,7 +34,7 @@ std::string usage_line(const Json& usage) {
     return "used of this process: " + number("attempts") + " attempts (" + number("delivered") +
            " delivered), " + number("attempt_ms") + " ms, " + number("sent_bytes") + " bytes; " +
            number("under_way") + " under way, " + number("waiting") + " waiting, " +
-           number("put_back") + " put back for a full share";
+           number("requeued") + " requeued for a full share";
 }
 
 Json attachments_of(const std::vector<std::string>& texts) {

@@ -83,7 +83,7 @@ std::vector<MilestoneQueue::Taken> MilestoneQueue::take(std::size_t max) {
     return taken;
 }
 
-void MilestoneQueue::put_back(const MilestonesReached& event) noexcept {
+void MilestoneQueue::requeue(const MilestonesReached& event) noexcept {
     try {
         for (const auto& reached : event.reached) {
             if (!add(event.id, event.expires, reached, nullptr)) ++dropped_;

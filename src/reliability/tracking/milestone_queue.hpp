@@ -47,7 +47,7 @@ public:
     /// next milestone wakes again.
     std::vector<Taken> take(std::size_t max);
     /// What could not be written comes back, as far as there is room.
-    void put_back(const MilestonesReached& event) noexcept;
+    void requeue(const MilestonesReached& event) noexcept;
 
     std::uint64_t recorded() const { return recorded_.load(std::memory_order_relaxed); }
     std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }

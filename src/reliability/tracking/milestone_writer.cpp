@@ -42,7 +42,7 @@ struct MilestoneWriter::Impl : std::enable_shared_from_this<Impl> {
         --under_way;
         if (appended) failing = false;
         if (!appended && appended.error().retryable()) {
-            queue.put_back(event);
+            queue.requeue(event);
             pause(appended.error());
         } else if (!appended) {
             queue.count_dropped(event.reached.size());

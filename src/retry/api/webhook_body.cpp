@@ -415,7 +415,7 @@ std::string webhooks_page(const std::vector<const WebhookDirectory::Entry*>& ent
                {"delivered", used.delivered},
                {"attempt_ms", std::chrono::floor<std::chrono::milliseconds>(used.time).count()},
                {"sent_bytes", used.bytes},
-               {"put_back", used.put_back},
+               {"requeued", used.requeued},
                {"under_way", used.under_way},
                {"waiting", used.waiting}};
     return core::json_text(Json{{"webhooks", std::move(list)}, {"usage", std::move(usage)}});

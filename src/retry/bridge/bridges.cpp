@@ -5,7 +5,7 @@
 #include "core/log_names.hpp"
 #include "core/logger.hpp"
 #include "retry/schedule/breaker.hpp"
-#include "retry/schedule/put_backs.hpp"
+#include "retry/schedule/requeues.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -161,7 +161,7 @@ void Bridges::Impl::not_configured(const BridgedJob& job) {
 
 /// Back into a tier, without an attempt; a message that would not live so long expires there.
 void Bridges::Impl::wait(const BridgedJob& job, Duration how_long, std::uint64_t& count) {
-    const auto tier = PutBacks{}.tier_for(options.table, how_long, context.clock.mono());
+    const auto tier = Requeues{}.tier_for(options.table, how_long, context.clock.mono());
     if (!tier) return expire(job);
     ++count;
     outcomes->hand_over(job.due.ticket, job.due.delivery, *tier);

@@ -79,9 +79,9 @@ public:
 
     struct Counts {
         std::uint64_t expired = 0;
-        std::uint64_t parked = 0;        ///< put back: the breaker is open
-        std::uint64_t spilled = 0;       ///< put back: too many wait for the app
-        std::uint64_t unconfigured = 0;  ///< put back: nobody has configured the app
+        std::uint64_t parked = 0;        ///< requeued: the breaker is open
+        std::uint64_t spilled = 0;       ///< requeued: too many wait for the app
+        std::uint64_t unconfigured = 0;  ///< requeued: nobody has configured the app
         std::uint64_t broken = 0;        ///< deliveries that are no message
         std::uint64_t gone = 0;          ///< tokens that are dead
     };

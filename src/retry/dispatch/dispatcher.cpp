@@ -4,7 +4,7 @@
 #include "core/logger.hpp"
 #include "retry/attempt/attempt_outcome.hpp"
 #include "retry/schedule/breaker.hpp"
-#include "retry/schedule/put_backs.hpp"
+#include "retry/schedule/requeues.hpp"
 #include "retry/webhook/request_builder.hpp"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
         /// The last one for which the line had no room. Until it is in the line or over, what comes
         /// new waits behind it.
         std::optional<std::string> beyond_line;
-        PutBacks put_backs;
+        Requeues requeues;
         core::Partition partition = 0;  ///< of its deliveries
     };
 
@@ -188,9 +188,9 @@ void Dispatcher::Impl::wait(const Due& due, Duration how_long, std::uint64_t& co
 std::optional<int> Dispatcher::Impl::tier_for_wait(const Due& due, Duration how_long) {
     const auto now = context.clock.mono();
     const auto* entry = context.webhooks.find(due.delivery.webhook);
-    if (!entry) return PutBacks{}.tier_for(options.table, how_long, now);
+    if (!entry) return Requeues{}.tier_for(options.table, how_long, now);
     auto& receiver = this->receiver(due.delivery.webhook);
-    auto tier = receiver.put_backs.tier_for(options.table, how_long, now);
+    auto tier = receiver.requeues.tier_for(options.table, how_long, now);
     if (!tier || !entry->webhook.ordered) return tier;
     if (!receiver.line.empty() && receiver.line.front() != due.delivery.id) {
         tier = std::max(*tier, receiver.line_tier);
@@ -203,14 +203,14 @@ void Dispatcher::Impl::hand_over(const Due& due, int tier) {
     const auto found = receivers.find(due.delivery.webhook);
     if (found != receivers.end()) {
         found->second.partition = due.ticket.partition;
-        found->second.put_backs.put(options.table, tier, context.clock.mono());
+        found->second.requeues.put(options.table, tier, context.clock.mono());
     }
     context.outcomes.hand_over(due.ticket, due.delivery, tier);
 }
 
 void Dispatcher::Impl::came_back(const Ticket& ticket, const std::string& webhook) {
     const auto found = receivers.find(webhook);
-    if (found != receivers.end()) found->second.put_backs.came_back(ticket.tier);
+    if (found != receivers.end()) found->second.requeues.came_back(ticket.tier);
 }
 
 void Dispatcher::Impl::dead_letter(const Due& due, Outcome why) {
@@ -443,7 +443,7 @@ void Dispatcher::Impl::take(Due due) {
             .cap_max = entry->webhook.ordered ? 1 : entry->webhook.at_a_time,
             .failing = entry->state.failing_since.has_value()};
     if (const auto how_long = scheduler.add(job)) {
-        ++usage_by(job.owner).put_back;
+        ++usage_by(job.owner).requeued;
         return wait(job.due, *how_long, counts.spilled);
     }
     pump_soon();
@@ -453,7 +453,7 @@ OwnerUsage& OwnerUsage::operator+=(const OwnerUsage& other) {
     attempts += other.attempts;
     delivered += other.delivered;
     bytes += other.bytes;
-    put_back += other.put_back;
+    requeued += other.requeued;
     time += other.time;
     under_way += other.under_way;
     waiting += other.waiting;
@@ -477,7 +477,7 @@ void Dispatcher::forget(core::Partition partition) {
     }
     for (auto& [id, receiver] : impl_->receivers) {
         if (receiver.partition != partition) continue;
-        receiver.put_backs = {};
+        receiver.requeues = {};
         receiver.line.clear();  // another node ends these
         receiver.beyond_line.reset();
     }

@@ -34,7 +34,7 @@ struct OwnerUsage {
     std::uint64_t attempts = 0;
     std::uint64_t delivered = 0;
     std::uint64_t bytes = 0;     ///< of the events that were sent
-    std::uint64_t put_back = 0;  ///< deliveries for which the owner's share of a window was full
+    std::uint64_t requeued = 0;  ///< deliveries for which the owner's share of a window was full
     core::Duration time{};       ///< of all attempts together
     std::size_t under_way = 0;
     std::size_t waiting = 0;
@@ -101,9 +101,9 @@ public:
 
     struct Counts {
         std::map<Outcome, std::uint64_t> attempts;
-        std::uint64_t parked = 0;    ///< put back: the breaker is open
-        std::uint64_t spilled = 0;   ///< put back: more than a share of the window
-        std::uint64_t followed = 0;  ///< put back: behind an earlier one of an ordered webhook
+        std::uint64_t parked = 0;    ///< requeued: the breaker is open
+        std::uint64_t spilled = 0;   ///< requeued: more than a share of the window
+        std::uint64_t followed = 0;  ///< requeued: behind an earlier one of an ordered webhook
         std::uint64_t unknown = 0;   ///< dropped: no such webhook
     };
     const Counts& counts() const;

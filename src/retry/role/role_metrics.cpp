@@ -80,9 +80,9 @@ RoleMetrics::OfOwner& RoleMetrics::of_owner(const std::string& owner) {
     one.bytes = {&metrics_.counter(metric::kRetryOwnerBytes,
                                    "Bytes of events that were sent, by owner (likewise).",
                                    {{"owner", owner}})};
-    one.put_back = {&metrics_.counter(
-        metric::kRetryOwnerPutBack,
-        "Deliveries put back because the owner's share was full, by owner (likewise).",
+    one.requeued = {&metrics_.counter(
+        metric::kRetryOwnerRequeued,
+        "Deliveries requeued because the owner's share was full, by owner (likewise).",
         {{"owner", owner}})};
     return owners_.emplace(owner, one).first->second;
 }
@@ -99,14 +99,14 @@ void RoleMetrics::measure_owners(const std::map<std::string, OwnerUsage, std::le
         shown.milliseconds.follow(static_cast<std::uint64_t>(
             std::chrono::floor<std::chrono::milliseconds>(used.time).count()));
         shown.bytes.follow(used.bytes);
-        shown.put_back.follow(used.put_back);
+        shown.requeued.follow(used.requeued);
     }
-    if (others.attempts == 0 && others.put_back == 0) return;
+    if (others.attempts == 0 && others.requeued == 0) return;
     auto& shown = of_owner("(others)");
     shown.milliseconds.follow(static_cast<std::uint64_t>(
         std::chrono::floor<std::chrono::milliseconds>(others.time).count()));
     shown.bytes.follow(others.bytes);
-    shown.put_back.follow(others.put_back);
+    shown.requeued.follow(others.requeued);
 }
 
 void RoleMetrics::measure(const RetryNode& node) {

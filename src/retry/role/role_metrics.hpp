@@ -51,7 +51,7 @@ private:
     struct OfOwner {
         Follower milliseconds;
         Follower bytes;
-        Follower put_back;
+        Follower requeued;
     };
     static constexpr std::size_t kOwnersShown = 50;
     OfOwner& of_owner(const std::string& owner);

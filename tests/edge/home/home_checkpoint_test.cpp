@@ -62,7 +62,7 @@ TEST_CASE("a checkpoint above the log's end is not trusted", "[home][hole]") {
     for (int i = 0; i < 20; ++i) world.push(lost, lost_channel);
     world.run();
     world.crash();
-    world.replace_log();  // an older copy of it was put back: shorter, same id
+    world.replace_log();  // an older copy of it was requeued: shorter, same id
     const core::Uaid kept{core::random_uuid4()};
     world.publish(Topic::kSubscriptions, core::encode(core::ClientRecorded{.uaid = kept}));
     const auto version = world.push(kept, {core::random_uuid4()});

@@ -379,7 +379,7 @@ TEST_CASE("no attempt starts that could outlive the end of the run", "[retry][di
     CHECK(world.outcomes.empty());  // it stays where it is
 }
 
-TEST_CASE("one webhook with too much waiting is put back into a tier", "[retry][dispatch]") {
+TEST_CASE("one webhook with too much waiting is requeued into a tier", "[retry][dispatch]") {
     World world{{.table = *TierTable::from({0s, 5s}), .schedule = {.queued_max = 80}}};
     world.add_webhook("w");
     for (int i = 0; i < 30; ++i) world.due(i);

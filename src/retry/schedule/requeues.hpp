@@ -14,7 +14,7 @@ namespace beckon::retry {
 /// attempted now (docs/webhooks.md#waiting). A tier hands back together what was put there
 /// together, and most of it may have to wait again; so the more waits, the longer the tier, and
 /// what goes round through the log stays bounded however much waits. Pure; one thread.
-class PutBacks {
+class Requeues {
 public:
     /// So many for each second until the next longer tier hands its own back: a tier that holds
     /// more is passed over for the longer one.

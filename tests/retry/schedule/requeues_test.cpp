@@ -1,4 +1,4 @@
-#include "retry/schedule/put_backs.hpp"
+#include "retry/schedule/requeues.hpp"
 
 #include <map>
 
@@ -14,8 +14,8 @@ const core::MonoTime kNow{1000s};
 
 TierTable table() { return *TierTable::from({0s, 5s, 60s, 300s, 1800s, 7200s, 43200s}); }
 
-/// Puts back so many at once, and says where they are.
-std::map<int, std::size_t> put(PutBacks& backs, std::size_t count, core::Duration wait = 0s) {
+/// Requeues so many at once, and says where they are.
+std::map<int, std::size_t> put(Requeues& backs, std::size_t count, core::Duration wait = 0s) {
     std::map<int, std::size_t> where;
     for (std::size_t i = 0; i < count; ++i) {
         const int tier = *backs.tier_for(table(), wait, kNow);
@@ -27,16 +27,16 @@ std::map<int, std::size_t> put(PutBacks& backs, std::size_t count, core::Duratio
 
 }  // namespace
 
-TEST_CASE("a few wait in the shortest tier that fits", "[retry][put_backs]") {
-    PutBacks backs;
+TEST_CASE("a few wait in the shortest tier that fits", "[retry][requeues]") {
+    Requeues backs;
     CHECK(*backs.tier_for(table(), 0s, kNow) == 1);
     CHECK(*backs.tier_for(table(), 5s, kNow) == 1);
     CHECK(*backs.tier_for(table(), 5001ms, kNow) == 2);
     CHECK(*backs.tier_for(table(), 10min, kNow) == 4);
 }
 
-TEST_CASE("many wait in longer tiers, none in one above the longest wait", "[retry][put_backs]") {
-    PutBacks backs;
+TEST_CASE("many wait in longer tiers, none in one above the longest wait", "[retry][requeues]") {
+    Requeues backs;
     const auto where = put(backs, 1'000'000);
     CHECK(where.at(1) == 50 * 60);
     CHECK(where.at(2) == 50 * 300 - 50 * 60);
@@ -50,20 +50,20 @@ TEST_CASE("many wait in longer tiers, none in one above the longest wait", "[ret
     CHECK(a_second < 1'700);
 }
 
-TEST_CASE("no wait is longer than the bound, whatever is asked for", "[retry][put_backs]") {
-    PutBacks backs;
+TEST_CASE("no wait is longer than the bound, whatever is asked for", "[retry][requeues]") {
+    Requeues backs;
     CHECK(*backs.tier_for(table(), 12h, kNow) == 4);
 }
 
-TEST_CASE("a table whose tiers are all longer has no other choice", "[retry][put_backs]") {
+TEST_CASE("a table whose tiers are all longer has no other choice", "[retry][requeues]") {
     const auto long_ones = *TierTable::from({0s, 7200s, 43200s});
-    CHECK(*PutBacks{}.tier_for(long_ones, 0s, kNow) == 1);
-    CHECK(*PutBacks{}.tier_for(*TierTable::from({0s, 5s}), 10min, kNow) == 1);
-    CHECK_FALSE(PutBacks{}.tier_for(*TierTable::from({0s}), 5s, kNow));
+    CHECK(*Requeues{}.tier_for(long_ones, 0s, kNow) == 1);
+    CHECK(*Requeues{}.tier_for(*TierTable::from({0s, 5s}), 10min, kNow) == 1);
+    CHECK_FALSE(Requeues{}.tier_for(*TierTable::from({0s}), 5s, kNow));
 }
 
-TEST_CASE("what came back makes room in the short tiers", "[retry][put_backs]") {
-    PutBacks backs;
+TEST_CASE("what came back makes room in the short tiers", "[retry][requeues]") {
+    Requeues backs;
     put(backs, 4'000);
     CHECK(*backs.tier_for(table(), 0s, kNow) == 2);
     for (int i = 0; i < 1'001; ++i) backs.came_back(1);
@@ -71,8 +71,8 @@ TEST_CASE("what came back makes room in the short tiers", "[retry][put_backs]") 
     CHECK(backs.count(1, kNow) == 1'999);
 }
 
-TEST_CASE("what never comes back is not counted for ever", "[retry][put_backs]") {
-    PutBacks backs;
+TEST_CASE("what never comes back is not counted for ever", "[retry][requeues]") {
+    Requeues backs;
     put(backs, 3'000);
     CHECK(backs.count(1, kNow + 1min) == 3'000);
     CHECK(backs.count(1, kNow + 66s) == 0);

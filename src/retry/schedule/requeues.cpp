@@ -1,4 +1,4 @@
-#include "retry/schedule/put_backs.hpp"
+#include "retry/schedule/requeues.hpp"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@ namespace beckon::retry {
 using core::Duration;
 using core::MonoTime;
 
-std::optional<int> PutBacks::tier_for(const TierTable& table, Duration wait, MonoTime now) const {
+std::optional<int> Requeues::tier_for(const TierTable& table, Duration wait, MonoTime now) const {
     const auto& tiers = table.tiers();
     if (tiers.size() == 1) return std::nullopt;
     const auto least = std::min<Duration>(wait, kWaitMost);
@@ -22,17 +22,17 @@ std::optional<int> PutBacks::tier_for(const TierTable& table, Duration wait, Mon
     return tiers.back();
 }
 
-void PutBacks::put(const TierTable& table, int tier, MonoTime now) {
+void Requeues::put(const TierTable& table, int tier, MonoTime now) {
     const auto before = count(tier, now);
     held_[tier] = {before + 1, now + table.delay(tier) + kLate};
 }
 
-void PutBacks::came_back(int tier) {
+void Requeues::came_back(int tier) {
     const auto found = held_.find(tier);
     if (found != held_.end() && --found->second.count == 0) held_.erase(found);
 }
 
-std::size_t PutBacks::count(int tier, MonoTime now) const {
+std::size_t Requeues::count(int tier, MonoTime now) const {
     const auto found = held_.find(tier);
     return found == held_.end() || now > found->second.gone ? 0 : found->second.count;
 }
