@@ -267,7 +267,7 @@ void Generator::on_sender_end(LoadSender& sender, const std::deque<std::uint32_t
     ended_.push_back(&sender);
 }
 
-bool Generator::hand_over(LoadSender& sender, const DuePost& due) {
+bool Generator::pass_to(LoadSender& sender, const DuePost& due) {
     if (!sender.post(targets_[due.client], due.sequence)) return false;
     ledger_.left(due.sequence, mono_now());
     return true;
@@ -287,7 +287,7 @@ void Generator::send_waiting() {
     while (!waiting_.empty() && !free_.empty()) {
         LoadSender* sender = free_.back();
         free_.pop_back();
-        if (hand_over(*sender, waiting_.front())) waiting_.pop_front();
+        if (pass_to(*sender, waiting_.front())) waiting_.pop_front();
     }
 }
 

@@ -142,7 +142,7 @@ private:
     void rest(std::chrono::milliseconds span);
     void issue(Nanos due);
     void send_waiting();
-    bool hand_over(LoadSender& sender, const DuePost& due);
+    bool pass_to(LoadSender& sender, const DuePost& due);
     void run_at_rate(double rate, std::chrono::nanoseconds span);
     void run_saturated(std::chrono::nanoseconds span, std::size_t undelivered_max);
     void settle();

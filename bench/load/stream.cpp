@@ -165,7 +165,7 @@ long Stream::write_some(std::string_view data) {
     return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? 0 : -1;
 }
 
-/// Hands over what came, keeping the unused tail; false if the connection has ended meanwhile.
+/// Passes on what came, keeping the unused tail; false if the connection has ended meanwhile.
 bool Stream::received(std::string_view data) {
     if (unread_.empty()) {
         const std::size_t used = on_data(data);

@@ -81,7 +81,7 @@ core::Result<log::Taken> Input::take(std::size_t max, const log::RecordSink& sin
                             sink(record);
                         });
     });
-    // What was handed over before an error is replayed.
+    // What was passed on before an error is replayed.
     const auto next = reader_->position();
     moved_ = moved_ || next != replayed_ || (taken && taken->records > 0);
     replayed_ = next;

@@ -65,7 +65,7 @@ public:
     void stop_reading();
 
     // --- a turn
-    /// Hands over one chunk. Errors: as PartitionReader::take().
+    /// Passes on one chunk. Errors: as PartitionReader::take().
     core::Result<log::Taken> take(std::size_t max, const log::RecordSink& sink);
     bool drained() const { return drained_; }
     /// The last chunk was not the last.

@@ -79,7 +79,7 @@ class PartitionReader {
 public:
     virtual ~PartitionReader() = default;
 
-    /// Hands over up to `max` records in order of their offsets. Never blocks. Offsets may have
+    /// Passes on up to `max` records in order of their offsets. Never blocks. Offsets may have
     /// gaps (compaction, log start, reserved blocks) but never go back. After `drained` position()
     /// is that end. No records and not drained is the answer of a paused reader only, so that
     /// `while (!drained)` ends.
@@ -92,7 +92,7 @@ public:
     /// The offset that the next record will have at least.
     virtual core::Offset position() const = 0;
 
-    /// Stops fetching and drops what was prefetched; take() hands over nothing until resume().
+    /// Stops fetching and drops what was prefetched; take() passes on nothing until resume().
     /// The position stays, and a `ready` follows resume(). Both are idempotent.
     virtual void pause() = 0;
     virtual void resume() = 0;

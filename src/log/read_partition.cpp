@@ -63,13 +63,13 @@ private:
             const auto max = static_cast<std::size_t>(
                 std::min<Offset>(range_.until - reader_->position(), kBatch));
             const auto taken =
-                reader_->take(max, [this](const core::RecordView& record) { hand_over(record); });
+                reader_->take(max, [this](const core::RecordView& record) { deliver(record); });
             if (!taken && !taken.error().retryable()) failed_ = taken.error();
             if (!taken || taken->drained || taken->records == 0) return;
         }
     }
 
-    void hand_over(const core::RecordView& record) {
+    void deliver(const core::RecordView& record) {
         if (stopped_ || record.offset >= range_.until) return;
         behind_ = record.offset + 1;
         stopped_ = sink_(record) == Next::stop;

@@ -45,8 +45,8 @@ struct Range {
     core::Offset until = std::numeric_limits<core::Offset>::max();
 };
 
-/// Hands over the records of a range until `sink` wants no more. The offset behind the last record
-/// that was handed over, or where the range ended. Errors: as read_partition().
+/// Passes on the records of a range until `sink` wants no more. The offset behind the last record
+/// that was passed on, or where the range ended. Errors: as read_partition().
 core::Result<core::Offset> read_range(EventLog& log, TopicPartition where, Range range,
                                       const ScanSink& sink, std::chrono::milliseconds timeout);
 

@@ -125,7 +125,7 @@ public:
     std::optional<StoredChannel> channel(const core::Uaid& uaid, const core::ChannelId& channel);
     std::vector<StoredChannel> channels(const core::Uaid& uaid);
     /// Up to `max` pending messages after the cursor, which moves. Expired ones (now ≥ expiry) are
-    /// skipped and named in the outcome. Costs what it hands over or skips, not what waits; one
+    /// skipped and named in the outcome. Costs what it passes on or skips, not what waits; one
     /// call skips at most kSkipMax. Changes nothing. `sink` must not call the store.
     ReadOutcome read_pending(const core::Uaid& uaid, DrainCursor& cursor, std::size_t max,
                              core::Timestamp now,

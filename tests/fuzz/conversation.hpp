@@ -50,7 +50,7 @@ private:
 
 using Judge = std::function<void(const net::HttpRequest&, const net::HttpReply&)>;
 
-/// Hands over all requests that are in `bytes`, one after the other. Each must be answered, with
+/// Passes on all requests that are in `bytes`, one after the other. Each must be answered, with
 /// headers that end no line.
 inline void converse(net::HttpHandler& handler, QueueExecutor& loop,
                      const net::RequestLimits& limits, std::string_view bytes, const Judge& judge) {

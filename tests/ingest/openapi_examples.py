@@ -11,7 +11,7 @@ import yaml
 
 
 def as_json_schema(node):
-    """OpenAPI 3.0 differs from JSON Schema in `nullable`; the text is handed over as it stands else."""
+    """OpenAPI 3.0 differs from JSON Schema in `nullable`; the text is passed on as it stands else."""
     if isinstance(node, list):
         return [as_json_schema(item) for item in node]
     if not isinstance(node, dict):

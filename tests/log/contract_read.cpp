@@ -66,7 +66,7 @@ TEST_CASE("a reader opened below the log's start begins at the start", "[contrac
     CHECK(read_all(*log, kWhere, 0) == written);
 }
 
-TEST_CASE("take hands over at most what it was asked for, and says when it was all", "[contract]") {
+TEST_CASE("take passes on at most what it was asked for, and says when it was all", "[contract]") {
     const auto log = make_log_under_test({});
     const auto written = append(*log, kWhere, numbered("key", 5));
     HandReader hand{*log, kWhere, 0};
@@ -124,7 +124,7 @@ TEST_CASE("partitions and topics do not mix", "[contract]") {
     CHECK(keys_of({Topic::kOwnership, 0}) == Keys{"o0"});
 }
 
-TEST_CASE("a paused reader hands over nothing and goes on where it stood", "[contract]") {
+TEST_CASE("a paused reader passes on nothing and goes on where it stood", "[contract]") {
     const auto log = make_log_under_test({});
     auto written = append(*log, kWhere, numbered("key", 10));
     HandReader hand{*log, kWhere, 0};

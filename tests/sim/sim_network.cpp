@@ -35,10 +35,10 @@ void SimWire::arrive(Side from) {
                                  [self = shared_from_this(), from] { self->arrive(from); });
         return;
     }
-    ends_[to].loop->post([self = shared_from_this(), from] { self->hand_over(from); });
+    ends_[to].loop->post([self = shared_from_this(), from] { self->deliver(from); });
 }
 
-void SimWire::hand_over(Side from) {
+void SimWire::deliver(Side from) {
     const auto to = other(from);
     moving_[from] = false;
     if (!open_[to]) return;

@@ -57,7 +57,7 @@ private:
     friend class SimNetwork;
     static Side other(Side side) { return side == caller ? called : caller; }
     void arrive(Side from);
-    void hand_over(Side from);
+    void deliver(Side from);
     void lose(Side side);
     void lost_at(Side side);
 

@@ -39,7 +39,7 @@ struct ReplayCounts {
     std::optional<core::Timestamp> last;
 };
 
-/// Hands over each record of the selection as a line of JSON, partition by partition. Ends at what
+/// Passes on each record of the selection as a line of JSON, partition by partition. Ends at what
 /// were the ends of the partitions when it began, and at `stop`. Errors: those of ranges_of() and
 /// log/read_partition.hpp.
 core::Result<ReplayCounts> show(log::EventLog& log, const ReplayOptions& options,

@@ -37,7 +37,7 @@ public:
     static core::Result<LogBatchReader> open(std::string bytes);
 
     bool at_end() const { return at_ == bytes_.size(); }
-    /// Hands over the next record; not at the end. Errors: corrupt.
+    /// Passes on the next record; not at the end. Errors: corrupt.
     core::Result<void> take(const log::RecordSink& sink);
     core::Offset next() const { return next_; }
     bool drained() const { return drained_; }

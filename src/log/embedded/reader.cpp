@@ -67,7 +67,7 @@ Result<Taken> EmbeddedReader::take(std::size_t max, const RecordSink& sink) {
             if (taken.drained) return taken;
         }
         if (taken.records >= max) return taken;
-        if (!hand_over(sink)) {
+        if (!deliver(sink)) {
             useless_ =
                 core::Error{Fault::corrupt, "the record at offset " +
                                                 std::to_string(chunk_->entries[index_].offset) +
@@ -130,7 +130,7 @@ void EmbeddedReader::call_again_soon() {
     });
 }
 
-bool EmbeddedReader::hand_over(const RecordSink& sink) {
+bool EmbeddedReader::deliver(const RecordSink& sink) {
     const auto& entry = chunk_->entries[index_];
     core::RecordView view;
     view.offset = entry.offset;

@@ -27,7 +27,7 @@ public:
 private:
     core::Result<void> advance(bool& drained);
     core::Result<ChunkPtr> read_from_disk(core::Offset until) const;
-    bool hand_over(const RecordSink& sink);
+    bool deliver(const RecordSink& sink);
     void call_again_soon();
 
     const Storage& storage_;

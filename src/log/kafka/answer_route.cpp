@@ -13,10 +13,10 @@ void AnswerRoute::answer(AppendDone done, core::Result<Appended> result) {
         first = answers_.empty();
         answers_.push_back({std::move(done), std::move(result)});
     }
-    if (first) publisher.post([self = shared_from_this()] { self->hand_over(); });
+    if (first) publisher.post([self = shared_from_this()] { self->deliver(); });
 }
 
-void AnswerRoute::hand_over() {
+void AnswerRoute::deliver() {
     std::vector<Answer> answers;
     {
         const std::scoped_lock lock{mutex_};

@@ -29,7 +29,7 @@ private:
         AppendDone done;
         core::Result<Appended> result;
     };
-    void hand_over();
+    void deliver();
 
     std::mutex mutex_;
     std::vector<Answer> answers_;  ///< under mutex_

@@ -20,7 +20,7 @@ struct Publishing {
 };
 
 /// The records that the publishers of a process let linger: a produce request carries one
-/// partition, so records of a partition that are handed over together share one. Where there is
+/// partition, so records of a partition that are passed on together share one. Where there is
 /// little traffic nothing is held. Any thread.
 class LingeringRecords {
 public:

@@ -203,7 +203,7 @@ rd_kafka_topic_t* Producer::topic_of(Client& client, Topic topic) {
 }
 
 void Producer::send(Publishing one) {
-    const auto sent = hand_over(one.where, one.record, one.unconfirmed.get());
+    const auto sent = produce(one.where, one.record, one.unconfirmed.get());
     if (sent) {
         static_cast<void>(one.unconfirmed.release());
     } else {
@@ -211,8 +211,8 @@ void Producer::send(Publishing one) {
     }
 }
 
-core::Result<void> Producer::hand_over(TopicPartition where, const core::Record& record,
-                                       Unconfirmed* unconfirmed) {
+core::Result<void> Producer::produce(TopicPartition where, const core::Record& record,
+                                     Unconfirmed* unconfirmed) {
     const std::shared_lock lock{current_mutex_};
     auto* topic = topic_of(*current_, where.topic);
     if (!topic) return core::fail(Fault::unavailable, rd_kafka_err2str(rd_kafka_last_error()));

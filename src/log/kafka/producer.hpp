@@ -56,8 +56,8 @@ private:
     std::unique_ptr<Client> make_client();
     rd_kafka_topic_t* topic_of(Client& client, Topic topic);
     /// With an error the caller keeps `unconfirmed`; otherwise it belongs to the message.
-    core::Result<void> hand_over(TopicPartition where, const core::Record& record,
-                                 Unconfirmed* unconfirmed);
+    core::Result<void> produce(TopicPartition where, const core::Record& record,
+                               Unconfirmed* unconfirmed);
     void run(const std::stop_token& stop);
     void serve(rd_kafka_queue_t* queue, int wait_ms);
     void replace_client();

@@ -99,7 +99,7 @@ core::Result<Taken> KafkaReader::take(std::size_t max, const RecordSink& sink) {
         for (std::size_t i = 0; i < count; ++i) {
             const MessageHandle message{batch[i]};
             if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
-                hand_over(*message, sink, taken);
+                deliver(*message, sink, taken);
             } else {
                 note_error(*message);
             }
@@ -121,8 +121,7 @@ core::Result<Taken> KafkaReader::take(std::size_t max, const RecordSink& sink) {
     return not_yet();
 }
 
-void KafkaReader::hand_over(const rd_kafka_message_t& message, const RecordSink& sink,
-                            Taken& taken) {
+void KafkaReader::deliver(const rd_kafka_message_t& message, const RecordSink& sink, Taken& taken) {
     if (message.offset < position_) return;  // a restart at an older offset; never go back
     read_headers(message, headers_);
     core::RecordView view;

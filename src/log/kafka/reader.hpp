@@ -23,7 +23,7 @@ public:
 
 private:
     void start_at(core::Offset from);
-    void hand_over(const rd_kafka_message_t& message, const RecordSink& sink, Taken& taken);
+    void deliver(const rd_kafka_message_t& message, const RecordSink& sink, Taken& taken);
     void note_error(const rd_kafka_message_t& message);
     void count_taken(const core::RecordView& record);
     bool at_end();

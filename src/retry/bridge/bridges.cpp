@@ -164,7 +164,7 @@ void Bridges::Impl::wait(const BridgedJob& job, Duration how_long, std::uint64_t
     const auto tier = Requeues{}.tier_for(options.table, how_long, context.clock.mono());
     if (!tier) return expire(job);
     ++count;
-    outcomes->hand_over(job.due.ticket, job.due.delivery, *tier);
+    outcomes->promote(job.due.ticket, job.due.delivery, *tier);
 }
 
 void Bridges::Impl::enqueue(Queue& queue, BridgedJob job) {
@@ -335,7 +335,7 @@ void Bridges::Impl::failed(const BridgedJob& job, const BridgeVerdict& verdict) 
     ++delivery.attempts;
     delivery.last = outcome_of(verdict.outcome);
     delivery.step = *step;
-    outcomes->hand_over(job.due.ticket, std::move(delivery), options.table.tier_of(*step));
+    outcomes->promote(job.due.ticket, std::move(delivery), options.table.tier_of(*step));
 }
 
 /// The step after this one, or the last again, that is not sooner than asked for; where the TTL

@@ -74,7 +74,7 @@ LetterReader::LetterReader(core::Partition partition, std::vector<Offset> offset
     executor.post_after(kTimeout, [weak] {
         const auto self = weak.lock();
         if (self && self->reader) {
-            self->end(core::fail(Fault::timed_out, "the log does not hand over the dead letters"));
+            self->end(core::fail(Fault::timed_out, "the log does not deliver the dead letters"));
         }
     });
 }

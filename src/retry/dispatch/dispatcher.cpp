@@ -66,7 +66,7 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
     bool wait_for_breaker(const Due& due);
     void wait(const Due& due, Duration how_long, std::uint64_t& count);
     std::optional<int> tier_for_wait(const Due& due, Duration how_long);
-    void hand_over(const Due& due, int tier);
+    void promote(const Due& due, int tier);
     void came_back(const Ticket& ticket, const std::string& webhook);
     void dead_letter(const Due& due, Outcome why);
     void not_known(const Due& due);
@@ -164,7 +164,7 @@ bool Dispatcher::Impl::put_behind(const Due& due, const Webhook& webhook) {
     if (is_next && !overtakes) return false;
     ++counts.followed;
     join_line(receiver, due, receiver.line_tier);
-    hand_over(due, receiver.line_tier);
+    promote(due, receiver.line_tier);
     return true;
 }
 
@@ -181,7 +181,7 @@ void Dispatcher::Impl::wait(const Due& due, Duration how_long, std::uint64_t& co
     const auto tier = tier_for_wait(due, how_long);
     if (!tier) return dead_letter(due, due.delivery.last.value_or(Outcome::undeliverable));
     ++count;
-    hand_over(due, *tier);
+    promote(due, *tier);
 }
 
 /// What waits of an ordered webhook must not be overtaken by what comes later.
@@ -199,13 +199,13 @@ std::optional<int> Dispatcher::Impl::tier_for_wait(const Due& due, Duration how_
     return tier;
 }
 
-void Dispatcher::Impl::hand_over(const Due& due, int tier) {
+void Dispatcher::Impl::promote(const Due& due, int tier) {
     const auto found = receivers.find(due.delivery.webhook);
     if (found != receivers.end()) {
         found->second.partition = due.ticket.partition;
         found->second.requeues.put(options.table, tier, context.clock.mono());
     }
-    context.outcomes.hand_over(due.ticket, due.delivery, tier);
+    context.outcomes.promote(due.ticket, due.delivery, tier);
 }
 
 void Dispatcher::Impl::came_back(const Ticket& ticket, const std::string& webhook) {
@@ -411,7 +411,7 @@ void Dispatcher::Impl::failed(const Job& job, const Verdict& verdict) {
     if (entry && entry->webhook.ordered) {
         join_line(receiver(due.delivery.webhook), due, tier);
     }
-    hand_over(due, tier);
+    promote(due, tier);
 }
 
 void Dispatcher::Impl::leave_line(const Delivery& delivery) {

@@ -25,7 +25,7 @@ class DeliveryOutcomes {
 public:
     virtual ~DeliveryOutcomes() = default;
     virtual void finish(const Ticket& ticket) = 0;
-    virtual void hand_over(const Ticket& ticket, Delivery delivery, int tier) = 0;
+    virtual void promote(const Ticket& ticket, Delivery delivery, int tier) = 0;
     virtual void dead_letter(const Ticket& ticket, Delivery delivery) = 0;
 };
 

@@ -12,7 +12,7 @@ PartitionTiers::Counts& add_tiers(PartitionTiers::Counts& sum, const PartitionTi
     sum.tiers.due += more.tiers.due;
     sum.tiers.copies += more.tiers.copies;
     sum.tiers.broken += more.tiers.broken;
-    sum.handed_over += more.handed_over;
+    sum.promoted += more.promoted;
     sum.dead_lettered += more.dead_lettered;
     sum.lost += more.lost;
     return sum;
@@ -163,8 +163,8 @@ void DeliveryShard::finish(const Ticket& ticket) {
     if (auto* tiers = tiers_of(ticket)) tiers->finish(ticket);
 }
 
-void DeliveryShard::hand_over(const Ticket& ticket, Delivery delivery, int tier) {
-    if (auto* tiers = tiers_of(ticket)) tiers->hand_over(ticket, std::move(delivery), tier);
+void DeliveryShard::promote(const Ticket& ticket, Delivery delivery, int tier) {
+    if (auto* tiers = tiers_of(ticket)) tiers->promote(ticket, std::move(delivery), tier);
 }
 
 void DeliveryShard::dead_letter(const Ticket& ticket, Delivery delivery) {

@@ -58,7 +58,7 @@ public:
         /// The log knows what the fan-out wanted it to know.
         std::function<void(core::Partition, core::Epoch)> fan_out_recorded;
         /// A message for a client of a bridge is due; the partition's outcomes come through
-        /// finish(), hand_over() and dead_letter().
+        /// finish(), promote() and dead_letter().
         std::function<void(Due)> bridged;
         std::function<void(core::Partition)> forget_bridged;
         std::function<void(const std::string& webhook, const WebhookState&)> change_state;
@@ -87,7 +87,7 @@ public:
 
     // A ticket of a lease that was lost meanwhile is void: the next home has the delivery.
     void finish(const Ticket& ticket) override;
-    void hand_over(const Ticket& ticket, Delivery delivery, int tier) override;
+    void promote(const Ticket& ticket, Delivery delivery, int tier) override;
     void dead_letter(const Ticket& ticket, Delivery delivery) override;
 
     /// Starts no new attempts; `done` once none is under way.

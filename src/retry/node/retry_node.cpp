@@ -149,10 +149,10 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, DeliveryOutcomes {
     void finish(const Ticket& ticket) override {
         shard_of(ticket.partition).use([ticket](auto& shard) { shard.finish(ticket); });
     }
-    void hand_over(const Ticket& ticket, Delivery delivery, int tier) override {
+    void promote(const Ticket& ticket, Delivery delivery, int tier) override {
         shard_of(ticket.partition)
             .use([ticket, delivery = std::move(delivery), tier](auto& shard) mutable {
-                shard.hand_over(ticket, std::move(delivery), tier);
+                shard.promote(ticket, std::move(delivery), tier);
             });
     }
     void dead_letter(const Ticket& ticket, Delivery delivery) override {

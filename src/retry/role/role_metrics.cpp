@@ -44,7 +44,7 @@ RoleMetrics::RoleMetrics(ops::Metrics& metrics)
             &metrics.counter(metric::kRetryAttempts, "Attempts to deliver, by outcome.",
                              {{"outcome", std::string{to_string(outcome)}}});
     }
-    for (const char* outcome : {"due", "handed_over", "dead", "copy", "broken", "lost", "parked",
+    for (const char* outcome : {"due", "promoted", "dead", "copy", "broken", "lost", "parked",
                                 "spilled", "followed", "unknown", "filter_too_costly"}) {
         deliveries_[outcome].counter = &metrics.counter(
             metric::kRetryDeliveries, "Deliveries by outcome.", {{"outcome", outcome}});
@@ -118,7 +118,7 @@ void RoleMetrics::measure(const RetryNode& node) {
     under_way_.Set(static_cast<double>(under_way));
     for (const auto& [outcome, count] : dispatched.attempts) attempts_.at(outcome).follow(count);
     follow("due", deliveries_, tiers.tiers.due);
-    follow("handed_over", deliveries_, tiers.handed_over);
+    follow("promoted", deliveries_, tiers.promoted);
     follow("dead", deliveries_, tiers.dead_lettered);
     follow("copy", deliveries_, tiers.tiers.copies);
     follow("broken", deliveries_, tiers.tiers.broken);

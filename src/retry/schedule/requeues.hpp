@@ -27,7 +27,7 @@ public:
     std::optional<int> tier_for(const TierTable& table, core::Duration wait,
                                 core::MonoTime now) const;
 
-    /// One was handed over to a tier.
+    /// One was promoted to a tier.
     void put(const TierTable& table, int tier, core::MonoTime now);
     /// A tier has handed one back. What was put there by an earlier home is not known.
     void came_back(int tier);

@@ -31,7 +31,7 @@ struct FanOutState {
 };
 
 /// What is finished of a partition, all tiers together: the record `done/<p>` of `retry.done`. One
-/// record, so that it says one moment: a delivery never counts as handed over to a tier that the
+/// record, so that it says one moment: a delivery never counts as promoted to a tier that the
 /// record has not caught up with.
 struct DoneRecord {
     core::Partition partition = 0;
@@ -39,7 +39,7 @@ struct DoneRecord {
     std::vector<std::chrono::seconds> delays;  ///< the tier table by which the tiers were timed
     struct Tier {
         Finished finished;
-        /// Whatever was handed over to this tier before it came from records that are finished.
+        /// Whatever was promoted to this tier before it came from records that are finished.
         core::Offset scan = 0;
         bool operator==(const Tier&) const = default;
     };

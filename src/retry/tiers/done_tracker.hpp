@@ -32,7 +32,7 @@ public:
 
     /// True if the record needs no attempt: an earlier owner finished it.
     bool is_finished(core::Offset offset) const;
-    /// The reader has handed over this record, which is not finished. Offsets ascend.
+    /// The reader has delivered this record, which is not finished. Offsets ascend.
     void open(core::Offset offset);
     /// Everything below `next` has been read; what was not opened is finished.
     void read_up_to(core::Offset next);

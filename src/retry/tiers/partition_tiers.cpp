@@ -3,7 +3,7 @@
 #include "core/assert.hpp"
 #include "core/lasting_executor.hpp"
 #include "core/logger.hpp"
-#include "retry/tiers/hand_over_scan.hpp"
+#include "retry/tiers/tier_scan.hpp"
 
 #include <algorithm>
 #include <map>
@@ -55,9 +55,9 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
     core::Lifetime lifetime{executor};  ///< answers may come when the executor is gone
 
     /// Take-over: a scan of each tier and of `retry.dead`; by Topic.
-    std::map<Topic, std::unique_ptr<HandOverScan>> scans;
-    std::map<Topic, HandOverScan::Found> scanned;
-    std::unordered_map<std::string, std::uint32_t> seen;  ///< highest hop of what was handed over
+    std::map<Topic, std::unique_ptr<TierScan>> scans;
+    std::map<Topic, TierScan::Found> scanned;
+    std::unordered_map<std::string, std::uint32_t> seen;  ///< highest hop of what was promoted
     std::optional<Topic> waiting_otherwise;  ///< a tier that holds what waits by another table
 
     std::map<int, std::unique_ptr<Tier>> tiers;  ///< empty until started
@@ -72,7 +72,7 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
     bool unrecorded = true;  ///< none was written yet, or the last one failed
     Offset events_next = options.from ? options.from->events_next : 0;
     FanOutState fan_out = options.from ? options.from->fan_out : FanOutState{};
-    std::uint64_t handed_over = 0;
+    std::uint64_t promoted = 0;
     std::uint64_t dead_lettered = 0;
     std::uint64_t lost = 0;
 
@@ -82,7 +82,7 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
     bool is_timed_otherwise(int tier) const;
     void start();
     void scan(Topic topic);
-    void scan_done(Topic topic, const core::Result<HandOverScan::Found>& found);
+    void scan_done(Topic topic, const core::Result<TierScan::Found>& found);
     void note_waiting(Topic topic, Offset offset);
     bool refuse_other_table();
     void open_tiers();
@@ -153,22 +153,22 @@ void PartitionTiers::Impl::start() {
 }
 
 void PartitionTiers::Impl::scan(Topic topic) {
-    HandOverScan::Events answers{
-        .seen =
-            [this, topic](Offset offset, const Delivery& delivery) {
-                note_waiting(topic, offset);
-                if (delivery.hop == 0) return;  // nobody has handed it over yet
-                auto& highest = seen[delivery.id];
-                highest = std::max(highest, delivery.hop);
-            },
-        .done = [this, topic](const auto& found) { scan_done(topic, found); }};
+    TierScan::Events answers{.seen =
+                                 [this, topic](Offset offset, const Delivery& delivery) {
+                                     note_waiting(topic, offset);
+                                     if (delivery.hop == 0)
+                                         return;  // nobody has handed it over yet
+                                     auto& highest = seen[delivery.id];
+                                     highest = std::max(highest, delivery.hop);
+                                 },
+                             .done = [this, topic](const auto& found) { scan_done(topic, found); }};
     auto& scan = scans[topic];
-    scan = std::make_unique<HandOverScan>(at(topic), scan_start(topic), options.node, log,
-                                          publisher, executor, clock, std::move(answers));
+    scan = std::make_unique<TierScan>(at(topic), scan_start(topic), options.node, log, publisher,
+                                      executor, clock, std::move(answers));
     scan->start();
 }
 
-void PartitionTiers::Impl::scan_done(Topic topic, const core::Result<HandOverScan::Found>& found) {
+void PartitionTiers::Impl::scan_done(Topic topic, const core::Result<TierScan::Found>& found) {
     if (!found) return fail(found.error());
     scanned[topic] = *found;
     scan_from[topic] = found->end;
@@ -322,7 +322,7 @@ void PartitionTiers::Impl::publish(Topic topic, const Ticket& ticket, const core
                 return;
             }
             // Perhaps it is in the log: then the next tier drops the copy.
-            core::log_warn("retry", "hand_over_failed", {{"why", where.error().message}});
+            core::log_warn("retry", "promotion_failed", {{"why", where.error().message}});
             self.executor.post_after(kPublishAgain, self.alive([=, &count](Impl& s) {
                 --s.publishing[topic];
                 s.publish(topic, ticket, record, count);
@@ -421,9 +421,9 @@ void PartitionTiers::start() { impl_->start(); }
 
 void PartitionTiers::finish(const Ticket& ticket) { impl_->finish(ticket); }
 
-void PartitionTiers::hand_over(const Ticket& ticket, Delivery delivery, int tier) {
+void PartitionTiers::promote(const Ticket& ticket, Delivery delivery, int tier) {
     ++delivery.hop;
-    impl_->publish(Topic::retry(tier), ticket, encode(delivery), impl_->handed_over);
+    impl_->publish(Topic::retry(tier), ticket, encode(delivery), impl_->promoted);
 }
 
 void PartitionTiers::dead_letter(const Ticket& ticket, Delivery delivery) {
@@ -456,7 +456,7 @@ void PartitionTiers::fanned_out_up_to(Offset next) {
 
 PartitionTiers::Counts PartitionTiers::counts() const {
     Counts all{.tiers = {},
-               .handed_over = impl_->handed_over,
+               .promoted = impl_->promoted,
                .dead_lettered = impl_->dead_lettered,
                .lost = impl_->lost};
     for (const auto& [tier, opened] : impl_->tiers) {

@@ -22,8 +22,8 @@ namespace beckon::retry {
 /// owner starts another one from the last DoneRecord.
 ///
 /// Order of things: the next tier has the delivery durably before the current record is finished,
-/// so a crash leaves copies and loses nothing. The copies of a hand-over are recognised at the next
-/// tier, and a take-over reads what was handed over since the last DoneRecord, so that it repeats
+/// so a crash leaves copies and loses nothing. The copies of a promotion are recognised at the next
+/// tier, and a take-over reads what was promoted since the last DoneRecord, so that it repeats
 /// no attempt whose failure is already in the log.
 ///
 /// Used on the executor's thread.
@@ -63,7 +63,7 @@ public:
     void finish(const Ticket& ticket);
     /// Writes it to another tier, with one hop more, then finishes the ticket. Publishes again
     /// until the log has it.
-    void hand_over(const Ticket& ticket, Delivery delivery, int tier);
+    void promote(const Ticket& ticket, Delivery delivery, int tier);
     /// Writes it to `retry.dead`, then finishes the ticket. `delivery.last` says why.
     void dead_letter(const Ticket& ticket, Delivery delivery);
 
@@ -83,7 +83,7 @@ public:
 
     struct Counts {
         Tier::Counts tiers;  ///< of all tiers together
-        std::uint64_t handed_over = 0;
+        std::uint64_t promoted = 0;
         std::uint64_t dead_lettered = 0;
         std::uint64_t lost = 0;  ///< fell off the log before they were finished
     };

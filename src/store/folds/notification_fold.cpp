@@ -79,7 +79,7 @@ void NotificationFold::erase_from_pending(const KeyName& name, const KeyRow& row
 PutOutcome NotificationFold::put(core::Offset offset, core::Timestamp appended,
                                  const core::NotificationAccepted& message,
                                  std::optional<core::MessageKey>* replaced) {
-    BECKON_ASSERT(!handing_over_, "a sink must not call the store");
+    BECKON_ASSERT(!in_sink_, "a sink must not call the store");
     if (replaced) replaced->reset();
     raise_latest(appended);
     const KeyName name{message.uaid, message.key};
@@ -194,7 +194,7 @@ bool NotificationFold::fill_slot(core::Offset offset, core::Timestamp appended,
 
 bool NotificationFold::finish(const core::Uaid& uaid, const core::MessageKey& key,
                               core::Timestamp time) {
-    BECKON_ASSERT(!handing_over_, "a sink must not call the store");
+    BECKON_ASSERT(!in_sink_, "a sink must not call the store");
     raise_latest(time);
     const KeyName name{uaid, key};
     resume(name);
@@ -225,7 +225,7 @@ void NotificationFold::remember_tombstone(const KeyName& name, core::Timestamp t
 bool NotificationFold::add_tombstone(const core::Uaid& uaid, const core::MessageKey& key,
                                      core::FinishReason reason, std::optional<core::Milestone> end,
                                      bool may_wait) {
-    BECKON_ASSERT(!handing_over_, "a sink must not call the store");
+    BECKON_ASSERT(!in_sink_, "a sink must not call the store");
     const KeyName name{uaid, key};
     const auto row = key_row(name);
     if (!row || row->state != KeyRow::State::pending) return false;
@@ -299,7 +299,7 @@ ReadOutcome NotificationFold::read_pending(const core::Uaid& uaid, DrainCursor& 
                                            std::size_t max, core::Timestamp now,
                                            const std::function<void(const MessageView&)>& sink) {
     using Next = MessageTable::Next;
-    BECKON_ASSERT(!handing_over_, "a sink must not call the store");
+    BECKON_ASSERT(!in_sink_, "a sink must not call the store");
     ReadOutcome outcome{.messages = 0, .done = true, .expired = {}};
     const auto visit = [&](MessageOrder order, std::string_view value) {
         if (order.offset >= cursor.until) return order.has_topic ? Next::skip_topics : Next::stop;
@@ -325,10 +325,10 @@ ReadOutcome NotificationFold::read_pending(const core::Uaid& uaid, DrainCursor& 
         return Next::go_on;
     };
     const auto start = std::max(cursor.after + 1, cursor.from);
-    handing_over_ = true;
+    in_sink_ = true;
     const auto scanned =
         messages_.scan(uaid, {.has_topic = cursor.topics, .offset = start}, visit, cursor.from);
-    handing_over_ = false;
+    in_sink_ = false;
     if (!scanned) fail(scanned.error());
     if (outcome.done) {
         cursor.topics = false;

@@ -137,7 +137,7 @@ private:
     };
     std::unordered_map<KeyName, Postponed, KeyHash> postponed_;
 
-    bool handing_over_ = false;  ///< a sink runs
+    bool in_sink_ = false;  ///< a sink runs
     core::Timestamp latest_{};
     core::Timestamp newest_{};
     std::optional<core::Error> broken_;

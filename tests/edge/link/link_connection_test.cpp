@@ -21,7 +21,7 @@ LinkConnection::Options options(const core::NodeId& self,
     return {.self = {.node = self, .log_id = "log"}, .expected = std::move(expected)};
 }
 
-/// Two ends that have their words handed over by the test.
+/// Two ends that have their words passed on by the test.
 struct Pair {
     test::ManualClock clock;
     LinkConnection a{options(kA, kB), clock.mono()};

@@ -138,7 +138,7 @@ private:
 // ------------------------------------------------------------------------------- the dispatcher
 
 /// A dispatcher with real requests on a loop of its own; what is due comes from the measurement,
-/// and what is handed over to a tier is over.
+/// and what is promoted to a tier is over.
 class Deliverer final : public DeliveryOutcomes {
 public:
     Deliverer() : thread_([this] { loop_.run(); }) {
@@ -169,7 +169,7 @@ public:
     }
 
     void finish(const Ticket&) override { ++ended_; }
-    void hand_over(const Ticket&, Delivery, int) override { ++ended_; }
+    void promote(const Ticket&, Delivery, int) override { ++ended_; }
     void dead_letter(const Ticket&, Delivery) override { ++ended_; }
 
     void add_webhook(const std::string& id, const std::string& url, const std::string& owner = "o",

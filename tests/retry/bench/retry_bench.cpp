@@ -49,7 +49,7 @@ constexpr int kShort = 1;  ///< the tier of 2 s
 constexpr int kLong = 2;   ///< that of an hour
 constexpr std::size_t kEventBytes = 300;
 constexpr std::size_t kUnanswered = 8'000;
-constexpr double kHandedOver = 1'000;
+constexpr double kPromoted = 1'000;
 
 struct Figures {
     std::vector<double> errors_us;  ///< of the deliveries that were due
@@ -132,12 +132,12 @@ public:
         on_loop([this] { tiers_.clear(); });
     }
     /// So many deliveries, at a rate or as fast as the log takes them (0). While the tiers are open
-    /// kHandedOver a second go through tier 0 and are handed over, as failed attempts are: the
+    /// kPromoted a second go through tier 0 and are handed over, as failed attempts are: the
     /// reports of these are what teaches the clock of a tier.
     void publish(int tier, std::size_t count, double per_second) {
         acked_ = 0;
         const bool open = !tiers_.empty();
-        const auto each = static_cast<std::size_t>(std::max(1.0, per_second / kHandedOver));
+        const auto each = static_cast<std::size_t>(std::max(1.0, per_second / kPromoted));
         const auto begun = steady_clock::now();
         for (std::size_t made = 0; made < count;) {
             auto wanted = count;
@@ -215,8 +215,7 @@ private:
     }
     void sink(core::Partition p, const Due& due) {
         if (due.ticket.tier == 0) {
-            loop_.post(
-                [this, p, due] { tiers_.at(p)->hand_over(due.ticket, due.delivery, kShort); });
+            loop_.post([this, p, due] { tiers_.at(p)->promote(due.ticket, due.delivery, kShort); });
             return;
         }
         const auto late = system_clock::now().time_since_epoch() - due.due.time_since_epoch();

@@ -59,7 +59,7 @@ struct World final : DeliveryOutcomes, BridgeObserver, core::MilestoneSink {
     }
 
     void finish(const Ticket& t) override { written.push_back("finish " + text(t)); }
-    void hand_over(const Ticket& t, Delivery d, int tier) override {
+    void promote(const Ticket& t, Delivery d, int tier) override {
         written.push_back("tier " + std::to_string(tier) + " " + text(t) + " attempts " +
                           std::to_string(d.attempts));
         last = std::move(d);

@@ -56,7 +56,7 @@ struct World final : DeliveryOutcomes {
                           }}) {}
 
     void finish(const Ticket& t) override { outcomes.push_back("finish " + text(t)); }
-    void hand_over(const Ticket& t, Delivery d, int tier) override {
+    void promote(const Ticket& t, Delivery d, int tier) override {
         outcomes.push_back("tier " + std::to_string(tier) + " " + text(t) + " attempts " +
                            std::to_string(d.attempts));
         last = std::move(d);

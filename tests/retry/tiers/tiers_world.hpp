@@ -114,7 +114,7 @@ struct TiersOwner {
         const auto step = world.table.next(next.step);
         if (!step) return tiers.dead_letter(due.ticket, next);
         next.step = *step;
-        tiers.hand_over(due.ticket, next, world.table.tier_of(*step));
+        tiers.promote(due.ticket, next, world.table.tier_of(*step));
     }
     void succeed(const retry::Due& due) { tiers.finish(due.ticket); }
 

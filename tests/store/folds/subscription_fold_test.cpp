@@ -240,7 +240,7 @@ TEST_CASE("the channels that go with a client are stale writes until their tombs
     CHECK(r.part().stale_writes_after(std::nullopt, 10).empty());
 }
 
-TEST_CASE("living clients are handed over a page at a time", "[store]") {
+TEST_CASE("living clients are passed on a page at a time", "[store]") {
     Records r;
     r.put_client(stamp(2, 1), 7);
     REQUIRE(r.part().commit());

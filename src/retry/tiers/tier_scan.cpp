@@ -1,4 +1,4 @@
-#include "retry/tiers/hand_over_scan.hpp"
+#include "retry/tiers/tier_scan.hpp"
 
 #include "core/codec.hpp"
 #include "core/lasting_executor.hpp"
@@ -18,7 +18,7 @@ constexpr std::size_t kTakeMax = 1'000;
 
 }  // namespace
 
-struct HandOverScan::Impl : std::enable_shared_from_this<Impl> {
+struct TierScan::Impl : std::enable_shared_from_this<Impl> {
     log::TopicPartition where;
     std::optional<Offset> from;
     core::NodeId node;
@@ -57,7 +57,7 @@ struct HandOverScan::Impl : std::enable_shared_from_this<Impl> {
     }
 };
 
-void HandOverScan::Impl::ask_start() {
+void TierScan::Impl::ask_start() {
     core::ask_while(
         lifetime,
         [this](core::Executor& lasting, auto done) { log.ends(where, lasting, std::move(done)); },
@@ -75,15 +75,15 @@ void HandOverScan::Impl::ask_start() {
         }));
 }
 
-void HandOverScan::Impl::publish_barrier() {
+void TierScan::Impl::publish_barrier() {
     publisher.publish(where, core::encode(core::BarrierRecord{node.text}),
                       alive([sent = clock.mono()](Impl& self, const auto& barrier) {
                           self.barrier_reported(barrier, sent);
                       }));
 }
 
-void HandOverScan::Impl::barrier_reported(const core::Result<log::Appended>& barrier,
-                                          core::MonoTime sent) {
+void TierScan::Impl::barrier_reported(const core::Result<log::Appended>& barrier,
+                                      core::MonoTime sent) {
     if (barrier) {
         found.end = barrier->offset + 1;
         found.time = barrier->time;
@@ -98,12 +98,12 @@ void HandOverScan::Impl::barrier_reported(const core::Result<log::Appended>& bar
     }
 }
 
-void HandOverScan::Impl::open() {
+void TierScan::Impl::open() {
     reader =
         log.open_reader(where, from.value_or(0), executor, alive([](Impl& self) { self.read(); }));
 }
 
-void HandOverScan::Impl::read() {
+void TierScan::Impl::read() {
     while (reader && reader->position() < found.end) {
         const auto taken = reader->take(kTakeMax, [this](const auto& record) {
             if (const auto delivery = decode_delivery(record)) {
@@ -117,20 +117,20 @@ void HandOverScan::Impl::read() {
     if (reader) end(found);
 }
 
-void HandOverScan::Impl::end(const core::Result<Found>& result) {
+void TierScan::Impl::end(const core::Result<Found>& result) {
     reader.reset();
     const auto keep = shared_from_this();  // the answer may destroy the scan
     events.done(result);
 }
 
-HandOverScan::HandOverScan(log::TopicPartition where, std::optional<Offset> from,
-                           const core::NodeId& node, log::EventLog& log, log::Publisher& publisher,
-                           core::Executor& executor, const core::Clock& clock, Events events)
+TierScan::TierScan(log::TopicPartition where, std::optional<Offset> from, const core::NodeId& node,
+                   log::EventLog& log, log::Publisher& publisher, core::Executor& executor,
+                   const core::Clock& clock, Events events)
     : impl_(std::make_shared<Impl>(where, from, node, log, publisher, executor, clock,
                                    std::move(events))) {}
 
-HandOverScan::~HandOverScan() { impl_->reader.reset(); }
+TierScan::~TierScan() { impl_->reader.reset(); }
 
-void HandOverScan::start() { impl_->ask_start(); }
+void TierScan::start() { impl_->ask_start(); }
 
 }  // namespace beckon::retry

@@ -14,10 +14,10 @@
 namespace beckon::retry {
 
 /// Reads one tier, or `retry.dead`, from an offset up to a read barrier of its own, at a take-over:
-/// what was handed over there since the last DoneRecord. The read barrier's report teaches the
+/// what was promoted to it since the last DoneRecord. The read barrier's report teaches the
 /// clock of that partition too. Publishes the read barrier again until the log takes it. On the
 /// executor's thread; ends when destroyed.
-class HandOverScan {
+class TierScan {
 public:
     struct Found {
         core::Offset start = 0;  ///< of the log
@@ -33,12 +33,12 @@ public:
     };
 
     /// Without `from` it reads nothing but its own read barrier.
-    HandOverScan(log::TopicPartition where, std::optional<core::Offset> from,
-                 const core::NodeId& node, log::EventLog& log, log::Publisher& publisher,
-                 core::Executor& executor, const core::Clock& clock, Events events);
-    ~HandOverScan();
-    HandOverScan(const HandOverScan&) = delete;
-    HandOverScan& operator=(const HandOverScan&) = delete;
+    TierScan(log::TopicPartition where, std::optional<core::Offset> from, const core::NodeId& node,
+             log::EventLog& log, log::Publisher& publisher, core::Executor& executor,
+             const core::Clock& clock, Events events);
+    ~TierScan();
+    TierScan(const TierScan&) = delete;
+    TierScan& operator=(const TierScan&) = delete;
 
     void start();
 
