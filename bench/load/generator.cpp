@@ -305,7 +305,7 @@ Result<Generator::ProcessCpu> Generator::cpu_now() const {
 }
 
 /// Waits for the replies and frames that are still to come.
-void Generator::settle() {
+void Generator::wait_for_replies() {
     run_until(
         [&] {
             send_waiting();
@@ -332,7 +332,7 @@ Result<Traffic> Generator::measure(const Span& span, Run run) {
         traffic.cpu.push_back({options_.processes[i].name, after->seconds[i] - before->seconds[i]});
     }
     traffic.own_cpu_s = after->own - before->own;
-    settle();
+    wait_for_replies();
     traffic.tally = ledger_.result();
     traffic.clients_lost = lost_;
     return traffic;

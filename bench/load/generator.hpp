@@ -41,7 +41,7 @@ struct GeneratorOptions {
     std::filesystem::path vapid_key_file = {};
     std::size_t connecting_max = 256;            ///< handshakes at the same time
     std::chrono::milliseconds patience{30'000};  ///< for replies and frames still to come
-    std::chrono::milliseconds settling{1'000};   ///< before memory is read, after clients left
+    std::chrono::milliseconds rest_for{1'000};   ///< before memory is read, after clients left
     std::vector<NamedProcess> processes = {};
     std::function<void(const std::string&)> progress = {};  ///< one line for a person
 };
@@ -145,7 +145,7 @@ private:
     bool pass_to(LoadSender& sender, const DuePost& due);
     void run_at_rate(double rate, std::chrono::nanoseconds span);
     void run_saturated(std::chrono::nanoseconds span, std::size_t undelivered_max);
-    void settle();
+    void wait_for_replies();
     template <class Run>
     Result<Traffic> measure(const Span& span, Run run);
     Result<ProcessCpu> cpu_now() const;

@@ -42,7 +42,7 @@ Result<IdleMemory> Generator::idle(std::size_t count, bool with_channel) {
     if (auto ok = connect_clients(all.first(kIdleWarmUp), clients_.size()); !ok) {
         return core::fail(ok.error());
     }
-    rest(options_.settling);
+    rest(options_.rest_for);
     const auto before = memory_now();
     if (!before) return core::fail(before.error());
     const Nanos start = mono_now();
@@ -50,14 +50,14 @@ Result<IdleMemory> Generator::idle(std::size_t count, bool with_channel) {
         return core::fail(ok.error());
     }
     IdleMemory memory{count, static_cast<double>(mono_now() - start) / kSecond, {}};
-    rest(options_.settling);
+    rest(options_.rest_for);
     const auto after = memory_now();
     if (!after) return core::fail(after.error());
     for (std::size_t i = 0; i < options_.processes.size(); ++i) {
         memory.processes.push_back({options_.processes[i].name, (*before)[i], (*after)[i]});
     }
     for (const auto& idler : idlers) idler->leave();
-    rest(options_.settling);
+    rest(options_.rest_for);
     return memory;
 }
 
@@ -70,7 +70,7 @@ Result<DrainRound> Generator::drain(std::size_t clients, std::size_t messages) {
     }
     const auto away = std::span{clients_}.first(clients);
     for (const auto& client : away) client->leave();
-    rest(options_.settling);  // for the server to notice
+    rest(options_.rest_for);  // for the server to notice
     pipeline_ = 1;
     targeted_ = clients;
     say("sending " + std::to_string(messages) + " messages to each of " + std::to_string(clients) +

@@ -342,7 +342,7 @@ core::Epoch Cluster::highest_epoch(core::Partition partition) const {
 
 bool Cluster::caught_up() const { return impl_->knows_all(); }
 
-bool Cluster::settled() const {
+bool Cluster::placement_is_current() const {
     const auto& alive = impl_->members.alive;
     const auto& placed = impl_->ownership.placed();
     return caught_up() && contains(alive, impl_->options.self) &&

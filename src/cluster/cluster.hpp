@@ -72,7 +72,7 @@ public:
     /// Whether the placement is one for the group as it is, with this node in it: every partition
     /// has a home, and all of them live. (After a restart of all, `ownership` first shows the
     /// placement of nodes that are gone.)
-    bool settled() const;
+    bool placement_is_current() const;
     /// How the fold of `ownership` stands.
     fold::Progress progress() const;
 

@@ -69,7 +69,7 @@ bool Assignments::any_home() const {
                        [](const auto& entry) { return entry.second == Assignment::home; });
 }
 
-std::string Assignments::why_unready(bool settled) const {
+std::string Assignments::why_unready(bool placement_is_current) const {
     for (const auto& [partition, report] : reports_) {
         if (!report.stuck) continue;
         return "partition " + std::to_string(partition) + " is stuck: " + *report.stuck;
@@ -78,7 +78,8 @@ std::string Assignments::why_unready(bool settled) const {
         return entry.second != Assignment::none;
     });
     const bool all_placed = placed_.size() >= static_cast<std::size_t>(partitions_);
-    if (!all_placed || (!any && !settled)) return "waiting for the placement of partitions";
+    if (!all_placed || (!any && !placement_is_current))
+        return "waiting for the placement of partitions";
     auto why = unserved();
     return why.empty() ? served_late() : why;
 }

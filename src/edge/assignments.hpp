@@ -35,9 +35,9 @@ public:
 
     /// Why the node is not ready; empty: it serves each partition that is placed here (perhaps
     /// none), and none of them late.
-    /// `settled`: the placement in `ownership` is newer than this node. An older placement is from
-    /// before a restart and does not name this node.
-    std::string why_unready(bool settled) const;
+    /// `placement_is_current`: the placement in `ownership` is newer than this node. An older
+    /// placement is from before a restart and does not name this node.
+    std::string why_unready(bool placement_is_current) const;
 
 private:
     std::string unserved() const;

@@ -334,7 +334,8 @@ std::string Edge::Impl::why_not_ready() const {
     if (const auto ownership = cluster->progress().stuck) {
         return "the fold of ownership is stuck: " + ownership->why;
     }
-    if (auto why = assignments.why_unready(cluster->settled()); !why.empty()) return why;
+    if (auto why = assignments.why_unready(cluster->placement_is_current()); !why.empty())
+        return why;
     if (links && !assignments.any_home() && links->up().empty()) {
         return "no partition is served here, and no link to another edge is up";
     }

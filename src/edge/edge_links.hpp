@@ -30,7 +30,7 @@ public:
               const core::Clock& clock, Context context);
 
     std::uint16_t port() const { return links_.port(); }
-    /// Every node knows the address of every other one; who of two calls is settled by the links.
+    /// Every node knows the address of every other one; the links decide between two calls.
     void introduce(const std::map<core::NodeId, cluster::NodeRecord>& nodes);
     /// The nodes whose link is up.
     const std::set<core::NodeId>& up() const { return up_; }

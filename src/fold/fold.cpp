@@ -62,7 +62,7 @@ struct Fold::Impl {
     void turn();
     bool batches() const;
     void not_committed(const Error& why);
-    void settle(bool more);
+    void after_commit(bool more);
     void caught_up();
 
     // --- questions
@@ -250,7 +250,7 @@ void Fold::Impl::turn() {
     if (const auto committed = commits.commit(); !committed) {
         return not_committed(committed.error());
     }
-    settle(more);
+    after_commit(more);
 }
 
 bool Fold::Impl::batches() const {
@@ -276,7 +276,7 @@ void Fold::Impl::not_committed(const Error& why) {
 }
 
 /// After the commit: the user's effects first, then who waited for the fold.
-void Fold::Impl::settle(bool more) {
+void Fold::Impl::after_commit(bool more) {
     const auto term = life.term();
     batching_since = context.clock.mono();
     for (const auto& input : inputs) input->commit();

@@ -29,23 +29,23 @@ void ReadBarrier::publish() {
                        lifetime_.guard([this](const auto& result) { reported(result); }));
     executor_.post_after(kTimeout, lifetime_.guard([this] {
         if (under_way_.empty()) return;
-        settle(core::fail(Fault::timed_out, "the read barrier was not read back within 2 s"));
+        answer_all(core::fail(Fault::timed_out, "the read barrier was not read back within 2 s"));
     }));
 }
 
 void ReadBarrier::reported(const core::Result<log::Appended>& result) {
     if (under_way_.empty()) return;
     if (!result) {
-        settle(core::fail(result.error()));
+        answer_all(core::fail(result.error()));
         return;
     }
     barrier_at_ = result->offset;
-    if (passed_ > *barrier_at_) settle({});
+    if (passed_ > *barrier_at_) answer_all({});
 }
 
 void ReadBarrier::passed(core::Offset next) {
     passed_ = next;
-    if (barrier_at_ && next > *barrier_at_ && !under_way_.empty()) settle({});
+    if (barrier_at_ && next > *barrier_at_ && !under_way_.empty()) answer_all({});
 }
 
 void ReadBarrier::refuse_all(const core::Error& why) {
@@ -56,7 +56,7 @@ void ReadBarrier::refuse_all(const core::Error& why) {
 }
 
 /// An answer may destroy this ReadBarrier: nothing of it is used once the answers are under way.
-void ReadBarrier::settle(const core::Result<void>& result) {
+void ReadBarrier::answer_all(const core::Result<void>& result) {
     const auto answers = std::exchange(under_way_, {});
     if (!collecting_.empty()) publish();
     for (const auto& answer : answers) answer(result);

@@ -45,7 +45,7 @@ public:
 private:
     void publish();
     void reported(const core::Result<log::Appended>& result);
-    void settle(const core::Result<void>& result);
+    void answer_all(const core::Result<void>& result);
 
     const log::TopicPartition where_;
     const core::NodeId node_;

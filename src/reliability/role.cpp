@@ -144,7 +144,7 @@ struct Role::Impl {
             if (home->serves() && !home->following()) why = "it still reads the log";
             if (const auto stuck = home->progress().stuck) why = stuck->why;
         }
-        if (!cluster->settled()) why = "its partitions are not placed yet";
+        if (!cluster->placement_is_current()) why = "its partitions are not placed yet";
         if (announced != ready) cluster->set_ready(ready);
         announced = ready;
         say_ready(why.empty(), why);

@@ -23,7 +23,7 @@ GeneratorOptions options_for(const FakePushServer& server) {
     GeneratorOptions options;
     options.url = client::parse_url(server.ws_url()).value();
     options.senders = 4;
-    options.settling = 10ms;
+    options.rest_for = 10ms;
     return options;
 }
 

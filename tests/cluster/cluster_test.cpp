@@ -158,24 +158,24 @@ TEST_CASE("a lone node is controller and home of everything", "[cluster]") {
     CHECK(a.cluster->placement(3)->standbys.empty());
 }
 
-TEST_CASE("the placement of a former life is not settled", "[cluster]") {
+TEST_CASE("the placement of a former life is not current", "[cluster]") {
     World world;
     {
         Node former{world, "a"};
         world.executor.run_for(2s);
-        CHECK(former.cluster->settled());
+        CHECK(former.cluster->placement_is_current());
     }
     Node b{world, "b"};
-    CHECK_FALSE(b.cluster->settled());
+    CHECK_FALSE(b.cluster->placement_is_current());
     while (!b.cluster->caught_up()) world.executor.run_for(1ms);
     REQUIRE(b.cluster->placement(3)->home.text == "a");
-    CHECK_FALSE(b.cluster->settled());
+    CHECK_FALSE(b.cluster->placement_is_current());
     world.executor.run_for(2s);
-    CHECK(b.cluster->settled());
+    CHECK(b.cluster->placement_is_current());
     Node c{world, "c"};
     world.executor.run_for(2s);
     CHECK(c.homes().empty());  // it has nothing yet, and need not
-    CHECK(c.cluster->settled());
+    CHECK(c.cluster->placement_is_current());
 }
 
 TEST_CASE("two nodes agree on every placement, and a partition waits for its new home to be ready",

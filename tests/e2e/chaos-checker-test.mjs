@@ -35,27 +35,27 @@ const finds = (name, pattern, ...events) =>
         assert.match(faults[0], pattern);
     });
 
-const SETTLED = { kind: 'settled' };
+const STABLE = { kind: 'stable' };
 const CHECKED = { kind: 'checked' };
 
 // --- a 201 is a promise
-holds('what was answered 201 arrived', FIRST, REGISTERED, sent(1), arrived(1), acked(1), SETTLED);
-holds('a message may arrive before its 201', FIRST, REGISTERED, sent(1)[0], arrived(1), sent(1)[1], SETTLED);
-holds('what was answered 503, or not at all, may be missing', FIRST, REGISTERED, sent(1, { status: 503 }), sent(2, { status: 0 }), SETTLED);
-holds('what was answered 503, or not at all, may arrive', FIRST, REGISTERED, sent(1, { status: 503 }), arrived(1), sent(2, { status: 0 }), arrived(2), SETTLED);
-holds('a message with TTL 0 may be missing', FIRST, REGISTERED, sent(1, { ttl: 0 }), SETTLED);
-holds('a message whose TTL ended may be missing', FIRST, REGISTERED, sent(1, { ttl: 2 }), wait(2000), SETTLED);
-holds('a message that somebody wants to delete may be missing', FIRST, REGISTERED, sent(1), { kind: 'deleting', n: 1 }, SETTLED);
-holds('an older message of a Topic may be missing', FIRST, REGISTERED, sent(1, { topic: 't' }), sent(2, { topic: 't' }), arrived(2), SETTLED);
-holds('a message to a channel that is left may be missing', FIRST, REGISTERED, sent(1), { kind: 'unregistering', ...CHANNEL }, SETTLED);
-holds('a message to a channel that was joined again before is not wanted', FIRST, REGISTERED, sent(1), { kind: 'unregistering', ...CHANNEL }, { kind: 'unregistered', ...CHANNEL }, REGISTERED, SETTLED);
-finds('a message that was answered 201 and never came', /never came/, FIRST, REGISTERED, sent(1), SETTLED);
-finds('a message that was answered 201 after the channel was joined again', /never came/, FIRST, REGISTERED, { kind: 'unregistering', ...CHANNEL }, { kind: 'unregistered', ...CHANNEL }, REGISTERED, sent(1), SETTLED);
-finds('a message with a short TTL that never came although time was left', /never came/, FIRST, REGISTERED, sent(1, { ttl: 2 }), wait(1000), SETTLED);
-holds('one of two messages of a Topic whose POSTs ran side by side may be missing', FIRST, REGISTERED, sent(1, { topic: 't' })[0], sent(2, { topic: 't' }), sent(1)[1], arrived(1), SETTLED);
-holds('a message of a Topic after one without an answer may be missing', FIRST, REGISTERED, sent(1, { topic: 't', status: 0 }), sent(2, { topic: 't' }), SETTLED);
-finds('a message of a Topic long after one without an answer never came', /message 2 .* never came/, FIRST, REGISTERED, sent(1, { topic: 't', status: 0 }), wait(20000), sent(2, { topic: 't' }), SETTLED);
-finds('the newest message of a Topic never came', /message 2 .* never came/, FIRST, REGISTERED, sent(1, { topic: 't' }), sent(2, { topic: 't' }), SETTLED);
+holds('what was answered 201 arrived', FIRST, REGISTERED, sent(1), arrived(1), acked(1), STABLE);
+holds('a message may arrive before its 201', FIRST, REGISTERED, sent(1)[0], arrived(1), sent(1)[1], STABLE);
+holds('what was answered 503, or not at all, may be missing', FIRST, REGISTERED, sent(1, { status: 503 }), sent(2, { status: 0 }), STABLE);
+holds('what was answered 503, or not at all, may arrive', FIRST, REGISTERED, sent(1, { status: 503 }), arrived(1), sent(2, { status: 0 }), arrived(2), STABLE);
+holds('a message with TTL 0 may be missing', FIRST, REGISTERED, sent(1, { ttl: 0 }), STABLE);
+holds('a message whose TTL ended may be missing', FIRST, REGISTERED, sent(1, { ttl: 2 }), wait(2000), STABLE);
+holds('a message that somebody wants to delete may be missing', FIRST, REGISTERED, sent(1), { kind: 'deleting', n: 1 }, STABLE);
+holds('an older message of a Topic may be missing', FIRST, REGISTERED, sent(1, { topic: 't' }), sent(2, { topic: 't' }), arrived(2), STABLE);
+holds('a message to a channel that is left may be missing', FIRST, REGISTERED, sent(1), { kind: 'unregistering', ...CHANNEL }, STABLE);
+holds('a message to a channel that was joined again before is not wanted', FIRST, REGISTERED, sent(1), { kind: 'unregistering', ...CHANNEL }, { kind: 'unregistered', ...CHANNEL }, REGISTERED, STABLE);
+finds('a message that was answered 201 and never came', /never came/, FIRST, REGISTERED, sent(1), STABLE);
+finds('a message that was answered 201 after the channel was joined again', /never came/, FIRST, REGISTERED, { kind: 'unregistering', ...CHANNEL }, { kind: 'unregistered', ...CHANNEL }, REGISTERED, sent(1), STABLE);
+finds('a message with a short TTL that never came although time was left', /never came/, FIRST, REGISTERED, sent(1, { ttl: 2 }), wait(1000), STABLE);
+holds('one of two messages of a Topic whose POSTs ran side by side may be missing', FIRST, REGISTERED, sent(1, { topic: 't' })[0], sent(2, { topic: 't' }), sent(1)[1], arrived(1), STABLE);
+holds('a message of a Topic after one without an answer may be missing', FIRST, REGISTERED, sent(1, { topic: 't', status: 0 }), sent(2, { topic: 't' }), STABLE);
+finds('a message of a Topic long after one without an answer never came', /message 2 .* never came/, FIRST, REGISTERED, sent(1, { topic: 't', status: 0 }), wait(20000), sent(2, { topic: 't' }), STABLE);
+finds('the newest message of a Topic never came', /message 2 .* never came/, FIRST, REGISTERED, sent(1, { topic: 't' }), sent(2, { topic: 't' }), STABLE);
 finds('a message that another client got', /b got message 1, which was not sent to it/, FIRST, REGISTERED, sent(1), { ...arrived(1), client: 'b' }, arrived(1));
 finds('a message that nobody sent', /a got message 7/, FIRST, arrived(7));
 finds('a POST that was refused for no reason', /answered 401/, FIRST, REGISTERED, sent(1, { status: 401 }));

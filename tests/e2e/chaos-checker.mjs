@@ -16,7 +16,7 @@
 //   confirmed    {ns}                                   their tombstones are in the log
 // What the test did:
 //   disturbing, calm {what}                             somebody hangs or is cut off: no bound counts meanwhile
-//   settled      {}                                     everybody is attached, and there was time for everything
+//   stable      {}                                     everybody is attached, and there was time for everything
 //   checked      {}                                     a moment like any other; bounds are looked at
 
 const NO_ANSWER = [0, 503];
@@ -71,7 +71,7 @@ export class Checker {
         this.clients = new Map();
         this.channels = new Map(); // "client channel" → channel
         // "client channel topic" → {newest: time of the newest POST, acked: the same of acked ones, underWay: how many POSTs
-        // have no answer, settled: when the log had surely decided on all that were answered}
+        // have no answer, stable: when the log had surely decided on all that were answered}
         this.topics = new Map();
         this.disturbances = new Disturbances(this.bounds.tailMs);
         this.connecting = []; // ms, without disturbances
@@ -102,7 +102,7 @@ export class Checker {
 
     topic({ client, channel, topic }) {
         const key = `${client} ${channel} ${topic}`;
-        if (!this.topics.has(key)) this.topics.set(key, { newest: -1, acked: -1, underWay: 0, settled: -1 });
+        if (!this.topics.has(key)) this.topics.set(key, { newest: -1, acked: -1, underWay: 0, stable: -1 });
         return this.topics.get(key);
     }
 
@@ -192,7 +192,7 @@ export class Checker {
     sending({ n, at, ...message }) {
         const topic = message.topic && this.topic(message);
         // The log may order this one before another whose POST runs beside it: the other replaces it then.
-        const isUnordered = Boolean(topic) && (topic.underWay > 0 || at < topic.settled);
+        const isUnordered = Boolean(topic) && (topic.underWay > 0 || at < topic.stable);
         this.messages.set(n, { n, ...message, sending: at, deleting: false, arrivals: 0, isUnordered });
         if (!topic) return;
         topic.newest = at;
@@ -203,7 +203,7 @@ export class Checker {
         const topic = this.topic(message);
         --topic.underWay;
         const later = NO_ANSWER.includes(message.status) ? this.bounds.unknownMs : 0;
-        topic.settled = Math.max(topic.settled, message.answered + later);
+        topic.stable = Math.max(topic.stable, message.answered + later);
     }
 
     answered(event) {
@@ -284,7 +284,7 @@ export class Checker {
         return [...this.wanted];
     }
 
-    settled(event) {
+    stable(event) {
         for (const message of this.missing(event.at)) {
             if (event.except?.includes(message.client)) continue;
             this.wanted.delete(message);

@@ -45,7 +45,7 @@ export class ChaosClient {
         this.base = randomUUID(); // the channel that it never leaves
         this.acks = new Map(); // n → {at, connection} of the last ack
         this.arrivals = new Map(); // n → {at, connection} of the last arrival
-        this.suspended = false; // settling: does nothing of its own
+        this.suspended = false; // stabilising: does nothing of its own
         this.over = false;
         this.pong = null;
     }

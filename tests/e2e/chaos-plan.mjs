@@ -52,7 +52,7 @@ export const isKill = ({ fault }) => ENDS_A_PROCESS.includes(fault);
 
 /**
  * @returns steps {after, fault, target, hold, wipe}: `after` so many ms the fault begins, and ends after `hold`. At a
- *     step {fault: 'settle'} all is healed and judged; the last one is such a step.
+ *     step {fault: 'stabilise'} all is healed and judged; the last one is such a step.
  */
 export function plan({ seed, kills, log, edges, endpoints, brokers }) {
     const random = randomFrom(seed);
@@ -64,7 +64,7 @@ export function plan({ seed, kills, log, edges, endpoints, brokers }) {
         const step = { after: random.from(200, 1200), fault, target: random.of(targets), hold: random.from(...hold), wipe: random.chance(wipes) };
         steps.push(step);
         if (!isKill(step)) continue;
-        if (++done % KILLS_A_ROUND === 0 && done < kills) steps.push({ after: 0, fault: 'settle' });
+        if (++done % KILLS_A_ROUND === 0 && done < kills) steps.push({ after: 0, fault: 'stabilise' });
     }
-    return [...steps, { after: 0, fault: 'settle' }];
+    return [...steps, { after: 0, fault: 'stabilise' }];
 }

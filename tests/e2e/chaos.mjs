@@ -59,7 +59,7 @@ const limitMs = said.minutes ? number('minutes', 1, 10000) * 60000 : Infinity;
 const names = { edges: ['edge-1', 'edge-2', 'edge-3'], endpoints: ['endpoint-1', 'endpoint-2'], brokers };
 const steps = plan({ seed, kills: number('kills', 1, 1000000), log, ...names });
 
-const SETTLE_MS = 90000;
+const STABILISE_MS = 90000;
 const CHECK_MS = 500;
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -83,7 +83,7 @@ let clients = [];
 let senders;
 
 /** All is healed, everybody attached: what is due has come, and what was acknowledged is so for good. */
-async function settle(isLast) {
+async function stabilise(isLast) {
     await faults.allHealed();
     await senders.stop();
     for (const client of clients) {
@@ -91,7 +91,7 @@ async function settle(isLast) {
         if (isLast) client.unmute();
     }
     const judged = clients.filter((client) => client.habit !== 'mute');
-    await until('every client attached and registered', () => clients.every((client) => client.attached && client.wishes.size === 0), SETTLE_MS)
+    await until('every client attached and registered', () => clients.every((client) => client.attached && client.wishes.size === 0), STABILISE_MS)
         .catch((error) => {
             const some = clients.filter((client) => !client.attached || client.wishes.size > 0).map(({ name }) => name);
             throw new Error(`${error.message}: ${some}`);
@@ -99,12 +99,12 @@ async function settle(isLast) {
     await faults.noPendingTombstones();
 
     // A drain sends the newest message last: once that is there, all that was pending is.
-    const last = new Map(await Promise.all(judged.map(async (client) => [client, await senders.oneFor(client, SETTLE_MS)])));
+    const last = new Map(await Promise.all(judged.map(async (client) => [client, await senders.oneFor(client, STABILISE_MS)])));
     const mute = clients.filter((client) => client.habit === 'mute').map(({ name }) => name);
     const missing = () => checker.missing(performance.now() - began).filter(({ client }) => !mute.includes(client));
-    await until('every message', () => missing().length === 0 && judged.every((client) => client.arrivals.has(last.get(client))), SETTLE_MS)
+    await until('every message', () => missing().length === 0 && judged.every((client) => client.arrivals.has(last.get(client))), STABILISE_MS)
         .catch(() => {});
-    note('settled', { except: mute });
+    note('stable', { except: mute });
     await confirm(judged, last);
     for (const client of clients) client.suspended = false;
 }
@@ -115,7 +115,7 @@ async function settle(isLast) {
  */
 async function confirm(judged, last) {
     const before = new Map(judged.map((client) => [client, client.socket]));
-    await until('every arrival acknowledged', () => judged.every((client) => client.acks.has(last.get(client))), SETTLE_MS);
+    await until('every arrival acknowledged', () => judged.every((client) => client.acks.has(last.get(client))), STABILISE_MS);
     const answered = await Promise.all(judged.map((client) => client.ping()));
     const asked = performance.now();
     const acked = judged.flatMap((client, i) => {
@@ -136,13 +136,13 @@ async function lastWord() {
         client.suspended = true;
         client.move();
     }
-    await until('every client attached again', () => clients.every((client) => client.attached && !client.opening), SETTLE_MS);
+    await until('every client attached again', () => clients.every((client) => client.attached && !client.opening), STABILISE_MS);
     for (const client of clients) {
         for (const [channel, endpoint] of client.channels) await senders.post(client, channel, endpoint, 86400);
     }
     const missing = () => checker.missing(performance.now() - began);
-    await until('the last messages', () => missing().length === 0, SETTLE_MS).catch(() => {});
-    note('settled', {});
+    await until('the last messages', () => missing().length === 0, STABILISE_MS).catch(() => {});
+    note('stable', {});
 }
 
 async function run() {
@@ -151,7 +151,7 @@ async function run() {
     clients = crowd(number('clients', 10, 1000), { urls: installation.urls(), seed, note });
     for (const client of clients) client.start();
     senders = new ChaosSenders({ clients, origins: () => installation.origins(), random: randomFrom(seed + 1), note, gapMs: number('gap', 0, 10000) });
-    await until('every client registered', () => clients.every((client) => client.channels.size > 0), SETTLE_MS);
+    await until('every client registered', () => clients.every((client) => client.channels.size > 0), STABILISE_MS);
     const checks = setInterval(() => note('checked'), CHECK_MS);
     senders.start();
     let kills = 0;
@@ -160,8 +160,8 @@ async function run() {
             await pause(step.after);
             const isLate = performance.now() - began > limitMs;
             if (isLate && step !== steps.at(-1)) continue;
-            if (step.fault === 'settle') {
-                await settle(step === steps.at(-1));
+            if (step.fault === 'stabilise') {
+                await stabilise(step === steps.at(-1));
                 if (step !== steps.at(-1)) senders.start();
             } else {
                 await faults.begin(step);

@@ -14,7 +14,7 @@ import { UserAgent, call, post } from './client.mjs';
 
 const log = process.env.LOG ?? 'embedded';
 const RELATION = 'urn:ietf:params:push:receipt';
-const SETTLES_MS = 120000; // on a busy machine, a take-over included
+const STABLE_WITHIN_MS = 120000; // on a busy machine, a take-over included
 const KILLS = 3;
 const SENT_AROUND_A_KILL = 40;
 
@@ -57,7 +57,7 @@ async function heard(receipt, enough) {
         for (const one of page.receipts) if (!outcomes.has(one.message)) outcomes.set(one.message, one);
         next = page.next;
         return enough(outcomes);
-    }, SETTLES_MS);
+    }, STABLE_WITHIN_MS);
     return outcomes;
 }
 const outcomeOf = async ({ message, receipt }) => (await heard(receipt, (outcomes) => outcomes.has(message))).get(message);

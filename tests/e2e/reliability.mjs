@@ -14,7 +14,7 @@ import { UserAgent, agent, post } from './client.mjs';
 const log = process.argv[2];
 const KILLS = 8;
 const CLIENTS = 6;
-const SETTLES_MS = 120000; // the TTL of a message ends, and a minute later it has expired
+const STABLE_WITHIN_MS = 120000; // the TTL of a message ends, and a minute later it has expired
 /**
  * What is sent while a process is away: no more for a slow start, and in all so much that each client
  * refuses more messages than its home remembers of it.
@@ -111,7 +111,7 @@ try {
             steps = ((await history(id))?.steps ?? []).map((step) => step.milestone);
             return steps.length >= wanted.length && steps.at(-1) === wanted.at(-1);
         };
-        await until(`${id} is ${wanted.at(-1)}`, all, SETTLES_MS).catch(() => {});
+        await until(`${id} is ${wanted.at(-1)}`, all, STABLE_WITHIN_MS).catch(() => {});
         assert.deepEqual(steps, wanted);
     };
     const direct = ['received', 'int_transmitted', 'int_accepted', 'transmitted', 'accepted'];
@@ -181,7 +181,7 @@ try {
         found = await milestones(open);
         open = open.filter((id) => found.get(id) !== accepted.get(id));
         return open.length === 0;
-    }, SETTLES_MS).catch((error) => {
+    }, STABLE_WITHIN_MS).catch((error) => {
         const wrong = open.slice(0, 5).map((id) => `${id}: ${found.get(id)}, not ${accepted.get(id)}`);
         throw new Error(`${error.message}: ${open.length} of ${accepted.size} differ, e.g. ${wrong.join('; ')}`);
     });

@@ -43,7 +43,7 @@ struct Peak {
 };
 
 /// Full buffers are written: until then they take the place of blocks.
-bool settles(const rocks::Memory& memory) {
+bool stabilises(const rocks::Memory& memory) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::minutes{1};
     while (memory.write_buffers->memory_usage() > kWriteBuffers) {
         if (std::chrono::steady_clock::now() > until) return false;
@@ -102,7 +102,7 @@ TEST_CASE("the stores and the embedded log of one process share one bound of mem
     Peak of_store{*memory};
     fill_store(edge, of_store);
     CHECK(of_store.buffers > kWriteBuffers / 4);
-    CHECK(settles(*memory));
+    CHECK(stabilises(*memory));
     edge.drain();  // reads every block
     of_store.look();
     CHECK(of_store.all > kBytes / 4);

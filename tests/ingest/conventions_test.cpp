@@ -57,7 +57,7 @@ TEST_CASE("a UUID is taken in every form, in paths and in JSON, and shown in one
         return "/v1/fcm/my-app/registration/" + text;
     };
     world.subscribe(uaid, channel, core::RouterType::fcm);
-    world.settle();
+    world.run_loops();
     for (const auto& text : kUuidForms) {
         CAPTURE(text);
         const auto read = world.ask(call("GET", registration(text)).with("Authorization", secret));
@@ -207,7 +207,7 @@ TEST_CASE("a client of a retired or unknown router type is no subscription", "[c
         client.value = R"({"router_type":")" + type + R"(","created":1,"last_seen":1})";
         client.headers.push_back({"ce_type", "beckon.client.v1"});
         world.publish(world.subscriptions_of(target.uaid), std::move(client));
-        world.settle();
+        world.run_loops();
         CHECK(world.ask(IngestWorld::post_data(target.path)) == no_such_subscription());
     }
 }

@@ -178,7 +178,7 @@ public:
 
     void start_view() {
         view_->start();
-        settle();
+        run_loops();
     }
 
     // --- asking
@@ -197,7 +197,7 @@ public:
         }
         return exchange->answer.value_or(HttpReply{0, {}, "no answer"});
     }
-    void settle(core::Duration span = std::chrono::milliseconds{50}) { executor_.run_for(span); }
+    void run_loops(core::Duration span = std::chrono::milliseconds{50}) { executor_.run_for(span); }
 
     // --- making things
 
@@ -237,7 +237,7 @@ public:
     Target subscribed(bool bound = false) {
         auto target = new_target(bound);
         subscribe(target.uaid, target.channel);
-        settle();
+        run_loops();
         return target;
     }
     std::string path_of(const core::Uaid& uaid, const core::ChannelId& channel, bool bound) {

@@ -222,7 +222,8 @@ void SimEdge::update_readiness() {
 }
 
 bool SimEdge::ready() const {
-    return !left_ && !life_.is_stalled() && assignments_.why_unready(cluster_->settled()).empty();
+    return !left_ && !life_.is_stalled() &&
+           assignments_.why_unready(cluster_->placement_is_current()).empty();
 }
 
 void SimEdge::tick() {

@@ -61,8 +61,8 @@ public:
 
     /// The home serves from now on.
     void began() { answered_hellos_ = 0; }
-    /// It is settled which UAID a client has: a session begins. Of two connections with one UAID
-    /// the later hello wins.
+    /// The home has decided which UAID a client has: a session begins. Of two connections with one
+    /// UAID the later hello wins.
     void identify(const SessionId& id, const Hellos::Offer& offer, const core::Uaid& uaid,
                   bool known);
     void end(Session& session, Closing closing);

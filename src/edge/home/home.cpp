@@ -78,7 +78,7 @@ struct Home::Impl final : fold::State {
     void began();
     void ended(Closing closing);
     void tick();
-    void settle();
+    void flush_or_turn();
 
     core::Timestamp log_now() const { return fold.log_clock(kNotificationsInput).now(); }
     core::Offset position() const { return fold.position(kNotificationsInput); }
@@ -152,7 +152,7 @@ Home::Impl::Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore
                      .outbox = outbox,
                      .purges = purges,
                      .log_now = [this] { return log_now(); },
-                     .settle = [this] { settle(); },
+                     .flush_or_turn = [this] { flush_or_turn(); },
                      .gone_wanted = context.gone_wanted}),
       removals(options.client_ttl,
                {.store = *store,
@@ -164,7 +164,7 @@ Home::Impl::Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore
                 .purges = purges,
                 .log_now = [this] { return log_now(); },
                 .end = [this](Session& session, Closing closing) { clients.end(session, closing); },
-                .settle = [this] { settle(); }}),
+                .flush_or_turn = [this] { flush_or_turn(); }}),
       pending(options.pending, {.store = *store,
                                 .delivery = delivery,
                                 .reset =
@@ -176,9 +176,9 @@ Home::Impl::Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore
               .fold = fold,
               .executor = context.executor,
               .outbox = outbox,
-              .settled = [this](const auto& id, const auto& offer, const auto& uaid,
+              .adopted = [this](const auto& id, const auto& offer, const auto& uaid,
                                 bool known) { clients.identify(id, offer, uaid, known); },
-              .settle = [this] { settle(); }}),
+              .flush_or_turn = [this] { flush_or_turn(); }}),
       leadership(
           options.partition, options.node, fold.publisher(), context.executor, fold,
           {.began = [this] { began(); }, .ended = [this](Closing closing) { ended(closing); }}),
@@ -226,14 +226,14 @@ void Home::Impl::committed() {
     more |= pending.turn(log_now(), position());
     more |= delivery.turn();
     more |= registrations.repair_stale_writes();
-    settle();
+    flush_or_turn();
     if (more) fold.request_turn();
 }
 
 /// The one place where decisions made outside of a turn take their way: out at once if they follow
 /// from nothing that is not committed. Acknowledgements that the store postpones do not wait for a
 /// commit: their tombstones are published, and nobody is told of them.
-void Home::Impl::settle() {
+void Home::Impl::flush_or_turn() {
     if (store->dirty()) return fold.request_turn();
     outbox.flush(context.fronts);
     tombstone_outbox.take_new();
@@ -314,7 +314,7 @@ void Home::receive(ToHome message) {
                                 [&](const FromClient& frame) { impl_->clients.hear(frame); },
                                 [&](const Detach& gone) { impl_->clients.detach(gone); }},
                message);
-    impl_->settle();
+    impl_->flush_or_turn();
 }
 
 void Home::front_lost(const core::NodeId& front) { impl_->clients.front_lost(front); }

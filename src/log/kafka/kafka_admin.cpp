@@ -50,7 +50,7 @@ Fault change_fault(rd_kafka_resp_err_t error) {
     }
 }
 
-bool settled(const rd_kafka_metadata_topic_t& topic, core::Partition partitions) {
+bool has_leaders(const rd_kafka_metadata_topic_t& topic, core::Partition partitions) {
     if (topic.err != RD_KAFKA_RESP_ERR_NO_ERROR || topic.partition_cnt < partitions) return false;
     for (int i = 0; i < topic.partition_cnt; ++i) {
         if (topic.partitions[i].err != RD_KAFKA_RESP_ERR_NO_ERROR) return false;
@@ -238,7 +238,7 @@ private:
         const auto until = steady_clock::now() + kPropagation;
         for (;;) {
             const auto metadata = ask_metadata();
-            if (metadata && all_settled(**metadata, specs) && leaders_answer(specs)) return {};
+            if (metadata && all_have_leaders(**metadata, specs) && leaders_answer(specs)) return {};
             if (steady_clock::now() > until) {
                 return core::fail(failed(Fault::timed_out, "use the new log topics yet",
                                          "not every partition has a leader"));
@@ -278,11 +278,11 @@ private:
         return found == last ? nullptr : found;
     }
 
-    bool all_settled(const rd_kafka_metadata_t& metadata,
-                     const std::vector<TopicSpec>& specs) const {
+    bool all_have_leaders(const rd_kafka_metadata_t& metadata,
+                          const std::vector<TopicSpec>& specs) const {
         return std::all_of(specs.begin(), specs.end(), [&](const TopicSpec& spec) {
             const auto* told = told_of(metadata, spec.topic);
-            return told && settled(*told, spec.partitions);
+            return told && has_leaders(*told, spec.partitions);
         });
     }
 

@@ -175,7 +175,8 @@ public:
         const auto known = table.changes_.find(uaid);
         changes_ = known == table.changes_.end() ? &table.no_changes_ : &known->second;
         const auto later = table.removed_later_.find(uaid);
-        removed_later_ = later == table.removed_later_.end() ? &table.none_removed_ : &later->second;
+        removed_later_ =
+            later == table.removed_later_.end() ? &table.none_removed_ : &later->second;
         cursors_.reserve(months_->size());
         for (const auto& month : *months_) {
             cursors_.emplace_back(table.database_.db(), month.family.get());
@@ -186,11 +187,11 @@ public:
         const auto row_key = message_row_key(partition_, uaid_, order);
         for (auto& cursor : cursors_) cursor.seek(row_key.view());
         change_ = std::lower_bound(changes_->begin(), changes_->end(), order, kByOrder);
-        settle();
+        find_row();
     }
     void next() {
         step();
-        settle();
+        find_row();
     }
     bool valid() const { return valid_; }
     MessageOrder order() const { return first_ ? first_->order() : change_->order; }
@@ -204,7 +205,7 @@ public:
 
 private:
     /// Finds the next row that is there; a change covers the row of the same order.
-    void settle() {
+    void find_row() {
         for (;; step()) {
             first_ = nullptr;
             for (auto& cursor : cursors_) {

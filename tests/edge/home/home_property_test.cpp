@@ -46,7 +46,7 @@ public:
         look();
     }
 
-    /// Everything settles, and everybody comes back once more.
+    /// Everything comes to rest, and everybody comes back once more.
     void finish() {
         for (const auto& [uaid, channel] : clients_) {
             connect(uaid);

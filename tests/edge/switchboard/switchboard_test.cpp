@@ -67,7 +67,7 @@ const core::NodeId kOther{"other"};
 struct LinkedBoard : Board {
     LinkedBoard() { board.connect_links(kSelf, links); }
     /// Runs what was posted.
-    void settle() {
+    void run_until_idle() {
         start();
         for (int i = 0; i < 2; ++i) {
             zero.run_and_wait([] {});
@@ -84,7 +84,7 @@ TEST_CASE("a client of another node's home goes over the link", "[edge][switchbo
     CHECK_FALSE(b.board.homes(0).home_of(frame(0, "x").uaid));  // nobody is placed yet
     b.board.route(0, kOther);
     b.board.route(1, kSelf);
-    b.settle();
+    b.run_until_idle();
     b.zero.run_and_wait([&] {
         auto& homes = b.board.homes(0);
         const auto node = homes.home_of(frame(0, "x").uaid);
@@ -113,7 +113,7 @@ TEST_CASE("who asks over a link for a home that has gone is told", "[edge][switc
     auto message = frame(0, "x");
     message.session.front = kOther;
     b.board.arrived({edge::ToHome{message}}, {});
-    b.settle();
+    b.run_until_idle();
     CHECK(b.links.fronts == std::vector<std::string>{"other NotServing"});
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("fronts and homes hear of moved partitions and lost links", "[edge][sw
     b.board.route(2, kOther);
     b.board.peer_up(kOther);
     b.board.peer_lost(kOther);
-    b.settle();
+    b.run_until_idle();
     CHECK(moved == std::vector<core::Partition>{2});
     CHECK(lost == std::vector<std::string>{"1other"});
 }
@@ -139,7 +139,7 @@ TEST_CASE("a node without partitions of its own gives clients to those it is lin
           "[edge][switchboard]") {
     LinkedBoard b;
     b.board.route(3, kOther);
-    b.settle();
+    b.run_until_idle();
     b.zero.run_and_wait([&] { CHECK_FALSE(b.board.near(0)); });
     b.board.peer_up(kOther);
     b.zero.run_and_wait([] {});

@@ -39,7 +39,7 @@ struct World : test::IngestWorld {
         publish({log::Topic::kEvents, core::partition_of(receipt.id, partitions_)},
                 core::encode(
                     core::ReceiptTold{.to = receipt, .message_id = message, .reason = reason}));
-        settle();
+        run_loops();
     }
     static TestRequest get(const std::string& path, const std::string& prefer = "wait=0") {
         return {.method = "GET", .target = path, .headers = {{"Prefer", prefer}}, .body = {}};
@@ -55,7 +55,7 @@ struct World : test::IngestWorld {
         auto request = get(path, "wait=20");
         request.peer = peer;
         for (std::size_t i = 0; i < count; ++i) all.push_back(begin(request));
-        settle();
+        run_loops();
         for (const auto& one : all) CHECK_FALSE(one->answer);
         return all;
     }
@@ -141,7 +141,7 @@ TEST_CASE("no receipt is promised for a client whose bridge would not tell", "[i
     test::IngestWorld world{options};
     const auto to = world.new_target();
     world.subscribe(to.uaid, to.channel, core::RouterType::fcm);
-    world.settle();
+    world.run_loops();
     const auto reply = world.ask(wishing(world.post_data(to.path)));
     CHECK(reply.status == 201);
     CHECK_FALSE(reply.header("Link"));
@@ -183,7 +183,7 @@ TEST_CASE("a GET waits for the first outcome as long as it says", "[ingest][rece
     const auto waiting = world.begin(World::get(path, "wait=10"));
     const auto short_one = world.begin(World::get(path, "wait=2"));
     const auto silent = world.begin({.method = "GET", .target = path, .headers = {}, .body = {}});
-    world.settle(3s);
+    world.run_loops(3s);
     REQUIRE(short_one->answer);
     CHECK(short_one->answer->status == 204);
     CHECK_FALSE(waiting->answer);
@@ -199,10 +199,10 @@ TEST_CASE("at a stop who waits for receipts is answered at once", "[ingest][rece
     const auto to = world.subscribed();
     const auto path = World::path_in(world.ask(wishing(world.post_data(to.path))));
     const auto waiting = world.begin(World::get(path, "wait=20"));
-    world.settle(1s);
+    world.run_loops(1s);
     CHECK_FALSE(waiting->answer);
     world.polls.end();
-    world.settle();
+    world.run_loops();
     REQUIRE(waiting->answer);
     CHECK(waiting->answer->status == 204);
 }
@@ -214,7 +214,7 @@ TEST_CASE("one subscription takes no more than its places: its oldest request ma
     const auto waiting = world.wait_at(path, Polls::kPollsOfSubscriptionMax);
     const auto other = world.wait_at(world.new_receipt(), 1);
     const auto next = world.begin(World::get(path, "wait=20"));
-    world.settle();
+    world.run_loops();
     REQUIRE(waiting.front()->answer);
     CHECK(waiting.front()->answer->status == 204);
     for (std::size_t i = 1; i < waiting.size(); ++i) CHECK_FALSE(waiting[i]->answer);
@@ -238,7 +238,7 @@ TEST_CASE("one address takes no more than its places, and others have theirs",
     CHECK(refused.body.find("from one address") != std::string::npos);
     CHECK(world.ask(World::get(path)).status == 204);  // what need not wait needs no place
     CHECK_FALSE(world.wait_at(path, 1, "192.0.2.8").back()->answer);
-    world.settle(21s);  // those that waited have been answered
+    world.run_loops(21s);  // those that waited have been answered
     world.fill(Polls::kPollsOfPeerMax, "192.0.2.7");
 }
 
@@ -251,7 +251,7 @@ TEST_CASE("more GETs than may wait in all are refused", "[ingest][receipts]") {
         const auto refused = world.ask(World::get(world.new_receipt(), "wait=20"));
         CHECK(refused.status == 503);
         CHECK(refused.header("Retry-After") == "10");
-        world.settle(21s);  // those that waited have been answered
+        world.run_loops(21s);  // those that waited have been answered
     }
 }
 
@@ -264,7 +264,7 @@ TEST_CASE("while the events cannot be read a GET is told to come again", "[inges
     CHECK(reply.status == 503);
     CHECK(reply.header("Retry-After") == "1");
     world.log_->set_away(false);
-    world.settle(2s);
+    world.run_loops(2s);
     CHECK(world.ask(World::get(path)).status == 204);
 }
 

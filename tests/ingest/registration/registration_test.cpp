@@ -98,7 +98,7 @@ TEST_CASE("a registration answered 200 is durable and usable at once", "[registr
     IngestWorld world{{.bridged_delivery = true}};
     const auto exchange = world.begin(registration(kToken));
     CHECK_FALSE(exchange->answer);
-    world.settle();
+    world.run_loops();
     REQUIRE(exchange->answer);
     const auto& reply = *exchange->answer;
     CHECK(reply.status == 200);
@@ -114,7 +114,7 @@ TEST_CASE("a registration answered 200 is durable and usable at once", "[registr
     CHECK(endpoint.size() == IngestWorld::kOrigin.size() + 7 + 66);
     const auto sent =
         world.begin(IngestWorld::post_data(endpoint.substr(IngestWorld::kOrigin.size())));
-    world.settle(std::chrono::milliseconds{0});
+    world.run_loops(std::chrono::milliseconds{0});
     CHECK(sent->answer->status == 201);
     CHECK(world.records(log::Topic::retry(0).index()).size() == 1);
     const auto stored = world.store_->client(core::Uaid{*uaid}).value();
@@ -279,18 +279,18 @@ TEST_CASE("GET of a registration misses no channel that another endpoint has mad
     added.uaid = uaid;
     added.channel = core::ChannelId{core::random_uuid4()};
     world.publish(where, core::encode(added));
-    world.settle();
+    world.run_loops();
     const auto asked = world.begin(mine.ask("GET"));
-    world.settle();
+    world.run_loops();
     CHECK_FALSE(asked->answer);
     SECTION("the view comes up with it") {
         world.log_->hold_readers(where, false);
-        world.settle();
+        world.run_loops();
         REQUIRE(asked->answer);
         CHECK(json::parse(asked->answer->body)["channelIDs"].size() == 2);
     }
     SECTION("the view does not") {
-        world.settle(std::chrono::seconds{10});
+        world.run_loops(std::chrono::seconds{10});
         REQUIRE(asked->answer);
         CHECK(asked->answer->status == 503);
     }

@@ -14,7 +14,7 @@ struct Bridged : IngestWorld {
     explicit Bridged(core::RouterType type = core::RouterType::fcm, bool delivered = true)
         : IngestWorld({.bridged_delivery = delivered}), target(new_target()) {
         subscribe(target.uaid, core::ChannelId{core::random_uuid4()}, type);
-        settle();
+        run_loops();
     }
     /// Registers the client once more, with other data.
     void has(core::RouterType type, std::string_view router_data) {
@@ -23,7 +23,7 @@ struct Bridged : IngestWorld {
         client.router_type = type;
         client.router_data = router_data;
         publish(subscriptions_of(target.uaid), core::encode(client));
-        settle();
+        run_loops();
     }
     HttpReply send(const std::string& body = "ciphertext") {
         return ask(post_data(target.path).saying(body));
@@ -135,7 +135,7 @@ TEST_CASE("a client whose token is dead is 410 from then on", "[send]") {
         world.publish(
             world.subscriptions_of(world.target.uaid),
             core::encode(core::ClientGone{world.target.uaid, core::hash_of_token(token)}));
-        world.settle();
+        world.run_loops();
     };
     say_gone("another token");
     CHECK(world.send().status == 201);

@@ -65,7 +65,7 @@ TEST_CASE("the 201 waits for the log", "[send]") {
     const auto exchange = world.begin(IngestWorld::post_data(target.path));
     CHECK_FALSE(exchange->answer);
     CHECK(world.notifications().empty());
-    world.settle();
+    world.run_loops();
     REQUIRE(exchange->answer);
     CHECK(exchange->answer->status == 201);
 }
@@ -275,7 +275,7 @@ TEST_CASE("what a sender says travels in the event", "[send]") {
 TEST_CASE("Fernet endpoints of an installation that moved here go on working", "[send]") {
     IngestWorld world{{.crypto_keys = {kFernetKey}}};
     world.subscribe(kFernetUaid, kFernetChannel);
-    world.settle();
+    world.run_loops();
     CHECK(world.ask(IngestWorld::post_data("/wpush/v1/" + kFernetV1)).status == 201);
     CHECK(world.ask(IngestWorld::post_data("/wpush/" + kFernetV1)).status == 201);
     CHECK(world.notifications().size() == 2);
@@ -321,7 +321,7 @@ TEST_CASE("messages and bytes that wait for the log are bounded", "[send]") {
         const auto third = world.begin(IngestWorld::post_data(target.path));
         REQUIRE(third->answer);
         CHECK(*third->answer == unavailable("201", "Too many bytes are waiting; try again later."));
-        world.settle();
+        world.run_loops();
         CHECK(first->answer->status == 201);
         CHECK(second->answer->status == 201);
         CHECK(world.ask(IngestWorld::post_data(target.path)).status == 201);
@@ -345,7 +345,7 @@ TEST_CASE("messages and bytes that wait for the log are bounded", "[send]") {
         const auto first = world.begin(IngestWorld::post_data(target.path));
         const auto second = world.begin(IngestWorld::post_data(target.path));
         const auto third = world.begin(IngestWorld::post_data(target.path));
-        world.settle();
+        world.run_loops();
         CHECK(first->answer->status == 201);
         CHECK(second->answer->status == 201);
         CHECK(*third->answer ==
@@ -434,7 +434,7 @@ TEST_CASE("what the log certainly refused is reported as failed", "[send]") {
     const auto first = world.begin(post.with("X-MessageId", "a"));
     const auto second = world.begin(post.with("X-MessageId", "b"));
     const auto third = world.begin(post.with("X-MessageId", "c"));
-    world.settle();
+    world.run_loops();
     CHECK(first->answer->status == 201);
     CHECK(second->answer->status == 201);
     CHECK(third->answer->status == 503);
@@ -465,7 +465,7 @@ TEST_CASE("requests per address are limited, behind a trusted proxy by the clien
     const auto second = from("198.51.100.1");
     const auto third = from("198.51.100.1");
     const auto other = from("198.51.100.2");
-    world.settle();
+    world.run_loops();
     CHECK(first->answer->status == 201);
     CHECK(second->answer->status == 201);
     HttpReply like;
@@ -473,7 +473,7 @@ TEST_CASE("requests per address are limited, behind a trusted proxy by the clien
     CHECK(*third->answer ==
           error(429, "null", "Too Many Requests", "Too many requests from this address.", like));
     CHECK(other->answer->status == 201);
-    world.settle(std::chrono::seconds{1});
+    world.run_loops(std::chrono::seconds{1});
     CHECK(
         world.ask(IngestWorld::post(target.path).with("X-Forwarded-For", "198.51.100.1")).status ==
         201);
@@ -491,7 +491,7 @@ TEST_CASE("DELETE of a message publishes its tombstone and answers 204 when it i
     SECTION("and no sooner") {
         const auto exchange = world.begin(request);
         CHECK_FALSE(exchange->answer);
-        world.settle();
+        world.run_loops();
         HttpReply expected;
         expected.status = 204;
         expected.add("Vary", std::string{IngestWorld::kVary});

@@ -347,7 +347,7 @@ TEST_CASE("an address that sends many forged tokens is told to wait, and only it
     auto elsewhere = bad();
     elsewhere.peer = "192.0.2.8";
     CHECK(world.ask(elsewhere).status == 401);
-    world.settle(std::chrono::seconds{21});
+    world.run_loops(std::chrono::seconds{21});
     CHECK(world.ask(bad()).status == 401);
 }
 

@@ -22,12 +22,12 @@ TEST_CASE("a subscription is usable the instant its record is in the log", "[vie
     // The register is in the log, but this endpoint's readers have not seen it yet.
     world.log_->hold_readers(where, true);
     world.subscribe(target.uaid, target.channel);
-    world.settle();
+    world.run_loops();
     const auto asked = world.begin(IngestWorld::post_data(target.path));
-    world.settle(std::chrono::milliseconds{500});
+    world.run_loops(std::chrono::milliseconds{500});
     CHECK_FALSE(asked->answer);  // without a read barrier this would be a false 410
     world.log_->hold_readers(where, false);
-    world.settle();
+    world.run_loops();
     REQUIRE(asked->answer);
     CHECK(asked->answer->status == 201);
 }
@@ -39,13 +39,13 @@ TEST_CASE("a 410 asked while the register is being written waits for what is in 
     const auto where = world.subscriptions_of(target.uaid);
     world.log_->hold_readers(where, true);
     const auto before = world.begin(IngestWorld::post_data(target.path));
-    world.settle();  // its read barrier is in the log, and then the register
+    world.run_loops();  // its read barrier is in the log, and then the register
     world.subscribe(target.uaid, target.channel);
-    world.settle();
+    world.run_loops();
     // This question came after the register: it may not use the read barrier that is under way.
     const auto after = world.begin(IngestWorld::post_data(target.path));
     world.log_->hold_readers(where, false);
-    world.settle();
+    world.run_loops();
     REQUIRE(before->answer);
     REQUIRE(after->answer);
     CHECK(after->answer->status == 201);
@@ -70,7 +70,7 @@ TEST_CASE("a read barrier that fails is a 503, never a 410", "[view]") {
     SECTION("the read barrier's report is lost") { world.log_->lose_next_answers(1); }
     CHECK(world.ask(IngestWorld::post_data(target.path)).status == 503);
     world.log_->set_away(false);
-    world.settle(std::chrono::seconds{10});
+    world.run_loops(std::chrono::seconds{10});
     CHECK(world.ask(IngestWorld::post_data(target.path)).status == 410);
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("a view whose log is away says so in its readiness, with the reason, a
     IngestWorld world;
     const auto known = world.subscribed();
     world.log_->set_away(true);
-    world.settle(std::chrono::seconds{20});
+    world.run_loops(std::chrono::seconds{20});
     CHECK_FALSE(world.view_->ready());
     const auto report = world.health_.report();
     CHECK_FALSE(report.ready);
@@ -87,7 +87,7 @@ TEST_CASE("a view whose log is away says so in its readiness, with the reason, a
     CHECK(report.faults.at("endpoint").find("the log is away") != std::string::npos);
     CHECK(world.ask(IngestWorld::post_data(world.new_target().path)).status == 503);
     world.log_->set_away(false);
-    world.settle(std::chrono::seconds{10});
+    world.run_loops(std::chrono::seconds{10});
     CHECK(world.health_.report().ready);
     CHECK(world.ask(IngestWorld::post_data(known.path)).status == 201);
     CHECK(world.ask(IngestWorld::post_data(world.new_target().path)).status == 410);
@@ -100,12 +100,12 @@ TEST_CASE("progress reaches metrics and the group of lag tools", "[view]") {
     world.log_->hold_readers(where, true);
     for (int i = 0; i < 5; ++i)
         world.subscribe(core::Uaid{world.new_target().uaid}, target.channel);
-    world.settle(std::chrono::seconds{30});
+    world.run_loops(std::chrono::seconds{30});
     CHECK(world.metrics_.view_lag_records.Value() >= 5);
     CHECK(world.metrics_.view_lag_seconds.Value() >= 9);
     CHECK(world.metrics_.view_stuck.Value() == 0);
     world.log_->hold_readers(where, false);
-    world.settle(std::chrono::seconds{30});
+    world.run_loops(std::chrono::seconds{30});
     CHECK(world.metrics_.view_lag_records.Value() == 0);
     CHECK(world.metrics_.view_lag_seconds.Value() == 0);
     core::Offset reported = 0;
@@ -113,7 +113,7 @@ TEST_CASE("progress reaches metrics and the group of lag tools", "[view]") {
         REQUIRE(found);
         if (!found->empty()) reported = found->front().offset;
     });
-    world.settle();
+    world.run_loops();
     CHECK(reported == world.view_->progress().front().inputs.front().position);
 }
 
@@ -124,13 +124,13 @@ TEST_CASE("nothing negative is answered before every partition has passed its fi
     const auto where = world.subscriptions_of(known.uaid);
     world.log_->hold_readers(where, true);
     world.subscribe(known.uaid, known.channel);
-    world.settle();
+    world.run_loops();
     world.start_view();
     CHECK_FALSE(world.view_->ready());
     CHECK_FALSE(world.health_.report().ready);
     CHECK(world.ask(IngestWorld::post_data(known.path)).status == 503);
     world.log_->hold_readers(where, false);
-    world.settle(std::chrono::seconds{4});
+    world.run_loops(std::chrono::seconds{4});
     CHECK(world.view_->ready());
     CHECK(world.health_.report().ready);
     CHECK(world.ask(IngestWorld::post_data(known.path)).status == 201);
@@ -159,7 +159,7 @@ TEST_CASE("many questions share read barriers", "[view]") {
     for (int i = 0; i < 100; ++i) {
         asked.push_back(world.begin(IngestWorld::post_data(world.new_target().path)));
     }
-    world.settle();
+    world.run_loops();
     for (const auto& exchange : asked) CHECK(exchange->answer->status == 410);
     CHECK(barriers() - before <= 2);
 }
@@ -176,7 +176,7 @@ TEST_CASE("an unsubscribed channel and a purged client are gone", "[view]") {
         world.publish(world.subscriptions_of(target.uaid),
                       core::encode(core::ClientRemoved{target.uaid, core::WriteStamp{1, 100}}));
     }
-    world.settle();
+    world.run_loops();
     CHECK(world.ask(IngestWorld::post_data(target.path)).status == 410);
 }
 
@@ -209,7 +209,7 @@ TEST_CASE("a restart goes on from its checkpoint", "[view]") {
     const auto folded = world.metrics_.view_folded.Value();
     Restarted again{world};
     again.view_->start();
-    world.settle();
+    world.run_loops();
     CHECK(again.view_->ready());
     CHECK(again.knows(target));
     // Only read barriers were read since: one to learn the clock, one for each partition.
@@ -223,13 +223,13 @@ TEST_CASE("a checkpoint that is too old to be trusted is folded anew", "[view]")
     // While it was away the client was purged, and compaction has removed even the tombstone.
     world.publish(world.subscriptions_of(target.uaid),
                   core::encode(core::ClientRemoved{target.uaid, core::WriteStamp{2, 1}}));
-    world.settle();
+    world.run_loops();
     const auto where = world.subscriptions_of(target.uaid);
     world.log_->compact(where, world.log_->records(where).back().offset + 1, true);
     world.clock_.advance(std::chrono::hours{24 * 4});
     CHECK(again.knows(target));  // the store is as it was
     again.view_->start();
-    world.settle();
+    world.run_loops();
     CHECK(again.view_->ready());
     CHECK_FALSE(again.knows(target));
 }
@@ -242,10 +242,10 @@ TEST_CASE("a checkpoint below the log's start is folded anew", "[view]") {
     const auto kept = world.new_target();
     world.publish(where, core::encode(core::ClientRemoved{target.uaid, core::WriteStamp{2, 1}}));
     world.subscribe(kept.uaid, kept.channel);
-    world.settle();
+    world.run_loops();
     world.log_->truncate_before(where, world.log_->records(where).back().offset - 1);
     again.view_->start();
-    world.settle();
+    world.run_loops();
     CHECK(again.view_->ready());
     CHECK_FALSE(again.knows(target));
     CHECK(again.knows(kept));

@@ -143,8 +143,8 @@ void Delivery::await_client(const core::RecordView& record,
                             const core::NotificationAccepted& message) {
     const auto now = context_.clock.mono();
     const auto tracked = this->tracked(record, message);
-    const bool settled = serving_since_ && now - *serving_since_ > kTakeoverGrace;
-    if (settled || outlived_grace(record.time)) return report(tracked, core::Milestone::expired);
+    const bool past_grace = serving_since_ && now - *serving_since_ > kTakeoverGrace;
+    if (past_grace || outlived_grace(record.time)) return report(tracked, core::Milestone::expired);
     if (awaiting_.size() >= kAwaitingMax) awaiting_.pop_front();
     std::optional<std::string> topic;
     if (message.topic) topic = *message.topic;

@@ -193,7 +193,7 @@ void TombstoneOutbox::answered(const core::MessageKey& key, bool ok) {
     if (it != held_.end() && it->second.stage == Stage::in_flight) {
         if (ok) {
             it->second.stage = Stage::durable;
-            settle(it->second.pending);
+            made_durable(it->second.pending);
         } else {
             it->second.stage = Stage::waiting;
             waiting_.emplace(it->second.pending.put_offset, key);
@@ -208,7 +208,7 @@ void TombstoneOutbox::answered(const core::MessageKey& key, bool ok) {
 }
 
 /// The log has its tombstone.
-void TombstoneOutbox::settle(const store::PendingTombstone& pending) {
+void TombstoneOutbox::made_durable(const store::PendingTombstone& pending) {
     const auto of_client = pending.reason == core::FinishReason::replaced
                                ? replaced_.find(pending.uaid)
                                : replaced_.end();
@@ -245,7 +245,7 @@ void TombstoneOutbox::read_back(const core::MessageKey& key) {
     held_.erase(it);
     if (entry.stage == Stage::durable) return;
     waiting_.erase({entry.pending.put_offset, key});
-    settle(entry.pending);
+    made_durable(entry.pending);
 }
 
 }  // namespace beckon::edge

@@ -102,7 +102,7 @@ private:
     bool must_wait(const store::PendingTombstone& pending) const;
     void publish(Entry& entry);
     void answered(const core::MessageKey& key, bool ok);
-    void settle(const store::PendingTombstone& pending);
+    void made_durable(const store::PendingTombstone& pending);
     void back_off();
     void pump_after(core::Duration delay);
 

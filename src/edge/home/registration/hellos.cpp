@@ -25,13 +25,13 @@ Hellos::Hellos(core::Partition partition, core::Partition partitions, Context co
 
 void Hellos::answer(const SessionId& id, const Offer& offer) {
     const bool is_new = !offer.by_client && !offer.again;
-    if (is_new) return context_.settled(id, offer, offer.uaid, false);
+    if (is_new) return context_.adopted(id, offer, offer.uaid, false);
     if (!context_.fold.suspect() && may_attach(context_.store.client(offer.uaid))) {
-        return context_.settled(id, offer, offer.uaid, true);
+        return context_.adopted(id, offer, offer.uaid, true);
     }
     // Without a record nobody but this session knows the client: there is nothing to be denied.
     const bool adopted = offer.again && !offer.again->persisted;
-    if (adopted) return context_.settled(id, offer, offer.uaid, false);
+    if (adopted) return context_.adopted(id, offer, offer.uaid, false);
     wait_for_barrier(id, offer);
 }
 
@@ -41,7 +41,7 @@ void Hellos::wait_for_barrier(const SessionId& id, const Offer& offer) {
     context_.fold.confirm(kSubscriptionsInput,
                           lifetime_.guard([this, id](const core::Result<void>& result) {
                               confirmed(id, result);
-                              context_.settle();
+                              context_.flush_or_turn();
                           }));
 }
 
@@ -56,7 +56,7 @@ void Hellos::confirmed(const SessionId& id, const core::Result<void>& result) {
     }
     const bool known = may_attach(client);
     if (!known && offer.again) return context_.outbox.close(id, closing::kRemoved);
-    context_.settled(id, offer, known ? offer.uaid : new_uaid_in(partition_, partitions_), known);
+    context_.adopted(id, offer, known ? offer.uaid : new_uaid_in(partition_, partitions_), known);
 }
 
 void Hellos::keep(const SessionId& id, const Offer& offer) {

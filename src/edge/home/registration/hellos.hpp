@@ -16,7 +16,7 @@
 
 namespace beckon::edge {
 
-/// Settles which UAID a client has. A known one is answered at once, an unknown one only after a
+/// Decides which UAID a client has. A known one is answered at once, an unknown one only after a
 /// read barrier: a new UAID in place of the offered one makes Firefox drop every subscription.
 ///
 /// While the home does not serve yet, hellos wait; so do those that need a read barrier. In both
@@ -42,9 +42,9 @@ public:
         core::Executor& executor;
         Outbox& outbox;
         /// The client has this UAID. `known`: it has one already and comes back.
-        std::function<void(const SessionId&, const Offer&, const core::Uaid&, bool known)> settled;
+        std::function<void(const SessionId&, const Offer&, const core::Uaid&, bool known)> adopted;
         /// Something was decided outside of a turn.
-        std::function<void()> settle;
+        std::function<void()> flush_or_turn;
     };
     Hellos(core::Partition partition, core::Partition partitions, Context context);
 

@@ -144,7 +144,7 @@ void Registrations::reported(const ChangePtr& change, const core::Result<log::Ap
     if (--change->reports_missing > 0) return;
     if (change->failed) {
         answer(*change);
-        context_.settle();
+        context_.flush_or_turn();
         return;
     }
     context_.fold.when_folded(kSubscriptionsInput, change->last,
@@ -166,7 +166,7 @@ void Registrations::folded(const ChangePtr& change) {
         return;
     }
     answer(*change);
-    context_.settle();
+    context_.flush_or_turn();
 }
 
 /// To the application server that the subscription was bound to. It is told once or not at all: the

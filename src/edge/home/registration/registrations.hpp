@@ -53,7 +53,7 @@ public:
         Purges& purges;
         std::function<core::Timestamp()> log_now;
         /// Something was put into the outbox outside of a turn.
-        std::function<void()> settle;
+        std::function<void()> flush_or_turn;
         /// Whether an owner may have a webhook for the end of its subscriptions; empty: everybody.
         std::function<bool(std::string_view owner)> gone_wanted{};
     };

@@ -55,7 +55,7 @@ void Removals::remove(const core::Uaid& client, Why why) {
     context_.fold.confirm(kSubscriptionsInput,
                           lifetime_.guard([this, client](const core::Result<void>& result) {
                               confirmed(client, result);
-                              context_.settle();
+                              context_.flush_or_turn();
                           }));
 }
 
@@ -79,7 +79,7 @@ void Removals::folded(const core::Uaid& client, bool is_folded) {
     }
     if (!is_folded) {
         under_way_.erase(client);
-        return context_.settle();
+        return context_.flush_or_turn();
     }
     ++removed_[static_cast<std::size_t>(why)];
     core::log_info("edge", "client_removed",

@@ -56,7 +56,7 @@ public:
         /// The client's session is over.
         std::function<void(Session&, Closing)> end;
         /// Something was decided outside of a turn.
-        std::function<void()> settle;
+        std::function<void()> flush_or_turn;
     };
     Removals(core::Duration client_ttl, Context context);
 
