@@ -41,7 +41,7 @@ std::vector<std::string> links_of(const std::vector<cluster::RoleOverview>& role
 struct Console::Impl {
     Impl(const WebConfig& config, Context p) : context(std::move(p)) {
         web.emplace(config,
-                    WebServer::Context{pages, context.clock, context.questions, context.acts});
+                    WebServer::Context{pages, context.clock, context.queries, context.acts});
         loop = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
         collector.emplace(LagCollector::Context{context.groups, context.clock,
                                                 [this](const auto& group, const auto& where) {

@@ -32,8 +32,8 @@ public:
         const core::Clock& clock;
         ops::OpsServer& ops;
         core::Partition partitions = 0;
-        std::string prefix;                    ///< of topics and groups, as the groups have it
-        std::map<std::string, Ask> questions;  ///< as WebServer has them
+        std::string prefix;                  ///< of topics and groups, as the groups have it
+        std::map<std::string, Ask> queries;  ///< as WebServer has them
         std::map<std::string, Act> acts;
         /// Opens pages that follow the log themselves, on the console's own thread, whose executor
         /// it is given; they are made and destroyed there.

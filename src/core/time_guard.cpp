@@ -7,9 +7,9 @@
 namespace beckon::core {
 
 bool host_clock_is_disciplined() {
-    timex question{};  // modes 0: asks, and sets nothing
-    const int state = adjtimex(&question);
-    return state >= 0 && state != TIME_ERROR && (question.status & STA_UNSYNC) == 0;
+    timex query{};  // modes 0: asks, and sets nothing
+    const int state = adjtimex(&query);
+    return state >= 0 && state != TIME_ERROR && (query.status & STA_UNSYNC) == 0;
 }
 
 std::string boot_id() {

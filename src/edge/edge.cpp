@@ -383,7 +383,7 @@ std::string Edge::Impl::why_still(const ShardLoop& loop) {
 std::unique_ptr<log::LogWatch> Edge::Impl::make_log_watch() {
     return std::make_unique<log::LogWatch>(
         log::LogWatch::Options{}, control, clock,
-        log::LogWatch::Questions{.reach = log::ask_ends({log::Topic::kOwnership, 0}, log, control)},
+        log::LogWatch::Probes{.reach = log::ask_ends({log::Topic::kOwnership, 0}, log, control)},
         [this](std::string_view why) {
             log_failure = why;
             update_readiness();

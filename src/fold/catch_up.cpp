@@ -45,13 +45,12 @@ core::Result<void> CatchUp::look() {
         return {};
     }
     asked_ = true;
-    context_.questions.ask_barriers(
-        indexes_of(inputs_), [this](const core::Result<void>& confirmed) {
-            asked_ = false;
-            if (confirmed) return caught_up();
-            context_.failures.failed(Need::barrier, 0,
-                                     confirmed.error());  // the next second tries again
-        });
+    context_.queries.ask_barriers(indexes_of(inputs_), [this](const core::Result<void>& confirmed) {
+        asked_ = false;
+        if (confirmed) return caught_up();
+        context_.failures.failed(Need::barrier, 0,
+                                 confirmed.error());  // the next second tries again
+    });
     return {};
 }
 

@@ -2,9 +2,9 @@
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
+#include "fold/barrier_queries.hpp"
 #include "fold/failures.hpp"
 #include "fold/input.hpp"
-#include "fold/questions.hpp"
 
 #include <functional>
 #include <string>
@@ -17,7 +17,7 @@ namespace beckon::fold {
 class CatchUp {
 public:
     struct Context {
-        Questions& questions;
+        BarrierQueries& queries;
         Failures& failures;
         const core::Clock& clock;
     };

@@ -3,6 +3,7 @@
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "fold/backoff.hpp"
+#include "fold/barrier_queries.hpp"
 #include "fold/catch_up.hpp"
 #include "fold/commits.hpp"
 #include "fold/ends_watch.hpp"
@@ -11,7 +12,6 @@
 #include "fold/intake.hpp"
 #include "fold/offset_reports.hpp"
 #include "fold/opening.hpp"
-#include "fold/questions.hpp"
 #include "fold/stall_watch.hpp"
 #include "fold/teaching_publisher.hpp"
 #include "fold/trust.hpp"
@@ -65,7 +65,7 @@ struct Fold::Impl {
     void after_commit(bool more);
     void caught_up();
 
-    // --- questions
+    // --- queries
     void confirm(const std::vector<InputIndex>& of, Answer answer);
     void when_folded(InputIndex input, core::Offset offset, Answer answer);
 
@@ -84,7 +84,7 @@ struct Fold::Impl {
     Failures failures;
     OffsetReports reports;
     Opening opening;
-    Questions questions;
+    BarrierQueries queries;
     Intake intake;
     CatchUp catch_up;
     EndsWatch ends_watch;
@@ -110,7 +110,7 @@ Fold::Impl::Impl(Options o, Context p, State& s)
       reports(options.group, p.log, p.executor, p.clock),
       opening(inputs, options.node, {p.log, publisher, p.executor, failures},
               Backoff{kLogRetryFirst, kLogRetryMost}, [this] { heard_all_ends(); }),
-      questions(inputs, p.executor, options.questions_max),
+      queries(inputs, p.executor, options.queries_max),
       intake(inputs, {.records = options.turn_records, .time = options.turn_time},
              {.state = s,
               .log = p.log,
@@ -119,13 +119,13 @@ Fold::Impl::Impl(Options o, Context p, State& s)
               .failures = failures},
              Backoff{kLogRetryFirst, kLogRetryMost}, [this] { schedule_turn(); }),
       catch_up(inputs, options.folder, name, options.delete_retention,
-               {.questions = questions, .failures = failures, .clock = p.clock},
+               {.queries = queries, .failures = failures, .clock = p.clock},
                [this] { caught_up(); }),
       ends_watch(inputs,
                  {.log = p.log, .executor = p.executor, .clock = p.clock, .failures = failures}),
       stall_watch(
           kTick + options.stall_after, p.clock,
-          [this](Answer answer) { questions.ask_barriers(indexes_of(inputs), std::move(answer)); }),
+          [this](Answer answer) { queries.ask_barriers(indexes_of(inputs), std::move(answer)); }),
       commits(s, inputs, failures, options.folder, name),
       lifetime(p.executor),
       life(p.executor) {
@@ -192,7 +192,7 @@ void Fold::Impl::close() {
     opening.cancel();
     ends_watch.cancel();
     catch_up.cancel();
-    stall_watch.forget_question();
+    stall_watch.forget_query();
     intake.close();
     turn_posted = false;
     pausing = false;
@@ -210,7 +210,7 @@ void Fold::Impl::restart(std::string_view why, core::Duration pause) {
     if (term.over()) return;
     state.progressed();
     if (term.over()) return;
-    questions.refuse_all({Fault::unavailable, "the fold begins again: " + std::string{why}});
+    queries.refuse_all({Fault::unavailable, "the fold begins again: " + std::string{why}});
     if (term.over()) return;
     context.executor.post_after(pause, life.guard([this] { opening.begin(); }));
 }
@@ -302,16 +302,16 @@ void Fold::Impl::caught_up() {
     if (!term.over()) state.caught_up();
 }
 
-// ------------------------------------------------------------------------------------- questions
+// ------------------------------------------------------------------------------------- queries
 
 void Fold::Impl::confirm(const std::vector<InputIndex>& of, Answer answer) {
-    if (phase == Phase::following) return questions.confirm(of, std::move(answer));
-    questions.refuse({Fault::unavailable, "the fold has not caught up yet"}, answer);
+    if (phase == Phase::following) return queries.confirm(of, std::move(answer));
+    queries.refuse({Fault::unavailable, "the fold has not caught up yet"}, answer);
 }
 
 void Fold::Impl::when_folded(InputIndex i, core::Offset offset, Answer answer) {
-    if (phase != Phase::opening) return questions.when_folded(i, offset, std::move(answer));
-    questions.refuse({Fault::unavailable, "the fold is not open"}, answer);
+    if (phase != Phase::opening) return queries.when_folded(i, offset, std::move(answer));
+    queries.refuse({Fault::unavailable, "the fold is not open"}, answer);
 }
 
 // --------------------------------------------------------------------------------- each second

@@ -35,8 +35,8 @@ struct Options {
     core::Duration turn_time = std::chrono::milliseconds{10};
     /// A loop that stalled for so long trusts nothing before a new read barrier.
     core::Duration stall_after = std::chrono::seconds{3};
-    /// Questions without an answer; more are answered `full`.
-    std::size_t questions_max = 10'000;
+    /// Queries without an answer; more are answered `full`.
+    std::size_t queries_max = 10'000;
 };
 
 /// Folds some partitions into one state. Everything of one Fold happens on one thread, that of the

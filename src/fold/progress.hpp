@@ -25,7 +25,7 @@ struct InputProgress {
     core::Offset position = 0;  ///< everything below is committed
     core::Offset end = 0;       ///< of the log, as last heard
     /// The age of the oldest record not committed; 0 at the end. Too small by at most the time
-    /// between two questions for the end (EndsWatch::kEvery) where the reader brings nothing.
+    /// between two queries for the end (EndsWatch::kEvery) where the reader brings nothing.
     core::Duration lag{};
 
     core::Offset lag_records() const { return end > position ? end - position : 0; }

@@ -13,9 +13,9 @@
 
 namespace beckon::fold {
 
-/// Read barriers of one partition: proof of having seen all that was in the log when a question
-/// came. A question uses only a read barrier that is *published after* it arrived: at most one read
-/// barrier is under way and one set of questions is collecting for the next.
+/// Read barriers of one partition: proof of having seen all that was in the log when a query
+/// came. A query uses only a read barrier that is *published after* it arrived: at most one read
+/// barrier is under way and one set of queries is collecting for the next.
 ///
 /// Used on one thread, that of `executor`, which also runs the fold of the partition.
 class ReadBarrier {
@@ -36,10 +36,10 @@ public:
     /// The fold has passed everything below `next` (durably, as far as it ever is).
     void passed(core::Offset next);
 
-    /// Answers every open question with `why`, from within.
+    /// Answers every open query with `why`, from within.
     void refuse_all(const core::Error& why);
 
-    /// Questions without an answer.
+    /// Queries without an answer.
     std::size_t unanswered() const { return collecting_.size() + under_way_.size(); }
 
 private:

@@ -24,7 +24,7 @@ public:
     /// Read barriers have passed that were set since.
     void proven() { suspect_ = false; }
     /// What was asked is answered no more.
-    void forget_question() { asked_ = false; }
+    void forget_query() { asked_ = false; }
 
 private:
     const core::Duration most_;

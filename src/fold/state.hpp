@@ -18,7 +18,7 @@ using InputIndex = std::size_t;
 /// Empty result: what was asked is so. Always called later, on the executor's thread, and exactly
 /// once unless the Fold is destroyed first.
 using Answer = std::function<void(const core::Result<void>&)>;
-/// How long a question may wait for its answer.
+/// How long a query may wait for its answer.
 inline constexpr core::Duration kAnswerTimeout = std::chrono::seconds{2};
 
 /// What is folded: the state, and the rules by which records change it. All calls come on the
@@ -70,7 +70,7 @@ public:
     virtual void caught_up() = 0;
 
     /// The fold begins again: from the checkpoint, or from the log's start with a cleared state.
-    /// What was decided and not committed is void. Open questions are answered `unavailable` after
+    /// What was decided and not committed is void. Open queries are answered `unavailable` after
     /// this call.
     virtual void restarted(std::string_view why) = 0;
 

@@ -292,16 +292,16 @@ void Endpoint::Impl::run_view(std::latch& opened) {
 
 /// Its read barrier goes through the first partition, as any other does.
 std::unique_ptr<log::LogWatch> Endpoint::Impl::make_log_watch() {
-    log::LogWatch::Questions questions;
-    questions.reach = log::ask_ends({log::Topic::kSubscriptions, 0}, log, view_loop);
-    questions.write = [this](log::LogWatch::Answer answer) {
+    log::LogWatch::Probes probes;
+    probes.reach = log::ask_ends({log::Topic::kSubscriptions, 0}, log, view_loop);
+    probes.write = [this](log::LogWatch::Answer answer) {
         view->confirm(core::Uaid{}, view_loop, std::move(answer));
     };
     return std::make_unique<log::LogWatch>(
         log::LogWatch::Options{
             .grace = config.log_grace,
             .interval = std::min<core::Duration>(std::chrono::seconds{1}, config.log_grace / 2)},
-        view_loop, clock, std::move(questions), [this](std::string_view why) {
+        view_loop, clock, std::move(probes), [this](std::string_view why) {
             health.set_ready(kLogPart, why.empty(), why);
             if (why.empty()) return core::log_info("ingest", "log_works_again", {});
             core::log_error("ingest", "log_does_not_work", {{"why", why}});

@@ -8,11 +8,11 @@
 namespace beckon::log {
 
 LogWatch::LogWatch(const Options& options, core::Executor& executor, const core::Clock& clock,
-                   Questions questions, Changed changed)
+                   Probes probes, Changed changed)
     : options_(options),
       executor_(executor),
       clock_(clock),
-      questions_(std::move(questions)),
+      probes_(std::move(probes)),
       changed_(std::move(changed)),
       lifetime_(executor) {}
 
@@ -28,7 +28,7 @@ void LogWatch::tick() {
     ask();
 }
 
-/// One question at a time: a log that does not answer is not asked again before it does, or before
+/// One query at a time: a log that does not answer is not asked again before it does, or before
 /// the answer must have been lost.
 void LogWatch::ask() {
     const auto now = clock_.mono();
@@ -41,7 +41,7 @@ void LogWatch::ask() {
     }();
     const auto answer =
         lifetime_.guard([this, kind](const core::Result<void>& result) { answered(kind, result); });
-    (kind == Kind::write ? questions_.write : questions_.reach)(answer);
+    (kind == Kind::write ? probes_.write : probes_.reach)(answer);
 }
 
 /// A log that did not answer failed all the while.
@@ -79,7 +79,7 @@ std::string LogWatch::lasting_failure() const {
 
 std::function<void(LogWatch::Answer)> ask_ends(TopicPartition where, EventLog& log,
                                                core::Executor& executor) {
-    const auto lifetime = std::make_shared<core::Lifetime>(executor);  // as long as the question
+    const auto lifetime = std::make_shared<core::Lifetime>(executor);  // as long as the query
     return [where, &log, lifetime](LogWatch::Answer answer) {
         core::ask_while(
             *lifetime,

@@ -26,11 +26,11 @@ public:
     struct Options {
         core::Duration grace = std::chrono::seconds{3};
         core::Duration interval = std::chrono::seconds{1};
-        /// A question without an answer for so long is taken for lost: the next one is asked.
+        /// A query without an answer for so long is taken for lost: the next one is asked.
         core::Duration lost_after = std::chrono::seconds{30};
     };
     using Answer = std::function<void(const core::Result<void>&)>;
-    struct Questions {
+    struct Probes {
         /// Whether the log can be reached; writes nothing.
         std::function<void(Answer)> reach;
         /// Whether it takes a record; asked only while publishing fails. Whoever tells the watch of
@@ -41,7 +41,7 @@ public:
     using Changed = std::function<void(std::string_view why)>;
 
     LogWatch(const Options& options, core::Executor& executor, const core::Clock& clock,
-             Questions questions, Changed changed);
+             Probes probes, Changed changed);
     LogWatch(const LogWatch&) = delete;
     LogWatch& operator=(const LogWatch&) = delete;
 
@@ -66,10 +66,10 @@ private:
     const Options options_;
     core::Executor& executor_;
     const core::Clock& clock_;
-    const Questions questions_;
+    const Probes probes_;
     const Changed changed_;
     std::string reported_;
-    std::optional<core::MonoTime> asked_;  ///< the first question that is not answered yet
+    std::optional<core::MonoTime> asked_;  ///< the first query that is not answered yet
     core::MonoTime asked_last_{};
 
     std::atomic<bool> failing_{false};  ///< spares the lock while all goes well
@@ -80,7 +80,7 @@ private:
     core::Lifetime lifetime_;  ///< of what the executor and the log call back
 };
 
-/// A question whether the log can be reached: for the ends of a partition.
+/// A query whether the log can be reached: for the ends of a partition.
 std::function<void(LogWatch::Answer)> ask_ends(TopicPartition where, EventLog& log,
                                                core::Executor& executor);
 

@@ -61,7 +61,7 @@ private:
         return false;
     }
 
-    /// Asks the log a question and waits; an answer that comes later is dropped.
+    /// Asks the log a query and waits; an answer that comes later is dropped.
     template <class T, class Ask>
     core::Result<T> answer(const Ask& ask, const std::stop_token& stop) {
         std::optional<core::Result<T>> got;

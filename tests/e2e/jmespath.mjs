@@ -88,21 +88,21 @@ class Maker {
     }
 }
 
-function answersOf(command, args, questions) {
-    const input = questions.map((question) => JSON.stringify(question)).join('\n') + '\n';
+function answersOf(command, args, queries) {
+    const input = queries.map((query) => JSON.stringify(query)).join('\n') + '\n';
     const { status, stdout, stderr } = spawnSync(command, args, { input, encoding: 'utf8', maxBuffer: 1 << 30 });
     assert.equal(status, 0, stderr);
     return stdout.trim().split('\n').map((line) => JSON.parse(line));
 }
-const ours = (questions) => answersOf(process.env.EXPRESSIONS, [], questions);
-const theirs = (questions) => answersOf(PYTHON, ['-c', LIBRARY], questions);
+const ours = (queries) => answersOf(process.env.EXPRESSIONS, [], queries);
+const theirs = (queries) => answersOf(PYTHON, ['-c', LIBRARY], queries);
 
 test('an expression of the subset selects what JMESPath selects', options, () => {
     const maker = new Maker(1);
-    const questions = Array.from({ length: CASES }, () => ({ expression: maker.expression(), document: maker.document() }));
-    const answers = ours(questions);
-    const wanted = theirs(questions);
-    questions.forEach((question, i) => assert.deepEqual(answers[i], wanted[i], JSON.stringify(question)));
+    const queries = Array.from({ length: CASES }, () => ({ expression: maker.expression(), document: maker.document() }));
+    const answers = ours(queries);
+    const wanted = theirs(queries);
+    queries.forEach((query, i) => assert.deepEqual(answers[i], wanted[i], JSON.stringify(query)));
     const selected = wanted.filter(({ result }) => result !== null).length;
     console.log(`${CASES} expressions, ${selected} of them select something`);
     assert.ok(selected > CASES / 10, 'nearly nothing was selected, so nearly nothing was compared');
@@ -110,11 +110,11 @@ test('an expression of the subset selects what JMESPath selects', options, () =>
 
 test('what is refused is no JMESPath, or named as left out', options, () => {
     const maker = new Maker(2);
-    const questions = Array.from({ length: CASES }, () => ({ expression: maker.noise(), document: { a: [1, { b: 2 }] } }));
-    const answers = ours(questions);
-    const wanted = theirs(questions);
+    const queries = Array.from({ length: CASES }, () => ({ expression: maker.noise(), document: { a: [1, { b: 2 }] } }));
+    const answers = ours(queries);
+    const wanted = theirs(queries);
     let read = 0;
-    questions.forEach(({ expression }, i) => {
+    queries.forEach(({ expression }, i) => {
         if (/not known here/.test(answers[i].error ?? '')) return;
         assert.equal('error' in answers[i], 'error' in wanted[i], JSON.stringify([expression, answers[i], wanted[i]]));
         if ('result' in wanted[i]) ++read;

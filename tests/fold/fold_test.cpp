@@ -407,10 +407,9 @@ TEST_CASE("a state that cannot be cleared at the start is cleared later", "[fold
     CHECK(world.state.disk.keys[0].size() == 10);
 }
 
-// ------------------------------------------------------------------------------------- questions
+// ------------------------------------------------------------------------------------- queries
 
-TEST_CASE("a question is answered when all that stood in the log before it is committed",
-          "[fold]") {
+TEST_CASE("a query is answered when all that stood in the log before it is committed", "[fold]") {
     FoldWorld world;
     world.start_and_follow();
     world.publish_many(kFirst, 5);
@@ -425,7 +424,7 @@ TEST_CASE("a question is answered when all that stood in the log before it is co
     CHECK(on_disk == 10);
 }
 
-TEST_CASE("a question about one input does not wait for the other", "[fold]") {
+TEST_CASE("a query about one input does not wait for the other", "[fold]") {
     FoldWorld world;
     world.start_and_follow();
     world.memory->hold_readers(kFirst, true);
@@ -465,7 +464,7 @@ TEST_CASE("a writer hears when its own record is committed", "[fold]") {
         CHECK(world.answers == Strings{"timed_out"});
     }
     SECTION("or that too many wait") {
-        for (std::size_t i = 0; i <= world.options.questions_max; ++i) {
+        for (std::size_t i = 0; i <= world.options.queries_max; ++i) {
             world.fold->when_folded(1, mine + 100, world.note());
         }
         world.run_for(10ms);
@@ -473,7 +472,7 @@ TEST_CASE("a writer hears when its own record is committed", "[fold]") {
     }
 }
 
-TEST_CASE("no question is lost in a restart", "[fold]") {
+TEST_CASE("no query is lost in a restart", "[fold]") {
     FoldWorld world;
     world.start_and_follow();
     world.memory->hold_readers(kFirst, true);

@@ -78,7 +78,7 @@ TEST_CASE("an answer comes only when all that stood in the log before it was fol
     CHECK(f.seen == std::vector<std::size_t>{6});  // the five and the read barrier itself
 }
 
-TEST_CASE("a question never uses a read barrier that was published before it", "[read_barrier]") {
+TEST_CASE("a query never uses a read barrier that was published before it", "[read_barrier]") {
     Fixture f;
     f.log->hold_readers(kWhere, true);
     f.ask();
@@ -93,13 +93,13 @@ TEST_CASE("a question never uses a read barrier that was published before it", "
     CHECK(f.seen == std::vector<std::size_t>{2, 3});
 }
 
-TEST_CASE("at most one read barrier is under way, and questions collect for the next",
+TEST_CASE("at most one read barrier is under way, and queries collect for the next",
           "[read_barrier]") {
     Fixture f;
     f.log->hold_readers(kWhere, true);
     for (int i = 0; i < 50; ++i) f.ask();
     f.executor.run_for(100ms);
-    CHECK(f.barriers_in_log() == 1);  // the first question's; 49 are collecting
+    CHECK(f.barriers_in_log() == 1);  // the first query's; 49 are collecting
     CHECK(f.barrier.unanswered() == 50);
     f.log->hold_readers(kWhere, false);
     f.executor.run_for(100ms);
@@ -107,9 +107,8 @@ TEST_CASE("at most one read barrier is under way, and questions collect for the 
     CHECK(f.answers == std::vector<std::string>(50, "ok"));
 }
 
-TEST_CASE(
-    "a read barrier that is not read back in time fails its questions, and the next one works",
-    "[read_barrier]") {
+TEST_CASE("a read barrier that is not read back in time fails its queries, and the next one works",
+          "[read_barrier]") {
     Fixture f;
     f.log->hold_readers(kWhere, true);
     f.ask();
@@ -123,7 +122,7 @@ TEST_CASE(
     CHECK(f.answers == std::vector<std::string>{"timed_out", "ok"});
 }
 
-TEST_CASE("a read barrier that cannot be published fails its questions", "[read_barrier]") {
+TEST_CASE("a read barrier that cannot be published fails its queries", "[read_barrier]") {
     Fixture f;
     f.log->fail_next_publishes(1);
     f.ask();
@@ -141,8 +140,7 @@ TEST_CASE("a lost report of a read barrier is a failure even though the read bar
     CHECK(f.answers == std::vector<std::string>{"unavailable"});
 }
 
-TEST_CASE("questions that are refused are answered once, and the next one works",
-          "[read_barrier]") {
+TEST_CASE("queries that are refused are answered once, and the next one works", "[read_barrier]") {
     Fixture f;
     f.log->hold_readers(kWhere, true);
     f.ask();

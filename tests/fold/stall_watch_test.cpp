@@ -43,7 +43,7 @@ TEST_CASE("a stall is over once read barriers have passed", "[fold][stall]") {
     loop.stood_still_for(5s);
     CHECK(loop.stall_watch.suspect());
     loop.stood_still_for(1s);
-    REQUIRE(loop.asked.size() == 1);  // one question at a time
+    REQUIRE(loop.asked.size() == 1);  // one query at a time
     loop.asked[0]({});
     CHECK_FALSE(loop.stall_watch.suspect());
 }

@@ -70,8 +70,8 @@ TEST_CASE("a log that cannot be reached is reported after a grace, and its retur
     CHECK(world.reports == std::vector<std::string>{"no broker", ""});
 }
 
-// Verified to fail when the failure begins with the answer instead of the question.
-TEST_CASE("a question that is refused late is no end of the failure", "[log_watch]") {
+// Verified to fail when the failure begins with the answer instead of the query.
+TEST_CASE("a query that is refused late is no end of the failure", "[log_watch]") {
     World world;
     world.silent = true;
     world.executor.run_for(5s);

@@ -77,7 +77,7 @@ typedef Node {
     bit wanted;         /* what it asks for */
     byte reported;      /* offset + 1 of its record; 0: not reported */
     bit asked;          /* "do you know me?" without an answer */
-    byte barrier_at        /* offset + 1 of the read barrier of that question; 0: not reported */
+    byte barrier_at        /* offset + 1 of the read barrier of that query; 0: not reported */
 }
 Node nodes[NODES];
 
@@ -108,7 +108,7 @@ inline append(n) {
 
 inline forget_change(n) { nodes[n].changing = 0; nodes[n].wanted = 0; nodes[n].reported = 0 }
 
-inline forget_question(n) { nodes[n].asked = 0; nodes[n].barrier_at = 0 }
+inline forget_query(n) { nodes[n].asked = 0; nodes[n].barrier_at = 0 }
 
 inline forget_pending(n) {
     nodes[n].pending.kind = none; nodes[n].pending.epoch = 0; nodes[n].pending.seq = 0; nodes[n].pending.registered = 0
@@ -117,7 +117,7 @@ inline forget_pending(n) {
 inline stop_serving(n) {
     nodes[n].serving = 0; nodes[n].epoch = 0; nodes[n].seq = 0;
     forget_change(n);           /* the client is told to try again */
-    forget_question(n)
+    forget_query(n)
 }
 
 /* Folds the record at the node's position. */
@@ -154,7 +154,7 @@ inline fold(n, at) {
 
 /* The client has one connection: what it waited for elsewhere reaches nobody any more. */
 inline ask_here() {
-    for (other : 0 .. NODES - 1) { forget_change(other); forget_question(other) }
+    for (other : 0 .. NODES - 1) { forget_change(other); forget_query(other) }
 }
 
 /* The client is told what it asked for. */
@@ -213,7 +213,7 @@ proctype Run(byte n) {
     :: atomic { nodes[n].serving && nodes[n].asked && nodes[n].barrier_at > 0 &&
                 nodes[n].position >= nodes[n].barrier_at ->
         assert(nodes[n].registered || uncertain || !told_registered);   /* no_false_answer */
-        forget_question(n) }
+        forget_query(n) }
 
     /* A crash: the store is lost too; what was on its way may be lost or arrive later. */
     :: atomic { nodes[n].position > 0 && crashes < CRASHES ->

@@ -22,27 +22,27 @@ struct ApiClient::Impl {
     Options options;
     fetch::Easy handle = fetch::make_easy();
 
-    core::Result<ApiAnswer> ask_once(const Question& question);
+    core::Result<ApiAnswer> ask_once(const Query& query);
 };
 
-core::Result<ApiAnswer> ApiClient::Impl::ask_once(const Question& question) {
+core::Result<ApiAnswer> ApiClient::Impl::ask_once(const Query& query) {
     CURL* curl = handle.get();
     curl_easy_reset(curl);
     fetch::HeaderLines headers;
     headers.add("Authorization: Bearer " + options.token);
-    headers.add("Content-Type: " + question.content_type);
+    headers.add("Content-Type: " + query.content_type);
     headers.add("Expect:");
     fetch::Transfer transfer{curl,
-                             {.url = options.origin + question.path,
+                             {.url = options.origin + query.path,
                               .timeout = options.timeout,
                               .body_bytes_max = kAnswerBytesMax}};
     transfer.headers(headers);
     transfer.trust({.insecure = options.insecure, .ca_file = options.ca_file});
-    if (question.method != "GET" && question.method != "DELETE") {
-        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, static_cast<long>(question.body.size()));
-        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, question.body.data());
+    if (query.method != "GET" && query.method != "DELETE") {
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, static_cast<long>(query.body.size()));
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, query.body.data());
     }
-    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, question.method.c_str());
+    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, query.method.c_str());
     auto answer = transfer.perform();
     if (!answer) {
         return core::fail(answer.error().fault, options.origin + ": " + answer.error().message);
@@ -56,10 +56,10 @@ ApiClient::ApiClient(Options options) : impl_(std::make_unique<Impl>()) {
 
 ApiClient::~ApiClient() = default;
 
-core::Result<ApiAnswer> ApiClient::ask(const Question& question) {
+core::Result<ApiAnswer> ApiClient::ask(const Query& query) {
     const auto until = steady_clock::now() + impl_->options.patience;
     for (;;) {
-        auto answer = impl_->ask_once(question);
+        auto answer = impl_->ask_once(query);
         const bool starting = answer && answer->status == kUnavailable &&
                               answer->body.find(kStarting) != std::string::npos;
         if (!starting || steady_clock::now() >= until) return answer;

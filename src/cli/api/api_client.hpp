@@ -32,14 +32,14 @@ public:
     ApiClient(const ApiClient&) = delete;
     ApiClient& operator=(const ApiClient&) = delete;
 
-    struct Question {
+    struct Query {
         std::string method = "GET";
         std::string path;
         std::string body = {};
         std::string content_type = "application/json";
     };
     /// Errors: unavailable, timed_out (nobody answered), too_large (an answer over 64 MiB).
-    core::Result<ApiAnswer> ask(const Question& question);
+    core::Result<ApiAnswer> ask(const Query& query);
 
 private:
     struct Impl;

@@ -74,7 +74,7 @@ struct ConsoleRole::Impl {
                                        .ops = parts.ops,
                                        .partitions = config.retry.partitions,
                                        .prefix = std::move(prefix),
-                                       .questions = questions(),
+                                       .queries = queries(),
                                        .acts = {{"redrive", dead.redrive()}},
                                        .pages = console_pages(config, parts, dead, attempts),
                                        .edges = [this](const auto& links) { use_edges(links); }}) {
@@ -91,7 +91,7 @@ struct ConsoleRole::Impl {
         canary.reset();
     }
 
-    std::map<std::string, console::Ask> questions() {
+    std::map<std::string, console::Ask> queries() {
         return {
             {"find", searches.ask([this](const auto& asked) { return finder.find(asked); })},
             {"state", searches.ask([this](const auto& asked) { return finder.state(asked); })},

@@ -108,14 +108,14 @@ void DeadLetters::use(const std::shared_ptr<DeadFold>& fold) {
     if (fold) remote_ = fold->remote();
 }
 
-/// Whoever takes the fold away meanwhile leaves the question without an answer, which is 503.
-void DeadLetters::ask(std::function<void(DeadFold&)> question, const console::Reply& reply) {
+/// Whoever takes the fold away meanwhile leaves the query without an answer, which is 503.
+void DeadLetters::ask(std::function<void(DeadFold&)> query, const console::Reply& reply) {
     const std::scoped_lock lock{mutex_};
     if (!remote_) return reply(still_reading());
-    remote_->post([fold = fold_, reply, question = std::move(question)] {
+    remote_->post([fold = fold_, reply, query = std::move(query)] {
         const auto there = fold.lock();
         if (!there || !there->complete()) return reply(still_reading());
-        question(*there);
+        query(*there);
     });
 }
 

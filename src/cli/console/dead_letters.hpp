@@ -56,7 +56,7 @@ private:
     TopicFollower follower_;  ///< last: it calls us
 };
 
-/// The page Dead letters, asked for by HTTP: its questions go to the thread of the fold, which
+/// The page Dead letters, asked for by HTTP: its queries go to the thread of the fold, which
 /// answers. Any thread.
 class DeadLetters {
 public:
@@ -76,7 +76,7 @@ public:
 
 private:
     using Planned = std::function<void(console::Plan)>;
-    void ask(std::function<void(DeadFold&)> question, const console::Reply& reply);
+    void ask(std::function<void(DeadFold&)> query, const console::Reply& reply);
     void check(const std::string& wanted, const Planned& planned);
     void run(const std::string& order, const std::string& by, const console::Reply& reply);
 

@@ -27,7 +27,7 @@ public:
     SearchWorkers(const SearchWorkers&) = delete;
     SearchWorkers& operator=(const SearchWorkers&) = delete;
 
-    /// `search` as a question of the console's port. Lives no longer than this.
+    /// `search` as a query of the console's port. Lives no longer than this.
     console::Ask ask(Search search);
 
 private:

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::chrono::seconds kAskEvery{5};
-/// Each partition is a question to a broker: of many, none more often than this allows.
+/// Each partition is a query to a broker: of many, none more often than this allows.
 constexpr std::chrono::milliseconds kPerPartition{20};
 constexpr std::size_t kFirst = 1;
 

@@ -27,7 +27,7 @@ struct ReliabilityOptions {
     bool from_log = false;
 };
 
-/// Between two questions whether a report is made; and for how long it is asked.
+/// Between two queries whether a report is made; and for how long it is asked.
 constexpr std::chrono::milliseconds kAskAgain{200};
 constexpr int kAskMax = 5 * 600;  // ten minutes
 

@@ -1,4 +1,4 @@
-// What the server shows now: server-sent events, or questions every few seconds where those fail.
+// What the server shows now: server-sent events, or queries every few seconds where those fail.
 
 const ASK_EVERY_MS = 5000;
 

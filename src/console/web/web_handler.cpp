@@ -65,7 +65,7 @@ HttpReply wrong_method(const char* allowed) {
 }
 
 HttpReply too_many_asked() {
-    return error_reply(kUnavailable, "too many questions at once; try again in a moment");
+    return error_reply(kUnavailable, "too many queries at once; try again in a moment");
 }
 
 HttpReply not_found() { return error_reply(404, "there is nothing at this path"); }
@@ -271,10 +271,10 @@ HttpReply WebHandler::route(const HttpRequest& request, std::string_view path) {
 
 void WebHandler::route_api(net::ExchangePtr exchange, const net::Target& target) {
     const auto& request = exchange->request();
-    const auto question = context_.questions.find(std::string{target.path.substr(kApi.size())});
+    const auto query = context_.queries.find(std::string{target.path.substr(kApi.size())});
     const bool is_page = target.path.starts_with(kPages);
     const bool is_stream = target.path == kLive;
-    if (question == context_.questions.end() && !is_page && !is_stream) {
+    if (query == context_.queries.end() && !is_page && !is_stream) {
         return reply(exchange, not_found());
     }
     if (!reads(request)) return reply(exchange, wrong_method("GET, HEAD"));
@@ -282,7 +282,7 @@ void WebHandler::route_api(net::ExchangePtr exchange, const net::Target& target)
     if (is_stream) return reply(exchange, stream(request, target.query));
     if (is_full()) return reply(exchange, too_many_asked());
     const auto kept = keep(std::move(exchange));
-    question->second(parameters_in(target.query), reply_to(kept));
+    query->second(parameters_in(target.query), reply_to(kept));
 }
 
 void WebHandler::route_act(net::ExchangePtr exchange, std::string_view name) {

@@ -14,7 +14,7 @@
 
 namespace beckon::console {
 
-/// What a question of the app is answered; `status` is HTTP's.
+/// What a query of the app is answered; `status` is HTTP's.
 struct Answer {
     int status = 200;
     std::string json;
@@ -49,7 +49,7 @@ struct Act {
 ///   /login, /logout    POST: {"token": …}; begins and ends a session
 ///   /api/pages/<name>  a page as it is now; 404 if there is none, 503 if it is not known yet
 ///   /api/live?pages=…  text/event-stream: `event: <name>`, `data: <page>`
-///   /api/<question>?…  what its Ask answers
+///   /api/<query>?…  what its Ask answers
 ///   /api/acts/<act>/check   POST: {"plan": what Act::check answers, "confirmation": a text}
 ///   /api/acts/<act>         POST: {"confirmation": …}; what Act::run answers
 ///
@@ -59,7 +59,7 @@ public:
     /// For one more the connection that has waited longest for its peer is closed.
     static constexpr std::size_t kConnectionsMax = 128;
     static constexpr std::size_t kStreamsMax = 64;
-    /// Questions and acts that are not answered yet; more are refused.
+    /// Queries and acts that are not answered yet; more are refused.
     static constexpr std::size_t kAskedMax = 64;
     static constexpr std::size_t kBodyBytesMax = 4'096;
     static constexpr std::size_t kOrderBytesMax = 1'024;
@@ -67,8 +67,8 @@ public:
     struct Context {
         LivePages& pages;
         const core::Clock& clock;
-        std::map<std::string, Ask> questions = {};  ///< by name
-        std::map<std::string, Act> acts = {};       ///< by name
+        std::map<std::string, Ask> queries = {};  ///< by name
+        std::map<std::string, Act> acts = {};     ///< by name
     };
     /// Throws std::runtime_error naming host, port and cause. What the context borrows outlives it.
     WebServer(const WebConfig& config, Context context);

@@ -33,7 +33,7 @@ std::string register_frame(const core::ChannelId& channel, int status, std::stri
 std::string unregister_frame(const core::ChannelId& channel, int status);
 std::string ping_frame();
 
-/// A register or unregister of one channel, as a question or as its answer.
+/// A register or unregister of one channel, as a query or as its answer.
 struct ChannelFrame {
     bool registers = false;  ///< false: unregisters
     core::ChannelId channel;

@@ -37,10 +37,10 @@ ReceiptPolls::~ReceiptPolls() {
     sources_.clear();
 }
 
-void ReceiptPolls::ask(const Question& question, core::Executor& caller, Answer answer) {
+void ReceiptPolls::ask(const Query& query, core::Executor& caller, Answer answer) {
     remote_.post(
-        [this, poll = Poll{.question = question,
-                           .partition = core::partition_of(question.subscription, partitions_),
+        [this, poll = Poll{.query = query,
+                           .partition = core::partition_of(query.subscription, partitions_),
                            .caller = &caller,
                            .answer = std::move(answer)}] { ask_here(poll); });
 }
@@ -48,12 +48,12 @@ void ReceiptPolls::ask(const Question& question, core::Executor& caller, Answer 
 void ReceiptPolls::ask_here(Poll poll) {
     const auto& source = open(poll.partition);
     if (source.caught_up && answer_if_any(poll)) return;
-    const bool at_once = poll.question.wait <= poll.question.wait.zero();
+    const bool at_once = poll.query.wait <= poll.query.wait.zero();
     if (ended_ || (source.caught_up && at_once)) return give_empty(poll);
-    make_place_at(poll.question.subscription);
-    if (const auto failure = no_place_for(poll.question.peer)) return reply(poll, fail(*failure));
+    make_place_at(poll.query.subscription);
+    if (const auto failure = no_place_for(poll.query.peer)) return reply(poll, fail(*failure));
     const auto number = ++asked_;
-    const auto wait = at_once ? core::Duration{kReadAgain} : poll.question.wait;
+    const auto wait = at_once ? core::Duration{kReadAgain} : poll.query.wait;
     waiting_.emplace(number, std::move(poll));
     executor_.post_after(wait, lifetime_.guard([this, number] { time_out(number); }));
 }
@@ -61,7 +61,7 @@ void ReceiptPolls::ask_here(Poll poll) {
 /// The share of the one comes first, so that whoever takes too much is told so.
 std::optional<Failure> ReceiptPolls::no_place_for(const net::PeerAddress& peer) const {
     const auto of_peer = std::count_if(waiting_.begin(), waiting_.end(), [&](const auto& one) {
-        return one.second.question.peer == peer;
+        return one.second.query.peer == peer;
     });
     if (static_cast<std::size_t>(of_peer) >= kPollsOfPeerMax) return kTooManyOfPeer;
     if (waiting_.size() >= kPollsMax) return kTooMany;
@@ -70,7 +70,7 @@ std::optional<Failure> ReceiptPolls::no_place_for(const net::PeerAddress& peer) 
 
 void ReceiptPolls::make_place_at(const core::ReceiptId& subscription) {
     const auto is_one = [&](const auto& one) {
-        return one.second.question.subscription == subscription;
+        return one.second.query.subscription == subscription;
     };
     const auto count = std::count_if(waiting_.begin(), waiting_.end(), is_one);
     if (static_cast<std::size_t>(count) < kPollsOfSubscriptionMax) return;
@@ -90,7 +90,7 @@ ReceiptPolls::Source& ReceiptPolls::open(core::Partition partition) {
 
 void ReceiptPolls::read(core::Partition partition) {
     auto& source = sources_[partition];
-    if (!source.reader) return;  // it was given up; the next question opens it again
+    if (!source.reader) return;  // it was given up; the next query opens it again
     for (int i = 0; i < kTurnMax; ++i) {
         const auto taken =
             source.reader->take(kTakeMax, [&](const auto& record) { take(partition, record); });
@@ -129,7 +129,7 @@ void ReceiptPolls::caught_up(core::Partition partition) {
         const auto& poll = one.second;
         if (poll.partition != partition) return false;
         if (answer_if_any(poll)) return true;
-        if (poll.question.wait > poll.question.wait.zero()) return false;
+        if (poll.query.wait > poll.query.wait.zero()) return false;
         give_empty(poll);
         return true;
     });
@@ -139,12 +139,12 @@ void ReceiptPolls::answer_fresh() {
     if (fresh_.empty()) return;
     const auto fresh = std::exchange(fresh_, {});
     std::erase_if(waiting_, [&](const auto& one) {
-        return fresh.contains(one.second.question.subscription) && answer_if_any(one.second);
+        return fresh.contains(one.second.query.subscription) && answer_if_any(one.second);
     });
 }
 
 bool ReceiptPolls::answer_if_any(const Poll& poll) const {
-    const auto& asked = poll.question;
+    const auto& asked = poll.query;
     auto outcomes = index_.after(asked.subscription, asked.after, kPageMax);
     if (outcomes.empty()) return false;
     reply(poll, Page{.outcomes = std::move(outcomes),
@@ -165,7 +165,7 @@ void ReceiptPolls::give_empty(const Poll& poll) const {
         return reply(poll, fail(kStillRead));
     }
     reply(poll,
-          Page{.outcomes = {}, .complete = index_.complete(poll.partition, poll.question.after)});
+          Page{.outcomes = {}, .complete = index_.complete(poll.partition, poll.query.after)});
 }
 
 void ReceiptPolls::reply(const Poll& poll, Checked<Page> page) {

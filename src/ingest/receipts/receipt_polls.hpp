@@ -20,7 +20,7 @@
 
 namespace beckon::ingest {
 
-/// Long polling of receipt subscriptions. A partition of `events` is read from the first question
+/// Long polling of receipt subscriptions. A partition of `events` is read from the first query
 /// about one of its subscriptions on: an endpoint that nobody asks reads nothing.
 ///
 /// Made and destroyed on the executor's thread; ask() and end() from any.
@@ -35,7 +35,7 @@ public:
     static constexpr std::size_t kOutcomesMax = 200'000;
     static constexpr core::Duration kReadAgain = std::chrono::seconds{1};
 
-    struct Question {
+    struct Query {
         core::ReceiptId subscription;
         core::Offset after = -1;  ///< outcomes behind it are wanted
         core::Duration wait{};    ///< for the first, if there is none
@@ -57,7 +57,7 @@ public:
     ReceiptPolls& operator=(const ReceiptPolls&) = delete;
 
     /// Answers through `caller`, once.
-    void ask(const Question& question, core::Executor& caller, Answer answer);
+    void ask(const Query& query, core::Executor& caller, Answer answer);
     /// Whoever waits is answered now, and nobody waits any more: a stop.
     void end();
 
@@ -65,10 +65,10 @@ private:
     struct Source {
         std::unique_ptr<log::PartitionReader> reader;
         core::Offset next = 0;   ///< where a reader begins that is opened again
-        bool caught_up = false;  ///< everything that stood there at the first question is read
+        bool caught_up = false;  ///< everything that stood there at the first query is read
     };
     struct Poll {
-        Question question;
+        Query query;
         core::Partition partition = 0;
         core::Executor* caller = nullptr;
         Answer answer;

@@ -33,7 +33,7 @@ public:
                  .group = kGroup,
                  .delete_retention = view.config_.delete_retention,
                  .turn_records = kTurnRecords,
-                 .questions_max = view.config_.questions_max},
+                 .queries_max = view.config_.queries_max},
                 {log, *view.publisher_, view.executor_, view.clock_}, *this) {}
 
     fold::Fold& fold() { return fold_; }
@@ -193,17 +193,17 @@ void SubscriptionView::wait_for(const core::Uaid& uaid, core::Offset offset, cor
 
 /// The bound holds for all partitions together.
 bool SubscriptionView::admit(core::Executor& caller, const Answer& answer) {
-    if (questions_ < config_.questions_max) {
-        ++questions_;
+    if (queries_ < config_.queries_max) {
+        ++queries_;
         return true;
     }
-    caller.post([answer] { answer(fail(Fault::full, "too many questions wait for the view")); });
+    caller.post([answer] { answer(fail(Fault::full, "too many queries wait for the view")); });
     return false;
 }
 
 SubscriptionView::Answer SubscriptionView::counted(core::Executor& caller, Answer answer) {
     return [this, &caller, answer = std::move(answer)](const core::Result<void>& result) {
-        --questions_;
+        --queries_;
         caller.post([answer, result] { answer(result); });
     };
 }

@@ -24,7 +24,7 @@ struct ViewConfig {
     core::NodeId node;
     core::Partition partitions = 0;
     core::Duration delete_retention = std::chrono::hours{24 * 7};
-    std::size_t questions_max = 10'000;  ///< waiting for read barriers or writes; more are refused
+    std::size_t queries_max = 10'000;  ///< waiting for read barriers or writes; more are refused
 };
 
 /// Whether the view may be relied on, and if not, why.
@@ -100,7 +100,7 @@ private:
 
     std::unique_ptr<log::Publisher> publisher_;
     std::vector<std::unique_ptr<PartitionState>> partitions_;
-    std::size_t questions_ = 0;  ///< without an answer
+    std::size_t queries_ = 0;  ///< without an answer
     ViewReadiness told_;
     std::atomic<bool> ready_ = false;
 

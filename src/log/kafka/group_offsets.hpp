@@ -17,14 +17,14 @@
 namespace beckon::log::kafka {
 
 /// Committed offsets of named groups, asked and set on a thread of their own (`log-groups`), so
-/// that a coordinator that is away delays no other question. Each group has a consumer here that
+/// that a coordinator that is away delays no other query. Each group has a consumer here that
 /// never joins it, which works only while the group has no members.
 ///
 /// Not through the Admin API: librdkafka (2.0.2 seen; its issues 3663 and 4605 name later versions)
 /// ends the process by an assertion when a coordinator goes away under one of its requests.
 class GroupOffsets {
 public:
-    /// Questions that wait; more are answered `full`.
+    /// Queries that wait; more are answered `full`.
     static constexpr std::size_t kJobsMax = 1'000;
 
     GroupOffsets(const KafkaConfig& config, std::shared_ptr<KafkaEvents> events);

@@ -5,7 +5,7 @@
 #include "log/kafka/kafka_events.hpp"
 #include "log/kafka/member.hpp"
 #include "log/kafka/producer.hpp"
-#include "log/kafka/questions.hpp"
+#include "log/kafka/query_thread.hpp"
 #include "log/kafka/reader.hpp"
 #include "log/kafka/reader_clients.hpp"
 
@@ -37,16 +37,16 @@ public:
     explicit KafkaLog(const KafkaConfig& config)
         : config_(config),
           events_(std::make_shared<kafka::KafkaEvents>(config.bootstrap_servers)),
-          questions_(config_, *events_),
+          queries_(config_, *events_),
           groups_(config_, events_),
-          clients_(config_, *events_, questions_),
-          producer_(config_, *events_, questions_) {}
+          clients_(config_, *events_, queries_),
+          producer_(config_, *events_, queries_) {}
     /// Its jobs use what is destroyed before it.
     ~KafkaLog() override {
         groups_.begin_stop();
-        questions_.begin_stop();
+        queries_.begin_stop();
         groups_.stop();
-        questions_.stop();
+        queries_.stop();
     }
 
     std::unique_ptr<Publisher> open_publisher(core::Executor& executor) override {
@@ -62,11 +62,11 @@ public:
 
     void ends(TopicPartition where, core::Executor& executor,
               std::function<void(core::Result<Ends>)> done) override {
-        ask(questions_, executor, std::move(done), [this, where]() -> core::Result<Ends> {
-            const auto client = questions_.client();
+        ask(queries_, executor, std::move(done), [this, where]() -> core::Result<Ends> {
+            const auto client = queries_.client();
             if (!client) return core::fail(client.error());
             return kafka::query_ends(*client, config_.prefix + where.topic.name(), where.partition,
-                                     questions_.stopping());
+                                     queries_.stopping());
         });
     }
 
@@ -98,23 +98,23 @@ public:
     }
 
 private:
-    /// Runs `question` on the thread of `where` and posts its answer.
-    template <class Where, class Done, class Question>
-    void ask(Where& where, core::Executor& executor, Done done, Question question) {
-        using Answer = decltype(question());
+    /// Runs `query` on the thread of `where` and posts its answer.
+    template <class Where, class Done, class Query>
+    void ask(Where& where, core::Executor& executor, Done done, Query query) {
+        using Answer = decltype(query());
         const auto shared = std::make_shared<Done>(std::move(done));
-        const bool asked = where.post([&executor, shared, question = std::move(question)] {
-            executor.post([shared, answer = question()] { (*shared)(answer); });
+        const bool asked = where.post([&executor, shared, query = std::move(query)] {
+            executor.post([shared, answer = query()] { (*shared)(answer); });
         });
         if (asked) return;
         executor.post([shared] {
-            (*shared)(Answer{core::fail(Fault::full, "too many questions wait for the log")});
+            (*shared)(Answer{core::fail(Fault::full, "too many queries wait for the log")});
         });
     }
 
     const KafkaConfig config_;
     const std::shared_ptr<kafka::KafkaEvents> events_;
-    kafka::Questions questions_;
+    kafka::QueryThread queries_;
     kafka::GroupOffsets groups_;
     kafka::ReaderClients clients_;
     kafka::Producer producer_;

@@ -152,7 +152,7 @@ Producer::Client::~Client() {
     }
 }
 
-Producer::Producer(const KafkaConfig& config, KafkaEvents& events, Questions& retire)
+Producer::Producer(const KafkaConfig& config, KafkaEvents& events, QueryThread& retire)
     : config_(config),
       events_(events),
       retire_(retire),

@@ -4,7 +4,7 @@
 #include "log/kafka/answer_route.hpp"
 #include "log/kafka/client_conf.hpp"
 #include "log/kafka/lingering_records.hpp"
-#include "log/kafka/questions.hpp"
+#include "log/kafka/query_thread.hpp"
 
 #include <array>
 #include <atomic>
@@ -28,7 +28,7 @@ namespace beckon::log::kafka {
 class Producer {
 public:
     /// `retire` destroys clients that are no longer needed; it outlives this.
-    Producer(const KafkaConfig& config, KafkaEvents& events, Questions& retire);
+    Producer(const KafkaConfig& config, KafkaEvents& events, QueryThread& retire);
     /// Waits up to a second for what is on its way; no publisher is left to hear of it.
     ~Producer();
     Producer(const Producer&) = delete;
@@ -66,7 +66,7 @@ private:
 
     const KafkaConfig config_;
     KafkaEvents& events_;
-    Questions& retire_;
+    QueryThread& retire_;
     LingeringRecords lingering_;
 
     std::shared_mutex current_mutex_;  ///< shared: publishing; alone: changing current_

@@ -98,8 +98,8 @@ void Reading::call() {
     });
 }
 
-ReaderClients::ReaderClients(const KafkaConfig& config, KafkaEvents& events, Questions& questions)
-    : config_(config), events_(events), questions_(questions), control_("log-control", kJobsMax) {
+ReaderClients::ReaderClients(const KafkaConfig& config, KafkaEvents& events, QueryThread& queries)
+    : config_(config), events_(events), queries_(queries), control_("log-control", kJobsMax) {
     // Here it may throw: an option that librdkafka refuses.
     clients_of(ReaderKind::other).push_back(make_reader(0));
     control_.post_after(kErrorsEvery, [this] { serve_errors(); });
@@ -168,7 +168,7 @@ void ReaderClients::stop(std::shared_ptr<Reading> reading) {
     BECKON_ASSERT(posted, "the control thread of the log's readers hangs");
 }
 
-/// A question about the partition, whose answer nobody waits for, wakes the thread that decides
+/// A query about the partition, whose answer nobody waits for, wakes the thread that decides
 /// what to fetch; nothing lighter does that.
 void ReaderClients::refill(std::shared_ptr<Reading> reading) {
     control_.post([reading = std::move(reading)] {
@@ -252,10 +252,10 @@ void ReaderClients::do_stop(Reading& reading) {
 
 void ReaderClients::ask_ends(Shared reading, core::Offset position, std::uint64_t number) {
     if (reading->wanted != number) return;
-    const bool asked = questions_.post([this, reading, position, number] {
-        const auto client = questions_.client();
+    const bool asked = queries_.post([this, reading, position, number] {
+        const auto client = queries_.client();
         const auto ends = client ? query_ends(*client, reading->topic, reading->where.partition,
-                                              questions_.stopping())
+                                              queries_.stopping())
                                  : core::Result<Ends>{core::fail(client.error())};
         control_.post([this, reading, position, number, ends] {
             take_ends(reading, position, number, ends);

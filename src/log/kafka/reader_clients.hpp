@@ -3,7 +3,7 @@
 #include "core/lifetime.hpp"
 #include "log/event_log.hpp"
 #include "log/kafka/client_conf.hpp"
-#include "log/kafka/questions.hpp"
+#include "log/kafka/query_thread.hpp"
 #include "log/kafka/worker.hpp"
 #include "log/traffic.hpp"
 
@@ -96,8 +96,8 @@ struct Reading : std::enable_shared_from_this<Reading> {
 /// is opened that the others read already, or when they have as many as they may.
 class ReaderClients {
 public:
-    /// `questions` is stopped before this is destroyed.
-    ReaderClients(const KafkaConfig& config, KafkaEvents& events, Questions& questions);
+    /// `queries` is stopped before this is destroyed.
+    ReaderClients(const KafkaConfig& config, KafkaEvents& events, QueryThread& queries);
     ReaderClients(const ReaderClients&) = delete;
     ReaderClients& operator=(const ReaderClients&) = delete;
 
@@ -137,7 +137,7 @@ private:
 
     const KafkaConfig config_;
     KafkaEvents& events_;
-    Questions& questions_;
+    QueryThread& queries_;
     Traffic traffic_;
     /// Of each kind; control thread only.
     std::array<std::vector<std::unique_ptr<ReaderClient>>, kReaderKinds> clients_;

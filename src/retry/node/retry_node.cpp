@@ -176,7 +176,7 @@ void RetryNode::Impl::start() {
     view->start();
     watch = std::make_unique<log::LogWatch>(
         log::LogWatch::Options{}, context.executor, context.clock,
-        log::LogWatch::Questions{
+        log::LogWatch::Probes{
             .reach = log::ask_ends({Topic::kWebhooks, 0}, context.log, context.executor)},
         [this](std::string_view why) {
             log_fault = why;

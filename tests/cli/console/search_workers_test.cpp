@@ -13,10 +13,10 @@ using cli::SearchWorkers;
 
 namespace {
 
-/// What a question is answered, whenever that is.
-std::future<console::Answer> asked(const console::Ask& question) {
+/// What a query is answered, whenever that is.
+std::future<console::Answer> asked(const console::Ask& query) {
     const auto promised = std::make_shared<std::promise<console::Answer>>();
-    question({{"q", "x"}}, [promised](console::Answer said) { promised->set_value(said); });
+    query({{"q", "x"}}, [promised](console::Answer said) { promised->set_value(said); });
     return promised->get_future();
 }
 

@@ -344,7 +344,7 @@ TEST_CASE("a header without an end is refused, and what it sends is not kept", "
     CHECK(socket.read_reply().status == 431);
 }
 
-TEST_CASE("a question that takes its time keeps nobody waiting", "[console]") {
+TEST_CASE("a query that takes its time keeps nobody waiting", "[console]") {
     Port port;
     port.pages.publish("lag", "1");
     auto slow = port.ask("/api/hold");
@@ -355,7 +355,7 @@ TEST_CASE("a question that takes its time keeps nobody waiting", "[console]") {
     CHECK(slow.read_reply().status == 200);
 }
 
-TEST_CASE("a question that nobody answers gets a 503", "[console]") {
+TEST_CASE("a query that nobody answers gets a 503", "[console]") {
     Port port;
     const auto reply = port.client.Get("/api/forget");
     REQUIRE(reply);
@@ -363,7 +363,7 @@ TEST_CASE("a question that nobody answers gets a 503", "[console]") {
     CHECK_THAT(reply->body, Contains("nobody has answered"));
 }
 
-TEST_CASE("questions beyond those that may be open are refused until some are answered",
+TEST_CASE("queries beyond those that may be open are refused until some are answered",
           "[console]") {
     Port port;
     std::list<TestSocket> sockets;

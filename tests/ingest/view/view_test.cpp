@@ -42,7 +42,7 @@ TEST_CASE("a 410 asked while the register is being written waits for what is in 
     world.run_loops();  // its read barrier is in the log, and then the register
     world.subscribe(target.uaid, target.channel);
     world.run_loops();
-    // This question came after the register: it may not use the read barrier that is under way.
+    // This query came after the register: it may not use the read barrier that is under way.
     const auto after = world.begin(IngestWorld::post_data(target.path));
     world.log_->hold_readers(where, false);
     world.run_loops();
@@ -145,7 +145,7 @@ TEST_CASE("a known subscription is answered without a read barrier", "[view]") {
     CHECK(world.records(log::Topic::kSubscriptions.index()).size() == count);
 }
 
-TEST_CASE("many questions share read barriers", "[view]") {
+TEST_CASE("many queries share read barriers", "[view]") {
     IngestWorld world{{.partitions = 1}};
     std::vector<std::shared_ptr<TestExchange>> asked;
     const auto barriers = [&] {

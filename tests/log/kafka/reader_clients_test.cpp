@@ -26,7 +26,7 @@ constexpr log::TopicPartition kWhere{log::Topic::kNotifications, 0};
 
 /// So many of the next clients cannot be made.
 std::atomic<int> clients_to_fail{0};
-/// Questions whose answer nobody waits for: librdkafka is told that there is room.
+/// Queries whose answer nobody waits for: librdkafka is told that there is room.
 std::atomic<int> told_of_room{0};
 
 /// A mock cluster with one partition, and a log that writes there.
@@ -91,8 +91,8 @@ extern "C" rd_kafka_resp_err_t rd_kafka_offsets_for_times(rd_kafka_t* client,
 TEST_CASE("a reading that ends late does not silence the next one of its partition", "[kafka]") {
     Mock mock;
     KafkaEvents events{mock.config.bootstrap_servers};
-    Questions questions{mock.config, events};
-    ReaderClients clients{mock.config, events, questions};
+    QueryThread queries{mock.config, events};
+    ReaderClients clients{mock.config, events, queries};
     core::Lifetime lifetime{mock.executor};
     const auto start = [&](std::function<void()> ready) {
         auto reading = std::make_shared<Reading>(kWhere, "test.notifications", lifetime.remote(),
@@ -114,7 +114,7 @@ TEST_CASE("a reading that ends late does not silence the next one of its partiti
     mock.publish("key");
     CHECK(mock.eventually([&] { return heard > heard_of_the_end; }));
     clients.stop(second);
-    questions.stop();
+    queries.stop();
 }
 
 TEST_CASE("a reader whose client cannot be made yet reads once it can", "[kafka]") {

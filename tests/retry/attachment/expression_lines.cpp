@@ -12,12 +12,12 @@ using Json = nlohmann::json;
 
 namespace {
 
-Json answer(const Json& question) {
+Json answer(const Json& query) {
     const auto expression =
-        Expression::compile(question.at("expression").get_ref<const std::string&>());
+        Expression::compile(query.at("expression").get_ref<const std::string&>());
     if (!expression) return {{"error", expression.error().message}};
     Work work;
-    const auto result = expression->select(question.at("document"), work);
+    const auto result = expression->select(query.at("document"), work);
     if (!result) return {{"error", result.error().message}};
     return {{"result", *result}};
 }

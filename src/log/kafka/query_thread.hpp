@@ -9,15 +9,15 @@
 
 namespace beckon::log::kafka {
 
-/// The thread `log-queries` for questions to the cluster that wait for the answer, and the client
+/// The thread `log-queries` for queries to the cluster that wait for the answer, and the client
 /// that asks them. It is neither the readers', since a broker answers a connection in order and a
 /// fetch may wait for records, nor the producer's, which may be replaced.
-class Questions {
+class QueryThread {
 public:
-    /// Questions that wait; more are answered `full`.
-    static constexpr std::size_t kQuestionsMax = 10'000;
+    /// Queries that wait; more are answered `full`.
+    static constexpr std::size_t kQueriesMax = 10'000;
 
-    Questions(const KafkaConfig& config, KafkaEvents& events);
+    QueryThread(const KafkaConfig& config, KafkaEvents& events);
 
     bool post(Worker::Job job) { return worker_.post(std::move(job)); }
     bool post_after(core::Duration delay, Worker::Job job) {
@@ -33,7 +33,7 @@ public:
     /// For the calls of a job that may wait for long.
     std::stop_token stopping() const { return stopping_.get_token(); }
 
-    /// Made at the first question. In jobs only. Errors: unavailable (out of threads, descriptors).
+    /// Made at the first query. In jobs only. Errors: unavailable (out of threads, descriptors).
     core::Result<rd_kafka_t*> client();
 
 private:

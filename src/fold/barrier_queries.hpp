@@ -10,11 +10,11 @@
 namespace beckon::fold {
 
 /// What a fold is asked: whether read barriers have passed, and when an offset is folded. Every
-/// question is answered once, unless the fold ends; none before the call that asked has returned.
-class Questions {
+/// query is answered once, unless the fold ends; none before the call that asked has returned.
+class BarrierQueries {
 public:
-    /// More than `most` questions without an answer are refused as `full`.
-    Questions(Inputs& inputs, core::Executor& executor, std::size_t most);
+    /// More than `most` queries without an answer are refused as `full`.
+    BarrierQueries(Inputs& inputs, core::Executor& executor, std::size_t most);
 
     /// Answered once a read barrier of ours has passed on each of `of`.
     void confirm(const std::vector<InputIndex>& of, Answer answer);
@@ -24,7 +24,7 @@ public:
     /// Answers all that wait; any answer may destroy this.
     void refuse_all(const core::Error& why);
 
-    /// A question of the fold itself, which is not counted. The first failure is the answer.
+    /// A query of the fold itself, which is not counted. The first failure is the answer.
     void ask_barriers(const std::vector<InputIndex>& of, Answer answer);
 
 private:

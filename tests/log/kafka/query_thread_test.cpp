@@ -1,5 +1,5 @@
-// How many questions to a cluster may wait; no broker is asked.
-#include "log/kafka/questions.hpp"
+// How many queries to a cluster may wait; no broker is asked.
+#include "log/kafka/query_thread.hpp"
 
 #include "log/kafka/group_offsets.hpp"
 
@@ -14,7 +14,7 @@
 using namespace beckon;
 using log::kafka::GroupOffsets;
 using log::kafka::KafkaEvents;
-using log::kafka::Questions;
+using log::kafka::QueryThread;
 
 namespace {
 
@@ -24,7 +24,7 @@ log::KafkaConfig config() {
     return made;
 }
 
-/// `max` find a place behind a question that waits for its answer, no more do, and all are asked.
+/// `max` find a place behind a query that waits for its answer, no more do, and all are asked.
 template <class Jobs>
 void saturate(Jobs& jobs, std::size_t max) {
     std::promise<void> begun;
@@ -51,14 +51,14 @@ void saturate(Jobs& jobs, std::size_t max) {
 
 }  // namespace
 
-TEST_CASE("questions beyond those that may wait are refused, and there is room again later",
+TEST_CASE("queries beyond those that may wait are refused, and there is room again later",
           "[kafka]") {
     KafkaEvents events{"127.0.0.1:1"};
-    Questions questions{config(), events};
-    saturate(questions, Questions::kQuestionsMax);
+    QueryThread queries{config(), events};
+    saturate(queries, QueryThread::kQueriesMax);
 }
 
-TEST_CASE("questions about groups beyond those that may wait are refused, and later there is room",
+TEST_CASE("queries about groups beyond those that may wait are refused, and later there is room",
           "[kafka]") {
     GroupOffsets offsets{config(), std::make_shared<KafkaEvents>("127.0.0.1:1")};
     saturate(offsets, GroupOffsets::kJobsMax);

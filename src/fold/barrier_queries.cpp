@@ -1,4 +1,4 @@
-#include "fold/questions.hpp"
+#include "fold/barrier_queries.hpp"
 
 #include <memory>
 #include <utility>
@@ -8,14 +8,14 @@ namespace beckon::fold {
 using core::Error;
 using core::Fault;
 
-Questions::Questions(Inputs& inputs, core::Executor& executor, std::size_t most)
+BarrierQueries::BarrierQueries(Inputs& inputs, core::Executor& executor, std::size_t most)
     : inputs_(inputs), executor_(executor), most_(most), lifetime_(executor) {}
 
-void Questions::confirm(const std::vector<InputIndex>& of, Answer answer) {
+void BarrierQueries::confirm(const std::vector<InputIndex>& of, Answer answer) {
     if (auto admitted = admit(std::move(answer))) ask_barriers(of, std::move(admitted));
 }
 
-void Questions::when_folded(InputIndex i, core::Offset offset, Answer answer) {
+void BarrierQueries::when_folded(InputIndex i, core::Offset offset, Answer answer) {
     auto admitted = admit(std::move(answer));
     if (!admitted) return;
     if (inputs_[i]->committed() > offset) {
@@ -29,11 +29,11 @@ void Questions::when_folded(InputIndex i, core::Offset offset, Answer answer) {
     }));
 }
 
-void Questions::refuse(Error why, const Answer& answer) {
+void BarrierQueries::refuse(Error why, const Answer& answer) {
     executor_.post(lifetime_.guard([why = std::move(why), answer] { answer(core::fail(why)); }));
 }
 
-void Questions::refuse_all(const Error& why) {
+void BarrierQueries::refuse_all(const Error& why) {
     const auto term = lifetime_.term();
     for (InputIndex i = 0; !term.over() && i < inputs_.size(); ++i) {
         inputs_[i]->waiters().refuse_all(why);
@@ -41,7 +41,7 @@ void Questions::refuse_all(const Error& why) {
     }
 }
 
-void Questions::ask_barriers(const std::vector<InputIndex>& of, Answer answer) {
+void BarrierQueries::ask_barriers(const std::vector<InputIndex>& of, Answer answer) {
     struct Asked {
         std::size_t missing;
         Answer answer;
@@ -56,10 +56,10 @@ void Questions::ask_barriers(const std::vector<InputIndex>& of, Answer answer) {
     }
 }
 
-/// Counts a question, and what it gets once it is answered. Empty: it was refused.
-Answer Questions::admit(Answer answer) {
+/// Counts a query, and what it gets once it is answered. Empty: it was refused.
+Answer BarrierQueries::admit(Answer answer) {
     if (waiting_ >= most_) {
-        refuse({Fault::full, "too many questions wait for the fold"}, answer);
+        refuse({Fault::full, "too many queries wait for the fold"}, answer);
         return {};
     }
     ++waiting_;

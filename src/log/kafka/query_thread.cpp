@@ -1,13 +1,13 @@
-#include "log/kafka/questions.hpp"
+#include "log/kafka/query_thread.hpp"
 
 #include <stdexcept>
 
 namespace beckon::log::kafka {
 
-Questions::Questions(const KafkaConfig& config, KafkaEvents& events)
-    : config_(config), events_(events), worker_("log-queries", kQuestionsMax) {}
+QueryThread::QueryThread(const KafkaConfig& config, KafkaEvents& events)
+    : config_(config), events_(events), worker_("log-queries", kQueriesMax) {}
 
-core::Result<rd_kafka_t*> Questions::client() {
+core::Result<rd_kafka_t*> QueryThread::client() {
     try {
         if (!client_) client_ = make_client(RD_KAFKA_PRODUCER, make_conf(config_, events_, {}));
         return client_.get();
