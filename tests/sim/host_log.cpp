@@ -17,7 +17,7 @@ core::Error away_error() { return {core::Fault::unavailable, "this host cannot r
 
 }  // namespace
 
-struct HostLog::Way {
+struct HostLog::Route {
     const core::Clock& clock;
     bool away = false;
     std::vector<HostPublisher*> publishers = {};
@@ -27,21 +27,24 @@ struct HostLog::Way {
 
 class HostLog::HostPublisher final : public log::Publisher {
 public:
-    HostPublisher(Way& way, core::Executor& executor, std::unique_ptr<log::Publisher> inner)
-        : way_(way), lifetime_(executor), remote_(lifetime_.remote()), inner_(std::move(inner)) {
-        way_.publishers.push_back(this);
+    HostPublisher(Route& route, core::Executor& executor, std::unique_ptr<log::Publisher> inner)
+        : route_(route),
+          lifetime_(executor),
+          remote_(lifetime_.remote()),
+          inner_(std::move(inner)) {
+        route_.publishers.push_back(this);
     }
     ~HostPublisher() override {
         lifetime_.end();
-        std::erase(way_.publishers, this);
+        std::erase(route_.publishers, this);
     }
     HostPublisher(const HostPublisher&) = delete;
     HostPublisher& operator=(const HostPublisher&) = delete;
 
     void publish(log::TopicPartition where, core::Record record, log::AppendDone done) override {
-        if (!way_.away) return pass_on(where, std::move(record), std::move(done));
+        if (!route_.away) return pass_on(where, std::move(record), std::move(done));
         waiting_.push_back(
-            {where, std::move(record), std::move(done), way_.clock.mono() + kPublishTimeout});
+            {where, std::move(record), std::move(done), route_.clock.mono() + kPublishTimeout});
         remote_.post_after(kPublishTimeout, [this] { give_up(); });
     }
     std::size_t unanswered() const override { return inner_->unanswered() + waiting_.size(); }
@@ -63,14 +66,14 @@ private:
 
     void pass_on(log::TopicPartition where, core::Record record, log::AppendDone done) {
         inner_->publish(where, std::move(record),
-                        [&way = way_, done = std::move(done)](const auto& result) {
-                            if (way.away) return done(core::fail(away_error()));
+                        [&route = route_, done = std::move(done)](const auto& result) {
+                            if (route.away) return done(core::fail(away_error()));
                             done(result);
                         });
     }
     void give_up() {
         const auto term = lifetime_.term();
-        while (!waiting_.empty() && waiting_.front().deadline <= way_.clock.mono()) {
+        while (!waiting_.empty() && waiting_.front().deadline <= route_.clock.mono()) {
             const auto done = std::move(waiting_.front().done);
             waiting_.pop_front();
             done(core::fail(away_error()));  // it may destroy this publisher
@@ -78,7 +81,7 @@ private:
         }
     }
 
-    Way& way_;
+    Route& route_;
     core::Lifetime lifetime_;
     const core::Lifetime::Remote remote_;
     const std::unique_ptr<log::Publisher> inner_;
@@ -87,20 +90,23 @@ private:
 
 class HostLog::HostReader final : public log::PartitionReader {
 public:
-    HostReader(Way& way, core::Executor& executor, std::function<void()> ready)
-        : way_(way), lifetime_(executor), remote_(lifetime_.remote()), ready_(std::move(ready)) {
-        way_.readers.push_back(this);
+    HostReader(Route& route, core::Executor& executor, std::function<void()> ready)
+        : route_(route),
+          lifetime_(executor),
+          remote_(lifetime_.remote()),
+          ready_(std::move(ready)) {
+        route_.readers.push_back(this);
     }
     ~HostReader() override {
         lifetime_.end();
-        std::erase(way_.readers, this);
+        std::erase(route_.readers, this);
     }
     HostReader(const HostReader&) = delete;
     HostReader& operator=(const HostReader&) = delete;
 
     void reads(std::unique_ptr<log::PartitionReader> inner) { inner_ = std::move(inner); }
     core::Result<log::Taken> take(std::size_t max, const log::RecordSink& sink) override {
-        if (way_.away) return core::fail(away_error());
+        if (route_.away) return core::fail(away_error());
         return inner_->take(max, sink);
     }
     core::Offset position() const override { return inner_->position(); }
@@ -108,7 +114,7 @@ public:
     void resume() override { inner_->resume(); }
 
     void announce() {
-        if (way_.away) return;
+        if (route_.away) return;
         const auto ready = ready_;  // it may destroy this reader
         ready();
     }
@@ -118,7 +124,7 @@ public:
     }
 
 private:
-    Way& way_;
+    Route& route_;
     core::Lifetime lifetime_;
     const core::Lifetime::Remote remote_;
     const std::function<void()> ready_;
@@ -127,23 +133,24 @@ private:
 
 class HostLog::HostMember final : public log::Member {
 public:
-    HostMember(Way& way, core::Executor& executor, std::function<void(const log::Members&)> changed)
-        : way_(way),
+    HostMember(Route& route, core::Executor& executor,
+               std::function<void(const log::Members&)> changed)
+        : route_(route),
           lifetime_(executor),
           remote_(lifetime_.remote()),
           changed_(std::move(changed)) {
-        way_.members.push_back(this);
+        route_.members.push_back(this);
     }
     ~HostMember() override {
         lifetime_.end();
-        std::erase(way_.members, this);
+        std::erase(route_.members, this);
     }
     HostMember(const HostMember&) = delete;
     HostMember& operator=(const HostMember&) = delete;
 
     void is(std::unique_ptr<log::Member> inner) { inner_ = std::move(inner); }
     void still_alive() override {
-        if (!way_.away) inner_->still_alive();
+        if (!route_.away) inner_->still_alive();
     }
 
     void hear(const log::Members& now) {
@@ -156,13 +163,13 @@ public:
 
 private:
     void tell() {
-        if (way_.away || !unheard_) return;
+        if (route_.away || !unheard_) return;
         const auto now = *std::exchange(unheard_, std::nullopt);
         const auto changed = changed_;  // it may destroy this member
         changed(now);
     }
 
-    Way& way_;
+    Route& route_;
     core::Lifetime lifetime_;
     const core::Lifetime::Remote remote_;
     const std::function<void(const log::Members&)> changed_;
@@ -171,25 +178,25 @@ private:
 };
 
 HostLog::HostLog(log::EventLog& log, const core::Clock& clock)
-    : log_(log), way_(std::unique_ptr<Way>(new Way{.clock = clock})) {}
+    : log_(log), route_(std::unique_ptr<Route>(new Route{.clock = clock})) {}
 HostLog::~HostLog() = default;
 
 void HostLog::set_away(bool away) {
-    if (std::exchange(way_->away, away) == away || away) return;
-    for (auto* publisher : way_->publishers) publisher->back();
-    for (auto* reader : way_->readers) reader->back();
-    for (auto* member : way_->members) member->back();
+    if (std::exchange(route_->away, away) == away || away) return;
+    for (auto* publisher : route_->publishers) publisher->back();
+    for (auto* reader : route_->readers) reader->back();
+    for (auto* member : route_->members) member->back();
 }
 
 std::unique_ptr<log::Publisher> HostLog::open_publisher(core::Executor& executor) {
-    return std::make_unique<HostPublisher>(*way_, executor, log_.open_publisher(executor));
+    return std::make_unique<HostPublisher>(*route_, executor, log_.open_publisher(executor));
 }
 
 std::unique_ptr<log::PartitionReader> HostLog::open_reader(log::TopicPartition where,
                                                            core::Offset from,
                                                            core::Executor& executor,
                                                            std::function<void()> ready) {
-    auto reader = std::make_unique<HostReader>(*way_, executor, std::move(ready));
+    auto reader = std::make_unique<HostReader>(*route_, executor, std::move(ready));
     reader->reads(
         log_.open_reader(where, from, executor, [one = reader.get()] { one->announce(); }));
     return reader;
@@ -197,7 +204,7 @@ std::unique_ptr<log::PartitionReader> HostLog::open_reader(log::TopicPartition w
 
 std::unique_ptr<log::Member> HostLog::join(log::MemberOptions options, core::Executor& executor,
                                            std::function<void(const log::Members&)> changed) {
-    auto member = std::make_unique<HostMember>(*way_, executor, std::move(changed));
+    auto member = std::make_unique<HostMember>(*route_, executor, std::move(changed));
     member->is(log_.join(std::move(options), executor,
                          [one = member.get()](const auto& now) { one->hear(now); }));
     return member;
@@ -205,13 +212,13 @@ std::unique_ptr<log::Member> HostLog::join(log::MemberOptions options, core::Exe
 
 void HostLog::ends(log::TopicPartition where, core::Executor& executor,
                    std::function<void(core::Result<log::Ends>)> done) {
-    if (!way_->away) return log_.ends(where, executor, std::move(done));
+    if (!route_->away) return log_.ends(where, executor, std::move(done));
     executor.post([done = std::move(done)] { done(core::fail(away_error())); });
 }
 
 void HostLog::commit(std::string group, std::vector<log::GroupOffset> offsets,
                      core::Executor& executor, std::function<void(core::Result<void>)> done) {
-    if (!way_->away)
+    if (!route_->away)
         return log_.commit(std::move(group), std::move(offsets), executor, std::move(done));
     executor.post([done = std::move(done)] { done(core::fail(away_error())); });
 }
@@ -219,7 +226,7 @@ void HostLog::commit(std::string group, std::vector<log::GroupOffset> offsets,
 void HostLog::committed(std::string group, std::vector<log::TopicPartition> partitions,
                         core::Executor& executor,
                         std::function<void(core::Result<std::vector<log::GroupOffset>>)> done) {
-    if (!way_->away)
+    if (!route_->away)
         return log_.committed(std::move(group), std::move(partitions), executor, std::move(done));
     executor.post([done = std::move(done)] { done(core::fail(away_error())); });
 }

@@ -38,13 +38,13 @@ public:
                                       std::function<void(const log::Members&)> changed) override;
 
 private:
-    struct Way;
+    struct Route;
     class HostPublisher;
     class HostReader;
     class HostMember;
 
     log::EventLog& log_;
-    const std::unique_ptr<Way> way_;
+    const std::unique_ptr<Route> route_;
 };
 
 }  // namespace beckon::sim

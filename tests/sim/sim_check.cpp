@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct NoFronts final : edge::WayToFronts {
+struct NoFronts final : edge::FrontTransport {
     void to_front(edge::ToFront) override {}
 };
 

@@ -19,7 +19,7 @@ namespace beckon::sim {
 
 /// The links of one node: as edge::link::Links, with its outboxes, frames and protocol, over the
 /// simulated network instead of sockets and TLS. On one loop.
-class SimLinks final : public edge::WayToNodes {
+class SimLinks final : public edge::NodeTransport {
 public:
     SimLinks(edge::link::LinksOptions options, SimNetwork& network, core::Executor& loop,
              const core::Clock& clock, edge::link::Links::Events events);

@@ -33,7 +33,7 @@ struct KeptSockets final : edge::Sockets {
 };
 
 /// Homes that keep what comes and answer when they are told to.
-struct KeptHomes final : edge::WayToHomes {
+struct KeptHomes final : edge::HomeTransport {
     std::optional<edge::NodeNumber> home_of(const core::Uaid&) const override {
         return edge::NodeNumber{};
     }

@@ -36,7 +36,7 @@ namespace beckon::test {
 ///   anything else          `<partition>:<text>`
 class FakeHome {
 public:
-    FakeHome(core::Partition partition, edge::WayToFronts& fronts)
+    FakeHome(core::Partition partition, edge::FrontTransport& fronts)
         : partition_(partition), fronts_(fronts) {}
 
     void receive(edge::ToHome message) {
@@ -143,7 +143,7 @@ private:
     }
 
     const core::Partition partition_;
-    edge::WayToFronts& fronts_;
+    edge::FrontTransport& fronts_;
     std::set<edge::SessionId> there_;
 };
 

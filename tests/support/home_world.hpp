@@ -35,7 +35,7 @@ using Heard = std::vector<std::string>;
 
 /// One partition's home over the memory log and a real store in a temporary directory; fronts are
 /// this object, which only remembers what it was told.
-class HomeWorld : public edge::WayToFronts {
+class HomeWorld : public edge::FrontTransport {
 public:
     static constexpr core::Partition kPartition = 0;
 

@@ -47,7 +47,7 @@ EdgeAnswer ask_edge(const Config& config, const std::string& token) {
                        ": it is no edge of this installation"};
 }
 
-std::string way_to_client(const EdgeAnswer& edge) {
+std::string route_to_client(const EdgeAnswer& edge) {
     const auto& now = edge.now;
     if (!now) return "not known: " + edge.why_not;
     if (!now->served) {
@@ -75,7 +75,7 @@ const TraceStep* step(const MessageTrace& trace, std::string_view what) {
 
 /// Of a tracked message the log has the time at which it was sent.
 std::string sent_line(const MessageTrace& trace, const std::optional<EdgeAnswer>& edge) {
-    if (edge) return line("sent", way_to_client(*edge));
+    if (edge) return line("sent", route_to_client(*edge));
     const auto* sent = step(trace, to_string(core::Milestone::transmitted));
     return sent ? line("sent", time_text(sent->at)) : "";
 }

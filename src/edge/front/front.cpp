@@ -36,7 +36,7 @@ std::size_t bytes_of(const Client::Kept& kept) {
 
 }  // namespace
 
-Front::Front(FrontOptions options, Sockets& sockets, WayToHomes& homes, NewUaid new_uaid,
+Front::Front(FrontOptions options, Sockets& sockets, HomeTransport& homes, NewUaid new_uaid,
              FrontMetrics metrics)
     : options_(std::move(options)),
       sockets_(sockets),

@@ -59,7 +59,7 @@ public:
     /// Chooses a UAID for a client that offers none, near this front; nullopt: nobody serves.
     using NewUaid = std::function<std::optional<core::Uaid>()>;
 
-    Front(FrontOptions options, Sockets& sockets, WayToHomes& homes, NewUaid new_uaid,
+    Front(FrontOptions options, Sockets& sockets, HomeTransport& homes, NewUaid new_uaid,
           FrontMetrics metrics);
 
     // --- from the sockets
@@ -134,7 +134,7 @@ private:
 
     const FrontOptions options_;
     Sockets& sockets_;
-    WayToHomes& homes_;
+    HomeTransport& homes_;
     const NewUaid new_uaid_;
     const FrontMetrics metrics_;
     FrameParser parser_;

@@ -48,7 +48,7 @@ public:
         Registrations& registrations;
         const Removals& removals;
         Outbox& outbox;
-        WayToFronts& fronts;
+        FrontTransport& fronts;
         DeliveryTimes times{};
     };
     explicit Clients(const Context& context) : context_(context) {}

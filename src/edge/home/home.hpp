@@ -66,7 +66,7 @@ public:
     struct Context {
         log::EventLog& log;
         log::Publisher& publisher;
-        WayToFronts& fronts;
+        FrontTransport& fronts;
         core::Executor& executor;
         const core::Clock& clock;
         core::Tokens& tokens;

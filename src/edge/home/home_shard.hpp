@@ -29,7 +29,7 @@ public:
         std::size_t shard;
         Loop& loop;
         Switchboard& board;
-        WayToFronts& fronts;
+        FrontTransport& fronts;
         log::EventLog& log;
         store::EdgeStore& store;
         std::shared_ptr<const core::KeyRing> keys;

@@ -40,15 +40,15 @@ struct Peer {
 
     /// The connection on which to send, which may be closed at any moment; null: none is up. Any
     /// thread.
-    std::shared_ptr<Connection> way() {
-        const std::scoped_lock lock{way_mutex};
+    std::shared_ptr<Connection> route() {
+        const std::scoped_lock lock{route_mutex};
         return sends_on.lock();
     }
-    void set_way(const std::shared_ptr<Connection>& up) {
-        const std::scoped_lock lock{way_mutex};
+    void set_route(const std::shared_ptr<Connection>& up) {
+        const std::scoped_lock lock{route_mutex};
         sends_on = up;
     }
-    std::mutex way_mutex;
+    std::mutex route_mutex;
     std::weak_ptr<Connection> sends_on;
 
     // of the links' thread
@@ -238,7 +238,7 @@ void Links::Impl::flush_told() {
 
 /// Never waits: where another thread is at the socket, the links' thread goes on with what waits.
 void Links::Impl::write_from_any_thread(const std::shared_ptr<Peer>& peer) {
-    const auto connection = peer->way();
+    const auto connection = peer->route();
     if (!connection) return;
     {
         const auto lock = connection->socket->try_lock();
@@ -355,7 +355,7 @@ void Links::Impl::greeted(Connection& connection) {
     peer->connection = connection.id;
     peer->retry_after = options.retry_first;
     peer->why_down.clear();
-    peer->set_way(connections.at(connection.id));
+    peer->set_route(connections.at(connection.id));
     peer->outbox.open();
     core::log_info("edge", "link_up", {{"peer", peer->node.text}, {"address", peer->address}});
     events.up(peer->node);

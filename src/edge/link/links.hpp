@@ -47,7 +47,7 @@ struct LinkStatus {
 /// itself, at flush(). Messages to one peer keep the order in which a thread sent them; when a link
 /// is lost, what waited for it is dropped, and `down` says so to those who must send it again or
 /// give their sessions up.
-class Links final : public WayToNodes {
+class Links final : public NodeTransport {
 public:
     /// Connections that were accepted and have not greeted yet; more are closed at once.
     static constexpr std::size_t kUnnamedMax = 64;

@@ -123,9 +123,9 @@ struct NodeNumber {
 };
 
 /// Where a front sends. Implemented by the process's switchboard; called on the front's shard.
-class WayToHomes {
+class HomeTransport {
 public:
-    virtual ~WayToHomes() = default;
+    virtual ~HomeTransport() = default;
     /// Where the home of that UAID's partition lives now; nullopt: nobody is placed there.
     virtual std::optional<NodeNumber> home_of(const core::Uaid& uaid) const = 0;
     /// `message` is moved from only if the answer is yes. A Detach is never `full`.
@@ -133,16 +133,16 @@ public:
 };
 
 /// Where a home sends. Called on the home's shard; a session that is gone is ignored.
-class WayToFronts {
+class FrontTransport {
 public:
-    virtual ~WayToFronts() = default;
+    virtual ~FrontTransport() = default;
     virtual void to_front(ToFront message) = 0;
 };
 
 /// The way to the other nodes. Any thread.
-class WayToNodes {
+class NodeTransport {
 public:
-    virtual ~WayToNodes() = default;
+    virtual ~NodeTransport() = default;
     virtual Sent to_home(const core::NodeId& node, const ToHome& message) = 0;
     virtual Sent to_front(const core::NodeId& node, const ToFront& message) = 0;
     /// What was sent is on its way from now on. Due at the end of each turn in which something was.

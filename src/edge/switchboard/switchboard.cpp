@@ -25,8 +25,8 @@ std::size_t Switchboard::shard_of(core::Partition partition) const {
     return static_cast<std::size_t>(partition) % impl_->parts.size();
 }
 
-WayToHomes& Switchboard::homes(std::size_t shard) { return impl_->parts[shard]; }
-WayToFronts& Switchboard::fronts(std::size_t shard) { return impl_->parts[shard]; }
+HomeTransport& Switchboard::homes(std::size_t shard) { return impl_->parts[shard]; }
+FrontTransport& Switchboard::fronts(std::size_t shard) { return impl_->parts[shard]; }
 
 void Switchboard::connect_home(core::Partition partition, HomeHandler handler) {
     auto& home = impl_->homes[static_cast<std::size_t>(partition)];
@@ -42,7 +42,7 @@ void Switchboard::listen(std::size_t shard, Listener listener) {
     impl_->parts[shard].listeners.push_back(std::move(listener));
 }
 
-void Switchboard::connect_links(core::NodeId self, WayToNodes& links) {
+void Switchboard::connect_links(core::NodeId self, NodeTransport& links) {
     impl_->self = std::move(self);
     impl_->links = &links;
     for (auto& part : impl_->parts) {

@@ -46,8 +46,8 @@ public:
     std::size_t shard_of(core::Partition partition) const;
 
     /// Where the front, or the homes, of a shard send; used on that shard only.
-    WayToHomes& homes(std::size_t shard);
-    WayToFronts& fronts(std::size_t shard);
+    HomeTransport& homes(std::size_t shard);
+    FrontTransport& fronts(std::size_t shard);
 
     /// On the shard's thread. Empty handler: nobody is there any more.
     void connect_home(core::Partition partition, HomeHandler handler);
@@ -57,7 +57,7 @@ public:
 
     // --- other nodes. Without connect_links() there are none, and every home lives here.
     /// Before the loops run. `links` outlives them.
-    void connect_links(core::NodeId self, WayToNodes& links);
+    void connect_links(core::NodeId self, NodeTransport& links);
     /// Where `ownership` places a partition; before the first call it is taken to live here. Any
     /// one thread.
     void route(core::Partition partition, const core::NodeId& home);

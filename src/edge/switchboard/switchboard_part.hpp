@@ -29,14 +29,14 @@ const SessionId& session_of(const Message& message) {
 }
 
 /// The switchboard on one shard; on that shard's thread where nothing else is said.
-struct Switchboard::Part final : WayToHomes, WayToFronts {
+struct Switchboard::Part final : HomeTransport, FrontTransport {
     Part(Impl& b, std::size_t i, Loop& l, std::size_t partitions)
         : board(b), index(i), loop(l), routes(partitions, NodeNumber{}) {}
 
-    // --- WayToHomes: where the fronts of the shard send
+    // --- HomeTransport: where the fronts of the shard send
     std::optional<NodeNumber> home_of(const core::Uaid& uaid) const override;
     Sent to_home(NodeNumber node, ToHome&& message) override;
-    // --- WayToFronts: where its homes send
+    // --- FrontTransport: where its homes send
     void to_front(ToFront message) override;
 
     /// At the end of a turn: what was collected goes on. True if more came meanwhile.
@@ -93,7 +93,7 @@ struct Switchboard::Impl {
     std::deque<Part> parts;                 ///< by shard
     std::size_t waiting_max = kWaitingMax;  ///< constant
     core::NodeId self;                      ///< constant once the loops run
-    WayToNodes* links = nullptr;            ///< constant once the loops run
+    NodeTransport* links = nullptr;         ///< constant once the loops run
 };
 
 inline bool Switchboard::Part::is_full() const {

@@ -170,7 +170,7 @@ struct HttpSender::Impl {
     std::map<CURL*, std::unique_ptr<Transfer>> transfers;
 
     void open();
-    bool find_way(Transfer& transfer) const;
+    bool find_route(Transfer& transfer) const;
     void prepare(Transfer& transfer);
     void refuse(std::string_view why, std::function<void(HttpAnswer)> done);
     void act(curl_socket_t socket, int events);
@@ -268,7 +268,7 @@ void HttpSender::Impl::end(CURL* easy, CURLcode code) {
 }
 
 /// How the request gets to its host; false: it may not.
-bool HttpSender::Impl::find_way(Transfer& transfer) const {
+bool HttpSender::Impl::find_route(Transfer& transfer) const {
     if (options.inside.empty() && options.proxy.empty()) return true;
     const auto host = host_in(transfer.request.url);
     transfer.inside = options.inside.contains(host);
@@ -351,7 +351,7 @@ void HttpSender::send(HttpRequest request, std::function<void(HttpAnswer)> done)
     transfer->done = std::move(done);
     transfer->options = &impl_->options;
     transfer->started = impl_->clock.mono();
-    if (!impl_->find_way(*transfer)) {
+    if (!impl_->find_route(*transfer)) {
         HttpAnswer answer{.end = HttpAnswer::End::forbidden, .why = not_allowed(transfer->refused)};
         return impl_->loop.post([done = std::move(transfer->done), answer = std::move(answer),
                                  alive = std::weak_ptr{impl_->alive}] {

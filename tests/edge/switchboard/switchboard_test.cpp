@@ -43,7 +43,7 @@ edge::FromClient frame(core::Partition to, std::string text) {
 }
 
 /// Notes what would go over links.
-struct FakeLinks final : edge::WayToNodes {
+struct FakeLinks final : edge::NodeTransport {
     Sent to_home(const core::NodeId& node, const edge::ToHome&) override {
         homes.push_back(node.text);
         return Sent::yes;

@@ -81,7 +81,7 @@ void Outbox::drop_frames() {
     indexed_ = 0;
 }
 
-void Outbox::flush(WayToFronts& fronts) {
+void Outbox::flush(FrontTransport& fronts) {
     bytes_ = 0;
     by_message_.clear();
     indexed_ = 0;

@@ -46,7 +46,7 @@ public:
     void withdraw(const core::MessageKey& message);
     /// What was decided is void. Only closes stay: their sessions are gone already.
     void drop_frames();
-    void flush(WayToFronts& fronts);
+    void flush(FrontTransport& fronts);
 
     /// Memory of all that waits.
     std::size_t bytes() const { return bytes_; }
