@@ -191,10 +191,10 @@ TEST_CASE("a message that cannot be read is acknowledged as such", "[user_agent]
     FakePushServer server;
     auto agent = connected(options_for(server));
     const auto channel = agent.register_channel().value();
-    auto stranger = channel.subscription();
-    stranger.keys = ReceiverKeys::generate().subscription();
+    auto unknown = channel.subscription();
+    unknown.keys = ReceiverKeys::generate().subscription();
     ApplicationServer sender{{}};
-    REQUIRE(sender.send(stranger, {.text = "not for you"}));
+    REQUIRE(sender.send(unknown, {.text = "not for you"}));
     const auto notification = next(agent);
     CHECK(notification.text == std::nullopt);
     CHECK_FALSE(notification.problem.empty());

@@ -255,7 +255,8 @@ TEST_CASE("a process stands beside its predecessor in rank while the group still
           "[cluster]") {
     const std::vector<core::NodeId> alive = {{"a"}, {"before"}, {"c"}, {"now"}};
     const auto name = [](const auto& node) -> std::string_view {
-        return node.text == "before" || node.text == "now" ? "twins" : std::string_view{node.text};
+        return node.text == "before" || node.text == "now" ? "duplicates"
+                                                           : std::string_view{node.text};
     };
     for (core::Partition p = 0; p < 100; ++p) {
         const auto ranked = cluster::rank(p, alive, name);

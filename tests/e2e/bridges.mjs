@@ -1,4 +1,4 @@
-// Bridges from a stranger's side: apps that register over HTTP, senders, and Google's and Apple's services as
+// Bridges from the outside: apps that register over HTTP, senders, and Google's and Apple's services as
 // stand-ins that speak their protocols; services that fail, and processes that are killed.
 //
 //   node --test bridges.mjs   (LOG=embedded|kafka)

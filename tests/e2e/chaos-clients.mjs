@@ -16,12 +16,12 @@ export const HABITS = {
     slow: [500, 2000],
     mute: [1000, 2000],
     moving: [500, 3000],
-    twin: [1000, 3000],
+    duplicate: [1000, 3000],
     joining: [200, 800],
 };
 
 /** How many of each habit there are among ten clients. */
-const CROWD = ['steady', 'flapping', 'moving', 'joining', 'twin', 'slow', 'steady', 'moving', 'mute', 'joining'];
+const CROWD = ['steady', 'flapping', 'moving', 'joining', 'duplicate', 'slow', 'steady', 'moving', 'mute', 'joining'];
 
 export const crowd = (count, rest) =>
     Array.from({ length: count }, (_, i) => new ChaosClient({ name: `${CROWD[i % 10]}-${i}`, habit: CROWD[i % 10], index: i, ...rest }));
@@ -208,7 +208,7 @@ export class ChaosClient {
         while (!this.over) {
             await pause(this.random.from(...HABITS[this.habit]));
             if (this.suspended || this.over || !this.attached || this.opening) continue;
-            const acts = { flapping: 'flap', moving: 'move', twin: 'double', joining: 'joinOrLeave', slow: 'dawdle' };
+            const acts = { flapping: 'flap', moving: 'move', duplicate: 'double', joining: 'joinOrLeave', slow: 'dawdle' };
             await (acts[this.habit] ? this[acts[this.habit]]() : this.ping());
         }
     }

@@ -147,13 +147,13 @@ try {
     const waiting = [await send(to, 'for two profiles')];
     firefox = await start('one');
     await arrived(waiting);
-    const twin = await start('two');
+    const duplicate = await start('two');
     const texts = [];
     for (let i = 0; i < 20; ++i) texts.push(await send(to, 'to one of two'));
     await arrived(texts); // the later hello wins, and the other comes back: whoever is there has it
-    await close(twin);
-    await arrived([await send(to, 'the twin is gone')]);
-    once(waiting); // acknowledged before the twin came
+    await close(duplicate);
+    await arrived([await send(to, 'the duplicate is gone')]);
+    once(waiting); // acknowledged before the duplicate came
     assert(!site.got.includes('SUBSCRIPTION LOST'));
     assert(!site.got.includes('too late'));
     console.log('OK');

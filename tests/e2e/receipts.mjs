@@ -1,4 +1,4 @@
-// Push message receipts (RFC 8030 §5.1, §6.3) from a stranger's side: who asked hears what became of each message, by
+// Push message receipts (RFC 8030 §5.1, §6.3) from the outside: who asked hears what became of each message, by
 // long polling and by webhook, also when processes are killed.
 //
 //   node --test receipts.mjs   (LOG=embedded|kafka)

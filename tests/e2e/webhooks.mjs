@@ -1,4 +1,4 @@
-// Webhooks from a stranger's side: events in over HTTP, requests out, checked by the real receiver library of
+// Webhooks from the outside: events in over HTTP, requests out, checked by the real receiver library of
 // Standard Webhooks; receivers that fail, and processes that are killed.
 //
 //   node --test webhooks.mjs   (LOG=embedded|kafka)

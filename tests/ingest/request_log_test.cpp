@@ -55,7 +55,7 @@ TEST_CASE("no log line of any route, good or refused, holds a secret", "[log]") 
     world.shared_->config.log_requests = true;
     const auto target = world.subscribed();
     const auto bound = world.subscribed(true);
-    const auto stranger = world.new_target();
+    const auto unknown = world.new_target();
     const std::string bridge_token = "bridge-token-0123456789";
     const auto registration = [](const std::string& method, const std::string& tail,
                                  const std::string& body) {
@@ -67,7 +67,7 @@ TEST_CASE("no log line of any route, good or refused, holds a secret", "[log]") 
     const auto body = json{{"token", bridge_token}, {"key", world.key_text()}}.dump();
     std::vector<std::string> secrets{target.path.substr(7),
                                      bound.path.substr(7),
-                                     stranger.path.substr(7),
+                                     unknown.path.substr(7),
                                      bridge_token,
                                      world.key_text(),
                                      "ciphertext",
@@ -91,7 +91,7 @@ TEST_CASE("no log line of any route, good or refused, holds a secret", "[log]") 
         secrets.push_back(message.substr(3));
         ask(good.with("Authorization", vapid).to(bound.path));
         ask(good.to(bound.path));
-        ask(good.to(stranger.path));
+        ask(good.to(unknown.path));
         ask(good.to("/wpush/v1/" + target.path.substr(7)));
         ask(good.to(target.path + "/"));
         ask(good.without("TTL"));

@@ -114,8 +114,8 @@ TEST_CASE("times and committed offsets are asked from outside too", "[running_lo
 TEST_CASE("only who has the key ring reads the log", "[running_log]") {
     Running running;
     running.publish(1);
-    const auto stranger = running.from_outside(core::KeyRing::generate());
-    const auto ends = log::ends_of(*stranger, kWhere, kTimeout);
+    const auto unknown = running.from_outside(core::KeyRing::generate());
+    const auto ends = log::ends_of(*unknown, kWhere, kTimeout);
     REQUIRE_FALSE(ends);
     CHECK(ends.error().fault == core::Fault::unauthorized);
 }

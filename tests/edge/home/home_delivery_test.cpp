@@ -612,9 +612,9 @@ TEST_CASE("while the log is away attached clients stay and get what is pending",
     world.run(1s);
     CHECK(world.take_versions(client) == Versions{second});
     CHECK(world.take_versions(world.connect(uaid)) == Versions{second});
-    const auto stranger = world.connect(core::Uaid{core::random_uuid4()});
+    const auto unknown = world.connect(core::Uaid{core::random_uuid4()});
     world.run(10s);
-    CHECK(world.take(stranger) == Heard{"closed 1013 Unproven"});
+    CHECK(world.take(unknown) == Heard{"closed 1013 Unproven"});
 }
 
 TEST_CASE("tombstones wait a moment for others, and a home that ends sends them first", "[home]") {

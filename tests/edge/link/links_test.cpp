@@ -149,15 +149,15 @@ int connect_to(std::uint16_t port) {
 }
 
 /// Connections of those who never say who they are.
-struct Strangers {
-    Strangers(std::uint16_t port, std::size_t count) {
+struct UnknownPeers {
+    UnknownPeers(std::uint16_t port, std::size_t count) {
         while (sockets.size() < count) sockets.push_back(connect_to(port));
     }
-    ~Strangers() {
+    ~UnknownPeers() {
         for (const int socket : sockets) close(socket);
     }
-    Strangers(const Strangers&) = delete;
-    Strangers& operator=(const Strangers&) = delete;
+    UnknownPeers(const UnknownPeers&) = delete;
+    UnknownPeers& operator=(const UnknownPeers&) = delete;
 
     bool are_all_open() const {
         return std::all_of(sockets.begin(), sockets.end(), [](int socket) {
@@ -169,10 +169,10 @@ struct Strangers {
     std::vector<int> sockets;
 };
 
-/// How long a stranger's connection lasts if it says nothing.
-std::chrono::steady_clock::duration time_of_stranger(std::uint16_t port) {
+/// How long an unknown peer's connection lasts if it says nothing.
+std::chrono::steady_clock::duration time_of_unknown_peer(std::uint16_t port) {
     const auto begin = std::chrono::steady_clock::now();
-    const Strangers one{port, 1};
+    const UnknownPeers one{port, 1};
     char byte = 0;
     while (recv(one.sockets.front(), &byte, 1, 0) > 0) {
     }
@@ -378,16 +378,17 @@ TEST_CASE("whoever is no node is closed and disturbs nobody", "[edge][link]") {
     REQUIRE(b.hears("a says still here"));
 }
 
-TEST_CASE("strangers beyond those that may be greeted are closed at once, and later there is room",
-          "[edge][link]") {
+TEST_CASE(
+    "unknown peers beyond those that may be greeted are closed at once, and later there is room",
+    "[edge][link]") {
     const auto keys = ring();
     Node a{kA, keys};
     Node b{kB, keys};
     // A machine that is stalled for seconds looks as if all of them had been closed: once more.
     REQUIRE(eventually([&] {
-        const Strangers strangers{b.links.port(), Links::kUnnamedMax};
-        const auto took = time_of_stranger(b.links.port());
-        return took < 2s && strangers.are_all_open();
+        const UnknownPeers unknown_peers{b.links.port(), Links::kUnnamedMax};
+        const auto took = time_of_unknown_peer(b.links.port());
+        return took < 2s && unknown_peers.are_all_open();
     }));
     introduce(a, b);
     REQUIRE(a.hears("up b"));

@@ -74,7 +74,7 @@ TEST_CASE("of several faults the earliest in the order of checks is answered", "
     IngestWorld world{{.crypto_keys = {kFernetKey}}};
     const auto target = world.subscribed();
     const auto bound = world.subscribed(true);
-    const auto stranger = world.new_target();
+    const auto unknown = world.new_target();
     const auto other_channel =
         world.path_of(target.uaid, core::ChannelId{core::random_uuid4()}, false);
     const auto other_key = client::P256Key::generate();
@@ -108,7 +108,7 @@ TEST_CASE("of several faults the earliest in the order of checks is answered", "
          unauthorized("The VAPID public key is not the one of this subscription.")},
         {6, others_token, world.vapid_header(),
          unauthorized("The VAPID public key is not the one of this subscription.")},
-        {7, stranger.path, world.vapid_header(), no_such_subscription()},
+        {7, unknown.path, world.vapid_header(), no_such_subscription()},
         {9, other_channel, world.vapid_header(), no_such_subscription()},
         {10, ours, world.vapid_header(), error(413, "104", "Payload Too Large", kTooLarge)},
     };
