@@ -51,7 +51,7 @@ std::string_view without_padding(std::string_view text) {
 
 std::size_t decoded_size(std::string_view text) { return text.size() * 3 / 4; }
 
-/// Decodes unpadded text; `out` has room for decoded_size(text). False if it is not base64.
+/// Decodes unpadded text; `out` has space for decoded_size(text). False if it is not base64.
 bool decode(std::string_view text, const ValueTable& table, std::uint8_t* out, bool canonical) {
     const std::size_t rest = text.size() % 4;
     if (rest == 1) return false;

@@ -204,7 +204,7 @@ public:
         return ok && CRYPTO_memcmp(mac.data(), token.last(kFernetMac).data(), mac.size()) == 0;
     }
 
-    /// Decrypts what was found genuine; `plain` has room for the ciphertext. The plaintext's size,
+    /// Decrypts what was found genuine; `plain` has space for the ciphertext. The plaintext's size,
     /// or nullopt if the padding is wrong.
     std::optional<std::size_t> decrypt(ByteView token, std::uint8_t* plain) {
         const auto iv = token.subspan(kFernetHead - 16, 16);

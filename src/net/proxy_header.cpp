@@ -137,8 +137,8 @@ Parsed parse_proxy_header(std::string_view bytes) {
 /// complete one we know how many are.
 Parsed ProxyHeaderReader::read(int socket) {
     std::array<char, kProxyHeaderMax> seen;
-    const auto room = kProxyHeaderMax - bytes_.size();
-    const auto n = ::recv(socket, seen.data(), room, MSG_PEEK);
+    const auto capacity = kProxyHeaderMax - bytes_.size();
+    const auto n = ::recv(socket, seen.data(), capacity, MSG_PEEK);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return std::optional<ProxyHeader>{};
     if (n <= 0) return refuse(ProxyFault::ended);
     const auto before = bytes_.size();

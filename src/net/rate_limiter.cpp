@@ -22,8 +22,8 @@ double RateLimiter::refilled(const Bucket& bucket, core::MonoTime now) const {
 }
 
 const PeerAddress& RateLimiter::key_of(const PeerAddress& key) const {
-    const bool room = buckets_.size() < options_.addresses_max;
-    return room || buckets_.contains(key) ? key : kShared;
+    const bool capacity = buckets_.size() < options_.addresses_max;
+    return capacity || buckets_.contains(key) ? key : kShared;
 }
 
 std::optional<std::chrono::seconds> RateLimiter::wait_locked(const PeerAddress& peer,

@@ -23,11 +23,11 @@ public:
     explicit RateLimiter(const Options& options) : options_(options) {}
 
     bool enabled() const { return options_.limit > 0; }
-    /// nullopt: there is room. Otherwise how long until there is (at least 1 s).
+    /// nullopt: there is space. Otherwise how long until there is (at least 1 s).
     std::optional<std::chrono::seconds> wait(const PeerAddress& peer, core::MonoTime now) const;
     /// Takes one.
     void spend(const PeerAddress& peer, core::MonoTime now);
-    /// wait() and, if there is room, spend().
+    /// wait() and, if there is space, spend().
     std::optional<std::chrono::seconds> try_spend(const PeerAddress& peer, core::MonoTime now);
 
 private:

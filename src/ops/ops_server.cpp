@@ -14,7 +14,7 @@ namespace {
 
 /// One loop serves all, and nothing on it waits: what other connections do delays nobody.
 constexpr int kThreads = 1;
-/// Above these the connection that has waited longest for its peer makes room.
+/// Above these the connection that has waited longest for its peer makes space.
 constexpr std::size_t kConnectionsMax = 64;
 /// A batch of log records, which tools read through this port, fits: 32 MiB for all connections.
 constexpr int kSendBufferBytes = 512 << 10;

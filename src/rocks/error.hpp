@@ -11,7 +11,7 @@ namespace beckon::rocks {
 /// RocksDB's answer as ours; `what` says what was being done, with the path. It tells apart what a
 /// caller must treat differently:
 ///   corrupt      the bytes on disk are not what was written: they will not come back
-///   full         the disk has no room
+///   full         the disk has no space
 ///   conflict     another process has the directory open
 ///   not_found    there is no such key
 ///   unavailable  everything else (EIO, EMFILE, …): it may pass, and proves nothing about the data

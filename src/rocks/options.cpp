@@ -63,7 +63,7 @@ rocksdb::DBOptions db_options(const Setup& setup) {
     options.bytes_per_sync = 1U << 20;
     options.listeners = {std::make_shared<NoRecoveryByItself>()};
     options.info_log = std::make_shared<Logger>(setup.folder, setup.directory.string());
-    // Nobody reads these files, so a disk without room for them refuses nothing; in RocksDB 9 it
+    // Nobody reads these files, so a disk without space for them refuses nothing; in RocksDB 9 it
     // would.
     options.fail_if_options_file_error = false;
     options.stats_dump_period_sec = 0;

@@ -297,7 +297,7 @@ core::Result<void> Database::drop_family(const Family& family) {
         rocks::to_error(status, "store " + directory().string() + ", drop of a family"));
 }
 
-/// Whether there is room for what is in memory: resume() is called once.
+/// Whether there is space for what is in memory: resume() is called once.
 rocksdb::Status Database::probe() const {
     std::uint64_t in_memory = 0;
     db_->GetAggregatedIntProperty(rocksdb::DB::Properties::kCurSizeAllMemTables, &in_memory);

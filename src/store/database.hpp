@@ -95,7 +95,7 @@ public:
 
     /// Writes with the WAL, without a sync. Rows of dropped families are ignored. After a failure
     /// the next call first lets RocksDB recover, and others are refused meanwhile or wait for that.
-    /// Errors: full (no room, or behind with flushes), unavailable, corrupt.
+    /// Errors: full (no space, or behind with flushes), unavailable, corrupt.
     core::Result<void> write(rocksdb::WriteBatch& batch);
     /// Why nothing is written before this process is restarted; empty: nothing stands against it,
     /// as far as is known. Does not wait.

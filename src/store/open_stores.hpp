@@ -9,7 +9,7 @@ namespace beckon::store {
 /// Copies a store that this process has open, whoever opened it: a page of the ops port does it
 /// while an edge uses the store, and knows nothing of that edge. The copy, in a directory that must
 /// not exist, is what is committed at one moment: hard links to files that never change, and the
-/// write-ahead file, so it takes a moment and little room. Any thread; whoever closes the store
+/// write-ahead file, so it takes a moment and little space. Any thread; whoever closes the store
 /// waits for the copy. Errors: not_found (no store is open in `directory`), unavailable, full.
 core::Result<void> copy_open_store(const std::filesystem::path& directory,
                                    const std::filesystem::path& to);

@@ -87,13 +87,13 @@ TEST_CASE("only one text stands for some bytes, but VAPID keys may be sloppy", "
     CHECK(parse_base64_any("+/-_") == "\xfb\xff\xbf");
 }
 
-TEST_CASE("decoding into a buffer needs room for all of it", "[base64url]") {
-    std::array<std::uint8_t, 3> room{};
-    CHECK(parse_base64url("Zm9v", room) == 3);
-    CHECK(room == std::array<std::uint8_t, 3>{'f', 'o', 'o'});
-    CHECK(parse_base64url("Zg==", room) == 1);
-    CHECK_FALSE(parse_base64url("Zm9vYg", room));
-    CHECK_FALSE(parse_base64url("Zm9!", room));
+TEST_CASE("decoding into a buffer needs space for all of it", "[base64url]") {
+    std::array<std::uint8_t, 3> capacity{};
+    CHECK(parse_base64url("Zm9v", capacity) == 3);
+    CHECK(capacity == std::array<std::uint8_t, 3>{'f', 'o', 'o'});
+    CHECK(parse_base64url("Zg==", capacity) == 1);
+    CHECK_FALSE(parse_base64url("Zm9vYg", capacity));
+    CHECK_FALSE(parse_base64url("Zm9!", capacity));
 }
 
 TEST_CASE("hex is lower case, two digits per byte", "[base64url]") {

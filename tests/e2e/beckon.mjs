@@ -47,7 +47,7 @@ export async function freePort() {
  * Memory where there is enough of it: a broker waits for its disk at each change of its metadata, and
  * on a disk that is busy with a build it stands still for seconds.
  */
-function roomForKafka() {
+function spaceForKafka() {
     const memory = '/dev/shm';
     try {
         const { bavail, bsize } = statfsSync(memory);
@@ -146,7 +146,7 @@ export class Cluster {
         this.shared = log === 'kafka' ? sharedBroker() : null;
         if (this.shared && (brokers > 1 || gates.length > 0)) throw new Error('a test with several brokers, or with proxies before one, has brokers of its own');
         this.prefix = this.shared ? `test-${randomBytes(6).toString('hex')}.` : 'beckon.';
-        this.directory = mkdtempSync(join(log === 'kafka' ? roomForKafka() : tmpdir(), 'beckon-e2e-'));
+        this.directory = mkdtempSync(join(log === 'kafka' ? spaceForKafka() : tmpdir(), 'beckon-e2e-'));
         this.children = new Map();
         this.edges = new Map(); // started by startEdge(): name → ports and URL
     }

@@ -34,7 +34,7 @@ const EACH_MS = 200; // a client gets a message so often
 const PENDING = said.quick ? 2000 : 100000;
 const RECOVERY_MS = 120000;
 const AIMS = { failover_ms: SESSION_MS + 2000, dark_ms: 1000, hop_ms: 0.3, hop_cpu_us: 10, restored_per_s: 300000 };
-// The first rate leaves the machine room, and says what a hop adds to a message's time; the last one is a load, and says
+// The first rate leaves capacity on the machine, and says what a hop adds to a message's time; the last one is a load, and says
 // what it costs.
 const HOP = { rates: said.quick ? [200] : [1000, 4000, 8000, 11000], rounds: said.quick ? 1 : 3, duration: said.quick ? 2 : 10 };
 const FILL_S = said.quick ? 3 : 60;

@@ -1,5 +1,5 @@
 // A data directory on a full disk, at a start and while serving: the process stays, says what is missing, and
-// goes on by itself when there is room. The disk is a tmpfs in a mount namespace of its own.
+// goes on by itself when there is space. The disk is a tmpfs in a mount namespace of its own.
 //
 //   node full-disk.mjs
 import assert from 'node:assert/strict';
@@ -63,7 +63,7 @@ class OnSmallDisk {
     }
 }
 
-test('a start on a full disk waits for room', { skip }, async () => {
+test('a start on a full disk waits for space', { skip }, async () => {
     const disk = new OnSmallDisk('16m');
     await disk.start();
     try {
@@ -72,12 +72,12 @@ test('a start on a full disk waits for room', { skip }, async () => {
             return status === 503 && /has \d+ MiB free, and a start needs 64 MiB/.test(text);
         });
         assert.equal((await disk.answer('/live')).status, 200);
-        assert.equal(disk.output.match(/"event":"no_room"/g).length, 1);
+        assert.equal(disk.output.match(/"event":"no_space"/g).length, 1);
 
         const more = disk.inside('mount', '-o', 'remount,size=512m', disk.directory);
         assert.equal(more.status, 0, more.stderr);
-        await disk.wait('ready with room', async () => (await disk.answer('/ready')).status === 200);
-        assert.match(disk.output, /"event":"room_again"/);
+        await disk.wait('ready with space', async () => (await disk.answer('/ready')).status === 200);
+        assert.match(disk.output, /"event":"space_again"/);
         disk.server.kill('SIGTERM');
         assert.deepEqual(await disk.ended, { code: 0, signal: null });
     } finally {
@@ -101,11 +101,11 @@ test('a disk that fills up while serving refuses messages, keeps clients, and lo
         };
         for (let i = 0; i < 20; ++i) assert.equal(await send(), 201);
 
-        disk.inside('sh', '-c', 'cat /dev/zero > "$0/fill"', disk.directory); // until there is no room
+        disk.inside('sh', '-c', 'cat /dev/zero > "$0/fill"', disk.directory); // until there is no space
         await disk.wait('503 from the endpoint', async () => (await send()) === 503);
         await disk.wait('the reason at /ready', async () => {
             const { status, text } = await disk.answer('/ready');
-            return status === 503 && /disk|space|room/i.test(text);
+            return status === 503 && /disk|space/i.test(text);
         });
         for (let i = 0; i < 20; ++i) assert.notEqual(await send(), 0); // always an answer
         assert.equal((await disk.answer('/live')).status, 200);

@@ -73,9 +73,9 @@ LAYERS = {
     "bench": ({"core", "client"}, {"openssl", "json", "cli11"}),
     "cli": ({"core", "fetch", "rocks", "log", "fold", "cluster", "store", "ops", "reliability", "net", "ingest", "edge", "retry", "client", "console"}, ALL),
 }
-# The rooms of a folder are held apart. Each may include its own headers and these of its folder (a
-# name that ends in "/" is a whole room); the folder itself puts its rooms together.
-ROOMS = {
+# The modules of a folder are held apart. Each may include its own headers and these of its folder (a
+# name that ends in "/" is a whole module); the folder itself puts its modules together.
+MODULES = {
     "edge/loop": set(),
     "edge/protocol": set(),
     "edge/switchboard": {"edge/loop/", "edge/protocol/"},
@@ -114,10 +114,10 @@ ROOMS = {
         "connection_limiter", "descriptor", "io_loop", "listener", "peer_address",
         "proxy_header", "tls")},
 }
-# The rooms of `cli` from the ground up; those that no other includes stand on the same ground.
+# The modules of `cli` from the ground up; those that no other includes stand on the same ground.
 CLI_GROUND = {f"cli/{name}" for name in (
     "client_options.hpp", "command_line.hpp", "exit_codes.hpp", "config/", "process/")}
-CLI_ROOMS = {
+CLI_MODULES = {
     "config": {"command_line.hpp"},
     "process": {"config/"},
     "running": {"config/", "process/"},
@@ -135,11 +135,11 @@ CLI_ROOMS = {
     "roles": {"api/", "backup/", "broadcasts/", "console/", "demo/", "lookup/", "reliability/",
               "replay/", "running/"},
 }
-for room, rooms in CLI_ROOMS.items():
-    LAYERS[f"cli/{room}"] = LAYERS["cli"]
-    ROOMS[f"cli/{room}"] = {f"cli/{other}" for other in rooms}
-    if room not in ("config", "process", "running"):
-        ROOMS[f"cli/{room}"] |= CLI_GROUND
+for module, modules in CLI_MODULES.items():
+    LAYERS[f"cli/{module}"] = LAYERS["cli"]
+    MODULES[f"cli/{module}"] = {f"cli/{other}" for other in modules}
+    if module not in ("config", "process", "running"):
+        MODULES[f"cli/{module}"] |= CLI_GROUND
 # The only files that may include Boost: its headers cost more to compile than all of ours.
 BOOST_FILES = {"net/io_loop.cpp", "net/http/request_parser.cpp"}
 # JSON is printed in one place, which does not throw at bytes that others chose, and parsed there: each source with a
@@ -154,18 +154,18 @@ SYSTEM = re.compile(r"^(sys/|netinet/|arpa/|net/|linux/)?[a-z_0-9]+(\.h)?$")
 
 
 def layer_of(path: pathlib.PurePath) -> str:
-    """The innermost folder that the table names; each room of `log` must have a row."""
+    """The innermost folder that the table names; each module of `log` must have a row."""
     folders = ["/".join(path.parts[:depth]) for depth in range(len(path.parts) - 1, 0, -1)]
     if path.parts[0] == "log":
         return folders[0]
     return next((folder for folder in folders if folder in LAYERS), path.parts[0])
 
 
-def leaves_its_room(own: str, target: str) -> bool:
-    """Whether a file of room `own` includes something of its folder that is not the room's."""
-    if own not in ROOMS or target.split("/")[0] != own.split("/")[0]:
+def leaves_its_module(own: str, target: str) -> bool:
+    """Whether a file of module `own` includes something of its folder that is not the module's."""
+    if own not in MODULES or target.split("/")[0] != own.split("/")[0]:
         return False
-    return not target.startswith((own + "/", *ROOMS[own]))
+    return not target.startswith((own + "/", *MODULES[own]))
 
 
 def faults_in(file: pathlib.Path) -> list[str]:
@@ -195,8 +195,8 @@ def faults_in(file: pathlib.Path) -> list[str]:
                 found.append(f'{file.relative_to(ROOT)}:{number}: "{target}": write the path from src/')
             elif other != own.split("/")[0] and other not in ours:
                 found.append(f"{file.relative_to(ROOT)}:{number}: {own} may not include {other} ({target})")
-            elif leaves_its_room(own, target):
-                found.append(f"{file.relative_to(ROOT)}:{number}: the room {own} may not include {target}")
+            elif leaves_its_module(own, target):
+                found.append(f"{file.relative_to(ROOT)}:{number}: the module {own} may not include {target}")
             continue
         library = next((n for n, p in C_LIBRARIES.items() if target.startswith(p)), None)
         if library == "boost" and str(where) in BOOST_FILES:

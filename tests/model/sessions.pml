@@ -23,9 +23,9 @@
 #define NODES 2
 #define NOBODY 9
 #define LENGTH 14
-#define ROOM 3
+#define CAPACITY 3
 #define QUEUE(n, c) ((n) * 2 + (c))
-#define HAS_ROOM(n) (len(to_front[QUEUE(n, 0)]) < ROOM - 1 && len(to_front[QUEUE(n, 1)]) < ROOM - 1)
+#define HAS_CAPACITY(n) (len(to_front[QUEUE(n, 0)]) < CAPACITY - 1 && len(to_front[QUEUE(n, 1)]) < CAPACITY - 1)
 
 mtype = { none, lease, registration, removal, put, tombstone };              /* records */
 mtype = { attach, detach, ask, ack };                                        /* front to home */
@@ -67,8 +67,8 @@ Node nodes[NODES];
 byte leased_at[8];      /* by epoch: the offset of its lease, and whether that was late */
 bit leased_late[8];
 
-chan to_home[4] = [ROOM] of { mtype, byte, byte, bit };          /* session, stamp, persisted */
-chan to_front[4] = [ROOM] of { mtype, byte, byte, byte, bit };   /* session, epoch, stamp, persisted */
+chan to_home[4] = [CAPACITY] of { mtype, byte, byte, bit };          /* session, stamp, persisted */
+chan to_front[4] = [CAPACITY] of { mtype, byte, byte, byte, bit };   /* session, epoch, stamp, persisted */
 
 /* The controller. */
 byte placed = 0;
@@ -198,7 +198,7 @@ inline take_in(n, c, its_session, its_stamp, was_persisted) {
 #define MUST_WAIT(n, c) (IS_UNKNOWN(n, c) && (nodes[n].barrier[c] == 0 || nodes[n].position + 1 < nodes[n].barrier[c]))
 #endif
 /* Who is home and does not serve yet lets clients wait. */
-#define LISTENS(n, c) (nodes[n].writes == none && HAS_ROOM(n) && nempty(to_home[QUEUE(n, c)]) && \
+#define LISTENS(n, c) (nodes[n].writes == none && HAS_CAPACITY(n) && nempty(to_home[QUEUE(n, c)]) && \
                        (nodes[n].serving || !nodes[n].home) && !MUST_WAIT(n, c))
 
 inline listen(n, c) {
@@ -261,18 +261,18 @@ proctype Run(byte n) {
         nodes[n].home = (placed == n) }
     /* What a standby reads, and when, shows in nothing else. */
     :: atomic { FOLLOWS(n) && !nodes[n].ready -> catch_up(n); nodes[n].ready = 1 }
-    :: atomic { FOLLOWS(n) && nodes[n].home && HAS_ROOM(n) ->
+    :: atomic { FOLLOWS(n) && nodes[n].home && HAS_CAPACITY(n) ->
         catch_up(n);
         nodes[n].epoch = nodes[n].highest + 1; nodes[n].writes_epoch = nodes[n].epoch; nodes[n].writes = lease }
     :: atomic { nodes[n].writes != none ->
         append(nodes[n].writes, n, nodes[n].writes_epoch); nodes[n].writes = none; nodes[n].writes_epoch = 0 }
-    :: atomic { nodes[n].epoch != 0 && nodes[n].position < end && HAS_ROOM(n) -> fold(n, log[nodes[n].position]) }
+    :: atomic { nodes[n].epoch != 0 && nodes[n].position < end && HAS_CAPACITY(n) -> fold(n, log[nodes[n].position]) }
     :: atomic { IS_UNKNOWN(n, 0) && nodes[n].barrier[0] == 0 -> nodes[n].barrier[0] = end + 1 }
     :: atomic { IS_UNKNOWN(n, 1) && nodes[n].barrier[1] == 0 -> nodes[n].barrier[1] = end + 1 }
     :: atomic { !nodes[n].dead && LISTENS(n, 0) -> listen(n, 0) }
     :: atomic { !nodes[n].dead && LISTENS(n, 1) -> listen(n, 1) }
     :: atomic { nodes[n].serving && nodes[n].who != NOBODY && nodes[n].waits && !nodes[n].sent && !nodes[n].acked &&
-                !IS_OVER(n) && HAS_ROOM(n) -> say(n, message, nodes[n].who); nodes[n].sent = 1 }
+                !IS_OVER(n) && HAS_CAPACITY(n) -> say(n, message, nodes[n].who); nodes[n].sent = 1 }
     :: atomic { nodes[n].serving && CAUGHT_UP(n) && nodes[n].waits && (nodes[n].acked || IS_OVER(n)) ->
         nodes[n].writes = tombstone }
     :: atomic { removes && nodes[n].serving && CAUGHT_UP(n) && nodes[n].registered ->

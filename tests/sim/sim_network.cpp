@@ -18,8 +18,8 @@ const core::Error& lost() {
 
 void SimWire::write(Side from, std::string& bytes) {
     auto& way = under_way_[from];
-    const auto room = network_.wire_bytes_max_ - std::min(network_.wire_bytes_max_, way.size());
-    const auto count = std::min(room, bytes.size());
+    const auto capacity = network_.wire_bytes_max_ - std::min(network_.wire_bytes_max_, way.size());
+    const auto count = std::min(capacity, bytes.size());
     way.append(bytes, 0, count);
     bytes.erase(0, count);
     if (way.empty() || std::exchange(moving_[from], true)) return;

@@ -38,7 +38,7 @@ public:
         : network_(network), nodes_(std::move(nodes)) {}
 
     void attach(Side side, End end) { ends_[side] = std::move(end); }
-    /// Takes what there is room for from the front of `bytes`.
+    /// Takes what there is space for from the front of `bytes`.
     void write(Side from, std::string& bytes);
     /// This end is gone; the other one hears of it later, if the network lets it.
     void close(Side side);

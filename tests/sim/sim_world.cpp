@@ -326,7 +326,7 @@ void SimWorld::bring_clients_back() {
     }
     constexpr int kRoundsMax = 100;
     for (int round = 0; round < kRoundsMax && !connect_all(); ++round) executor_.run_for(1s);
-    // A home that has no room for what waits closes a client that was there already.
+    // A home that has no space for what waits closes a client that was there already.
     for (int quiet = 0, round = 0; quiet < 2 && round < kRoundsMax; ++round) {
         const auto before = tally.received;
         executor_.run_for(20s);

@@ -1,4 +1,4 @@
-// What the store of an edge makes of a disk without room, and of one that hangs in a sync.
+// What the store of an edge makes of a disk without space, and of one that hangs in a sync.
 #include "store/edge_fixture.hpp"
 #include "support/faulty_disk.hpp"
 
@@ -69,7 +69,7 @@ std::size_t messages_of_filler(EdgeFixture& f) {
 
 }  // namespace
 
-TEST_CASE("a store on a full disk refuses commits by that name, and goes on when there is room",
+TEST_CASE("a store on a full disk refuses commits by that name, and goes on when there is space",
           "[store]") {
     const auto full = GENERATE(values<std::string>({".log", ".sst", ""}));
     CAPTURE(full);

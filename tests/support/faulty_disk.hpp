@@ -33,7 +33,7 @@ public:
     void fail_of_this_thread(Call call, int count, std::string_view suffix = "");
     /// As fail(), but the call does its work before it reports the error.
     void fail_after_the_fact(Call call, int count, std::string_view suffix = "");
-    /// There is no room for anything that is written to such files, until heal().
+    /// There is no space for anything that is written to such files, until heal().
     void fill(std::string_view suffix = "");
     /// Reads of such files give other bytes than were written.
     void corrupt_reads(std::string_view suffix);

@@ -17,7 +17,7 @@ std::filesystem::path snapshot_of(const std::filesystem::path& data);
 ///   /backup/state  {"state": "none" | "running" | "done" | "failed", "directory", "error"}
 /// 401 without the proof of the key ring that `/log` asks for (log_service.hpp).
 /// A copy is hard links to files that never change, and the write-ahead file: it takes a moment and
-/// no room, but keeps what is in it on the disk until somebody removes it, as the next start does.
+/// no space, but keeps what is in it on the disk until somebody removes it, as the next start does.
 class BackupService {
 public:
     /// Server and log outlive it.

@@ -36,7 +36,7 @@ Setting proxy_setting(std::string name, std::string& target, std::string help) {
 
 Config defaults_of(Reader reader) {
     Config config;
-    config.endpoint.drain = seconds{3};  // shorter than stop_timeout, with room for the log's end
+    config.endpoint.drain = seconds{3};  // shorter than stop_timeout, with space for the log's end
     if (reader == Reader::endpoint) {
         config.data = "beckon-data-endpoint";
         config.ops.port = 9091;

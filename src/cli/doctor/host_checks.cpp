@@ -21,7 +21,7 @@ namespace beckon::cli {
 
 namespace {
 
-/// RocksDB needs room for a compaction beside what it has.
+/// RocksDB needs space for a compaction beside what it has.
 constexpr std::uintmax_t kFreeBytesWanted = 1ULL << 30;
 constexpr int kDaysWanted = 21;
 constexpr unsigned kOthers = 077;
@@ -81,7 +81,7 @@ Finding check_data(const std::filesystem::path& data) {
     const auto held = DataDirectory::in_use(data) ? ", a process holds it" : ", nobody holds it";
     const auto detail = data.string() + ", " + megabytes(free) + " free" + held;
     if (known && free < kFreeBytesWanted) {
-        return {Verdict::doubtful, kWhat, detail, "a full disk ends in 503: give it room"};
+        return {Verdict::doubtful, kWhat, detail, "a full disk ends in 503: give it space"};
     }
     return {.what = kWhat, .detail = detail};
 }

@@ -9,13 +9,13 @@
 #include "cli/process/authority.hpp"
 #include "cli/process/broker_wait.hpp"
 #include "cli/process/clock_watch.hpp"
+#include "cli/process/disk_space.hpp"
 #include "cli/process/key_ring_guard.hpp"
 #include "cli/process/key_ring_watch.hpp"
 #include "cli/process/log_readiness.hpp"
 #include "cli/process/node_name.hpp"
 #include "cli/process/origins.hpp"
 #include "cli/process/process_metrics.hpp"
-#include "cli/process/room.hpp"
 #include "cli/process/self_made_certificate.hpp"
 #include "cli/process/version.hpp"
 #include "cli/reliability/reliability_pages.hpp"
@@ -232,8 +232,8 @@ const Config& checked(const Config& config, Reader role) {
     return config;
 }
 
-Config& with_room(Config& config, Process& process, const Signals& signals) {
-    await_room(config.data, process.health, signals);
+Config& with_space(Config& config, Process& process, const Signals& signals) {
+    await_disk_space(config.data, process.health, signals);
     return config;
 }
 
@@ -244,7 +244,7 @@ struct OnKafka {
         : keys(load_key_ring(checked(config, role))),
           directory(config.data),
           process(prepared(config, certificate)),
-          log(open_cluster_log(with_room(config, process, wanted), process, *keys, wanted)),
+          log(open_cluster_log(with_space(config, process, wanted), process, *keys, wanted)),
           signals(wanted),
           stop_timeout(config.stop_timeout) {}
 
@@ -274,7 +274,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     const DataDirectory directory{config.data};
     use_self_made_certificate(config);
     Process process{config};
-    await_room(config.data, process.health, signals);
+    await_disk_space(config.data, process.health, signals);
     // Behind what fails for a slip: a ring that was made and has no log ends the next start.
     const auto keys = load_or_make_key_ring(config, options.new_log);
 

@@ -131,7 +131,7 @@ private:
 
     void fetch(Offset from, const core::Lifetime::Remote& to_owner, const std::stop_token& stop) {
         auto bytes = kFirstBytes;
-        while (wait_for_room(stop)) {
+        while (wait_for_capacity(stop)) {
             auto body = body_of(connection_, records_target(where_, from, bytes));
             auto batch = body ? LogBatchReader::open(std::move(*body))
                               : core::Result<LogBatchReader>{core::fail(body.error())};
@@ -147,7 +147,7 @@ private:
     }
 
     /// False: the reader ends.
-    bool wait_for_room(const std::stop_token& stop) {
+    bool wait_for_capacity(const std::stop_token& stop) {
         std::unique_lock lock{mutex_};
         wake_.wait(lock, stop, [this] { return fetched_.size() < kAhead; });
         return !stop.stop_requested();

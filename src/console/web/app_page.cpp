@@ -11,8 +11,8 @@ namespace beckon::console {
 
 namespace {
 
-/// Where index.html leaves room for the session.
-constexpr std::string_view kRoom = "data-session=\"\"";
+/// Where index.html leaves space for the session.
+constexpr std::string_view kCapacity = "data-session=\"\"";
 constexpr std::array<std::string_view, 3> kSessions{"data-session=\"open\"", "data-session=\"in\"",
                                                     "data-session=\"out\""};
 constexpr std::size_t kEtagBytes = 12;
@@ -45,9 +45,9 @@ std::string source_of(std::string_view text) {
 
 AppPage::Document document_of(std::string_view document, std::string_view session) {
     std::string bytes{document};
-    const auto at = bytes.find(kRoom);
-    if (at == bytes.npos) refuse(kRoom);
-    bytes.replace(at, kRoom.size(), session);
+    const auto at = bytes.find(kCapacity);
+    if (at == bytes.npos) refuse(kCapacity);
+    bytes.replace(at, kCapacity.size(), session);
     const auto digest = core::sha256(bytes);
     auto etag = '"' + core::base64url(view(digest).substr(0, kEtagBytes)) + '"';
     return {std::move(bytes), std::move(etag)};

@@ -71,7 +71,7 @@ void Clients::hear(const FromClient& message) {
     }
 }
 
-/// This does not wait in the outbox: it follows from nothing, and would take room itself. Frames
+/// This does not wait in the outbox: it follows from nothing, and would take space itself. Frames
 /// that wait there for the client find no session at its front any more.
 void Clients::send_away(const SessionId& session) {
     constexpr auto kWhy = closing::kOverloaded;
@@ -105,7 +105,7 @@ void Clients::apply(Session& session, Effects effects) {
         send_away(session.id);
         return forget(session);
     }
-    if (context_.delivery.made_room(session)) context_.fold.request_turn();
+    if (context_.delivery.made_capacity(session)) context_.fold.request_turn();
 }
 
 void Clients::count(const Effects& effects) {

@@ -136,7 +136,7 @@ Home::Impl::Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore
                                 auto* session = sessions.of(pending_tombstone.uaid);
                                 if (!session) return;
                                 session->durable(pending_tombstone.key);
-                                if (delivery.made_room(*session)) fold.request_turn();
+                                if (delivery.made_capacity(*session)) fold.request_turn();
                             }}),
       purges(*store, delivery),
       registrations({log::Topic::kSubscriptions, options.partition},

@@ -24,7 +24,7 @@ public:
         /// The TLS handshake is done: the peer holds the same key ring.
         std::function<void()> open;
         std::function<void(std::string_view)> received;
-        /// There is room to send again, after wait_until_writable().
+        /// There is space to send again, after wait_until_writable().
         std::function<void()> writable;
         /// The end, told once. `unauthorized`: the handshake failed, so the peer has another key
         /// ring or is no Beckon node. `unavailable`: the connection was refused, lost or closed.

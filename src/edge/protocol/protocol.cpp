@@ -281,7 +281,7 @@ Closing closing_for(FrameFault fault) {
 /// and a frame of 170 bytes still takes a third of a microsecond.
 struct FrameParser::Impl {
     simdjson::dom::parser parser;
-    std::string padded;  ///< the frame with the room behind it that simdjson reads into
+    std::string padded;  ///< the frame with the space behind it that simdjson reads into
 };
 
 FrameParser::FrameParser() : impl_(std::make_unique<Impl>()) {}

@@ -20,7 +20,7 @@ namespace {
 
 using Mode = Connection::Mode;
 
-/// Room for a piece of a message: 2.4 KB of user memory per idle connection instead of 5.3.
+/// Space for a piece of a message: 2.4 KB of user memory per idle connection instead of 5.3.
 constexpr std::size_t kRxBufferBytes = 1'024;
 constexpr unsigned kHttpHeadMax = 16'384;
 /// The library's own time-outs, of 10 s and 20 s otherwise, come so much after ours, which are

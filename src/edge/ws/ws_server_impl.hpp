@@ -97,7 +97,7 @@ struct WsServer::Impl {
     std::size_t sockets = 0;
     CutWatch cuts;
     std::size_t half_frames_bytes = 0;   ///< of all connections
-    std::vector<unsigned char> scratch;  ///< frame under way, behind room for its header
+    std::vector<unsigned char> scratch;  ///< frame under way, behind space for its header
 };
 
 }  // namespace beckon::edge

@@ -86,7 +86,7 @@ Wire wire(Problem problem) {
             return {503, 0, "busy", "The service is not available at present; try again later."};
         case Problem::disk_full:
             return {503, 201, "disk_full",
-                    "The service's disk is full: nothing can be saved until there is room."};
+                    "The service's disk is full: nothing can be saved until there is space."};
         case Problem::not_bridged:
             return {503, 0, "not_bridged",
                     "Messages of this client are not delivered at present: no bridge is running."};

@@ -42,7 +42,7 @@ enum class Problem : std::uint8_t {
     not_saved_for_good,    ///< 500/201: and repeating it is futile
     not_ready,             ///< 503: the view cannot tell at present
     busy,                  ///< 503: a bound is reached or the log is away
-    disk_full,             ///< 503/201: the log's disk has no room
+    disk_full,             ///< 503/201: the log's disk has no space
     not_bridged,           ///< 503: nobody delivers messages of bridged clients here
     internal,              ///< 500
     deliberate,            ///< 418/999

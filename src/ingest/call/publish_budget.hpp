@@ -14,7 +14,7 @@ public:
     PublishBudget(std::size_t bytes_max, IngestMetrics& metrics)
         : bytes_max_(bytes_max), metrics_(metrics) {}
 
-    /// For one record. False: there is no room now. Each true is followed by release().
+    /// For one record. False: there is no space now. Each true is followed by release().
     bool reserve(std::size_t bytes);
     void release(std::size_t bytes);
 

@@ -8,7 +8,7 @@
 
 namespace beckon::ingest {
 
-/// The headers that this room reads are none of HeaderName: the port keeps those that begin so.
+/// The headers that this module reads are none of HeaderName: the port keeps those that begin so.
 inline constexpr std::string_view kReceiptHeaders = "p";
 
 /// `Push-Receipt` of RFC 8030 §5.1.

@@ -16,7 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-/// Writing JSON takes stack for each level, and a body has room for thousands.
+/// Writing JSON takes stack for each level, and a body has space for thousands.
 constexpr int kApsDepthMax = 16;
 
 /// Subtype `json` or suffix `+json`; parameters do not matter.

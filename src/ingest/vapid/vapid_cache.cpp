@@ -34,7 +34,7 @@ std::optional<VapidCache::Verified> VapidCache::find(const Digest& digest) {
     return entries_[found->second].verified;
 }
 
-void VapidCache::make_room() {
+void VapidCache::make_capacity() {
     if (index_.size() < entries_max_) return;
     const auto& fresh = lists_[kNew];
     const auto oldest = fresh.size > 0 ? fresh.oldest : lists_[kProven].oldest;
@@ -54,7 +54,7 @@ std::uint32_t VapidCache::free_slot() {
 void VapidCache::put(const Digest& digest, const Verified& verified) {
     if (entries_max_ == 0) return;
     erase(digest);
-    make_room();
+    make_capacity();
     const auto at = free_slot();
     entries_[at].digest = digest;
     entries_[at].verified = verified;

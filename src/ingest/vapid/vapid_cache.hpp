@@ -14,7 +14,7 @@ namespace beckon::ingest {
 /// thread.
 ///
 /// Bounded, in two segments, each in order of its last use: a pair is new until it is found for the
-/// first time, and proven from then on. New pairs make room first. Anybody can make keys and sign
+/// first time, and proven from then on. New pairs make space first. Anybody can make keys and sign
 /// tokens with them, so a flood of pairs that are used once pushes each other out and no pair of a
 /// sender that comes again.
 class VapidCache {
@@ -60,7 +60,7 @@ private:
     List& list_of(std::uint32_t at) { return lists_[entries_[at].segment]; }
     void unlink(std::uint32_t at);
     void push_newest(std::uint32_t at, Segment segment);
-    void make_room();
+    void make_capacity();
     std::uint32_t free_slot();
 
     const std::size_t entries_max_;

@@ -29,7 +29,7 @@ constexpr milliseconds kFinish{1000};
 constexpr milliseconds kPurge{2000};
 /// Records that librdkafka holds, of all publishers together; each has a bound of its own.
 constexpr std::size_t kQueueRecordsMax = 1'000'000;
-/// Room for the framing of a record of kRecordBytesMax.
+/// Space for the framing of a record of kRecordBytesMax.
 constexpr std::size_t kFramingBytes = 40'000;
 
 milliseconds message_timeout(milliseconds publish_timeout) {

@@ -117,7 +117,7 @@ std::unique_ptr<ReaderClient> ReaderClients::make_reader(std::size_t index) {
         // One answer of a broker holds no more than what may be prefetched.
         {"fetch.message.max.bytes", std::to_string(prefetch.bytes_each)},
         {"fetch.max.bytes", all}};
-    // A reader that has room again says so itself, see refill().
+    // A reader that has space again says so itself, see refill().
     if (rd_kafka_version() >= kQueueBackoffSince)
         defaults.push_back({"fetch.queue.backoff.ms", "0"});
     auto conf = make_conf(
@@ -190,8 +190,8 @@ void ReaderClients::resolve(std::shared_ptr<Reading> reading, core::Offset posit
 ReaderClient& ReaderClients::client_for(TopicPartition where) {
     auto& clients = clients_of(kind_of(where.topic));
     for (auto& client : clients) {
-        const bool room = client->reads.size() < client->prefetch.partitions;
-        if (room && !client->reads.contains(where)) return *client;
+        const bool capacity = client->reads.size() < client->prefetch.partitions;
+        if (capacity && !client->reads.contains(where)) return *client;
     }
     return *clients.emplace_back(make_reader(clients.size()));
 }

@@ -106,8 +106,8 @@ public:
     /// Fetches from `from` on; afterwards reading->assignment is `number`.
     void start(std::shared_ptr<Reading> reading, core::Offset from, std::uint64_t number);
     void stop(std::shared_ptr<Reading> reading);
-    /// Room has come in the reading's queue. librdkafka looks only once a second whether a queue
-    /// that was full has room again, unless something else happens on the connection.
+    /// Space has come in the reading's queue. librdkafka looks only once a second whether a queue
+    /// that was full has space again, unless something else happens on the connection.
     void refill(std::shared_ptr<Reading> reading);
     /// The broker does not have the offset `position`: starts at the log's start if it lies below
     /// that, sets above_end if it lies above the end, else (a broker that lags may have answered)

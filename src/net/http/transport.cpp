@@ -51,8 +51,8 @@ Transport::Outcome Transport::handshake() {
 Transport::Outcome Transport::read(std::span<char> into) {
     if (ssl_) {
         ERR_clear_error();
-        const auto room = std::min(into.size(), kTlsRecord);
-        const int n = SSL_read(ssl_, into.data(), static_cast<int>(room));
+        const auto capacity = std::min(into.size(), kTlsRecord);
+        const int n = SSL_read(ssl_, into.data(), static_cast<int>(capacity));
         return n > 0 ? Outcome{Io::done, static_cast<std::size_t>(n)} : outcome_of(n);
     }
     const auto n = ::recv(socket_, into.data(), into.size(), 0);
@@ -65,8 +65,8 @@ Transport::Outcome Transport::read(std::span<char> into) {
 Transport::Outcome Transport::write(std::span<const char> from) {
     if (ssl_) {
         ERR_clear_error();
-        const auto room = std::min(from.size(), kTlsRecord);
-        const int n = SSL_write(ssl_, from.data(), static_cast<int>(room));
+        const auto capacity = std::min(from.size(), kTlsRecord);
+        const int n = SSL_write(ssl_, from.data(), static_cast<int>(capacity));
         return n > 0 ? Outcome{Io::done, static_cast<std::size_t>(n)} : outcome_of(n);
     }
     const auto n = ::send(socket_, from.data(), from.size(), MSG_NOSIGNAL);

@@ -54,7 +54,7 @@ public:
 
 private:
     dom::parser parser_;
-    std::string padded_;  ///< the text with the room behind it that simdjson reads into
+    std::string padded_;  ///< the text with the space behind it that simdjson reads into
 };
 
 }  // namespace

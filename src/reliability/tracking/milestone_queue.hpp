@@ -46,7 +46,7 @@ public:
     /// Takes out up to `max` messages. One that took less than `max` has emptied the queue, and the
     /// next milestone wakes again.
     std::vector<Taken> take(std::size_t max);
-    /// What could not be written comes back, as far as there is room.
+    /// What could not be written comes back, as far as there is space.
     void requeue(const MilestonesReached& event) noexcept;
 
     std::uint64_t recorded() const { return recorded_.load(std::memory_order_relaxed); }
@@ -73,7 +73,7 @@ private:
         std::unordered_map<std::string, Waiting, Hash, std::equal_to<>> messages;
     };
 
-    /// False if there is no room. `done` may be null; it is taken if true.
+    /// False if there is no space. `done` may be null; it is taken if true.
     bool add(std::string_view id, Timestamp expires, const Reached& reached, Done* done);
     /// False: dropped.
     bool record(std::string_view id, Timestamp expires, const Reached& reached,

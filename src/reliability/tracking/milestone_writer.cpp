@@ -18,10 +18,10 @@ struct MilestoneWriter::Impl : std::enable_shared_from_this<Impl> {
 
     void write() {
         if (pausing) return;
-        const auto room = kUnderWayMax - under_way;
-        auto taken = queue.take(room);
-        // Full: an answer makes room and goes on. Otherwise the queue is empty, and wakes us.
-        waits_for_room = taken.size() == room;
+        const auto capacity = kUnderWayMax - under_way;
+        auto taken = queue.take(capacity);
+        // Full: an answer makes space and goes on. Otherwise the queue is empty, and wakes us.
+        waits_for_capacity = taken.size() == capacity;
         for (auto& one : taken) publish(std::move(one));
         finish_flush();
     }
@@ -46,8 +46,8 @@ struct MilestoneWriter::Impl : std::enable_shared_from_this<Impl> {
             pause(appended.error());
         } else if (!appended) {
             queue.count_dropped(event.reached.size());
-        } else if (waits_for_room && under_way <= kUnderWayMax / 2) {
-            waits_for_room = false;
+        } else if (waits_for_capacity && under_way <= kUnderWayMax / 2) {
+            waits_for_capacity = false;
             write_after(core::Duration::zero());
         }
         finish_flush();
@@ -67,7 +67,7 @@ struct MilestoneWriter::Impl : std::enable_shared_from_this<Impl> {
     }
 
     void finish_flush() {
-        if (!flushed || under_way > 0 || waits_for_room) return;
+        if (!flushed || under_way > 0 || waits_for_capacity) return;
         std::exchange(flushed, nullptr)();
     }
 
@@ -75,7 +75,7 @@ struct MilestoneWriter::Impl : std::enable_shared_from_this<Impl> {
     const core::Partition partitions;
     core::Executor& executor;
     std::size_t under_way = 0;
-    bool waits_for_room = false;
+    bool waits_for_capacity = false;
     bool pausing = false;
     bool failing = false;  ///< has been said
     std::function<void()> flushed;

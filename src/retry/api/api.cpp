@@ -351,7 +351,7 @@ void Api::Impl::post_and_wait(const Event& event, const Caller& caller, std::chr
                               const Reply& reply) {
     auto& first = node.first_attempts();
     auto deliveries = deliveries_of(event, caller);
-    if (!first.has_room(caller.owner, deliveries.size())) {
+    if (!first.has_capacity(caller.owner, deliveries.size())) {
         return reply(problem_reply(Problem::too_many_requests,
                                    "too many requests of this owner wait for first attempts; post "
                                    "the event without `wait`, or again in a moment"));
@@ -416,7 +416,7 @@ Usage Api::Impl::usage_of(const std::string& owner) const {
     return held;
 }
 
-/// Whether there is room for a webhook, in place of the one with its id.
+/// Whether there is space for a webhook, in place of the one with its id.
 core::Result<void> Api::Impl::check_memory(const Webhook& webhook, std::size_t bytes) const {
     const auto& webhooks = node.webhooks();
     const auto* before = webhooks.find(webhook.id);
@@ -433,21 +433,21 @@ core::Result<void> Api::Impl::check_memory(const Webhook& webhook, std::size_t b
     if (bytes > freed && all > options.memory.in_all) {
         return core::fail(Fault::full,
                           "the webhooks of all owners hold so much memory that there "
-                          "is no room for this one (retry.webhook_memory_max); ask "
+                          "is no space for this one (retry.webhook_memory_max); ask "
                           "whoever runs the installation");
     }
     return {};
 }
 
-/// Writes a webhook that is new or has changed, if there is room for it.
+/// Writes a webhook that is new or has changed, if there is space for it.
 void Api::Impl::put_webhook(const Webhook& webhook, std::function<void(core::Result<void>)> done,
                             const Reply& reply) {
     const auto entry = filter_entry(webhook, Query::From::log);
     if (!entry) return reply(problem_reply(Problem::invalid, "$.filter: " + entry.error().message));
     const bool is_new = node.webhooks().find(webhook.id) == nullptr;
     const Usage usage{.webhooks = is_new ? std::size_t{1} : 0, .bytes = memory_of(webhook, *entry)};
-    if (const auto room = check_memory(webhook, usage.bytes); !room) {
-        return reply(problem_reply(Problem::limit, room.error().message));
+    if (const auto capacity = check_memory(webhook, usage.bytes); !capacity) {
+        return reply(problem_reply(Problem::limit, capacity.error().message));
     }
     being_made[webhook.owner] += usage;
     all_being_made += usage;

@@ -29,7 +29,7 @@ bool is_name(std::string_view name) {
 }
 
 /// What all attachments of one event share.
-struct Room {
+struct Capacity {
     Work work;
     std::size_t bytes_left = kAttachmentsBytesMax;
 };
@@ -41,16 +41,17 @@ struct Document {
 };
 
 /// The text of what an expression selects.
-core::Result<std::string> attachment(const Document& event, const std::string& text, Room& room) {
+core::Result<std::string> attachment(const Document& event, const std::string& text,
+                                     Capacity& capacity) {
     const auto expression = Expression::compile(text);
     if (!expression) return core::fail(expression.error());
-    const auto selected = expression->select(event.json, room.work);
+    const auto selected = expression->select(event.json, capacity.work);
     if (!selected) return core::fail(selected.error());
     auto value = event.numbers.shown(core::json_text(*selected));
-    if (value.size() > room.bytes_left) {
+    if (value.size() > capacity.bytes_left) {
         return core::fail(Fault::too_large, "the attachments of an event may have 131072 bytes");
     }
-    room.bytes_left -= value.size();
+    capacity.bytes_left -= value.size();
     return value;
 }
 
@@ -87,11 +88,11 @@ std::string with_attachments(const std::string& event,
     Document document;
     document.json = core::must_parse_json(document.numbers.hidden(*text));
     if (!document.json.is_object()) return event;
-    Room room;
+    Capacity capacity;
     std::string all = "{";
     std::string errors = "{";
     for (const auto& [name, expression] : wanted) {
-        const auto one = attachment(document, expression, room);
+        const auto one = attachment(document, expression, capacity);
         core::append_json_member(one ? all : errors, name,
                                  one ? *one : core::json_string(one.error().message));
     }

@@ -36,8 +36,8 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
         /// their order, and the tier in which the last of them waits.
         std::deque<std::string> line;
         int line_tier = 0;
-        /// The last one for which the line had no room. Until it is in the line or over, what comes
-        /// new waits behind it.
+        /// The last one for which the line had no space. Until it is in the line or over, what
+        /// comes new waits behind it.
         std::optional<std::string> beyond_line;
         Requeues requeues;
         core::Partition partition = 0;  ///< of its deliveries

@@ -11,7 +11,7 @@ constexpr std::size_t kFirstRequest = 1'000;
 
 }  // namespace
 
-bool FirstAttempts::has_room(const std::string& owner, std::size_t deliveries) const {
+bool FirstAttempts::has_capacity(const std::string& owner, std::size_t deliveries) const {
     if (deliveries > expected_.free()) return false;
     const auto found = by_owner_.find(owner);
     if (found == by_owner_.end() && deliveries <= kFirstRequest) return true;
@@ -21,7 +21,7 @@ bool FirstAttempts::has_room(const std::string& owner, std::size_t deliveries) c
 
 std::uint64_t FirstAttempts::expect(const std::string& owner, std::set<std::string> deliveries) {
     BECKON_ASSERT(deliveries.size() <= expected_.free(),
-                  "whoever expects deliveries has asked for room");
+                  "whoever expects deliveries has asked for space");
     const auto number = next_++;
     expected_.take(deliveries.size());
     if (!deliveries.empty()) by_owner_[owner] += deliveries.size();

@@ -38,8 +38,8 @@ public:
 
     /// Whether an owner may expect so many more: each has a FairShare of kExpectedMax, a half.
     /// Who expects nothing may always expect a thousand, as far as there are.
-    bool has_room(const std::string& owner, std::size_t deliveries) const;
-    /// A number for the next two. The deliveries have room.
+    bool has_capacity(const std::string& owner, std::size_t deliveries) const;
+    /// A number for the next two. The deliveries have space.
     std::uint64_t expect(const std::string& owner, std::set<std::string> deliveries);
     /// The log did not take the event.
     void forget(std::uint64_t number);

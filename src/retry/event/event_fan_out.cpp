@@ -119,7 +119,7 @@ struct EventFanOut::Impl : std::enable_shared_from_this<Impl> {
     std::optional<Offset> suspects_end;  ///< nobody can have begun what came later
     core::Lifetime lifetime{executor};   ///< the log may answer when the executor is gone
 
-    bool has_room() const { return in_flight < kDeliveriesMax && in_flight_bytes < kBytesMax; }
+    bool has_capacity() const { return in_flight < kDeliveriesMax && in_flight_bytes < kBytesMax; }
     bool waits_for_log() const { return held || trials_end; }
     void read_on();
     void read(const core::RecordView& record);
@@ -153,7 +153,7 @@ struct EventFanOut::Impl : std::enable_shared_from_this<Impl> {
 
 void EventFanOut::Impl::read_on() {
     std::size_t steps = 0;
-    while (reader && has_room() && !turn_posted && !waits_for_log() && events.may_read()) {
+    while (reader && has_capacity() && !turn_posted && !waits_for_log() && events.may_read()) {
         if (steps >= kStepsPerTurn) {
             next_turn();
             break;

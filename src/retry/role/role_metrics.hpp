@@ -47,7 +47,7 @@ private:
     std::map<std::string, Follower> deliveries_;
     std::map<std::string, Follower> events_;
     Follower filter_steps_;
-    /// Owners by name as long as there is room, then all others as one.
+    /// Owners by name as long as there is space, then all others as one.
     struct OfOwner {
         Follower milliseconds;
         Follower bytes;

@@ -8,9 +8,9 @@ namespace beckon::retry {
 /// Something with a bound that many owners share: places for attempts, a window's deliveries or
 /// bytes, expected answers. It says how much of it one of them may hold at present: a fraction of
 /// what is free, times the part that is free. So the share shrinks quickly as the thing fills, and
-/// somebody new finds room however many take all that they can get. With an eighth, the first takes
-/// a tenth of everything; after 72 who came one after the other a tenth is free, and of 300 who
-/// came together each holds a third of a percent
+/// somebody new finds space however many take all that they can get. With an eighth, the first
+/// takes a tenth of everything; after 72 who came one after the other a tenth is free, and of 300
+/// who came together each holds a third of a percent
 /// (docs/decisions/0210-an-owner-holds-a-share-of-what-is-free.md). Pure; one thread.
 class FairShare {
 public:

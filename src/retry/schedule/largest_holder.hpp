@@ -11,7 +11,7 @@
 namespace beckon::retry {
 
 /// Who holds how much of what is kept in memory with a bound, and who holds the most: from that one
-/// something is dropped when there is no room, so nobody's things are pushed out by somebody else
+/// something is dropped when there is no space, so nobody's things are pushed out by somebody else
 /// who has more. Pure; one thread.
 class LargestHolder {
 public:

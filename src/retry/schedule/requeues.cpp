@@ -16,8 +16,8 @@ std::optional<int> Requeues::tier_for(const TierTable& table, Duration wait, Mon
         const auto longer = table.delay(tiers[i + 1]);
         sooner += count(tiers[i], now);
         if (table.delay(tiers[i]) < least) continue;
-        const auto room = kComeBackPerSecond * static_cast<std::size_t>(longer.count());
-        if (sooner < room || longer > kWaitMost) return tiers[i];
+        const auto capacity = kComeBackPerSecond * static_cast<std::size_t>(longer.count());
+        if (sooner < capacity || longer > kWaitMost) return tiers[i];
     }
     return tiers.back();
 }

@@ -188,7 +188,7 @@ struct Scheduler::Impl {
         return std::max<std::size_t>(1, std::min(static_cast<std::size_t>(w.cap), w.cap_max));
     }
 
-    bool has_room(const Webhook& w);
+    bool has_capacity(const Webhook& w);
     void hold(Webhook& w, std::size_t bytes);
     void release(Webhook& w, std::size_t bytes);
     void move_to(Webhook& w, Lane lane);
@@ -240,7 +240,7 @@ Scheduler::Impl::Window& Scheduler::Impl::window(core::Partition partition) {
 }
 
 /// Whoever holds nothing of the window may have something: a delivery always has a way in.
-bool Scheduler::Impl::has_room(const Webhook& w) {
+bool Scheduler::Impl::has_capacity(const Webhook& w) {
     const auto& of = window(w.partition);
     const auto found = w.owner->windows.find(w.partition);
     if (found == w.owner->windows.end()) return true;
@@ -472,7 +472,7 @@ Scheduler::~Scheduler() = default;
 std::optional<Duration> Scheduler::add(Job& job) {
     auto& w = impl_->webhook_of(job);
     w.cap_max = job.cap_max;
-    if (!impl_->has_room(w)) {
+    if (!impl_->has_capacity(w)) {
         return w.cost * static_cast<Duration::rep>(w.waiting) /
                static_cast<Duration::rep>(Impl::cap(w));
     }

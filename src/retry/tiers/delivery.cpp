@@ -43,7 +43,7 @@ constexpr std::array kOutcomes = {
     std::pair{Outcome::filter_too_costly, std::string_view{"filter_too_costly"}},
 };
 
-/// Of a record that cannot be read: as base64, a record of the log has room for it.
+/// Of a record that cannot be read: as base64, a record of the log has space for it.
 constexpr std::size_t kKeptBytesMax = 600'000;
 constexpr std::size_t kKeyShownMax = 256;
 

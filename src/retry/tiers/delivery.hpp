@@ -61,7 +61,7 @@ inline constexpr std::string_view kNoWebhook = "00000000000000000000000000000000
 
 /// A record of `topic` that cannot be read, as the dead letter that keeps it. Its event, of type
 /// `beckon.record.unreadable`, says where the record stood, its key and value (as far as a record
-/// has room), and why it cannot be read. Its id follows from the place, so that a letter that is
+/// has space), and why it cannot be read. Its id follows from the place, so that a letter that is
 /// written twice is one.
 Delivery unreadable(std::string_view topic, core::Partition partition,
                     const core::RecordView& record, const core::Error& why);

@@ -66,7 +66,7 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
     std::map<Ticket, std::size_t> window;        ///< bytes of each delivery that was handed on
     std::size_t window_bytes = 0;
     std::map<int, std::size_t> window_of;  ///< number by tier
-    bool room_posted = false;
+    bool capacity_posted = false;
     bool stopping = false;
     bool recording = false;  ///< a DoneRecord is on its way
     bool unrecorded = true;  ///< none was written yet, or the last one failed
@@ -90,13 +90,13 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
     void count_lost(int tier, OffsetRange range, const Finished& finished);
     void look_into_gap(int tier, OffsetRange gap, const Finished& finished);
 
-    bool has_room(int tier) const;
+    bool has_capacity(int tier) const;
     bool went_on(const Delivery& delivery) const;
     void due(Due due);
     void take_into_window(const Due& due);
     void set_aside(const Due& due);
     void finish(const Ticket& ticket);
-    void room_made();
+    void capacity_made();
     void publish(Topic topic, const Ticket& ticket, const core::Record& record,
                  std::uint64_t& count);
     void appended(Topic topic, const log::Appended& where, core::MonoTime sent);
@@ -217,7 +217,7 @@ void PartitionTiers::Impl::open_tier(int tier) {
                       std::move(from), barrier.start},
         log, executor, clock,
         Tier::Events{
-            .has_room = [this, tier] { return has_room(tier); },
+            .has_capacity = [this, tier] { return has_capacity(tier); },
             .due = [this](Due one) { due(std::move(one)); },
             .unreadable = [this](const Due& one) { set_aside(one); },
             .went_on = [this](const Delivery& d) { return went_on(d); },
@@ -257,7 +257,7 @@ void PartitionTiers::Impl::look_into_gap(int tier, OffsetRange gap, const Finish
         }));
 }
 
-bool PartitionTiers::Impl::has_room(int tier) const {
+bool PartitionTiers::Impl::has_capacity(int tier) const {
     if (stopping || window.size() >= options.window_max) return false;
     if (window_bytes >= options.window_bytes_max) return false;
     // No tier fills the window alone: newly failed work never delays new work, nor the other way.
@@ -297,13 +297,13 @@ void PartitionTiers::Impl::finish(const Ticket& ticket) {
     window.erase(found);
     --window_of[ticket.tier];
     tiers.at(ticket.tier)->finish(ticket.offset);
-    room_made();
+    capacity_made();
 }
 
-void PartitionTiers::Impl::room_made() {
-    if (std::exchange(room_posted, true)) return;
+void PartitionTiers::Impl::capacity_made() {
+    if (std::exchange(capacity_posted, true)) return;
     executor.post(alive([](Impl& self) {
-        self.room_posted = false;
+        self.capacity_posted = false;
         for (const auto& [tier, opened] : self.tiers) opened->turn();
     }));
 }

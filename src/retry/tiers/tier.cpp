@@ -72,13 +72,13 @@ void Tier::Impl::turn() {
     for (int i = 0; i < kTurnMax; ++i) {
         if (!head && !fetch()) return;
         if (!head) {  // what was read needs no attempt
-            if (!events.has_room()) return;
+            if (!events.has_capacity()) return;
             continue;
         }
         const auto until_due = clock.until(head->due);
         if (!until_due) return;  // the clock's teacher calls turn()
         if (*until_due > Duration::zero()) return wait(*until_due);
-        if (!events.has_room()) return;
+        if (!events.has_capacity()) return;
         hand_on();
         if (!reader) return;  // the owner is gone
     }

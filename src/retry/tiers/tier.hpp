@@ -36,7 +36,7 @@ public:
     /// What is asked of the owner.
     struct Events {
         /// Whether one more may be handed on now; if not, the owner calls turn() once it may.
-        std::function<bool()> has_room;
+        std::function<bool()> has_capacity;
         std::function<void(Due)> due;
         /// A record that is no delivery, as the dead letter that is to be kept; it is finished as
         /// what is due is.

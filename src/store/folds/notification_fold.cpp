@@ -169,7 +169,7 @@ PutOutcome NotificationFold::add_tombstone_at_once(core::Offset offset, const Ke
     return outcome;
 }
 
-/// Makes room for a Topic message: the one that holds the slot is done with. False: the holder is
+/// Makes space for a Topic message: the one that holds the slot is done with. False: the holder is
 /// newer, and the message is done with itself.
 bool NotificationFold::fill_slot(core::Offset offset, core::Timestamp appended,
                                  const core::Uaid& uaid, const std::string& row_key,

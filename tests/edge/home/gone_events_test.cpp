@@ -61,18 +61,18 @@ TEST_CASE("what the log does not take holds up nothing that comes after it",
     CHECK(world.told() == 200);
 }
 
-TEST_CASE("more than may wait are left out, and there is room again later",
+TEST_CASE("more than may wait are left out, and there is space again later",
           "[edge][home][events]") {
-    constexpr auto kRoom = GoneEvents::kInFlightMax + GoneEvents::kWaitingMax;
+    constexpr auto kCapacity = GoneEvents::kInFlightMax + GoneEvents::kWaitingMax;
     World world;
     // Of several application servers, since each has a bucket.
-    world.tell(kRoom / 2);
-    world.tell(kRoom - kRoom / 2 + 5, core::GoneReason::client_removed, {}, "vapid-1");
+    world.tell(kCapacity / 2);
+    world.tell(kCapacity - kCapacity / 2 + 5, core::GoneReason::client_removed, {}, "vapid-1");
     world.executor.run_for(10s);
-    CHECK(world.told() == kRoom);
+    CHECK(world.told() == kCapacity);
     world.tell(1);
     world.executor.run_for(1s);
-    CHECK(world.told() == kRoom + 1);
+    CHECK(world.told() == kCapacity + 1);
 }
 
 TEST_CASE("at a stop what waits is forgotten, and a new start begins empty",

@@ -19,7 +19,7 @@ using test::Heard;
 using test::HomeWorld;
 
 // Each bound of a home is filled and gone beyond: nothing above it is kept, what is within it is
-// served, and afterwards there is room again.
+// served, and afterwards there is space again.
 
 namespace {
 
@@ -36,7 +36,7 @@ TEST_CASE(
     world.serve();
     const auto [known, channel] = world.subscribed();
     constexpr std::size_t kTooMany = 10;
-    for (int round = 0; round < 2; ++round) {  // the second finds as much room as the first
+    for (int round = 0; round < 2; ++round) {  // the second finds as much space as the first
         world.log->hold_readers(kSubscriptions, true);
         std::vector<std::uint64_t> waiting;
         for (std::size_t i = 0; i < edge::Hellos::kWaitingMax + kTooMany; ++i) {

@@ -86,7 +86,7 @@ TEST_CASE("an ack of an earlier connection's message counts, another client's do
     CHECK(world.reasons() == Heard{"acked"});
 }
 
-TEST_CASE("at most a window of messages is under way, and acks make room", "[home]") {
+TEST_CASE("at most a window of messages is under way, and acks make space", "[home]") {
     HomeWorld world{{.delivery_window = 3}};
     world.serve();
     const auto [uaid, channel] = world.subscribed();
@@ -568,7 +568,7 @@ TEST_CASE("nothing leaves that follows from what could not be committed", "[home
 
 // Verified to fail when TombstoneOutbox::read_more() reads nothing, and when pump() heeds no limit.
 TEST_CASE(
-    "pending tombstones beyond the bound of memory go out in portions and leave room for others",
+    "pending tombstones beyond the bound of memory go out in portions and leave space for others",
     "[home]") {
     HomeWorld world{{.append_delay_max = 100ms}};
     world.serve();

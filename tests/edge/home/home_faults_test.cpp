@@ -115,8 +115,8 @@ enum class Below {
     damage,
     one_write,
     writes,
-    room_for_writes,
-    room,
+    space_for_writes,
+    capacity,
     publishes,
     answers,
     log,
@@ -155,8 +155,8 @@ struct Matrix : HomeWorld {
             case Below::damage: return disk.corrupt_reads(".sst");
             case Below::one_write: return disk.fail(Call::write, 1, ".log");
             case Below::writes: return disk.fail(Call::write, kEvery, ".log");
-            case Below::room_for_writes: return disk.fill(".log");
-            case Below::room: return disk.fill();
+            case Below::space_for_writes: return disk.fill(".log");
+            case Below::capacity: return disk.fill();
             case Below::publishes: return log->fail_next_publishes(5);
             case Below::answers: return log->lose_next_answers(5);
             case Below::log: return log->set_away(true);
@@ -220,7 +220,7 @@ TEST_CASE(
     "[home][matrix]") {
     const auto what =
         GENERATE(values({Below::one_read, Below::reads, Below::damage, Below::one_write,
-                         Below::writes, Below::room_for_writes, Below::room, Below::publishes,
+                         Below::writes, Below::space_for_writes, Below::capacity, Below::publishes,
                          Below::answers, Below::log, Below::readers}));
     const auto nth = GENERATE(0, 2, 4);
     CAPTURE(static_cast<int>(what), nth);
@@ -231,12 +231,13 @@ TEST_CASE(
     world.run(15s);
     const bool is_red = world.home->stuck() || world.home->state() != Home::State::serving;
     const bool no_commit =
-        what == Below::writes || what == Below::room_for_writes || what == Below::room;
+        what == Below::writes || what == Below::space_for_writes || what == Below::capacity;
     if (no_commit) CHECK(is_red);
 
     world.end();
     world.run(20s);
-    if (what == Below::room_for_writes || what == Below::room) CHECK_FALSE(world.home->stuck());
+    if (what == Below::space_for_writes || what == Below::capacity)
+        CHECK_FALSE(world.home->stuck());
     const auto restart_if_stuck = [&] {  // RocksDB wants to be opened again
         if (!world.home->stuck()) return false;
         CHECK_FALSE(world.home->stuck()->why.empty());

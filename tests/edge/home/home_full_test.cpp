@@ -55,7 +55,7 @@ TEST_CASE("what waits for a commit has a bound in memory, and who comes beyond i
     world.serve();
     const auto [uaid, channel] = world.subscribed();
     const auto [other, its_channel] = world.subscribed();
-    for (int round = 0; round < 2; ++round) {  // the second finds as much room as the first
+    for (int round = 0; round < 2; ++round) {  // the second finds as much space as the first
         const auto message = world.push(uaid, channel, {.topic = "weather"});
         const auto client = world.connect(uaid);
         CHECK(world.take_versions(client) == std::vector{message});
@@ -122,7 +122,8 @@ TEST_CASE(
     const auto told = [&] { return world.records_in(Topic::kEvents, ""); };
     constexpr std::size_t kTooMany = 10;
     constexpr std::size_t kSent = edge::Outcomes::kAwaitMax + kTooMany;
-    for (std::size_t round = 0; round < 2; ++round) {  // the second finds as much room as the first
+    for (std::size_t round = 0; round < 2;
+         ++round) {  // the second finds as much space as the first
         const auto before = round * kSent;
         for (std::size_t i = 0; i < kSent; ++i) {
             const auto key = core::new_message_key(world.clock.wall());

@@ -122,7 +122,7 @@ private:
         const auto version =
             *std::next(pushed_.begin(), static_cast<std::ptrdiff_t>(below(pushed_.size())));
         const auto uaid = world_.tokens.open_message(version)->uaid;
-        world_.run(0ms);  // what an ack has made room for goes out before the home can know
+        world_.run(0ms);  // what an ack has made space for goes out before the home can know
         look();
         world_.finish(uaid, version, core::FinishReason::deleted);
         world_.run();

@@ -357,8 +357,8 @@ TEST_CASE("a peer that does not take is refused more, and nothing of it is lost"
           edge::Sent::yes);
     b.congested = false;
     REQUIRE(b.hears("a says " + text, sent));
-    REQUIRE(eventually([&] { return a.says(kB, "room again"); }));
-    REQUIRE(b.hears("a says room again"));
+    REQUIRE(eventually([&] { return a.says(kB, "space again"); }));
+    REQUIRE(b.hears("a says space again"));
 }
 
 TEST_CASE("whoever is no node is closed and disturbs nobody", "[edge][link]") {
@@ -379,7 +379,7 @@ TEST_CASE("whoever is no node is closed and disturbs nobody", "[edge][link]") {
 }
 
 TEST_CASE(
-    "unknown peers beyond those that may be greeted are closed at once, and later there is room",
+    "unknown peers beyond those that may be greeted are closed at once, and later there is space",
     "[edge][link]") {
     const auto keys = ring();
     Node a{kA, keys};

@@ -351,7 +351,7 @@ TEST_CASE("pieces of messages are bounded in total, and forgotten with their cli
 }
 
 // Verified to fail when accept() closes the descriptor of a socket that lws did not take.
-TEST_CASE("a socket that lws has no room for is closed once", "[edge][ws_server]") {
+TEST_CASE("a socket that lws has no space for is closed once", "[edge][ws_server]") {
     FrontWorld world{with([](auto& o) {
         o.shards = 1;
         o.sockets.sockets_max = 4;
@@ -427,7 +427,7 @@ TEST_CASE("above the limit of clients a 503 says when to come back", "[edge][ws_
     CHECK(three.head().starts_with("HTTP/1.1 503"));
     CHECK(three.head().find("Retry-After: ") != std::string::npos);
     CHECK(world.counters.sockets.refused_full->Value() == 1);
-    // A full server still answers probes, and takes the next one when there is room.
+    // A full server still answers probes, and takes the next one when there is space.
     WsClient probe{world.fronts.port()};
     CHECK(probe.request("GET /__lbheartbeat__ HTTP/1.1\r\nHost: x\r\n\r\n")
               .starts_with("HTTP/1.1 200"));

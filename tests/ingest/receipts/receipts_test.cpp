@@ -207,7 +207,7 @@ TEST_CASE("at a stop who waits for receipts is answered at once", "[ingest][rece
     CHECK(waiting->answer->status == 204);
 }
 
-TEST_CASE("one subscription takes no more than its places: its oldest request makes room",
+TEST_CASE("one subscription takes no more than its places: its oldest request makes space",
           "[ingest][receipts]") {
     World world;
     const auto path = world.new_receipt();
@@ -244,7 +244,7 @@ TEST_CASE("one address takes no more than its places, and others have theirs",
 
 TEST_CASE("more GETs than may wait in all are refused", "[ingest][receipts]") {
     World world;
-    for (int round = 0; round < 2; ++round) {  // the second finds as much room as the first
+    for (int round = 0; round < 2; ++round) {  // the second finds as much space as the first
         for (std::size_t i = 0; i < Polls::kPollsMax / Polls::kPollsOfPeerMax; ++i) {
             world.fill(Polls::kPollsOfPeerMax, "192.0.2." + std::to_string(10 + i));
         }

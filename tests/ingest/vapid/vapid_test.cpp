@@ -306,7 +306,7 @@ TEST_CASE("a flood of made-up tokens pushes out none that is used again", "[vapi
     for (std::uint8_t made_up = 100; made_up < 200; ++made_up) cache.put(digest(made_up), {20, {}});
     for (std::uint8_t honest = 1; honest <= 5; ++honest) CHECK(cache.find(digest(honest)));
     CHECK(cache.size() == 10);
-    // More of them than there is room: the least recently used makes way.
+    // More of them than there is space: the least recently used makes way.
     for (std::uint8_t more = 200; more < 220; ++more) {
         cache.put(digest(more), {30, {}});
         CHECK(cache.find(digest(more)));

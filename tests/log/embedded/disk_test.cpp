@@ -147,7 +147,7 @@ TEST_CASE("a disk that is full when nothing is in memory ends no process", "[emb
 }
 
 // RocksDB asserts that no write-ahead file is synced after a write to it has failed.
-TEST_CASE("a sync behind a write that found no room ends no process", "[embedded]") {
+TEST_CASE("a sync behind a write that found no space ends no process", "[embedded]") {
     DiskLog log{[](EmbeddedConfig& c) {
         c.sync = log::Sync::interval;
         c.sync_interval = milliseconds{1};

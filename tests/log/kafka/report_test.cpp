@@ -57,7 +57,7 @@ public:
     void stop_broker() { rd_kafka_mock_broker_set_down(cluster_.get(), 1); }
     void start_broker() { rd_kafka_mock_broker_set_up(cluster_.get(), 1); }
 
-    /// While the producer is replaced, and before librdkafka has made room (a moment after it has
+    /// While the producer is replaced, and before librdkafka has made space (a moment after it has
     /// told what became of other records), a publish fails.
     bool publish_until_through(const std::string& key) {
         const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{20};
@@ -198,13 +198,15 @@ TEST_CASE("without a broker a log opens, answers in bounded time and closes", "[
     CHECK((*answer).error().fault == core::Fault::unavailable);
 }
 
-TEST_CASE("beyond what librdkafka's queue takes a publish is `full`, and later there is room again",
-          "[kafka]") {
-    constexpr std::size_t kRoom = 20;
-    constexpr std::size_t kSent = 3 * kRoom;
-    MockKafka kafka{
-        {}, {{"queue.buffering.max.messages", std::to_string(kRoom)}}, std::chrono::seconds{60}};
-    for (int round = 0; round < 2; ++round) {  // the second finds as much room as the first
+TEST_CASE(
+    "beyond what librdkafka's queue takes a publish is `full`, and later there is space again",
+    "[kafka]") {
+    constexpr std::size_t kCapacity = 20;
+    constexpr std::size_t kSent = 3 * kCapacity;
+    MockKafka kafka{{},
+                    {{"queue.buffering.max.messages", std::to_string(kCapacity)}},
+                    std::chrono::seconds{60}};
+    for (int round = 0; round < 2; ++round) {  // the second finds as much space as the first
         REQUIRE(kafka.publish_until_through("before"));
         kafka.stop_broker();
         std::vector<core::Result<Appended>> answers;
@@ -213,13 +215,13 @@ TEST_CASE("beyond what librdkafka's queue takes a publish is `full`, and later t
                                      [&](const auto& answer) { answers.push_back(answer); });
         }
         // Those that are refused hear it at once. The one before may leave the queue meanwhile.
-        REQUIRE(kafka.executor.wait_until([&] { return answers.size() >= kSent - kRoom; }));
+        REQUIRE(kafka.executor.wait_until([&] { return answers.size() >= kSent - kCapacity; }));
         for (const auto& answer : answers) {
             REQUIRE_FALSE(answer);
             CHECK(answer.error().fault == core::Fault::full);
         }
         const auto refused = answers.size();
-        CHECK(refused <= kSent - kRoom + 1);
+        CHECK(refused <= kSent - kCapacity + 1);
         kafka.start_broker();
         REQUIRE(kafka.executor.wait_until([&] { return answers.size() == kSent; },
                                           std::chrono::seconds{60}));

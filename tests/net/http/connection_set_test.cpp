@@ -52,11 +52,11 @@ bool is_used(const std::unique_ptr<ActiveRequest>& request) { return request->ou
 
 }  // namespace
 
-TEST_CASE("no more requests are kept for later ones than may be, and there is room again",
+TEST_CASE("no more requests are kept for later ones than may be, and there is space again",
           "[http_server]") {
     constexpr std::size_t kTooMany = 10;
     Empty world;
-    for (int round = 0; round < 2; ++round) {  // the second finds as much room as the first
+    for (int round = 0; round < 2; ++round) {  // the second finds as much space as the first
         auto all = borrow(world.set, ConnectionSet::kSpareMax + kTooMany);
         for (auto& request : all) request->out.assign(1'000, 'x');
         for (auto& request : all) world.set.give_back(std::move(request));

@@ -258,7 +258,7 @@ TEST_CASE("histories that collect up to their bound are written at once, whateve
     world.start("store");
     world.run_for(seconds{2});
     CHECK(world.count(Milestone::received) == kTold);
-    world.tell("later", {Milestone::received});  // and there is room again
+    world.tell("later", {Milestone::received});  // and there is space again
     world.run_for(seconds{2});
     CHECK(world.count(Milestone::received) == kTold + 1);
 }

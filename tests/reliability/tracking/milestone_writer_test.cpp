@@ -165,7 +165,7 @@ TEST_CASE("no more milestones are under way than may be, and all are written in 
     World world;
     constexpr std::size_t kTooMany = 1'000;
     constexpr std::size_t kTold = MilestoneWriter::kUnderWayMax + kTooMany;
-    for (int round = 1; round <= 2; ++round) {  // the second finds as much room as the first
+    for (int round = 1; round <= 2; ++round) {  // the second finds as much space as the first
         world.log->set_away(true);
         for (std::size_t i = 0; i < kTold; ++i) {
             world.queue.reached(std::to_string(i), kExpires, Milestone::received);

@@ -183,7 +183,7 @@ TEST_CASE("after the last tier a message stays in it while its TTL lasts", "[bri
     CHECK(world.written == Log{"tier 3 1 attempts 1"});
 }
 
-TEST_CASE("near its end a message waits in the longest tier that its TTL has room for",
+TEST_CASE("near its end a message waits in the longest tier that its TTL has space for",
           "[bridge]") {
     World world;
     auto due = world.made(1, 50);

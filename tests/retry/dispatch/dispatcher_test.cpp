@@ -308,7 +308,7 @@ TEST_CASE("behind a line that is full an ordered webhook's deliveries keep their
     World world;
     world.add_webhook("w", true);
     constexpr core::Offset kCount = Dispatcher::kLineMax + 10;
-    for (int round = 0; round < 2; ++round) {  // the second finds as much room as the first
+    for (int round = 0; round < 2; ++round) {  // the second finds as much space as the first
         world.outcomes.clear();
         world.due(1);
         world.answer(500);

@@ -77,30 +77,30 @@ TEST_CASE("an event that is posted twice is answered twice", "[retry][dispatch]"
     CHECK(world.answers == Answers{"w/a all", "w/a all"});
 }
 
-TEST_CASE("what is expected has a bound, and room again once it is answered or forgotten",
+TEST_CASE("what is expected has a bound, and space again once it is answered or forgotten",
           "[retry][dispatch]") {
     World world;
     std::set<std::string> many;
     for (std::size_t i = 0; i < FirstAttempts::kExpectedMax; ++i) many.insert(std::to_string(i));
     const auto number = world.first.expect("o", many);
-    CHECK_FALSE(world.first.has_room("other", 1));
+    CHECK_FALSE(world.first.has_capacity("other", 1));
     world.attempted("w", "17");
-    CHECK(world.first.has_room("other", 1));
-    CHECK_FALSE(world.first.has_room("other", 2));
-    CHECK_FALSE(world.first.has_room("o", 1));
+    CHECK(world.first.has_capacity("other", 1));
+    CHECK_FALSE(world.first.has_capacity("other", 2));
+    CHECK_FALSE(world.first.has_capacity("o", 1));
     world.first.forget(number);
-    CHECK(world.first.has_room("o", FirstAttempts::kExpectedMax / 2));
+    CHECK(world.first.has_capacity("o", FirstAttempts::kExpectedMax / 2));
     world.answer(world.first.expect("o", {"a"}));
     world.executor.run_for(10s);
-    CHECK(world.first.has_room("o", FirstAttempts::kExpectedMax / 2));
+    CHECK(world.first.has_capacity("o", FirstAttempts::kExpectedMax / 2));
     CHECK(world.answers == Answers{"some"});
 }
 
 // Fails where all requests share one number: then ten of one owner give everybody 429.
-TEST_CASE("requests of one owner that wait leave room to others", "[retry][dispatch][bounds]") {
+TEST_CASE("requests of one owner that wait leave space to others", "[retry][dispatch][bounds]") {
     World world;
     std::size_t taken = 0;
-    while (world.first.has_room("greedy", 1'000)) {
+    while (world.first.has_capacity("greedy", 1'000)) {
         std::set<std::string> many;
         for (int i = 0; i < 1'000; ++i)
             many.insert(std::to_string(taken) + "." + std::to_string(i));
@@ -110,7 +110,7 @@ TEST_CASE("requests of one owner that wait leave room to others", "[retry][dispa
     CHECK(taken >= 2);
     for (int owner = 0; owner < 5; ++owner) {
         const auto name = "o" + std::to_string(owner);
-        REQUIRE(world.first.has_room(name, 1'000));
+        REQUIRE(world.first.has_capacity(name, 1'000));
         world.first.expect(name, {name});
     }
 }

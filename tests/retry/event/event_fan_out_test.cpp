@@ -111,7 +111,7 @@ TEST_CASE("no more deliveries are under way than may be, and all are written in 
     constexpr int kEvents = 60;
     World world{kWebhooks};
     world.event_fan_out.start();
-    for (int round = 1; round <= 2; ++round) {  // the second finds as much room as the first
+    for (int round = 1; round <= 2; ++round) {  // the second finds as much space as the first
         world.post((round - 1) * kEvents, round * kEvents);
         std::size_t most = 0;
         for (int i = 0; i < 3'000 && world.fanned_out < round * kEvents; ++i) {

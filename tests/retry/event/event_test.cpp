@@ -211,8 +211,9 @@ TEST_CASE("limits count what the log gets, so that whatever is taken is read", "
         }
     }
     // So long that an owner makes it too large.
-    const auto room = kEventBytesMax - with_members("\"data\":\"\"").size();
-    const auto full = parse_structured(with_members("\"data\":\"" + std::string(room, 'x') + "\""));
+    const auto capacity = kEventBytesMax - with_members("\"data\":\"\"").size();
+    const auto full =
+        parse_structured(with_members("\"data\":\"" + std::string(capacity, 'x') + "\""));
     REQUIRE(full);
     CHECK(full->json.size() == kEventBytesMax);
     CHECK(for_owner(*full, "shop").error().fault == core::Fault::too_large);

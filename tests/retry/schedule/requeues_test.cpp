@@ -62,7 +62,7 @@ TEST_CASE("a table whose tiers are all longer has no other choice", "[retry][req
     CHECK_FALSE(Requeues{}.tier_for(*TierTable::from({0s}), 5s, kNow));
 }
 
-TEST_CASE("what came back makes room in the short tiers", "[retry][requeues]") {
+TEST_CASE("what came back makes space in the short tiers", "[retry][requeues]") {
     Requeues backs;
     put(backs, 4'000);
     CHECK(*backs.tier_for(table(), 0s, kNow) == 2);

@@ -63,7 +63,7 @@ TEST_CASE("a long wait pauses its reader and is due to the millisecond all the s
     CHECK(owner.seen[1].due - owner.seen[0].due >= 59s);
 }
 
-TEST_CASE("a full window holds the tiers back, and room lets them go on", "[retry][tiers]") {
+TEST_CASE("a full window holds the tiers back, and space lets them go on", "[retry][tiers]") {
     TiersWorld world;
     TiersOwner owner{world, 1, 16};
     for (int i = 0; i < 40; ++i) world.put("n" + std::to_string(i));

@@ -135,7 +135,7 @@ void Delivery::finished(const core::Uaid& client, const core::MessageKey& messag
     auto* session = context_.sessions.of(client);
     if (!session) return;
     session->finished(message);
-    made_room(*session);
+    made_capacity(*session);
 }
 
 /// A client that was attached at another home before the take-over connects again now.
@@ -184,7 +184,7 @@ void Delivery::attached(Session& session) {
     due_.insert(session.uaid);
 }
 
-bool Delivery::made_room(Session& session) {
+bool Delivery::made_capacity(Session& session) {
     const bool worth_it = session.wants_read(context_.clock.mono());
     if (worth_it) due_.insert(session.uaid);
     return worth_it;
@@ -208,20 +208,20 @@ bool Delivery::turn() {
     return !due_.empty();
 }
 
-/// Sends what waits for one client as far as there is room; the messages that were looked at.
+/// Sends what waits for one client as far as there is space; the messages that were looked at.
 std::size_t Delivery::read(Session& session, std::size_t budget) {
     std::size_t used = 0;
     while (!session.live()) {
-        const auto room = session.room(context_.clock.mono());
-        if (room == 0) {
-            blocked_.insert(session.uaid);  // an ack, or time, makes room
+        const auto capacity = session.capacity(context_.clock.mono());
+        if (capacity == 0) {
+            blocked_.insert(session.uaid);  // an ack, or time, makes space
             return used;
         }
         if (used >= budget) {
             due_.insert(session.uaid);
             return used;
         }
-        const auto read = read_once(session, std::min({room, budget - used, kReadAtOnce}));
+        const auto read = read_once(session, std::min({capacity, budget - used, kReadAtOnce}));
         if (read == 0) return used;
         used += read;
     }

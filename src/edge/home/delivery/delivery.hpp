@@ -68,13 +68,13 @@ public:
     void stop();
     /// A known client has attached: what waits for it is due.
     void attached(Session& session);
-    /// The session may have room again. True if a turn is worth it.
-    bool made_room(Session& session);
+    /// The session may have space again. True if a turn is worth it.
+    bool made_capacity(Session& session);
 
     /// Sends what waits, within a budget. True if there is more to do at once.
     bool turn();
-    /// About once a second: sessions whose room was too small to be worth a read, or that were
-    /// silent for too long, get what there is room for.
+    /// About once a second: sessions whose space was too small to be worth a read, or that were
+    /// silent for too long, get what there is space for.
     void tick();
 
     std::uint64_t delivered() const { return delivered_; }
@@ -116,7 +116,7 @@ private:
     Context context_;
     std::optional<core::MonoTime> serving_since_;
     /// These may name clients that have gone meanwhile.
-    std::unordered_set<core::Uaid> due_;      ///< something waits, and there is room
+    std::unordered_set<core::Uaid> due_;      ///< something waits, and there is space
     std::unordered_set<core::Uaid> blocked_;  ///< something waits, and there is none
     std::deque<AwaitingClient> awaiting_;     ///< in log order
     std::deque<Unkept> unkept_;

@@ -39,7 +39,7 @@ struct TombstonesInFlight {
 /// (docs/decisions/0198-messages-are-batched-under-load.md).
 ///
 /// The store owns the pending tombstones. Here are those that are being published, a bounded
-/// number, with the lowest puts; the rest is read from the store when there is room. On the home's
+/// number, with the lowest puts; the rest is read from the store when there is space. On the home's
 /// thread.
 class TombstoneOutbox {
 public:

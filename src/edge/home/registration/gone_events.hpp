@@ -23,7 +23,7 @@ namespace beckon::edge {
 /// log for two weeks: so only so many are published of each client, and for each application
 /// server. A client may also have a thousand channels and go with hundreds of others, and the
 /// publisher is that of read barriers, leases and registers, which must not find it full: so a
-/// bounded number is under way, and the rest waits here. What finds no room, or what the log does
+/// bounded number is under way, and the rest waits here. What finds no space, or what the log does
 /// not take, is not told from here: the next message for the subscription is answered 410, and that
 /// is told too. On the home's thread.
 class GoneEvents {
@@ -67,7 +67,7 @@ private:
     TokenBuckets of_owner_{kOfOwner};
     std::deque<core::SubscriptionGone> waiting_;
     std::size_t in_flight_ = 0;
-    std::size_t left_out_ = 0;  ///< found no room since something last waited
+    std::size_t left_out_ = 0;  ///< found no space since something last waited
     core::Lifetime lifetime_;   ///< renewed by stop(): reports are stale then
 };
 

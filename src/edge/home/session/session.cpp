@@ -108,7 +108,7 @@ Effects Session::on(const core::NotificationAccepted& message, core::Offset offs
         effects.frames.push_back({notification_frame(message), message.key});
         return effects;
     }
-    if (!live() || window_.room(now) == 0) {
+    if (!live() || window_.capacity(now) == 0) {
         waits(offset);
         return effects;
     }

@@ -87,7 +87,7 @@ public:
     /// When the messages were sent which the last frame has acknowledged.
     std::vector<core::MonoTime> take_acked() { return window_.take_acked(); }
     /// A message was folded for this client at `offset`, and has not expired. It is sent if nothing
-    /// older waits in the store and there is room; else it waits there. With TTL 0 it is sent in
+    /// older waits in the store and there is space; else it waits there. With TTL 0 it is sent in
     /// any case, takes no place in the window, and an ack for it is ignored.
     Effects on(const core::NotificationAccepted& message, core::Offset offset, core::MonoTime now);
 
@@ -109,8 +109,8 @@ public:
     /// Something may wait there.
     void look_into_store() { waits(0); }
     /// How many messages may be read now.
-    std::size_t room(core::MonoTime now) { return window_.room(now); }
-    /// Whether there is enough room that a read is worth its cost.
+    std::size_t capacity(core::MonoTime now) { return window_.capacity(now); }
+    /// Whether there is enough space that a read is worth its cost.
     bool wants_read(core::MonoTime now);
     /// From where to read. A reading begins with the first message that was not sent on this
     /// session, and ends below `until`, the position of the fold when it began, so that nothing

@@ -31,7 +31,7 @@ std::size_t Window::bytes_limit() const {
                                            : limits_.bytes;
 }
 
-std::size_t Window::room(core::MonoTime now) {
+std::size_t Window::capacity(core::MonoTime now) {
     if (not_durable_.size() >= limits_.acked_not_durable) return 0;
     free_old(now);
     if (counted_ >= limits_.messages_max || sent_.size() >= limits_.unacked) return 0;
@@ -43,7 +43,7 @@ std::size_t Window::room(core::MonoTime now) {
 /// Half of the least number of messages, and, where bytes are what is missing, an eighth of them:
 /// else each ack of a full window would be followed by a read for one message.
 bool Window::worth_a_read(core::MonoTime now) {
-    const auto free = room(now);
+    const auto free = capacity(now);
     if (free > 0 && sent_.empty()) return true;
     if (free * 2 < limits_.messages_min) return false;
     return counted_ < limits_.messages_min || bytes_ + limits_.bytes / 8 <= limits_.bytes;

@@ -38,8 +38,8 @@ public:
     explicit Window(const WindowLimits& limits) : limits_(limits) {}
 
     /// How many messages may be sent now. Those that were sent too long ago no longer count.
-    std::size_t room(core::MonoTime now);
-    /// Whether there is so much room that a read of the store is worth its cost.
+    std::size_t capacity(core::MonoTime now);
+    /// Whether there is so much space that a read of the store is worth its cost.
     bool worth_a_read(core::MonoTime now);
     /// Whether a frame of that size may be sent now, as far as bytes are concerned.
     bool has_bytes_for(std::size_t frame_bytes) const;
@@ -62,7 +62,7 @@ public:
 
     /// An acknowledged message whose tombstone is pending.
     void add_pending_tombstone(const core::MessageKey& key) { not_durable_.insert(key); }
-    /// The log has its tombstone. True if that makes room.
+    /// The log has its tombstone. True if that makes space.
     bool durable(const core::MessageKey& key);
 
 private:

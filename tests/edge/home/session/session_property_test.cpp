@@ -120,16 +120,17 @@ private:
     /// As a home does after a commit.
     void read() {
         if (!session_->wants_read(now_)) return;
-        for (auto room = session_->room(now_); room > 0 && !session_->live();
-             room = session_->room(now_)) {
+        for (auto capacity = session_->capacity(now_); capacity > 0 && !session_->live();
+             capacity = session_->capacity(now_)) {
             auto& cursor = session_->cursor(next_);
-            if (!read_some(cursor, room)) return;
+            if (!read_some(cursor, capacity)) return;
         }
     }
-    bool read_some(store::DrainCursor& cursor, std::size_t room) {
+    bool read_some(store::DrainCursor& cursor, std::size_t capacity) {
         auto at = pending_.lower_bound(std::max(cursor.after + 1, cursor.from));
         std::size_t taken = 0;
-        for (; at != pending_.end() && at->first < cursor.until && taken < room; ++at, ++taken) {
+        for (; at != pending_.end() && at->first < cursor.until && taken < capacity;
+             ++at, ++taken) {
             const auto& [offset, message] = *at;
             store::MessageView view;
             view.offset = offset;

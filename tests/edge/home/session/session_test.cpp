@@ -229,7 +229,7 @@ TEST_CASE("a TTL-0 message takes no place and needs none", "[session]") {
     CHECK(client.session.unacked() == 1);
 }
 
-TEST_CASE("a message that does not fit is read again once there is room", "[session]") {
+TEST_CASE("a message that does not fit is read again once there is space", "[session]") {
     Client client{{.messages_min = 1, .bytes = 300}};
     const auto first = new_key();
     const auto second = new_key();
@@ -270,7 +270,7 @@ TEST_CASE("whatever ends an acknowledged message, and however often, it takes on
                                              {kReadBack, kReported},
                                              {kReported, kReported, kReadBack, kReadBack}};
     Client client{{.messages_min = 10, .messages_max = 10, .acked_not_durable = 2}};
-    const auto is_full = [&] { return client.session.room(client.now) == 0; };
+    const auto is_full = [&] { return client.session.capacity(client.now) == 0; };
     client.session.add_pending_tombstone(new_key());  // for good
     for (const auto& end : ends) {
         const auto key = new_key();
@@ -286,7 +286,8 @@ TEST_CASE("whatever ends an acknowledged message, and however often, it takes on
     CHECK(is_full());
 }
 
-TEST_CASE("the store is read when there is room for half a window, not for each ack", "[session]") {
+TEST_CASE("the store is read when there is space for half a window, not for each ack",
+          "[session]") {
     Client client{{.messages_min = 10, .messages_max = 10}};
     std::vector<core::MessageKey> sent;
     for (int i = 0; i < 10; ++i) {
@@ -300,7 +301,7 @@ TEST_CASE("the store is read when there is room for half a window, not for each 
     }
 }
 
-TEST_CASE("a window that has no room for half of it is filled once nothing is under way",
+TEST_CASE("a window that has no space for half of it is filled once nothing is under way",
           "[session]") {
     Client client{{.messages_min = 10, .messages_max = 10, .unacked = 3}};
     const std::vector sent{new_key(), new_key(), new_key()};

@@ -10,12 +10,13 @@ namespace beckon::cli {
 
 /// What the databases of a process may write before they are open: each first makes tables of what
 /// stands in its write-ahead log.
-inline constexpr std::uintmax_t kRoomToStart = std::uintmax_t{64} << 20;
+inline constexpr std::uintmax_t kSpaceToStart = std::uintmax_t{64} << 20;
 
-/// Waits until the disk of `data` has kRoomToStart bytes free: on a full one no database can be
+/// Waits until the disk of `data` has kSpaceToStart bytes free: on a full one no database can be
 /// opened. Meanwhile the process is not ready, and says why at `/ready` and in one line of the log
-/// a minute. Where the room cannot be asked for, it does not wait. Throws StartupError when a
+/// a minute. Where the space cannot be asked for, it does not wait. Throws StartupError when a
 /// signal asks for a stop.
-void await_room(const std::filesystem::path& data, ops::Health& health, const Signals& signals);
+void await_disk_space(const std::filesystem::path& data, ops::Health& health,
+                      const Signals& signals);
 
 }  // namespace beckon::cli
