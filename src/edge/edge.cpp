@@ -122,7 +122,7 @@ struct Edge::Impl {
     void placed(core::Partition partition, const cluster::Placement& placement);
     void homes_changed(std::size_t shard, std::map<core::Partition, HomeShard::Report> now);
     void tick();
-    void look_at_loops_and_store();
+    void check_loops_and_store();
     std::unique_ptr<log::LogWatch> make_log_watch();
     void say_status();
     void drop_months();
@@ -345,7 +345,7 @@ std::string Edge::Impl::why_not_ready() const {
 /// Tells the group that this node is alive, as long as all of its loops turn and its store takes
 /// what they write.
 void Edge::Impl::tick() {
-    look_at_loops_and_store();
+    check_loops_and_store();
     if (halted.empty()) cluster->still_alive();
     if (links) links->measure();
     update_readiness();  // who lives may have changed without any placement
@@ -353,7 +353,7 @@ void Edge::Impl::tick() {
     control.post_after(config.session_timeout / 8, lifetime.guard([this] { tick(); }));
 }
 
-void Edge::Impl::look_at_loops_and_store() {
+void Edge::Impl::check_loops_and_store() {
     halted = store->needs_restart();
     if (!halted.empty()) health.set_dead("edge", halted);
     for (std::size_t i = 0; i < fronts.shards(); ++i) {
@@ -437,11 +437,12 @@ std::uint16_t Edge::port() const { return impl_->fronts.port(); }
 
 void Edge::reload_tls() { impl_->fronts.reload_tls(); }
 
-void Edge::look_at(const core::MessageRef& message, std::function<void(DeliveryNow)> tell) const {
+void Edge::delivery_now(const core::MessageRef& message,
+                        std::function<void(DeliveryNow)> tell) const {
     const auto partition = core::partition_of(message.uaid, impl_->config.partitions);
     const auto& shard = *impl_->homes[impl_->fronts.switchboard().shard_of(partition)];
     shard.remote().post([&shard, partition, message, tell = std::move(tell)] {
-        tell(shard.look_at(partition, message));
+        tell(shard.delivery_now(partition, message));
     });
 }
 

@@ -32,7 +32,7 @@ void CatchUp::begin(bool from_start) {
                     {{"fold", name_}, {"from", from_start ? "the log's start" : "checkpoint"}});
 }
 
-core::Result<void> CatchUp::look() {
+core::Result<void> CatchUp::update() {
     const bool drained = std::all_of(inputs_.begin(), inputs_.end(),
                                      [](const auto& input) { return input->drained(); });
     if (asked_ || !drained) return {};

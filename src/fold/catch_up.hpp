@@ -35,7 +35,7 @@ public:
     /// Call it after each commit while the fold restores. Error `out_of_range`: it took so long
     /// that tombstones may have gone while it read; what it has is no better than an old
     /// checkpoint.
-    core::Result<void> look();
+    core::Result<void> update();
 
 private:
     bool first_barriers_do() const;

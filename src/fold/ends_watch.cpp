@@ -4,7 +4,7 @@
 
 namespace beckon::fold {
 
-void EndsWatch::look() {
+void EndsWatch::update() {
     const auto now = context_.clock.mono();
     if (now - asked_ < kEvery) return;
     asked_ = now;

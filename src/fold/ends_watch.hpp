@@ -29,7 +29,7 @@ public:
     /// Answers that are under way are void.
     void cancel() { lifetime_.renew(); }
     /// Call it every second.
-    void look();
+    void update();
 
 private:
     void ask(InputIndex input);

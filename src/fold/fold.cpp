@@ -287,7 +287,7 @@ void Fold::Impl::after_commit(bool more) {
     }
     if (term.over()) return;
     if (phase == Phase::restoring) {
-        if (const auto in_time = catch_up.look(); !in_time) {
+        if (const auto in_time = catch_up.update(); !in_time) {
             return clear_and_restart(in_time.error().message);
         }
         if (term.over()) return;
@@ -321,16 +321,16 @@ void Fold::Impl::tick() {
     stall_watch.turned();
     context.executor.post_after(kTick, lifetime.guard([this] { tick(); }));
     if (phase != Phase::opening) {
-        ends_watch.look();
+        ends_watch.update();
         ask_for_reports();
         schedule_turn();
     }
     if (phase == Phase::following) {
         std::vector<log::GroupOffset> offsets;
         for (const auto& input : inputs) offsets.push_back({input->where(), input->committed()});
-        reports.look(offsets);
+        reports.update(offsets);
     }
-    if (failures.look()) state.progressed();
+    if (failures.update()) state.progressed();
 }
 
 /// A clock that nothing of our own has taught for a while would not notice a small step.

@@ -6,7 +6,7 @@
 
 namespace beckon::fold {
 
-void OffsetReports::look(const std::vector<log::GroupOffset>& offsets) {
+void OffsetReports::update(const std::vector<log::GroupOffset>& offsets) {
     if (group_.empty() || !wanted_ || under_way_) return;
     const auto now = clock_.mono();
     const bool tried = tried_at_ != core::MonoTime{};

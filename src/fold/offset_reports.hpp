@@ -24,7 +24,7 @@ public:
 
     void want(bool wanted) { wanted_ = wanted; }
     /// Call it regularly with where the group is.
-    void look(const std::vector<log::GroupOffset>& offsets);
+    void update(const std::vector<log::GroupOffset>& offsets);
 
 private:
     const std::string group_;

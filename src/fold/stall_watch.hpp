@@ -18,7 +18,7 @@ public:
 
     /// The loop turns.
     void turned() { last_turn_ = clock_.mono(); }
-    /// Looks at the clock; `following`: read barriers can be asked for.
+    /// Reads the clock; `following`: read barriers can be asked for.
     void update(bool following);
     bool suspect() const { return suspect_; }
     /// Read barriers have passed that were set since.

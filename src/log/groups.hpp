@@ -53,7 +53,7 @@ public:
 
     /// Asks for everything; gives up soon after `stop`. What only a part of the cluster did not
     /// answer is left out and named in `problems`. Errors: unavailable, timed_out, unauthorized.
-    virtual core::Result<GroupsSnapshot> look(const std::stop_token& stop) = 0;
+    virtual core::Result<GroupsSnapshot> poll(const std::stop_token& stop) = 0;
 
     /// The append time of the first record at or after `offset`; nullopt: there is none yet.
     /// Errors: unavailable, timed_out, not_found.

@@ -14,7 +14,7 @@ constexpr std::chrono::seconds kAnswerMax{5};
 /// Enough to find one record that is there; control records and gaps are few.
 constexpr std::size_t kRecordsMax = 16;
 /// How often a wait looks whether it is to stop.
-constexpr std::chrono::milliseconds kLook{200};
+constexpr std::chrono::milliseconds kPoll{200};
 
 class OwnGroups final : public Groups {
 public:
@@ -22,7 +22,7 @@ public:
               std::map<std::string, std::chrono::milliseconds> retention)
         : log_(log), groups_(std::move(groups)), retention_(std::move(retention)) {}
 
-    core::Result<GroupsSnapshot> look(const std::stop_token& stop) override {
+    core::Result<GroupsSnapshot> poll(const std::stop_token& stop) override {
         GroupsSnapshot found;
         found.retention = retention_;
         ends_.clear();
@@ -56,7 +56,7 @@ private:
               const std::stop_token& stop) const {
         const auto until = clock_.mono() + kAnswerMax;
         while (!stop.stop_requested() && clock_.mono() < until) {
-            if (executor.wait_until(done, clock_.mono() + kLook)) return true;
+            if (executor.wait_until(done, clock_.mono() + kPoll)) return true;
         }
         return false;
     }

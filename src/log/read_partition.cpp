@@ -177,11 +177,11 @@ core::Result<Offset> offset_at(EventLog& log, TopicPartition where, core::Timest
     while (low < high) {
         const auto middle = low + (high - low) / 2;
         std::optional<Offset> earlier;  // the first record from `middle` on, if it is
-        const ScanSink look = [&](const core::RecordView& record) {
+        const ScanSink poll = [&](const core::RecordView& record) {
             if (record.time < time) earlier = record.offset;
             return Next::stop;
         };
-        const auto read = RangeReader{log, where, {middle, high}, look}.read(timeout);
+        const auto read = RangeReader{log, where, {middle, high}, poll}.read(timeout);
         if (!read) return core::fail(read.error());
         (earlier ? low : high) = earlier ? *earlier + 1 : middle;
     }

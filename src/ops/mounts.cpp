@@ -44,7 +44,7 @@ void Mounts::remove(const std::string& prefix) {
 
 void Mounts::use_before_metrics(std::function<void()> look) {
     const std::scoped_lock lock{mutex_};
-    look_ = std::move(look);
+    read_ = std::move(look);
 }
 
 void Mounts::use_after_metrics(std::function<std::string()> more) {
@@ -54,7 +54,7 @@ void Mounts::use_after_metrics(std::function<std::string()> more) {
 
 void Mounts::before_metrics() {
     const std::scoped_lock lock{mutex_};
-    if (look_) look_();
+    if (read_) read_();
 }
 
 std::string Mounts::after_metrics() {

@@ -39,7 +39,7 @@ private:
     std::mutex mutex_;
     std::map<std::string, PageMaker> makers_;  ///< under mutex_, as all others
     LateMakers late_;
-    std::function<void()> look_;
+    std::function<void()> read_;
     std::function<std::string()> more_;
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 /// One that takes longer hangs, and the loop with it.
 constexpr std::chrono::seconds kFlushesWithin{10};
-constexpr std::chrono::milliseconds kLookEvery{1};
+constexpr std::chrono::milliseconds kPollEvery{1};
 
 std::uint64_t total(DB& db, const std::string& property) {
     std::uint64_t sum = 0;
@@ -48,7 +48,7 @@ void FlushesFirst::OnBackgroundError(rocksdb::BackgroundErrorReason reason, rock
     const auto until = steady_clock::now() + kFlushesWithin;
     while (due() && number(*db, DB::Properties::kBackgroundErrors) == errors &&
            steady_clock::now() < until) {
-        std::this_thread::sleep_for(kLookEvery);
+        std::this_thread::sleep_for(kPollEvery);
     }
 }
 

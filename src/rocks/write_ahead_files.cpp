@@ -144,7 +144,7 @@ public:
         pthread_setname_np(thread_.native_handle(), "log-ahead");
     }
 
-    void look_at(const std::shared_ptr<SharedFile>& file) {
+    void watch(const std::shared_ptr<SharedFile>& file) {
         if (!file->wants_more()) return;
         {
             const std::scoped_lock lock{mutex_};
@@ -230,7 +230,7 @@ class SyncedFile final : public rocksdb::FSWritableFile {
 public:
     SyncedFile(std::shared_ptr<SharedFile> file, Filler& filler)
         : file_(std::move(file)), filler_(filler) {
-        filler_.look_at(file_);
+        filler_.watch(file_);
     }
     ~SyncedFile() override {
         if (file_) file_->stop_filling();
@@ -252,7 +252,7 @@ public:
         }
         start_ += pages_.keep_last();
         synced_ = true;
-        filler_.look_at(file_);
+        filler_.watch(file_);
         return state_;
     }
     IOStatus Fsync(const IOOptions& options, IODebugContext* context) override {

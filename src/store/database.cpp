@@ -148,7 +148,7 @@ core::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& op
         if (auto made = rocks::make_directory(options.directory); !made)
             return core::fail(made.error());
         std::unique_ptr<Database> database{new Database{options}};
-        const auto looked = database->open_and_look();
+        const auto looked = database->open_and_check();
         if (!looked) return core::fail(looked.error());
         if (looked->empty()) {
             list_open(*database);
@@ -163,7 +163,7 @@ core::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& op
 }
 
 /// Why what stands in the directory is of no use to this build and log; "": it is.
-core::Result<std::string> Database::open_and_look() {
+core::Result<std::string> Database::open_and_check() {
     if (const auto status = open_files(); !status.ok()) {
         if (is_damage(status)) return "damaged: " + status.ToString();
         return core::fail(rocks::to_error(status, "store " + directory().string()));

@@ -107,7 +107,7 @@ public:
 
 private:
     explicit Database(const DatabaseOptions& options);
-    core::Result<std::string> open_and_look();
+    core::Result<std::string> open_and_check();
     core::Result<std::string> write_identity();
     rocksdb::Status open_files();
     core::Result<void> recover();

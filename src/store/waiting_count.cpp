@@ -61,7 +61,7 @@ core::Result<bool> WaitingCount::step(std::size_t rows_max) {
          ++seen, row->Next()) {
         const auto parsed = parse_key_row(view(row->value()));
         if (!parsed) return core::fail(undecodable("keys", database_.directory().string()));
-        look_at(view(row->key()), *parsed);
+        count_row(view(row->key()), *parsed);
     }
     if (row->Valid()) next_ = view(row->key());
     if (row->status().IsIncomplete()) return go_on_behind_deleted(*row);
@@ -80,7 +80,7 @@ core::Result<bool> WaitingCount::go_on_behind_deleted(rocksdb::Iterator& row) {
     return false;
 }
 
-void WaitingCount::look_at(std::string_view row_key, const KeyRow& row) {
+void WaitingCount::count_row(std::string_view row_key, const KeyRow& row) {
     if (row.state != KeyRow::State::pending || row.until <= now_) return;
     ++messages_;
     if (oldest_ && oldest_->order.offset <= row.offset) return;

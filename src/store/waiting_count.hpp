@@ -32,7 +32,7 @@ public:
     WaitingCount(Database& database, const Months& months, core::Partition partition,
                  core::Timestamp now);
 
-    /// Looks at up to `rows_max` rows; those count that are deleted and not compacted yet, of which
+    /// Counts up to `rows_max` rows; those count that are deleted and not compacted yet, of which
     /// it may step over as many again. True once it has seen all. Errors: corrupt, unavailable.
     core::Result<bool> step(std::size_t rows_max);
 
@@ -49,7 +49,7 @@ private:
         core::Timestamp expiry;
     };
     core::Result<bool> go_on_behind_deleted(rocksdb::Iterator& row);
-    void look_at(std::string_view row_key, const KeyRow& row);
+    void count_row(std::string_view row_key, const KeyRow& row);
 
     Database& database_;
     const Months& months_;

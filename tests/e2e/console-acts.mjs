@@ -96,7 +96,7 @@ async function keep(tab, name) {
 }
 
 /** Readable for everybody: light, dark, and on a phone. */
-async function look(tab, name) {
+async function inspect(tab, name) {
     for (const [theme, width] of [['light', 1280], ['dark', 1280], ['dark', 390]]) {
         await tab.setViewport({ width, height: 900 });
         // Without motion: colours that are still changing have no contrast to measure.
@@ -138,13 +138,13 @@ test('Find shows the life of a message, and of its client, in words', async () =
     await seen(tab, 'ol.steps li', 'answered 201');
     await seen(tab, '.verdict', 'It waits');
     await seen(tab, '.state', 'Messages that waited: 1');
-    await look(tab, 'find-message');
+    await inspect(tab, 'find-message');
     await tab.$eval('input[name=q]', (input, text) => (input.value = text), endpoint);
     await press(tab, 'Find');
     await seen(tab, 'h2', 'This is an endpoint URL');
     await seen(tab, 'ol.steps li', 'The client acknowledged it.');
     await seen(tab, 'ol.steps li', 'registered the channel');
-    await look(tab, 'find-endpoint');
+    await inspect(tab, 'find-endpoint');
     assert.deepEqual(tab.complaints, []);
     await tab.close();
 });
@@ -203,7 +203,7 @@ test('dead letters are redriven after a dry run, and only then', async () => {
     await tab.type('input[name=type]', 'order.created');
     await press(tab, 'Redrive: dry run');
     await seen(tab, '[role=status]', '2 dead letters match');
-    await look(tab, 'dead-dry-run');
+    await inspect(tab, 'dead-dry-run');
     assert.equal((await ask('/api/dead')).json.letters.length, 3, 'nothing was changed');
     receiver.status = 204;
     const before = receiver.ids.length;
@@ -246,7 +246,7 @@ test('the page of webhooks has success rates and last attempts, and no secret', 
     assert.doesNotMatch(JSON.stringify(row), /secret/);
     const tab = await open(browser, 'webhooks');
     await seen(tab, 'td', 'delivered (204)');
-    await look(tab, 'webhooks-attempts');
+    await inspect(tab, 'webhooks-attempts');
     await tab.close();
 });
 

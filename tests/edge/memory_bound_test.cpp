@@ -33,7 +33,7 @@ const std::string kBody(4'000, 'b');
 
 struct Peak {
     explicit Peak(const rocks::Memory& of) : memory(of) {}
-    void look() {
+    void check() {
         buffers = std::max(buffers, memory.write_buffers->memory_usage());
         all = std::max(all, memory.cache->GetUsage());
     }
@@ -71,7 +71,7 @@ void fill_log(const std::filesystem::path& directory, const std::shared_ptr<rock
                                [&](const auto& result) { answered += result ? 1 : 0; });
         }
         REQUIRE(executor.wait_until([&] { return answered == kAtOnce; }, std::chrono::minutes{1}));
-        peak.look();
+        peak.check();
     }
 }
 
@@ -79,7 +79,7 @@ void fill_store(EdgeFixture& edge, Peak& peak) {
     for (int i = 1; i <= kMessages; ++i) {
         edge.put(i, "m" + std::to_string(i), {.ttl_s = 86'400, .body = kBody});
         if (edge.part().commit_due()) edge.commit();
-        peak.look();
+        peak.check();
     }
     edge.commit();
 }
@@ -104,7 +104,7 @@ TEST_CASE("the stores and the embedded log of one process share one bound of mem
     CHECK(of_store.buffers > kWriteBuffers / 4);
     CHECK(stabilises(*memory));
     edge.drain();  // reads every block
-    of_store.look();
+    of_store.check();
     CHECK(of_store.all > kBytes / 4);
     CHECK(of_store.all < kBytes + kSlack);
 }

@@ -83,7 +83,7 @@ TEST_CASE("a group of ours is told with its position, its ends and its owner", "
     const auto groups =
         open_own_groups(world.log, {{"edge", {kWhere, {Topic::kNotifications, 0}}, "this process"}},
                         {{"notifications", 1h}});
-    const auto found = groups->look({});
+    const auto found = groups->poll({});
     REQUIRE(found);
     REQUIRE(found->positions.size() == 1);  // the other partition has no position
     CHECK(found->positions[0] == GroupPosition{.group = "edge",

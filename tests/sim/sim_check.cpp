@@ -245,14 +245,14 @@ bool SimWorld::is_quiet(core::Partition p) {
 
 /// An expired message may be met, and its pending tombstone be published, at any moment.
 void SimWorld::wait_until_quiet() {
-    constexpr int kLooksMax = 1000;
+    constexpr int kPollsMax = 1000;
     const auto all_quiet = [this] {
         for (core::Partition p = 0; p < kPartitions; ++p) {
             if (!is_quiet(p)) return false;
         }
         return true;
     };
-    for (int looks = 0; looks < kLooksMax; ++looks) {
+    for (int looks = 0; looks < kPollsMax; ++looks) {
         if (all_quiet()) return;
         executor_.run_for(100ms);
     }
@@ -262,10 +262,10 @@ void SimWorld::wait_until_quiet() {
 /// Each client that a front has identified has a session at a home, and no home has another one.
 /// What either of them says may be on its way.
 void SimWorld::check_sessions() {
-    constexpr int kLooksMax = 1000;
+    constexpr int kPollsMax = 1000;
     std::size_t at_fronts = 0;
     std::size_t at_homes = 0;
-    for (int looks = 0; looks < kLooksMax; ++looks) {
+    for (int looks = 0; looks < kPollsMax; ++looks) {
         at_fronts = at_homes = 0;
         for (const auto& slot : edges_) {
             at_fronts += slot.process->identified();

@@ -78,7 +78,7 @@ void TierPage::ask_ends() {
     }
 }
 
-void TierPage::look_at_first(log::TopicPartition where, core::Offset first) {
+void TierPage::read_first(log::TopicPartition where, core::Offset first) {
     auto& waiting = waiting_[where];
     if (waiting.first == first) return;
     waiting.first = first;
@@ -107,7 +107,7 @@ TierPage::Row TierPage::row(int tier, core::Partition partition) {
     for (const auto& range : finished.above) row.waiting -= range.end - range.begin;
     row.waiting = std::max<core::Offset>(0, row.waiting);
     if (row.waiting == 0) return row;
-    look_at_first(where, finished.low);
+    read_first(where, finished.low);
     if (!waiting.appended) return row;
     const auto delay = tiers_[static_cast<std::size_t>(tier)];
     row.until_due = *waiting.appended + delay - clock_.wall();

@@ -44,7 +44,7 @@ private:
     };
 
     void ask_ends();
-    void look_at_first(log::TopicPartition where, core::Offset first);
+    void read_first(log::TopicPartition where, core::Offset first);
     void take_first(log::TopicPartition where);
     Row row(int tier, core::Partition partition);
     retry::DoneRecord::Tier done(int tier, core::Partition partition) const;

@@ -30,19 +30,19 @@ constexpr std::chrono::seconds kBetween{2};
 constexpr const char* kClearScreen = "\033[H\033[2J";
 constexpr long kOk = 200;
 
-using Look = std::function<LagPage()>;
+using Sample = std::function<LagPage()>;
 
 /// Asks the brokers, without anything of ours that runs.
-Look look_at_brokers(const Config& config) {
+Sample read_brokers(const Config& config) {
     std::shared_ptr<log::Groups> groups = log::open_kafka_groups(config.kafka);
     const auto table = std::make_shared<console::LagTable>();
     return [groups, table] {
         const core::SystemClock clock;
-        return *console::look(*table, *groups, clock, {});
+        return *console::poll(*table, *groups, clock, {});
     };
 }
 
-Look look_at_process(const Config& config) {
+Sample read_process(const Config& config) {
     return [ops = config.ops] {
         const auto reply = ask_ops_port(ops, "/lag/now");
         if (reply.status != kOk) {
@@ -83,16 +83,16 @@ LagPage chosen(LagPage page, const LagOptions& options) {
 
 int show_lag(const Config& config, const LagOptions& options) {
     const bool brokers = !config.kafka.bootstrap_servers.empty();
-    const auto look = brokers ? look_at_brokers(config) : look_at_process(config);
-    auto page = chosen(look(), options);
+    const auto poll = brokers ? read_brokers(config) : read_process(config);
+    auto page = chosen(poll(), options);
     if (brokers) {
         std::this_thread::sleep_for(kBetween);
-        page = chosen(look(), options);
+        page = chosen(poll(), options);
     }
     show(page, options);
     while (options.watch) {
         std::this_thread::sleep_for(kBetween);
-        show(chosen(look(), options), options);
+        show(chosen(poll(), options), options);
     }
     return exit_code_of(page);
 }

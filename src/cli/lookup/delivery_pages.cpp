@@ -48,7 +48,7 @@ void answer(const edge::Edge& edge, Keys& keys, const ops::LateRequest& request,
     if (id == request.query.end()) return done(refusal(kBadRequest, "which message?"));
     const auto message = keys.tokens.open_message(id->second);
     if (!message) return done(refusal(kBadRequest, "not a message of this installation"));
-    edge.look_at(*message, [done = std::move(done)](const auto& now) { done(page_of(now)); });
+    edge.delivery_now(*message, [done = std::move(done)](const auto& now) { done(page_of(now)); });
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace beckon::cli {
 
-std::optional<core::Duration> ClockWatch::look() {
+std::optional<core::Duration> ClockWatch::poll() {
     const auto before = clock_.mono();
     const core::Duration wall = clock_.wall().time_since_epoch();
     if (clock_.mono() - before > kOneMoment) return std::nullopt;
@@ -30,7 +30,7 @@ ClockWatcher::ClockWatcher(const core::Clock& clock)
           std::condition_variable_any over;
           std::unique_lock lock{mutex};
           while (!stop.stop_requested()) {
-              if (const auto set_by = watch.look()) {
+              if (const auto set_by = watch.poll()) {
                   core::log_warn("cli", "clock_set",
                                  {{"seconds", std::chrono::duration<double>(*set_by).count()},
                                   {"note",

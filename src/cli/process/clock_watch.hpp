@@ -20,14 +20,14 @@ public:
 
     /// By how much the wall clock was set since it was last looked at, forwards or (negative)
     /// backwards. nullopt: not at all, by less than kWorthALine, or nothing can be said now.
-    std::optional<core::Duration> look();
+    std::optional<core::Duration> poll();
 
 private:
     const core::Clock& clock_;
     std::optional<core::Duration> offset_;  ///< of the wall clock, against the time since boot
 };
 
-/// Looks once a second, and says in one line of the log what was noticed; as long as this lives.
+/// Checks once a second, and says in one line of the log what was noticed; as long as this lives.
 class ClockWatcher {
 public:
     static constexpr std::chrono::seconds kEvery{1};

@@ -14,7 +14,7 @@ namespace beckon::cli {
 
 namespace {
 
-constexpr std::chrono::seconds kLookAtRing{30};
+constexpr std::chrono::seconds kReadRingEvery{30};
 /// Short: a stop waits for it.
 constexpr std::chrono::milliseconds kRingTimeout{1'000};
 constexpr const char* kKeyRing = "key_ring";
@@ -36,7 +36,7 @@ void KeyRingWatch::run(const std::stop_token& stop) {
     for (;;) {
         {
             std::unique_lock lock{mutex};
-            over.wait_for(lock, stop, kLookAtRing, [] { return false; });
+            over.wait_for(lock, stop, kReadRingEvery, [] { return false; });
         }
         if (stop.stop_requested()) return;
         const auto control = log::read_control(log_, kRingTimeout);

@@ -106,7 +106,7 @@ struct ProcessMetrics::Impl {
         certificates.emplace_back(*file, &gauge);
     }
 
-    void look() {
+    void poll() {
         rusage usage{};
         ::getrusage(RUSAGE_SELF, &usage);
         cpu.Increment(seconds(usage.ru_utime) + seconds(usage.ru_stime) - cpu.Value());
@@ -142,7 +142,7 @@ struct ProcessMetrics::Impl {
 
 ProcessMetrics::ProcessMetrics(ops::OpsServer& ops, ops::Metrics& metrics, const Config& config)
     : impl_(std::make_unique<Impl>(metrics, config)) {
-    impl_->mount.emplace(ops.before_metrics([impl = impl_.get()] { impl->look(); }));
+    impl_->mount.emplace(ops.before_metrics([impl = impl_.get()] { impl->poll(); }));
 }
 
 ProcessMetrics::~ProcessMetrics() = default;

@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kLinesBytes = 256U << 10;
 /// How often the rate is looked at, and what a follower waits at most before it looks at `stop`.
 constexpr std::uint64_t kPaceEvery = 100;
-constexpr std::chrono::milliseconds kLookAgain{200};
+constexpr std::chrono::milliseconds kPollAgain{200};
 constexpr std::size_t kFollowBatch = 1'000;
 
 /// Filters, counts and writes.
@@ -157,7 +157,7 @@ core::Result<ReplayCounts> follow(log::EventLog& log, const ReplayOptions& optio
             log.open_reader(range.where, range.from, *executor, [&take, &one] { take(one); });
     }
     const core::SystemClock clock;
-    while (!over()) executor->wait_until(over, clock.mono() + kLookAgain);
+    while (!over()) executor->wait_until(over, clock.mono() + kPollAgain);
     followed.clear();  // before what their wake-ups use
     if (failed) return core::fail(*failed);
     return finished(output);

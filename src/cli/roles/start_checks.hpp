@@ -5,7 +5,7 @@
 
 namespace beckon::cli {
 
-/// Looks, before a role makes anything (data directory, key ring, leases), at what would end its
+/// Checks, before a role makes anything (data directory, key ring, leases), at what would end its
 /// start later: files that settings name, and whether every port that it is to listen on is free.
 /// A start that fails for a slip then leaves nothing behind. Ports are let go again, so that one
 /// which somebody takes in this moment is still found where it is used.

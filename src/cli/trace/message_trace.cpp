@@ -69,14 +69,14 @@ private:
             log::offset_at(log_, where_, made - window.before, options_.limits.timeout);
         if (!from) return core::fail(from.error());
         const auto sink = [&](const RecordView& record) {
-            look_at(record);
+            take(record);
             const bool missing = !accepted_ && record.time > made + window.after;
             return finished_ || missing ? Next::stop : Next::go_on;
         };
         return scan(log_, where_, *from, sink, options_.limits);
     }
 
-    void look_at(const RecordView& record) {
+    void take(const RecordView& record) {
         if (record.key == key_) {
             note(record);
         } else if (accepted_ && record.key.starts_with(core::kLeasePrefix)) {

@@ -10,11 +10,11 @@
 
 namespace beckon::console {
 
-LagPagePtr look(LagTable& table, log::Groups& groups, const core::Clock& clock,
+LagPagePtr poll(LagTable& table, log::Groups& groups, const core::Clock& clock,
                 const std::stop_token& stop) {
     const auto page = std::make_shared<LagPage>();
     const auto began = clock.mono();
-    auto snapshot = groups.look(stop);
+    auto snapshot = groups.poll(stop);
     page->at = clock.wall();
     if (snapshot) {
         table.update(std::move(*snapshot), page->at);
@@ -31,9 +31,9 @@ LagPagePtr look(LagTable& table, log::Groups& groups, const core::Clock& clock,
     return page;
 }
 
-LagCollector::LagCollector(Context context, std::function<void(const LagPagePtr&)> looked)
+LagCollector::LagCollector(Context context, std::function<void(const LagPagePtr&)> polled)
     : context_(std::move(context)),
-      looked_(std::move(looked)),
+      polled_(std::move(polled)),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 LagCollector::~LagCollector() {
@@ -48,14 +48,14 @@ void LagCollector::run(const std::stop_token& stop) {
     std::condition_variable_any over;
     bool well = true;
     while (!stop.stop_requested()) {
-        const auto page = look(table, context_.groups, context_.clock, stop);
+        const auto page = poll(table, context_.groups, context_.clock, stop);
         if (stop.stop_requested()) return;
         const bool failed = page->rows.empty() && !page->problems.empty();
         if (failed && well) {
             core::log_warn("console", "lag_unknown", {{"why", page->problems.front()}});
         }
         well = !failed;
-        looked_(page);
+        polled_(page);
         std::unique_lock lock{mutex};
         over.wait_for(lock, stop, kEvery, [] { return false; });
     }

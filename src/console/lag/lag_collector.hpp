@@ -23,7 +23,7 @@ struct LagPage {
 };
 using LagPagePtr = std::shared_ptr<const LagPage>;
 
-/// Looks at all groups again and again, on a thread of its own (`console-lag`), which alone waits
+/// Polls all groups again and again, on a thread of its own (`console-lag`), which alone waits
 /// for brokers.
 class LagCollector {
 public:
@@ -37,7 +37,7 @@ public:
         OwnerOf owner_of = {};
     };
     /// `looked` is called on the thread after each look.
-    LagCollector(Context context, std::function<void(const LagPagePtr&)> looked);
+    LagCollector(Context context, std::function<void(const LagPagePtr&)> polled);
     /// Waits for the look under way, which ends soon.
     ~LagCollector();
     LagCollector(const LagCollector&) = delete;
@@ -47,13 +47,13 @@ private:
     void run(const std::stop_token& stop);
 
     Context context_;
-    const std::function<void(const LagPagePtr&)> looked_;
+    const std::function<void(const LagPagePtr&)> polled_;
     std::jthread thread_;  ///< last: it uses the others
 };
 
 /// One look: takes what the groups say into the table, learns some ages, and makes the page. A look
 /// that failed shows no rows and says why. Blocks.
-LagPagePtr look(LagTable& table, log::Groups& groups, const core::Clock& clock,
+LagPagePtr poll(LagTable& table, log::Groups& groups, const core::Clock& clock,
                 const std::stop_token& stop);
 
 }  // namespace beckon::console

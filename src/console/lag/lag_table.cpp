@@ -57,10 +57,10 @@ LagTable::Known LagTable::remember(const log::GroupPosition& one) {
     times.known.learn(one.ends.end, now_);
     auto& series = series_[{one.group, one.where}];
     series.update = update_;
-    const bool moved = series.looks.empty() || series.looks.back().position != one.position;
+    const bool moved = series.samples.empty() || series.samples.back().position != one.position;
     if (moved || lag_of(one) == 0) series.moved_at = now_;
-    series.looks.push_back({now_, one.position, one.ends.end});
-    if (series.looks.size() > kHistory) series.looks.pop_front();
+    series.samples.push_back({now_, one.position, one.ends.end});
+    if (series.samples.size() > kHistory) series.samples.pop_front();
     return {&series, &times.known};
 }
 
@@ -91,8 +91,8 @@ void LagTable::learn(const Probe& probe, core::Timestamp appended) {
 Facts LagTable::facts(const log::GroupPosition& one, const Known& known, bool owned) const {
     const auto& [series, times] = known;
     Facts facts{.lag = lag_of(one), .still = now_ - series->moved_at, .owned = owned};
-    const auto since = std::find_if(series->looks.begin(), series->looks.end(),
-                                    [&](const Look& l) { return now_ - l.time <= kRateWindow; });
+    const auto since = std::find_if(series->samples.begin(), series->samples.end(),
+                                    [&](const Sample& l) { return now_ - l.time <= kRateWindow; });
     facts.position_rate = rate(one.position - since->position, now_ - since->time);
     facts.append_rate = rate(one.ends.end - since->end, now_ - since->time);
     if (facts.lag == 0) return facts;
@@ -125,15 +125,15 @@ LagRow LagTable::row(const log::GroupPosition& one, const Known& known) const {
 }
 
 std::vector<core::Offset> LagTable::history(const Series& series) {
-    const auto lag = [](const Look& look) {
-        return std::max<core::Offset>(0, look.end - look.position);
+    const auto lag = [](const Sample& poll) {
+        return std::max<core::Offset>(0, poll.end - poll.position);
     };
-    const auto& looks = series.looks;
+    const auto& samples = series.samples;
     std::vector<core::Offset> lags;
-    if (std::all_of(looks.begin(), looks.end(), [&](const auto& l) { return lag(l) == 0; })) {
+    if (std::all_of(samples.begin(), samples.end(), [&](const auto& l) { return lag(l) == 0; })) {
         return lags;
     }
-    std::transform(looks.begin(), looks.end(), std::back_inserter(lags), lag);
+    std::transform(samples.begin(), samples.end(), std::back_inserter(lags), lag);
     return lags;
 }
 

@@ -75,13 +75,13 @@ public:
     core::Timestamp taken_at() const { return now_; }
 
 private:
-    struct Look {
+    struct Sample {
         core::Timestamp time{};
         core::Offset position = 0;
         core::Offset end = 0;
     };
     struct Series {
-        std::deque<Look> looks;      ///< the oldest first
+        std::deque<Sample> samples;  ///< the oldest first
         core::Timestamp moved_at{};  ///< when the position was last seen to move
         std::uint64_t update = 0;    ///< the last that named it
     };

@@ -283,7 +283,7 @@ bool Front::subscribe(Client& client, std::string_view frame) {
 /// A change is told to a bounded number at a time, so that no delivery waits for it.
 void Front::tell_some() {
     std::size_t told = 0;
-    for (std::size_t looked = 0; looked < kLookBudget && told < kTellBudget; ++looked) {
+    for (std::size_t looked = 0; looked < kPassBudget && told < kTellBudget; ++looked) {
         Client* client = table_.next(*telling_);
         if (!client) {
             telling_.reset();

@@ -90,7 +90,7 @@ public:
     /// Clients that are attached again in one tick.
     static constexpr std::size_t kTickBudget = 4'096;
     /// Clients that are looked at in one tick after a broadcast has changed, and told of it.
-    static constexpr std::size_t kLookBudget = 8'192;
+    static constexpr std::size_t kPassBudget = 8'192;
     static constexpr std::size_t kTellBudget = 512;
 
     /// Closes up to `at_most` clients with 1001; returns how many are left. For a stop, in

@@ -360,7 +360,7 @@ fold::Progress Home::progress() const { return impl_->fold.progress(); }
 
 const std::optional<fold::Stuck>& Home::stuck() const { return impl_->fold.stuck(); }
 
-DeliveryNow Home::look_at(const core::MessageRef& message) const {
+DeliveryNow Home::delivery_now(const core::MessageRef& message) const {
     if (!impl_->leadership.serving()) return {};
     const auto* session = impl_->sessions.of(message.uaid);
     if (!session) return {.served = true};

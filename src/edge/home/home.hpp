@@ -134,7 +134,7 @@ public:
     fold::Progress progress() const;
     const std::optional<fold::Stuck>& stuck() const;
     /// A message of a client of this partition.
-    DeliveryNow look_at(const core::MessageRef& message) const;
+    DeliveryNow delivery_now(const core::MessageRef& message) const;
     /// The log's time in this partition, once it is known.
     std::optional<core::Timestamp> log_now() const;
 

@@ -209,9 +209,10 @@ const Home* HomeShard::find(core::Partition partition) const {
     return at == homes_.end() ? nullptr : at->second.home.get();
 }
 
-DeliveryNow HomeShard::look_at(core::Partition partition, const core::MessageRef& message) const {
+DeliveryNow HomeShard::delivery_now(core::Partition partition,
+                                    const core::MessageRef& message) const {
     const Home* home = find(partition);
-    return home ? home->look_at(message) : DeliveryNow{};
+    return home ? home->delivery_now(message) : DeliveryNow{};
 }
 
 std::optional<core::Timestamp> HomeShard::log_now() const {

@@ -66,7 +66,7 @@ public:
     /// Null: there is none of that partition.
     const Home* find(core::Partition partition) const;
     /// A message of a client of that partition.
-    DeliveryNow look_at(core::Partition partition, const core::MessageRef& message) const;
+    DeliveryNow delivery_now(core::Partition partition, const core::MessageRef& message) const;
     /// Log time, once it is known: the earliest of the partitions, since old months go by it.
     std::optional<core::Timestamp> log_now() const;
 

@@ -14,7 +14,7 @@ namespace beckon::edge {
 class CutWatch {
 public:
     /// Of so many that were lost last, so many at the same age, give or take a second.
-    static constexpr std::size_t kLooked = 40;
+    static constexpr std::size_t kSamples = 40;
     static constexpr std::size_t kSame = 30;
     /// Younger ones end for many reasons.
     static constexpr core::Duration kYoungest = std::chrono::seconds{5};
@@ -22,8 +22,8 @@ public:
 
     /// A connection was lost at this age. The age in question if it is time to say so.
     std::optional<std::chrono::seconds> lost(core::Duration age, core::MonoTime now) {
-        ages_[next_++ % kLooked] = age;
-        if (next_ < kLooked || age < kYoungest || (said_ && now - *said_ < kSayAgain)) return {};
+        ages_[next_++ % kSamples] = age;
+        if (next_ < kSamples || age < kYoungest || (said_ && now - *said_ < kSayAgain)) return {};
         const auto same = std::count_if(ages_.begin(), ages_.end(), [&](core::Duration other) {
             return std::chrono::abs(other - age) <= std::chrono::seconds{1};
         });
@@ -33,7 +33,7 @@ public:
     }
 
 private:
-    std::array<core::Duration, kLooked> ages_{};
+    std::array<core::Duration, kSamples> ages_{};
     std::size_t next_ = 0;
     std::optional<core::MonoTime> said_;
 };

@@ -8,7 +8,7 @@ namespace beckon::ingest {
 bool ReceiptIndex::add(core::Partition partition, const core::ReceiptId& subscription,
                        Entry entry) {
     auto& entries = entries_[subscription];
-    const auto newest = entries.size() - std::min(entries.size(), kLookBack);
+    const auto newest = entries.size() - std::min(entries.size(), kReadBack);
     const bool known =
         std::any_of(entries.begin() + static_cast<std::ptrdiff_t>(newest), entries.end(),
                     [&](const auto& one) { return one.message_id == entry.message_id; });

@@ -16,7 +16,7 @@ namespace beckon::ingest {
 class ReceiptIndex {
 public:
     /// Outcomes of a subscription among which one that is told again is recognized.
-    static constexpr std::size_t kLookBack = 64;
+    static constexpr std::size_t kReadBack = 64;
 
     struct Entry {
         core::Offset offset = 0;  ///< in the subscription's partition of `events`

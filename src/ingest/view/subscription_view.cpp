@@ -86,13 +86,13 @@ public:
         return view_.store_.clear(partition_);
     }
     void committed() override {}
-    void caught_up() override { view_.look_at_readiness(); }
+    void caught_up() override { view_.update_readiness(); }
     void restarted(std::string_view) override {
         dirty_ = false;
         next_ = 0;
-        view_.look_at_readiness();
+        view_.update_readiness();
     }
-    void progressed() override { view_.look_at_readiness(); }
+    void progressed() override { view_.update_readiness(); }
 
 private:
     SubscriptionView& view_;
@@ -153,7 +153,7 @@ ViewReadiness SubscriptionView::readiness() const {
     return out;
 }
 
-void SubscriptionView::look_at_readiness() {
+void SubscriptionView::update_readiness() {
     const auto now = readiness();
     if (now == told_) return;
     told_ = now;

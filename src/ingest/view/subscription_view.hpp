@@ -81,7 +81,7 @@ public:
 private:
     class PartitionState;
 
-    void look_at_readiness();
+    void update_readiness();
     ViewReadiness readiness() const;
     void measure();
     void confirm_here(core::Partition partition, core::Executor& caller, Answer answer);

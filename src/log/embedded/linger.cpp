@@ -24,8 +24,8 @@ SteadyTime::duration Linger::pace(SteadyTime now) const {
     return batch_pace(traffic_.per_second(now));
 }
 
-void Linger::looked(std::size_t when_due, std::size_t in_the_end) {
-    until_look_ = kLookEvery;
+void Linger::probed(std::size_t when_due, std::size_t in_the_end) {
+    until_probe_ = kProbeEvery;
     enough_ = kNever;
     const auto before = std::exchange(all_came_, in_the_end == when_due ? in_the_end : 0);
     if (before > 0 && all_came_ > 0) enough_ = std::max(before, all_came_);
@@ -34,7 +34,7 @@ void Linger::looked(std::size_t when_due, std::size_t in_the_end) {
 void Linger::begun(std::size_t puts, SteadyTime now) {
     if (puts > 0) traffic_.count(puts, now);
     last_ = now;
-    if (until_look_ > 0 && --until_look_ == 0) enough_ = kNever;
+    if (until_probe_ > 0 && --until_probe_ == 0) enough_ = kNever;
 }
 
 }  // namespace beckon::log::embedded

@@ -13,13 +13,13 @@ namespace beckon::log::embedded {
 /// (docs/decisions/0198-messages-are-batched-under-load.md).
 ///
 /// Closed-loop senders, which send again after their answer, send no further puts once each of them
-/// has sent one. So the writer lets one batch in kLookEvery linger for twice the time, and counts
+/// has sent one. So the writer lets one batch in kProbeEvery linger for twice the time, and counts
 /// the puts of the second half. After two such batches without any, the following batches close as
 /// soon as they have as many puts. Two, because a sender that waits for a processor does not send
 /// either. Not thread-safe.
 class Linger {
 public:
-    static constexpr std::size_t kLookEvery = 128;
+    static constexpr std::size_t kProbeEvery = 128;
 
     /// How far apart batches begin now; 0: none waits.
     SteadyTime::duration pace(SteadyTime now) const;
@@ -28,9 +28,9 @@ public:
     /// More than these are not worth waiting for.
     std::size_t enough() const { return enough_; }
     /// Whether a batch that has so many puts when it is due waits on, for the pace once more.
-    bool looks(std::size_t puts) const { return until_look_ == 0 && puts > 0; }
+    bool probes(std::size_t puts) const { return until_probe_ == 0 && puts > 0; }
     /// What it saw: its puts when it was due, and after that.
-    void looked(std::size_t when_due, std::size_t in_the_end);
+    void probed(std::size_t when_due, std::size_t in_the_end);
     /// A batch with so many puts begins.
     void begun(std::size_t puts, SteadyTime now);
 
@@ -40,8 +40,8 @@ private:
     Traffic traffic_;
     SteadyTime last_;  ///< when the last batch began
     std::size_t enough_ = kNever;
-    std::size_t until_look_ = 0;  ///< batches
-    std::size_t all_came_ = 0;    ///< puts of the last look, if none came late
+    std::size_t until_probe_ = 0;  ///< batches
+    std::size_t all_came_ = 0;     ///< puts of the last probe, if none came late
 };
 
 /// How far apart batches begin where so many puts come a second.

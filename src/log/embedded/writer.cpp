@@ -111,9 +111,9 @@ void Writer::wait_for_linger(std::unique_lock<std::mutex>& lock) {
             wake_.wait_until(lock, time, [&] { return stopping_ || puts_ >= linger_.enough(); });
         };
         wait_until(due);
-        if (const auto when_due = puts_; linger_.looks(when_due)) {
+        if (const auto when_due = puts_; linger_.probes(when_due)) {
             wait_until(due + pace);
-            linger_.looked(when_due, puts_);
+            linger_.probed(when_due, puts_);
         }
         now = std::chrono::steady_clock::now();
     }

@@ -17,7 +17,7 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kAnswerMax{10'000};
 /// How often a job that waits looks whether it is to stop.
-constexpr milliseconds kLook{200};
+constexpr milliseconds kPoll{200};
 
 tl::unexpected<core::Error> failed(const std::string& what, const std::string& group,
                                    rd_kafka_resp_err_t error) {
@@ -96,7 +96,7 @@ core::Result<void> GroupOffsets::commit(const std::string& group,
         const auto until = steady_clock::now() + kAnswerMax;
         while (!stopping_.stop_requested() && steady_clock::now() < until) {
             const EventHandle event{
-                rd_kafka_queue_poll(answers.get(), static_cast<int>(kLook.count()))};
+                rd_kafka_queue_poll(answers.get(), static_cast<int>(kPoll.count()))};
             if (!event || rd_kafka_event_type(event.get()) != RD_KAFKA_EVENT_OFFSET_COMMIT)
                 continue;
             error = outcome(event.get());

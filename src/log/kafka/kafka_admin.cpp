@@ -24,7 +24,7 @@ namespace {
 constexpr int kAdminTimeoutMs = 5000;
 constexpr int kChangeMs = 30'000;
 constexpr seconds kPropagation{30};
-constexpr milliseconds kLookAgain{50};
+constexpr milliseconds kPollAgain{50};
 
 using MetadataHandle = Handle<const rd_kafka_metadata_t, rd_kafka_metadata_destroy>;
 using NewTopicHandle = Handle<rd_kafka_NewTopic_t, rd_kafka_NewTopic_destroy>;
@@ -243,7 +243,7 @@ private:
                 return core::fail(failed(Fault::timed_out, "use the new log topics yet",
                                          "not every partition has a leader"));
             }
-            std::this_thread::sleep_for(kLookAgain);
+            std::this_thread::sleep_for(kPollAgain);
         }
     }
 
@@ -262,7 +262,7 @@ private:
                 return core::fail(failed(Fault::timed_out, "see that the log topics are gone",
                                          "the broker still names them"));
             }
-            std::this_thread::sleep_for(kLookAgain);
+            std::this_thread::sleep_for(kPollAgain);
         }
     }
 

@@ -118,7 +118,7 @@ public:
     KafkaGroups(const KafkaGroups&) = delete;
     KafkaGroups& operator=(const KafkaGroups&) = delete;
 
-    core::Result<GroupsSnapshot> look(const std::stop_token& stop) override {
+    core::Result<GroupsSnapshot> poll(const std::stop_token& stop) override {
         GroupsSnapshot found;
         if (const auto now = steady_clock::now(); now >= discover_at_) {
             if (const auto known = discover(); !known) return core::fail(known.error());

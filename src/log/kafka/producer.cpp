@@ -24,7 +24,7 @@ constexpr int kIdleMs = 1000;
 /// The same while clients that were replaced still have reports to give.
 constexpr int kBusyMs = 20;
 /// How often a publisher looks for records that have lingered long enough.
-constexpr milliseconds kLookEvery{1};
+constexpr milliseconds kPollEvery{1};
 constexpr milliseconds kFinish{1000};
 constexpr milliseconds kPurge{2000};
 /// Records that librdkafka holds, of all publishers together; each has a bound of its own.
@@ -108,7 +108,7 @@ public:
         if (!lingers_ || !producer_.lingering().hold(one, steady_clock::now())) {
             return producer_.send(std::move(one));
         }
-        if (!looking_) look_later();
+        if (!polling_) poll_later();
     }
 
     void may_linger() override { lingers_ = true; }
@@ -117,15 +117,15 @@ public:
 
 private:
     /// Whoever has records there looks, and sends those of all whose moment has come.
-    void look_later() {
-        looking_ = true;
-        executor_.post_after(kLookEvery, route_->lifetime.guard([this] { look(); }));
+    void poll_later() {
+        polling_ = true;
+        executor_.post_after(kPollEvery, route_->lifetime.guard([this] { poll(); }));
     }
-    void look() {
-        looking_ = false;
+    void poll() {
+        polling_ = false;
         auto& lingering = producer_.lingering();
         send_all(lingering.take_due(steady_clock::now()));
-        if (!lingering.empty()) look_later();
+        if (!lingering.empty()) poll_later();
     }
     void send_all(std::vector<Publishing> all) {
         for (auto& one : all) producer_.send(std::move(one));
@@ -141,7 +141,7 @@ private:
     core::Executor& executor_;
     const std::shared_ptr<AnswerRoute> route_;
     bool lingers_ = false;
-    bool looking_ = false;  ///< a timer is on its way
+    bool polling_ = false;  ///< a timer is on its way
 };
 
 }  // namespace

@@ -39,7 +39,7 @@ public:
           entry_(
               std::make_shared<Entry>(std::move(options), lifetime_.remote(), std::move(changed))) {
         join();
-        look_for_dead_ones_later();
+        check_members_later();
     }
     ~LocalMember() override {
         lifetime_.end();
@@ -75,11 +75,11 @@ private:
 
     /// The member's own timer drives the search for dead ones: as long as anybody's thread turns,
     /// the others' deaths are noticed.
-    void look_for_dead_ones_later() {
+    void check_members_later() {
         const auto pause = entry_->options.session_timeout / kChecksPerSession;
         entry_->member.post_after(pause, [this] {
             table_.check(entry_->options.group);
-            look_for_dead_ones_later();
+            check_members_later();
         });
     }
 

@@ -38,7 +38,7 @@ ConnectionSet::Entry ConnectionSet::add(std::shared_ptr<Connection> connection) 
     const auto node = list.insert(list.end(), std::move(connection));
     shared_.observer.opened();
     const auto at = SteadyClock::now() + shared_.times.request;
-    look_at(at);
+    check_at(at);
     return {node, Deadline::request, at};
 }
 
@@ -48,7 +48,7 @@ void ConnectionSet::set_deadline(Entry& entry, Deadline kind) {
     to.splice(to.end(), from, entry.node);
     entry.kind = kind;
     entry.at = SteadyClock::now() + length_of(kind, shared_.times);
-    look_at(entry.at);
+    check_at(entry.at);
 }
 
 void ConnectionSet::remove(Entry& entry, const Peer& peer, CloseReason reason) {
@@ -108,18 +108,18 @@ void ConnectionSet::give_back(std::unique_ptr<ActiveRequest> request) {
     spare_.push_back(std::move(request));
 }
 
-void ConnectionSet::look_at(Time at) {
+void ConnectionSet::check_at(Time at) {
     at += delay_;
-    if (at >= next_look_) return;
-    next_look_ = at;
-    loop_.post_after(at - SteadyClock::now(), [this, at] { look(at); });
+    if (at >= next_check_) return;
+    next_check_ = at;
+    loop_.post_after(at - SteadyClock::now(), [this, at] { check_deadlines(at); });
 }
 
-void ConnectionSet::look(Time at) {
-    if (at != next_look_) return;  // an earlier one has been asked for since
-    next_look_ = Time::max();
+void ConnectionSet::check_deadlines(Time at) {
+    if (at != next_check_) return;  // an earlier one has been asked for since
+    next_check_ = Time::max();
     expire_due();
-    look_at_next();
+    schedule_next();
 }
 
 /// Lists are in order of expiry, so only their heads need a look.
@@ -133,9 +133,9 @@ void ConnectionSet::expire_due() {
     }
 }
 
-void ConnectionSet::look_at_next() {
+void ConnectionSet::schedule_next() {
     for (const auto& list : by_deadline_) {
-        if (!list.empty()) look_at(list.front()->deadline());
+        if (!list.empty()) check_at(list.front()->deadline());
     }
 }
 

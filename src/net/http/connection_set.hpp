@@ -95,17 +95,17 @@ public:
 private:
     using Time = std::chrono::steady_clock::time_point;
     /// At `at`, or a little later, the lists are looked at.
-    void look_at(Time at);
-    void look(Time at);
+    void check_at(Time at);
+    void check_deadlines(Time at);
     void expire_due();
-    void look_at_next();
+    void schedule_next();
 
     IoLoop& loop_;
     const Shared shared_;
     std::array<std::list<std::shared_ptr<Connection>>, 5> by_deadline_;
     std::vector<std::unique_ptr<ActiveRequest>> spare_;
     std::chrono::milliseconds delay_;  ///< that a look may have, so that it serves many
-    Time next_look_ = Time::max();     ///< max: no timer runs
+    Time next_check_ = Time::max();    ///< max: no timer runs
     std::function<void()> emptied_;
     std::array<char, 8'192> scratch_;
 };

@@ -87,7 +87,7 @@ struct Bridges::Impl : std::enable_shared_from_this<Impl> {
     std::map<BridgeAppName, std::string> unknown_apps;  ///< named once each
     Counts counts;
     std::size_t under_way = 0;
-    std::size_t telling = 0;  ///< have their answer; their outcome waits for the milestone
+    std::size_t reporting = 0;  ///< have their answer; their outcome waits for the milestone
     bool pump_posted = false;
     bool draining = false;
     std::function<void()> drained;
@@ -103,7 +103,7 @@ struct Bridges::Impl : std::enable_shared_from_this<Impl> {
     bool too_late() const;
     void start(Queue& queue, BridgedJob job);
     void ended(Queue& queue, const BridgedJob& job, const BridgeVerdict& verdict, Duration took);
-    bool idle() const { return under_way == 0 && telling == 0; }
+    bool idle() const { return under_way == 0 && reporting == 0; }
     void finish_drain();
     void free_client(Queue& queue, const std::string& client);
     void judge_app(Queue& queue, const BridgedJob& job, const BridgeVerdict& verdict);
@@ -391,11 +391,11 @@ void Bridges::Impl::publish_gone(const BridgedJob& job) {
 void Bridges::Impl::reached_then(const BridgedJob& job, Milestone milestone,
                                  std::function<void()> then) {
     if (!job.message.reliability_id || !context.milestones) return then();
-    ++telling;
+    ++reporting;
     context.milestones->reached_then(*job.message.reliability_id, job.expires(), milestone,
                                      [this, remote = lifetime.remote(), then = std::move(then)] {
                                          remote.post([this, then] {
-                                             --telling;
+                                             --reporting;
                                              then();
                                              finish_drain();
                                          });

@@ -47,15 +47,15 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
     const Context context;
     Scheduler scheduler;
     std::map<std::string, Receiver, std::less<>> receivers;
-    std::size_t look_through_at = kRememberedMin;  ///< receivers, for those that were deleted
+    std::size_t sweep_at = kRememberedMin;  ///< receivers, for those that were deleted
     RecentAttempts attempts;
     Counts counts;
     std::map<std::string, OwnerUsage, std::less<>> usage;
-    std::size_t look_through_usage_at = kOwnersMax;
+    std::size_t sweep_usage_at = kOwnersMax;
     /// Deliveries of webhooks that are not known, while what the log has of these is read.
     std::map<std::string, std::vector<Due>> unknown;
     bool pump_posted = false;
-    bool look_posted = false;
+    bool poll_posted = false;
     bool draining = false;
     std::function<void()> drained;
 
@@ -78,7 +78,7 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
 
     void pump();
     void pump_soon();
-    void look_again();
+    void poll_again();
     void start(Job job, const WebhookDirectory::Entry& entry);
     void give_back(const Job& job);
     void ended(const Job& job, core::Timestamp at, const HttpAnswer& answer);
@@ -94,7 +94,7 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
 };
 
 Dispatcher::Impl::Receiver& Dispatcher::Impl::receiver(const std::string& webhook) {
-    if (receivers.size() >= look_through_at && !receivers.contains(webhook)) forget_deleted();
+    if (receivers.size() >= sweep_at && !receivers.contains(webhook)) forget_deleted();
     return receivers[webhook];
 }
 
@@ -102,7 +102,7 @@ Dispatcher::Impl::Receiver& Dispatcher::Impl::receiver(const std::string& webhoo
 /// number has doubled.
 void Dispatcher::Impl::forget_deleted() {
     std::erase_if(receivers, [&](const auto& one) { return !context.webhooks.find(one.first); });
-    look_through_at = std::max(kRememberedMin, 2 * receivers.size());
+    sweep_at = std::max(kRememberedMin, 2 * receivers.size());
 }
 
 /// True if the delivery is not to be attempted, and its outcome is written.
@@ -237,7 +237,7 @@ void Dispatcher::Impl::pump_soon() {
 void Dispatcher::Impl::pump() {
     while (!draining) {
         auto job = scheduler.next(context.clock.mono());
-        if (!job) return look_again();
+        if (!job) return poll_again();
         const auto* entry = context.webhooks.find(job->due.delivery.webhook);
         if (put_aside(job->due, entry) || put_behind(job->due, entry->webhook) ||
             too_late(entry->webhook)) {
@@ -249,12 +249,12 @@ void Dispatcher::Impl::pump() {
 }
 
 /// An owner's share may grow with time alone (Scheduler::kQuick).
-void Dispatcher::Impl::look_again() {
-    if (scheduler.waiting() == 0 || std::exchange(look_posted, true)) return;
-    context.executor.post_after(kLookAgain, [weak = weak_from_this()] {
+void Dispatcher::Impl::poll_again() {
+    if (scheduler.waiting() == 0 || std::exchange(poll_posted, true)) return;
+    context.executor.post_after(kPollAgain, [weak = weak_from_this()] {
         const auto self = weak.lock();
         if (!self) return;
-        self->look_posted = false;
+        self->poll_posted = false;
         self->pump();
     });
 }
@@ -295,10 +295,10 @@ void Dispatcher::Impl::ended(const Job& job, core::Timestamp at, const HttpAnswe
 }
 
 OwnerUsage& Dispatcher::Impl::usage_by(const std::string& owner) {
-    if (usage.size() >= look_through_usage_at && !usage.contains(owner)) {
+    if (usage.size() >= sweep_usage_at && !usage.contains(owner)) {
         std::erase_if(usage,
                       [&](const auto& one) { return context.webhooks.count_of(one.first) == 0; });
-        look_through_usage_at = std::max(kOwnersMax, 2 * usage.size());
+        sweep_usage_at = std::max(kOwnersMax, 2 * usage.size());
     }
     return usage[owner];
 }

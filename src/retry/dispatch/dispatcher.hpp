@@ -53,7 +53,7 @@ public:
     /// older is dropped only when everything that the log has of webhooks has been read after it.
     static constexpr std::chrono::seconds kUnknownFor = std::chrono::minutes{2};
     /// While something waits, the scheduler is asked at least so often.
-    static constexpr core::Duration kLookAgain = std::chrono::milliseconds{100};
+    static constexpr core::Duration kPollAgain = std::chrono::milliseconds{100};
     /// Besides the time-out, what an attempt may take until its outcome is in the log.
     static constexpr core::Duration kOverhead = std::chrono::seconds{2};
     static constexpr std::size_t kLineMax = 10'000;  ///< of each ordered webhook

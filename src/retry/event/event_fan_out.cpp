@@ -227,7 +227,7 @@ void EventFanOut::Impl::try_it(const core::RecordView& record) {
     }
     if (has_ended_processes(record.offset)) {
         tried_up_to = record.offset + 1;
-        std::erase_if(state.set_aside, [&](Offset at) { return at + kLookBack < record.offset; });
+        std::erase_if(state.set_aside, [&](Offset at) { return at + kReadBack < record.offset; });
         state.set_aside.push_back(record.offset);
         return set_aside(record, {Fault::corrupt, "two processes ended while it was fanned out"});
     }
@@ -480,7 +480,7 @@ EventFanOut::EventFanOut(Options options, log::EventLog& log, log::Publisher& pu
 EventFanOut::~EventFanOut() { impl_->reader.reset(); }
 
 void EventFanOut::start() {
-    const auto from = std::max<Offset>(0, impl_->options.from - kLookBack);
+    const auto from = std::max<Offset>(0, impl_->options.from - kReadBack);
     if (impl_->careful) impl_->ask_suspects_end();
     // This process goes on: nothing of the trial before is suspect.
     if (!impl_->careful && impl_->options.before.trial) impl_->events.record(impl_->state);

@@ -33,7 +33,7 @@ namespace beckon::retry {
 /// On the executor's thread.
 class EventFanOut {
 public:
-    static constexpr core::Offset kLookBack = 1'000;
+    static constexpr core::Offset kReadBack = 1'000;
     static constexpr std::size_t kDeliveriesMax = 4'096;  ///< written and not yet reported
     static constexpr std::size_t kBytesMax = std::size_t{16} << 20;  ///< of events, likewise
     /// In one turn of the thread; the filters of an owner, and the parsing of an event, are not

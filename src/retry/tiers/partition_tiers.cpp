@@ -88,7 +88,7 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
     void open_tiers();
     void open_tier(int tier);
     void count_lost(int tier, OffsetRange range, const Finished& finished);
-    void look_into_gap(int tier, OffsetRange gap, const Finished& finished);
+    void read_gap(int tier, OffsetRange gap, const Finished& finished);
 
     bool has_capacity(int tier) const;
     bool went_on(const Delivery& delivery) const;
@@ -222,7 +222,7 @@ void PartitionTiers::Impl::open_tier(int tier) {
             .unreadable = [this](const Due& one) { set_aside(one); },
             .went_on = [this](const Delivery& d) { return went_on(d); },
             .gap = [this, tier](OffsetRange gap,
-                                const Finished& finished) { look_into_gap(tier, gap, finished); },
+                                const Finished& finished) { read_gap(tier, gap, finished); },
             .failed = [this](const core::Error& why) { fail(why); }});
     opened->clock().appended(barrier.time, barrier.sent, barrier.seen);
     tiers[tier] = std::move(opened);
@@ -241,7 +241,7 @@ void PartitionTiers::Impl::count_lost(int tier, OffsetRange range, const Finishe
 }
 
 /// What is below the log's start fell off it; other gaps hold no records.
-void PartitionTiers::Impl::look_into_gap(int tier, OffsetRange gap, const Finished& finished) {
+void PartitionTiers::Impl::read_gap(int tier, OffsetRange gap, const Finished& finished) {
     core::ask_while(
         lifetime,
         [this, tier](core::Executor& lasting, auto done) {
@@ -252,8 +252,8 @@ void PartitionTiers::Impl::look_into_gap(int tier, OffsetRange gap, const Finish
                 const auto end = std::min(gap.end, ends->start);
                 return self.count_lost(tier, {gap.begin, end}, finished);
             }
-            self.executor.post_after(
-                kPublishAgain, self.alive([=](Impl& s) { s.look_into_gap(tier, gap, finished); }));
+            self.executor.post_after(kPublishAgain,
+                                     self.alive([=](Impl& s) { s.read_gap(tier, gap, finished); }));
         }));
 }
 

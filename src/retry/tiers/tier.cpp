@@ -202,7 +202,7 @@ DueClock& Tier::clock() { return impl_->clock; }
 
 void Tier::start() {
     impl_->expected = std::max(impl_->options.from.low, impl_->options.log_start);
-    impl_->open(std::max<Offset>(0, impl_->options.from.low - kLookBack));
+    impl_->open(std::max<Offset>(0, impl_->options.from.low - kReadBack));
 }
 
 void Tier::turn() {

@@ -23,7 +23,7 @@ namespace beckon::retry {
 class Tier {
 public:
     /// So many records before the low watermark are read again, only to recognise their copies.
-    static constexpr core::Offset kLookBack = 1'000;
+    static constexpr core::Offset kReadBack = 1'000;
 
     struct Options {
         core::Partition partition = 0;

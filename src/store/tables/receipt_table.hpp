@@ -24,7 +24,7 @@ public:
     ReceiptTable(Database& database, core::Partition partition);
     static FamilySpec family_spec() { return {"receipts", FamilyKind::plain}; }
 
-    /// Looks whether there are any. Errors: unavailable.
+    /// Finds out whether there are any. Errors: unavailable.
     core::Result<void> load();
     bool empty() const { return empty_; }
 

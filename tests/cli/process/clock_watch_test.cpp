@@ -11,15 +11,15 @@ using cli::ClockWatch;
 TEST_CASE("a wall clock that is set is noticed once, forwards and backwards", "[cli][clock]") {
     test::ManualClock clock;
     ClockWatch watch{clock};
-    CHECK_FALSE(watch.look());
+    CHECK_FALSE(watch.poll());
     clock.advance(1h);
-    CHECK_FALSE(watch.look());
+    CHECK_FALSE(watch.poll());
     clock.step_wall(30s);
     clock.advance(1s);
-    CHECK(watch.look() == core::Duration{30s});
-    CHECK_FALSE(watch.look());
+    CHECK(watch.poll() == core::Duration{30s});
+    CHECK_FALSE(watch.poll());
     clock.step_wall(-24h);
-    CHECK(watch.look() == core::Duration{-24h});
+    CHECK(watch.poll() == core::Duration{-24h});
 }
 
 TEST_CASE("a clock that is kept right by small corrections is not worth a line", "[cli][clock]") {
@@ -27,6 +27,6 @@ TEST_CASE("a clock that is kept right by small corrections is not worth a line",
     ClockWatch watch{clock};
     for (int i = 0; i < 100; ++i) {
         clock.step_wall(500ms);
-        CHECK_FALSE(watch.look());
+        CHECK_FALSE(watch.poll());
     }
 }

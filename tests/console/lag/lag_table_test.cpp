@@ -12,12 +12,12 @@ const log::NamedPartition kWhere{"orders", 3};
 
 core::Timestamp at(std::chrono::seconds time) { return core::Timestamp{1'000'000s + time}; }
 
-/// Looks of one group at one partition.
-class Looks {
+/// Polls of one group at one partition.
+class Polls {
 public:
-    explicit Looks(OwnerOf owner_of = {}) : table(std::move(owner_of)) {}
+    explicit Polls(OwnerOf owner_of = {}) : table(std::move(owner_of)) {}
 
-    LagRow look(std::chrono::seconds time, core::Offset position, core::Offset end,
+    LagRow poll(std::chrono::seconds time, core::Offset position, core::Offset end,
                 core::Offset start = 0) {
         log::GroupsSnapshot snapshot;
         snapshot.positions.push_back({.group = "billing",
@@ -38,26 +38,26 @@ public:
 }  // namespace
 
 TEST_CASE("the lag in seconds is the age of the first record that waits", "[console]") {
-    Looks looks;
-    looks.look(0s, 100, 100);
-    const auto row = looks.look(10s, 100, 200);  // 100 came within ten seconds
+    Polls polls;
+    polls.poll(0s, 100, 100);
+    const auto row = polls.poll(10s, 100, 200);  // 100 came within ten seconds
     CHECK(row.lag() == 100);
     CHECK(row.aged);
     CHECK(row.facts.behind == 10s);
-    CHECK(std::chrono::duration<double>{looks.look(20s, 150, 200).facts.behind}.count() ==
+    CHECK(std::chrono::duration<double>{polls.poll(20s, 150, 200).facts.behind}.count() ==
           Approx(15).margin(0.1));  // half of them: at about 5 s
 }
 
 TEST_CASE("an age from before the first look is looked up in the log", "[console]") {
-    Looks looks;
-    CHECK_FALSE(looks.look(0s, 100, 200).aged);
-    const auto wanted = looks.table.wanted(5);
+    Polls polls;
+    CHECK_FALSE(polls.poll(0s, 100, 200).aged);
+    const auto wanted = polls.table.wanted(5);
     REQUIRE(wanted == std::vector<Probe>{{kWhere, 100}});
-    looks.table.learn(wanted[0], at(-300s));
-    const auto row = looks.table.rows().at(0);
+    polls.table.learn(wanted[0], at(-300s));
+    const auto row = polls.table.rows().at(0);
     CHECK(row.aged);
     CHECK(row.facts.behind == 300s);
-    CHECK(looks.table.wanted(5).empty());
+    CHECK(polls.table.wanted(5).empty());
 }
 
 TEST_CASE("nobody looks up more records than a look may cost", "[console]") {
@@ -74,10 +74,10 @@ TEST_CASE("nobody looks up more records than a look may cost", "[console]") {
 }
 
 TEST_CASE("rates, the word and the time to drain follow from the last minute", "[console]") {
-    Looks looks;
-    looks.look(0s, 0, 10'000);
-    looks.table.learn({kWhere, 0}, at(-600s));
-    const auto row = looks.look(10s, 1'000, 10'100);
+    Polls polls;
+    polls.poll(0s, 0, 10'000);
+    polls.table.learn({kWhere, 0}, at(-600s));
+    const auto row = polls.poll(10s, 1'000, 10'100);
     CHECK(row.facts.position_rate == Approx(100));
     CHECK(row.facts.append_rate == Approx(10));
     CHECK(row.status == Status::restoring);
@@ -87,60 +87,60 @@ TEST_CASE("rates, the word and the time to drain follow from the last minute", "
 }
 
 TEST_CASE("a position that stands still is STALLED with an owner, STOPPED without", "[console]") {
-    Looks looks;
-    looks.look(0s, 100, 100);
-    looks.look(10s, 100, 110);
-    CHECK(looks.look(29s, 100, 110).status == Status::ok);
-    CHECK(looks.look(30s, 100, 110).status == Status::stalled);
-    looks.owner = "";
-    CHECK(looks.look(35s, 100, 110).status == Status::stopped);
-    CHECK(looks.look(40s, 110, 110).status == Status::ok);
-    looks.look(1'000s, 110, 110);
-    CHECK(looks.look(1'005s, 110, 111).status == Status::ok);  // it had nothing to read before
+    Polls polls;
+    polls.poll(0s, 100, 100);
+    polls.poll(10s, 100, 110);
+    CHECK(polls.poll(29s, 100, 110).status == Status::ok);
+    CHECK(polls.poll(30s, 100, 110).status == Status::stalled);
+    polls.owner = "";
+    CHECK(polls.poll(35s, 100, 110).status == Status::stopped);
+    CHECK(polls.poll(40s, 110, 110).status == Status::ok);
+    polls.poll(1'000s, 110, 110);
+    CHECK(polls.poll(1'005s, 110, 111).status == Status::ok);  // it had nothing to read before
 }
 
 TEST_CASE("who has no members is owned by whom the cluster says", "[console]") {
-    Looks looks{[](const auto& group, const auto& where) {
+    Polls polls{[](const auto& group, const auto& where) {
         return group == "billing" && where == kWhere ? "node-7" : "";
     }};
-    looks.owner = "";
-    const auto row = looks.look(0s, 0, 0);
+    polls.owner = "";
+    const auto row = polls.poll(0s, 0, 0);
     CHECK(row.owner == "node-7");
     CHECK(row.facts.owned);
 }
 
 TEST_CASE("retention that comes near is said in the row", "[console]") {
-    Looks looks;
-    looks.retention["orders"] = 1h;
-    looks.look(0s, 100, 200, 90);
-    looks.table.learn({kWhere, 100}, at(-3'000s));
-    const auto near = looks.look(5s, 100, 200, 90);
+    Polls polls;
+    polls.retention["orders"] = 1h;
+    polls.poll(0s, 100, 200, 90);
+    polls.table.learn({kWhere, 100}, at(-3'000s));
+    const auto near = polls.poll(5s, 100, 200, 90);
     CHECK(near.loss == Loss::near);
     REQUIRE(near.left);
     CHECK(*near.left == 595s);
-    CHECK(looks.look(10s, 100, 200, 120).loss == Loss::now);
+    CHECK(polls.poll(10s, 100, 200, 120).loss == Loss::now);
 }
 
 TEST_CASE("a topic that was made anew shows no negative lag and no negative rate", "[console]") {
-    Looks looks;
-    looks.look(0s, 900, 1'000);
-    const auto row = looks.look(5s, 900, 10);
+    Polls polls;
+    polls.poll(0s, 900, 1'000);
+    const auto row = polls.poll(5s, 900, 10);
     CHECK(row.lag() == 0);
     CHECK(row.facts.append_rate == 0);
     CHECK(row.status == Status::ok);
 }
 
 TEST_CASE("a partition where nothing waited of late has no history", "[console]") {
-    Looks looks;
-    CHECK(looks.look(0s, 100, 100).history.empty());
-    CHECK(looks.look(5s, 100, 100).history.empty());
-    CHECK(looks.look(10s, 100, 103).history == std::vector<core::Offset>{0, 0, 3});
+    Polls polls;
+    CHECK(polls.poll(0s, 100, 100).history.empty());
+    CHECK(polls.poll(5s, 100, 100).history.empty());
+    CHECK(polls.poll(10s, 100, 103).history == std::vector<core::Offset>{0, 0, 3});
 }
 
 TEST_CASE("what is gone is forgotten", "[console]") {
-    Looks looks;
-    looks.look(0s, 1, 2);
-    looks.table.update({}, at(5s));
-    CHECK(looks.table.rows().empty());
-    CHECK(looks.table.wanted(9).empty());
+    Polls polls;
+    polls.poll(0s, 1, 2);
+    polls.table.update({}, at(5s));
+    CHECK(polls.table.rows().empty());
+    CHECK(polls.table.wanted(9).empty());
 }

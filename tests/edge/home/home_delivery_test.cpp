@@ -686,24 +686,24 @@ TEST_CASE("a home knows whether a message is on its way to its client, and since
     world.start_home();
     const core::MessageRef any{core::Uaid{core::random_uuid4()},
                                core::new_message_key(world.clock.wall())};
-    CHECK(world.home->look_at(any) == DeliveryNow{});
+    CHECK(world.home->delivery_now(any) == DeliveryNow{});
     world.home->placed_here(world.floor());
     world.run();
     const auto [uaid, channel] = world.subscribed();
     const auto version = world.push(uaid, channel);
     world.run();
     const auto message = *world.tokens.open_message(version);
-    CHECK(world.home->look_at(message) == DeliveryNow{.served = true});
+    CHECK(world.home->delivery_now(message) == DeliveryNow{.served = true});
 
     const auto before = world.clock.wall();
     const auto client = world.connect(uaid);
-    const auto sent = world.home->look_at(message).sent;
+    const auto sent = world.home->delivery_now(message).sent;
     REQUIRE(sent);
     CHECK(*sent >= before);
     world.run(10s);
-    CHECK(world.home->look_at(message) ==
+    CHECK(world.home->delivery_now(message) ==
           DeliveryNow{.served = true, .connected = true, .sent = sent});
     world.ack(client, version);
     world.run();
-    CHECK(world.home->look_at(message) == DeliveryNow{.served = true, .connected = true});
+    CHECK(world.home->delivery_now(message) == DeliveryNow{.served = true, .connected = true});
 }

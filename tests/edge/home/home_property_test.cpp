@@ -43,7 +43,7 @@ public:
             case 11: erase(); break;
         }
         if (below(3) == 0) world_.run(std::chrono::milliseconds{below(200)});
-        look();
+        check();
     }
 
     /// Everything comes to rest, and everybody comes back once more.
@@ -52,14 +52,14 @@ public:
             connect(uaid);
             for (int round = 0; round < 100; ++round) {
                 world_.run(2s);
-                look();
+                check();
                 auto& mine = sessions_[attached_.at(uaid)];
                 if (mine.unacked.empty()) break;
                 while (!mine.unacked.empty()) ack(uaid);
             }
         }
         world_.run(5s);
-        look();
+        check();
         for (const auto& version : pushed_) {
             CAPTURE(version);
             CHECK((acked_.contains(version) || erased_.contains(version)));
@@ -84,7 +84,7 @@ private:
         sessions_[number].uaid = uaid;
         attached_[uaid] = number;
         world_.run();
-        look();
+        check();
     }
     void hang_up(const core::Uaid& uaid) {
         const auto at = attached_.find(uaid);
@@ -123,10 +123,10 @@ private:
             *std::next(pushed_.begin(), static_cast<std::ptrdiff_t>(below(pushed_.size())));
         const auto uaid = world_.tokens.open_message(version)->uaid;
         world_.run(0ms);  // what an ack has made space for goes out before the home can know
-        look();
+        check();
         world_.finish(uaid, version, core::FinishReason::deleted);
         world_.run();
-        look_for_the_end_of(version);
+        check_the_end_of(version);
     }
     void say_anything(const core::Uaid& uaid) {
         const auto at = attached_.find(uaid);
@@ -147,20 +147,20 @@ private:
         if (which < 7) ++sessions_[at->second].answers_due;
         world_.say(at->second, texts[which]);
         world_.run(2s);
-        look();
+        check();
     }
 
-    void look_for_the_end_of(const std::string& version) {
+    void check_the_end_of(const std::string& version) {
         erased_.insert(version);
         for (auto& [number, seen] : sessions_) {
             seen.unacked.erase(version);
             seen.given_free.erase(version);
         }
-        look();
+        check();
     }
 
     /// Reads what every session heard, and checks it.
-    void look() {
+    void check() {
         std::map<core::Uaid, int> open;
         for (auto& [number, seen] : sessions_) {
             CAPTURE(number);

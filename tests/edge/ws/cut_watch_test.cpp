@@ -9,7 +9,7 @@ using beckon::edge::CutWatch;
 TEST_CASE("connections that are cut at the same age are noticed once an hour", "[edge]") {
     CutWatch watch;
     MonoTime now{};
-    for (std::size_t i = 1; i < CutWatch::kLooked; ++i) CHECK_FALSE(watch.lost(60'200ms, now));
+    for (std::size_t i = 1; i < CutWatch::kSamples; ++i) CHECK_FALSE(watch.lost(60'200ms, now));
     CHECK(watch.lost(60'100ms, now) == 60s);
     CHECK_FALSE(watch.lost(60'100ms, now + 30min));
     CHECK(watch.lost(60'100ms, now + 61min) == 60s);

@@ -84,12 +84,12 @@ TEST_CASE("with sync = interval the log is synced soon, without a publish", "[em
     }};
     const auto written = append(log, kWhere, numbered("key", 10));
     bool survived = false;
-    const std::function<void()> look = [&] {
+    const std::function<void()> poll = [&] {
         AfterPowerLoss copy{log};
         survived = read_all(copy, kWhere) == written;
-        if (!survived) log.executor().post_after(std::chrono::milliseconds{5}, look);
+        if (!survived) log.executor().post_after(std::chrono::milliseconds{5}, poll);
     };
-    log.executor().post(look);
+    log.executor().post(poll);
     CHECK(log.wait_until([&] { return survived; }));
 }
 

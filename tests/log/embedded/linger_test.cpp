@@ -39,11 +39,11 @@ SteadyTime due(const Linger& linger, SteadyTime now) { return linger.due(linger.
 
 /// A look that sees so many puts when the batch is due, and so many after that, and batches until
 /// the next one.
-void look(Linger& linger, std::size_t when_due, std::size_t in_the_end, SteadyTime& now) {
-    REQUIRE(linger.looks(when_due));
-    linger.looked(when_due, in_the_end);
-    for (std::size_t i = 0; !linger.looks(1); ++i) {
-        REQUIRE(i < Linger::kLookEvery);
+void probe(Linger& linger, std::size_t when_due, std::size_t in_the_end, SteadyTime& now) {
+    REQUIRE(linger.probes(when_due));
+    linger.probed(when_due, in_the_end);
+    for (std::size_t i = 0; !linger.probes(1); ++i) {
+        REQUIRE(i < Linger::kProbeEvery);
         linger.begun(1, now += milliseconds{5});
     }
 }
@@ -88,23 +88,23 @@ TEST_CASE("records that are no puts are no traffic, and nothing is learned witho
     auto now = kBegin;
     for (int i = 0; i < 10'000; ++i) linger.begun(0, now += microseconds{50});
     CHECK(due(linger, now) <= now);
-    CHECK_FALSE(linger.looks(0));
-    CHECK(linger.looks(1));
+    CHECK_FALSE(linger.probes(0));
+    CHECK(linger.probes(1));
 }
 
 TEST_CASE("where all that will come have come twice, their number is enough", "[embedded]") {
     Linger linger;
     auto now = kBegin;
-    linger.looked(16, 16);
+    linger.probed(16, 16);
     CHECK(linger.enough() > kMore);  // once may be a sender that waits for a processor
-    for (std::size_t i = 0; i < Linger::kLookEvery; ++i) {
-        CHECK_FALSE(linger.looks(1));
+    for (std::size_t i = 0; i < Linger::kProbeEvery; ++i) {
+        CHECK_FALSE(linger.probes(1));
         linger.begun(16, now += milliseconds{5});
     }
-    REQUIRE(linger.looks(14));
-    linger.looked(14, 14);
+    REQUIRE(linger.probes(14));
+    linger.probed(14, 14);
     CHECK(linger.enough() == 16);
-    for (std::size_t i = 0; i + 1 < Linger::kLookEvery; ++i) {
+    for (std::size_t i = 0; i + 1 < Linger::kProbeEvery; ++i) {
         CHECK(linger.enough() == 16);
         linger.begun(16, now += milliseconds{1});
     }
@@ -115,10 +115,10 @@ TEST_CASE("where all that will come have come twice, their number is enough", "[
 TEST_CASE("once puts come late again, each batch waits for its whole time", "[embedded]") {
     Linger linger;
     auto now = kBegin;
-    look(linger, 16, 16, now);
-    look(linger, 16, 16, now);
-    look(linger, 16, 17, now);
-    linger.looked(16, 16);
+    probe(linger, 16, 16, now);
+    probe(linger, 16, 16, now);
+    probe(linger, 16, 17, now);
+    linger.probed(16, 16);
     CHECK(linger.enough() > kMore);
 }
 

@@ -40,8 +40,8 @@ TEST_CASE(
     commit(*log, executor, log::kGroupsMax + kTooMany);
 
     const auto groups = log::open_kafka_groups(config);
-    const auto look = [&](bool beyond) {
-        const auto found = groups->look({});
+    const auto poll = [&](bool beyond) {
+        const auto found = groups->poll({});
         REQUIRE(found);
         std::set<std::string> told;
         for (const auto& position : found->positions) {
@@ -54,12 +54,12 @@ TEST_CASE(
         CHECK(std::any_of(found->problems.begin(), found->problems.end(), says_so) == beyond);
         return told;
     };
-    const auto some = look(true);
+    const auto some = poll(true);
     CHECK(some.size() > log::kGroupsMax / 2);  // the broker has groups of other tests too
     CHECK(some.size() <= log::kGroupsMax);
     constexpr std::size_t kLeft = log::kGroupsMax / 2;
     for (std::size_t i = kLeft; i < log::kGroupsMax + kTooMany; ++i) {
         delete_group(config, group(i));
     }
-    CHECK(look(false).size() == kLeft);
+    CHECK(poll(false).size() == kLeft);
 }

@@ -30,7 +30,7 @@ constexpr double kWantedPerSecond = 200'000;
 /// As the home does it; by this thread's CPU time, so that a busy machine commits as often.
 constexpr std::chrono::seconds kCommitEvery{1};
 /// Records between two looks at the clock, which is a system call.
-constexpr core::Offset kLookEvery = 1'000;
+constexpr core::Offset kPollEvery = 1'000;
 /// So many messages are under way at the same time, so that a history's records are apart.
 constexpr std::size_t kUnderWay = 50'000;
 const Timestamp kStart{std::chrono::milliseconds{1'790'000'000'000}};
@@ -106,7 +106,7 @@ Spent fold_all(PartitionRows& rows, std::size_t messages) {
     };
     const auto due = [&] {
         if (fold.changes().size() >= MilestoneHome::kChangesMax) return true;
-        return offset % kLookEvery == 0 && test::thread_cpu_time() - committed >= kCommitEvery;
+        return offset % kPollEvery == 0 && test::thread_cpu_time() - committed >= kCommitEvery;
     };
     const auto measured = [&](const auto& work) {
         const Spent before{clock.mono().time_since_epoch(), test::thread_cpu_time()};

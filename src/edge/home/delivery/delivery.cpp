@@ -180,7 +180,7 @@ void Delivery::send_awaiting(const Session& session) {
 
 void Delivery::attached(Session& session) {
     send_awaiting(session);
-    session.look_into_store();
+    session.read_store();
     due_.insert(session.uaid);
 }
 

@@ -38,7 +38,7 @@ bool PendingLimit::turn(core::Timestamp now, core::Offset position) {
         if (due_.empty()) return false;
         start_next(position);
     }
-    dropping_.empty() ? look(now) : drop_some();
+    dropping_.empty() ? check(now) : drop_some();
     return client_ || !due_.empty();
 }
 
@@ -50,7 +50,7 @@ void PendingLimit::start_next(core::Offset position) {
     seen_.clear();
 }
 
-void PendingLimit::look(core::Timestamp now) {
+void PendingLimit::check(core::Timestamp now) {
     const auto read = context_.store.read_pending(
         *client_, cursor_, kBudget, now, [this](const store::MessageView& message) {
             seen_.emplace_back(message.offset, message.key);

@@ -52,7 +52,7 @@ private:
     using Message = std::pair<core::Offset, core::MessageKey>;
 
     void start_next(core::Offset position);
-    void look(core::Timestamp now);
+    void check(core::Timestamp now);
     void decide(bool all_seen);
     void drop_some();
 

@@ -107,7 +107,7 @@ public:
     /// Nothing waits there: what is folded next may be sent at once.
     bool live() const { return !draining_ && !behind_; }
     /// Something may wait there.
-    void look_into_store() { waits(0); }
+    void read_store() { waits(0); }
     /// How many messages may be read now.
     std::size_t capacity(core::MonoTime now) { return window_.capacity(now); }
     /// Whether there is enough space that a read is worth its cost.

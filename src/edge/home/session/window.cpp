@@ -14,14 +14,14 @@ void Window::free_place(Sent& message) {
 
 /// Those that were sent too long ago.
 void Window::free_old(core::MonoTime now) {
-    if (now < look_at_) return;
-    look_at_ = core::MonoTime::max();
+    if (now < check_at_) return;
+    check_at_ = core::MonoTime::max();
     for (auto& message : sent_) {
         if (!message.counts) continue;
         if (now - message.at >= limits_.patience) {
             free_place(message);
         } else {
-            look_at_ = std::min(look_at_, message.at + limits_.patience);
+            check_at_ = std::min(check_at_, message.at + limits_.patience);
         }
     }
 }
@@ -59,7 +59,7 @@ void Window::sent(const core::MessageKey& key, std::string_view version, std::si
                      .version = std::hash<std::string_view>{}(version),
                      .at = now,
                      .bytes = static_cast<std::uint32_t>(frame_bytes)});
-    look_at_ = std::min(look_at_, now + limits_.patience);
+    check_at_ = std::min(check_at_, now + limits_.patience);
     ++counted_;
     bytes_ += frame_bytes;
 }

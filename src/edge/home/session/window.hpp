@@ -81,10 +81,10 @@ private:
     std::size_t bytes_limit() const;
 
     const WindowLimits& limits_;
-    std::vector<Sent> sent_;                         ///< at most WindowLimits::unacked
-    std::size_t counted_ = 0;                        ///< of sent_
-    std::size_t bytes_ = 0;                          ///< of those counted
-    core::MonoTime look_at_{core::MonoTime::max()};  ///< no message becomes old before
+    std::vector<Sent> sent_;                          ///< at most WindowLimits::unacked
+    std::size_t counted_ = 0;                         ///< of sent_
+    std::size_t bytes_ = 0;                           ///< of those counted
+    core::MonoTime check_at_{core::MonoTime::max()};  ///< no message becomes old before
     std::unordered_set<core::MessageKey> not_durable_;
     std::vector<core::MonoTime> acked_;
 };

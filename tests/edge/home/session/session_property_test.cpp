@@ -76,7 +76,7 @@ private:
     void connect() {
         const auto number = ++sessions_;
         session_ = std::make_unique<Session>(edge::SessionId{{"front"}, 0, number}, uaid_, limits_);
-        session_->look_into_store();
+        session_->read_store();
         sent_here_.clear();
         in_flight_.clear();
         not_durable_.clear();

@@ -217,7 +217,7 @@ TEST_CASE("a reading begins with the first message that was not sent on this ses
     client.session.read_over(true);
     CHECK(client.session.cursor(5).from == 4);
     client.session.read_over(true);
-    client.session.look_into_store();
+    client.session.read_store();
     CHECK(client.session.cursor(5).from == 0);
 }
 
@@ -234,7 +234,7 @@ TEST_CASE("a message that does not fit is read again once there is space", "[ses
     const auto first = new_key();
     const auto second = new_key();
     REQUIRE(client.gets(first));
-    client.session.look_into_store();
+    client.session.read_store();
     client.session.cursor(100);
     CHECK_FALSE(client.reads(first, 5));  // under way
     CHECK_FALSE(client.reads(second, 7));
