@@ -58,7 +58,7 @@ Generator::Generator(GeneratorOptions options)
 
 Generator::~Generator() = default;
 
-void Generator::say(const std::string& line) const {
+void Generator::print(const std::string& line) const {
     if (options_.progress) options_.progress(line);
 }
 
@@ -172,7 +172,7 @@ Result<void> Generator::register_clients(std::size_t count) {
     while (clients_.size() < count) {
         clients_.push_back(std::make_unique<LoadClient>(loop_, client_plan_, client_events()));
     }
-    say("connecting " + std::to_string(count - first) + " clients with a channel each");
+    print("connecting " + std::to_string(count - first) + " clients with a channel each");
     const std::span all{clients_};
     if (auto ok = connect_clients(all.subspan(first), first); !ok) return ok;
     for (std::size_t i = first; i < count; ++i) {
@@ -186,7 +186,7 @@ Result<void> Generator::move_clients(std::size_t first) {
     if (auto ok = find_server(*options_.reconnect_to); !ok) return ok;
     const auto moving = std::span{clients_}.subspan(first);
     for (const auto& client : moving) client->leave();
-    say("connecting them to " + options_.reconnect_to->text());
+    print("connecting them to " + options_.reconnect_to->text());
     return connect_clients(moving, first);
 }
 
@@ -358,7 +358,7 @@ void Generator::run_at_rate(double rate, std::chrono::nanoseconds span) {
 Result<Traffic> Generator::at_rate(double rate, const Span& span) {
     pipeline_ = 1;
     targeted_ = clients_.size();
-    say("sending " + std::to_string(static_cast<long>(rate)) + " messages/s");
+    print("sending " + std::to_string(static_cast<long>(rate)) + " messages/s");
     return measure(span, [&](std::chrono::nanoseconds part) { run_at_rate(rate, part); });
 }
 
@@ -381,7 +381,7 @@ Result<Traffic> Generator::saturated(const Span& span, std::size_t undelivered_m
             if (sender->open()) free_.push_back(sender.get());
         }
     }
-    say("saturating with " + std::to_string(senders_.size() * pipeline_) + " POSTs in flight");
+    print("saturating with " + std::to_string(senders_.size() * pipeline_) + " POSTs in flight");
     auto traffic =
         measure(span, [&](std::chrono::nanoseconds part) { run_saturated(part, undelivered_max); });
     std::sort(free_.begin(), free_.end());

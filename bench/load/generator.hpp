@@ -150,7 +150,7 @@ private:
     Result<Traffic> measure(const Span& span, Run run);
     Result<ProcessCpu> cpu_now() const;
     Result<std::vector<ProcessSample>> memory_now() const;
-    void say(const std::string& line) const;
+    void print(const std::string& line) const;
 
     const GeneratorOptions options_;
     const std::uint32_t run_;

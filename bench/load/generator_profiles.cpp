@@ -37,8 +37,8 @@ Result<IdleMemory> Generator::idle(std::size_t count, bool with_channel) {
         idlers.push_back(std::make_unique<LoadClient>(loop_, idle_plan_, client_events()));
     }
     const std::span all{idlers};
-    say("opening " + std::to_string(count) + " idle connections" +
-        (with_channel ? " with a channel each" : ""));
+    print("opening " + std::to_string(count) + " idle connections" +
+          (with_channel ? " with a channel each" : ""));
     if (auto ok = connect_clients(all.first(kIdleWarmUp), clients_.size()); !ok) {
         return core::fail(ok.error());
     }
@@ -73,8 +73,8 @@ Result<DrainRound> Generator::drain(std::size_t clients, std::size_t messages) {
     rest(options_.rest_for);  // for the server to notice
     pipeline_ = 1;
     targeted_ = clients;
-    say("sending " + std::to_string(messages) + " messages to each of " + std::to_string(clients) +
-        " clients that are away");
+    print("sending " + std::to_string(messages) + " messages to each of " +
+          std::to_string(clients) + " clients that are away");
     ledger_.start();
     for (std::size_t i = 0; i < total; ++i) issue(mono_now());
     ledger_.stop();

@@ -37,7 +37,7 @@ void LoadClient::give_up(std::string_view reason) {
     events_.on_client_end(*this, reason);
 }
 
-void LoadClient::say(std::string_view text) {
+void LoadClient::send_frame(std::string_view text) {
     std::string frame;
     append_frame(frame, Opcode::text, text);
     send(frame);
@@ -54,7 +54,7 @@ std::size_t LoadClient::finish_upgrade(std::string_view data) {
     std::string hello = R"({"messageType":"hello","use_webpush":true,"broadcasts":{})";
     if (!endpoint_.empty()) hello += R"(,"uaid":")" + uaid_ + '"';
     hello_sent_ = mono_now();
-    say(hello + '}');
+    send_frame(hello + '}');
     return end + 4;
 }
 

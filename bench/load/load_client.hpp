@@ -64,7 +64,7 @@ private:
     void on_hello(std::string_view text);
     void on_register(std::string_view text);
     void on_notification(std::string_view text);
-    void say(std::string_view text);
+    void send_frame(std::string_view text);
     void give_up(std::string_view reason);
 
     const ClientPlan& plan_;

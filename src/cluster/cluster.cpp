@@ -51,8 +51,8 @@ struct Cluster::Impl final : fold::MemoryState {
     // --- what follows from it
     void join(log::EventLog& log);
     void act();
-    void tell_nodes();
-    void say_who_we_are();
+    void notify_nodes();
+    void publish_node();
     void claim_control();
     void place_all();
     std::set<core::NodeId> handing_over(const std::vector<core::NodeId>& alive) const;
@@ -134,7 +134,7 @@ void Cluster::Impl::committed() {
     const auto lost = std::exchange(repairs, {});
     if (!knows_all()) return;  // all are told when it does
     const auto term = lifetime.term();
-    tell_nodes();
+    notify_nodes();
     if (term.over()) return;
     for (const auto partition : changed) {
         events.placed(partition, ownership.placed().at(partition));
@@ -146,14 +146,14 @@ void Cluster::Impl::committed() {
     act();
 }
 
-void Cluster::Impl::tell_nodes() {
+void Cluster::Impl::notify_nodes() {
     if (std::exchange(nodes_changed, false) && events.nodes) events.nodes(ownership.nodes());
 }
 
 void Cluster::Impl::caught_up() {
     const auto term = lifetime.term();
     nodes_changed = true;
-    tell_nodes();
+    notify_nodes();
     if (term.over()) return;
     for (const auto& [partition, placement] : std::map{ownership.placed()}) {
         events.placed(partition, placement);
@@ -180,7 +180,7 @@ void Cluster::Impl::join(log::EventLog& log) {
 /// Compares what is with what should be and publishes the difference; call it after any change.
 void Cluster::Impl::act() {
     if (!knows_all()) return;
-    say_who_we_are();
+    publish_node();
     if (!members.first) return;
     if (controls()) {
         for (const auto& claim : ownership.outdated_claims()) publish(encode(claim));
@@ -190,7 +190,7 @@ void Cluster::Impl::act() {
     }
 }
 
-void Cluster::Impl::say_who_we_are() {
+void Cluster::Impl::publish_node() {
     const NodeRecord us{options.role, options.self, options.link_url, ready, false,
                         clients,      links,        options.name};
     const auto known = ownership.nodes().find(options.self);

@@ -8,7 +8,7 @@ namespace beckon::cluster {
 namespace {
 
 /// Before the first node has said what it is ready for, nobody can say that a home is not.
-bool anybody_tells(const OwnershipFold& fold) {
+bool anybody_reports(const OwnershipFold& fold) {
     return std::any_of(fold.nodes().begin(), fold.nodes().end(),
                        [](const auto& item) { return !item.second.ready.empty(); });
 }
@@ -16,7 +16,7 @@ bool anybody_tells(const OwnershipFold& fold) {
 PartitionState state_of(const OwnershipFold& fold, const PartitionOverview& one) {
     if (one.home.text.empty()) return PartitionState::unplaced;
     if (!one.claimed_by.text.empty() && one.claimed_by != one.home) return PartitionState::moving;
-    const bool serves = fold.is_ready(one.home, one.partition) || !anybody_tells(fold);
+    const bool serves = fold.is_ready(one.home, one.partition) || !anybody_reports(fold);
     return serves ? PartitionState::serving : PartitionState::restoring;
 }
 

@@ -79,26 +79,26 @@ Outcome outcome_of(FinishReason reason) {
 
 int status_of(Outcome outcome) { return outcome == Outcome::acknowledged ? 204 : 410; }
 
-OwnEvent event_of(const ReceiptTold& told) {
-    const std::string outcome{to_string(outcome_of(told.reason))};
-    return {.id = told.message_id + "/" + outcome,
+OwnEvent event_of(const ReceiptOutcome& reported) {
+    const std::string outcome{to_string(outcome_of(reported.reason))};
+    return {.id = reported.message_id + "/" + outcome,
             .source = kMessagesSource,
             .type = kTypePrefix + outcome,
-            .subject = told.message_id,
-            .owner = owner_of(told.to),
-            .data = {{"message", told.message_id},
+            .subject = reported.message_id,
+            .owner = owner_of(reported.to),
+            .data = {{"message", reported.message_id},
                      {"outcome", outcome},
-                     {"reason", std::string{to_string(told.reason)}},
-                     {"receipt", to_hex(told.to.id)}}};
+                     {"reason", std::string{to_string(reported.reason)}},
+                     {"receipt", to_hex(reported.to.id)}}};
 }
 
-Record encode(const ReceiptTold& told) {
-    auto record = encode(event_of(told));
-    record.headers.push_back({kReceiptHeader, to_text(told.to)});
+Record encode(const ReceiptOutcome& reported) {
+    auto record = encode(event_of(reported));
+    record.headers.push_back({kReceiptHeader, to_text(reported.to)});
     return record;
 }
 
-std::optional<ReceiptTold> decode_receipt(const RecordView& record) {
+std::optional<ReceiptOutcome> decode_receipt(const RecordView& record) {
     const auto header = record.header(kReceiptHeader);
     const auto to = header ? parse_receipt(*header) : std::nullopt;
     if (!to || !record.value) return std::nullopt;
@@ -109,7 +109,7 @@ std::optional<ReceiptTold> decode_receipt(const RecordView& record) {
     const auto* reason = text_of(*data, "reason");
     const auto known = reason ? parse_finish_reason(*reason) : std::nullopt;
     if (!message || message->empty() || !known) return std::nullopt;
-    return ReceiptTold{.to = *to, .message_id = *message, .reason = *known};
+    return ReceiptOutcome{.to = *to, .message_id = *message, .reason = *known};
 }
 
 Partition partition_of(const ReceiptId& subscription, Partition partitions) {

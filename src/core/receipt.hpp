@@ -49,19 +49,19 @@ Outcome outcome_of(FinishReason reason);
 /// The status of RFC 8030 §6.3: 204 for what was acknowledged, 410 for everything else.
 int status_of(Outcome outcome);
 
-struct ReceiptTold {
+struct ReceiptOutcome {
     ReceiptRef to;
     std::string message_id;
     FinishReason reason = FinishReason::acked;
-    bool operator==(const ReceiptTold&) const = default;
+    bool operator==(const ReceiptOutcome&) const = default;
 };
 
 /// The event `beckon.message.<outcome>`. Without a sender its owner is one that no webhook has.
-OwnEvent event_of(const ReceiptTold& told);
+OwnEvent event_of(const ReceiptOutcome& reported);
 /// Its record in `events`, which both webhooks and receipt resources read.
-Record encode(const ReceiptTold& told);
+Record encode(const ReceiptOutcome& reported);
 /// nullopt: another event.
-std::optional<ReceiptTold> decode_receipt(const RecordView& record);
+std::optional<ReceiptOutcome> decode_receipt(const RecordView& record);
 /// Of `events`: what one subscription hears stands in one partition.
 Partition partition_of(const ReceiptId& subscription, Partition partitions);
 

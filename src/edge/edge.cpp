@@ -31,7 +31,7 @@ namespace {
 constexpr core::Duration kDropMonthsEvery = std::chrono::hours{1};
 constexpr core::Duration kDropMonthsFirst = std::chrono::minutes{1};
 /// How often this node says in `ownership` how many clients and which links it has.
-constexpr core::Duration kSayStatusEvery = std::chrono::seconds{10};
+constexpr core::Duration kLogStatusEvery = std::chrono::seconds{10};
 /// A loop that has hung this long will not come back: only a restart helps.
 constexpr core::Duration kDeadAfter = std::chrono::minutes{1};
 
@@ -124,12 +124,12 @@ struct Edge::Impl {
     void tick();
     void check_loops_and_store();
     std::unique_ptr<log::LogWatch> make_log_watch();
-    void say_status();
+    void log_status();
     void drop_months();
     void drop_months_before(core::Timestamp log_now);
     void update_readiness();
     std::string why_not_ready() const;
-    void say_what_is_served();
+    void log_what_is_served();
 
     // --- any thread
     void watch_control();
@@ -174,7 +174,7 @@ struct Edge::Impl {
     std::unique_ptr<WaitingSurvey> waiting;
     std::unique_ptr<log::LogWatch> log_watch;
     Assignments assignments;
-    std::set<core::Partition> said_served;
+    std::set<core::Partition> logged_served;
     /// Set while this node leaves the cluster: told once no home serves here any more.
     std::optional<std::promise<void>> leaving;
     bool left = false;        ///< `leaving` was told
@@ -272,7 +272,7 @@ void Edge::Impl::open_cluster() {
     log_watch = make_log_watch();
     log_watch->start();
     tick();
-    say_status();
+    log_status();
     waiting = std::make_unique<WaitingSurvey>(*store, control, clock, counters.waiting,
                                               [this] { return assignments.served(); });
     control.post_after(kDropMonthsFirst, lifetime.guard([this] { drop_months(); }));
@@ -301,11 +301,11 @@ void Edge::Impl::placed(core::Partition partition, const cluster::Placement& pla
 }
 
 /// One line for all that changed since the last tick.
-void Edge::Impl::say_what_is_served() {
+void Edge::Impl::log_what_is_served() {
     auto served = assignments.served();
-    if (served == said_served) return;
+    if (served == logged_served) return;
     core::log_info("edge", "serving", {{"partitions", ranges(served)}});
-    said_served = std::move(served);
+    logged_served = std::move(served);
 }
 
 /// What the homes of a shard are doing now.
@@ -349,7 +349,7 @@ void Edge::Impl::tick() {
     if (halted.empty()) cluster->still_alive();
     if (links) links->measure();
     update_readiness();  // who lives may have changed without any placement
-    say_what_is_served();
+    log_what_is_served();
     control.post_after(config.session_timeout / 8, lifetime.guard([this] { tick(); }));
 }
 
@@ -390,10 +390,10 @@ std::unique_ptr<log::LogWatch> Edge::Impl::make_log_watch() {
         });
 }
 
-void Edge::Impl::say_status() {
+void Edge::Impl::log_status() {
     if (leaving) return;
     cluster->set_status(fronts.identified(), links ? links->up() : std::set<core::NodeId>{});
-    control.post_after(kSayStatusEvery, lifetime.guard([this] { say_status(); }));
+    control.post_after(kLogStatusEvery, lifetime.guard([this] { log_status(); }));
 }
 
 /// Asks all shards for log time: a month is over when it is so by the time of every partition here.
@@ -438,11 +438,11 @@ std::uint16_t Edge::port() const { return impl_->fronts.port(); }
 void Edge::reload_tls() { impl_->fronts.reload_tls(); }
 
 void Edge::delivery_now(const core::MessageRef& message,
-                        std::function<void(DeliveryNow)> tell) const {
+                        std::function<void(DeliveryNow)> reply) const {
     const auto partition = core::partition_of(message.uaid, impl_->config.partitions);
     const auto& shard = *impl_->homes[impl_->fronts.switchboard().shard_of(partition)];
-    shard.remote().post([&shard, partition, message, tell = std::move(tell)] {
-        tell(shard.delivery_now(partition, message));
+    shard.remote().post([&shard, partition, message, reply = std::move(reply)] {
+        reply(shard.delivery_now(partition, message));
     });
 }
 

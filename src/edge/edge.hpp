@@ -34,7 +34,8 @@ public:
     void reload_tls();
 
     /// Tells what is known of a message, on the thread of its shard. Any thread.
-    void delivery_now(const core::MessageRef& message, std::function<void(DeliveryNow)> tell) const;
+    void delivery_now(const core::MessageRef& message,
+                      std::function<void(DeliveryNow)> reply) const;
 
     /// The broadcasts as this edge knows them. Any thread.
     BroadcastsPtr broadcasts() const;

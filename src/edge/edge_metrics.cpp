@@ -29,8 +29,8 @@ EdgeMetrics::EdgeMetrics(ops::Metrics& metrics) : homes(metrics) {
     front.broadcast_subscribes =
         &metrics.counter(metric::kEdgeCommands, "Frames from clients, by command.",
                          {{"command", std::string{kCommands[kBroadcastSubscribe]}}});
-    front.broadcasts_told = &metrics.counter(
-        metric::kEdgeBroadcastsTold, "Broadcast frames sent, which notify clients of a change.");
+    front.broadcasts_sent = &metrics.counter(
+        metric::kEdgeBroadcastsSent, "Broadcast frames sent, which notify clients of a change.");
     broadcasts.known =
         &metrics.gauge(metric::kEdgeBroadcasts, "Broadcasts that clients may follow.");
     constexpr std::string_view kPolls = "Polls of the page that names broadcasts, by result.";

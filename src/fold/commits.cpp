@@ -27,7 +27,7 @@ Commits::Commits(State& state, const Inputs& inputs, Failures& failures, std::st
 core::Result<void> Commits::commit() {
     if (state_.dirty()) {
         if (auto committed = state_.commit(); !committed) {
-            if (!std::exchange(failed_, true)) say(committed.error());
+            if (!std::exchange(failed_, true)) log_failure(committed.error());
             return committed;
         }
         retry_.worked();
@@ -37,7 +37,7 @@ core::Result<void> Commits::commit() {
     return {};
 }
 
-void Commits::say(const core::Error& why) const {
+void Commits::log_failure(const core::Error& why) const {
     core::log_warn(folder_, "fold_not_committed",
                    {{"fold", name_}, {"fault", core::to_string(why.fault)}, {"why", why.message}});
 }

@@ -31,7 +31,7 @@ public:
     void begin_again() { failed_ = false; }
 
 private:
-    void say(const core::Error& why) const;
+    void log_failure(const core::Error& why) const;
 
     State& state_;
     const Inputs& inputs_;

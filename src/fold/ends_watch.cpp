@@ -24,7 +24,7 @@ void EndsWatch::ask(InputIndex i) {
                 return;
             }
             context_.failures.worked(Need::ends, i);
-            inputs_[i]->heard_ends(*ends);
+            inputs_[i]->received_ends(*ends);
         });
 }
 

@@ -50,7 +50,7 @@ struct Fold::Impl {
     ~Impl();
 
     // --- a life: from opening to a restart
-    void heard_all_ends();
+    void received_all_ends();
     bool trusts_checkpoints() const;
     void open_all(bool anew);
     void restart(std::string_view why, core::Duration pause);
@@ -109,7 +109,7 @@ Fold::Impl::Impl(Options o, Context p, State& s)
       failures(options.folder, name, p.clock),
       reports(options.group, p.log, p.executor, p.clock),
       opening(inputs, options.node, {p.log, publisher, p.executor, failures},
-              Backoff{kLogRetryFirst, kLogRetryMost}, [this] { heard_all_ends(); }),
+              Backoff{kLogRetryFirst, kLogRetryMost}, [this] { received_all_ends(); }),
       queries(inputs, p.executor, options.queries_max),
       intake(inputs, {.records = options.turn_records, .time = options.turn_time},
              {.state = s,
@@ -148,7 +148,7 @@ void Fold::Impl::phase_is(Phase now) {
     state.progressed();
 }
 
-void Fold::Impl::heard_all_ends() {
+void Fold::Impl::received_all_ends() {
     const bool trusted = trusts_checkpoints();
     if (!trusted) {
         if (const auto cleared = state.clear(); !cleared) {

@@ -12,7 +12,7 @@ namespace beckon::fold {
 namespace {
 
 /// A checkpoint's "caught up" is renewed so often where nothing happens.
-constexpr core::Duration kTellEndEvery = std::chrono::minutes{1};
+constexpr core::Duration kReportEndEvery = std::chrono::minutes{1};
 /// The reader says "nothing more" also when it cannot reach the log. That this is the end counts
 /// only if the log has answered so recently.
 constexpr core::Duration kEndsLife = std::chrono::seconds{30};
@@ -49,10 +49,10 @@ void Waiters::refuse_all(const core::Error& why) {
     }
 }
 
-void Input::heard_ends(const log::Ends& ends) {
+void Input::received_ends(const log::Ends& ends) {
     note_end();  // as far as was known until now
     ends_ = ends;
-    ends_heard_ = clock_.mono();
+    ends_received_ = clock_.mono();
 }
 
 void Input::begin_at(const core::Checkpoint& checkpoint, std::unique_ptr<ReadBarrier> barrier) {
@@ -60,7 +60,7 @@ void Input::begin_at(const core::Checkpoint& checkpoint, std::unique_ptr<ReadBar
     newest_ = checkpoint.caught_up;
     drained_ = has_more_ = moved_ = false;
     at_end_.reset();
-    told_end_ = {};
+    reported_end_ = {};
     barrier_ = std::move(barrier);
 }
 
@@ -102,17 +102,17 @@ void Input::note_end() {
 }
 
 bool Input::at_end() const {
-    return drained_ && replayed_ >= ends_.end && clock_.mono() - ends_heard_ < kEndsLife;
+    return drained_ && replayed_ >= ends_.end && clock_.mono() - ends_received_ < kEndsLife;
 }
 
 bool Input::end_is_old_news() const {
     return at_end() &&
-           (told_end_ == core::MonoTime{} || clock_.mono() - told_end_ >= kTellEndEvery);
+           (reported_end_ == core::MonoTime{} || clock_.mono() - reported_end_ >= kReportEndEvery);
 }
 
-void Input::told(bool at_end) {
+void Input::reported(bool at_end) {
     moved_ = false;
-    if (at_end) told_end_ = clock_.mono();
+    if (at_end) reported_end_ = clock_.mono();
 }
 
 bool Input::wants_report() const {

@@ -54,7 +54,7 @@ public:
     const core::LogClock& log_clock() const { return log_clock_; }
 
     // --- opening
-    void heard_ends(const log::Ends& ends);
+    void received_ends(const log::Ends& ends);
     const log::Ends& ends() const { return ends_; }
     /// The first read barrier of this life, published before anything was asked or read.
     void first_barrier(core::Offset at) { first_barrier_ = at; }
@@ -76,7 +76,7 @@ public:
     bool moved() const { return moved_; }
     bool at_end() const;
     bool end_is_old_news() const;
-    void told(bool at_end);
+    void reported(bool at_end);
     /// What was replayed is committed.
     void commit();
     bool passed_first_barrier() const { return committed_ > first_barrier_; }
@@ -100,7 +100,7 @@ private:
     Waiters waiters_;
 
     log::Ends ends_;
-    core::MonoTime ends_heard_{};
+    core::MonoTime ends_received_{};
     core::Offset first_barrier_ = 0;
     core::Offset replayed_ = 0;
     core::Offset committed_ = 0;
@@ -110,7 +110,7 @@ private:
     bool moved_ = false;             ///< since the state was told
     core::MonoTime others_wrote_{};  ///< when a record that is not a control record was read last
     std::optional<core::MonoTime> at_end_;  ///< when everything that was known of was committed
-    core::MonoTime told_end_{};             ///< when the state was last told that this is the end
+    core::MonoTime reported_end_{};         ///< when the state was last told that this is the end
 };
 
 using Inputs = std::vector<std::unique_ptr<Input>>;

@@ -45,7 +45,7 @@ core::Result<bool> Intake::turn() {
             more = *taken || more;
         }
     }
-    for (InputIndex i = 0; i < inputs_.size(); ++i) tell(i);
+    for (InputIndex i = 0; i < inputs_.size(); ++i) report_end(i);
     return std::any_of(inputs_.begin(), inputs_.end(),
                        [](const auto& input) { return input->has_more(); });
 }
@@ -78,13 +78,13 @@ core::Result<void> Intake::not_read(InputIndex i, const core::Error& why) {
     return {};
 }
 
-void Intake::tell(InputIndex i) {
+void Intake::report_end(InputIndex i) {
     auto& input = *inputs_[i];
     if (!input.moved() && !input.end_is_old_news()) return;
     const bool at_end = input.at_end();
     context_.state.advance(i, input.replayed(),
                            at_end ? std::optional{input.log_clock().now()} : std::nullopt);
-    input.told(at_end);
+    input.reported(at_end);
 }
 
 }  // namespace beckon::fold

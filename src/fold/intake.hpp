@@ -47,7 +47,7 @@ private:
     void open(InputIndex input);
     core::Result<bool> take(InputIndex input, std::size_t& budget);
     core::Result<void> not_read(InputIndex input, const core::Error& why);
-    void tell(InputIndex input);
+    void report_end(InputIndex input);
 
     Inputs& inputs_;
     const Limits limits_;

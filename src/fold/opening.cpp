@@ -53,7 +53,7 @@ void Opening::ask_ends(InputIndex i) {
                 try_again(Need::ends, i, ends.error(), &Opening::ask_ends);
                 return;
             }
-            inputs_[i]->heard_ends(*ends);
+            inputs_[i]->received_ends(*ends);
             context_.failures.worked(Need::ends, i);
             if (--answers_missing_ == 0) answered_();
         });

@@ -56,7 +56,7 @@ inline constexpr std::string_view kEdgeAcceptPauses = "beckon_edge_accept_pauses
 
 // --- edge: broadcasts
 inline constexpr std::string_view kEdgeBroadcasts = "beckon_edge_broadcasts";
-inline constexpr std::string_view kEdgeBroadcastsTold = "beckon_edge_broadcasts_told_total";
+inline constexpr std::string_view kEdgeBroadcastsSent = "beckon_edge_broadcasts_sent_total";
 inline constexpr std::string_view kEdgeBroadcastPolls = "beckon_edge_broadcast_polls_total";
 
 // --- edge: links to other edges

@@ -76,7 +76,7 @@ struct Role::Impl {
           health(h),
           store(open_store(config)),
           loop("reliability") {
-        say_ready(false, "its partitions are not placed yet");
+        report_ready(false, "its partitions are not placed yet");
         loop.run_there([this] { open(); });
     }
     ~Impl() {
@@ -147,7 +147,7 @@ struct Role::Impl {
         if (!cluster->placement_is_current()) why = "its partitions are not placed yet";
         if (announced != ready) cluster->set_ready(ready);
         announced = ready;
-        say_ready(why.empty(), why);
+        report_ready(why.empty(), why);
     }
 
     std::optional<core::Result<Report>> report_from_log(Day day) {
@@ -175,7 +175,7 @@ struct Role::Impl {
                                               });
     }
 
-    void say_ready(bool ready, std::string_view why) {
+    void report_ready(bool ready, std::string_view why) {
         if (config.decides_readiness) health.set_ready(kPart, ready, why);
     }
 
@@ -196,9 +196,9 @@ struct Role::Impl {
         for (const auto& [partition, home] : homes) {
             if (!home->serves()) continue;
             ++serving;
-            const auto told = home->counts();
+            const auto reported = home->counts();
             for (const auto milestone : core::kAllMilestones) {
-                counts[milestone] += told.counts[milestone];
+                counts[milestone] += reported.counts[milestone];
             }
             for (std::size_t i = 0; i < kEffects; ++i) {
                 effects[i] += static_cast<double>(home->tally().effects[i]);

@@ -51,9 +51,9 @@ std::string lock_holder(const fs::path& directory) {
     struct flock lock {};
     lock.l_type = F_WRLCK;
     lock.l_whence = SEEK_SET;
-    const bool told = fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    const bool reported = fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
     ::close(file);
-    return told ? " (pid " + std::to_string(lock.l_pid) + ")" : "";
+    return reported ? " (pid " + std::to_string(lock.l_pid) + ")" : "";
 }
 
 }  // namespace beckon::rocks

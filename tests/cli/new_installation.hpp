@@ -23,12 +23,12 @@ namespace beckon::test {
 /// What the tools print is for a person.
 class Quiet {
 public:
-    Quiet() : before_(std::cout.rdbuf(said_.rdbuf())) {}
+    Quiet() : before_(std::cout.rdbuf(output_.rdbuf())) {}
     ~Quiet() { std::cout.rdbuf(before_); }
-    std::string said() const { return said_.str(); }
+    std::string output() const { return output_.str(); }
 
 private:
-    std::ostringstream said_;
+    std::ostringstream output_;
     std::streambuf* before_;
 };
 

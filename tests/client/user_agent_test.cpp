@@ -181,8 +181,8 @@ TEST_CASE("frames that nobody waits for are skipped", "[user_agent]") {
     FakePushServer server;
     auto agent = connected(options_for(server));
     const auto channel = agent.register_channel().value();
-    server.say(R"({"messageType":"broadcast","broadcasts":{"a":"1"}})");
-    server.say(R"({"messageType":"something new"})");
+    server.send_frame(R"({"messageType":"broadcast","broadcasts":{"a":"1"}})");
+    server.send_frame(R"({"messageType":"something new"})");
     send(channel, "ahoy");
     CHECK(next(agent).text == "ahoy");
 }
@@ -236,7 +236,7 @@ TEST_CASE("a server that does not reply is given up on", "[user_agent]") {
 TEST_CASE("a reply that is not JSON is an error", "[user_agent]") {
     FakePushServer server;
     auto agent = connected(options_for(server));
-    server.say("no JSON");
+    server.send_frame("no JSON");
     CHECK(agent.next(kSoon).error().fault == core::Fault::corrupt);
 }
 

@@ -54,7 +54,7 @@ struct Node {
                                       .link_url = "ws://" + id.text},
               *w.log, w.executor, w.clock,
               Cluster::Events{.placed = [this](core::Partition p, const Placement& placement) {
-                  told[p] = placement;
+                  reported[p] = placement;
               }})) {
         beat();
     }
@@ -67,7 +67,7 @@ struct Node {
     }
     std::set<core::Partition> homes() const {
         std::set<core::Partition> out;
-        for (const auto& [p, placement] : told) {
+        for (const auto& [p, placement] : reported) {
             if (placement.home == id) out.insert(p);
         }
         return out;
@@ -75,7 +75,7 @@ struct Node {
 
     World& world;
     core::NodeId id;
-    std::map<core::Partition, Placement> told;
+    std::map<core::Partition, Placement> reported;
     bool turns = true;  ///< false: its loops hang
     std::shared_ptr<int> alive = std::make_shared<int>();
     std::unique_ptr<Cluster> cluster;
@@ -185,17 +185,17 @@ TEST_CASE("two nodes agree on every placement, and a partition waits for its new
     world.executor.run_for(2s);
     Node b{world, "b"};
     world.executor.run_for(2s);
-    CHECK(a.told == b.told);
+    CHECK(a.reported == b.reported);
     CHECK(a.homes() == all());  // nothing moves to a cold node
     const auto wants = [&](core::Partition p) { return rank_by_id(p, {{"a"}, {"b"}})[0].text; };
     for (core::Partition p = 0; p < kPartitions; ++p) {
-        CHECK(b.told[p].standbys == std::vector<core::NodeId>{{"b"}});
+        CHECK(b.reported[p].standbys == std::vector<core::NodeId>{{"b"}});
     }
 
     b.cluster->set_ready(all());
     world.executor.run_for(2s);
-    CHECK(a.told == b.told);
-    for (core::Partition p = 0; p < kPartitions; ++p) CHECK(a.told[p].home.text == wants(p));
+    CHECK(a.reported == b.reported);
+    for (core::Partition p = 0; p < kPartitions; ++p) CHECK(a.reported[p].home.text == wants(p));
     CHECK(!b.homes().empty());
     CHECK(!a.homes().empty());
 }
@@ -243,7 +243,7 @@ TEST_CASE("a node that is started again gets the partitions that it had", "[clus
 
     b.reset();
     world.executor.run_for(20s);
-    for (const auto p : had) CHECK(a.told[p].home.text != "b1");
+    for (const auto p : had) CHECK(a.reported[p].home.text != "b1");
     b = std::make_unique<Node>(world, "b2", "two");
     b->cluster->set_ready(all());
     world.executor.run_for(5s);
@@ -276,7 +276,7 @@ TEST_CASE("nothing is placed at a member before its record is read", "[cluster]"
                                         world.executor, [](const auto&) {});
     world.executor.run_for(2s);
     CHECK(a.homes() == all());
-    for (core::Partition p = 0; p < kPartitions; ++p) CHECK(a.told[p].standbys.empty());
+    for (core::Partition p = 0; p < kPartitions; ++p) CHECK(a.reported[p].standbys.empty());
 }
 
 TEST_CASE("the partitions of a dead node move, whether it was controller or not", "[cluster]") {
@@ -314,7 +314,7 @@ TEST_CASE("a controller that hung and comes back does not undo its successor", "
     REQUIRE(b.homes() == all());
     a.turns = true;
     world.executor.run_for(20s);
-    CHECK(a.told == b.told);
+    CHECK(a.reported == b.reported);
     CHECK(b.homes() == all());  // a is not ready for any
 }
 
@@ -326,12 +326,12 @@ TEST_CASE("a late placement of a lower controller epoch is ignored and written o
     world.executor.run_for(2s);
     a.turns = false;
     world.executor.run_for(20s);  // b is controller, with epoch 2
-    const auto before = b->told;
+    const auto before = b->reported;
     const auto publisher = world.log->open_publisher(world.executor);
     publisher->publish(kOwnership, encode(cluster::PlacementRecord{"edge", 5, {"a"}, {}, 1}),
                        [](const auto&) {});
     world.executor.run_for(2s);
-    CHECK(b->told.at(5).home.text == "b");
+    CHECK(b->reported.at(5).home.text == "b");
 
     // Whoever reads only what compaction keeps sees the same.
     world.log->compact(kOwnership, 1'000'000, true);

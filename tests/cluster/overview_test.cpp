@@ -11,9 +11,9 @@ const core::NodeId kOne{"node-1"};
 const core::NodeId kTwo{"node-2"};
 
 /// What a log has said of the role edge.
-struct Told {
+struct Folded {
     template <class... Events>
-    explicit Told(const Events&... events) {
+    explicit Folded(const Events&... events) {
         (apply(encode(events)), ...);
     }
     void apply(const core::Record& record) {
@@ -33,11 +33,11 @@ const PlacementRecord kPlaced{
 }  // namespace
 
 TEST_CASE("a node is shown with its links, its clients and what it serves", "[overview]") {
-    const Told told{ControllerClaim{"edge", 1, kOne},
-                    NodeRecord{"edge", kOne, "10.0.0.1:8081", {0}, false, 7, {kTwo}},
-                    NodeRecord{"edge", kTwo, "10.0.0.2:8081", {}},
-                    NodeRecord{"retry", kOne, "", {}}, kPlaced};
-    CHECK(overview_of(told.fold).nodes ==
+    const Folded folded{ControllerClaim{"edge", 1, kOne},
+                        NodeRecord{"edge", kOne, "10.0.0.1:8081", {0}, false, 7, {kTwo}},
+                        NodeRecord{"edge", kTwo, "10.0.0.2:8081", {}},
+                        NodeRecord{"retry", kOne, "", {}}, kPlaced};
+    CHECK(overview_of(folded.fold).nodes ==
           std::vector<NodeOverview>{
               {.id = kOne,
                .link_address = "10.0.0.1:8081",
@@ -51,27 +51,27 @@ TEST_CASE("a node is shown with its links, its clients and what it serves", "[ov
 
 TEST_CASE("a partition is handed over until its home has the highest epoch", "[overview]") {
     const NodeRecord serves{"edge", kTwo, "", {0}};
-    Told told{serves, kPlaced, EpochRecord{"edge", 0, 3, kOne}};
-    CHECK(told.state() == PartitionState::moving);
-    CHECK(overview_of(told.fold).partitions[0].claimed_by == kOne);
-    told.apply(encode(EpochRecord{"edge", 0, 4, kTwo}));
-    CHECK(told.state() == PartitionState::serving);
-    CHECK(overview_of(told.fold).partitions[0].epoch == 4);
+    Folded folded{serves, kPlaced, EpochRecord{"edge", 0, 3, kOne}};
+    CHECK(folded.state() == PartitionState::moving);
+    CHECK(overview_of(folded.fold).partitions[0].claimed_by == kOne);
+    folded.apply(encode(EpochRecord{"edge", 0, 4, kTwo}));
+    CHECK(folded.state() == PartitionState::serving);
+    CHECK(overview_of(folded.fold).partitions[0].epoch == 4);
 }
 
 TEST_CASE("a home that is not ready while others tell of themselves restores", "[overview]") {
-    CHECK(Told{NodeRecord{"edge", kOne, "", {0}}, NodeRecord{"edge", kTwo, "", {}}, kPlaced}
+    CHECK(Folded{NodeRecord{"edge", kOne, "", {0}}, NodeRecord{"edge", kTwo, "", {}}, kPlaced}
               .state() == PartitionState::restoring);
-    CHECK(Told{NodeRecord{"edge", kTwo, "", {}}, kPlaced}.state() == PartitionState::serving);
+    CHECK(Folded{NodeRecord{"edge", kTwo, "", {}}, kPlaced}.state() == PartitionState::serving);
 }
 
 TEST_CASE("a standby is ready once it says so", "[overview]") {
-    CHECK(
-        overview_of(Told{NodeRecord{"edge", kOne, "", {0}}, kPlaced}.fold).partitions[0].standbys ==
-        std::vector<StandbyOverview>{{kOne, true}});
+    CHECK(overview_of(Folded{NodeRecord{"edge", kOne, "", {0}}, kPlaced}.fold)
+              .partitions[0]
+              .standbys == std::vector<StandbyOverview>{{kOne, true}});
 }
 
 TEST_CASE("a partition that nobody has is shown, a role that never ran has none", "[overview]") {
-    CHECK(Told{NodeRecord{"edge", kOne, "", {}}}.state() == PartitionState::unplaced);
-    CHECK(overview_of(Told{}.fold).partitions.empty());
+    CHECK(Folded{NodeRecord{"edge", kOne, "", {}}}.state() == PartitionState::unplaced);
+    CHECK(overview_of(Folded{}.fold).partitions.empty());
 }

@@ -83,7 +83,7 @@ struct Node {
     std::unique_ptr<beckon::log::PartitionReader> notifications;
 };
 
-using Said = std::vector<std::string>;
+using Log = std::vector<std::string>;
 
 }  // namespace
 
@@ -93,11 +93,11 @@ TEST_CASE("a lone candidate serves when it has read both of its leases", "[lease
     a.lease.claim(0);
     CHECK(a.lease.state() == State::claiming);
     world.executor.run_for(1s);
-    CHECK(a.said == Said{"serving 1"});
+    CHECK(a.said == Log{"serving 1"});
     CHECK(a.lease.state() == State::serving);
-    CHECK(world.keys(Topic::kOwnership) == Said{"edge/epoch/2"});
-    CHECK(world.keys(Topic::kSubscriptions) == Said{"!lease/00000000000000000001/a"});
-    CHECK(world.keys(Topic::kNotifications) == Said{"!lease/00000000000000000001/a"});
+    CHECK(world.keys(Topic::kOwnership) == Log{"edge/epoch/2"});
+    CHECK(world.keys(Topic::kSubscriptions) == Log{"!lease/00000000000000000001/a"});
+    CHECK(world.keys(Topic::kNotifications) == Log{"!lease/00000000000000000001/a"});
 }
 
 TEST_CASE("of two that claim one epoch, the first in the log wins on both nodes", "[lease]") {
@@ -110,8 +110,8 @@ TEST_CASE("of two that claim one epoch, the first in the log wins on both nodes"
     const auto first = world.keys(Topic::kSubscriptions).front();
     auto& winner = first.ends_with("/a") ? a : b;
     auto& loser = first.ends_with("/a") ? b : a;
-    CHECK(winner.said == Said{"serving 1"});
-    CHECK(loser.said == Said{"lost conflict"});
+    CHECK(winner.said == Log{"serving 1"});
+    CHECK(loser.said == Log{"lost conflict"});
     CHECK(world.keys(Topic::kNotifications).size() == 1);  // only the winner's
 }
 
@@ -125,14 +125,14 @@ TEST_CASE("a home that reads a higher epoch stops, and the winner clears the low
     world.executor.run_for(1s);
     b.lease.claim(0);  // knows epoch 1 from the log alone
     world.executor.run_for(1s);
-    CHECK(a.said == Said{"serving 1", "lost conflict"});
-    CHECK(b.said == Said{"serving 2"});
-    CHECK(world.keys(Topic::kSubscriptions) == Said{"!lease/00000000000000000001/a",
-                                                    "!lease/00000000000000000002/b",
-                                                    "!lease/00000000000000000001/a gone"});
-    CHECK(world.keys(Topic::kNotifications) == Said{"!lease/00000000000000000001/a",
-                                                    "!lease/00000000000000000002/b",
-                                                    "!lease/00000000000000000001/a gone"});
+    CHECK(a.said == Log{"serving 1", "lost conflict"});
+    CHECK(b.said == Log{"serving 2"});
+    CHECK(world.keys(Topic::kSubscriptions) == Log{"!lease/00000000000000000001/a",
+                                                   "!lease/00000000000000000002/b",
+                                                   "!lease/00000000000000000001/a gone"});
+    CHECK(world.keys(Topic::kNotifications) == Log{"!lease/00000000000000000001/a",
+                                                   "!lease/00000000000000000002/b",
+                                                   "!lease/00000000000000000001/a gone"});
 }
 
 TEST_CASE("a claim stands above the floor that ownership shows", "[lease]") {
@@ -140,7 +140,7 @@ TEST_CASE("a claim stands above the floor that ownership shows", "[lease]") {
     Node a{world, "a"};
     a.lease.claim(41);
     world.executor.run_for(1s);
-    CHECK(a.said == Said{"serving 42"});
+    CHECK(a.said == Log{"serving 42"});
 }
 
 TEST_CASE("no lease is published before its epoch stands in ownership", "[lease]") {
@@ -149,7 +149,7 @@ TEST_CASE("no lease is published before its epoch stands in ownership", "[lease]
     world.log->fail_next_publishes(1);
     a.lease.claim(0);
     world.executor.run_for(1s);
-    CHECK(a.said == Said{"lost unavailable"});
+    CHECK(a.said == Log{"lost unavailable"});
     CHECK(world.keys(Topic::kSubscriptions).empty());
 }
 

@@ -61,14 +61,14 @@ TEST_CASE("the token of a receipt subscription is no other token, and no other i
 TEST_CASE("an outcome reads back from its event, and other events are none", "[receipts]") {
     for (const auto reason : {FinishReason::acked, FinishReason::expired, FinishReason::replaced,
                               FinishReason::unregistered}) {
-        const core::ReceiptTold told{
+        const core::ReceiptOutcome reported{
             .to = authenticated(), .message_id = "message", .reason = reason};
-        CHECK(core::decode_receipt(*test::ReadBack{core::encode(told)}) == told);
+        CHECK(core::decode_receipt(*test::ReadBack{core::encode(reported)}) == reported);
     }
-    auto record = core::encode(core::ReceiptTold{.to = anonymous(), .message_id = "m"});
+    auto record = core::encode(core::ReceiptOutcome{.to = anonymous(), .message_id = "m"});
     record.headers.pop_back();
     CHECK_FALSE(core::decode_receipt(*test::ReadBack{record}));
-    record = core::encode(core::ReceiptTold{.to = anonymous(), .message_id = "m"});
+    record = core::encode(core::ReceiptOutcome{.to = anonymous(), .message_id = "m"});
     for (const auto* value : {"", "[]", "{}", R"({"data":[]})", R"({"data":{"message":1}})",
                               R"({"data":{"message":"m","reason":"unheard"}})"}) {
         record.value = value;
@@ -89,9 +89,9 @@ TEST_CASE("an event's owner is the sender's key, or nobody", "[receipts]") {
     CHECK_FALSE(core::owner_name_of_hash(hash.substr(1)));
     CHECK_FALSE(core::owner_name_of_hash(""));
     const auto receipt = authenticated();
-    CHECK(core::event_of(core::ReceiptTold{.to = receipt, .message_id = "m"}).owner ==
+    CHECK(core::event_of(core::ReceiptOutcome{.to = receipt, .message_id = "m"}).owner ==
           core::owner_name(*receipt.sender));
-    const auto nobody = core::event_of(core::ReceiptTold{.to = anonymous(), .message_id = "m"});
+    const auto nobody = core::event_of(core::ReceiptOutcome{.to = anonymous(), .message_id = "m"});
     CHECK(nobody.owner.find(':') != std::string::npos);
 }
 

@@ -158,12 +158,12 @@ core::Record report_of(test::RandomEvents& make) {
                                      .report = report});
 }
 
-core::ReceiptTold told_of(test::RandomEvents& make) {
-    core::ReceiptTold told{.to = {.id = {core::random_uuid4()}, .sender = std::nullopt},
-                           .message_id = core::base64url(make.bytes(49)),
-                           .reason = make.finished().reason};
-    if (make.coin()) told.to.sender = core::SenderId{core::random_uuid4()};
-    return told;
+core::ReceiptOutcome some_outcome(test::RandomEvents& make) {
+    core::ReceiptOutcome reported{.to = {.id = {core::random_uuid4()}, .sender = std::nullopt},
+                                  .message_id = core::base64url(make.bytes(49)),
+                                  .reason = make.finished().reason};
+    if (make.coin()) reported.to.sender = core::SenderId{core::random_uuid4()};
+    return reported;
 }
 
 core::SubscriptionGone gone_of(test::RandomEvents& make) {
@@ -266,7 +266,7 @@ std::vector<core::Record> records_of(unsigned seed) {
     test::RandomEvents make{seed};
     const core::NodeId node{"0123456789abcdef"};
     auto with_receipt = core::encode(make.accepted());
-    with_receipt.headers.push_back({core::kReceiptHeader, core::to_text(told_of(make).to)});
+    with_receipt.headers.push_back({core::kReceiptHeader, core::to_text(some_outcome(make).to)});
     auto all = retry_records_of(make);
     const std::vector<core::Record> others{
         core::encode(make.accepted()),
@@ -282,7 +282,7 @@ std::vector<core::Record> records_of(unsigned seed) {
         edge::encode(edge::BroadcastSet{
             "remote-settings/monitor_changes",
             make.coin() ? std::optional<std::string>{"\"1619040505000\""} : std::nullopt}),
-        core::encode(told_of(make)),
+        core::encode(some_outcome(make)),
         core::encode(core::event_of(gone_of(make))),
         milestones_of(make),
         counts_of(make),
@@ -348,10 +348,10 @@ TEST_CASE("what Beckon's own events say fits its schema", "[schemas]") {
     for (unsigned seed = 0; seed < 50; ++seed) {
         test::RandomEvents make{seed};
         const auto said = [](const core::OwnEvent& event) { return Json(event.data); };
-        const auto told = said(core::event_of(told_of(make)));
+        const auto reported = said(core::event_of(some_outcome(make)));
         const auto gone = said(core::event_of(gone_of(make)));
-        CAPTURE(told.dump(), gone.dump());
-        CHECK_FALSE(test::schema_fault(schema.at("message"), told));
+        CAPTURE(reported.dump(), gone.dump());
+        CHECK_FALSE(test::schema_fault(schema.at("message"), reported));
         CHECK_FALSE(test::schema_fault(schema.at("subscriptionGone"), gone));
         CHECK(test::schema_fault(schema.at("message"), gone));
     }

@@ -116,7 +116,7 @@ public:
             with_channels(std::string{line.substr(std::min<std::size_t>(2, line.size()))});
         switch (line.front()) {
             case '>': return client_->text(with_names(text, names_));
-            case '<': return hears(text);
+            case '<': return receives(text);
             case '|': return is_closed(text);
             case '+': static_cast<void>(here_.send(names_.at("url"), message(text))); return;
             case 'x': return closes(text);
@@ -131,7 +131,7 @@ private:
         client_ = std::make_unique<WsClient>(port_);
         REQUIRE(client_->upgrade());
     }
-    void hears(const std::string& expected) {
+    void receives(const std::string& expected) {
         const auto event = client_->next_message();
         REQUIRE(event.is_text());
         if (matches(expected, event.payload, names_)) return;

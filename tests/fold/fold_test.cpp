@@ -369,7 +369,7 @@ TEST_CASE("decisions that a state had to drop are a reason to begin again", "[fo
     world.run_for(1s);
     world.state.commit_fault = Fault::unavailable;
     world.state.drops_what_fails = true;
-    world.state.says_what_it_drops = true;
+    world.state.reports_what_it_drops = true;
     world.state.commits_to_fail = 1;
     world.state.decide("serve");  // nothing was read since the last commit
     world.fold->request_turn();

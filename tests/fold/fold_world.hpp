@@ -109,7 +109,7 @@ public:
     int commits_to_fail = 0;
     core::Fault commit_fault = core::Fault::full;
     bool drops_what_fails = false;  ///< a commit that fails goes back to what is on disk
-    bool says_what_it_drops = false;
+    bool reports_what_it_drops = false;
     int clears_to_fail = 0;
     bool keeps_nothing = false;  ///< in memory only
     std::function<void()> at_committed;
@@ -150,7 +150,7 @@ public:
         if (commits_to_fail > 0) {
             --commits_to_fail;
             if (drops_what_fails) uncommitted = disk;
-            dropped_ = drops_what_fails && says_what_it_drops;
+            dropped_ = drops_what_fails && reports_what_it_drops;
             return core::fail(commit_fault, "made up");
         }
         dropped_ = false;

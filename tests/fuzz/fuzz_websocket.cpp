@@ -83,13 +83,13 @@ struct World {
         require(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
         net::Descriptor client{ends[1]};
         server.adopt(ends[0], {});
-        std::array<char, 4'096> heard;
+        std::array<char, 4'096> received;
         while (!bytes.empty()) {
             const auto n = std::min(piece, bytes.size());
             if (::send(client.get(), bytes.data(), n, MSG_NOSIGNAL) < 0) break;
             bytes.remove_prefix(n);
             for (int i = 0; i < 3; ++i) turn();
-            while (::recv(client.get(), heard.data(), heard.size(), 0) > 0) {
+            while (::recv(client.get(), received.data(), received.size(), 0) > 0) {
             }
         }
         client.reset();

@@ -85,7 +85,7 @@ byte home_of[LENGTH];   /* by epoch: who has served in it */
 
 /* What the client was told last: 200 for a register or for an unregister; or that an answer is
  * outstanding, and then either is right. */
-bit told_registered = 0; bit uncertain = 0;
+bit answered_registered = 0; bit uncertain = 0;
 
 inline publish(n, what, its_epoch, its_seq, yes) {
     nodes[n].pending.kind = what; nodes[n].pending.epoch = its_epoch;
@@ -159,7 +159,7 @@ inline ask_here() {
 
 /* The client is told what it asked for. */
 inline answer_change(n) {
-    told_registered = nodes[n].wanted; uncertain = 0;
+    answered_registered = nodes[n].wanted; uncertain = 0;
     forget_change(n)
 }
 
@@ -204,7 +204,7 @@ proctype Run(byte n) {
     :: atomic { nodes[n].serving && !nodes[n].asked && !nodes[n].registered &&
                 nodes[n].pending.kind == none && end < LENGTH - 2 ->
 #ifdef NO_BARRIER
-        assert(uncertain || !told_registered)   /* no_false_answer */
+        assert(uncertain || !answered_registered)   /* no_false_answer */
 #else
         ask_here(); nodes[n].asked = 1;
         publish(n, barrier, 0, 0, 0)
@@ -212,7 +212,7 @@ proctype Run(byte n) {
       }
     :: atomic { nodes[n].serving && nodes[n].asked && nodes[n].barrier_at > 0 &&
                 nodes[n].position >= nodes[n].barrier_at ->
-        assert(nodes[n].registered || uncertain || !told_registered);   /* no_false_answer */
+        assert(nodes[n].registered || uncertain || !answered_registered);   /* no_false_answer */
         forget_query(n) }
 
     /* A crash: the store is lost too; what was on its way may be lost or arrive later. */
@@ -283,7 +283,7 @@ proctype Judge() {
                 :: else
                 fi
             }
-            assert(registered == told_registered)       /* nothing_lost */
+            assert(registered == answered_registered)       /* nothing_lost */
         :: else
         fi }
     od

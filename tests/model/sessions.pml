@@ -82,12 +82,12 @@ byte route[2];          /* the placement as it has read it */
 byte at[2];             /* where it is attached; NOBODY: nowhere */
 byte session[2];
 byte stamp[2];          /* 0: the hello has no answer */
-byte heard[2];          /* the epoch that answered in this session; 0: none */
+byte received[2];          /* the epoch that answered in this session; 0: none */
 bit persisted[2];
 bit repeated[2];        /* the register went out in this session */
 byte live = 0;          /* the connection at whose other end the client is */
-bit told = 0;           /* its registration was answered 200 */
-bit heard_removed = 0;
+bit reported = 0;           /* its registration was answered 200 */
+bit received_removed = 0;
 bit delivered = 0;
 
 bit accepted = 0;       /* 201 */
@@ -115,7 +115,7 @@ inline append(what, n, its_epoch) {
 
 /* --- home */
 
-inline say(n, what, to) { to_front[QUEUE(n, to)]!what(nodes[n].session, nodes[n].epoch, nodes[n].stamp, nodes[n].registered) }
+inline send_frame(n, what, to) { to_front[QUEUE(n, to)]!what(nodes[n].session, nodes[n].epoch, nodes[n].stamp, nodes[n].registered) }
 
 inline forget_session(n) {
     nodes[n].who = NOBODY; nodes[n].session = 0; nodes[n].stamp = 0; nodes[n].asked = 0; nodes[n].sent = 0
@@ -123,7 +123,7 @@ inline forget_session(n) {
 
 inline end_session(n, why) {
     if
-    :: nodes[n].who != NOBODY -> say(n, why, nodes[n].who); forget_session(n)
+    :: nodes[n].who != NOBODY -> send_frame(n, why, nodes[n].who); forget_session(n)
     :: else
     fi
 }
@@ -155,7 +155,7 @@ inline fold(n, r) {
     :: r.kind == registration ->
         nodes[n].registered = 1;
         if
-        :: nodes[n].asked && r.node == n -> say(n, answer, nodes[n].who); nodes[n].asked = 0
+        :: nodes[n].asked && r.node == n -> send_frame(n, answer, nodes[n].who); nodes[n].asked = 0
         :: else
         fi
     :: r.kind == removal -> nodes[n].registered = 0; end_session(n, removed)
@@ -185,7 +185,7 @@ inline take_in(n, c, its_session, its_stamp, was_persisted) {
         :: its_stamp == 0 -> nodes[n].hellos++; nodes[n].stamp = nodes[n].epoch * 4 + nodes[n].hellos
         :: else -> nodes[n].stamp = its_stamp
         fi;
-        say(n, attached, c)
+        send_frame(n, attached, c)
     fi;
     nodes[n].barrier[c] = 0
 }
@@ -233,7 +233,7 @@ inline lose_link(n, c) {
 
 /* What the former home still says belongs to the former session. */
 inline leave_home(c) {
-    at[c] = NOBODY; session[c]++; heard[c] = 0;
+    at[c] = NOBODY; session[c]++; received[c] = 0;
 #ifndef NO_REPEAT
     repeated[c] = 0
 #endif
@@ -272,7 +272,7 @@ proctype Run(byte n) {
     :: atomic { !nodes[n].dead && LISTENS(n, 0) -> listen(n, 0) }
     :: atomic { !nodes[n].dead && LISTENS(n, 1) -> listen(n, 1) }
     :: atomic { nodes[n].serving && nodes[n].who != NOBODY && nodes[n].waits && !nodes[n].sent && !nodes[n].acked &&
-                !IS_OVER(n) && HAS_CAPACITY(n) -> say(n, message, nodes[n].who); nodes[n].sent = 1 }
+                !IS_OVER(n) && HAS_CAPACITY(n) -> send_frame(n, message, nodes[n].who); nodes[n].sent = 1 }
     :: atomic { nodes[n].serving && CAUGHT_UP(n) && nodes[n].waits && (nodes[n].acked || IS_OVER(n)) ->
         nodes[n].writes = tombstone }
     :: atomic { removes && nodes[n].serving && CAUGHT_UP(n) && nodes[n].registered ->
@@ -329,7 +329,7 @@ proctype Controller() {
 
 /* --- front and client */
 
-inline hear(n, c) {
+inline receive(n, c) {
     to_front[QUEUE(n, c)]?kind, its_session, its_epoch, its_stamp, is_known;
     if
 #ifndef NO_SESSION
@@ -338,17 +338,17 @@ inline hear(n, c) {
 #else
     :: kind == attached ->
 #endif
-        heard[c] = its_epoch; stamp[c] = its_stamp; persisted[c] = persisted[c] || is_known
+        received[c] = its_epoch; stamp[c] = its_stamp; persisted[c] = persisted[c] || is_known
     :: else -> 
         if
-        :: kind == answer && c == live -> told = 1; persisted[c] = 1
+        :: kind == answer && c == live -> reported = 1; persisted[c] = 1
         :: kind == message && c == live && at[c] != NOBODY ->
-            assert(finished_at == 0 || heard[c] == 0 || leased_at[heard[c]] < finished_at);     /* not_again */
-            assert(heard[c] == 0 || !leased_late[heard[c]]);                                     /* not_again */
+            assert(finished_at == 0 || received[c] == 0 || leased_at[received[c]] < finished_at);     /* not_again */
+            assert(received[c] == 0 || !leased_late[received[c]]);                                     /* not_again */
             delivered = 1;
             to_home[QUEUE(at[c], c)]!ack(session[c], 0, 0)
         :: kind == released -> leave_home(c)
-        :: kind == removed -> open[c] = 0; heard_removed = heard_removed || c == live
+        :: kind == removed -> open[c] = 0; received_removed = received_removed || c == live
         :: kind == replaced && c != live -> open[c] = 0
         :: kind == replaced && c == live ->
             /* Its hello was answered by a home that had lost the partition already: it connects again. */
@@ -374,14 +374,14 @@ proctype Front(byte c) {
     :: atomic { open[c] && at[c] != NOBODY && at[c] != route[c] && FREE(at[c], c) ->
         to_home[QUEUE(at[c], c)]!detach(session[c], 0, 0);
         leave_home(c) }
-    :: atomic { TALKS(0, c) -> hear(0, c) }
-    :: atomic { TALKS(1, c) -> hear(1, c) }
-    :: atomic { open[c] && c == live && heard[c] != 0 && at[c] != NOBODY && !told && !repeated[c] && FREE(at[c], c) ->
+    :: atomic { TALKS(0, c) -> receive(0, c) }
+    :: atomic { TALKS(1, c) -> receive(1, c) }
+    :: atomic { open[c] && c == live && received[c] != 0 && at[c] != NOBODY && !reported && !repeated[c] && FREE(at[c], c) ->
         repeated[c] = 1;
         to_home[QUEUE(at[c], c)]!ask(session[c], 0, 0) }
     :: atomic { breaks > 0 && open[c] && at[c] != NOBODY -> breaks--; lose_link(at[c], c) }
     :: atomic { c == 1 && reconnects && stamp[0] != 0 && open[0] ->
-        reconnects = 0; open[1] = 1; live = 1; persisted[1] = told; route[1] = route[0] }
+        reconnects = 0; open[1] = 1; live = 1; persisted[1] = reported; route[1] = route[0] }
     od
 }
 
@@ -399,7 +399,7 @@ proctype Endpoint() {
     byte offset; byte seen; bit known = 0; bit done = 0;
     do
     /* Its view may be any older state; before 410 a read barrier shows it all. */
-    :: atomic { told && !done ->
+    :: atomic { reported && !done ->
         select(seen : 1 .. end);
         look_up(seen);
 #ifndef NO_410_BARRIER
@@ -422,9 +422,9 @@ proctype Endpoint() {
 proctype Judge() {
     timeout ->
     assert(nodes[placed].serving);                                                       /* served */
-    assert(heard_removed || told);                                                       /* answered */
-    assert(heard_removed || nodes[placed].registered);                                   /* not_forgotten */
-    assert(!accepted || delivered || heard_removed || is_removed || over || finished_at) /* delivered */
+    assert(received_removed || reported);                                                       /* answered */
+    assert(received_removed || nodes[placed].registered);                                   /* not_forgotten */
+    assert(!accepted || delivered || received_removed || is_removed || over || finished_at) /* delivered */
 }
 
 #ifdef FAULT             /* all of the faults in each run, and this */

@@ -153,8 +153,8 @@ public:
         if (!route_.away) inner_->still_alive();
     }
 
-    void hear(const log::Members& now) {
-        unheard_ = now;
+    void receive(const log::Members& now) {
+        unreceived_ = now;
         tell();
     }
     void back() {
@@ -163,8 +163,8 @@ public:
 
 private:
     void tell() {
-        if (route_.away || !unheard_) return;
-        const auto now = *std::exchange(unheard_, std::nullopt);
+        if (route_.away || !unreceived_) return;
+        const auto now = *std::exchange(unreceived_, std::nullopt);
         const auto changed = changed_;  // it may destroy this member
         changed(now);
     }
@@ -173,7 +173,7 @@ private:
     core::Lifetime lifetime_;
     const core::Lifetime::Remote remote_;
     const std::function<void(const log::Members&)> changed_;
-    std::optional<log::Members> unheard_;
+    std::optional<log::Members> unreceived_;
     std::unique_ptr<log::Member> inner_;
 };
 
@@ -206,7 +206,7 @@ std::unique_ptr<log::Member> HostLog::join(log::MemberOptions options, core::Exe
                                            std::function<void(const log::Members&)> changed) {
     auto member = std::make_unique<HostMember>(*route_, executor, std::move(changed));
     member->is(log_.join(std::move(options), executor,
-                         [one = member.get()](const auto& now) { one->hear(now); }));
+                         [one = member.get()](const auto& now) { one->receive(now); }));
     return member;
 }
 

@@ -18,7 +18,7 @@ constexpr core::Duration kNetwork = 20ms;
 constexpr core::Duration kHalfOpen = 5s;
 /// What was said on a connection that lives on for that long was heard. An ack may be lost with a
 /// link; then its message is sent again.
-constexpr core::Duration kHeardAfter = 8s;
+constexpr core::Duration kReceivedAfter = 8s;
 constexpr std::string_view kOrigin = "https://sim";
 
 std::string name_of(const SimClient& client) { return "client " + std::to_string(client.number); }
@@ -57,7 +57,7 @@ void SimWorld::later_to_client(std::uint64_t connection, std::function<void(SimC
 
 void SimWorld::to_client(std::uint64_t connection, std::string text) {
     later_to_client(connection,
-                    [this, text = std::move(text)](SimClient& client) { hear(client, text); });
+                    [this, text = std::move(text)](SimClient& client) { receive(client, text); });
 }
 
 void SimWorld::ping_client(std::uint64_t connection) {
@@ -88,7 +88,7 @@ void SimWorld::connect(SimClient& client) {
     if (client.uaid) hello["uaid"] = core::to_hex(*client.uaid);
     tell(name_of(client) + " connects to " + slot.name);
     to_edge(connection, [connection](SimSockets& sockets) { sockets.opened(connection); });
-    say(client, hello.dump());
+    send_frame(client, hello.dump());
 }
 
 void SimWorld::disconnected(SimClient& client) {
@@ -101,28 +101,28 @@ void SimWorld::disconnected(SimClient& client) {
     if (client.channels.empty() && client.dropped.empty()) client.uaid.reset();
 }
 
-void SimWorld::leave(SimClient& client, bool says_goodbye) {
+void SimWorld::leave(SimClient& client, bool sends_goodbye) {
     if (client.connection == 0) return;
     const auto connection = client.connection;
     auto& socket = sockets_.at(connection);
     // A socket that just dies is noticed later.
-    if (!says_goodbye) {
+    if (!sends_goodbye) {
         socket.to_edge_due = std::max(socket.to_edge_due, clock_.mono() + up_to(kHalfOpen));
     }
-    if (says_goodbye || chance(80)) {
+    if (sends_goodbye || chance(80)) {
         to_edge(connection, [connection](SimSockets& sockets) { sockets.lost(connection); });
     }
     disconnected(client);
 }
 
-void SimWorld::say(const SimClient& client, std::string text) {
+void SimWorld::send_frame(const SimClient& client, std::string text) {
     to_edge(client.connection, [connection = client.connection, text = std::move(text)](
                                    SimSockets& sockets) { sockets.text(connection, text); });
 }
 
 // --- what it hears
 
-void SimWorld::hear(SimClient& client, const std::string& text) {
+void SimWorld::receive(SimClient& client, const std::string& text) {
     const auto frame = Json::parse(text);
     const std::string type = frame.value("messageType", "");
     if (type == "hello") {
@@ -177,18 +177,19 @@ void SimWorld::notified(SimClient& client, std::uint64_t number, const std::stri
 }
 
 void SimWorld::nack(const SimClient& client, const std::string& version) {
-    say(client, Json{{"messageType", "nack"}, {"version", version}}.dump());
+    send_frame(client, Json{{"messageType", "nack"}, {"version", version}}.dump());
 }
 
 void SimWorld::ack(SimClient& client, std::uint64_t number) {
     const auto& message = sent_.at(number);
-    say(client, Json{{"messageType", "ack"},
-                     {"updates", Json::array({{{"channelID", core::to_dashed(message.channel)},
-                                               {"version", message.version},
-                                               {"code", 100}}})}}
-                    .dump());
+    send_frame(client,
+               Json{{"messageType", "ack"},
+                    {"updates", Json::array({{{"channelID", core::to_dashed(message.channel)},
+                                              {"version", message.version},
+                                              {"code", 100}}})}}
+                   .dump());
     if (client.acked.insert(number).second) ++tally.acked;
-    executor_.post_after(kHeardAfter,
+    executor_.post_after(kReceivedAfter,
                          [&client, connection = client.connection, number, at = clock_.mono()] {
                              const bool sent_again = client.received.at(number) > at;
                              if (client.connection == connection && !sent_again) {
@@ -202,7 +203,8 @@ void SimWorld::ack(SimClient& client, std::uint64_t number) {
 void SimWorld::ask_channel(SimClient& client) {
     const core::ChannelId channel{random_id()};
     client.asked.insert(channel);
-    say(client, Json{{"messageType", "register"}, {"channelID", core::to_dashed(channel)}}.dump());
+    send_frame(client,
+               Json{{"messageType", "register"}, {"channelID", core::to_dashed(channel)}}.dump());
 }
 
 void SimWorld::drop_channel(SimClient& client) {
@@ -213,7 +215,8 @@ void SimWorld::drop_channel(SimClient& client) {
     client.channels.erase(it);
     client.dropped.insert(channel);
     client.ending.insert(channel);
-    say(client,
+    send_frame(
+        client,
         Json{{"messageType", "unregister"}, {"channelID", core::to_dashed(channel)}, {"code", 200}}
             .dump());
 }
@@ -235,7 +238,7 @@ void SimWorld::act(SimClient& client) {
         leave(client, false);
         connect(client);  // before its home has noticed
     } else if (dice < 45) {
-        say(client, "{}");
+        send_frame(client, "{}");
     }
 }
 

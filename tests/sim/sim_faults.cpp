@@ -161,9 +161,9 @@ void SimWorld::fault_of_links(Act act) {
     if (act == Act::reset_link) {
         // An ack that was on its way is lost; its message comes again when the drain gets to it.
         acks_certain_since_.fill(clock_.mono());
-        const auto heard_by = below(3);
+        const auto received_by = below(3);
         return network_->reset_one(below(1'000),
-                                   {.caller = heard_by != 0, .called = heard_by != 1});
+                                   {.caller = received_by != 0, .called = received_by != 1});
     }
     if (act == Act::slow_links) {
         network_->slow_down(up_to(2s));

@@ -83,7 +83,7 @@ Sent SimLinks::send(const core::NodeId& to, const Message& message) {
     const auto at = peers_.find(to);
     if (at == peers_.end()) return Sent::away;
     switch (at->second->outbox.append(message)) {
-        case LinkOutbox::Append::first: told_.push_back(at->second); return Sent::yes;
+        case LinkOutbox::Append::first: notified_.push_back(at->second); return Sent::yes;
         case LinkOutbox::Append::joined: return Sent::yes;
         case LinkOutbox::Append::full: return Sent::full;
         case LinkOutbox::Append::closed: return Sent::away;
@@ -92,7 +92,7 @@ Sent SimLinks::send(const core::NodeId& to, const Message& message) {
 }
 
 void SimLinks::flush() {
-    for (auto& peer : std::exchange(told_, {})) {
+    for (auto& peer : std::exchange(notified_, {})) {
         loop_.post([this, peer = std::move(peer)] {
             if (peer->connection) flush(*peer->connection);
         });

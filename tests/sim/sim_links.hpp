@@ -67,7 +67,7 @@ private:
     const core::Clock& clock_;
     const edge::link::Links::Events events_;
     std::map<core::NodeId, PeerPtr> peers_;
-    std::vector<PeerPtr> told_;  ///< those for whom something waits since flush()
+    std::vector<PeerPtr> notified_;  ///< those for whom something waits since flush()
     std::map<std::uint64_t, std::shared_ptr<Connection>> connections_;
     std::uint64_t last_connection_ = 0;
 };

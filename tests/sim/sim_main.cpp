@@ -33,7 +33,7 @@ constexpr std::string_view kUsage =
     "  --quiet      one line at the end\n";
 
 constexpr std::size_t kShrinkRunsMax = 400;
-constexpr std::uint64_t kSaidEvery = 100;
+constexpr std::uint64_t kPrintEvery = 100;
 
 struct Options {
     std::uint64_t first = 0;
@@ -142,7 +142,7 @@ void tell(std::uint64_t seed, sim::Clocks clocks, const sim::Kept* kept) {
     for (const auto& line : outcome.diary) std::cout << line << "\n";
 }
 
-void shrink_and_tell(std::uint64_t seed, sim::Clocks clocks) {
+void shrink_and_print(std::uint64_t seed, sim::Clocks clocks) {
     sim::Kept all(sim::story_of(seed, clocks).size());
     std::iota(all.begin(), all.end(), std::size_t{0});
     const auto steps = all.size();
@@ -171,7 +171,7 @@ bool run(const Options& options, std::uint64_t seed) {
     std::cout << "seed " << seed << " is broken:\n";
     for (const auto& what : outcome.broken) std::cout << "  " << what << "\n";
     std::cout << std::flush;
-    if (options.shrinks && !tells) shrink_and_tell(seed, clocks);
+    if (options.shrinks && !tells) shrink_and_print(seed, clocks);
     return false;
 }
 
@@ -191,7 +191,7 @@ int main(int count, char** words) {
     std::vector<std::uint64_t> failed;
     for (auto seed = options.first; seed <= options.last; ++seed) {
         if (!run(options, seed)) failed.push_back(seed);
-        if (!options.quiet && (seed - options.first + 1) % kSaidEvery == 0) {
+        if (!options.quiet && (seed - options.first + 1) % kPrintEvery == 0) {
             std::cout << seed - options.first + 1 << " seeds, " << failed.size() << " broken"
                       << std::endl;
         }

@@ -84,7 +84,7 @@ void SimWire::lost_at(Side side) {
     closed(lost());
 }
 
-void SimWire::reset(HeardBy ends) {
+void SimWire::reset(ReceivedBy ends) {
     if (ends.caller) lose(caller);
     if (ends.called) lose(called);
 }
@@ -136,7 +136,7 @@ bool SimNetwork::is_cut(const std::string& one, const std::string& other) const 
     return cuts_.contains(pair_of(one, other));
 }
 
-void SimNetwork::reset_one(std::uint64_t which, SimWire::HeardBy ends) {
+void SimNetwork::reset_one(std::uint64_t which, SimWire::ReceivedBy ends) {
     std::erase_if(wires_, [](const auto& wire) { return wire.expired(); });
     if (wires_.empty()) return;
     if (const auto wire = wires_[which % wires_.size()].lock()) wire->reset(ends);

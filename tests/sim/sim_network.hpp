@@ -45,13 +45,13 @@ public:
     bool joins(const std::string& node) const {
         return nodes_.first == node || nodes_.second == node;
     }
-    struct HeardBy {
+    struct ReceivedBy {
         bool caller = true;
         bool called = true;
     };
     /// The ends that hear of it lose it. To the other one it is half-open: what it says gets
     /// nowhere.
-    void reset(HeardBy ends);
+    void reset(ReceivedBy ends);
 
 private:
     friend class SimNetwork;
@@ -93,7 +93,7 @@ public:
         slower_by_ = {};
     }
     /// Some connection, if there is one, is reset.
-    void reset_one(std::uint64_t which, SimWire::HeardBy ends);
+    void reset_one(std::uint64_t which, SimWire::ReceivedBy ends);
     /// Delays are longer by this.
     void slow_down(core::Duration by) { slower_by_ = by; }
 

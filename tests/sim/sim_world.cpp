@@ -32,7 +32,7 @@ store::Rotation some_rotation(std::uint64_t seed) {
 }  // namespace
 
 SimWorld::SimWorld(std::uint64_t seed, Clocks clocks, bool tells)
-    : tells_(tells),
+    : prints_(tells),
       hostile_(clocks == Clocks::hostile),
       clients_return_(seed % 3 != 0),
       rotation_(hostile_ ? some_rotation(seed) : store::Rotation::off),
@@ -114,7 +114,7 @@ void SimWorld::fail(const std::string& what) {
 }
 
 void SimWorld::tell(const std::string& what) {
-    if (!tells_) return;
+    if (!prints_) return;
     std::ostringstream line;
     const std::chrono::duration<double> at = clock_.mono().time_since_epoch() - 1000s;
     line << std::fixed << std::setprecision(3) << std::setw(10) << at.count() << " s  " << what;

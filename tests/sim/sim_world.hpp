@@ -147,15 +147,15 @@ private:
     // --- clients
     void act(SimClient& client);
     void connect(SimClient& client);
-    void leave(SimClient& client, bool says_goodbye);
+    void leave(SimClient& client, bool sends_goodbye);
     void disconnected(SimClient& client);
-    void say(const SimClient& client, std::string text);
+    void send_frame(const SimClient& client, std::string text);
     void to_edge(std::uint64_t connection, std::function<void(SimSockets&)> f);
     void later_to_client(std::uint64_t connection, std::function<void(SimClient&)> f);
     void to_client(std::uint64_t connection, std::string text) override;
     void ping_client(std::uint64_t connection) override;
     void close_client(std::uint64_t connection, const edge::Closing& closing) override;
-    void hear(SimClient& client, const std::string& text);
+    void receive(SimClient& client, const std::string& text);
     void notified(SimClient& client, std::uint64_t number, const std::string& version);
     void ack(SimClient& client, std::uint64_t number);
     void nack(const SimClient& client, const std::string& version);
@@ -210,7 +210,7 @@ private:
     bool is_quiet(core::Partition p);
     void wait_until_quiet();
 
-    const bool tells_;
+    const bool prints_;
     const bool hostile_;
     const bool clients_return_;
     const store::Rotation rotation_;

@@ -18,18 +18,18 @@ constexpr std::array kFaults = {
     Act::hold_reader, Act::hold_reader,  Act::compact,          Act::cut_link,
     Act::reset_link,  Act::slow_links,   Act::edge_without_log, Act::endpoint_without_log};
 
-class Teller {
+class Narrator {
 public:
-    Teller(std::uint64_t seed, Clocks clocks)
+    Narrator(std::uint64_t seed, Clocks clocks)
         : random_(seed), hostile_(clocks == Clocks::hostile) {}
 
     Story tell() {
-        for (int round = 0; round < kRounds; ++round) tell_round();
+        for (int round = 0; round < kRounds; ++round) print_round();
         return std::move(story_);
     }
 
 private:
-    void tell_round() {
+    void print_round() {
         if (hostile_ && chance(2)) add(Act::step_clock, {});
         if (hostile_ && chance(2)) add(Act::silence, {});
         add(Act::client, {});
@@ -56,7 +56,7 @@ private:
 
 }  // namespace
 
-Story story_of(std::uint64_t seed, Clocks clocks) { return Teller{seed, clocks}.tell(); }
+Story story_of(std::uint64_t seed, Clocks clocks) { return Narrator{seed, clocks}.tell(); }
 
 std::string_view to_string(Act act) {
     constexpr std::array<std::string_view, kActs> kNames = {

@@ -127,18 +127,18 @@ TEST_CASE("a channel without its client is dead for every reader of the view", "
 TEST_CASE("a dead token ends its client, and no client that has another one", "[store]") {
     View v;
     const auto uaid = uaid_of("client-1");
-    const auto say_gone = [&](std::string_view token) {
+    const auto publish_gone = [&](std::string_view token) {
         v.store->fold(v.home(uaid), core::ClientGone{uaid, core::hash_of_token(token)}, at(1));
         if (GENERATE(false, true)) REQUIRE(v.store->commit());
     };
-    say_gone("one");  // of a client that is not known yet
+    publish_gone("one");  // of a client that is not known yet
     v.put_client(uaid, R"({"token":"one"})");
     v.put_channel(uaid, "c1");
-    say_gone("two");
+    publish_gone("two");
     REQUIRE(v.store->commit());
     REQUIRE(v.store->find(uaid, channel_of("c1")).value());
 
-    say_gone("one");
+    publish_gone("one");
     REQUIRE(v.store->commit());
     CHECK_FALSE(v.store->find(uaid, channel_of("c1")).value());
     CHECK_FALSE(v.store->client(uaid).value());

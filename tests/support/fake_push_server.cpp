@@ -380,7 +380,7 @@ void FakePushServer::forget_clients() {
     impl_->on_loop([&] { impl_->clients.clear(); });
 }
 
-void FakePushServer::say(const std::string& frame) {
+void FakePushServer::send_frame(const std::string& frame) {
     impl_->on_loop([&] {
         for (Peer* peer : impl_->peers) peer->send(frame);
     });

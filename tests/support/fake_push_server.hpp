@@ -51,7 +51,7 @@ public:
     /// All clients' records are gone.
     void forget_clients();
     /// A frame for every connected client, as it is.
-    void say(const std::string& frame);
+    void send_frame(const std::string& frame);
     /// Every message is sent twice, with one version.
     void deliver_twice();
 

@@ -75,7 +75,7 @@ struct FrontAlone {
                 .reattached = counter("reattached"),
                 .homeless = &metrics.gauge("g", "help", {{"of", "homeless"}}),
                 .broadcast_subscribes = counter("subscribes"),
-                .broadcasts_told = counter("told")};
+                .broadcasts_sent = counter("told")};
     }
 
     /// Says hello; the home has not answered.
@@ -95,7 +95,7 @@ struct FrontAlone {
         answer(client);
         return client;
     }
-    std::string told_at_hello(const std::string& broadcasts) {
+    std::string sent_at_hello(const std::string& broadcasts) {
         identified(broadcasts);
         const auto frame = sockets.take().back();
         return frame.substr(frame.find(R"("broadcasts":)") + 13);

@@ -31,7 +31,7 @@ namespace beckon::test {
 
 /// What a client of one session has heard, in order: frames, then perhaps "closed <code> <why>" or,
 /// where its front finds it another home, "released <why>".
-using Heard = std::vector<std::string>;
+using Received = std::vector<std::string>;
 
 /// One partition's home over the memory log and a real store in a temporary directory; fronts are
 /// this object, which only remembers what it was told.
@@ -129,7 +129,7 @@ public:
     // --- clients
     std::uint64_t attach(const core::Uaid& uaid, bool offered, const std::string& hello) {
         const auto number = ++sessions_;
-        heard[number];
+        received[number];
         uaids_[number] = uaid;
         greets_.insert(number);
         receive(edge::Attach{session(number), uaid, offered, hello});
@@ -149,7 +149,7 @@ public:
     /// Attaches a client whose hello another home has answered, or this one in an earlier life.
     std::uint64_t attach_again(const core::Uaid& uaid, const edge::Attach::Again& again) {
         const auto number = ++sessions_;
-        heard[number];
+        received[number];
         uaids_[number] = uaid;
         receive(edge::Attach{session(number), uaid, true, "", again});
         run();
@@ -160,18 +160,19 @@ public:
         const auto& was = attached.at(number);
         return attach_again(was.uaid, {.stamp = was.stamp, .persisted = was.persisted});
     }
-    void say(std::uint64_t number, std::string text) {
+    void send_frame(std::uint64_t number, std::string text) {
         receive(edge::FromClient{session(number), uaids_.at(number), std::move(text)});
     }
     void register_channel(std::uint64_t number, const core::ChannelId& channel) {
-        say(number,
-            R"({"messageType":"register","channelID":")" + core::to_dashed(channel) + R"("})");
+        send_frame(number, R"({"messageType":"register","channelID":")" + core::to_dashed(channel) +
+                               R"("})");
         run();
     }
     void ack(std::uint64_t number, std::string_view version, int code = 100) {
-        say(number, R"({"messageType":"ack","updates":[{"channelID":")" +
-                        core::to_dashed(core::ChannelId{}) + R"(","version":")" +
-                        std::string{version} + R"(","code":)" + std::to_string(code) + "}]}");
+        send_frame(number, R"({"messageType":"ack","updates":[{"channelID":")" +
+                               core::to_dashed(core::ChannelId{}) + R"(","version":")" +
+                               std::string{version} + R"(","code":)" + std::to_string(code) +
+                               "}]}");
     }
     void hang_up(std::uint64_t number) {
         there_.erase(number);
@@ -187,10 +188,10 @@ public:
         return {uaid(number), channel};
     }
     /// What the session heard since the last call.
-    Heard take(std::uint64_t number) { return std::exchange(heard.at(number), {}); }
+    Received take(std::uint64_t number) { return std::exchange(received.at(number), {}); }
     /// The versions of the notifications among that.
     std::vector<std::string> take_versions(std::uint64_t number) { return versions(take(number)); }
-    static std::vector<std::string> versions(const Heard& frames) {
+    static std::vector<std::string> versions(const Received& frames) {
         std::vector<std::string> out;
         for (const auto& frame : frames) {
             constexpr std::string_view kName = R"("version":")";
@@ -282,14 +283,16 @@ public:
     void to_front(edge::ToFront message) override {
         std::visit(
             core::Overloaded{
-                [this](edge::ToClient& m) { heard[m.session.number].push_back(std::move(m.text)); },
+                [this](edge::ToClient& m) {
+                    received[m.session.number].push_back(std::move(m.text));
+                },
                 [this](const edge::CloseClient& m) {
                     there_.erase(m.session.number);
                     if (m.kind == edge::CloseClient::Kind::released) {
-                        heard[m.session.number].push_back("released " + m.reason);
+                        received[m.session.number].push_back("released " + m.reason);
                         return;
                     }
-                    heard[m.session.number].push_back(
+                    received[m.session.number].push_back(
                         "closed " + std::to_string(static_cast<int>(m.code)) + ' ' + m.reason);
                 },
                 [this](const edge::Attached& m) {
@@ -298,7 +301,7 @@ public:
                     attached.insert_or_assign(m.session.number, m);
                     // A front answers the hello then.
                     if (greets_.erase(m.session.number) > 0) {
-                        heard[m.session.number].push_back(edge::hello_frame(m.uaid));
+                        received[m.session.number].push_back(edge::hello_frame(m.uaid));
                     }
                 }},
             message);
@@ -338,7 +341,7 @@ public:
     edge::TombstonesInFlight tombstones;
     edge::OutcomesInFlight outcomes;
     core::MilestoneSink* milestones = nullptr;  ///< set before a home starts
-    std::map<std::uint64_t, Heard> heard;
+    std::map<std::uint64_t, Received> received;
     std::map<std::uint64_t, edge::Attached> attached;  ///< the last one of each session
 
 private:

@@ -106,16 +106,16 @@ void AttemptPoller::run(const std::stop_token& stop) {
             const std::scoped_lock lock{mutex_};
             owners = owners_;
         }
-        std::map<std::string, AttemptSummary> told;
+        std::map<std::string, AttemptSummary> reported;
         for (const auto& origin : options_.origins) {
             for (const auto& owner : owners) {
                 if (stop.stop_requested()) return;
-                told.merge(ask(origin, owner));
+                reported.merge(ask(origin, owner));
             }
         }
         {
             const std::scoped_lock lock{mutex_};
-            known_ = std::move(told);
+            known_ = std::move(reported);
         }
         std::unique_lock lock{waiting};
         over.wait_for(lock, stop, kEvery, [] { return false; });

@@ -76,16 +76,16 @@ FinderJson facts_of(const Named& named, core::Partition partitions) {
 }
 
 /// As JSON, or why the log was not read.
-using Told = core::Result<FinderJson>;
+using Found = core::Result<FinderJson>;
 
-Told life_of_message(log::EventLog& log, const Named& named, const TraceOptions& options) {
+Found life_of_message(log::EventLog& log, const Named& named, const TraceOptions& options) {
     const auto trace = trace_message(log, {named.client, *named.message}, options);
     if (!trace) return core::fail(trace.error());
     return core::must_parse_ordered_json(trace_json(*trace));
 }
 
-Told life_of_client(log::EventLog& log, const Named& named, const TraceOptions& options,
-                    core::Timestamp since) {
+Found life_of_client(log::EventLog& log, const Named& named, const TraceOptions& options,
+                     core::Timestamp since) {
     const auto trace = trace_client(log, named.client, {.trace = options, .since = since});
     if (!trace) return core::fail(trace.error());
     return core::must_parse_ordered_json(trace_json(*trace));

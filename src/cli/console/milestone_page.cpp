@@ -15,9 +15,9 @@ MilestonePage::MilestonePage(const core::NodeId& node, log::EventLog& log, core:
 std::string MilestonePage::json() const {
     const auto counts = totals_.counts();
     if (!counts) return {};
-    auto told = core::must_parse_json(reliability::counts_page(*counts, totals_.refused()));
-    told.update(core::must_parse_json(reliability::flow_page(totals_.flow())));
-    return core::json_text(told);
+    auto reported = core::must_parse_json(reliability::counts_page(*counts, totals_.refused()));
+    reported.update(core::must_parse_json(reliability::flow_page(totals_.flow())));
+    return core::json_text(reported);
 }
 
 }  // namespace beckon::cli

@@ -122,7 +122,7 @@ std::string TierPage::json(const std::optional<std::size_t>& dead) {
     if (!follower_.complete()) return {};
     if (answers_missing_ == 0 && clock_.mono() >= ask_again_at_) ask_ends();
     if (waiting_.empty()) return {};
-    auto told = nlohmann::json::array();
+    auto reported = nlohmann::json::array();
     for (std::size_t tier = 0; tier < tiers_.size(); ++tier) {
         Row sum;
         auto partitions = nlohmann::json::array();
@@ -142,9 +142,9 @@ std::string TierPage::json(const std::optional<std::size_t>& dead) {
         text["topic"] = log::Topic::retry(static_cast<int>(tier)).name();
         text["delay_seconds"] = tiers_[tier].count();
         text["partitions"] = std::move(partitions);
-        told.push_back(std::move(text));
+        reported.push_back(std::move(text));
     }
-    return core::json_text(nlohmann::json{{"tiers", std::move(told)},
+    return core::json_text(nlohmann::json{{"tiers", std::move(reported)},
                                           {"dead", dead ? nlohmann::json(*dead) : nullptr}});
 }
 

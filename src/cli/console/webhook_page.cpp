@@ -82,14 +82,14 @@ std::set<std::string> WebhookPage::owners() const {
 
 std::string WebhookPage::json(const AttemptPoller& attempts) const {
     if (!follower_.complete()) return {};
-    auto told = nlohmann::json::array();
+    auto reported = nlohmann::json::array();
     for (const auto& [id, webhook] : webhooks_) {
         const auto state = states_.find(id);
-        told.push_back(webhook_json(webhook,
-                                    state == states_.end() ? retry::WebhookState{} : state->second,
-                                    attempts.of(id)));
+        reported.push_back(
+            webhook_json(webhook, state == states_.end() ? retry::WebhookState{} : state->second,
+                         attempts.of(id)));
     }
-    return core::json_text(nlohmann::json{{"webhooks", std::move(told)}});
+    return core::json_text(nlohmann::json{{"webhooks", std::move(reported)}});
 }
 
 }  // namespace beckon::cli

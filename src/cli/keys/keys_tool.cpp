@@ -145,7 +145,7 @@ namespace {
 /// Where a rotation keeps the new ring until the log knows it.
 std::filesystem::path next_of(const std::filesystem::path& file) { return file.string() + ".next"; }
 
-void say_rotated(const core::KeyRing& ring) {
+void print_rotated(const core::KeyRing& ring) {
     std::cout << "key " << int{ring.newest().id}
               << " encrypts from the next start on; copy the file to every node\n";
 }
@@ -168,7 +168,7 @@ bool finish_interrupted(const Config& config, const std::string& fingerprint) {
     if (!ring || ring->fingerprint() != fingerprint) return false;
     rename_into_place(next, config.key_ring_file());
     std::cout << "finished the rotation that was interrupted\n";
-    say_rotated(*ring);
+    print_rotated(*ring);
     return true;
 }
 
@@ -184,7 +184,7 @@ int keys_rotate(Config config) {
     if (!on_kafka(config) && (DataDirectory::in_use(config.data) || !has_embedded_log(config))) {
         const auto ring = rotated(config);
         save(ring, config.key_ring_file());
-        say_rotated(ring);
+        print_rotated(ring);
         return 0;
     }
     Installation installation{config};
@@ -202,7 +202,7 @@ int keys_rotate(Config config) {
     save(ring, next);
     publish(installation, ring);
     rename_into_place(next, config.key_ring_file());
-    say_rotated(ring);
+    print_rotated(ring);
     return 0;
 }
 

@@ -90,7 +90,7 @@ private:
     Result<client::Channel> subscribe();
     Result<void> listen();
     void show(const client::Notification& notification);
-    void say(const std::string& text, const json& event);
+    void print(const std::string& text, const json& event);
     bool wait_before_retry();
     bool finished() const { return options_.count != 0 && received_ >= options_.count; }
     bool out_of_time() const { return deadline_ && steady_clock::now() >= *deadline_; }
@@ -124,7 +124,7 @@ void Listener::stop() {
 
 /// With --json every event is a line of its own; else the text goes to standard error, so that
 /// standard output holds only the subscription and the messages.
-void Listener::say(const std::string& text, const json& event) {
+void Listener::print(const std::string& text, const json& event) {
     if (options_.json) {
         print_line(core::json_text(event));
     } else {
@@ -144,11 +144,11 @@ Result<void> Listener::come_back() {
     if (auto done = agent_.connect(); !done) return done;
     const auto hello = agent_.hello();
     if (!hello) return core::fail(hello.error());
-    say("connected, uaid " + hello->uaid,
-        {{"event", "connected"}, {"uaid", hello->uaid}, {"known", hello->kept}});
+    print("connected, uaid " + hello->uaid,
+          {{"event", "connected"}, {"uaid", hello->uaid}, {"known", hello->kept}});
     if (had_channel && !hello->kept) {
-        say("the server no longer knows uaid " + before + ": subscribing anew",
-            {{"event", "reset"}, {"uaid", before}});
+        print("the server no longer knows uaid " + before + ": subscribing anew",
+              {{"event", "reset"}, {"uaid", before}});
     }
     const auto channel = subscribe();
     if (!channel) return core::fail(channel.error());
@@ -156,9 +156,9 @@ Result<void> Listener::come_back() {
         shown_endpoint_ = channel->endpoint;
         const std::string subscription = client::to_json(channel->subscription());
         if (options_.json) {
-            say("", {{"event", "subscribed"},
-                     {"channel", channel->id},
-                     {"subscription", core::must_parse_json(subscription)}});
+            print("", {{"event", "subscribed"},
+                       {"channel", channel->id},
+                       {"subscription", core::must_parse_json(subscription)}});
         } else {
             print_line(subscription);
         }
@@ -185,7 +185,7 @@ void Listener::show(const client::Notification& notification) {
     }
     if (notification.duplicate) line = "(again) " + line;
     if (options_.json) {
-        say("", event);
+        print("", event);
     } else {
         print_line(line);
     }
@@ -244,7 +244,7 @@ int Listener::run() {
         if (done) done = listen();
         if (done || stopping()) return leave();
         const auto why = with_remedy(done.error());
-        say(why, {{"event", "disconnected"}, {"reason", why}});
+        print(why, {{"event", "disconnected"}, {"reason", why}});
         if (!options_.reconnect || !wait_before_retry()) return leave();
     }
 }

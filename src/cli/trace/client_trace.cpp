@@ -126,9 +126,9 @@ core::Result<ClientTrace> trace_client(log::EventLog& log, const core::Uaid& cli
         return core::fail(read.error());
     }
     trace.steps = std::move(*subscriptions);
-    auto told = messages.take();
-    trace.steps.insert(trace.steps.end(), std::make_move_iterator(told.begin()),
-                       std::make_move_iterator(told.end()));
+    auto reported = messages.take();
+    trace.steps.insert(trace.steps.end(), std::make_move_iterator(reported.begin()),
+                       std::make_move_iterator(reported.end()));
     std::stable_sort(trace.steps.begin(), trace.steps.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });
     trace.cut = messages.cut() || trace.steps.size() > options.steps_max;

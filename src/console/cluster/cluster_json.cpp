@@ -54,9 +54,9 @@ json role_json(const cluster::RoleOverview& role) {
 }  // namespace
 
 std::string to_json(const std::vector<cluster::RoleOverview>& roles, bool complete) {
-    json told = json::array();
-    for (const auto& role : roles) told.push_back(role_json(role));
-    return core::json_text(json{{"complete", complete}, {"roles", std::move(told)}});
+    json reported = json::array();
+    for (const auto& role : roles) reported.push_back(role_json(role));
+    return core::json_text(json{{"complete", complete}, {"roles", std::move(reported)}});
 }
 
 }  // namespace beckon::console

@@ -50,11 +50,11 @@ json row_json(const LagRow& row) {
 }
 
 std::string page_text(const LagPage& page, json rows) {
-    const json told{{"at", page.at.time_since_epoch().count()},
-                    {"took_ms", page.took.count()},
-                    {"problems", page.problems},
-                    {"rows", std::move(rows)}};
-    return core::json_text(told);
+    const json reported{{"at", page.at.time_since_epoch().count()},
+                        {"took_ms", page.took.count()},
+                        {"problems", page.problems},
+                        {"rows", std::move(rows)}};
+    return core::json_text(reported);
 }
 
 core::Duration from_seconds(const json& value) {
@@ -73,24 +73,24 @@ Enum named(const std::string& name, int count) {
     return Enum{};
 }
 
-LagRow row_of(const json& told) {
+LagRow row_of(const json& reported) {
     LagRow row;
-    row.group = told.at("group");
-    row.where = {told.at("topic"), told.at("partition")};
-    row.status = named<Status>(told.at("status"), kStatuses);
-    row.why = told.at("why");
-    row.owner = told.at("owner");
-    row.position = told.at("position");
-    row.ends = {told.at("start"), told.at("end")};
-    row.facts.lag = told.at("lag");
-    row.aged = !told.at("lag_seconds").is_null();
-    if (row.aged) row.facts.behind = from_seconds(told.at("lag_seconds"));
-    row.facts.position_rate = told.at("read_rate");
-    row.facts.append_rate = told.at("append_rate");
-    row.drain = from_seconds_or_null(told.at("drain_seconds"));
-    row.loss = named<Loss>(told.at("loss"), static_cast<int>(Loss::now) + 1);
-    row.left = from_seconds_or_null(told.at("left_seconds"));
-    row.history = told.at("history").get<std::vector<core::Offset>>();
+    row.group = reported.at("group");
+    row.where = {reported.at("topic"), reported.at("partition")};
+    row.status = named<Status>(reported.at("status"), kStatuses);
+    row.why = reported.at("why");
+    row.owner = reported.at("owner");
+    row.position = reported.at("position");
+    row.ends = {reported.at("start"), reported.at("end")};
+    row.facts.lag = reported.at("lag");
+    row.aged = !reported.at("lag_seconds").is_null();
+    if (row.aged) row.facts.behind = from_seconds(reported.at("lag_seconds"));
+    row.facts.position_rate = reported.at("read_rate");
+    row.facts.append_rate = reported.at("append_rate");
+    row.drain = from_seconds_or_null(reported.at("drain_seconds"));
+    row.loss = named<Loss>(reported.at("loss"), static_cast<int>(Loss::now) + 1);
+    row.left = from_seconds_or_null(reported.at("left_seconds"));
+    row.history = reported.at("history").get<std::vector<core::Offset>>();
     return row;
 }
 
@@ -158,12 +158,12 @@ std::string to_json_change(const LagPage& page, const LagPage& before) {
 
 core::Result<LagPage> parse_lag_page(const std::string& text) {
     try {
-        const auto told = core::must_parse_json(text);
+        const auto reported = core::must_parse_json(text);
         LagPage page;
-        page.at = core::Timestamp{milliseconds{told.at("at").get<std::int64_t>()}};
-        page.took = milliseconds{told.at("took_ms").get<std::int64_t>()};
-        page.problems = told.at("problems").get<std::vector<std::string>>();
-        for (const auto& row : told.at("rows")) page.rows.push_back(row_of(row));
+        page.at = core::Timestamp{milliseconds{reported.at("at").get<std::int64_t>()}};
+        page.took = milliseconds{reported.at("took_ms").get<std::int64_t>()};
+        page.problems = reported.at("problems").get<std::vector<std::string>>();
+        for (const auto& row : reported.at("rows")) page.rows.push_back(row_of(row));
         return page;
     } catch (const json::exception& error) {
         return core::fail(core::Fault::corrupt, std::string{"not a page of lags: "} + error.what());

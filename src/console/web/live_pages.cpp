@@ -56,10 +56,10 @@ std::vector<LivePages::News> LivePages::changes(const std::vector<std::string>& 
         const std::scoped_lock lock{mutex_};
         found = newer(names, seen);
     }
-    std::vector<News> told;
-    told.reserve(found.size());
-    for (const auto& one : found) told.push_back(news(one));
-    return told;
+    std::vector<News> reported;
+    reported.reserve(found.size());
+    for (const auto& one : found) reported.push_back(news(one));
+    return reported;
 }
 
 void LivePages::on_change(std::function<void()> changed) {

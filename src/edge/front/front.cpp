@@ -143,7 +143,7 @@ void Front::tick() {
             return home && *home != client.home;
         });
     }
-    if (telling_) tell_some();
+    if (notifying_) notify_some();
     attach_homeless();
 }
 
@@ -236,10 +236,10 @@ void Front::repeat_kept(Client& client) {
     if (!client.kept) return;
     client.kept->hello.clear();
     for (const auto& change : client.kept->changes) {
-        if (auto text = change.text; say_home(client, text) != Sent::yes) return;
+        if (auto text = change.text; send_home(client, text) != Sent::yes) return;
     }
     for (std::size_t i = 0; i < client.kept->pings; ++i) {
-        if (std::string ping{ping_frame()}; say_home(client, ping) != Sent::yes) return;
+        if (std::string ping{ping_frame()}; send_home(client, ping) != Sent::yes) return;
     }
     const auto early = std::exchange(client.kept->early, {});
     if (client.kept->empty()) client.kept.reset();
@@ -257,7 +257,7 @@ void Front::repeat_kept(Client& client) {
 
 void Front::broadcasts(BroadcastsPtr now) {
     broadcasts_ = std::move(now);
-    telling_ = 0;
+    notifying_ = 0;
 }
 
 void Front::follow(Client& client, const BroadcastList& named) {
@@ -276,29 +276,29 @@ bool Front::subscribe(Client& client, std::string_view frame) {
     if (!said) return false;
     metrics_.broadcast_subscribes->Increment();
     follow(client, said->broadcasts);
-    tell(client);
+    notify(client);
     return true;
 }
 
 /// A change is told to a bounded number at a time, so that no delivery waits for it.
-void Front::tell_some() {
-    std::size_t told = 0;
-    for (std::size_t looked = 0; looked < kPassBudget && told < kTellBudget; ++looked) {
-        Client* client = table_.next(*telling_);
+void Front::notify_some() {
+    std::size_t notified = 0;
+    for (std::size_t looked = 0; looked < kPassBudget && notified < kNotifyBudget; ++looked) {
+        Client* client = table_.next(*notifying_);
         if (!client) {
-            telling_.reset();
+            notifying_.reset();
             return;
         }
-        if (tell(*client)) ++told;
+        if (notify(*client)) ++notified;
     }
 }
 
 /// True if there was something to tell. Whoever has no answer to the hello yet is told with it.
-bool Front::tell(Client& client) {
+bool Front::notify(Client& client) {
     if (!is_greeted(client)) return false;
     const auto news = take_news(client);
     if (news.empty()) return false;
-    metrics_.broadcasts_told->Increment();
+    metrics_.broadcasts_sent->Increment();
     metrics_.frames_out->Increment();
     sockets_.send(client, broadcast_frame(news));
     return true;
@@ -327,7 +327,7 @@ void Front::keep_early(Client& client, std::string frame) {
 
 /// To the client's home. Where its way is full the client is closed; where nobody is there it has
 /// another home to find, and `frame` is the caller's again.
-Sent Front::say_home(Client& client, std::string& frame) {
+Sent Front::send_home(Client& client, std::string& frame) {
     ToHome message{
         FromClient{.session = session_of(client), .uaid = client.uaid, .text = std::move(frame)}};
     const auto sent = homes_.to_home(client.home, std::move(message));
@@ -341,7 +341,7 @@ Sent Front::say_home(Client& client, std::string& frame) {
 
 void Front::forward(Client& client, std::string frame) {
     remember_change(client, frame);
-    if (say_home(client, frame) != Sent::away) return;
+    if (send_home(client, frame) != Sent::away) return;
     // What is repeated anyway need not be kept twice.
     const bool is_change =
         client.kept && !client.kept->changes.empty() && client.kept->changes.back().text == frame;

@@ -44,7 +44,7 @@ struct FrontMetrics {
     prometheus::Counter* reattached = nullptr;
     prometheus::Gauge* homeless = nullptr;
     prometheus::Counter* broadcast_subscribes = nullptr;  ///< which no home hears of
-    prometheus::Counter* broadcasts_told = nullptr;       ///< frames about a change
+    prometheus::Counter* broadcasts_sent = nullptr;       ///< frames about a change
 };
 
 /// Holds the clients of one shard (docs/design.md#shards): knows a client's UAID and nothing else,
@@ -83,7 +83,7 @@ public:
     /// Everything that was attached there is to be attached elsewhere.
     void peer_lost(NodeNumber node);
     /// Whether there is something to do for tick(), which is due every kTick then.
-    bool wants_tick() const { return !homeless_.empty() || move_ends_ || telling_; }
+    bool wants_tick() const { return !homeless_.empty() || move_ends_ || notifying_; }
     void tick();
     static constexpr core::Duration kTick = std::chrono::milliseconds{20};
     static constexpr std::uint64_t kMoveTicks = 250;
@@ -91,7 +91,7 @@ public:
     static constexpr std::size_t kTickBudget = 4'096;
     /// Clients that are looked at in one tick after a broadcast has changed, and told of it.
     static constexpr std::size_t kPassBudget = 8'192;
-    static constexpr std::size_t kTellBudget = 512;
+    static constexpr std::size_t kNotifyBudget = 512;
 
     /// Closes up to `at_most` clients with 1001; returns how many are left. For a stop, in
     /// portions, so that they do not all reconnect at once.
@@ -113,8 +113,8 @@ private:
     void attach_homeless();
     void follow(Client& client, const BroadcastList& named);
     bool subscribe(Client& client, std::string_view frame);
-    void tell_some();
-    bool tell(Client& client);
+    void notify_some();
+    bool notify(Client& client);
     std::string take_news(Client& client);
     void answer_hello(Client& client);
     void remember_change(Client& client, const std::string& frame);
@@ -123,7 +123,7 @@ private:
     template <class Predicate>
     void leave_homes(const Predicate& which);
     void keep_early(Client& client, std::string frame);
-    Sent say_home(Client& client, std::string& frame);
+    Sent send_home(Client& client, std::string& frame);
     void forward(Client& client, std::string frame);
     void end(Client& client, Closing closing, ClosedBy why);
     void leave(Client& client);
@@ -145,7 +145,7 @@ private:
     std::uint64_t ticks_ = 0;
     BroadcastsPtr broadcasts_ = std::make_shared<const Broadcasts>();
     /// Place in the table of those who are to be told next.
-    std::optional<std::size_t> telling_;
+    std::optional<std::size_t> notifying_;
     /// Session numbers of clients without a home, by the tick in which to try again. Some may be
     /// over.
     std::map<std::uint64_t, std::vector<std::uint64_t>> homeless_;

@@ -57,7 +57,7 @@ void Clients::identify(const SessionId& id, const Hellos::Offer& offer, const co
     context_.fold.request_turn();
 }
 
-void Clients::hear(const FromClient& message) {
+void Clients::receive(const FromClient& message) {
     if (auto* session = context_.sessions.find(message.session, message.uaid)) {
         apply(*session, session->on(message.text, parser_, context_.tokens, context_.clock.mono()));
         return;
@@ -121,7 +121,7 @@ void Clients::finish_acked(Session& session, const Effects& effects) {
             continue;
         }
         session.add_pending_tombstone(message);
-        if (code) context_.tombstone_outbox.said(message, *code);
+        if (code) context_.tombstone_outbox.acked_with(message, *code);
         ++counts_.acked;
         if (!core::log_enabled(core::LogLevel::debug)) continue;
         core::log_debug(

@@ -55,7 +55,7 @@ public:
 
     // --- from the fronts
     void attach(const Attach& message);
-    void hear(const FromClient& message);
+    void receive(const FromClient& message);
     void detach(const Detach& message);
     void front_lost(const core::NodeId& front);
 

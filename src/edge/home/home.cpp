@@ -311,7 +311,7 @@ void Home::placed_elsewhere() { impl_->leadership.placed_elsewhere(); }
 
 void Home::receive(ToHome message) {
     std::visit(core::Overloaded{[&](const Attach& attach) { impl_->clients.attach(attach); },
-                                [&](const FromClient& frame) { impl_->clients.hear(frame); },
+                                [&](const FromClient& frame) { impl_->clients.receive(frame); },
                                 [&](const Detach& gone) { impl_->clients.detach(gone); }},
                message);
     impl_->flush_or_turn();

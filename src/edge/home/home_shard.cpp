@@ -166,11 +166,11 @@ void HomeShard::report() {
     for (const auto& [partition, entry] : homes_) now.add(entry.home->status());
     context_.metrics.report(now, reported_);
     reported_ = now;
-    if (noticed_ - lag_told_ >= kLagEvery) tell_lag();
+    if (noticed_ - lag_reported_ >= kLagEvery) report_lag();
 }
 
-void HomeShard::tell_lag() {
-    lag_told_ = noticed_;
+void HomeShard::report_lag() {
+    lag_reported_ = noticed_;
     HomeLag lag;
     for (auto& [partition, entry] : homes_) {
         const auto progress = entry.home->progress();

@@ -89,7 +89,7 @@ private:
     void notice_changes();
     static bool notice_lag(Entry& entry);
     void report();
-    void tell_lag();
+    void report_lag();
 
     const HomeOptions options_;
     Context context_;
@@ -101,7 +101,7 @@ private:
     HomeTotals reported_;
     HomeTotals forgotten_;      ///< what homes counted that are no more
     core::MonoTime noticed_{};  ///< when states were last compared
-    core::MonoTime lag_told_{};
+    core::MonoTime lag_reported_{};
     core::MonoTime lag_noticed_{};
     bool again_ = false;  ///< a turn is asked for, to compare them again
     core::Lifetime lifetime_;

@@ -12,7 +12,7 @@ LinkConnection::LinkConnection(Options options, core::MonoTime now)
     : options_(std::move(options)),
       reader_(Ends{.self = options_.self.node, .peer = {}}),
       opened_(now),
-      heard_(now),
+      received_at_(now),
       pinged_(now) {}
 
 std::string LinkConnection::opening() const {
@@ -23,7 +23,7 @@ std::string LinkConnection::opening() const {
 
 core::Result<void> LinkConnection::receive(std::string_view bytes, core::MonoTime now,
                                            std::string& reply, Arrivals& arrivals) {
-    heard_ = now;
+    received_at_ = now;
     reader_.append(bytes);
     for (;;) {
         auto frame = reader_.next();
@@ -85,10 +85,11 @@ core::Result<void> LinkConnection::tick(core::MonoTime now, std::string& out) {
     if (!peer_ && now - opened_ >= options_.greeting_timeout) {
         return fail(Fault::timed_out, "the peer did not greet in time");
     }
-    if (now - heard_ >= options_.lost_after) {
+    if (now - received_at_ >= options_.lost_after) {
         return fail(Fault::timed_out, "the peer has been silent for too long");
     }
-    if (peer_ && now - heard_ >= options_.ping_after && now - pinged_ >= options_.ping_after) {
+    if (peer_ && now - received_at_ >= options_.ping_after &&
+        now - pinged_ >= options_.ping_after) {
         pinged_ = now;
         return append_frame(out, Frame{Ping{++pings_}});
     }

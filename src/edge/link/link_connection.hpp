@@ -66,7 +66,7 @@ private:
     FrameReader reader_;
     std::optional<core::NodeId> peer_;
     core::MonoTime opened_;
-    core::MonoTime heard_;
+    core::MonoTime received_at_;
     std::uint64_t pings_ = 0;
     core::MonoTime pinged_{};
     std::optional<core::Duration> round_trip_;

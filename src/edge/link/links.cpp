@@ -111,7 +111,7 @@ struct Links::Impl {
     void set_peers(const std::map<core::NodeId, std::string>& addresses);
     template <class Message>
     Sent send(const core::NodeId& to, const Message& message);
-    void flush_told();
+    void flush_sent();
 
     // --- calling
     bool calls(const Peer& peer) const { return options.self < peer.node && !peer.address.empty(); }
@@ -159,8 +159,8 @@ struct Links::Impl {
     mutable std::shared_mutex mutex;  ///< guards the map, not the peers
     std::map<core::NodeId, std::shared_ptr<Peer>> peers;
 
-    std::mutex told_mutex;
-    std::vector<std::shared_ptr<Peer>> told;  ///< those for whom something waits since flush()
+    std::mutex sent_mutex;
+    std::vector<std::shared_ptr<Peer>> reported;  ///< those for whom something waits since flush()
 
     // of the links' thread
     std::unique_ptr<Acceptor> acceptor;
@@ -216,8 +216,8 @@ Sent Links::Impl::send(const core::NodeId& to, const Message& message) {
     if (!peer) return Sent::away;
     switch (peer->outbox.append(message)) {
         case LinkOutbox::Append::first: {
-            const std::scoped_lock lock{told_mutex};
-            told.push_back(std::move(peer));
+            const std::scoped_lock lock{sent_mutex};
+            reported.push_back(std::move(peer));
             return Sent::yes;
         }
         case LinkOutbox::Append::joined: return Sent::yes;
@@ -227,11 +227,11 @@ Sent Links::Impl::send(const core::NodeId& to, const Message& message) {
     return Sent::away;
 }
 
-void Links::Impl::flush_told() {
+void Links::Impl::flush_sent() {
     std::vector<std::shared_ptr<Peer>> now;
     {
-        const std::scoped_lock lock{told_mutex};
-        now.swap(told);
+        const std::scoped_lock lock{sent_mutex};
+        now.swap(reported);
     }
     for (const auto& peer : now) write_from_any_thread(peer);
 }
@@ -473,7 +473,7 @@ Sent Links::to_front(const core::NodeId& node, const ToFront& message) {
     return impl_->send(node, message);
 }
 
-void Links::flush() { impl_->flush_told(); }
+void Links::flush() { impl_->flush_sent(); }
 
 std::vector<LinkStatus> Links::status() const {
     std::vector<LinkStatus> out;

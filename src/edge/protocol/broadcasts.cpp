@@ -32,12 +32,13 @@ void Follows::name(const std::vector<std::pair<std::string_view, std::string_vie
             refuse(id, kNotFound);
             continue;
         }
-        const auto at = std::find_if(told_.begin(), told_.end(),
-                                     [&id = id](const auto& told) { return told.first == id; });
-        if (at != told_.end()) {
+        const auto at =
+            std::find_if(notified_.begin(), notified_.end(),
+                         [&id = id](const auto& reported) { return reported.first == id; });
+        if (at != notified_.end()) {
             at->second = version;
-        } else if (told_.size() < kMax) {
-            told_.emplace_back(id, version);
+        } else if (notified_.size() < kMax) {
+            notified_.emplace_back(id, version);
         } else {
             refuse(id, kTooMany);
         }
@@ -46,12 +47,12 @@ void Follows::name(const std::vector<std::pair<std::string_view, std::string_vie
 
 std::string Follows::take_news(const Broadcasts& now) {
     std::string out;
-    std::erase_if(told_, [&](auto& told) {
-        const auto version = now.version_of(told.first);
+    std::erase_if(notified_, [&](auto& reported) {
+        const auto version = now.version_of(reported.first);
         if (version.empty()) return now.complete;
-        if (version == told.second) return false;
-        told.second = version;
-        append_broadcast(out, told.first, version);
+        if (version == reported.second) return false;
+        reported.second = version;
+        append_broadcast(out, reported.first, version);
         return false;
     });
     if (refused_.empty()) return out;

@@ -43,9 +43,9 @@ public:
     /// afterwards. What does not exist any more is no longer followed.
     std::string take_news(const Broadcasts& now);
 
-    std::size_t size() const { return told_.size(); }
+    std::size_t size() const { return notified_.size(); }
     /// Nothing is left to be told of or to be remembered.
-    bool empty() const { return told_.empty() && refused_.empty(); }
+    bool empty() const { return notified_.empty() && refused_.empty(); }
 
 private:
     struct Refused {
@@ -54,8 +54,8 @@ private:
     };
     void refuse(std::string_view id, std::string_view why);
 
-    std::vector<std::pair<std::string, std::string>> told_;  ///< id, version
-    std::vector<Refused> refused_;                           ///< not told yet
+    std::vector<std::pair<std::string, std::string>> notified_;  ///< id, version
+    std::vector<Refused> refused_;                               ///< not told yet
 };
 
 }  // namespace beckon::edge

@@ -40,7 +40,7 @@ std::optional<NodeNumber> Switchboard::Part::home_of(const core::Uaid& uaid) con
 Sent Switchboard::Part::to_home(NodeNumber node, ToHome&& message) {
     if (node.value == 0) return to_home_here(std::move(message));
     if (!board.links || node.value > nodes.size()) return Sent::away;
-    told_nodes = true;
+    sent_to_nodes = true;
     return board.links->to_home(nodes[node.value - 1].id, message);
 }
 
@@ -78,7 +78,7 @@ void Switchboard::Part::to_front(ToFront message) {
 
 /// If the link is down, its loss is told to the homes, which forget the sessions.
 void Switchboard::Part::to_front_elsewhere(const core::NodeId& node, ToFront&& message) {
-    told_nodes = true;
+    sent_to_nodes = true;
     if (board.links->to_front(node, message) != Sent::full) return;
     board.links->to_front(node, overloaded(session_of(message)));
 }
@@ -99,7 +99,7 @@ void Switchboard::Part::flush() {
         board.parts[to].post(std::move(out[to]));
         out[to] = {};
     }
-    if (std::exchange(told_nodes, false)) board.links->flush();
+    if (std::exchange(sent_to_nodes, false)) board.links->flush();
 }
 
 void Switchboard::Part::post(Batch batch) {

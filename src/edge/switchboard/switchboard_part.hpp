@@ -61,7 +61,7 @@ struct Switchboard::Part final : HomeTransport, FrontTransport {
     std::vector<ToHome> local;
     std::vector<ToHome> running;
     std::vector<Batch> out;         ///< by shard
-    bool told_nodes = false;        ///< in this turn
+    bool sent_to_nodes = false;     ///< in this turn
     core::Partition last_near = 0;  ///< where near() went on
 
     /// Other nodes by NodeNumber::value, from 1 on; each that was ever seen keeps its number.

@@ -18,24 +18,25 @@ public:
     static constexpr std::size_t kSame = 30;
     /// Younger ones end for many reasons.
     static constexpr core::Duration kYoungest = std::chrono::seconds{5};
-    static constexpr core::Duration kSayAgain = std::chrono::hours{1};
+    static constexpr core::Duration kLogAgain = std::chrono::hours{1};
 
     /// A connection was lost at this age. The age in question if it is time to say so.
     std::optional<std::chrono::seconds> lost(core::Duration age, core::MonoTime now) {
         ages_[next_++ % kSamples] = age;
-        if (next_ < kSamples || age < kYoungest || (said_ && now - *said_ < kSayAgain)) return {};
+        if (next_ < kSamples || age < kYoungest || (logged_ && now - *logged_ < kLogAgain))
+            return {};
         const auto same = std::count_if(ages_.begin(), ages_.end(), [&](core::Duration other) {
             return std::chrono::abs(other - age) <= std::chrono::seconds{1};
         });
         if (same < static_cast<std::ptrdiff_t>(kSame)) return {};
-        said_ = now;
+        logged_ = now;
         return std::chrono::round<std::chrono::seconds>(age);
     }
 
 private:
     std::array<core::Duration, kSamples> ages_{};
     std::size_t next_ = 0;
-    std::optional<core::MonoTime> said_;
+    std::optional<core::MonoTime> logged_;
 };
 
 }  // namespace beckon::edge

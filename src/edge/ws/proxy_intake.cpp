@@ -64,7 +64,7 @@ void ProxyIntake::read(Waiting& waiting) {
 }
 
 /// `waiting` goes first: what follows may take another socket.
-void ProxyIntake::finish(Waiting& waiting, const Said& said) {
+void ProxyIntake::finish(Waiting& waiting, const Header& said) {
     const auto proxy = waiting.proxy;
     auto socket = std::move(waiting.socket);
     waiting_.erase(waiting.place);

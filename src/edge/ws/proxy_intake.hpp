@@ -19,10 +19,10 @@ namespace beckon::edge {
 class ProxyIntake {
 public:
     /// The client that the header names, nullopt if it names none; or why there is no header.
-    using Said = tl::expected<std::optional<net::PeerAddress>, net::ProxyFault>;
+    using Header = tl::expected<std::optional<net::PeerAddress>, net::ProxyFault>;
     /// Once for each socket that was taken, which is handed back.
     using Introduced =
-        std::function<void(net::Descriptor socket, const net::Peer& proxy, const Said& said)>;
+        std::function<void(net::Descriptor socket, const net::Peer& proxy, const Header& said)>;
 
     ProxyIntake(ShardLoop& loop, core::Duration deadline, Introduced introduced);
     /// close_all().
@@ -35,7 +35,7 @@ public:
 private:
     struct Waiting;
     void read(Waiting& waiting);
-    void finish(Waiting& waiting, const Said& said);
+    void finish(Waiting& waiting, const Header& said);
 
     ShardLoop& loop_;
     const core::Duration deadline_;

@@ -27,7 +27,7 @@ constexpr unsigned kHttpHeadMax = 16'384;
 /// named.
 constexpr core::Duration kLibraryLater = std::chrono::seconds{20};
 /// A proxy that is set up wrongly sends every client so.
-constexpr core::Duration kSayProxyFaultEvery = std::chrono::minutes{1};
+constexpr core::Duration kLogProxyFaultEvery = std::chrono::minutes{1};
 
 int on_ws(lws* wsi, lws_callback_reasons reason, void* user, void* in, std::size_t len) noexcept {
     auto* server = static_cast<WsServer::Impl*>(lws_context_user(lws_get_context(wsi)));
@@ -159,11 +159,11 @@ void WsServer::Impl::socket_gone(const net::Peer& peer) {
 
 /// A proxy's PROXY header has come, or will not. One that names no client speaks for itself.
 void WsServer::Impl::introduced(net::Descriptor socket, const net::Peer& proxy,
-                                const ProxyIntake::Said& said) {
+                                const ProxyIntake::Header& said) {
     if (!said) {
         metrics.refused_proxy_header[static_cast<std::size_t>(said.error())]->Increment();
-        if (loop.now() >= proxy_fault_said + kSayProxyFaultEvery) {
-            proxy_fault_said = loop.now();
+        if (loop.now() >= proxy_fault_logged + kLogProxyFaultEvery) {
+            proxy_fault_logged = loop.now();
             core::log_warn("edge", "proxy_header_refused",
                            {{"proxy", net::to_string(proxy.address)},
                             {"why", net::to_string(said.error())},
@@ -233,11 +233,12 @@ WsServer::~WsServer() {
 void WsServer::serve(ClientEvents& front, net::Descriptor listener) {
     impl_->front = &front;
     if (impl_->options.proxy_protocol) {
-        impl_->intake = std::make_unique<ProxyIntake>(
-            impl_->loop, impl_->options.handshake_timeout,
-            [this](net::Descriptor socket, const net::Peer& proxy, const ProxyIntake::Said& said) {
-                impl_->introduced(std::move(socket), proxy, said);
-            });
+        impl_->intake =
+            std::make_unique<ProxyIntake>(impl_->loop, impl_->options.handshake_timeout,
+                                          [this](net::Descriptor socket, const net::Peer& proxy,
+                                                 const ProxyIntake::Header& said) {
+                                              impl_->introduced(std::move(socket), proxy, said);
+                                          });
     }
     impl_->acceptor = std::make_unique<Acceptor>(
         impl_->loop, std::move(listener),

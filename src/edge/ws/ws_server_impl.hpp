@@ -38,7 +38,8 @@ struct WsServer::Impl {
     // --- life
     void create();
     void accept(int fd, const sockaddr_storage& peer);
-    void introduced(net::Descriptor socket, const net::Peer& proxy, const ProxyIntake::Said& said);
+    void introduced(net::Descriptor socket, const net::Peer& proxy,
+                    const ProxyIntake::Header& said);
     void serve(net::Descriptor socket, const net::Peer& peer);
     void turn_away(const net::Descriptor& socket);
     void socket_gone(const net::Peer& peer);
@@ -81,7 +82,7 @@ struct WsServer::Impl {
     ClientEvents* front = nullptr;
     std::unique_ptr<Acceptor> acceptor;
     std::unique_ptr<ProxyIntake> intake;  ///< null: nobody sends PROXY headers
-    core::MonoTime proxy_fault_said{};    ///< in a log line
+    core::MonoTime proxy_fault_logged{};  ///< in a log line
 
     core::Handle<SSL_CTX, SSL_CTX_free> client_ssl;
     lws_context* context = nullptr;

@@ -112,14 +112,14 @@ void ReceiptPolls::read(core::Partition partition) {
 
 /// Of other events only the headers are looked at.
 void ReceiptPolls::take(core::Partition partition, const core::RecordView& record) {
-    auto told = core::decode_receipt(record);
-    if (!told) return;
-    const bool added = index_.add(partition, told->to.id,
+    auto reported = core::decode_receipt(record);
+    if (!reported) return;
+    const bool added = index_.add(partition, reported->to.id,
                                   {.offset = record.offset,
                                    .time = record.time,
-                                   .message_id = std::move(told->message_id),
-                                   .reason = told->reason});
-    if (added && sources_[partition].caught_up) fresh_.insert(told->to.id);
+                                   .message_id = std::move(reported->message_id),
+                                   .reason = reported->reason});
+    if (added && sources_[partition].caught_up) fresh_.insert(reported->to.id);
 }
 
 /// Who has waited for the log alone is answered now.

@@ -16,7 +16,7 @@ namespace beckon::ingest {
 
 namespace {
 
-constexpr std::size_t kToldGone = 1'024;
+constexpr std::size_t kPublishedGone = 1'024;
 
 /// Otherwise the record may stand in the log all the same, and be delivered.
 bool certainly_not_there(const core::Error& error) {
@@ -34,7 +34,7 @@ Sending::Sending(const Uses& uses)
       publisher_(uses.publisher),
       executor_(uses.executor),
       vapid_(shared_.config.audiences, shared_.config.vapid_cache_entries),
-      told_gone_(kToldGone) {}
+      published_gone_(kPublishedGone) {}
 
 Sending::~Sending() = default;
 
@@ -96,13 +96,13 @@ void Sending::send_if_confirmed(const CallPtr& call, const Addressed& to,
 }
 
 void Sending::refuse_gone(const CallPtr& call, const Addressed& to) {
-    tell_gone(*call, to);
+    publish_gone(*call, to);
     responder_.refuse(call, {Problem::no_such_subscription, {}, 0});
 }
 
 /// To the webhooks of the sender, who was authenticated, if it has some for that. Nobody waits for
 /// it.
-void Sending::tell_gone(const Call& call, const Addressed& to) {
+void Sending::publish_gone(const Call& call, const Addressed& to) {
     if (!to.sender) return;
     core::SenderId sender;
     std::copy_n(to.sender->key_sha256.begin(), sender.bytes.size(), sender.bytes.begin());
@@ -117,8 +117,8 @@ void Sending::tell_gone(const Call& call, const Addressed& to) {
                                               .owner = std::move(owner),
                                               .endpoint = shared_.config.origin + std::string{path},
                                               .reason = core::GoneReason::answered_410});
-    auto& told = told_gone_[std::hash<std::string>{}(event.id) % told_gone_.size()];
-    if (std::exchange(told, event.id) == event.id) return;
+    auto& reported = published_gone_[std::hash<std::string>{}(event.id) % published_gone_.size()];
+    if (std::exchange(reported, event.id) == event.id) return;
     auto record = core::encode(event);
     const auto bytes = log::size_of(record);
     if (!shared_.publish_budget.reserve(bytes)) return;

@@ -44,7 +44,7 @@ private:
     void send_if_confirmed(const CallPtr& call, const Addressed& to,
                            const core::Result<void>& confirmed);
     void refuse_gone(const CallPtr& call, const Addressed& to);
-    void tell_gone(const Call& call, const Addressed& to);
+    void publish_gone(const Call& call, const Addressed& to);
     void check_and_publish(const CallPtr& call, const Addressed& to, const Subscription& client);
     using FailureOf = Failure (*)(const core::Error&);
     /// A message whose milestones are reported; without an id it is not tracked.
@@ -70,7 +70,7 @@ private:
     VapidVerifier vapid_;
     /// Ids of events that were told lately, each in its slot: a sender that goes on does not fill
     /// the log.
-    std::vector<std::string> told_gone_;
+    std::vector<std::string> published_gone_;
     std::size_t vapid_cached_ = 0;  ///< as last told to the gauge
 };
 

@@ -155,8 +155,8 @@ ViewReadiness SubscriptionView::readiness() const {
 
 void SubscriptionView::update_readiness() {
     const auto now = readiness();
-    if (now == told_) return;
-    told_ = now;
+    if (now == notified_) return;
+    notified_ = now;
     ready_.store(now.ready, std::memory_order_release);
     readiness_changed_(now);
 }

@@ -101,7 +101,7 @@ private:
     std::unique_ptr<log::Publisher> publisher_;
     std::vector<std::unique_ptr<PartitionState>> partitions_;
     std::size_t queries_ = 0;  ///< without an answer
-    ViewReadiness told_;
+    ViewReadiness notified_;
     std::atomic<bool> ready_ = false;
 
     core::Lifetime lifetime_;

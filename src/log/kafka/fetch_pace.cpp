@@ -37,8 +37,8 @@ rd_kafka_resp_err_t on_response(rd_kafka_t*, int, const char*, std::int32_t, std
     return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-rd_kafka_resp_err_t hear_responses(rd_kafka_t* client, const rd_kafka_conf_t*, void* opaque, char*,
-                                   std::size_t) noexcept {
+rd_kafka_resp_err_t add_response_interceptor(rd_kafka_t* client, const rd_kafka_conf_t*,
+                                             void* opaque, char*, std::size_t) noexcept {
     return rd_kafka_interceptor_add_on_response_received(client, "beckon", on_response, opaque);
 }
 
@@ -51,7 +51,7 @@ SteadyTime::duration FetchPace::wait(SteadyTime now, std::size_t bytes, std::siz
 }
 
 void pace_fetches(rd_kafka_conf_t* conf, Traffic& traffic) {
-    rd_kafka_conf_interceptor_add_on_new(conf, "beckon", hear_responses, &traffic);
+    rd_kafka_conf_interceptor_add_on_new(conf, "beckon", add_response_interceptor, &traffic);
 }
 
 }  // namespace beckon::log::kafka

@@ -72,11 +72,12 @@ public:
         if (!metadata) return core::fail(metadata.error());
         Existing existing;
         for (int i = 0; i < (*metadata)->topic_cnt; ++i) {
-            const auto& told = (*metadata)->topics[i];
-            const auto topic = topic_of(told.topic);
-            if (!topic || told.err != RD_KAFKA_RESP_ERR_NO_ERROR) continue;
-            TopicSpec spec{*topic, told.partition_cnt, 0, {}};
-            if (told.partition_cnt > 0) spec.replication_factor = told.partitions[0].replica_cnt;
+            const auto& reported = (*metadata)->topics[i];
+            const auto topic = topic_of(reported.topic);
+            if (!topic || reported.err != RD_KAFKA_RESP_ERR_NO_ERROR) continue;
+            TopicSpec spec{*topic, reported.partition_cnt, 0, {}};
+            if (reported.partition_cnt > 0)
+                spec.replication_factor = reported.partitions[0].replica_cnt;
             existing.emplace(*topic, std::move(spec));
         }
         if (const auto read = read_settings(existing); !read) return core::fail(read.error());
@@ -254,7 +255,7 @@ private:
         for (;;) {
             const auto metadata = ask_metadata();
             if (metadata && std::none_of(topics.begin(), topics.end(), [&](Topic topic) {
-                    return told_of(**metadata, topic) != nullptr;
+                    return reported_topic(**metadata, topic) != nullptr;
                 })) {
                 return {};
             }
@@ -267,13 +268,13 @@ private:
     }
 
     /// nullptr: the broker does not name it.
-    const rd_kafka_metadata_topic_t* told_of(const rd_kafka_metadata_t& metadata,
-                                             Topic topic) const {
+    const rd_kafka_metadata_topic_t* reported_topic(const rd_kafka_metadata_t& metadata,
+                                                    Topic topic) const {
         const auto* first = metadata.topics;
         const auto* last = first + metadata.topic_cnt;
-        const auto* found = std::find_if(first, last, [&](const auto& told) {
-            return name_of(topic) == told.topic &&
-                   told.err != RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+        const auto* found = std::find_if(first, last, [&](const auto& reported) {
+            return name_of(topic) == reported.topic &&
+                   reported.err != RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
         });
         return found == last ? nullptr : found;
     }
@@ -281,8 +282,8 @@ private:
     bool all_have_leaders(const rd_kafka_metadata_t& metadata,
                           const std::vector<TopicSpec>& specs) const {
         return std::all_of(specs.begin(), specs.end(), [&](const TopicSpec& spec) {
-            const auto* told = told_of(metadata, spec.topic);
-            return told && has_leaders(*told, spec.partitions);
+            const auto* reported = reported_topic(metadata, spec.topic);
+            return reported && has_leaders(*reported, spec.partitions);
         });
     }
 

@@ -207,11 +207,11 @@ private:
         const auto* result = event ? rd_kafka_event_DescribeConfigs_result(event.get()) : nullptr;
         if (!result || rd_kafka_event_error(event.get())) return;
         std::size_t count = 0;
-        const auto** told = rd_kafka_DescribeConfigs_result_resources(result, &count);
+        const auto** reported = rd_kafka_DescribeConfigs_result_resources(result, &count);
         retention_.clear();
         for (std::size_t i = 0; i < count; ++i) {
-            if (const auto time = retention_of(told[i])) {
-                retention_[rd_kafka_ConfigResource_name(told[i])] = *time;
+            if (const auto time = retention_of(reported[i])) {
+                retention_[rd_kafka_ConfigResource_name(reported[i])] = *time;
             }
         }
     }
@@ -319,16 +319,16 @@ private:
         return error;
     }
 
-    static void take(const Listed& group, const rd_kafka_topic_partition_t& told, bool all,
+    static void take(const Listed& group, const rd_kafka_topic_partition_t& reported, bool all,
                      Known& one, GroupsSnapshot& found) {
-        if (told.err != RD_KAFKA_RESP_ERR_NO_ERROR || told.offset < 0) return;
-        const NamedPartition where{told.topic, told.partition};
+        if (reported.err != RD_KAFKA_RESP_ERR_NO_ERROR || reported.offset < 0) return;
+        const NamedPartition where{reported.topic, reported.partition};
         if (all) one.partitions.push_back(where);
         const auto owner = group.owners.find(where);
         found.positions.push_back(
             {.group = group.name,
              .where = where,
-             .position = told.offset,
+             .position = reported.offset,
              .ends = {},
              .owner = owner == group.owners.end() ? std::string{} : owner->second});
     }

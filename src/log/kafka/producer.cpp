@@ -74,8 +74,8 @@ rd_kafka_resp_err_t on_report(rd_kafka_t*, rd_kafka_message_t* message, void* op
 }
 
 /// Called by rd_kafka_new(), which is where librdkafka takes on_report(). `opaque` as there.
-rd_kafka_resp_err_t hear_reports(rd_kafka_t* client, const rd_kafka_conf_t*, void* opaque, char*,
-                                 std::size_t) noexcept {
+rd_kafka_resp_err_t add_report_interceptor(rd_kafka_t* client, const rd_kafka_conf_t*, void* opaque,
+                                           char*, std::size_t) noexcept {
     return rd_kafka_interceptor_add_on_acknowledgement(client, "beckon", on_report, opaque);
 }
 
@@ -184,7 +184,7 @@ std::unique_ptr<Producer::Client> Producer::make_client() {
                       {"message.timeout.ms", timeout},
                       {"message.max.bytes", std::to_string(kRecordBytesMax + kFramingBytes)}}});
     rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_ERROR);
-    rd_kafka_conf_interceptor_add_on_new(conf.get(), "beckon", hear_reports, &events_);
+    rd_kafka_conf_interceptor_add_on_new(conf.get(), "beckon", add_report_interceptor, &events_);
     auto client = std::make_unique<Client>();
     client->handle = kafka::make_client(RD_KAFKA_PRODUCER, std::move(conf));
     client->queue.reset(rd_kafka_queue_get_main(client->handle.get()));

@@ -67,7 +67,7 @@ void KafkaReader::resume() {
 }
 
 void KafkaReader::start_at(core::Offset from) {
-    heard_ = false;
+    received_ = false;
     eof_ = -1;
     clients_.start(reading_, from, ++asked_);
 }
@@ -134,7 +134,7 @@ void KafkaReader::deliver(const rd_kafka_message_t& message, const RecordSink& s
         ++values_taken_;
     }
     view.headers = headers_;
-    heard_ = true;
+    received_ = true;
     position_ = message.offset + 1;
     ++taken.records;
     count_taken(view);
@@ -161,11 +161,11 @@ void KafkaReader::note_error(const rd_kafka_message_t& message) {
             // Above the position where compaction took the last records.
             position_ = std::max(position_, message.offset);
             eof_ = position_;
-            heard_ = true;
+            received_ = true;
             return;
         case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
         case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
-            heard_ = false;
+            received_ = false;
             clients_.resolve(reading_, position_, ++asked_);
             return;
         case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART: reading_->unknown = true; return;
@@ -176,7 +176,7 @@ void KafkaReader::note_error(const rd_kafka_message_t& message) {
 }
 
 bool KafkaReader::at_end() {
-    if (!heard_) return false;
+    if (!received_) return false;
     if (eof_ == position_) return true;
     // The end that came with the last fetch; the event itself may be half a second behind.
     std::int64_t low = 0;

@@ -24,10 +24,10 @@ struct LocalMembership::Entry {
     // Under the table's mutex.
     bool alive = false;
     std::uint64_t joined = 0;
-    core::MonoTime heard{};
+    core::MonoTime received{};
 
     // On the member's thread.
-    std::optional<Members> told;
+    std::optional<Members> reported;
 };
 
 class LocalMembership::LocalMember final : public Member {
@@ -55,7 +55,7 @@ public:
     void still_alive() override {
         {
             const std::scoped_lock lock{table_.mutex_};
-            entry_->heard = table_.clock_.mono();
+            entry_->received = table_.clock_.mono();
             if (entry_->alive) return;
         }
         join();
@@ -69,7 +69,7 @@ private:
             entries.push_back(entry_);
         entry_->alive = true;
         entry_->joined = ++table_.joined_;
-        entry_->heard = table_.clock_.mono();
+        entry_->received = table_.clock_.mono();
         table_.announce(entries);
     }
 
@@ -97,7 +97,7 @@ void LocalMembership::suspend(bool suspended) {
     const std::scoped_lock lock{mutex_};
     suspended_ = suspended;
     for (auto& [name, entries] : groups_) {
-        for (const auto& entry : entries) entry->heard = clock_.mono();
+        for (const auto& entry : entries) entry->received = clock_.mono();
     }
 }
 
@@ -108,7 +108,7 @@ void LocalMembership::check(const std::string& group) {
     bool somebody_died = false;
     const auto& entries = groups_[group];
     for (const auto& entry : entries) {
-        if (!entry->alive || now - entry->heard < entry->options.session_timeout) continue;
+        if (!entry->alive || now - entry->received < entry->options.session_timeout) continue;
         entry->alive = false;
         somebody_died = true;
     }
@@ -121,8 +121,8 @@ void LocalMembership::announce(const std::vector<std::shared_ptr<Entry>>& entrie
     for (const auto& entry : entries) {
         entry->member.post([this, entry] {
             auto members = view_of(*entry);
-            if (entry->told == members) return;
-            entry->told = members;
+            if (entry->reported == members) return;
+            entry->reported = members;
             entry->changed(members);
         });
     }

@@ -108,8 +108,8 @@ void MilestoneHome::tick() {
     fold_.request_turn();
     if (!serves_ || !following()) return;
     expire();
-    tell_counts();
-    tell_reports();
+    publish_counts();
+    publish_reports();
 }
 
 void MilestoneHome::expire() {
@@ -151,17 +151,17 @@ PartitionCounts MilestoneHome::counts() const {
             .refused = folded_.totals().tally().refused};
 }
 
-void MilestoneHome::tell_counts() {
+void MilestoneHome::publish_counts() {
     const auto present = counts();
-    if (told_) {
-        told_->at = present.at;  // that time passes is nothing new
-        if (*told_ == present) return;
+    if (notified_) {
+        notified_->at = present.at;  // that time passes is nothing new
+        if (*notified_ == present) return;
     }
-    told_ = present;
+    notified_ = present;
     publish_totals(encode(present));
 }
 
-void MilestoneHome::tell_reports() {
+void MilestoneHome::publish_reports() {
     if (report_) return;
     // The last day that is over, and its late milestones are in.
     const auto last = day_of(now() - kReportGrace) - std::chrono::days{1};
@@ -199,7 +199,7 @@ void MilestoneHome::go_on_with_report() {
 void MilestoneHome::publish_totals(core::Record record) {
     context_.publisher.publish(kTotals, std::move(record),
                                lifetime_.guard([this](const core::Result<log::Appended>& done) {
-                                   if (!done) told_.reset();  // told again at the next tick
+                                   if (!done) notified_.reset();  // told again at the next tick
                                }));
 }
 

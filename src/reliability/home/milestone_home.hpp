@@ -81,8 +81,8 @@ private:
     core::Timestamp now() const { return fold_.log_clock(0).now(); }
     void restore();
     void expire();
-    void tell_counts();
-    void tell_reports();
+    void publish_counts();
+    void publish_reports();
     void start_report(Day day);
     void go_on_with_report();
     void publish_totals(core::Record record);
@@ -103,7 +103,7 @@ private:
     bool due_ = false;                            ///< a second is over since the last commit
     bool serves_ = false;
     std::size_t expiring_ = 0;  ///< published and not answered
-    std::optional<PartitionCounts> told_;
+    std::optional<PartitionCounts> notified_;
     std::optional<Day> reported_;  ///< the last day whose report was told, or need not be
     std::optional<ReportUnderWay> report_;
     core::Lifetime lifetime_;

@@ -29,8 +29,9 @@ std::optional<core::MilestoneCounts> TotalsView::counts() const {
     const std::scoped_lock lock{mutex_};
     if (!complete_ || counts_.empty()) return std::nullopt;
     core::MilestoneCounts sum;
-    for (const auto& [partition, told] : counts_) {
-        for (const auto milestone : core::kAllMilestones) sum[milestone] += told.counts[milestone];
+    for (const auto& [partition, reported] : counts_) {
+        for (const auto milestone : core::kAllMilestones)
+            sum[milestone] += reported.counts[milestone];
     }
     return sum;
 }
@@ -38,8 +39,8 @@ std::optional<core::MilestoneCounts> TotalsView::counts() const {
 Flow TotalsView::flow() const {
     const std::scoped_lock lock{mutex_};
     Flow sum;
-    for (const auto& [partition, told] : counts_) {
-        for (const auto& [step, durations] : told.flow) sum[step].add(durations);
+    for (const auto& [partition, reported] : counts_) {
+        for (const auto& [step, durations] : reported.flow) sum[step].add(durations);
     }
     return sum;
 }
@@ -47,8 +48,8 @@ Flow TotalsView::flow() const {
 std::map<Step, std::uint64_t> TotalsView::refused() const {
     const std::scoped_lock lock{mutex_};
     std::map<Step, std::uint64_t> sum;
-    for (const auto& [partition, told] : counts_) {
-        for (const auto& [step, count] : told.refused) sum[step] += count;
+    for (const auto& [partition, reported] : counts_) {
+        for (const auto& [step, count] : reported.refused) sum[step] += count;
     }
     return sum;
 }

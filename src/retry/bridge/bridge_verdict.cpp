@@ -81,9 +81,9 @@ FcmError fcm_error(const std::string& body) {
     }
     const auto is_token = [](const auto& field) { return field == "message.token"; };
     const auto said = error.find("message");
-    const bool says_token = said != error.end() && said->is_string() &&
-                            said->get_ref<const std::string&>() == kNoFcmToken;
-    out.token_is_invalid = fields.empty() ? says_token && !out.code.empty()
+    const bool names_token = said != error.end() && said->is_string() &&
+                             said->get_ref<const std::string&>() == kNoFcmToken;
+    out.token_is_invalid = fields.empty() ? names_token && !out.code.empty()
                                           : std::all_of(fields.begin(), fields.end(), is_token);
     return out;
 }

@@ -115,7 +115,7 @@ struct Bridges::Impl : std::enable_shared_from_this<Impl> {
     void failed(const BridgedJob& job, const BridgeVerdict& verdict);
     std::optional<int> next_step(const BridgedJob& job, seconds not_before) const;
     void expire(const BridgedJob& job);
-    void tell_gone(const BridgedJob& job, const std::string& why);
+    void report_gone(const BridgedJob& job, const std::string& why);
     void publish_gone(const BridgedJob& job);
     void reached_then(const BridgedJob& job, Milestone milestone, std::function<void()> then);
 
@@ -303,10 +303,10 @@ void Bridges::Impl::follow(Queue& queue, const BridgedJob& job, const BridgeVerd
         case BridgeOutcome::accepted:
             return reached_then(job, Milestone::bridge_transmitted,
                                 [this, ticket = job.due.ticket] { outcomes->finish(ticket); });
-        case BridgeOutcome::gone: return tell_gone(job, verdict.why);
+        case BridgeOutcome::gone: return report_gone(job, verdict.why);
         case BridgeOutcome::foreign:
             // With credentials of a wrong project every token is foreign: no client ends for that.
-            if (queue.proven) return tell_gone(job, verdict.why);
+            if (queue.proven) return report_gone(job, verdict.why);
             return dead_letter(job, verdict.why);
         case BridgeOutcome::refused: return dead_letter(job, verdict.why);
         case BridgeOutcome::throttled:
@@ -359,7 +359,7 @@ void Bridges::Impl::expire(const BridgedJob& job) {
                  [this, ticket = job.due.ticket] { outcomes->finish(ticket); });
 }
 
-void Bridges::Impl::tell_gone(const BridgedJob& job, const std::string& why) {
+void Bridges::Impl::report_gone(const BridgedJob& job, const std::string& why) {
     ++counts.gone;
     core::log_info("retry", "bridged_client_gone",
                    {{"bridge", core::to_string(job.message.to.type)},

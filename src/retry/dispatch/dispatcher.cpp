@@ -31,7 +31,7 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
     struct Receiver {
         Breaker breaker;
         std::optional<core::Timestamp> failing_since;
-        bool failing_told = false;  ///< the log knows, or will
+        bool failing_published = false;  ///< the log knows, or will
         /// Of an ordered webhook: the deliveries that have failed or wait behind one that has, in
         /// their order, and the tier in which the last of them waits.
         std::deque<std::string> line;
@@ -336,7 +336,7 @@ void Dispatcher::Impl::forget_failures_before(Receiver& receiver,
                                               std::optional<core::Timestamp> enabled_at) {
     if (!receiver.failing_since || !enabled_at || *receiver.failing_since >= *enabled_at) return;
     receiver.failing_since.reset();
-    receiver.failing_told = false;
+    receiver.failing_published = false;
     receiver.breaker = {};
     receiver.breaker.start();
 }
@@ -353,9 +353,9 @@ void Dispatcher::Impl::judge_receiver(const Job& job, Outcome outcome) {
     if (outcome == Outcome::delivered) {
         receiver.breaker.succeeded();
         receiver.failing_since.reset();
-        const bool told = std::exchange(receiver.failing_told, false);
+        const bool reported = std::exchange(receiver.failing_published, false);
         state.failing_since.reset();
-        if (known_since || told) context.change_state(id, state);
+        if (known_since || reported) context.change_state(id, state);
         return;
     }
     receiver.breaker.failed(context.clock.mono());
@@ -368,8 +368,9 @@ void Dispatcher::Impl::judge_receiver(const Job& job, Outcome outcome) {
     if (!receiver.failing_since) receiver.failing_since = known_since.value_or(now);
     const bool for_good = now - *receiver.failing_since > options.failing_max;
     // One failure among others is not worth a record.
-    if (!for_good && (known_since || receiver.failing_told || !receiver.breaker.open())) return;
-    receiver.failing_told = true;
+    if (!for_good && (known_since || receiver.failing_published || !receiver.breaker.open()))
+        return;
+    receiver.failing_published = true;
     state.enabled = !for_good;
     state.reason = for_good ? "failing" : "";
     state.failing_since = receiver.failing_since;

@@ -44,10 +44,10 @@ void FirstAttempts::forget(std::uint64_t number) {
     if (found != events_.end()) close(found);
 }
 
-void FirstAttempts::answer(std::uint64_t number, core::Duration wait, Answer told) {
+void FirstAttempts::answer(std::uint64_t number, core::Duration wait, Answer reported) {
     const auto found = events_.find(number);
-    if (found == events_.end()) return told({}, false);  // it was forgotten
-    found->second.answer = std::move(told);
+    if (found == events_.end()) return reported({}, false);  // it was forgotten
+    found->second.answer = std::move(reported);
     if (found->second.missing.empty() || ended_) return close(found);
     executor_.post_after(wait, lifetime_.guard([this, number] { forget(number); }));
 }

@@ -45,7 +45,7 @@ public:
     void forget(std::uint64_t number);
     /// It did: answers once all deliveries were attempted, after `wait` at the latest; now, if
     /// there is nothing to wait for.
-    void answer(std::uint64_t number, core::Duration wait, Answer told);
+    void answer(std::uint64_t number, core::Duration wait, Answer reported);
 
     /// Whether anybody expects anything. Any thread.
     bool any() const { return open_ > 0; }

@@ -108,7 +108,7 @@ struct EventFanOut::Impl : std::enable_shared_from_this<Impl> {
     std::size_t in_flight = 0;
     std::size_t in_flight_bytes = 0;               ///< of the events in them
     std::set<std::string, std::less<>> reporting;  ///< webhooks whose CostlyFilter is being written
-    Offset told = 0;
+    Offset announced = 0;
     Counts counts;
 
     bool careful;                        ///< events are taken on trial
@@ -148,7 +148,7 @@ struct EventFanOut::Impl : std::enable_shared_from_this<Impl> {
     core::Record record_of(const Source& source, const Target& target) const;
     void reported(const Source& source);
     void done_one(Offset offset);
-    void tell();
+    void report_progress();
 };
 
 void EventFanOut::Impl::read_on() {
@@ -179,7 +179,7 @@ void EventFanOut::Impl::read_on() {
         // Parsing a byte takes as long as a step.
         if (fan_out) steps += fan_out->source->event.json.size();
     }
-    tell();
+    report_progress();
 }
 
 /// The thread has others first.
@@ -467,9 +467,9 @@ void EventFanOut::Impl::done_one(Offset offset) {
     tracker.finish(offset);
 }
 
-void EventFanOut::Impl::tell() {
+void EventFanOut::Impl::report_progress() {
     const auto next = tracker.low();
-    if (next != std::exchange(told, next)) events.fanned_out_up_to(next);
+    if (next != std::exchange(announced, next)) events.fanned_out_up_to(next);
 }
 
 EventFanOut::EventFanOut(Options options, log::EventLog& log, log::Publisher& publisher,

@@ -113,7 +113,7 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, DeliveryOutcomes {
     void hand_over_soon();
     void hand_over_all();
     void leave();
-    void tell_ready();
+    void report_ready();
     void change_state(const std::string& id, const WebhookState& state);
     core::Result<void> check(const log::TopicPartition& where,
                              const core::RecordView& record) const;
@@ -180,7 +180,7 @@ void RetryNode::Impl::start() {
             .reach = log::ask_ends({Topic::kWebhooks, 0}, context.log, context.executor)},
         [this](std::string_view why) {
             log_fault = why;
-            tell_ready();
+            report_ready();
         });
     watch->start();
     join_cluster();
@@ -317,13 +317,13 @@ void RetryNode::Impl::webhooks_known() {
     for (core::Partition p = 0; p < options.partitions; ++p) all.insert(p);
     cluster->set_ready(all);
     for (const auto& shard : shards) shard.use([](auto& one) { one.webhooks_known(); });
-    tell_ready();
+    report_ready();
 }
 
 /// While the webhooks cannot be read, events wait: a webhook that is not known here would miss
 /// them.
 void RetryNode::Impl::view_changed() {
-    tell_ready();
+    report_ready();
     fan_out.use([is = view->fault().empty()](auto& one) { one.set_up_to_date(is); });
 }
 
@@ -336,7 +336,7 @@ void RetryNode::Impl::open_dead_letters() {
         TopicView::Events{
             .apply = [this](core::Partition p, const auto& record) { dead.apply(p, record); },
             .caught_up = [] {},
-            .changed = [this] { tell_ready(); }});
+            .changed = [this] { report_ready(); }});
     dead_view->start();
 }
 
@@ -367,7 +367,7 @@ void RetryNode::Impl::placed(core::Partition partition, const cluster::Placement
     if (homes.erase(partition) > 0) {
         shard.use([partition](auto& one) { one.close(partition); });
     }
-    tell_ready();
+    report_ready();
 }
 
 void RetryNode::Impl::note_epochs() {
@@ -380,7 +380,7 @@ void RetryNode::Impl::serving(core::Partition partition, bool serves, const std:
     const auto found = homes.find(partition);
     if (found == homes.end()) return;  // it went elsewhere meanwhile
     found->second = {serves, fault};
-    tell_ready();
+    report_ready();
 }
 
 /// When no attempt of a webhook with the usual time-out can start any more.
@@ -412,7 +412,7 @@ void RetryNode::Impl::leave() {
     hand_over_soon();
 }
 
-void RetryNode::Impl::tell_ready() {
+void RetryNode::Impl::report_ready() {
     std::string why;
     if (!view->caught_up()) why = "reads the webhooks";
     for (const auto& [partition, home] : homes) {

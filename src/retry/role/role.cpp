@@ -139,7 +139,7 @@ struct Role::Impl {
           bridge_metrics(m),
           bridge_credentials(load_bridge_credentials(config)),
           server(server_options(config), metrics) {
-        say_ready(false, "starting");
+        report_ready(false, "starting");
         start_threads();
         std::latch opened{1};
         control.start([this, &opened] { run(opened); });
@@ -166,11 +166,11 @@ struct Role::Impl {
     void tick();
     bool watch_loops();
     void watch_control();
-    void say_loops(std::string_view part, const std::string& why);
+    void report_loops(std::string_view part, const std::string& why);
     void warn_of_bridges();
     void begin_stop();
 
-    void say_ready(bool ready, std::string_view why) {
+    void report_ready(bool ready, std::string_view why) {
         if (config.decides_readiness) health.set_ready(kPart, ready, why);
         if (std::exchange(was_ready, ready) != ready) {
             core::log_info("retry", ready ? "ready" : "not_ready", {{"why", why}});
@@ -261,7 +261,7 @@ void Role::Impl::run(std::latch& opened) {
             .keys = keys,
             .workers = std::move(workers),
             .fan_out = fan_out.loop(),
-            .ready = [this](bool ready, const std::string& why) { say_ready(ready, why); },
+            .ready = [this](bool ready, const std::string& why) { report_ready(ready, why); },
             .bridges = &bridges->bridges()});
     api = std::make_unique<Api>(
         Api::Options{.guard = guard,
@@ -318,7 +318,7 @@ bool Role::Impl::watch_loops() {
     for (const auto& one : deliverers) {
         if (auto still = why_still(one->thread, health); !still.empty()) why = std::move(still);
     }
-    say_loops("retry: loops", why);
+    report_loops("retry: loops", why);
     return why.empty();
 }
 
@@ -326,13 +326,13 @@ bool Role::Impl::watch_loops() {
 /// the machine does.
 void Role::Impl::watch_control() {
     deliverers.front()->thread.loop().post_after(kTick, [this] {
-        say_loops("retry: loop retry", why_still(control, health));
+        report_loops("retry: loop retry", why_still(control, health));
         watch_control();
     });
 }
 
 /// Beside the roles that deliver pushes it is a warning, as it holds none of them up.
-void Role::Impl::say_loops(std::string_view part, const std::string& why) {
+void Role::Impl::report_loops(std::string_view part, const std::string& why) {
     if (config.decides_readiness) {
         health.set_ready(part, why.empty(), why);
     } else {
@@ -356,7 +356,7 @@ void Role::Impl::begin_stop() {
     if (std::exchange(stopping, true)) return;
     server.begin_stop();
     loop.post([this] {
-        say_ready(false, "stopping");
+        report_ready(false, "stopping");
         node->stop([this] { stopped.set_value(); });
     });
 }

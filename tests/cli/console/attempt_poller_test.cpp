@@ -7,18 +7,18 @@ using cli::AttemptSummary;
 using cli::parse_attempts;
 
 TEST_CASE("what a process tells of its attempts is understood", "[console]") {
-    const auto told = parse_attempts(
+    const auto reported = parse_attempts(
         R"({"webhooks": [{"webhook": "a", "attempts": 100, "delivered": 97,
             "last": {"at": "2026-11-22T10:00:00.000Z", "outcome": "refused", "status": 500,
                      "why": "the receiver answered 500"}},
            {"webhook": "b", "attempts": 0, "delivered": 0, "last": null}]})");
-    CHECK(told.at("a") == AttemptSummary{.attempts = 100,
-                                         .delivered = 97,
-                                         .at = "2026-11-22T10:00:00.000Z",
-                                         .outcome = "refused",
-                                         .status = 500,
-                                         .why = "the receiver answered 500"});
-    CHECK(told.at("b") == AttemptSummary{});
+    CHECK(reported.at("a") == AttemptSummary{.attempts = 100,
+                                             .delivered = 97,
+                                             .at = "2026-11-22T10:00:00.000Z",
+                                             .outcome = "refused",
+                                             .status = 500,
+                                             .why = "the receiver answered 500"});
+    CHECK(reported.at("b") == AttemptSummary{});
 }
 
 TEST_CASE("an answer that is something else tells of nothing", "[console]") {

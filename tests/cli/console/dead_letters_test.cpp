@@ -148,11 +148,11 @@ TEST_CASE("a plan counts, shows a sample and sends nothing", "[console]") {
     World world;
     const auto plan = world.check(R"({"type": "order.*"})");
     REQUIRE(plan.answer.status == 200);
-    const auto told = json::parse(plan.answer.json);
-    CHECK(told["matched"] == 3);
-    CHECK(told["disabled"] == 1);
-    CHECK(told["would_settle"] == 2);
-    CHECK(told["sample"].size() == 2);
+    const auto reported = json::parse(plan.answer.json);
+    CHECK(reported["matched"] == 3);
+    CHECK(reported["disabled"] == 1);
+    CHECK(reported["would_settle"] == 2);
+    CHECK(reported["sample"].size() == 2);
     REQUIRE(plan.order);
     CHECK(world.listed({}).size() == 3);
     CHECK(world.sent_again("wanted") == 0);

@@ -16,7 +16,7 @@ namespace {
 /// What a query is answered, whenever that is.
 std::future<console::Answer> asked(const console::Ask& query) {
     const auto promised = std::make_shared<std::promise<console::Answer>>();
-    query({{"q", "x"}}, [promised](console::Answer said) { promised->set_value(said); });
+    query({{"q", "x"}}, [promised](console::Answer output) { promised->set_value(output); });
     return promised->get_future();
 }
 

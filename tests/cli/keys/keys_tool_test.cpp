@@ -36,7 +36,7 @@ const std::string kPoint =
 std::string converted(const std::string& input) {
     const Quiet quiet;
     REQUIRE(keys_convert(input) == 0);
-    auto text = quiet.said();
+    auto text = quiet.output();
     if (text.ends_with('\n')) text.pop_back();
     return text;
 }
@@ -51,7 +51,7 @@ TEST_CASE("a key ring is made once, for its owner alone", "[keys]") {
     const auto before = home.ring().fingerprint();
     CHECK_THROWS_WITH(keys_generate(home.config, false), Contains("exists already"));
     CHECK(home.ring().fingerprint() == before);
-    CHECK_THAT(home.quiet.said(), Contains(before));
+    CHECK_THAT(home.quiet.output(), Contains(before));
 }
 
 TEST_CASE("a rotation lets old endpoints live and tells the log", "[keys]") {
@@ -73,10 +73,10 @@ TEST_CASE("a rotation lets old endpoints live and tells the log", "[keys]") {
     CHECK(tokens.seal_endpoint(uaid, channel) != old_token);
 
     keys_list(home.config);
-    CHECK_THAT(home.quiet.said(), Contains("key 0  created") && Contains("still read"));
-    CHECK_THAT(home.quiet.said(), Contains("key 1  created") && Contains("encrypts"));
+    CHECK_THAT(home.quiet.output(), Contains("key 0  created") && Contains("still read"));
+    CHECK_THAT(home.quiet.output(), Contains("key 1  created") && Contains("encrypts"));
     for (const auto& auth_key : ring->auth_keys()) {
-        CHECK_THAT(home.quiet.said(), !Contains(auth_key));
+        CHECK_THAT(home.quiet.output(), !Contains(auth_key));
     }
 }
 
@@ -137,7 +137,7 @@ TEST_CASE("no ring is made beside a log whose own ring is missing, unless it is 
                       Contains(lost) && Contains("--force") && Contains("every endpoint URL"));
     CHECK(Installation{home.config}.control().keyring_fingerprint == lost);
     CHECK(keys_publish(home.config, true) == 0);
-    CHECK_THAT(home.quiet.said(), Contains("this kills every endpoint URL"));
+    CHECK_THAT(home.quiet.output(), Contains("this kills every endpoint URL"));
     CHECK(Installation{home.config}.control().keyring_fingerprint == home.ring().fingerprint());
 }
 
@@ -252,7 +252,7 @@ TEST_CASE("keys vapid makes a pair once, in the forms that pages and libraries w
     const auto pem = client::load_vapid_key(dir / "vapid.pem", client::IfMissing::fail);
     REQUIRE((json && pem));
     CHECK(json->public_point() == pem->public_point());
-    CHECK_THAT(quiet.said(), Contains("applicationServerKey for pages: " +
-                                      core::base64url(json->public_point())));
-    CHECK_THAT(quiet.said(), !Contains(core::base64url(json->private_scalar())));
+    CHECK_THAT(quiet.output(), Contains("applicationServerKey for pages: " +
+                                        core::base64url(json->public_point())));
+    CHECK_THAT(quiet.output(), !Contains(core::base64url(json->private_scalar())));
 }

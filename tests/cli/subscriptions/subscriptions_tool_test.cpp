@@ -45,8 +45,8 @@ TEST_CASE("imported keys come before the ring's own, and again changes nothing",
     CHECK(ring.keys().size() == own.keys().size());
     keys_import(home.config, {.crypto_keys = "[" + kFernetB + "]"});
     CHECK(home.ring().fingerprint() == ring.fingerprint());
-    CHECK_THAT(home.quiet.said(), Contains(ring.fingerprint()));
-    CHECK_THAT(home.quiet.said(), !Contains(kFernetA));
+    CHECK_THAT(home.quiet.output(), Contains(ring.fingerprint()));
+    CHECK_THAT(home.quiet.output(), !Contains(kFernetA));
 }
 
 TEST_CASE("keys that are none change nothing and are not shown", "[move]") {
@@ -66,7 +66,7 @@ TEST_CASE("imported clients stand in the log with their channels", "[move]") {
         R"({"uaid":"0f1e2d3c-4b5a-4978-8796-a5b4c3d2e1f0",)"
         R"("channelIDs":["11112222333344445555666677778888"],"last_seen":1700000000})";
     CHECK(import_clients(home, std::string{line} + "\n\n") == "");
-    CHECK_THAT(home.quiet.said(), Contains("imported 1 clients with 1 channels"));
+    CHECK_THAT(home.quiet.output(), Contains("imported 1 clients with 1 channels"));
 
     const auto records = home.subscriptions_of(kUaid);
     REQUIRE(records.size() == 2);

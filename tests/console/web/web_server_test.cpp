@@ -145,17 +145,18 @@ TEST_CASE("a page is 503 until it is known", "[console]") {
 TEST_CASE("a stream tells each change, and ends with the server", "[console]") {
     Port port;
     port.pages.publish("lag", "1");
-    std::string heard;
+    std::string received;
     port.client.set_read_timeout(60);
     const auto reply =
         port.client.Get("/api/live?pages=lag,cluster", [&](const char* data, std::size_t size) {
-            heard.append(data, size);
-            if (heard.find("data: 1") != std::string::npos) {
+            received.append(data, size);
+            if (received.find("data: 1") != std::string::npos) {
                 port.pages.publish("lag", "2");
             }
-            return heard.find("data: 2") == std::string::npos;
+            return received.find("data: 2") == std::string::npos;
         });
-    CHECK_THAT(heard, Contains("event: lag\ndata: 1\n\n") && Contains("event: lag\ndata: 2\n\n"));
+    CHECK_THAT(received,
+               Contains("event: lag\ndata: 1\n\n") && Contains("event: lag\ndata: 2\n\n"));
 }
 
 TEST_CASE("with a token nothing but the app and the login answers without it", "[console]") {

@@ -19,7 +19,7 @@ struct World {
     test::ManualClock clock;
     test::SimExecutor executor{clock};
     std::unique_ptr<log::MemoryLog> log = log::make_memory_log({.clock = &clock});
-    std::vector<edge::BroadcastsPtr> told;
+    std::vector<edge::BroadcastsPtr> reported;
     std::unique_ptr<edge::BroadcastFold> fold;
 
     World() { start(); }
@@ -29,7 +29,7 @@ struct World {
             core::NodeId::random(),
             edge::BroadcastFold::Context{
                 .log = *log, .executor = executor, .clock = clock, .changed = [this](auto now) {
-                    told.push_back(now);
+                    reported.push_back(now);
                 }});
         executor.run_for(5s);
     }
@@ -45,7 +45,9 @@ struct World {
         for (const auto& stored : log->records(kWhere)) count += stored.record.key.front() != '!';
         return count;
     }
-    std::map<std::string, std::string, std::less<>> now() const { return told.back()->versions; }
+    std::map<std::string, std::string, std::less<>> now() const {
+        return reported.back()->versions;
+    }
 };
 
 using Versions = std::map<std::string, std::string, std::less<>>;
@@ -54,8 +56,8 @@ using Versions = std::map<std::string, std::string, std::less<>>;
 
 TEST_CASE("an empty log has no broadcasts, and that is known", "[edge][broadcast]") {
     World world;
-    REQUIRE(world.told.size() == 1);
-    CHECK(world.told[0]->complete);
+    REQUIRE(world.reported.size() == 1);
+    CHECK(world.reported[0]->complete);
     CHECK(world.now().empty());
 }
 
@@ -73,11 +75,11 @@ TEST_CASE("the same version again writes nothing and tells nobody", "[edge][broa
     World world;
     CHECK(world.set({.id = "a", .version = "1"}));
     const auto written = world.written();
-    const auto told = world.told.size();
+    const auto reported = world.reported.size();
     CHECK(world.set({.id = "a", .version = "1"}));
     CHECK(world.set({.id = "b", .version = std::nullopt}));
     CHECK(world.written() == written);
-    CHECK(world.told.size() == told);
+    CHECK(world.reported.size() == reported);
 }
 
 TEST_CASE("a restart reads all of them again, compacted or not", "[edge][broadcast]") {
@@ -88,10 +90,10 @@ TEST_CASE("a restart reads all of them again, compacted or not", "[edge][broadca
     world.set({.id = "b", .version = std::nullopt});
     world.fold.reset();
     if (GENERATE(false, true)) world.log->compact(kWhere, 1'000, true);
-    world.told.clear();
+    world.reported.clear();
     world.start();
-    REQUIRE(!world.told.empty());
-    CHECK(world.told.front()->complete);  // nobody hears of a half
+    REQUIRE(!world.reported.empty());
+    CHECK(world.reported.front()->complete);  // nobody hears of a half
     CHECK(world.now() == Versions{{"a", "2"}});
 }
 

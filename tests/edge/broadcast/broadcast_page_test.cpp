@@ -50,7 +50,7 @@ public:
         release_.set_value();
         server.stop();
     }
-    void say(int status, std::string body) {
+    void answer(int status, std::string body) {
         const std::scoped_lock lock{mutex_};
         status_ = status;
         body_ = std::move(body);
@@ -114,7 +114,7 @@ TEST_CASE("redirects are followed, but not for ever", "[edge][broadcast]") {
 
 TEST_CASE("a page is refused by its status, its length and its scheme", "[edge][broadcast]") {
     PageServer server;
-    server.say(500, "{}");
+    server.answer(500, "{}");
     const auto failed = edge::fetch_page(server.url("/page"), {});
     REQUIRE(!failed);
     CHECK(failed.error().message == "the answer has status 500");
@@ -138,9 +138,9 @@ TEST_CASE("a poller asks again and again, through errors", "[edge][broadcast]") 
                                  }};
     poller.enable(true);
     CHECK(saw([](const Found& f) { return f && *f == std::vector<BroadcastSet>{{"a", "1"}}; }));
-    server.say(503, "");
+    server.answer(503, "");
     CHECK(saw([](const Found& f) { return !f; }));
-    server.say(200, R"({"broadcasts":{"a":"2"}})");
+    server.answer(200, R"({"broadcasts":{"a":"2"}})");
     CHECK(saw([](const Found& f) { return f && *f == std::vector<BroadcastSet>{{"a", "2"}}; }));
 }
 

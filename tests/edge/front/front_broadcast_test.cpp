@@ -10,10 +10,10 @@ using World = test::FrontAlone;
 TEST_CASE("the answer to hello has the versions that differ", "[edge][front][broadcast]") {
     World world;
     world.front.broadcasts(known({{"a", "1"}, {"b", "2"}}));
-    CHECK(world.told_at_hello("{}") == "{}}");
-    CHECK(world.told_at_hello(R"({"a":"1"})") == "{}}");
-    CHECK(world.told_at_hello(R"({"a":"0","b":"0"})") == R"({"a":"1","b":"2"}})");
-    CHECK(world.told_at_hello(R"({"x":"0"})") == R"({"errors":{"x":"Broadcast not found"}}})");
+    CHECK(world.sent_at_hello("{}") == "{}}");
+    CHECK(world.sent_at_hello(R"({"a":"1"})") == "{}}");
+    CHECK(world.sent_at_hello(R"({"a":"0","b":"0"})") == R"({"a":"1","b":"2"}})");
+    CHECK(world.sent_at_hello(R"({"x":"0"})") == R"({"errors":{"x":"Broadcast not found"}}})");
 }
 
 TEST_CASE("broadcast_subscribe is answered here, or not at all", "[edge][front][broadcast]") {
@@ -22,15 +22,15 @@ TEST_CASE("broadcast_subscribe is answered here, or not at all", "[edge][front][
     auto& client = world.identified("{}");
     world.sockets.take();
     world.homes.got.clear();
-    const auto say = [&](const std::string& broadcasts) {
+    const auto ask = [&](const std::string& broadcasts) {
         world.front.text(
             client, R"({"messageType":"broadcast_subscribe","broadcasts":)" + broadcasts + "}");
         return world.sockets.take();
     };
     using Frames = std::vector<std::string>;
-    CHECK(say(R"({"a":"1"})").empty());
-    CHECK(say(R"({"a":"0"})") == Frames{edge::broadcast_frame(R"("a":"1")")});
-    CHECK(say(R"({"x":"0"})") ==
+    CHECK(ask(R"({"a":"1"})").empty());
+    CHECK(ask(R"({"a":"0"})") == Frames{edge::broadcast_frame(R"("a":"1")")});
+    CHECK(ask(R"({"x":"0"})") ==
           Frames{edge::broadcast_frame(R"("errors":{"x":"Broadcast not found"})")});
     CHECK(world.homes.got.empty());
 
@@ -81,7 +81,7 @@ TEST_CASE("a change while the hello waits for its answer is told with it",
 TEST_CASE("versions that come after the hello are told then, and denied to nobody before",
           "[edge][front][broadcast]") {
     World world;
-    CHECK(world.told_at_hello(R"({"a":"1","x":"1"})") == "{}}");
+    CHECK(world.sent_at_hello(R"({"a":"1","x":"1"})") == "{}}");
     world.front.broadcasts(known({{"a", "2"}}));
     world.front.tick();
     CHECK(world.sockets.take() == std::vector{edge::broadcast_frame(R"("a":"2")")});
@@ -96,13 +96,13 @@ TEST_CASE("10,000 clients are told in under a second, no tick too many",
     world.sockets.take();
     world.front.broadcasts(known({{"a", "2"}}));
     int ticks = 0;
-    std::size_t told = 0;
+    std::size_t reported = 0;
     for (; world.front.wants_tick(); ++ticks) {
         world.front.tick();
         const auto now = world.sockets.take().size();
-        CHECK(now <= edge::Front::kTellBudget);
-        told += now;
+        CHECK(now <= edge::Front::kNotifyBudget);
+        reported += now;
     }
-    CHECK(told == kClients);
+    CHECK(reported == kClients);
     CHECK(ticks * edge::Front::kTick < 1s);
 }

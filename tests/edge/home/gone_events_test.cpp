@@ -15,17 +15,17 @@ using edge::GoneEvents;
 namespace {
 
 struct World {
-    void tell(std::size_t count, core::GoneReason reason = core::GoneReason::client_removed,
-              const core::Uaid& client = {}, const std::string& owner = "vapid-0") {
+    void report(std::size_t count, core::GoneReason reason = core::GoneReason::client_removed,
+                const core::Uaid& client = {}, const std::string& owner = "vapid-0") {
         for (std::size_t i = 0; i < count; ++i) {
-            events.tell({.uaid = client,
-                         .channel = core::ChannelId{core::random_uuid4()},
-                         .owner = owner,
-                         .endpoint = "https://push.example/wpush/" + std::to_string(i),
-                         .reason = reason});
+            events.report({.uaid = client,
+                           .channel = core::ChannelId{core::random_uuid4()},
+                           .owner = owner,
+                           .endpoint = "https://push.example/wpush/" + std::to_string(i),
+                           .reason = reason});
         }
     }
-    std::size_t told() const { return log->records({log::Topic::kEvents, 0}).size(); }
+    std::size_t reported() const { return log->records({log::Topic::kEvents, 0}).size(); }
 
     test::ManualClock clock;
     test::SimExecutor executor{clock};
@@ -45,10 +45,10 @@ struct World {
 TEST_CASE("of many subscriptions that end at once few are under way, and all are told",
           "[edge][home][events]") {
     World world;
-    world.tell(1'000);
+    world.report(1'000);
     CHECK(world.publisher->unanswered() == GoneEvents::kInFlightMax);
     world.executor.run_for(1s);
-    CHECK(world.told() == 1'000);
+    CHECK(world.reported() == 1'000);
     CHECK(world.publisher->unanswered() == 0);
 }
 
@@ -56,9 +56,9 @@ TEST_CASE("what the log does not take holds up nothing that comes after it",
           "[edge][home][events]") {
     World world;
     world.log->fail_next_publishes(100);
-    world.tell(300);
+    world.report(300);
     world.executor.run_for(1s);
-    CHECK(world.told() == 200);
+    CHECK(world.reported() == 200);
 }
 
 TEST_CASE("more than may wait are left out, and there is space again later",
@@ -66,33 +66,33 @@ TEST_CASE("more than may wait are left out, and there is space again later",
     constexpr auto kCapacity = GoneEvents::kInFlightMax + GoneEvents::kWaitingMax;
     World world;
     // Of several application servers, since each has a bucket.
-    world.tell(kCapacity / 2);
-    world.tell(kCapacity - kCapacity / 2 + 5, core::GoneReason::client_removed, {}, "vapid-1");
+    world.report(kCapacity / 2);
+    world.report(kCapacity - kCapacity / 2 + 5, core::GoneReason::client_removed, {}, "vapid-1");
     world.executor.run_for(10s);
-    CHECK(world.told() == kCapacity);
-    world.tell(1);
+    CHECK(world.reported() == kCapacity);
+    world.report(1);
     world.executor.run_for(1s);
-    CHECK(world.told() == kCapacity + 1);
+    CHECK(world.reported() == kCapacity + 1);
 }
 
 TEST_CASE("at a stop what waits is forgotten, and a new start begins empty",
           "[edge][home][events]") {
     World world;
-    world.tell(1'000);
+    world.report(1'000);
     world.events.stop();
     world.executor.run_for(1s);
-    CHECK(world.told() == GoneEvents::kInFlightMax);
-    world.tell(100);
+    CHECK(world.reported() == GoneEvents::kInFlightMax);
+    world.report(100);
     world.executor.run_for(1s);
-    CHECK(world.told() == GoneEvents::kInFlightMax + 100);
+    CHECK(world.reported() == GoneEvents::kInFlightMax + 100);
 }
 
 // Anybody can register with a made-up key, and 43 events a second stayed in the log for two weeks.
 TEST_CASE("where nobody has a webhook for it nothing is told", "[edge][home][events][bounds]") {
     World world;
-    world.tell(100, core::GoneReason::unregistered, {}, world.unwanted);
+    world.report(100, core::GoneReason::unregistered, {}, world.unwanted);
     world.executor.run_for(1s);
-    CHECK(world.told() == 0);
+    CHECK(world.reported() == 0);
 }
 
 TEST_CASE("of one client's unregisters only so many are told, and of others' all",
@@ -100,33 +100,33 @@ TEST_CASE("of one client's unregisters only so many are told, and of others' all
     World world;
     const core::Uaid one{core::random_uuid4()};
     const core::Uaid other{core::random_uuid4()};
-    const auto told_of = [&](const core::Uaid& client, std::size_t count) {
-        const auto before = world.told();
-        world.tell(count, core::GoneReason::unregistered, client);
+    const auto reported_of = [&](const core::Uaid& client, std::size_t count) {
+        const auto before = world.reported();
+        world.report(count, core::GoneReason::unregistered, client);
         world.executor.run_for(1s);
-        return world.told() - before;
+        return world.reported() - before;
     };
-    CHECK(told_of(one, 1'000) == GoneEvents::kOfClient.at_once);
-    CHECK(told_of(one, 1'000) == 0);
-    CHECK(told_of(other, 50) == 50);
+    CHECK(reported_of(one, 1'000) == GoneEvents::kOfClient.at_once);
+    CHECK(reported_of(one, 1'000) == 0);
+    CHECK(reported_of(other, 50) == 50);
     world.executor.run_for(GoneEvents::kOfClient.each * 3);
-    CHECK(told_of(one, 1'000) == 3);
-    world.tell(100, core::GoneReason::client_removed, one);  // that happens to a client once
+    CHECK(reported_of(one, 1'000) == 3);
+    world.report(100, core::GoneReason::client_removed, one);  // that happens to a client once
     world.executor.run_for(1s);
-    CHECK(world.told() == GoneEvents::kOfClient.at_once + 50 + 3 + 100);
+    CHECK(world.reported() == GoneEvents::kOfClient.at_once + 50 + 3 + 100);
 }
 
 TEST_CASE("an application server is told of no more than it is allowed, whoever ends them",
           "[edge][home][events][bounds]") {
     World world;
     for (int i = 0; i < 300; ++i) {
-        world.tell(50, core::GoneReason::unregistered, core::Uaid{core::random_uuid4()});
+        world.report(50, core::GoneReason::unregistered, core::Uaid{core::random_uuid4()});
         world.executor.run_for(1ms);
     }
     world.executor.run_for(10s);
     const auto most = GoneEvents::kOfOwner.at_once + 20;
-    CHECK(world.told() <= most);
-    CHECK(world.told() >= GoneEvents::kOfOwner.at_once);
+    CHECK(world.reported() <= most);
+    CHECK(world.reported() >= GoneEvents::kOfOwner.at_once);
 }
 
 TEST_CASE("token buckets know a bounded number of names, and forget those that are full again",

@@ -15,8 +15,8 @@ using namespace std::chrono_literals;
 using namespace beckon;
 using log::Topic;
 using test::check_sessions;
-using test::Heard;
 using test::HomeWorld;
+using test::Received;
 
 // Each bound of a home is filled and gone beyond: nothing above it is kept, what is within it is
 // served, and afterwards there is space again.
@@ -43,12 +43,14 @@ TEST_CASE(
             waiting.push_back(world.hello(new_uaid()));
         }
         world.run(10ms);
-        const auto heard_something = [&](auto client) { return !world.heard.at(client).empty(); };
-        CHECK(std::count_if(waiting.begin(), waiting.end(), heard_something) == kTooMany);
-        CHECK(world.take(waiting.back()) == Heard{"closed 1013 Overloaded"});
+        const auto received_something = [&](auto client) {
+            return !world.received.at(client).empty();
+        };
+        CHECK(std::count_if(waiting.begin(), waiting.end(), received_something) == kTooMany);
+        CHECK(world.take(waiting.back()) == Received{"closed 1013 Overloaded"});
         const auto lucky = world.hello(known);  // needs no read barrier
         world.run(10ms);
-        CHECK(world.take(lucky) == Heard{edge::hello_frame(known)});
+        CHECK(world.take(lucky) == Received{edge::hello_frame(known)});
         world.hang_up(lucky);
         world.log->hold_readers(kSubscriptions, false);
         world.run(1s);
@@ -138,9 +140,9 @@ TEST_CASE("no more clients are being removed at a time than may be, and in the e
     for (std::size_t i = 0; i < kClients; ++i) {
         clients.push_back(world.hello());
         world.run(1ms);
-        world.say(clients.back(), R"({"messageType":"register","channelID":")" +
-                                      core::to_dashed(core::ChannelId{core::random_uuid4()}) +
-                                      R"("})");
+        world.send_frame(clients.back(),
+                         R"({"messageType":"register","channelID":")" +
+                             core::to_dashed(core::ChannelId{core::random_uuid4()}) + R"("})");
         world.run(1ms);
     }
     for (const auto client : clients) world.hang_up(client);

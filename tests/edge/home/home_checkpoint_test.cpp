@@ -8,8 +8,8 @@ using namespace std::chrono_literals;
 using namespace beckon;
 using edge::Home;
 using log::Topic;
-using test::Heard;
 using test::HomeWorld;
+using test::Received;
 using Versions = std::vector<std::string>;
 
 namespace {
@@ -50,7 +50,7 @@ TEST_CASE("a checkpoint from before a compaction is not trusted", "[home][hole]"
     world.run(24h * 8);
     world.serve("home-2");
     const auto client = world.connect(uaid);
-    CHECK(world.take(client) == Heard{edge::hello_frame(uaid)});
+    CHECK(world.take(client) == Received{edge::hello_frame(uaid)});
 }
 
 // Two nets: verified to fail when begin_folding() trusts every checkpoint and take() does not heed

@@ -8,8 +8,8 @@
 using namespace std::chrono_literals;
 using namespace beckon;
 using log::Topic;
-using test::Heard;
 using test::HomeWorld;
+using test::Received;
 using Versions = std::vector<std::string>;
 using Push = HomeWorld::Push;
 
@@ -27,12 +27,12 @@ TEST_CASE("a message for an attached client is sent at once, and an ack erases i
     world.take(client);
     const auto version = world.push(uaid, channel, Push{.body = "\x01\x02"});
     world.run();
-    CHECK(world.take(client) == Heard{R"({"messageType":"notification","channelID":")" +
-                                      core::to_dashed(channel) + R"(","version":")" + version +
-                                      R"(","data":"AQI","headers":{"encoding":"aes128gcm"}})"});
+    CHECK(world.take(client) == Received{R"({"messageType":"notification","channelID":")" +
+                                         core::to_dashed(channel) + R"(","version":")" + version +
+                                         R"(","data":"AQI","headers":{"encoding":"aes128gcm"}})"});
     world.ack(client, version);
     world.run();
-    CHECK(world.reasons() == Heard{"acked"});
+    CHECK(world.reasons() == Received{"acked"});
     CHECK(world.home->status().pending_tombstones == 0);
     CHECK(world.take_versions(world.connect(uaid)).empty());
 }
@@ -83,7 +83,7 @@ TEST_CASE("an ack of an earlier connection's message counts, another client's do
     const auto owner = world.connect(uaid);
     world.ack(owner, version);
     world.run();
-    CHECK(world.reasons() == Heard{"acked"});
+    CHECK(world.reasons() == Received{"acked"});
 }
 
 TEST_CASE("at most a window of messages is under way, and acks make space", "[home]") {
@@ -174,7 +174,7 @@ TEST_CASE("a nack frees its place, and the message comes again at the next hello
     const auto second = world.push(uaid, channel);
     world.run();
     CHECK(world.take_versions(client) == Versions{first});
-    world.say(client, R"({"messageType":"nack","version":")" + first + R"(","code":301})");
+    world.send_frame(client, R"({"messageType":"nack","version":")" + first + R"(","code":301})");
     world.run();
     CHECK(world.take_versions(client) == Versions{second});
     CHECK(world.reasons().empty());
@@ -199,7 +199,8 @@ TEST_CASE("a client that refuses everything gets each message once, on each of i
              now = world.take_versions(client)) {
             for (const auto& version : now) {
                 got.push_back(version);
-                world.say(client, R"({"messageType":"nack","version":")" + version + R"("})");
+                world.send_frame(client,
+                                 R"({"messageType":"nack","version":")" + version + R"("})");
             }
             world.run();
         }
@@ -374,7 +375,7 @@ TEST_CASE("a newer message of a channel's Topic replaces the older, whose tombst
     world.ack(client, newer);
     world.ack(client, other);
     world.run();
-    CHECK(world.reasons() == Heard{"replaced", "acked", "acked"});
+    CHECK(world.reasons() == Received{"replaced", "acked", "acked"});
 }
 
 // Verified to fail when TombstoneOutbox::Impl::must_wait() is always false: the first publish of
@@ -398,7 +399,7 @@ TEST_CASE("no ack of a Topic message reaches the log before the tombstones of wh
     while (world.take_versions(client).empty()) world.run(1ms);
     world.ack(client, newer);
     world.run(10s);
-    CHECK(world.reasons() == Heard{"replaced", "acked"});
+    CHECK(world.reasons() == Received{"replaced", "acked"});
 }
 
 TEST_CASE("messages expire by the log's time, whatever the host's clock says", "[home]") {
@@ -411,7 +412,7 @@ TEST_CASE("messages expire by the log's time, whatever the host's clock says", "
     const auto client = world.connect(uaid);
     CHECK(world.take_versions(client) == Versions{stays});
     world.run();
-    CHECK(world.reasons() == Heard{"expired"});
+    CHECK(world.reasons() == Received{"expired"});
 }
 
 TEST_CASE("a deleted message is not sent, and frees its place if it was", "[home]") {
@@ -550,7 +551,7 @@ TEST_CASE("nothing leaves that follows from what could not be committed", "[home
     CHECK(world.take_versions(client) == Versions{first});
     world.disk.fail(test::FaultyDisk::Call::write, 1'000'000, ".log");
     world.ack(client, first);
-    world.say(client, "{}");
+    world.send_frame(client, "{}");
     const auto second = world.push(uaid, channel);
     world.run(15s);
     CHECK(world.take(client).empty());
@@ -563,7 +564,7 @@ TEST_CASE("nothing leaves that follows from what could not be committed", "[home
     CHECK(world.take_versions(again) == Versions{first, second});
     world.ack(again, first);
     world.run();
-    CHECK(world.reasons() == Heard{"acked"});
+    CHECK(world.reasons() == Received{"acked"});
 }
 
 // Verified to fail when TombstoneOutbox::read_more() reads nothing, and when pump() heeds no limit.
@@ -614,7 +615,7 @@ TEST_CASE("while the log is away attached clients stay and get what is pending",
     CHECK(world.take_versions(world.connect(uaid)) == Versions{second});
     const auto unknown = world.connect(core::Uaid{core::random_uuid4()});
     world.run(10s);
-    CHECK(world.take(unknown) == Heard{"closed 1013 Unproven"});
+    CHECK(world.take(unknown) == Received{"closed 1013 Unproven"});
 }
 
 TEST_CASE("tombstones wait a moment for others, and a home that ends sends them first", "[home]") {
@@ -631,7 +632,7 @@ TEST_CASE("tombstones wait a moment for others, and a home that ends sends them 
     CHECK(world.reasons().empty());
     world.ack(client, second);
     world.run(edge::TombstoneOutbox::kLinger);
-    CHECK(world.reasons() == Heard{"acked", "acked"});
+    CHECK(world.reasons() == Received{"acked", "acked"});
 
     const auto third = world.push(uaid, channel);
     world.run();
@@ -658,9 +659,9 @@ TEST_CASE("a home that ends tries once more what the log refused a moment ago", 
     CHECK(world.reasons().empty());
     world.home->flush();
     world.run(1ms);
-    CHECK(world.reasons() == Heard{"acked"});
+    CHECK(world.reasons() == Received{"acked"});
     world.run();
-    CHECK(world.reasons() == Heard{"acked"});
+    CHECK(world.reasons() == Received{"acked"});
     CHECK(world.home->status().pending_tombstones == 0);
     CHECK(world.tombstones.count == 0);
 }

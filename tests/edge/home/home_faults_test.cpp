@@ -12,8 +12,8 @@ using namespace std::chrono_literals;
 using namespace beckon;
 using edge::Home;
 using log::Topic;
-using test::Heard;
 using test::HomeWorld;
+using test::Received;
 
 namespace {
 
@@ -40,7 +40,7 @@ TEST_CASE("a read that fails behind the read barrier denies nothing", "[home]") 
     world.log->hold_readers(kSubscriptions, false);
     world.run(20ms);
     CHECK(world.disk.struck() > 0);
-    CHECK(world.take(client) == Heard{"closed 1013 Unproven"});
+    CHECK(world.take(client) == Received{"closed 1013 Unproven"});
     world.disk.heal();
     world.run(5s);
     const auto again = world.connect(uaid);
@@ -143,7 +143,7 @@ struct Matrix : HomeWorld {
         core::ChannelId channel;
         std::vector<std::string> sent;
         std::uint64_t session = 0;
-        Heard heard{};
+        Received received{};
     };
 
     void begin(Below what) {
@@ -182,19 +182,19 @@ struct Matrix : HomeWorld {
             default: ack_all(b);
         }
         run(200ms);
-        for (auto* one : {&a, &b}) hear(*one);
+        for (auto* one : {&a, &b}) receive(*one);
     }
     void change(const Client& client, const std::string& what) {
-        say(client.session,
-            R"({"messageType":")" + what + R"(","channelID":")" + core::to_dashed(extra) + R"("})");
+        send_frame(client.session, R"({"messageType":")" + what + R"(","channelID":")" +
+                                       core::to_dashed(extra) + R"("})");
     }
-    void hear(Client& client) {
+    void receive(Client& client) {
         if (client.session == 0) return;
-        for (auto& frame : take(client.session)) client.heard.push_back(std::move(frame));
+        for (auto& frame : take(client.session)) client.received.push_back(std::move(frame));
     }
     void ack_all(Client& client) {
-        hear(client);
-        for (const auto& version : versions(client.heard)) ack(client.session, version);
+        receive(client);
+        for (const auto& version : versions(client.received)) ack(client.session, version);
         run(500ms);
     }
 
@@ -256,8 +256,8 @@ TEST_CASE(
     restart_if_stuck();
     CHECK(world.home->state() == Home::State::serving);
     for (auto* one : {&world.a, &world.b}) {
-        world.hear(*one);
-        for (const auto& frame : one->heard) {
+        world.receive(*one);
+        for (const auto& frame : one->received) {
             CAPTURE(frame);
             CHECK_FALSE(is_negative(frame, one->uaid));
         }
@@ -266,11 +266,11 @@ TEST_CASE(
     // RocksDB flushes in a thread of its own: that it read damage there may show only now.
     if (restart_if_stuck()) come();
     for (auto* one : {&world.a, &world.b}) {
-        world.hear(*one);
+        world.receive(*one);
         CHECK(world.uaid(one->session) == one->uaid);
         for (const auto& version : one->sent) {
-            const auto heard = HomeWorld::versions(one->heard);
-            CHECK(std::count(heard.begin(), heard.end(), version) >= 1);
+            const auto received = HomeWorld::versions(one->received);
+            CHECK(std::count(received.begin(), received.end(), version) >= 1);
         }
     }
     CHECK(world.unfinished_in_log() == 0);
@@ -281,6 +281,6 @@ TEST_CASE(
     world.serve("anew");
     for (const auto* one : {&world.a, &world.b}) {
         const auto session = world.connect(one->uaid);
-        CHECK(world.take(session) == Heard{edge::hello_frame(one->uaid)});
+        CHECK(world.take(session) == Received{edge::hello_frame(one->uaid)});
     }
 }

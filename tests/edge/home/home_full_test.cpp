@@ -18,15 +18,15 @@ using namespace std::chrono_literals;
 using namespace beckon;
 using log::Topic;
 using test::check_sessions;
-using test::Heard;
 using test::HomeWorld;
+using test::Received;
 using Push = HomeWorld::Push;
 
 // As home_bounds_test.cpp: bounds of a home that are about memory.
 
 namespace {
 
-const Heard kOverloaded{"closed 1013 Overloaded"};
+const Received kOverloaded{"closed 1013 Overloaded"};
 
 /// Only how often each milestone was told.
 struct CountedMilestones final : core::MilestoneSink {
@@ -35,14 +35,14 @@ struct CountedMilestones final : core::MilestoneSink {
         reached(id, expires, milestone);
     }
     void reached(std::string_view, core::Timestamp, core::Milestone milestone) noexcept override {
-        ++told[milestone];
+        ++reported[milestone];
     }
     void reached_then(std::string_view id, core::Timestamp expires, core::Milestone milestone,
                       Done done) noexcept override {
         reached(id, expires, milestone);
         done();
     }
-    core::ByMilestone<std::size_t> told{};
+    core::ByMilestone<std::size_t> reported{};
 };
 
 }  // namespace
@@ -62,10 +62,11 @@ TEST_CASE("what waits for a commit has a bound in memory, and who comes beyond i
         world.ack(client, message);  // decided; nothing leaves before it is committed
         std::size_t pings = 0;
         constexpr auto kMost = edge::Clients::kOutboxBytesMax / kEntryLeast;
-        for (; pings < kMost && world.home->status().sessions > 0; ++pings) world.say(client, "{}");
+        for (; pings < kMost && world.home->status().sessions > 0; ++pings)
+            world.send_frame(client, "{}");
         CHECK(world.home->status().sessions == 0);
         CHECK(world.take(client) == kOverloaded);  // at once: it follows from nothing
-        world.say(client, "{}");                   // its front had not read that yet
+        world.send_frame(client, "{}");            // its front had not read that yet
         CHECK(world.take(client) == kOverloaded);
 
         const auto late = world.hello(other);
@@ -73,11 +74,11 @@ TEST_CASE("what waits for a commit has a bound in memory, and who comes beyond i
         CHECK(world.home->status().sessions == 0);
 
         world.run(10ms);
-        CHECK(world.take(client) == Heard(pings, "{}"));  // a real front drops them
+        CHECK(world.take(client) == Received(pings, "{}"));  // a real front drops them
         world.run(1s);
         CHECK(world.unfinished_in_log() == 0);
         const auto again = world.connect(other);
-        CHECK(world.take(again) == Heard{edge::hello_frame(other)});
+        CHECK(world.take(again) == Received{edge::hello_frame(other)});
         world.hang_up(again);
     }
     check_sessions(world);
@@ -119,7 +120,7 @@ TEST_CASE(
     const auto client = world.connect(uaid);
     const core::ReceiptRef receipt{.id = {core::random_uuid4()},
                                    .sender = core::SenderId{core::random_uuid4()}};
-    const auto told = [&] { return world.records_in(Topic::kEvents, ""); };
+    const auto reported = [&] { return world.records_in(Topic::kEvents, ""); };
     constexpr std::size_t kTooMany = 10;
     constexpr std::size_t kSent = edge::Outcomes::kAwaitMax + kTooMany;
     for (std::size_t round = 0; round < 2;
@@ -141,12 +142,12 @@ TEST_CASE(
         }
         world.run(1s);
         CHECK(world.take_versions(client).size() == kSent);
-        CHECK(told() ==
+        CHECK(reported() ==
               before +
                   kTooMany);  // beyond the bound what the pending tombstone says is told at once
         world.run(edge::Outcomes::kAckWait);
         world.run(5s);
-        CHECK(told() == before + kSent);
+        CHECK(reported() == before + kSent);
         CHECK(world.unfinished_in_log() == 0);
         CHECK(world.home->status().pending_tombstones == 0);
         CHECK(world.outcomes.count == 0);
@@ -164,7 +165,7 @@ TEST_CASE("of tracked messages with TTL 0 the newest are remembered until their 
     const auto client = world.connect(uaid);
     constexpr std::size_t kTooMany = 10;
     constexpr std::size_t kSent = edge::Delivery::kUnkeptMax + kTooMany;
-    const auto delivered = [&] { return milestones.told[core::Milestone::delivered]; };
+    const auto delivered = [&] { return milestones.reported[core::Milestone::delivered]; };
     for (std::size_t round = 1; round <= 2; ++round) {
         for (std::size_t i = 0; i < kSent; ++i) {
             world.push(uaid, channel, Push{.ttl_s = 0, .reliability_id = std::to_string(i)});
@@ -175,7 +176,7 @@ TEST_CASE("of tracked messages with TTL 0 the newest are remembered until their 
         for (const auto& version : versions) world.ack(client, version);
         world.run(2s);
         CHECK(delivered() == round * edge::Delivery::kUnkeptMax);
-        CHECK(milestones.told[core::Milestone::accepted] == round * kSent);
+        CHECK(milestones.reported[core::Milestone::accepted] == round * kSent);
         CHECK(world.home->status().pending_tombstones == 0);
     }
     check_sessions(world);
@@ -202,7 +203,7 @@ TEST_CASE("clients beyond those that are watched for their limit are watched fro
     CHECK(world.reasons().empty());  // nobody has too many
     push_to_uaid(40);
     world.run(10s);
-    CHECK(world.reasons() == Heard(world.reasons().size(), "dropped"));
+    CHECK(world.reasons() == Received(world.reasons().size(), "dropped"));
     const auto left = world.unfinished_in_log() - kOthers;
     CHECK(left >= 20);
     CHECK(left <= 22);  // a tenth above the limit

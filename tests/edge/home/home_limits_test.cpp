@@ -160,11 +160,12 @@ TEST_CASE("a register beyond the limit of channels gets 409", "[edge][home][limi
     CHECK(status(two) == "200");
     CHECK(status(three) == "409");
     CHECK(status(one) == "200");  // it is there already
-    world.say(number,
-              R"({"messageType":"unregister","channelID":")" + core::to_dashed(one) + R"("})");
+    world.send_frame(
+        number, R"({"messageType":"unregister","channelID":")" + core::to_dashed(one) + R"("})");
     world.run();
     CHECK(status(three) == "200");
     world.take(number);
     world.register_channel(number, one);
-    CHECK(world.take(number) == test::Heard{edge::register_frame(one, 409, "Too many channels")});
+    CHECK(world.take(number) ==
+          test::Received{edge::register_frame(one, 409, "Too many channels")});
 }

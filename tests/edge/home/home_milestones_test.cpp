@@ -8,8 +8,8 @@
 
 using namespace std::chrono_literals;
 using namespace beckon;
-using test::Heard;
 using test::HomeWorld;
+using test::Received;
 using Push = HomeWorld::Push;
 
 namespace {
@@ -36,10 +36,10 @@ struct NotedMilestones final : core::MilestoneSink {
     void release() {
         for (const auto& done : std::exchange(waiting, {})) done();
     }
-    Heard take() { return std::exchange(noted, {}); }
+    Received take() { return std::exchange(noted, {}); }
 
     bool holds = false;
-    Heard noted;
+    Received noted;
     core::ByMilestone<core::Timestamp> times;
     core::Timestamp last_expires{};
     std::vector<Done> waiting;
@@ -58,8 +58,8 @@ struct World : HomeWorld {
         return version;
     }
     void nack(std::uint64_t number, const std::string& version, int code) {
-        say(number, R"({"messageType":"nack","version":")" + version + R"(","code":)" +
-                        std::to_string(code) + "}");
+        send_frame(number, R"({"messageType":"nack","version":")" + version + R"(","code":)" +
+                               std::to_string(code) + "}");
         run();
     }
 
@@ -78,24 +78,24 @@ TEST_CASE("of a tracked message that is sent at once it is told how it got to it
     world.push(world.client, world.channel);  // nobody tracks this one
     const auto version = world.track("a");
     CHECK(world.noted.take() ==
-          Heard{"a int_transmitted", "a int_accepted", "a transmitted", "a accepted"});
+          Received{"a int_transmitted", "a int_accepted", "a transmitted", "a accepted"});
     CHECK(world.noted.times[core::Milestone::int_transmitted] == before);
     CHECK(world.noted.last_expires == before + 1h);
     world.ack(session, version);
     world.run();
-    CHECK(world.noted.take() == Heard{"a delivered"});
-    CHECK(world.reasons() == Heard{"acked"});
+    CHECK(world.noted.take() == Received{"a delivered"});
+    CHECK(world.reasons() == Received{"acked"});
 }
 
 TEST_CASE("one that waits is stored, and retrieved when its client comes", "[home][milestones]") {
     World world;
     const auto version = world.track("a");
-    CHECK(world.noted.take() == Heard{"a stored"});
+    CHECK(world.noted.take() == Received{"a stored"});
     const auto session = world.connect(world.client);
-    CHECK(world.noted.take() == Heard{"a retrieved"});
+    CHECK(world.noted.take() == Received{"a retrieved"});
     world.ack(session, version);
     world.run();
-    CHECK(world.noted.take() == Heard{"a delivered"});
+    CHECK(world.noted.take() == Received{"a delivered"});
 }
 
 TEST_CASE("the code of the ack says how it ended, whether it was sent at once or waited",
@@ -113,22 +113,22 @@ TEST_CASE("the code of the ack says how it ended, whether it was sent at once or
     world.noted.take();
     world.ack(session, version, code);
     world.run();
-    CHECK(world.noted.take() == Heard{end});
-    const auto said = code == 100 ? Heard{} : Heard{std::to_string(code)};
+    CHECK(world.noted.take() == Received{end});
+    const auto said = code == 100 ? Received{} : Received{std::to_string(code)};
     CHECK(world.in_tombstones(core::kClientCodeHeader) == said);
 }
 
 TEST_CASE("what was read from the store says so to the client", "[home][milestones]") {
     World world;
-    const auto says_so = [&](std::uint64_t session) {
-        const auto heard = world.take(session);
-        return heard.back().find(R"("reliable_state":"retrieved")") != std::string::npos;
+    const auto reports_it = [&](std::uint64_t session) {
+        const auto received = world.take(session);
+        return received.back().find(R"("reliable_state":"retrieved")") != std::string::npos;
     };
     world.track("a");
     const auto session = world.connect(world.client);
-    CHECK(says_so(session));
+    CHECK(reports_it(session));
     world.track("b");
-    CHECK_FALSE(says_so(session));  // it came at once
+    CHECK_FALSE(reports_it(session));  // it came at once
 }
 
 TEST_CASE("a nack is told too, and the message stays pending", "[home][milestones]") {
@@ -140,7 +140,7 @@ TEST_CASE("a nack is told too, and the message stays pending", "[home][milestone
     world.noted.take();
     world.nack(session, version, code);
     world.nack(session, "nonsense", code);
-    CHECK(world.noted.take() == Heard{end});
+    CHECK(world.noted.take() == Received{end});
     CHECK(world.reasons().empty());
 }
 
@@ -148,7 +148,7 @@ TEST_CASE("one with TTL 0 is expired if its client is not there", "[home][milest
     World world;
     world.run(10s);  // longer than a take-over grants its clients
     world.track("a", 0);
-    CHECK(world.noted.take() == Heard{"a expired"});
+    CHECK(world.noted.take() == Received{"a expired"});
 }
 
 TEST_CASE("one with TTL 0 is delivered if its client is there and says so", "[home][milestones]") {
@@ -156,11 +156,11 @@ TEST_CASE("one with TTL 0 is delivered if its client is there and says so", "[ho
     const auto session = world.connect(world.client);
     const auto version = world.track("a", 0);
     CHECK(world.noted.take() ==
-          Heard{"a int_transmitted", "a int_accepted", "a transmitted", "a accepted"});
+          Received{"a int_transmitted", "a int_accepted", "a transmitted", "a accepted"});
     world.ack(session, version);
     world.ack(session, version);
     world.run();
-    CHECK(world.noted.take() == Heard{"a delivered"});
+    CHECK(world.noted.take() == Received{"a delivered"});
 }
 
 TEST_CASE("one that expired before its client came is told as expired", "[home][milestones]") {
@@ -169,8 +169,8 @@ TEST_CASE("one that expired before its client came is told as expired", "[home][
     world.run(20s);
     world.noted.take();
     world.connect(world.client);
-    CHECK(world.noted.take() == Heard{"a expired"});
-    CHECK(world.reasons() == Heard{"expired"});
+    CHECK(world.noted.take() == Received{"a expired"});
+    CHECK(world.reasons() == Received{"expired"});
 }
 
 // Verified to fail when TombstoneOutbox publishes a tombstone without waiting for the milestone.
@@ -183,7 +183,7 @@ TEST_CASE("the tombstone goes out after the log knows the end, and a kill betwee
     world.noted.holds = true;
     world.ack(session, version, 101);
     world.run(10s);
-    CHECK(world.noted.take() == Heard{"a decryption_error"});
+    CHECK(world.noted.take() == Received{"a decryption_error"});
     CHECK(world.reasons().empty());
 
     const bool killed = GENERATE(false, true);
@@ -191,12 +191,12 @@ TEST_CASE("the tombstone goes out after the log knows the end, and a kill betwee
         world.crash();
         world.noted.waiting.clear();
         world.serve("home-2");
-        CHECK(world.noted.take() == Heard{"a decryption_error"});
+        CHECK(world.noted.take() == Received{"a decryption_error"});
         CHECK(world.reasons().empty());
     }
     world.noted.release();
     world.run();
-    CHECK(world.reasons() == Heard{"acked"});
+    CHECK(world.reasons() == Received{"acked"});
     CHECK(world.home->status().pending_tombstones == 0);
     CHECK(world.take_versions(world.connect(world.client)).empty());
 }
@@ -234,7 +234,7 @@ TEST_CASE("a standby folds tracked messages and says nothing", "[home][milestone
     world.run();
     CHECK(world.noted.take().empty());
     const auto session = world.connect(world.client);
-    CHECK(world.noted.take() == Heard{"a retrieved"});
+    CHECK(world.noted.take() == Received{"a retrieved"});
     world.ack(session, "nonsense");
 }
 
@@ -250,9 +250,9 @@ TEST_CASE("a home that is about to hand over waits for no milestone", "[home][mi
 
     world.home->flush();
     world.run();
-    CHECK(world.reasons() == Heard{"acked"});
+    CHECK(world.reasons() == Received{"acked"});
     world.noted.release();  // too late to matter
     world.run();
-    CHECK(world.reasons() == Heard{"acked"});
+    CHECK(world.reasons() == Received{"acked"});
     CHECK(world.home->status().pending_tombstones == 0);
 }

@@ -39,7 +39,7 @@ public:
             case 7:
             case 8: ack(uaid); break;
             case 9: nack(uaid); break;
-            case 10: say_anything(uaid); break;
+            case 10: send_anything(uaid); break;
             case 11: erase(); break;
         }
         if (below(3) == 0) world_.run(std::chrono::milliseconds{below(200)});
@@ -114,7 +114,7 @@ private:
         auto& mine = sessions_[at->second];
         const auto version = *mine.unacked.begin();
         mine.given_free.insert(version);
-        world_.say(at->second, R"({"messageType":"nack","version":")" + version + R"("})");
+        world_.send_frame(at->second, R"({"messageType":"nack","version":")" + version + R"("})");
     }
     /// A message of anybody, whether it was sent or not, is deleted by its sender.
     void erase() {
@@ -128,7 +128,7 @@ private:
         world_.run();
         check_the_end_of(version);
     }
-    void say_anything(const core::Uaid& uaid) {
+    void send_anything(const core::Uaid& uaid) {
         const auto at = attached_.find(uaid);
         if (at == attached_.end() || sessions_[at->second].closed) return;
         const std::vector<std::string> texts{
@@ -145,7 +145,7 @@ private:
         };
         const auto which = below(texts.size());
         if (which < 7) ++sessions_[at->second].answers_due;
-        world_.say(at->second, texts[which]);
+        world_.send_frame(at->second, texts[which]);
         world_.run(2s);
         check();
     }

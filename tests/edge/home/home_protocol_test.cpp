@@ -5,8 +5,8 @@
 #include <catch2/catch.hpp>
 
 using namespace beckon;
-using test::Heard;
 using test::HomeWorld;
+using test::Received;
 
 // Every message of the protocol with its members, as a client sees it: what it says, and all that
 // it hears.
@@ -28,19 +28,19 @@ const std::string kRegistered = channel_frame("register", 200, R"(,"pushEndpoint
 const std::string kUnregistered = channel_frame("unregister", 200);
 
 /// With the parts that differ each time named.
-Heard plain(Heard heard, const core::Uaid& uaid) {
+Received plain(Received received, const core::Uaid& uaid) {
     static const std::regex url{R"(https://push\.example\.org/wpush/[A-Za-z0-9_-]{66,87})"};
-    for (auto& frame : heard) {
+    for (auto& frame : received) {
         const auto at = frame.find(core::to_hex(uaid));
         if (at != std::string::npos) frame.replace(at, 32, "<uaid>");
         frame = std::regex_replace(frame, url, "<url>");
     }
-    return heard;
+    return received;
 }
 
 struct Row {
     std::string said;
-    Heard heard;
+    Received received;
 };
 
 /// The members behind `messageType`.
@@ -81,11 +81,11 @@ TEST_CASE("every first frame, and all that the client hears", "[edge][home][prot
         {frame("ack", R"("updates":[])"), {kSm}},
         {with_channel("register"), {kSm}},
     };
-    for (const auto& [said, heard] : rows) {
+    for (const auto& [said, received] : rows) {
         CAPTURE(said);
         const auto number = world.attach(core::Uaid{core::random_uuid4()}, false, said);
         world.run();
-        CHECK(plain(world.take(number), world.uaid(number)) == heard);
+        CHECK(plain(world.take(number), world.uaid(number)) == received);
     }
 }
 
@@ -163,12 +163,12 @@ TEST_CASE("every later frame, and all that the client hears", "[edge][home][prot
         {"\"ping\"", {kJson}},
         {"{\"messageType\":\"ping\",\"x\":\"\xff\"}", {kJson}},
     };
-    for (const auto& [said, heard] : rows) {
+    for (const auto& [said, received] : rows) {
         CAPTURE(said);
         const auto number = world.connect();
         world.take(number);
-        world.say(number, said);
+        world.send_frame(number, said);
         world.run();
-        CHECK(plain(world.take(number), world.uaid(number)) == heard);
+        CHECK(plain(world.take(number), world.uaid(number)) == received);
     }
 }

@@ -11,8 +11,8 @@
 
 using namespace std::chrono_literals;
 using namespace beckon;
-using test::Heard;
 using test::HomeWorld;
+using test::Received;
 using Push = HomeWorld::Push;
 
 namespace {
@@ -48,8 +48,8 @@ struct World : HomeWorld {
         return id;
     }
     /// What was told, in log order: "<a for the first message …> <outcome> <reason>".
-    Heard told() {
-        Heard out;
+    Received reported() {
+        Received out;
         for (const auto& stored : log->records({log::Topic::kEvents, kPartition})) {
             const auto one = core::decode_receipt(*test::ReadBack{stored.record});
             if (!one) continue;
@@ -77,11 +77,11 @@ TEST_CASE("the sender of a message with a receipt hears that it was acknowledged
     const auto session = world.connect(world.client);
     world.push(world.client, world.channel);  // nobody wants to hear of this one
     const auto version = world.send();
-    CHECK(world.told().empty());
+    CHECK(world.reported().empty());
     for (const auto& one : world.take_versions(session)) world.ack(session, one);
     world.run();
-    CHECK(world.told() == Heard{"a acknowledged acked"});
-    CHECK(world.reasons() == Heard{"acked", "acked"});
+    CHECK(world.reported() == Received{"a acknowledged acked"});
+    CHECK(world.reasons() == Received{"acked", "acked"});
     CHECK(world.home->status().pending_tombstones == 0);
 }
 
@@ -91,12 +91,12 @@ TEST_CASE("a message with a receipt is told as expired though its client never c
     world.send({.ttl_s = 10});
     world.push(world.client, world.channel, Push{.ttl_s = 10});
     world.run(9s);
-    CHECK(world.told().empty());
+    CHECK(world.reported().empty());
     world.run(4s);
-    CHECK(world.told() == Heard{"a expired expired"});
-    CHECK(world.reasons() == Heard{"expired"});  // of the other one nobody wants to hear
+    CHECK(world.reported() == Received{"a expired expired"});
+    CHECK(world.reasons() == Received{"expired"});  // of the other one nobody wants to hear
     world.run(1h);
-    CHECK(world.told().size() == 1);
+    CHECK(world.reported().size() == 1);
 }
 
 TEST_CASE("a message that nobody served for hours after its end is told as expired, once",
@@ -108,22 +108,22 @@ TEST_CASE("a message that nobody served for hours after its end is told as expir
     world.lose_store();
     world.serve("home-2");
     world.run(4s);
-    CHECK(world.told() == Heard{"a expired expired"});
-    CHECK(world.reasons() == Heard{"expired"});
+    CHECK(world.reported() == Received{"a expired expired"});
+    CHECK(world.reasons() == Received{"expired"});
     world.run(1h);
-    CHECK(world.told().size() == 1);
+    CHECK(world.reported().size() == 1);
 }
 
 TEST_CASE("what its client leaves behind, and what is replaced, is gone", "[home][receipts]") {
     World world;
     world.send({.topic = "score"});
     world.send({.topic = "score"});
-    CHECK(world.told() == Heard{"a gone replaced"});
+    CHECK(world.reported() == Received{"a gone replaced"});
     const auto session = world.connect(world.client);
-    world.say(session, R"({"messageType":"unregister","channelID":")" +
-                           core::to_dashed(world.channel) + R"("})");
+    world.send_frame(session, R"({"messageType":"unregister","channelID":")" +
+                                  core::to_dashed(world.channel) + R"("})");
     world.run();
-    CHECK(world.told() == Heard{"a gone replaced", "b gone unregistered"});
+    CHECK(world.reported() == Received{"a gone replaced", "b gone unregistered"});
 }
 
 TEST_CASE("of a message with TTL 0 the ack is awaited for a moment", "[home][receipts]") {
@@ -133,9 +133,9 @@ TEST_CASE("of a message with TTL 0 the ack is awaited for a moment", "[home][rec
     world.send({.ttl_s = 0});
     world.ack(session, version);
     world.run();
-    CHECK(world.told() == Heard{"a acknowledged acked"});
+    CHECK(world.reported() == Received{"a acknowledged acked"});
     world.run(edge::Outcomes::kAckWait);
-    CHECK(world.told() == Heard{"a acknowledged acked", "b expired expired"});
+    CHECK(world.reported() == Received{"a acknowledged acked", "b expired expired"});
     CHECK(world.reasons().size() == 2);
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("an outcome that the log did not take is told again before the tombsto
     world.log->fail_next_publishes(3);
     world.ack(session, version);
     world.run(1200ms);
-    CHECK(world.told().empty());
+    CHECK(world.reported().empty());
     CHECK(world.reasons().empty());
 
     const bool killed = GENERATE(false, true);
@@ -156,8 +156,8 @@ TEST_CASE("an outcome that the log did not take is told again before the tombsto
         world.serve("home-2");
     }
     world.run(2s);
-    CHECK(world.told().front() == "a acknowledged acked");
-    CHECK(world.reasons() == Heard{"acked"});
+    CHECK(world.reported().front() == "a acknowledged acked");
+    CHECK(world.reasons() == Received{"acked"});
     CHECK(world.home->status().pending_tombstones == 0);
 }
 
@@ -168,10 +168,10 @@ TEST_CASE("a standby keeps receipts and says nothing; who takes over tells them"
     world.start_home("standby");
     world.send({.ttl_s = 10});
     world.run(20s);
-    CHECK(world.told().empty());
+    CHECK(world.reported().empty());
     world.home->placed_here(world.floor());
     world.run(4s);
-    CHECK(world.told() == Heard{"a expired expired"});
+    CHECK(world.reported() == Received{"a expired expired"});
 }
 
 TEST_CASE("a message that is put again after its end is not told a second time",
@@ -182,11 +182,11 @@ TEST_CASE("a message that is put again after its end is not told a second time",
     const auto version = world.send({.topic = topic});
     world.ack(session, version);
     world.run(2s);
-    CHECK(world.told() == Heard{"a acknowledged acked"});
+    CHECK(world.reported() == Received{"a acknowledged acked"});
     world.publish(log::Topic::kNotifications, world.last);
     world.run(2s);
-    CHECK(world.reasons() == Heard{"acked", "dropped"});
-    CHECK(world.told() == Heard{"a acknowledged acked"});
+    CHECK(world.reasons() == Received{"acked", "dropped"});
+    CHECK(world.reported() == Received{"a acknowledged acked"});
 }
 
 TEST_CASE("a receipt that does not decode is told to nobody and holds nothing up",
@@ -195,16 +195,16 @@ TEST_CASE("a receipt that does not decode is told to nobody and holds nothing up
     const auto session = world.connect(world.client);
     world.ack(session, world.send({}, "nobody"));
     world.run();
-    CHECK(world.told().empty());
-    CHECK(world.reasons() == Heard{"acked"});
+    CHECK(world.reported().empty());
+    CHECK(world.reasons() == Received{"acked"});
 }
 
 TEST_CASE("what its sender takes back is not told", "[home][receipts]") {
     World world;
     world.finish(world.client, world.send({.ttl_s = 10}), core::FinishReason::deleted);
     world.run(20s);
-    CHECK(world.told().empty());
-    CHECK(world.reasons() == Heard{"deleted"});
+    CHECK(world.reported().empty());
+    CHECK(world.reasons() == Received{"deleted"});
 }
 
 TEST_CASE("the end of a subscription reaches the owner that its VAPID key names",
@@ -215,13 +215,13 @@ TEST_CASE("the end of a subscription reaches the owner that its VAPID key names"
     const auto key = core::base64url(std::string(1, '\4') + std::string(64, 'k'));
     const auto add = [&](const std::string& with) {
         const core::ChannelId channel{core::random_uuid4()};
-        world.say(session, R"({"messageType":"register","channelID":")" + core::to_dashed(channel) +
-                               "\"" + with + "}");
+        world.send_frame(session, R"({"messageType":"register","channelID":")" +
+                                      core::to_dashed(channel) + "\"" + with + "}");
         world.run();
         return channel;
     };
     const auto events = [&] {
-        Heard out;
+        Received out;
         for (const auto& stored : world.log->records({log::Topic::kEvents, 0})) {
             out.push_back(*stored.record.value);
         }
@@ -231,8 +231,8 @@ TEST_CASE("the end of a subscription reaches the owner that its VAPID key names"
     const auto unbound = add("");
     for (const auto& channel : {unbound, bound}) {
         CHECK(events().empty());
-        world.say(session, R"({"messageType":"unregister","channelID":")" +
-                               core::to_dashed(channel) + R"("})");
+        world.send_frame(session, R"({"messageType":"unregister","channelID":")" +
+                                      core::to_dashed(channel) + R"("})");
         world.run();
     }
     REQUIRE(events().size() == 1);
@@ -253,12 +253,12 @@ TEST_CASE("the outcomes of a home under way are bounded, and all are told", "[ho
     for (int i = 0; i < kMessages; ++i) world.send();
     for (const auto& one : world.take_versions(session)) world.ack(session, one);
     std::size_t most = 0;
-    for (int i = 0; i < 5'000 && world.told().size() < kMessages; ++i) {
+    for (int i = 0; i < 5'000 && world.reported().size() < kMessages; ++i) {
         world.run(1ms);
         most = std::max(most, world.outcomes.count);
     }
     CHECK(most == edge::Outcomes::kInFlightMax);
-    CHECK(world.told().size() == kMessages);
+    CHECK(world.reported().size() == kMessages);
     world.run(5s);
     CHECK(world.outcomes.count == 0);
     CHECK(world.home->status().pending_tombstones == 0);
@@ -278,7 +278,7 @@ TEST_CASE("a home has one outcome under way while other homes fill what its shar
     CHECK(world.outcomes.count == edge::OutcomesInFlight::kMax + 1);
     world.log->set_away(false);
     world.run(20s);
-    CHECK(world.told() == Heard{"a acknowledged acked", "b acknowledged acked"});
+    CHECK(world.reported() == Received{"a acknowledged acked", "b acknowledged acked"});
     CHECK(world.outcomes.count == edge::OutcomesInFlight::kMax);
 }
 

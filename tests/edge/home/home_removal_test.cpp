@@ -85,8 +85,8 @@ TEST_CASE("compaction leaves no record in any topic that mentions a removed clie
     const core::ChannelId bound{core::random_uuid4()};
     world.register_channel(number, channel);
     // Its owner is told of its end, in a log topic that is not compacted.
-    world.say(number, R"({"messageType":"register","channelID":")" + core::to_dashed(bound) +
-                          R"(","key":")" + core::base64url(std::string(65, 'k')) + R"("})");
+    world.send_frame(number, R"({"messageType":"register","channelID":")" + core::to_dashed(bound) +
+                                 R"(","key":")" + core::base64url(std::string(65, 'k')) + R"("})");
     world.run();
     world.hang_up(number);
     world.push(uaid, channel, {.ttl_s = 1'000'000, .reliability_id = "r1"});

@@ -12,8 +12,8 @@ using namespace std::chrono_literals;
 using namespace beckon;
 using edge::Home;
 using log::Topic;
-using test::Heard;
 using test::HomeWorld;
+using test::Received;
 using Versions = std::vector<std::string>;
 using Push = HomeWorld::Push;
 
@@ -40,7 +40,7 @@ TEST_CASE("a client without a uaid keeps the one that its front chose, and nothi
     world.serve();
     const auto before = world.log->records(kSubscriptions).size();
     const auto client = world.connect();
-    CHECK(world.take(client) == Heard{edge::hello_frame(world.uaid(client))});
+    CHECK(world.take(client) == Received{edge::hello_frame(world.uaid(client))});
     CHECK(world.log->records(kSubscriptions).size() == before);
 }
 
@@ -53,7 +53,7 @@ TEST_CASE("a known uaid is answered as it is, also after a crash and without the
     if (lose_store) world.lose_store();
     world.serve("home-2");
     const auto client = world.connect(uaid);
-    CHECK(world.take(client) == Heard{edge::hello_frame(uaid)});
+    CHECK(world.take(client) == Received{edge::hello_frame(uaid)});
 }
 
 TEST_CASE("an unknown uaid gets another one of the same partition, after a read barrier",
@@ -64,7 +64,7 @@ TEST_CASE("an unknown uaid gets another one of the same partition, after a read 
     const auto barriers = world.records_in(Topic::kSubscriptions, "!mark/");
     const auto client = world.connect(offered);
     CHECK(world.uaid(client) != offered);
-    CHECK(world.take(client) == Heard{edge::hello_frame(world.uaid(client))});
+    CHECK(world.take(client) == Received{edge::hello_frame(world.uaid(client))});
     CHECK(world.records_in(Topic::kSubscriptions, "!mark/") == barriers + 1);
 }
 
@@ -79,12 +79,12 @@ TEST_CASE("a home that lags never says that it does not know a uaid", "[home][ho
     const auto first = world.connect(uaid);
     CHECK(world.take(first).empty());
     world.run(3s);
-    CHECK(world.take(first) == Heard{"closed 1013 Unproven"});  // no answer is no harm
+    CHECK(world.take(first) == Received{"closed 1013 Unproven"});  // no answer is no harm
 
     const auto second = world.connect(uaid);
     world.log->hold_readers(kSubscriptions, false);
     world.run();
-    CHECK(world.take(second) == Heard{edge::hello_frame(uaid)});
+    CHECK(world.take(second) == Received{edge::hello_frame(uaid)});
 }
 
 TEST_CASE("a read barrier that cannot be published closes the unknown client without an answer",
@@ -93,7 +93,7 @@ TEST_CASE("a read barrier that cannot be published closes the unknown client wit
     world.serve();
     world.log->fail_next_publishes(1);
     const auto client = world.connect(core::Uaid{core::random_uuid4()});
-    CHECK(world.take(client) == Heard{"closed 1013 Unproven"});
+    CHECK(world.take(client) == Received{"closed 1013 Unproven"});
 }
 
 TEST_CASE("a home whose loop stalled trusts nothing before a read barrier", "[home][hole]") {
@@ -106,7 +106,7 @@ TEST_CASE("a home whose loop stalled trusts nothing before a read barrier", "[ho
     CHECK(world.take(client).empty());
     world.log->hold_readers(kSubscriptions, false);
     world.run(1s);
-    CHECK(world.take(client) == Heard{edge::hello_frame(uaid)});
+    CHECK(world.take(client) == Received{edge::hello_frame(uaid)});
 }
 
 TEST_CASE("of two connections with one uaid the later one wins", "[home]") {
@@ -115,8 +115,8 @@ TEST_CASE("of two connections with one uaid the later one wins", "[home]") {
     const auto [uaid, channel] = world.subscribed();
     const auto first = world.connect(uaid);
     const auto second = world.connect(uaid);
-    CHECK(world.take(first) == Heard{edge::hello_frame(uaid), "closed 1011 SM"});
-    CHECK(world.take(second) == Heard{edge::hello_frame(uaid)});
+    CHECK(world.take(first) == Received{edge::hello_frame(uaid), "closed 1011 SM"});
+    CHECK(world.take(second) == Received{edge::hello_frame(uaid)});
     world.hang_up(first);  // the late goodbye of the older one changes nothing
     const auto version = world.push(uaid, channel);
     world.run();
@@ -130,7 +130,7 @@ TEST_CASE("a hello before the home serves waits for it", "[home]") {
     world.home->placed_here(world.floor());
     CHECK(world.take(client).empty());
     world.run();
-    CHECK(world.take(client) == Heard{edge::hello_frame(world.uaid(client))});
+    CHECK(world.take(client) == Received{edge::hello_frame(world.uaid(client))});
 }
 
 // Verified to fail when caught_up() refuses nobody: the client waits until its front gives up.
@@ -139,7 +139,7 @@ TEST_CASE("a hello at a home that turns out not to serve is refused", "[home]") 
     world.start_home();
     const auto client = world.hello();
     world.run();
-    CHECK(world.take(client) == Heard{"released NotServing"});
+    CHECK(world.take(client) == Received{"released NotServing"});
 }
 
 TEST_CASE(
@@ -148,16 +148,16 @@ TEST_CASE(
     HomeWorld world;
     world.start_home();
     world.run();
-    CHECK(world.take(world.hello()) == Heard{"released NotServing"});
+    CHECK(world.take(world.hello()) == Received{"released NotServing"});
     world.log->hold_readers(kSubscriptions, true);  // its claim waits for a read barrier
     world.home->placed_here(world.floor());
     const auto kept = world.connect();
     CHECK(world.take(kept).empty());
     world.home->placed_elsewhere();
-    CHECK(world.take(kept) == Heard{"released Moved"});
+    CHECK(world.take(kept) == Received{"released Moved"});
     world.log->hold_readers(kSubscriptions, false);
     world.run();
-    CHECK(world.take(world.hello()) == Heard{"released NotServing"});
+    CHECK(world.take(world.hello()) == Received{"released NotServing"});
 }
 
 TEST_CASE("who speaks at a home that has no such session is released", "[home]") {
@@ -166,17 +166,17 @@ TEST_CASE("who speaks at a home that has no such session is released", "[home]")
     const auto client = world.connect();
     world.take(client);
     world.hang_up(client);
-    world.say(client, "{}");
+    world.send_frame(client, "{}");
     world.run();
-    CHECK(world.take(client) == Heard{"released NotAttached"});
+    CHECK(world.take(client) == Received{"released NotAttached"});
 }
 
 TEST_CASE("a client that says more before its hello is answered is closed", "[home]") {
     HomeWorld world;
     world.start_home();
     const auto client = world.hello();
-    world.say(client, "{}");  // its front would have kept it
-    CHECK(world.take(client) == Heard{"closed 1011 SM"});
+    world.send_frame(client, "{}");  // its front would have kept it
+    CHECK(world.take(client) == Received{"closed 1011 SM"});
     world.home->placed_here(world.floor());
     world.run();
     CHECK(world.take(client).empty());
@@ -195,14 +195,14 @@ TEST_CASE("a failed read never tells a client that it is unknown", "[home]") {
     const auto client = world.hello(uaid);
     world.run(20ms);
     CHECK(world.uaid(client) == uaid);
-    const auto heard = world.take(client);
-    REQUIRE(heard.size() == 1);
-    CHECK(heard.front().starts_with("released"));
+    const auto received = world.take(client);
+    REQUIRE(received.size() == 1);
+    CHECK(received.front().starts_with("released"));
     CHECK(world.disk.struck() > 0);
     world.disk.heal();
     world.run(5s);
     const auto again = world.connect(uaid);
-    CHECK(world.take(again) == Heard{edge::hello_frame(uaid)});
+    CHECK(world.take(again) == Received{edge::hello_frame(uaid)});
 }
 
 // Verified to fail when the home does not say that its store has dropped a batch: the ack is lost
@@ -223,7 +223,7 @@ TEST_CASE("what was decided on a failed read is void, and clients come again", "
     const auto unlucky = world.hello(other);  // its read fails
     world.ack(client, version);
     world.run(5s);
-    CHECK(world.take(client) == Heard{"released Restoring"});
+    CHECK(world.take(client) == Received{"released Restoring"});
     CHECK(world.take(unlucky).front().starts_with("released"));
     const auto again = world.connect(uaid);
     CHECK(world.take_versions(again) == std::vector<std::string>{version});
@@ -245,7 +245,7 @@ TEST_CASE("the UAID of a bridged client is as good as an unknown one", "[home]")
     const auto before = world.records_in(Topic::kSubscriptions, core::to_hex(bridged));
     const auto client = world.connect(bridged);
     CHECK(world.uaid(client) != bridged);
-    CHECK(world.take(client) == Heard{edge::hello_frame(world.uaid(client))});
+    CHECK(world.take(client) == Received{edge::hello_frame(world.uaid(client))});
     CHECK(world.records_in(Topic::kSubscriptions, core::to_hex(bridged)) == before);
 }
 
@@ -263,9 +263,9 @@ TEST_CASE("a home that is placed elsewhere serves until it reads the next lease,
     world.publish(Topic::kSubscriptions,
                   core::encode(core::Lease{.epoch = 2, .node = "next", .role = "edge"}));
     world.run();
-    CHECK(world.take(client) == Heard{"released Moved"});
+    CHECK(world.take(client) == Received{"released Moved"});
     const auto late = world.connect();
-    CHECK(world.take(late) == Heard{"released NotServing"});
+    CHECK(world.take(late) == Received{"released NotServing"});
     CHECK(world.home->state() == Home::State::standby);
     world.home->placed_here(world.floor());
     world.run();
@@ -284,9 +284,9 @@ TEST_CASE("a client that is attached again gets what waits and no second hello",
     world.crash();
     world.serve("next");
     const auto after = world.attach_again(before);
-    const auto heard = world.take(after);
-    CHECK(heard.size() == 1);
-    CHECK(HomeWorld::versions(heard) == Versions{version});  // it was not acknowledged
+    const auto received = world.take(after);
+    CHECK(received.size() == 1);
+    CHECK(HomeWorld::versions(received) == Versions{version});  // it was not acknowledged
     world.ack(after, version);
     world.run();
     CHECK(world.unfinished_in_log() == 0);
@@ -328,7 +328,7 @@ TEST_CASE("a persisted client that the next home does not know is closed after a
     CHECK(world.take(client).empty());
     world.log->hold_readers(kSubscriptions, false);
     world.run();
-    CHECK(world.take(client) == Heard{"closed 1013 Removed"});
+    CHECK(world.take(client) == Received{"closed 1013 Removed"});
     CHECK(world.home->status().sessions == 0);
 }
 
@@ -342,7 +342,7 @@ TEST_CASE("of two sessions that are attached again the one with the later hello 
     CAPTURE(older_first);
     const auto first = world.attach_again(uaid, older_first ? older : newer);
     const auto second = world.attach_again(uaid, older_first ? newer : older);
-    CHECK(world.take(older_first ? first : second) == Heard{"closed 1011 SM"});
+    CHECK(world.take(older_first ? first : second) == Received{"closed 1011 SM"});
     CHECK(world.take(older_first ? second : first).empty());
     CHECK(world.home->status().sessions == 1);
 }
@@ -357,7 +357,7 @@ TEST_CASE("a hello at the next home wins over a session that is attached again",
     const auto later = world.connect(uaid);
     world.take(later);
     const auto half_open = world.attach_again(before);
-    CHECK(world.take(half_open) == Heard{"closed 1011 SM"});
+    CHECK(world.take(half_open) == Received{"closed 1011 SM"});
     CHECK(world.take(later).empty());
 }
 
@@ -383,8 +383,8 @@ TEST_CASE("frames that are not allowed close the connection", "[home]") {
     }));
     const auto client = world.connect();
     world.take(client);
-    world.say(client, text);
-    CHECK(world.take(client) == Heard{expected});
+    world.send_frame(client, text);
+    CHECK(world.take(client) == Received{expected});
     CHECK(world.home->status().sessions == 0);
     CHECK(world.home->status().refused_frames == 1);
 }
@@ -393,8 +393,8 @@ TEST_CASE("anything but a hello first closes the connection", "[home]") {
     HomeWorld world;
     world.serve();
     const core::Uaid uaid{core::random_uuid4()};
-    CHECK(world.take(world.attach(uaid, false, "{}")) == Heard{"closed 1011 SM"});
-    CHECK(world.take(world.attach(uaid, false, "{")) == Heard{"closed 1011 Json"});
+    CHECK(world.take(world.attach(uaid, false, "{}")) == Received{"closed 1011 SM"});
+    CHECK(world.take(world.attach(uaid, false, "{")) == Received{"closed 1011 Json"});
 }
 
 TEST_CASE("a ping is answered", "[home]") {
@@ -402,8 +402,8 @@ TEST_CASE("a ping is answered", "[home]") {
     world.serve();
     const auto client = world.connect();
     world.take(client);
-    world.say(client, " {} ");
-    CHECK(world.take(client) == Heard{"{}"});
+    world.send_frame(client, " {} ");
+    CHECK(world.take(client) == Received{"{}"});
 }
 
 TEST_CASE("last_seen is written at most once a day, also while the client stays", "[home]") {
@@ -436,7 +436,7 @@ TEST_CASE("register writes client before channel and answers with an endpoint", 
     world.take(client);
     const auto channel = new_channel();
     world.register_channel(client, channel);
-    CHECK(world.take(client) == Heard{registered(world, world.uaid(client), channel)});
+    CHECK(world.take(client) == Received{registered(world, world.uaid(client), channel)});
     const auto& records = world.log->records(kSubscriptions);
     const auto hex = core::to_hex(world.uaid(client));
     REQUIRE(records.size() >= 2);
@@ -454,18 +454,19 @@ TEST_CASE("a register with a key binds the endpoint to it, a bad key is refused"
     world.take(client);
     const auto channel = new_channel();
     const auto ask = [&](const std::string& key) {
-        world.say(client, R"({"messageType":"register","channelID":")" + core::to_dashed(channel) +
-                              R"(","key":")" + key + R"("})");
+        world.send_frame(client, R"({"messageType":"register","channelID":")" +
+                                     core::to_dashed(channel) + R"(","key":")" + key + R"("})");
         world.run();
         return world.take(client);
     };
-    CHECK(ask("AAEC_-8=") == Heard{edge::register_frame(
+    CHECK(ask("AAEC_-8=") == Received{edge::register_frame(
                                  channel, 200,
                                  "https://push.example.org/wpush/" +
                                      world.tokens.seal_endpoint(
                                          world.uaid(client), channel,
                                          core::sha256(std::string_view{"\0\1\2\xff\xef", 5})))});
-    CHECK(ask("AA+/") == Heard{edge::register_frame(channel, 400, "Failed to generate endpoint")});
+    CHECK(ask("AA+/") ==
+          Received{edge::register_frame(channel, 400, "Failed to generate endpoint")});
 }
 
 TEST_CASE("register answers only when durable and folded", "[home]") {
@@ -479,7 +480,7 @@ TEST_CASE("register answers only when durable and folded", "[home]") {
     CHECK(world.take(client).empty());
     world.log->hold_readers(kSubscriptions, false);
     world.run();
-    CHECK(world.take(client) == Heard{registered(world, world.uaid(client), channel)});
+    CHECK(world.take(client) == Received{registered(world, world.uaid(client), channel)});
 }
 
 TEST_CASE("register and unregister answer 500 when the log fails, and work again later", "[home]") {
@@ -490,21 +491,21 @@ TEST_CASE("register and unregister answer 500 when the log fails, and work again
     const auto channel = new_channel();
     world.log->fail_next_publishes(1);  // the client record: the channel alone is worth nothing
     world.register_channel(client, channel);
-    CHECK(world.take(client) == Heard{edge::register_frame(channel, 500, "")});
+    CHECK(world.take(client) == Received{edge::register_frame(channel, 500, "")});
     world.register_channel(client, channel);
-    CHECK(world.take(client) == Heard{registered(world, world.uaid(client), channel)});
+    CHECK(world.take(client) == Received{registered(world, world.uaid(client), channel)});
 
     const auto unregister = R"({"messageType":"unregister","channelID":")" +
                             core::to_dashed(channel) + R"(","code":200})";
     world.log->fail_next_publishes(1);
-    world.say(client, unregister);
+    world.send_frame(client, unregister);
     world.run();
-    CHECK(world.take(client) == Heard{edge::unregister_frame(channel, 500)});
-    world.say(client, unregister);
+    CHECK(world.take(client) == Received{edge::unregister_frame(channel, 500)});
+    world.send_frame(client, unregister);
     world.run();
-    CHECK(world.take(client) == Heard{edge::unregister_frame(channel, 200)});
-    world.say(client, unregister);  // not there any more: fine too
-    CHECK(world.take(client) == Heard{edge::unregister_frame(channel, 200)});
+    CHECK(world.take(client) == Received{edge::unregister_frame(channel, 200)});
+    world.send_frame(client, unregister);  // not there any more: fine too
+    CHECK(world.take(client) == Received{edge::unregister_frame(channel, 200)});
 }
 
 TEST_CASE("many registers in one breath are all answered", "[home]") {
@@ -512,11 +513,11 @@ TEST_CASE("many registers in one breath are all answered", "[home]") {
     world.serve();
     const auto client = world.connect();
     world.take(client);
-    Heard expected;
+    Received expected;
     for (int i = 0; i < 20; ++i) {
         const auto channel = new_channel();
-        world.say(client, R"({"messageType":"register","channelID":")" + core::to_dashed(channel) +
-                              R"("})");
+        world.send_frame(client, R"({"messageType":"register","channelID":")" +
+                                     core::to_dashed(channel) + R"("})");
         expected.push_back(registered(world, world.uaid(client), channel));
     }
     world.run();
@@ -539,11 +540,11 @@ TEST_CASE("unregister finishes what waits of that channel and of no other", "[ho
     world.run();
     const auto again = world.connect(uaid);
     CHECK(world.take_versions(again).size() == 3);
-    world.say(again,
-              R"({"messageType":"unregister","channelID":")" + core::to_dashed(gone) + R"("})");
+    world.send_frame(
+        again, R"({"messageType":"unregister","channelID":")" + core::to_dashed(gone) + R"("})");
     world.run();
-    CHECK(world.take(again) == Heard{edge::unregister_frame(gone, 200)});
-    CHECK(world.reasons() == Heard{"unregistered", "unregistered"});
+    CHECK(world.take(again) == Received{edge::unregister_frame(gone, 200)});
+    CHECK(world.reasons() == Received{"unregistered", "unregistered"});
     CHECK(world.take_versions(world.connect(uaid)) == Versions{stays});
 }
 
@@ -567,8 +568,8 @@ TEST_CASE("unregisters of a client with much that waits cost a bounded piece in 
     world.take(again);
     const auto read_before = world.home->status().messages_read;
     for (const auto& channel : channels) {
-        world.say(again, R"({"messageType":"unregister","channelID":")" + core::to_dashed(channel) +
-                             R"("})");
+        world.send_frame(again, R"({"messageType":"unregister","channelID":")" +
+                                    core::to_dashed(channel) + R"("})");
     }
     // A task on the executor holds one turn at most.
     std::uint64_t most_in_a_turn = 0;
@@ -578,8 +579,8 @@ TEST_CASE("unregisters of a client with much that waits cost a bounded piece in 
         most_in_a_turn = std::max(most_in_a_turn, world.home->status().messages_read - before);
     }
     // Until its turn comes, what waits may still be sent.
-    const auto heard = world.take(again);
-    CHECK(std::count_if(heard.begin(), heard.end(), [](const std::string& frame) {
+    const auto received = world.take(again);
+    CHECK(std::count_if(received.begin(), received.end(), [](const std::string& frame) {
               return frame.find("\"unregister\"") != std::string::npos;
           }) == static_cast<std::ptrdiff_t>(channels.size()));
     CHECK(world.unfinished_in_log() == 0);
@@ -600,7 +601,7 @@ TEST_CASE("a home that loses its lease while it answers says nothing", "[home][h
     world.register_channel(client, new_channel());
     world.log->hold_readers(kSubscriptions, false);
     world.run(10ms);
-    CHECK(world.take(client) == Heard{"released LeaseLost"});
+    CHECK(world.take(client) == Received{"released LeaseLost"});
     CHECK(world.home->state() == Home::State::standby);
     world.run(5s);  // it is still placed here, so it claims again, above the rival
     CHECK(world.home->status().epoch == 10);
@@ -654,7 +655,7 @@ TEST_CASE("what a client changes stands, although a late write is written over m
     const auto second = new_channel();
     const auto dashed = core::to_dashed(second);
     world.register_channel(client, second);  // under epoch 2
-    world.say(client, R"({"messageType":"unregister","channelID":")" + dashed + R"("})");
+    world.send_frame(client, R"({"messageType":"unregister","channelID":")" + dashed + R"("})");
     world.run();
     world.take(client);
     world.publish(Topic::kSubscriptions,
@@ -716,8 +717,8 @@ TEST_CASE("a late write of a former home loses and is written over", "[home][hol
     world.serve("newest");
     const auto again = world.connect(uaid);
     world.take(again);
-    world.say(again,
-              R"({"messageType":"unregister","channelID":")" + core::to_dashed(second) + R"("})");
+    world.send_frame(
+        again, R"({"messageType":"unregister","channelID":")" + core::to_dashed(second) + R"("})");
     const auto removals = [&, id = uaid] {
         return world.log->records(kSubscriptions).back().record.key ==
                core::to_hex(id) + "/" + core::to_dashed(second);

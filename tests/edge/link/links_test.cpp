@@ -68,21 +68,22 @@ struct Node {
 
     void note(std::string what) {
         const std::scoped_lock lock{mutex};
-        heard.push_back(std::move(what));
+        received.push_back(std::move(what));
         changed.notify_all();
     }
     /// True once `what` has been heard `times` times.
-    bool hears(const std::string& what, std::ptrdiff_t times = 1) {
+    bool receives(const std::string& what, std::ptrdiff_t times = 1) {
         std::unique_lock lock{mutex};
-        return changed.wait_for(
-            lock, kSoon, [&] { return std::count(heard.begin(), heard.end(), what) >= times; });
+        return changed.wait_for(lock, kSoon, [&] {
+            return std::count(received.begin(), received.end(), what) >= times;
+        });
     }
     std::vector<std::string> all() {
         const std::scoped_lock lock{mutex};
-        return heard;
+        return received;
     }
     std::string address() const { return "127.0.0.1:" + std::to_string(links.port()); }
-    bool says(const core::NodeId& to, const std::string& text) {
+    bool sends(const core::NodeId& to, const std::string& text) {
         const edge::SessionId session{.front = id, .shard = 0, .number = 1};
         const auto sent = links.to_home(to, edge::FromClient{session, {}, text});
         links.flush();
@@ -105,7 +106,7 @@ struct Node {
     const core::SystemClock clock;
     std::mutex mutex;
     std::condition_variable changed;
-    std::vector<std::string> heard;
+    std::vector<std::string> received;
     std::atomic<bool> congested{false};
     Links links;  ///< last: its thread calls into the others
 };
@@ -119,8 +120,8 @@ void introduce(Node& one, Node& other) {
 struct Linked {
     Linked() {
         introduce(a, b);
-        REQUIRE(a.hears("up b"));
-        REQUIRE(b.hears("up a"));
+        REQUIRE(a.receives("up b"));
+        REQUIRE(b.receives("up a"));
     }
     const std::shared_ptr<const core::KeyRing> keys = ring();
     Node a{kA, keys};
@@ -185,12 +186,12 @@ TEST_CASE("two nodes with one key ring talk both ways over one link", "[edge][li
     Linked nodes;
     auto& a = nodes.a;
     auto& b = nodes.b;
-    REQUIRE(a.says(kB, "hello"));
-    REQUIRE(b.hears("a says hello"));
+    REQUIRE(a.sends(kB, "hello"));
+    REQUIRE(b.receives("a says hello"));
     REQUIRE(b.answers(kA, "hi"));
-    REQUIRE(a.hears("b answers hi"));
-    REQUIRE(b.says(kA, "and back"));
-    REQUIRE(a.hears("b says and back"));
+    REQUIRE(a.receives("b answers hi"));
+    REQUIRE(b.sends(kA, "and back"));
+    REQUIRE(a.receives("b says and back"));
 }
 
 TEST_CASE("messages keep their order on a link", "[edge][link]") {
@@ -199,13 +200,13 @@ TEST_CASE("messages keep their order on a link", "[edge][link]") {
     auto& b = nodes.b;
     std::vector<std::string> expected;
     for (int i = 0; i < 2'000; ++i) {
-        REQUIRE(a.says(kB, std::to_string(i)));
+        REQUIRE(a.sends(kB, std::to_string(i)));
         expected.push_back("a says " + std::to_string(i));
     }
-    REQUIRE(b.hears(expected.back()));
-    auto heard = b.all();
-    std::erase(heard, "up a");
-    CHECK(heard == expected);
+    REQUIRE(b.receives(expected.back()));
+    auto received = b.all();
+    std::erase(received, "up a");
+    CHECK(received == expected);
 }
 
 TEST_CASE("threads that send at once, both ways, lose nothing and keep their order",
@@ -215,7 +216,7 @@ TEST_CASE("threads that send at once, both ways, lose nothing and keep their ord
     auto& a = nodes.a;
     auto& b = nodes.b;
     const auto send = [](Node& from, const core::NodeId& to, const std::string& name) {
-        for (int i = 0; i < kMessages; ++i) from.says(to, name + std::to_string(i));
+        for (int i = 0; i < kMessages; ++i) from.sends(to, name + std::to_string(i));
     };
     std::vector<std::thread> threads;
     for (const std::string name : {"x", "y"}) {
@@ -225,13 +226,13 @@ TEST_CASE("threads that send at once, both ways, lose nothing and keep their ord
     for (auto& thread : threads) thread.join();
     const auto last = std::to_string(kMessages - 1);
     for (const std::string name : {"x", "y"}) {
-        REQUIRE(b.hears("a says " + name + last));
-        REQUIRE(a.hears("b says " + name + last));
+        REQUIRE(b.receives("a says " + name + last));
+        REQUIRE(a.receives("b says " + name + last));
         const auto check = [&](Node& at, const std::string& from) {
             int next = 0;
-            for (const auto& heard : at.all()) {
-                if (!heard.starts_with(from + " says " + name)) continue;
-                REQUIRE(heard == from + " says " + name + std::to_string(next));
+            for (const auto& received : at.all()) {
+                if (!received.starts_with(from + " says " + name)) continue;
+                REQUIRE(received == from + " says " + name + std::to_string(next));
                 ++next;
             }
             CHECK(next == kMessages);
@@ -246,7 +247,7 @@ TEST_CASE("a node with another key ring is refused and named", "[edge][link]") {
     Node b{kB, ring()};
     introduce(a, b);
     REQUIRE(eventually([&] { return a.why_down(kB) != "not connected yet"; }));
-    CHECK(!a.says(kB, "hello"));
+    CHECK(!a.sends(kB, "hello"));
     CHECK(b.all().empty());
 }
 
@@ -271,8 +272,8 @@ TEST_CASE("nodes talk while one of them has a rotated ring", "[edge][link]") {
     Node a{kA, caller_is_new ? rotated : old};
     Node b{kB, caller_is_new ? old : rotated};
     introduce(a, b);
-    REQUIRE(a.hears("up b"));
-    REQUIRE(b.hears("up a"));
+    REQUIRE(a.receives("up b"));
+    REQUIRE(b.receives("up a"));
 }
 
 TEST_CASE("a link that is lost is reported and made again", "[edge][link]") {
@@ -283,14 +284,14 @@ TEST_CASE("a link that is lost is reported and made again", "[edge][link]") {
         Node b{kB, keys};
         port = b.links.port();
         introduce(a, b);
-        REQUIRE(a.hears("up b"));
+        REQUIRE(a.receives("up b"));
     }
-    REQUIRE(a.hears("down b"));
-    CHECK(!a.says(kB, "nobody"));
+    REQUIRE(a.receives("down b"));
+    CHECK(!a.sends(kB, "nobody"));
     Node again{kB, keys, {.port = port}};
-    REQUIRE(a.hears("up b", 2));
-    REQUIRE(a.says(kB, "back"));
-    REQUIRE(again.hears("a says back"));
+    REQUIRE(a.receives("up b", 2));
+    REQUIRE(a.sends(kB, "back"));
+    REQUIRE(again.receives("a says back"));
 }
 
 TEST_CASE("the address of a node that died and came back with another name disturbs no link",
@@ -301,13 +302,13 @@ TEST_CASE("the address of a node that died and came back with another name distu
     // Until the group misses b, both names stand in the log, with one address.
     a.links.set_peers({{kB, again.address()}, {kC, again.address()}});
     again.links.set_peers({{kA, a.address()}, {kB, again.address()}});
-    REQUIRE(a.hears("up c"));
+    REQUIRE(a.receives("up c"));
     REQUIRE(eventually([&] { return a.why_down(kB).find("was expected") != std::string::npos; }));
-    REQUIRE(a.says(kC, "still here"));
-    REQUIRE(again.hears("a says still here"));
+    REQUIRE(a.sends(kC, "still here"));
+    REQUIRE(again.receives("a says still here"));
     const auto lost = [](Node& node) {
-        const auto heard = node.all();
-        return std::count_if(heard.begin(), heard.end(),
+        const auto received = node.all();
+        return std::count_if(received.begin(), received.end(),
                              [](const std::string& what) { return what.starts_with("down"); });
     };
     CHECK(lost(a) == 0);
@@ -318,7 +319,7 @@ TEST_CASE("a node that has left is let go", "[edge][link]") {
     Linked nodes;
     auto& a = nodes.a;
     a.links.set_peers({});
-    REQUIRE(a.hears("down b"));
+    REQUIRE(a.receives("down b"));
     CHECK(a.links.status().empty());
 }
 
@@ -330,12 +331,12 @@ TEST_CASE("three nodes have one link for each pair", "[edge][link]") {
     for (auto* node : {&a, &b, &c}) {
         node->links.set_peers({{kA, a.address()}, {kB, b.address()}, {kC, c.address()}});
     }
-    REQUIRE(a.hears("up b"));
-    REQUIRE(a.hears("up c"));
-    REQUIRE(b.hears("up c"));
-    REQUIRE(c.hears("up a"));
-    REQUIRE(c.says(kA, "from c"));
-    REQUIRE(a.hears("c says from c"));
+    REQUIRE(a.receives("up b"));
+    REQUIRE(a.receives("up c"));
+    REQUIRE(b.receives("up c"));
+    REQUIRE(c.receives("up a"));
+    REQUIRE(c.sends(kA, "from c"));
+    REQUIRE(a.receives("c says from c"));
 }
 
 TEST_CASE("a peer that does not take is refused more, and nothing of it is lost", "[edge][link]") {
@@ -343,12 +344,12 @@ TEST_CASE("a peer that does not take is refused more, and nothing of it is lost"
     Node a{kA, keys, {.outbox_bytes_max = 64 * 1024}};
     Node b{kB, keys};
     introduce(a, b);
-    REQUIRE(a.hears("up b"));
+    REQUIRE(a.receives("up b"));
     b.congested = true;
     const std::string text(8'000, 'x');
     std::ptrdiff_t sent = 0;
     REQUIRE(eventually([&] {
-        if (!a.says(kB, text)) return true;
+        if (!a.sends(kB, text)) return true;
         ++sent;
         return false;
     }));
@@ -356,9 +357,9 @@ TEST_CASE("a peer that does not take is refused more, and nothing of it is lost"
     CHECK(a.links.to_home(kB, edge::Detach{{.front = kA, .shard = 0, .number = 1}, {}}) ==
           edge::Sent::yes);
     b.congested = false;
-    REQUIRE(b.hears("a says " + text, sent));
-    REQUIRE(eventually([&] { return a.says(kB, "space again"); }));
-    REQUIRE(b.hears("a says space again"));
+    REQUIRE(b.receives("a says " + text, sent));
+    REQUIRE(eventually([&] { return a.sends(kB, "space again"); }));
+    REQUIRE(b.receives("a says space again"));
 }
 
 TEST_CASE("whoever is no node is closed and disturbs nobody", "[edge][link]") {
@@ -374,8 +375,8 @@ TEST_CASE("whoever is no node is closed and disturbs nobody", "[edge][link]") {
     while (recv(fd, &byte, 1, 0) > 0) {  // an alert may come before the end
     }
     close(fd);
-    REQUIRE(a.says(kB, "still here"));
-    REQUIRE(b.hears("a says still here"));
+    REQUIRE(a.sends(kB, "still here"));
+    REQUIRE(b.receives("a says still here"));
 }
 
 TEST_CASE(
@@ -391,9 +392,9 @@ TEST_CASE(
         return took < 2s && unknown_peers.are_all_open();
     }));
     introduce(a, b);
-    REQUIRE(a.hears("up b"));
-    REQUIRE(a.says(kB, "hello"));
-    REQUIRE(b.hears("a says hello"));
+    REQUIRE(a.receives("up b"));
+    REQUIRE(a.sends(kB, "hello"));
+    REQUIRE(b.receives("a says hello"));
 }
 
 TEST_CASE("the address of a link is host and port", "[edge][link]") {

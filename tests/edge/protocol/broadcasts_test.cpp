@@ -86,9 +86,9 @@ TEST_CASE("one client follows a bounded number, and refusals are bounded too",
 
     Follows others;
     others.name(named, known({}));
-    const auto told = others.take_news(known({}));
-    CHECK(told.find("id163") != std::string::npos);
-    CHECK(told.find("id164") == std::string::npos);
+    const auto reported = others.take_news(known({}));
+    CHECK(reported.find("id163") != std::string::npos);
+    CHECK(reported.find("id164") == std::string::npos);
 }
 
 TEST_CASE("ids come back as they were said, in UTF-8", "[edge][broadcast]") {

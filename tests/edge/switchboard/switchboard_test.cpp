@@ -151,18 +151,18 @@ TEST_CASE("a message reaches its home on either shard, in order", "[edge][switch
     const core::Partition to = GENERATE(0, 1);
     CAPTURE(to);
     auto& home_loop = to == 0 ? b.zero : b.one;
-    std::vector<std::string> heard;
+    std::vector<std::string> received;
     std::promise<bool> done;
     b.board.connect_home(to, [&](edge::ToHome m) {
-        heard.push_back(std::get<edge::FromClient>(m).text);
-        if (heard.size() == 3) done.set_value(home_loop.here());
+        received.push_back(std::get<edge::FromClient>(m).text);
+        if (received.size() == 3) done.set_value(home_loop.here());
     });
     b.start();
     b.zero.post([&b, to] {
         for (const char* text : {"a", "b", "c"}) b.board.homes(0).to_home({}, frame(to, text));
     });
     CHECK(done.get_future().get());
-    CHECK(heard == std::vector<std::string>{"a", "b", "c"});
+    CHECK(received == std::vector<std::string>{"a", "b", "c"});
 }
 
 TEST_CASE("a home never runs within the sender's call", "[edge][switchboard]") {

@@ -38,7 +38,7 @@ struct World : test::IngestWorld {
         const auto receipt = receipt_of(path);
         publish({log::Topic::kEvents, core::partition_of(receipt.id, partitions_)},
                 core::encode(
-                    core::ReceiptTold{.to = receipt, .message_id = message, .reason = reason}));
+                    core::ReceiptOutcome{.to = receipt, .message_id = message, .reason = reason}));
         run_loops();
     }
     static TestRequest get(const std::string& path, const std::string& prefer = "wait=0") {

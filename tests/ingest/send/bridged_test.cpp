@@ -131,15 +131,15 @@ TEST_CASE("a message that its bridge would not take is 413", "[send]") {
 TEST_CASE("a client whose token is dead is 410 from then on", "[send]") {
     Bridged world;
     CHECK(world.send().status == 201);
-    const auto say_gone = [&](std::string_view token) {
+    const auto publish_gone = [&](std::string_view token) {
         world.publish(
             world.subscriptions_of(world.target.uaid),
             core::encode(core::ClientGone{world.target.uaid, core::hash_of_token(token)}));
         world.run_loops();
     };
-    say_gone("another token");
+    publish_gone("another token");
     CHECK(world.send().status == 201);
-    say_gone("t");
+    publish_gone("t");
     CHECK(world.send().status == 410);
     CHECK(world.tier().size() == 2);
 }

@@ -34,10 +34,10 @@ struct TwoBrokers {
         rd_kafka_mock_partition_set_leader(cluster.get(), kTopic, kWhere.partition, broker);
     }
     core::Result<Ends> ends() {
-        std::optional<core::Result<Ends>> told;
-        log->ends(kWhere, executor, [&](const auto& result) { told = result; });
-        REQUIRE(executor.wait_until([&] { return told.has_value(); }));
-        return *told;
+        std::optional<core::Result<Ends>> reported;
+        log->ends(kWhere, executor, [&](const auto& result) { reported = result; });
+        REQUIRE(executor.wait_until([&] { return reported.has_value(); }));
+        return *reported;
     }
 };
 

@@ -43,16 +43,16 @@ TEST_CASE(
     const auto poll = [&](bool beyond) {
         const auto found = groups->poll({});
         REQUIRE(found);
-        std::set<std::string> told;
+        std::set<std::string> reported;
         for (const auto& position : found->positions) {
-            if (position.group.starts_with(config.prefix)) told.insert(position.group);
+            if (position.group.starts_with(config.prefix)) reported.insert(position.group);
         }
-        const auto says_so = [](const std::string& problem) {
+        const auto reports_it = [](const std::string& problem) {
             return problem.find("only the first " + std::to_string(log::kGroupsMax)) !=
                    std::string::npos;
         };
-        CHECK(std::any_of(found->problems.begin(), found->problems.end(), says_so) == beyond);
-        return told;
+        CHECK(std::any_of(found->problems.begin(), found->problems.end(), reports_it) == beyond);
+        return reported;
     };
     const auto some = poll(true);
     CHECK(some.size() > log::kGroupsMax / 2);  // the broker has groups of other tests too

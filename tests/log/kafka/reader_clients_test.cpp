@@ -27,7 +27,7 @@ constexpr log::TopicPartition kWhere{log::Topic::kNotifications, 0};
 /// So many of the next clients cannot be made.
 std::atomic<int> clients_to_fail{0};
 /// Queries whose answer nobody waits for: librdkafka is told that there is space.
-std::atomic<int> told_of_capacity{0};
+std::atomic<int> reports_of_capacity{0};
 
 /// A mock cluster with one partition, and a log that writes there.
 struct Mock {
@@ -82,7 +82,7 @@ extern "C" rd_kafka_t* rd_kafka_new(rd_kafka_type_t type, rd_kafka_conf_t* conf,
 extern "C" rd_kafka_resp_err_t rd_kafka_offsets_for_times(rd_kafka_t* client,
                                                           rd_kafka_topic_partition_list_t* list,
                                                           int timeout_ms) {
-    if (timeout_ms == 0) ++told_of_capacity;
+    if (timeout_ms == 0) ++reports_of_capacity;
     static const auto real = reinterpret_cast<decltype(&rd_kafka_offsets_for_times)>(
         dlsym(RTLD_NEXT, "rd_kafka_offsets_for_times"));
     return real(client, list, timeout_ms);
@@ -105,14 +105,14 @@ TEST_CASE("a reading that ends late does not silence the next one of its partiti
     auto first = start([] {});
     REQUIRE(mock.eventually([&] { return take_end(*first); }));
     clients.stop(first);
-    int heard = 0;
-    const auto second = start([&] { ++heard; });
+    int received = 0;
+    const auto second = start([&] { ++received; });
     REQUIRE(mock.eventually([&] { return take_end(*second); }));
     mock.executor.wait_until([] { return false; }, 10ms);  // all that was posted until then has run
-    const int heard_of_the_end = heard;
+    const int received_the_end = received;
     first.reset();
     mock.publish("key");
-    CHECK(mock.eventually([&] { return heard > heard_of_the_end; }));
+    CHECK(mock.eventually([&] { return received > received_the_end; }));
     clients.stop(second);
     queries.stop();
 }
@@ -142,7 +142,7 @@ TEST_CASE("librdkafka is told of space whenever half of what it may prefetch was
     config.fetch_bytes = 128U << 10;
     const auto prefetch = prefetch_of(0, config);
     const auto log = log::open_kafka_log(config);
-    told_of_capacity = 0;
+    reports_of_capacity = 0;
     std::size_t taken = 0;
     std::unique_ptr<log::PartitionReader> reader;
     reader = log->open_reader(kWhere, 0, mock.executor, [&] {
@@ -154,6 +154,6 @@ TEST_CASE("librdkafka is told of space whenever half of what it may prefetch was
     CHECK(mock.eventually([&] { return taken == kRecords; }));
     const auto halves = kRecords * body.size() / (prefetch.bytes_each / 2);
     REQUIRE(halves > 10);
-    CHECK(mock.eventually([&] { return told_of_capacity >= static_cast<int>(halves) - 1; }));
+    CHECK(mock.eventually([&] { return reports_of_capacity >= static_cast<int>(halves) - 1; }));
     reader.reset();
 }

@@ -80,7 +80,7 @@ struct World {
         return *found ? (**found).current() : std::nullopt;
     }
     template <class Event>
-    std::vector<Event> told() const {
+    std::vector<Event> reported() const {
         std::vector<Event> events;
         for (const auto& stored : log->records(kTotals)) {
             const test::ReadBack back{stored.record, stored.offset, stored.time};
@@ -111,11 +111,12 @@ TEST_CASE("a home folds what is told and tells the counts", "[reliability][home]
     CHECK(world.count(Milestone::stored) == 1);
     CHECK(world.count(Milestone::received) == 1);
     CHECK(world.where("a") == Milestone::stored);
-    const auto told = world.told<PartitionCounts>();
-    REQUIRE_FALSE(told.empty());
-    CHECK(told.back().counts == world.home->counts().counts);
+    const auto reported = world.reported<PartitionCounts>();
+    REQUIRE_FALSE(reported.empty());
+    CHECK(reported.back().counts == world.home->counts().counts);
     world.run_for(seconds{30});
-    CHECK(world.told<PartitionCounts>().size() == told.size());  // nothing new, nothing told
+    CHECK(world.reported<PartitionCounts>().size() ==
+          reported.size());  // nothing new, nothing told
 }
 
 TEST_CASE("a message whose TTL has ended expires, once and a minute later", "[reliability][home]") {
@@ -144,7 +145,7 @@ TEST_CASE("who only follows says nothing", "[reliability][home]") {
     world.tell("a", {Milestone::received}, seconds{1});
     world.run_for(minutes{3});
     CHECK(world.where("a") == Milestone::received);
-    CHECK(world.told<PartitionCounts>().empty());
+    CHECK(world.reported<PartitionCounts>().empty());
     world.home->serve(true);
     world.run_for(seconds{5});
     CHECK(world.where("a") == Milestone::expired);
@@ -218,16 +219,16 @@ TEST_CASE("ten minutes after midnight the report of the day is told", "[reliabil
     world.run_for(seconds{5});
     world.executor.run_for(Timestamp{midnight} + minutes{9} - world.clock.wall());
     world.run_for(seconds{5});
-    for (const auto& report : world.told<PartitionReport>())
+    for (const auto& report : world.reported<PartitionReport>())
         CHECK(report.day < day_of(midnight) - std::chrono::days{1});
     world.executor.run_for(minutes{2});
     world.run_for(seconds{5});
-    const auto reports = world.told<PartitionReport>();
+    const auto reports = world.reported<PartitionReport>();
     REQUIRE_FALSE(reports.empty());
     CHECK(reports.back().day == day_of(midnight) - std::chrono::days{1});
     CHECK(reports.back().report.total_count() == 2);
     CHECK(reports.back().report.success_count() == 1);
-    const auto removed = world.told<ReportRemoved>();
+    const auto removed = world.reported<ReportRemoved>();
     REQUIRE_FALSE(removed.empty());
     CHECK(removed.back().day == reports.back().day - MilestoneHome::kReportsKept);
 
@@ -246,8 +247,8 @@ TEST_CASE("histories that collect up to their bound are written at once, whateve
           "[reliability][home][bounds]") {
     World world;
     world.run_for(seconds{1});
-    constexpr std::size_t kTold = MilestoneHome::kChangesMax + 10;
-    for (std::size_t i = 0; i < kTold; ++i) {
+    constexpr std::size_t kReported = MilestoneHome::kChangesMax + 10;
+    for (std::size_t i = 0; i < kReported; ++i) {
         world.tell(std::to_string(i), {Milestone::received});
         if (i % 10'000 == 0) world.executor.run();
     }
@@ -257,10 +258,10 @@ TEST_CASE("histories that collect up to their bound are written at once, whateve
     world.log->truncate_before(kMilestones, MilestoneHome::kChangesMax);
     world.start("store");
     world.run_for(seconds{2});
-    CHECK(world.count(Milestone::received) == kTold);
+    CHECK(world.count(Milestone::received) == kReported);
     world.tell("later", {Milestone::received});  // and there is space again
     world.run_for(seconds{2});
-    CHECK(world.count(Milestone::received) == kTold + 1);
+    CHECK(world.count(Milestone::received) == kReported + 1);
 }
 
 TEST_CASE("while the log is away nothing expires, and afterwards it does", "[reliability][home]") {

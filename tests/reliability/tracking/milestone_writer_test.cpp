@@ -164,10 +164,10 @@ TEST_CASE("no more milestones are under way than may be, and all are written in 
           "[reliability][bounds]") {
     World world;
     constexpr std::size_t kTooMany = 1'000;
-    constexpr std::size_t kTold = MilestoneWriter::kUnderWayMax + kTooMany;
+    constexpr std::size_t kReported = MilestoneWriter::kUnderWayMax + kTooMany;
     for (int round = 1; round <= 2; ++round) {  // the second finds as much space as the first
         world.log->set_away(true);
-        for (std::size_t i = 0; i < kTold; ++i) {
+        for (std::size_t i = 0; i < kReported; ++i) {
             world.queue.reached(std::to_string(i), kExpires, Milestone::received);
         }
         world.executor.run_for(MilestoneWriter::kLinger);
@@ -176,7 +176,7 @@ TEST_CASE("no more milestones are under way than may be, and all are written in 
         world.writer.flush([&] { flushed = true; });
         world.executor.run_for(seconds{30});
         CHECK(world.queue.size() >= kTooMany);  // what failed is there again
-        CHECK(world.queue.size() <= kTold);
+        CHECK(world.queue.size() <= kReported);
         CHECK_FALSE(flushed);
         world.log->set_away(false);
         world.executor.run_for(seconds{30});
@@ -185,7 +185,7 @@ TEST_CASE("no more milestones are under way than may be, and all are written in 
         CHECK(world.queue.dropped() == 0);
         std::map<std::string, int> written;
         for (const auto& event : world.written()) ++written[event.id];
-        CHECK(written.size() == kTold);
+        CHECK(written.size() == kReported);
         for (const auto& [id, times] : written) REQUIRE(times >= round);
     }
 }

@@ -802,10 +802,10 @@ TEST_CASE("an owner sees how its webhooks take what is sent, and nobody else's",
     CHECK(world.ask(Verb::post, "/webhooks/" + id + "/test").status == 202);
     world.answered = 500;
     CHECK(world.ask(Verb::post, "/webhooks/" + id + "/test").status == 202);
-    const auto told = Json::parse(world.ask(Verb::get, "/attempts").body)["webhooks"];
-    REQUIRE(told.size() == 2);
-    const auto& used = told[told[0]["webhook"] == id ? 0 : 1];
-    const auto& unused = told[told[0]["webhook"] == id ? 1 : 0];
+    const auto reported = Json::parse(world.ask(Verb::get, "/attempts").body)["webhooks"];
+    REQUIRE(reported.size() == 2);
+    const auto& used = reported[reported[0]["webhook"] == id ? 0 : 1];
+    const auto& unused = reported[reported[0]["webhook"] == id ? 1 : 0];
     CHECK(used["attempts"] == 2);
     CHECK(used["delivered"] == 1);
     CHECK(used["last"]["status"] == 500);

@@ -8,8 +8,8 @@ namespace beckon::test {
 using std::chrono::system_clock;
 
 struct Baseline::Impl : std::enable_shared_from_this<Impl> {
-    Impl(log::EventLog& l, std::chrono::seconds d, core::Executor& e, Due hear)
-        : log(l), delay(d), executor(e), due(std::move(hear)) {}
+    Impl(log::EventLog& l, std::chrono::seconds d, core::Executor& e, Due receive)
+        : log(l), delay(d), executor(e), due(std::move(receive)) {}
 
     /// One partition.
     struct Reader {

@@ -253,15 +253,15 @@ TEST_CASE("at a host that is full nobody waits for ever", "[retry][schedule]") {
 TEST_CASE("a webhook that holds its part of the window is told how long its queue takes",
           "[retry][schedule]") {
     Scheduler scheduler{{.workers = 4, .queued_max = 160}};
-    std::optional<core::Duration> told;
+    std::optional<core::Duration> reported;
     int taken = 0;
-    for (; !told; ++taken) {
+    for (; !reported; ++taken) {
         auto j = job("a", 0, taken);
-        told = scheduler.add(j);
+        reported = scheduler.add(j);
         REQUIRE(taken < 30);
     }
     CHECK(taken > 10);
-    CHECK(*told > 0s);
+    CHECK(*reported > 0s);
     add(scheduler, job("b", 0, 0));  // another of the same owner
 }
 

@@ -20,7 +20,7 @@ Outcomes::Outcomes(const Options& options, const Context& context)
 
 void Outcomes::stop() {
     lifetime_.renew();
-    telling_.clear();
+    notifying_.clear();
     waiting_.clear();
     removed_.clear();
     awaiting_ = 0;
@@ -29,8 +29,8 @@ void Outcomes::stop() {
 }
 
 /// A reference that does not decode can be told to nobody, and holds nothing up.
-bool Outcomes::tell(const core::MessageKey& message, core::FinishReason reason,
-                    std::function<void()> told) {
+bool Outcomes::publish_outcome(const core::MessageKey& message, core::FinishReason reason,
+                               std::function<void()> reported) {
     const auto receipt = context_.store.receipt(message);
     if (!receipt) return false;
     const auto to = core::parse_receipt(receipt->subscription);
@@ -38,8 +38,8 @@ bool Outcomes::tell(const core::MessageKey& message, core::FinishReason reason,
         core::log_warn("edge", "broken_receipt", {{"message", core::log_name(message)}});
         return false;
     }
-    const auto [at, is_new] = telling_.try_emplace(message);
-    at->second.told = std::move(told);
+    const auto [at, is_new] = notifying_.try_emplace(message);
+    at->second.reported = std::move(reported);
     if (!is_new) return true;
     at->second.what = {.to = *to, .message_id = receipt->message_id, .reason = reason};
     ++awaiting_;
@@ -53,8 +53,8 @@ bool Outcomes::tell(const core::MessageKey& message, core::FinishReason reason,
 }
 
 void Outcomes::acknowledged(const core::MessageKey& message) {
-    const auto found = telling_.find(message);
-    if (found == telling_.end() || found->second.stage != Stage::awaiting_ack) return;
+    const auto found = notifying_.find(message);
+    if (found == notifying_.end() || found->second.stage != Stage::awaiting_ack) return;
     found->second.what.reason = core::FinishReason::acked;
     enqueue(message);
 }
@@ -68,7 +68,7 @@ void Outcomes::expire(core::Timestamp now) {
     });
     for (const auto& message : due) {
         const auto receipt = context_.store.receipt(message);
-        if (!receipt || telling_.contains(message) || removed_.contains(message)) continue;
+        if (!receipt || notifying_.contains(message) || removed_.contains(message)) continue;
         const auto& client = receipt->uaid;
         const bool is_pending =
             context_.store.add_tombstone(client, message, core::FinishReason::expired,
@@ -76,7 +76,8 @@ void Outcomes::expire(core::Timestamp now) {
             context_.store.tombstone_pending(client, message);
         if (is_pending) continue;
         const auto remove = [this, client, message] { this->remove(client, message); };
-        if (!tell(message, core::FinishReason::expired, remove) && !context_.store.broken())
+        if (!publish_outcome(message, core::FinishReason::expired, remove) &&
+            !context_.store.broken())
             remove();
     }
 }
@@ -95,8 +96,8 @@ void Outcomes::remove(const core::Uaid& client, const core::MessageKey& message)
 }
 
 void Outcomes::enqueue(const core::MessageKey& message) {
-    const auto found = telling_.find(message);
-    if (found == telling_.end() || found->second.stage != Stage::awaiting_ack) return;
+    const auto found = notifying_.find(message);
+    if (found == notifying_.end() || found->second.stage != Stage::awaiting_ack) return;
     found->second.stage = Stage::waiting;
     --awaiting_;
     waiting_.push_back(message);
@@ -109,11 +110,11 @@ void Outcomes::pump() {
         if (context_.in_flight.count >= OutcomesInFlight::kMax && in_flight_ > 0) return;
         const auto message = waiting_.front();
         waiting_.pop_front();
-        publish(message, telling_.at(message).what);
+        publish(message, notifying_.at(message).what);
     }
 }
 
-void Outcomes::publish(const core::MessageKey& message, const core::ReceiptTold& what) {
+void Outcomes::publish(const core::MessageKey& message, const core::ReceiptOutcome& what) {
     ++in_flight_;
     ++context_.in_flight.count;
     context_.publisher.publish(
@@ -127,8 +128,8 @@ void Outcomes::answered(const core::MessageKey& message, bool ok) {
     --in_flight_;
     --context_.in_flight.count;
     if (ok) {
-        const auto told = std::move(telling_.extract(message).mapped().told);
-        told();
+        const auto reported = std::move(notifying_.extract(message).mapped().reported);
+        reported();
     } else {
         waiting_.push_back(message);
         pump_again();

@@ -67,8 +67,8 @@ public:
     }
     /// `told`: the log has it. False: nobody wants to hear, or the store cannot say (broken());
     /// `told` will not be called.
-    bool tell(const core::MessageKey& message, core::FinishReason reason,
-              std::function<void()> told);
+    bool publish_outcome(const core::MessageKey& message, core::FinishReason reason,
+                         std::function<void()> reported);
     /// The client has the message, whatever its pending tombstone says.
     void acknowledged(const core::MessageKey& message);
     /// About once a second: messages with a receipt that have expired are done with.
@@ -77,15 +77,15 @@ public:
 
 private:
     enum class Stage : std::uint8_t { awaiting_ack, waiting };
-    struct Telling {
-        core::ReceiptTold what;
-        std::function<void()> told;
+    struct Publishing {
+        core::ReceiptOutcome what;
+        std::function<void()> reported;
         Stage stage = Stage::awaiting_ack;
     };
 
     void enqueue(const core::MessageKey& message);
     void pump();
-    void publish(const core::MessageKey& message, const core::ReceiptTold& what);
+    void publish(const core::MessageKey& message, const core::ReceiptOutcome& what);
     void answered(const core::MessageKey& message, bool ok);
     void pump_again();
     void remove(const core::Uaid& client, const core::MessageKey& message);
@@ -96,7 +96,7 @@ private:
     /// did not take.
     std::set<core::MessageKey> removed_;
     std::size_t awaiting_ = 0;  ///< with Stage::awaiting_ack, for a timer or an ack
-    std::unordered_map<core::MessageKey, Telling> telling_;
+    std::unordered_map<core::MessageKey, Publishing> notifying_;
     std::deque<core::MessageKey> waiting_;
     std::size_t in_flight_ = 0;
     bool pump_later_ = false;

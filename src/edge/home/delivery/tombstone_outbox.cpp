@@ -79,9 +79,9 @@ void TombstoneOutbox::read_more() {
 void TombstoneOutbox::add(const store::PendingTombstone& pending) {
     const auto [at, added] = held_.emplace(pending.key, Entry{pending});
     if (!added) return;
-    if (is_told(pending)) {
-        at->second.stage = Stage::telling;
-        tell(pending);
+    if (is_reported(pending)) {
+        at->second.stage = Stage::reporting;
+        report(pending);
     } else {
         waiting_.emplace(pending.put_offset, pending.key);
     }
@@ -90,36 +90,36 @@ void TombstoneOutbox::add(const store::PendingTombstone& pending) {
     }
 }
 
-bool TombstoneOutbox::is_told(const store::PendingTombstone& pending) const {
+bool TombstoneOutbox::is_reported(const store::PendingTombstone& pending) const {
     return (pending.end && context_.milestones) || context_.outcomes.wanted(pending.key);
 }
 
-void TombstoneOutbox::tell(const store::PendingTombstone& pending) {
-    if (!pending.end || !context_.milestones) return tell_sender(pending);
+void TombstoneOutbox::report(const store::PendingTombstone& pending) {
+    if (!pending.end || !context_.milestones) return notify_sender(pending);
     const auto& [message, milestone] = *pending.end;
     context_.milestones->reached_then(
         message.id, message.expires, milestone,
         [back = lifetime_.remote(), then = lifetime_.guard([this, key = pending.key] {
-            milestone_told(key);
+            milestone_reported(key);
         })] { back.post(then); });
 }
 
-void TombstoneOutbox::milestone_told(const core::MessageKey& key) {
+void TombstoneOutbox::milestone_reported(const core::MessageKey& key) {
     const auto it = held_.find(key);
-    if (it == held_.end() || it->second.stage != Stage::telling) return;
-    if (!std::exchange(it->second.milestone_told, true))
-        tell_sender(store::PendingTombstone{it->second.pending});
+    if (it == held_.end() || it->second.stage != Stage::reporting) return;
+    if (!std::exchange(it->second.milestone_reported, true))
+        notify_sender(store::PendingTombstone{it->second.pending});
 }
 
-void TombstoneOutbox::tell_sender(const store::PendingTombstone& pending) {
-    const bool wanted = context_.outcomes.tell(pending.key, pending.reason,
-                                               [this, key = pending.key] { told(key); });
-    if (!wanted && !context_.store.broken()) told(pending.key);
+void TombstoneOutbox::notify_sender(const store::PendingTombstone& pending) {
+    const bool wanted = context_.outcomes.publish_outcome(
+        pending.key, pending.reason, [this, key = pending.key] { reported(key); });
+    if (!wanted && !context_.store.broken()) reported(pending.key);
 }
 
-void TombstoneOutbox::told(const core::MessageKey& key) {
+void TombstoneOutbox::reported(const core::MessageKey& key) {
     const auto it = held_.find(key);
-    if (it == held_.end() || it->second.stage != Stage::telling) return;
+    if (it == held_.end() || it->second.stage != Stage::reporting) return;
     it->second.stage = Stage::waiting;
     waiting_.emplace(it->second.pending.put_offset, key);
     pump_soon();
@@ -142,12 +142,12 @@ void TombstoneOutbox::pump_soon() {
 
 void TombstoneOutbox::flush() {
     pump_later_ = false;
-    std::vector<core::MessageKey> telling;
+    std::vector<core::MessageKey> reporting;
     for (const auto& [key, entry] : held_) {
-        const bool waits = entry.pending.end && context_.milestones && !entry.milestone_told;
-        if (entry.stage == Stage::telling && waits) telling.push_back(key);
+        const bool waits = entry.pending.end && context_.milestones && !entry.milestone_reported;
+        if (entry.stage == Stage::reporting && waits) reporting.push_back(key);
     }
-    for (const auto& key : telling) milestone_told(key);
+    for (const auto& key : reporting) milestone_reported(key);
     pump();
 }
 
@@ -233,7 +233,7 @@ void TombstoneOutbox::pump_after(core::Duration delay) {
     }));
 }
 
-void TombstoneOutbox::said(const core::MessageKey& key, std::uint16_t code) {
+void TombstoneOutbox::acked_with(const core::MessageKey& key, std::uint16_t code) {
     if (codes_.size() < kHeldMax) codes_.emplace(key, code);
 }
 

@@ -74,7 +74,7 @@ public:
     /// With this code the client has acknowledged a message whose tombstone is pending from now on:
     /// it says so. Kept in memory only, so that a kill before the tombstone leaves a pending
     /// tombstone without it.
-    void said(const core::MessageKey& key, std::uint16_t code);
+    void acked_with(const core::MessageKey& key, std::uint16_t code);
     /// Those that have arisen are published, soon. While nothing is left to commit.
     void take_new();
     /// The tombstone was read: it is no longer pending.
@@ -83,19 +83,19 @@ public:
 private:
     /// telling: the tombstone waits until the log knows how the message ended. Who is killed
     /// before finds the pending tombstone again, and tells it again.
-    enum class Stage { telling, waiting, in_flight, durable };
+    enum class Stage { reporting, waiting, in_flight, durable };
     struct Entry {
         store::PendingTombstone pending;
         Stage stage = Stage::waiting;
-        bool milestone_told = false;  ///< or it is not waited for any longer
+        bool milestone_reported = false;  ///< or it is not waited for any longer
     };
 
     void add(const store::PendingTombstone& pending);
-    bool is_told(const store::PendingTombstone& pending) const;
-    void tell(const store::PendingTombstone& pending);
-    void milestone_told(const core::MessageKey& key);
-    void tell_sender(const store::PendingTombstone& pending);
-    void told(const core::MessageKey& key);
+    bool is_reported(const store::PendingTombstone& pending) const;
+    void report(const store::PendingTombstone& pending);
+    void milestone_reported(const core::MessageKey& key);
+    void notify_sender(const store::PendingTombstone& pending);
+    void reported(const core::MessageKey& key);
     void read_more();
     void pump_soon();
     void pump();

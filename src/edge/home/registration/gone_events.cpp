@@ -6,7 +6,7 @@
 
 namespace beckon::edge {
 
-void GoneEvents::tell(core::SubscriptionGone gone) {
+void GoneEvents::report(core::SubscriptionGone gone) {
     if (context_.wanted && !context_.wanted(gone.owner)) return;
     if (waiting_.size() >= kWaitingMax || !is_allowed(gone)) {
         ++left_out_;
@@ -55,7 +55,7 @@ void GoneEvents::publish(const core::SubscriptionGone& gone) {
 
 void GoneEvents::log_left_out() {
     const auto count = std::exchange(left_out_, 0);
-    if (count > 0) core::log_warn("edge", "gone_subscriptions_not_told", {{"count", count}});
+    if (count > 0) core::log_warn("edge", "gone_subscriptions_not_published", {{"count", count}});
 }
 
 }  // namespace beckon::edge

@@ -51,7 +51,7 @@ public:
     GoneEvents(core::Partition partitions, Context context)
         : partitions_(partitions), context_(std::move(context)), lifetime_(context_.executor) {}
 
-    void tell(core::SubscriptionGone gone);
+    void report(core::SubscriptionGone gone);
     /// What waits is forgotten.
     void stop();
 

@@ -158,7 +158,7 @@ void Registrations::folded(const ChangePtr& change) {
     const bool removed = change->request.kind == ChannelChange::Kind::remove && !change->failed;
     if (removed) {
         if (change->removed) {
-            tell_gone(change->client, *change->removed, core::GoneReason::unregistered);
+            publish_gone(change->client, *change->removed, core::GoneReason::unregistered);
         }
         context_.purges.begin(change->client, change->request.channel,
                               lifetime_.guard([this, change] { answer(*change); }));
@@ -171,17 +171,17 @@ void Registrations::folded(const ChangePtr& change) {
 
 /// To the application server that the subscription was bound to. It is told once or not at all: the
 /// next message for the subscription is answered 410, and that is told too.
-void Registrations::tell_gone(const core::Uaid& client, const store::StoredChannel& channel,
-                              core::GoneReason reason) {
+void Registrations::publish_gone(const core::Uaid& client, const store::StoredChannel& channel,
+                                 core::GoneReason reason) {
     const auto owner = core::owner_name_of_hash(channel.vapid_sha256);
     const auto key = parse_sha256(channel.vapid_sha256);
     if (!owner || !key) return;
-    gone_events_.tell({.uaid = client,
-                       .channel = channel.channel,
-                       .owner = *owner,
-                       .endpoint = options_.endpoint_url + "/wpush/" +
-                                   context_.tokens.seal_endpoint(client, channel.channel, key),
-                       .reason = reason});
+    gone_events_.report({.uaid = client,
+                         .channel = channel.channel,
+                         .owner = *owner,
+                         .endpoint = options_.endpoint_url + "/wpush/" +
+                                     context_.tokens.seal_endpoint(client, channel.channel, key),
+                         .reason = reason});
 }
 
 void Registrations::no_longer_changing(const core::Uaid& client) {
@@ -235,7 +235,7 @@ void Registrations::remove_client(const core::Uaid& client, std::function<void(b
                           done = std::move(done)](bool is_folded) {
         no_longer_changing(client);
         for (const auto& channel : channels) {
-            if (is_folded) tell_gone(client, channel, core::GoneReason::client_removed);
+            if (is_folded) publish_gone(client, channel, core::GoneReason::client_removed);
         }
         done(is_folded);
     };

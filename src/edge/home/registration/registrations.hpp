@@ -115,8 +115,8 @@ private:
     void reported(const ChangePtr& change, const core::Result<log::Appended>& result);
     void folded(const ChangePtr& change);
     void answer(const Change& change);
-    void tell_gone(const core::Uaid& client, const store::StoredChannel& channel,
-                   core::GoneReason reason);
+    void publish_gone(const core::Uaid& client, const store::StoredChannel& channel,
+                      core::GoneReason reason);
     void no_longer_changing(const core::Uaid& client);
     void write_last_seen(Session& session);
 

@@ -24,7 +24,7 @@ void Outbox::report(Report report) {
     entries_.push_back({std::nullopt, std::nullopt, std::move(report)});
 }
 
-void Outbox::tell(const Report& report) {
+void Outbox::publish(const Report& report) {
     const auto& [id, expires] = report.message;
     if (report.logged) {
         milestones_->reached(id, expires, core::Milestone::int_transmitted, *report.logged);
@@ -87,7 +87,7 @@ void Outbox::flush(FrontTransport& fronts) {
     indexed_ = 0;
     for (auto& entry : std::exchange(entries_, {})) {
         if (entry.what) fronts.to_front(std::move(*entry.what));
-        if (entry.report && reports()) tell(*entry.report);
+        if (entry.report && reports()) publish(*entry.report);
     }
 }
 

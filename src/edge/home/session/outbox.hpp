@@ -57,7 +57,7 @@ private:
         std::optional<core::MessageKey> message;
         std::optional<Report> report;
     };
-    void tell(const Report& report);
+    void publish(const Report& report);
     void index();
 
     core::MilestoneSink* const milestones_;

@@ -46,9 +46,9 @@ public:
             case 7: nack_one(); break;
             case 8: finish_one(); break;
             case 9: now_ += std::chrono::seconds{below(40)}; break;
-            case 10: say_legal(); break;
-            case 11: say_nonsense(); break;
-            case 12: say_illegal(); break;
+            case 10: send_legal(); break;
+            case 11: send_nonsense(); break;
+            case 12: send_illegal(); break;
             case 13: log_catches_up(); break;
         }
         read();
@@ -84,7 +84,7 @@ private:
 
     /// One frame of the client. What it may lead to: an answer, a change that is answered later,
     /// the end, or nothing where the protocol has no answer.
-    void say(const std::string& text, bool silent = false) {
+    void send_frame(const std::string& text, bool silent = false) {
         CAPTURE(text);
         auto effects = session_->on(text, parser_, tokens_, now_);
         CHECK((silent || effects.close || effects.frames.size() + effects.changes.size() == 1));
@@ -168,7 +168,8 @@ private:
         if (!in_flight_.empty()) ack(tokens_.seal_message({uaid_, any_in_flight()}));
     }
     void ack(const std::string& version) {
-        say(R"({"messageType":"ack","updates":[{"channelID":"00000000-0000-0000-0000-000000000000",)"
+        send_frame(
+            R"({"messageType":"ack","updates":[{"channelID":"00000000-0000-0000-0000-000000000000",)"
             R"("version":")" +
                 version + R"(","code":)" + std::to_string(100 + below(3)) + "}]}",
             true);
@@ -176,7 +177,7 @@ private:
     void nack_one() {
         if (in_flight_.empty()) return;
         const auto version = tokens_.seal_message({uaid_, any_in_flight()});
-        say(R"({"messageType":"nack","version":")" + version + R"(","code":301})", true);
+        send_frame(R"({"messageType":"nack","version":")" + version + R"(","code":301})", true);
     }
     /// Its sender deletes it, or a newer one replaces it.
     void finish_one() {
@@ -191,26 +192,26 @@ private:
     void log_catches_up() {
         for (const auto& key : std::exchange(not_durable_, {})) session_->durable(key);
     }
-    void say_legal() {
+    void send_legal() {
         const std::string channel =
             R"("channelID":")" + core::to_dashed(core::ChannelId{core::random_uuid4()}) + '"';
-        say(R"({"messageType":")" + std::string{below(2) == 0 ? "register" : "unregister"} +
-            R"(",)" + channel + "}");
+        send_frame(R"({"messageType":")" + std::string{below(2) == 0 ? "register" : "unregister"} +
+                   R"(",)" + channel + "}");
         now_ += 1min;
-        say("{}");
+        send_frame("{}");
     }
     /// What may be said and leads to nothing.
-    void say_nonsense() {
+    void send_nonsense() {
         switch (below(4)) {
             case 0: return ack("made up");
             case 1: return ack(tokens_.seal_message({core::Uaid{core::random_uuid4()}, {}}));
-            case 2: return say(R"({"messageType":"nack","version":"made up"})", true);
+            case 2: return send_frame(R"({"messageType":"nack","version":"made up"})", true);
             case 3:
                 if (done_.empty()) return;
                 return ack(tokens_.seal_message({uaid_, *done_.begin()}));  // once more
         }
     }
-    void say_illegal() {
+    void send_illegal() {
         const std::vector<std::string> texts{"",
                                              "no JSON",
                                              "[]",
@@ -220,7 +221,7 @@ private:
                                              R"({"messageType":"register","channelID":"X"})",
                                              R"({"messageType":"nack","version":7})"};
         const auto before = sessions_;
-        say(texts[below(texts.size())]);
+        send_frame(texts[below(texts.size())]);
         CHECK(sessions_ == before + 1);  // it was closed
     }
 

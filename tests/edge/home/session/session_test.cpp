@@ -21,14 +21,14 @@ struct Client {
     explicit Client(edge::WindowLimits l = {}, core::Duration ping = {})
         : limits{.window = l, .ping_interval_min = ping}, session(id, uaid, limits) {}
 
-    Effects say(std::string_view text) { return session.on(text, parser, tokens, now); }
+    Effects send_frame(std::string_view text) { return session.on(text, parser, tokens, now); }
     Effects ack(const std::string& version) {
-        return say(R"({"messageType":"ack","updates":[{"channelID":")" + core::to_dashed(channel) +
-                   R"(","version":")" + version + R"("}]})");
+        return send_frame(R"({"messageType":"ack","updates":[{"channelID":")" +
+                          core::to_dashed(channel) + R"(","version":")" + version + R"("}]})");
     }
     std::string version_of(const core::MessageKey& key) { return tokens.seal_message({uaid, key}); }
     Effects nack(const core::MessageKey& key) {
-        return say(R"({"messageType":"nack","version":")" + version_of(key) + R"("})");
+        return send_frame(R"({"messageType":"nack","version":")" + version_of(key) + R"("})");
     }
     /// A message is folded; true if it was sent.
     bool gets(const core::MessageKey& key, std::uint32_t ttl_s = 60) {
@@ -69,16 +69,16 @@ core::MessageKey new_key() { return core::new_message_key(core::Timestamp{}); }
 
 TEST_CASE("a client that pings sooner than it may is closed", "[session]") {
     Client client{{}, std::chrono::seconds{45}};
-    CHECK(client.say("{}").close == std::nullopt);  // the first may come at once
+    CHECK(client.send_frame("{}").close == std::nullopt);  // the first may come at once
     client.now += std::chrono::milliseconds{44'999};
     SECTION("sooner") {
-        const auto effects = client.say(R"({"messageType":"ping"})");
+        const auto effects = client.send_frame(R"({"messageType":"ping"})");
         CHECK(effects.close == edge::closing::kPingTooSoon);
         CHECK(effects.frames.empty());
     }
     SECTION("in time") {
         client.now += std::chrono::milliseconds{1};
-        CHECK(client.say("{}").frames == std::vector<Effects::Frame>{{"{}", std::nullopt}});
+        CHECK(client.send_frame("{}").frames == std::vector<Effects::Frame>{{"{}", std::nullopt}});
     }
 }
 
@@ -86,7 +86,8 @@ TEST_CASE("codes are counted by what they are about", "[session]") {
     Client client;
     const auto codes = [&](std::string_view frame) {
         std::vector<std::string_view> names;
-        for (const auto code : client.say(frame).codes) names.push_back(edge::kAnswerCodes[code]);
+        for (const auto code : client.send_frame(frame).codes)
+            names.push_back(edge::kAnswerCodes[code]);
         return names;
     };
     using Names = std::vector<std::string_view>;
@@ -106,12 +107,13 @@ TEST_CASE("codes are counted by what they are about", "[session]") {
 
 TEST_CASE("what a client says, and what follows", "[session]") {
     Client client;
-    CHECK(client.say("{}").frames == std::vector<Effects::Frame>{{"{}", std::nullopt}});
-    CHECK(client.say("no JSON").close == edge::closing::kMalformed);
-    CHECK(client.say(R"({"messageType":"hello"})").close == edge::closing::kOutOfPlace);
-    CHECK(client.say(R"({"messageType":"register","channelID":"X"})").close ==
+    CHECK(client.send_frame("{}").frames == std::vector<Effects::Frame>{{"{}", std::nullopt}});
+    CHECK(client.send_frame("no JSON").close == edge::closing::kMalformed);
+    CHECK(client.send_frame(R"({"messageType":"hello"})").close == edge::closing::kOutOfPlace);
+    CHECK(client.send_frame(R"({"messageType":"register","channelID":"X"})").close ==
           edge::closing::kOutOfPlace);
-    CHECK(client.say(R"({"messageType":"broadcast_subscribe","broadcasts":{}})").frames.empty());
+    CHECK(client.send_frame(R"({"messageType":"broadcast_subscribe","broadcasts":{}})")
+              .frames.empty());
 }
 
 TEST_CASE("registers and unregisters are answered later, and are bounded", "[session]") {
@@ -119,17 +121,17 @@ TEST_CASE("registers and unregisters are answered later, and are bounded", "[ses
     const auto add =
         R"({"messageType":"register","channelID":")" + core::to_dashed(client.channel) + R"("})";
     for (std::size_t i = 0; i < Session::kChangesInFlightMax; ++i) {
-        const auto effects = client.say(add);
+        const auto effects = client.send_frame(add);
         CHECK(effects.changes ==
               std::vector<ChannelChange>{{ChannelChange::Kind::add, client.channel, std::nullopt}});
         CHECK(effects.frames.empty());
     }
-    const auto refused = client.say(add);
+    const auto refused = client.send_frame(add);
     CHECK(refused.changes.empty());
     REQUIRE(refused.frames.size() == 1);
     CHECK(refused.frames[0].text == edge::register_frame(client.channel, 500, ""));
     client.session.change_answered();
-    CHECK(client.say(add).changes.size() == 1);
+    CHECK(client.send_frame(add).changes.size() == 1);
 }
 
 // Verified to fail when command() does not compare whose message a version names.
@@ -148,15 +150,15 @@ TEST_CASE("what a client says in a number goes with what follows, unless it is t
     Client client;
     const auto key = new_key();
     const auto ack = [&](const std::string& code) {
-        return client.say(R"({"messageType":"ack","updates":[{"channelID":")" +
-                          core::to_dashed(client.channel) + R"(","version":")" +
-                          client.version_of(key) + R"(",)" + code + "}]}");
+        return client.send_frame(R"({"messageType":"ack","updates":[{"channelID":")" +
+                                 core::to_dashed(client.channel) + R"(","version":")" +
+                                 client.version_of(key) + R"(",)" + code + "}]}");
     };
     CHECK(ack(R"("code":101)").acked[0].code == 101);
     CHECK(ack(R"("code":100)").acked[0].code == std::nullopt);
     const auto unregister = [&](const std::string& code) {
-        return client.say(R"({"messageType":"unregister","channelID":")" +
-                          core::to_dashed(client.channel) + R"(")" + code + "}");
+        return client.send_frame(R"({"messageType":"unregister","channelID":")" +
+                                 core::to_dashed(client.channel) + R"(")" + code + "}");
     };
     CHECK(unregister(R"(,"code":201)").changes[0].code == 201);
     CHECK(unregister("").changes[0].code == std::nullopt);
