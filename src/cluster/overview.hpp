@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-/// What `ownership` says of a role, for people: nodes with their links and clients, partitions with
-/// their home, and what moves. Pure functions, any thread.
+/// A role as `ownership` has it, for people: nodes with their links and clients, partitions with
+/// their home, and moves under way. Pure functions, any thread.
 namespace beckon::cluster {
 
 struct NodeOverview {

@@ -12,19 +12,19 @@
 
 namespace beckon::cluster {
 
-/// What `ownership` says about one role, folded in log order, so that all nodes agree on it. No
-/// clock, no log, no I/O; one thread.
+/// The records of one role in `ownership`, folded in log order, so that all nodes agree on the
+/// result. No clock, no log, no I/O; one thread.
 class OwnershipFold {
 public:
     OwnershipFold(std::string role, core::Partition partitions)
         : role_(std::move(role)), partitions_(partitions) {}
 
-    /// What one record did.
+    /// The effect of one record.
     struct Effect {
         /// The placement of this partition is another one now.
         std::optional<core::Partition> placed = std::nullopt;
-        /// The record lost against what stands: whoever controls writes this again, or compaction
-        /// would keep what lost.
+        /// The record is a stale write: the controller publishes this read repair, or compaction
+        /// would keep the stale one.
         std::optional<core::Record> repair = std::nullopt;
         bool new_controller = false;
         bool node_changed = false;

@@ -24,12 +24,12 @@ public:
     void placed(core::Partition partition, Assignment assignment);
     Assignment of(core::Partition partition) const;
 
-    /// What some homes are doing now: those of the partitions that `theirs` names, and no others.
+    /// Reports the present states of the homes of the partitions in `theirs`, and of no others.
     void reported(const std::function<bool(core::Partition)>& theirs,
                   std::map<core::Partition, HomeShard::Report> now);
 
     std::set<core::Partition> served() const;
-    /// Those that this node serves, and those that it could take over at once.
+    /// The partitions that this node serves, and those that it could take over at once.
     std::set<core::Partition> ready() const;
     bool any_home() const;
 

@@ -9,7 +9,7 @@
 
 namespace beckon::fold {
 
-/// What a fold is asked: whether read barriers have passed, and when an offset is folded. Every
+/// The queries to a fold: whether read barriers have passed, and when an offset is folded. Every
 /// query is answered once, unless the fold ends; none before the call that asked has returned.
 class BarrierQueries {
 public:

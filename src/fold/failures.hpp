@@ -13,12 +13,12 @@
 
 namespace beckon::fold {
 
-/// What a fold needs of others, and what can fail of it.
+/// The services that a fold needs, each of which can fail.
 enum class Need : std::uint8_t { log_time, ends, read, barrier, clear, commit };
 std::string_view to_string(Need need);
 
-/// What fails at present, since when and why. A need that has failed for kStuckAfter makes
-/// the fold stuck: one error line when it begins, one line when it is over.
+/// The present failures of a fold, each with its beginning and reason. A need that has failed for
+/// kStuckAfter makes the fold stuck: one error line when it begins, one line when it is over.
 class Failures {
 public:
     Failures(std::string_view folder, std::string name, const core::Clock& clock)

@@ -23,7 +23,7 @@ public:
     bool suspect() const { return suspect_; }
     /// Read barriers have passed that were set since.
     void proven() { suspect_ = false; }
-    /// What was asked is answered no more.
+    /// The query under way is not answered any more.
     void forget_query() { asked_ = false; }
 
 private:

@@ -75,7 +75,8 @@ TopicsPlan plan(const std::vector<TopicSpec>& table, const Existing& existing);
 std::string to_string(const TopicSpec& spec, const std::string& prefix);
 std::string to_string(const Difference& difference, const std::string& prefix);
 std::string to_string(const TopicsPlan& plan, const std::string& prefix);
-/// What no role starts with, in one line, with a remedy where there is one; empty: nothing.
+/// The fault with which no role starts, in one line, with a remedy if there is one; empty: no
+/// fault.
 std::string essential_differences(const TopicsPlan& plan, const std::string& prefix);
 
 class TopicsAdmin {

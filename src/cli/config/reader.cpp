@@ -19,7 +19,7 @@ struct Effect {
     std::string_view prefix;  ///< of the setting's name
     unsigned readers;
 };
-/// Who reads what; the longest prefix that fits decides.
+/// The readers of each setting; the longest prefix that fits decides.
 constexpr auto kEffects = std::to_array<Effect>({
     {"", kRoles | kTools | kClients | kRunning},
     {"startup_timeout", kOnKafka | bit(Reader::topics)},

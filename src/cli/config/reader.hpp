@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-/// Which command reads a configuration, and which settings change anything for it.
+/// The commands that read a configuration, and the settings that have an effect on each.
 namespace beckon::cli {
 
 /// Decides about defaults, and about what has an effect. `running` asks a process of this

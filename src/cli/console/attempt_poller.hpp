@@ -15,7 +15,7 @@
 
 namespace beckon::cli {
 
-/// What is known of the last attempts at one webhook.
+/// The last known attempts at one webhook.
 struct AttemptSummary {
     std::uint64_t attempts = 0;   ///< at most retry::Dispatcher::kAttemptsKept
     std::uint64_t delivered = 0;  ///< of those
@@ -50,7 +50,7 @@ public:
 
 private:
     void run(const std::stop_token& stop);
-    /// What one process says to one owner; nothing if it does not answer.
+    /// The attempts that one process reports to one owner; empty if the process does not answer.
     std::map<std::string, AttemptSummary> ask(const std::string& origin,
                                               const std::string& owner) const;
 

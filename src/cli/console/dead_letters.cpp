@@ -108,7 +108,7 @@ void DeadLetters::use(const std::shared_ptr<DeadFold>& fold) {
     if (fold) remote_ = fold->remote();
 }
 
-/// Whoever takes the fold away meanwhile leaves the query without an answer, which is 503.
+/// If the fold is taken away meanwhile, the query has no answer, and the console replies with 503.
 void DeadLetters::ask(std::function<void(DeadFold&)> query, const console::Reply& reply) {
     const std::scoped_lock lock{mutex_};
     if (!remote_) return reply(still_reading());

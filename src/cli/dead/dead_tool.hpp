@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-/// What `beckon dead` does: asks the API and prints what it says. Exit codes: 0; 1 with one line on
+/// The command `beckon dead`: asks the API and prints its answer. Exit codes: 0; 1 with one line on
 /// standard error; 3 where a redrive or drop finds nothing that matches.
 namespace beckon::cli {
 
-/// Which dead letters; what is empty does not matter.
+/// Selects dead letters; an empty field selects all.
 struct DeadWanted {
     std::vector<std::string> ids;
     std::string webhook;

@@ -15,7 +15,7 @@ enum class Verdict : std::uint8_t {
 };
 std::string_view to_string(Verdict verdict);
 
-/// What `beckon doctor` found at one place.
+/// A finding of `beckon doctor` at one place.
 struct Finding {
     Verdict verdict = Verdict::good;
     std::string what = {};    ///< "clock", "key ring"

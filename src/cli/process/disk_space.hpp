@@ -8,8 +8,8 @@
 
 namespace beckon::cli {
 
-/// What the databases of a process may write before they are open: each first makes tables of what
-/// stands in its write-ahead log.
+/// Bytes that the databases of a process may write before they are open: each first writes the
+/// records of its write-ahead log into tables.
 inline constexpr std::uintmax_t kSpaceToStart = std::uintmax_t{64} << 20;
 
 /// Waits until the disk of `data` has kSpaceToStart bytes free: on a full one no database can be

@@ -28,7 +28,8 @@ public:
     StopSignals(const StopSignals&) = delete;
     StopSignals& operator=(const StopSignals&) = delete;
 
-    /// What a shell expects of a process that a signal has ended, 128 + its number; 0 without one.
+    /// The exit status that a shell expects of a process that a signal ended: 128 + its number; 0
+    /// without a signal.
     int exit_code() const { return signal_ == 0 ? 0 : 128 + signal_; }
 
 private:

@@ -29,7 +29,7 @@ struct Difference {
     bool operator==(const Difference&) const = default;
 };
 
-/// What came out for one partition.
+/// The result for one partition.
 struct Verified {
     core::Partition partition = 0;
     std::string stored;   ///< digest of the store

@@ -53,7 +53,7 @@ namespace {
 
 constexpr milliseconds kControlTimeout{5'000};
 
-/// What every role has, in the order in which it must live.
+/// The parts that every role has, in the order of their lifetimes.
 struct Process {
     explicit Process(const Config& config) {
         health.set_ready("process", false, "starting");  // before the ops port can be asked
@@ -237,8 +237,8 @@ Config& with_space(Config& config, Process& process, const Signals& signals) {
     return config;
 }
 
-/// What every role on Kafka stands on, in the order in which it must live; the role itself is made
-/// after it.
+/// The parts that every role on Kafka needs, in the order of their lifetimes; the role itself is
+/// made after them.
 struct OnKafka {
     OnKafka(Config& config, const Signals& wanted, Reader role, Certificate certificate)
         : keys(load_key_ring(checked(config, role))),

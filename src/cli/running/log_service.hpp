@@ -11,8 +11,8 @@
 
 namespace beckon::cli {
 
-/// What proves at `/log` of the ops port that its bearer has the installation's key ring, since
-/// records hold what not everybody who may look at metrics may see.
+/// Proves at `/log` of the ops port that the caller has the installation's key ring: not everybody
+/// who may read metrics may read records.
 std::string log_proof(const core::KeyRing::Key& key);
 /// As a tool gives it: of the oldest key, which also a process has that started before the ring was
 /// rotated.

@@ -42,7 +42,7 @@ std::string text_of(const std::optional<std::string>& fingerprint) {
     return fingerprint.value_or("none");
 }
 
-/// What the topics were made with and what is asked for now, side by side.
+/// The settings with which the topics were made beside those of the configuration.
 std::string mismatch(const Control& control, const TopicsToolOptions& options) {
     std::string text;
     const auto compare = [&](const std::string& what, const std::string& is,

@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-/// What all requests share; on the server's one thread but for wait().
+/// State of all requests; on the server's one thread, except wait().
 class Receiver {
 public:
     Receiver(const WebhookListenOptions& options) : options_(options) {}

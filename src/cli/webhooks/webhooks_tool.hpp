@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-/// What `beckon webhooks` and `beckon events` do: each asks the API and prints what it says. Exit
-/// codes: 0, and 1 with one line on standard error.
+/// The commands `beckon webhooks` and `beckon events`: each asks the API and prints its answer.
+/// Exit codes: 0, and 1 with one line on standard error.
 namespace beckon::cli {
 
 struct CreateWebhook {

@@ -175,8 +175,8 @@ void Front::peer_lost(NodeNumber node) {
     leave_homes([node](const Client& client) { return client.home == node; });
 }
 
-/// Those who are attached, or asked to be, and of whom `which` is true. The home hears of it if it
-/// still can.
+/// The clients that are attached, or asked to be, and for which `which` is true. The home hears of
+/// it if it still can.
 template <class Predicate>
 void Front::leave_homes(const Predicate& which) {
     std::size_t index = 0;

@@ -72,8 +72,8 @@ public:
     // --- from the homes
     void receive(ToFront message);
 
-    /// Other broadcasts or versions. Whoever follows one that has changed is told within the next
-    /// ticks.
+    /// Other broadcasts or versions. Clients that follow a changed broadcast get a frame within the
+    /// next ticks.
     void broadcasts(BroadcastsPtr now);
 
     // --- from the cluster

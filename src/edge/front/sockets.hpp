@@ -40,7 +40,7 @@ enum class ClosedBy : std::uint8_t {
 inline constexpr std::size_t kClosedByCount = 16;
 std::string_view to_string(ClosedBy cause);
 
-/// What a front knows of one connection. The socket's owner embeds it.
+/// A front's state of one connection. The socket's owner embeds it.
 struct Client {
     enum class Phase : std::uint8_t {
         awaiting_hello,

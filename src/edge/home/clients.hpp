@@ -24,9 +24,9 @@
 
 namespace beckon::edge {
 
-/// The clients of one home, from their attaching to their end. What a client's frame leads to is
-/// applied here and nowhere else: decisions go into the store's next batch, and what the client
-/// hears of them waits in the outbox for its commit.
+/// The clients of one home, from their attaching to their end. The one place that applies the
+/// effects of a client's frame: decisions go into the store's next batch, and the frames that
+/// answer the client wait in the outbox for its commit.
 class Clients {
 public:
     /// Memory of what waits for a commit that does not come. Above it clients that say something,

@@ -6,7 +6,7 @@
 
 namespace beckon::edge {
 
-/// What an edge knows now of one message, beyond what the log says.
+/// An edge's present knowledge of one message, which the log does not have.
 struct DeliveryNow {
     bool served = false;     ///< this edge is the home of its client, and serves it
     bool connected = false;  ///< the client is attached

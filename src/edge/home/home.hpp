@@ -58,8 +58,8 @@ struct HomeOptions {
 ///
 /// Its parts: fold (the runtime), replay (records to the parts), leadership (does it serve?),
 /// clients (frames to the parts), hellos, sessions (the protocol), delivery, registrations,
-/// removals, purges, pending tombstones, outbox. What any of them decides leaves in one place,
-/// after the commit.
+/// removals, purges, pending tombstones, outbox. All their decisions leave in one place, after the
+/// commit.
 class Home {
 public:
     /// What a home borrows; all of it outlives the home and belongs to the same thread.

@@ -55,7 +55,7 @@ public:
     /// go. `floor` as in Home::placed_here().
     void assign(core::Partition partition, Assignment assignment, core::Epoch floor);
 
-    /// What one home is doing.
+    /// The state of one home.
     struct Report {
         Home::State state = Home::State::starting;
         /// Its fold has fallen back: it could not take the partition over at once.

@@ -36,8 +36,8 @@ void Leadership::placed_here(core::Epoch floor) {
     claim();
 }
 
-/// Who serves goes on until it reads the next home's lease: so somebody serves at almost any time,
-/// and if the next home dies before it claims, this one need not be asked twice.
+/// The home serves on until it reads the next home's lease: so the partition is served at almost
+/// any time, and if the next home dies before it claims, this one need not be asked twice.
 void Leadership::placed_elsewhere() {
     wanted_ = false;
     if (state_ == State::serving) return;

@@ -12,7 +12,7 @@
 /// What the switchboard is made of; only its own two sources include this.
 namespace beckon::edge {
 
-/// What one turn of a shard has for another one.
+/// The messages of one turn of a shard for another shard.
 struct Batch {
     std::vector<ToHome> to_homes;
     std::vector<ToFront> to_fronts;

@@ -25,7 +25,7 @@ public:
     SteadyTime::duration pace(SteadyTime now) const;
     /// When the next batch begins at that pace, unless enough() puts are there before.
     SteadyTime due(SteadyTime::duration pace) const { return last_ + pace; }
-    /// More than these are not worth waiting for.
+    /// A batch of so many puts waits for no more.
     std::size_t enough() const { return enough_; }
     /// Whether a batch that has so many puts when it is due waits on, for the pace once more.
     bool probes(std::size_t puts) const { return until_probe_ == 0 && puts > 0; }

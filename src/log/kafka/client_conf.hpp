@@ -13,7 +13,7 @@ namespace beckon::log::kafka {
 /// One librdkafka setting by its name there.
 using Setting = std::pair<const char*, std::string>;
 
-/// What one kind of client is given beyond what all share. The user's own options
+/// The settings of one kind of client, beside those of all clients. The user's own options
 /// (KafkaConfig::librdkafka) win over the defaults, and are refused where they say otherwise than
 /// what is required: that only holds options of the table in client_conf.cpp.
 struct ClientSettings {

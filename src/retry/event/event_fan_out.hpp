@@ -20,10 +20,10 @@ namespace beckon::retry {
 /// are dropped.
 ///
 /// The filters of each owner may take Steps::kMax of one event, and of many what StepQuota has. For
-/// a webhook of which nobody knows then, the delivery goes to `retry.dead` (filter_too_costly), and
-/// `webhooks` says so. Owners are matched one after the other, and the thread has other turns
-/// between them and between events. What fails while one event is matched ends that event, which is
-/// kept as a dead letter with the reason.
+/// a webhook whose filter has no result then, the delivery goes to `retry.dead`
+/// (filter_too_costly), and `webhooks` says so. Owners are matched one after the other, and the
+/// thread has other turns between them and between events. What fails while one event is matched
+/// ends that event, which is kept as a dead letter with the reason.
 ///
 /// An event may also end the process, or hang so that somebody else ends it. After a fan-out that
 /// did not end in order (`careful`), what it may have begun is taken *on trial*: only once the log

@@ -83,7 +83,7 @@ void FanOut::next_trial_soon() {
     }));
 }
 
-/// Not from within the call of a spreader.
+/// Not from within a call of an EventFanOut.
 void FanOut::read_on_soon() {
     context_.executor.post(lifetime_.guard([this] {
         for (auto& [partition, running] : event_fan_outs_) running.event_fan_out->read_on();

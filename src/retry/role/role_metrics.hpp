@@ -10,7 +10,7 @@
 
 namespace beckon::retry {
 
-/// What the role measures of itself. replied() and what HttpObserver has may be called from any
+/// The metrics of the role. replied() and what HttpObserver has may be called from any
 /// thread, measure() from one.
 class RoleMetrics final : public net::HttpObserver {
 public:

@@ -21,7 +21,7 @@
 ///   channels      prefix ‖ channel 16
 ///   replacements  prefix ‖ channel 16 ‖ Topic
 ///   keys          prefix ‖ message key 16
-///   owed          partition 2 ‖ offset of the put 8 ‖ message key 16    (the order of payment)
+///   owed          partition 2 ‖ offset of the put 8 ‖ message key 16    (the order of publishing)
 ///   messages.*    prefix ‖ order 1 (0 Topic, 1 other) ‖ log offset 8     (the order of a drain)
 ///   contested     prefix, or prefix ‖ channel 16
 ///   partitions    partition 2 ‖ source 1

@@ -29,10 +29,10 @@ struct OutcomesInFlight {
 };
 
 /// Tells senders what became of the messages for which they want a receipt
-/// (docs/protocol/receipts.md): one event in `events` for each. What the log does not take is
-/// written again until it does, or until stop(): the receipt stays in the store until the message's
-/// tombstone is read, so whoever serves next tells it. Nothing is lost, and an outcome may be told
-/// twice. On the home's thread.
+/// (docs/protocol/receipts.md): one event in `events` for each. An event that the log refuses is
+/// published again until the log takes it, or until stop(): the receipt stays in the store until
+/// the message's tombstone is read, so the next home publishes it. Nothing is lost, and an outcome
+/// may be told twice. On the home's thread.
 class Outcomes {
 public:
     /// Events of this home without the log's report; the rest waits here.

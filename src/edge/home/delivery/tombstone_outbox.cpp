@@ -32,8 +32,8 @@ void TombstoneOutbox::begin() {
     take_new();
 }
 
-/// What is in flight may reach the log or not; whoever serves next finds the pending tombstone in
-/// its store.
+/// A tombstone in flight may reach the log or not; the next home finds the pending tombstone in its
+/// store.
 void TombstoneOutbox::stop() {
     lifetime_.renew();
     context_.outcomes.stop();

@@ -47,7 +47,7 @@ public:
     static constexpr std::size_t kHeldMax = 4'096;
     /// How long a tombstone may wait for others. A kill within that time costs a second delivery.
     static constexpr core::Duration kLinger = std::chrono::milliseconds{250};
-    /// So many do not wait.
+    /// With so many waiting, they go at once.
     static constexpr std::size_t kFullBatch = 64;
 
     struct Context {
@@ -66,16 +66,16 @@ public:
 
     /// From now on, until stop(), the pending tombstones of this store are published from here.
     void begin();
-    /// What waits goes out now, also what the log has refused a moment ago: somebody else is about
-    /// to serve. No more than may be in flight. Tombstones no longer wait for milestones, which are
-    /// on their way.
+    /// Publishes all waiting tombstones now, also those that the log has refused a moment ago:
+    /// another node is about to serve. No more than may be in flight. Tombstones no longer wait for
+    /// milestones, which are on their way.
     void flush();
     void stop();
     /// With this code the client has acknowledged a message whose tombstone is pending from now on:
     /// it says so. Kept in memory only, so that a kill before the tombstone leaves a pending
     /// tombstone without it.
     void acked_with(const core::MessageKey& key, std::uint16_t code);
-    /// Those that have arisen are published, soon. While nothing is left to commit.
+    /// New pending tombstones are published soon. While nothing is left to commit.
     void take_new();
     /// The tombstone was read: it is no longer pending.
     void read_back(const core::MessageKey& key);

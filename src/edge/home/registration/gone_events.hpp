@@ -23,9 +23,9 @@ namespace beckon::edge {
 /// log for two weeks: so only so many are published of each client, and for each application
 /// server. A client may also have a thousand channels and go with hundreds of others, and the
 /// publisher is that of read barriers, leases and registers, which must not find it full: so a
-/// bounded number is under way, and the rest waits here. What finds no space, or what the log does
-/// not take, is not told from here: the next message for the subscription is answered 410, and that
-/// is told too. On the home's thread.
+/// bounded number is under way, and the rest waits here. An event that finds the queue full, or
+/// that the log refuses, is dropped: the next message for the subscription is answered 410, and the
+/// endpoint publishes the event then. On the home's thread.
 class GoneEvents {
 public:
     /// Events without the log's report.
