@@ -224,10 +224,10 @@ std::vector<Setting> edge_settings(Config& c) {
                        "edge.delivery_window is more, that counts."),
         number_setting("edge.max_pending", c.edge.max_pending, {1, 1'000'000},
                        "Messages that wait for one client, give or take a tenth."),
-        choice_setting("edge.max_pending_policy", c.edge.max_pending_policy,
-                       {"drop-oldest", "reset"},
-                       "What happens to a client with more: its oldest messages go, or it is "
-                       "removed and registers again under a new UAID."),
+        choice_setting(
+            "edge.max_pending_policy", c.edge.max_pending_policy, {"drop-oldest", "reset"},
+            "Of a client with more, drop-oldest drops the oldest messages; reset removes "
+            "the client, which registers again under a new UAID."),
         number_setting("edge.channels_per_client_max", c.edge.channels_per_client_max, {1, 100'000},
                        "Channels of one client; a register beyond gets 409."),
         duration_setting("edge.client_ttl", c.edge.client_ttl, seconds{hours{24 * 7}},
@@ -264,8 +264,9 @@ std::vector<Setting> edge_settings(Config& c) {
                      "an http or https URL"),
         duration_setting("edge.broadcasts_interval", c.edge.broadcasts_interval, milliseconds{100},
                          milliseconds{86'400'000}, "From the end of one poll to the next."),
-        duration_setting("edge.drain", c.edge.drain, milliseconds{0}, milliseconds{600'000},
-                         "At a stop, clients are closed spread over this."),
+        duration_setting(
+            "edge.drain", c.edge.drain, milliseconds{0}, milliseconds{600'000},
+            "At a stop, the edge closes its clients one after the other over this time."),
         duration_setting("edge.hand_over", c.edge.hand_over, milliseconds{0}, milliseconds{600'000},
                          "At a stop, the other edges have this long to take the partitions over "
                          "before clients are closed."),
@@ -308,11 +309,10 @@ std::vector<Setting> retry_settings(Config& c) {
                        "Attempts at a time. Each waits on a socket; what one owner may hold of "
                        "them is a share."),
         number_setting("retry.threads", c.retry.threads, {1, 64},
-                       "Threads for deliveries; partitions and workers are spread over them."),
-        list_setting(
-            "retry.allowed_addresses", c.retry.allowed_addresses,
-            "Addresses and ranges (10.1.0.0/16) that webhooks may lead to besides public "
-            "ones; any: all. Whoever may make webhooks can then have requests sent there."),
+                       "Threads for deliveries; each has its share of partitions and workers."),
+        list_setting("retry.allowed_addresses", c.retry.allowed_addresses,
+                     "Addresses and ranges (10.1.0.0/16) that webhooks may lead to besides public "
+                     "ones; any: all. Every owner of webhooks can then have requests sent there."),
         list_setting(
             "retry.allowed_hosts", c.retry.allowed_hosts,
             "Hosts (receiver.internal; *.internal: all below) that webhooks may lead to although "
@@ -335,8 +335,10 @@ std::vector<Setting> retry_settings(Config& c) {
                       1U << 20,
                       "Memory that the webhooks of one owner may hold in each process, mostly for "
                       "their filters (memory_bytes of a webhook says how much); more get 409."),
-        bytes_setting("retry.webhook_memory_max", c.retry.webhook_memory_max, 1U << 20,
-                      "The same of all owners together."),
+        bytes_setting(
+            "retry.webhook_memory_max", c.retry.webhook_memory_max, 1U << 20,
+            "Memory that the webhooks of all owners together may hold in each process; more get "
+            "409."),
         number_setting("retry.events_per_owner_per_second", c.retry.events_per_owner_per_second,
                        {0, 10'000'000},
                        "Events that one owner may post; more get 429. 0: no limit."),

@@ -74,15 +74,16 @@ RoleMetrics::OfOwner& RoleMetrics::of_owner(const std::string& owner) {
     OfOwner one;
     one.milliseconds = {
         &metrics_.counter(metric::kRetryOwnerSeconds,
-                          "Time that attempts took, by owner (the first 50, then others).",
+                          "Seconds that attempts took, by owner (50 owners by name, then one sum).",
                           {{"owner", owner}}),
         0.001};
-    one.bytes = {&metrics_.counter(metric::kRetryOwnerBytes,
-                                   "Bytes of events that were sent, by owner (likewise).",
-                                   {{"owner", owner}})};
+    one.bytes = {&metrics_.counter(
+        metric::kRetryOwnerBytes,
+        "Bytes of events sent, by owner (50 owners by name, then one sum).", {{"owner", owner}})};
     one.requeued = {&metrics_.counter(
         metric::kRetryOwnerRequeued,
-        "Deliveries requeued because the owner's share was full, by owner (likewise).",
+        "Deliveries requeued because the owner's share was full, by owner (50 owners by name, "
+        "then one sum).",
         {{"owner", owner}})};
     return owners_.emplace(owner, one).first->second;
 }
