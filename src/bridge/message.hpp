@@ -14,7 +14,7 @@
 /// (docs/formats/retry.md#bridged-messages). Pure functions, any thread.
 namespace beckon::bridge {
 
-/// Who a message is for, as the client registered.
+/// The recipient of a message, as the client registered.
 struct Recipient {
     core::RouterType type = core::RouterType::fcm;  ///< fcm or apns
     std::string app;                                ///< the app id, or the release channel

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <string>
 
-/// What FCM and APNs are sent (docs/bridges.md#payloads). Pure functions, any thread.
+/// The payloads for FCM and APNs (docs/bridges.md#payloads). Pure functions, any thread.
 namespace beckon::bridge {
 
 /// FCM's data map, or APNs' whole payload; more is refused with 413.

@@ -10,8 +10,8 @@
 
 #include <curl/curl.h>
 
-/// What every user of libcurl's easy interface has: a request, one answer with a bound, and an
-/// error in our words. It blocks; a handle is used by one thread at a time.
+/// A request over libcurl's easy interface, its answer with a bound, and errors in our words. It
+/// blocks; a handle is used by one thread at a time.
 namespace beckon::fetch {
 
 using Easy = core::Handle<CURL, curl_easy_cleanup>;

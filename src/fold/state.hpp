@@ -21,7 +21,7 @@ using Answer = std::function<void(const core::Result<void>&)>;
 /// How long a query may wait for its answer.
 inline constexpr core::Duration kAnswerTimeout = std::chrono::seconds{2};
 
-/// What is folded: the state, and the rules by which records change it. All calls come on the
+/// The state of a fold, and the rules by which records change it. All calls come on the
 /// executor's thread, none from within a call of the user to the Fold, but answers and callbacks
 /// may call the Fold or destroy it, except where a call says otherwise.
 class State {
@@ -61,8 +61,8 @@ public:
     virtual core::Result<void> clear() = 0;
 
     /// The end of a turn: all that was replayed and decided is committed. Frames, records and
-    /// answers that follow from it leave now, and only now. What is decided in this call itself
-    /// waits for the next turn, which follows if it made the state dirty.
+    /// answers that follow from it leave now, and only now. Decisions of this call itself wait for
+    /// the next turn, which follows if they made the state dirty.
     virtual void committed() = 0;
 
     /// Read barriers have passed on every input, and all below them is committed: after the start,

@@ -10,8 +10,8 @@
 namespace beckon::log {
 
 /// Publishes what can be read again, and nothing else: it decodes each record, as its readers will,
-/// before it goes to the log. What is checked so is the record that is written, not what it was
-/// made of. For everything that a service writes of what others sent it.
+/// before it goes to the log. The check reads the record as it is written, not the values that it
+/// was made of. For everything that a service writes of what others sent it.
 class CheckedPublisher final : public Publisher {
 public:
     /// Whether readers of that topic will read the record. Pure. Errors: invalid and too_large (a

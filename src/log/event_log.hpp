@@ -111,7 +111,7 @@ struct GroupOffset {
     bool operator==(const GroupOffset&) const = default;
 };
 
-/// Who is alive in a group, as one member sees it.
+/// The living members of a group, as one of them sees them.
 struct Members {
     std::vector<core::NodeId> alive;  ///< sorted, self included while it is a member
     bool first = false;               ///< this member is the controller candidate

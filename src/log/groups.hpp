@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-/// Who reads the log, and how far: what lag tools ask. Not only our own groups, so topics and
-/// groups are named as the cluster names them, with the prefix. Blocking calls, on one thread of
-/// their own and never on a loop.
+/// The groups that read the log, and their positions, for tools that show lag. Not only our own
+/// groups, so topics and groups are named as the cluster names them, with the prefix. Blocking
+/// calls, on one thread of their own and never on a loop.
 namespace beckon::log {
 
 struct KafkaConfig;

@@ -103,10 +103,10 @@ struct TopicFacts {
 };
 TopicFacts facts_of(const Existing& existing);
 
-/// What every role asks at its start. What is kept for less time than the table says is essential,
-/// what is kept for longer is not. Differences that are not essential are logged as warnings.
-/// Errors: not_found (topics are missing), conflict (essential differences: all of them are in the
-/// message, both values each), and those of describe().
+/// What every role asks at its start. A retention below the one of the table breaks a promise; a
+/// longer one does not. Differences that are not essential are logged as warnings. Errors:
+/// not_found (topics are missing), conflict (essential differences: all of them are in the message,
+/// both values each), and those of describe().
 core::Result<TopicFacts> check_topics(TopicsAdmin& admin, const std::vector<TopicSpec>& table);
 
 }  // namespace beckon::log

@@ -20,8 +20,8 @@ struct PeerAddress {
     auto operator<=>(const PeerAddress&) const = default;
 
     bool is_v4() const;
-    /// What limits are counted by: an IPv4 address itself, the /64 of an IPv6 one, since a single
-    /// host has a whole /64 to choose from.
+    /// The unit of limits: an IPv4 address itself, the /64 of an IPv6 one, since a single host has
+    /// a whole /64 to choose from.
     PeerAddress limit_key() const;
 };
 

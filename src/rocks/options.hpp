@@ -10,7 +10,7 @@
 
 namespace beckon::rocks {
 
-/// What the settings of one database follow from.
+/// The facts from which the settings of one database follow.
 struct Setup {
     std::string_view folder;  ///< who logs its lines: "store", "log"
     std::filesystem::path directory;

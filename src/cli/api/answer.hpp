@@ -6,7 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-/// What commands print of the API's answers.
+/// Prints the API's answers for commands.
 namespace beckon::cli {
 
 /// The body; an empty object where it is no JSON.

@@ -8,7 +8,7 @@
 
 namespace beckon::cli {
 
-/// What the API of the role `retry` answered.
+/// An answer of the API of the role `retry`.
 struct ApiAnswer {
     int status = 0;
     std::string body;

@@ -8,7 +8,7 @@ namespace CLI {
 class App;
 }
 
-/// What the commands that ask the API of the role `retry` have in common.
+/// The common part of the commands that ask the API of the role `retry`.
 namespace beckon::cli {
 
 class CommandLine;

@@ -10,8 +10,8 @@
 #include <map>
 #include <string>
 
-/// What `beckon cluster` shows: nodes and partitions of a role, as the log has them. Blocking, main
-/// thread only.
+/// The page of `beckon cluster`: nodes and partitions of a role, as the log has them. Blocking,
+/// main thread only.
 namespace beckon::cli {
 
 struct ClusterView {

@@ -27,7 +27,7 @@ struct RawValue {
 /// Values of a TOML file; tables become dotted names.
 core::Result<std::vector<RawValue>> read_config_file(const std::filesystem::path& file);
 
-/// What the environment says.
+/// The settings of the environment.
 struct Environment {
     std::vector<RawValue> values;  ///< of known variables
     std::string config_file;       ///< BECKON_CONFIG

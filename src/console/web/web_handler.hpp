@@ -80,8 +80,8 @@ private:
     std::list<std::weak_ptr<LiveStream>> streams_;
     std::size_t streams_open_ = 0;
     bool beating_ = false;
-    std::atomic<bool> notifying_{
-        false};  ///< a notification of the streams is on its way to this thread
+    /// A notification of the streams is on its way to this thread.
+    std::atomic<bool> notifying_{false};
     core::Lifetime lifetime_;
 };
 

@@ -12,7 +12,7 @@
 
 namespace beckon::edge::link {
 
-/// What arrived on a link in one turn, in order.
+/// The messages that arrived on a link in one turn, in order.
 struct Arrivals {
     std::vector<ToHome> to_homes;
     std::vector<ToFront> to_fronts;

@@ -21,7 +21,7 @@ struct LinksOptions {
     std::string log_id{};
     std::string host = "127.0.0.1";
     std::uint16_t port = 0;  ///< 0: any free one
-    /// What may wait for one peer before messages to it are refused.
+    /// Bytes that may wait for one peer before messages to it are refused.
     std::size_t outbox_bytes_max = 8U << 20;
     core::Duration retry_first = std::chrono::milliseconds{50};
     core::Duration retry_max = std::chrono::seconds{2};
@@ -29,7 +29,7 @@ struct LinksOptions {
     core::Duration lost_after = std::chrono::seconds{4};
 };
 
-/// What an operator wants to know of one link.
+/// The state of one link, for operators.
 struct LinkStatus {
     core::NodeId peer;
     std::string address;

@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-/// What a client hears (docs/protocol/client-protocol.md#server-frames): each frame is appended by
-/// hand into one string, since a JSON library would cost more than all the rest of a delivery.
-/// Pure, any thread.
+/// The frames that a client receives (docs/protocol/client-protocol.md#server-frames): each frame
+/// is appended by hand into one string, since a JSON library would cost more than all the rest of a
+/// delivery. Pure, any thread.
 namespace beckon::edge {
 
 /// The fixed text in place of an endpoint when `key` does not decode.

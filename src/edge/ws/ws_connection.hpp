@@ -15,8 +15,8 @@ struct lws;
 
 namespace beckon::edge {
 
-/// What waits to be written to one client. Idle it owns no memory, and one frame at a time costs
-/// no allocation of its own.
+/// The frames that wait to be written to one client. Idle it owns no memory, and one frame at a
+/// time costs no allocation of its own.
 class SendQueue {
 public:
     /// The memory that a waiting frame takes, which for a small one is much more than its bytes.

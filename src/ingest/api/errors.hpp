@@ -73,7 +73,7 @@ inline tl::unexpected<Failure> fail(Problem problem, std::string_view detail = {
 
 HttpReply error_reply(const Failure& failure);
 
-/// What `more_info` of every error points to, on whatever host it was asked.
+/// The URL in `more_info` of every error, on every host.
 inline constexpr std::string_view kErrorPage = "/errors";
 /// That page: every error with its status, its errno and what it means, as plain text.
 HttpReply error_page();

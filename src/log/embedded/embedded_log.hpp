@@ -39,8 +39,8 @@ struct EmbeddedConfig {
     const core::Clock* clock = nullptr;  ///< not null; outlives the log
     /// Whether the kernel vouches for that clock's wall time; any thread.
     std::function<bool()> clock_is_disciplined = [] { return true; };
-    /// Of the kernel, since whose boot `clock` counts its monotonic time; empty: unknown. What the
-    /// log remembers of the last process is exact within one boot.
+    /// Of the kernel, since whose boot `clock` counts its monotonic time; empty: unknown. The times
+    /// that the log keeps of the last process are exact within one boot.
     std::string boot_id;
     rocksdb::Env* env = nullptr;  ///< how RocksDB reaches its files; for tests with faults
 

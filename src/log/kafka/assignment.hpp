@@ -8,8 +8,9 @@
 
 namespace beckon::log::kafka {
 
-/// What a member of a consumer group reads, from the bytes of its assignment (Kafka's consumer
-/// protocol, any version: later ones only append). nullopt: the bytes are not one. Pure.
+/// The partitions that a member of a consumer group reads, from the bytes of its assignment
+/// (Kafka's consumer protocol, any version: later ones only append). nullopt: the bytes are not
+/// one. Pure.
 std::optional<std::vector<NamedPartition>> parse_assignment(std::string_view bytes);
 
 }  // namespace beckon::log::kafka

@@ -11,9 +11,8 @@
 
 namespace beckon::log::kafka {
 
-/// What librdkafka has to say, as lines of our log: one each 5 s of a kind, since a client without
-/// a broker repeats itself many times a second. Thread-safe; librdkafka calls it from its own
-/// threads.
+/// librdkafka's messages as lines of our log: one of a kind in 5 s, since a client without a broker
+/// repeats itself many times a second. Thread-safe; librdkafka calls it from its own threads.
 class KafkaEvents {
 public:
     explicit KafkaEvents(std::string servers) : servers_(std::move(servers)) {}

@@ -9,7 +9,7 @@
 
 namespace beckon::log::kafka {
 
-/// What a delivery report says of one record.
+/// The delivery report of one record.
 struct Report {
     rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
     core::Offset offset = RD_KAFKA_OFFSET_INVALID;

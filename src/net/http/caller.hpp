@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-/// Who makes a browser ask, for every port that people open in one. Pure functions, any thread.
+/// The site that makes a browser ask, for every port that people open in a browser. Pure functions,
+/// any thread.
 ///
 /// A port that is open to whoever is on this host is also open to every page that a browser of this
 /// host shows, unless it looks at two things. The page of another site can send requests here,

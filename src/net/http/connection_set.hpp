@@ -16,7 +16,7 @@ namespace beckon::net {
 
 class Connection;
 
-/// What a request needs while it is under way; reused by the next one on the thread, so that idle
+/// The buffers of a request under way; the next request on the thread uses them again, so that idle
 /// connections hold next to no memory.
 struct ActiveRequest {
     explicit ActiveRequest(const RequestLimits& limits) : parser(limits) {}

@@ -110,9 +110,9 @@ struct ReplyHeader {
 };
 
 /// The body of a reply that comes in pieces: values as they change, or what is too large to be
-/// held as one text. Whoever writes it to the socket asks for the next piece when the last one is
-/// written, so a peer that reads slowly makes nobody collect anything. On the connection's thread
-/// only; destroyed with the connection, or when it has ended.
+/// held as one text. The connection asks for the next piece when the last one is written, so a peer
+/// that reads slowly lets nothing pile up. On the connection's thread only; destroyed with the
+/// connection, or when it has ended.
 class BodyStream {
 public:
     virtual ~BodyStream() = default;
@@ -158,8 +158,8 @@ struct ReplyForm {
 /// Appends the reply as HTTP/1.1 bytes; of a stream what stands before its first piece.
 void append_reply(std::string& out, const HttpReply& reply, const ReplyForm& form = {});
 
-/// One request and the place of its reply. Used on the thread of its connection only. Whoever
-/// holds one keeps the request's memory alive, also when the peer is gone.
+/// One request and the place of its reply. Used on the thread of its connection only. A copy keeps
+/// the request's memory alive, also when the peer is gone.
 class Exchange {
 public:
     virtual ~Exchange() = default;

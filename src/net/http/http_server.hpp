@@ -73,12 +73,12 @@ enum class Rejection : std::uint8_t {
     failed,                ///< its handler threw: 500
 };
 
-/// What the requests of one loop are for. Used on that loop's thread only.
+/// The handler of the requests of one loop. Used on that loop's thread only.
 class HttpHandler {
 public:
     virtual ~HttpHandler() = default;
-    /// Replies through `exchange` exactly once: now, or in any later turn of this loop. What it
-    /// throws is reported (core/contain.hpp) and becomes the reply rejection(failed) of this one
+    /// Replies through `exchange` exactly once: now, or in any later turn of this loop. An
+    /// exception is reported (core/contain.hpp) and becomes the reply rejection(failed) of this one
     /// request.
     virtual void handle(ExchangePtr exchange) = 0;
     /// The reply in such a case.

@@ -20,7 +20,7 @@ struct Reached {
     bool operator==(const Reached&) const = default;
 };
 
-/// What one milestone does to the history of its message.
+/// The effect of one milestone on the history of its message.
 enum class Effect : std::uint8_t {
     advanced,  ///< the message is further now
     filled,    ///< it came late: the history is more complete, the message where it was

@@ -29,7 +29,7 @@ public:
     /// So many of the last days are told again at a start: the home may have been away meanwhile.
     static constexpr std::chrono::days kReportsAtStart{7};
     /// Histories that collect until they are written: once a second, or when there are so many.
-    /// What a message reaches within that time is one row.
+    /// The milestones of a message within that time are one row.
     static constexpr std::size_t kChangesMax = 50'000;
     /// Ids that expire in one turn, and ids that a report looks at in one turn.
     static constexpr std::size_t kExpiredMax = 1'000;

@@ -25,8 +25,7 @@ public:
     void add(const History& history);
     void add(const Report& other);
 
-    /// What a milestone is counted with: how many messages reached it, and how long they stayed
-    /// there until their next one.
+    /// The counts of a milestone: the messages that reached it, and the times until their next one.
     struct Stay {
         std::uint64_t count = 0;
         milliseconds total{};

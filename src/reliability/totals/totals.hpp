@@ -19,7 +19,8 @@ namespace beckon::reliability {
 struct Tally {
     std::array<std::uint64_t, kEffects> effects{};
     std::uint64_t unknown_records = 0;  ///< records that no milestone could be read from
-    /// What the diagram did not allow: the message's furthest milestone, and the one refused.
+    /// A step that the diagram does not allow: from the message's furthest milestone to the refused
+    /// one.
     std::map<Step, std::uint64_t> refused;
     bool operator==(const Tally&) const = default;
 };

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-/// What callers say about dead letters, and what they are shown. Pure.
+/// The requests of callers about dead letters, and the replies. Pure.
 namespace beckon::retry {
 
 /// A page of the list.

@@ -7,7 +7,7 @@
 
 namespace beckon::retry {
 
-/// What is wrong with an expression, and at which byte. Thrown by the parser, and caught by
+/// A fault of an expression, and its byte. Thrown by the parser, and caught by
 /// Expression::compile().
 struct BrokenExpression {
     std::size_t at = 0;

@@ -32,7 +32,7 @@ struct LetterPlace {
     static std::optional<LetterPlace> parse(std::string_view text);
 };
 
-/// What is known of a dead letter without its event, which stays in the log.
+/// A dead letter without its event, which stays in the log.
 struct DeadLetter {
     LetterPlace place;
     std::string delivery;
@@ -47,7 +47,7 @@ struct DeadLetter {
     bool operator==(const DeadLetter&) const = default;
 };
 
-/// Which dead letters are meant; what is not said does not matter.
+/// Selects dead letters; an absent field selects all.
 struct DeadFilter {
     std::string webhook{};
     std::string type{};  ///< `order.*` for all that begin so

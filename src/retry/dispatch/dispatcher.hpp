@@ -29,7 +29,7 @@ public:
     virtual void dead_letter(const Ticket& ticket, Delivery delivery) = 0;
 };
 
-/// What the webhooks of one owner have used of a process.
+/// The resources of a process that the webhooks of one owner have used.
 struct OwnerUsage {
     std::uint64_t attempts = 0;
     std::uint64_t delivered = 0;

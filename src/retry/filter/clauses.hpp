@@ -22,7 +22,7 @@
 
 #include <nlohmann/json.hpp>
 
-/// What a compiled query is made of: one struct for each clause of the query DSL. Only query.cpp
+/// The parts of a compiled query: one struct for each clause of the query DSL. Only query.cpp
 /// makes them.
 namespace beckon::retry {
 

@@ -15,7 +15,7 @@
 
 namespace beckon::retry {
 
-/// Which of the filters of one owner match an event. Those of other owners are not looked at, and
+/// Finds the filters of one owner that match an event. Those of other owners are not looked at, and
 /// of this one's only those that want the event's type and require a term that the event has: so an
 /// event costs what it matches and not what there is. One thread.
 class Percolator {
@@ -29,7 +29,7 @@ public:
     };
     struct Match {
         std::vector<std::string> ids;  ///< those that match, sorted
-        /// Those of which nobody knows, since the steps were exhausted before, sorted.
+        /// The filters without a result, since the steps were exhausted before, sorted.
         std::vector<std::string> too_costly;
         std::size_t evaluated = 0;  ///< filters
     };

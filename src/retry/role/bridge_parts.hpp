@@ -32,7 +32,8 @@ public:
                 const core::Clock& clock, BridgeObserver& observer);
 
     Bridges& bridges() { return *bridges_; }
-    /// What is under way is broken off; before what hears the answers goes.
+    /// Breaks off all attempts under way; call it before the receivers of their answers are
+    /// destroyed.
     void end_answers() { sender_.reset(); }
 
 private:

@@ -23,8 +23,8 @@ public:
     std::size_t used() const { return used_; }
     std::size_t free() const { return capacity_ - std::min(used_, capacity_); }
 
-    /// What one holder may hold at most, `fraction` = 8 for an eighth; at least 1 while anything is
-    /// free.
+    /// The most that one holder may hold, `fraction` = 8 for an eighth; at least 1 while anything
+    /// is free.
     std::size_t share(std::size_t fraction) const {
         if (free() == 0) return 0;
         const auto part = static_cast<double>(free()) / static_cast<double>(capacity_);

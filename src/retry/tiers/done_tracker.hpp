@@ -15,7 +15,7 @@ struct OffsetRange {
     bool operator==(const OffsetRange&) const = default;
 };
 
-/// What is finished of one tier's partition: everything below `low`, and the ranges above it.
+/// The finished offsets of one tier's partition: everything below `low`, and the ranges above it.
 struct Finished {
     core::Offset low = 0;
     std::vector<OffsetRange> above;  ///< ascending, none touches another or `low`

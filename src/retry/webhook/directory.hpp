@@ -30,7 +30,7 @@ public:
         std::optional<CostlyFilter> costly{};
     };
 
-    /// Folds one record. What does not decode is logged, counted and leaves what was there.
+    /// Folds one record. A record that does not decode is logged and counted, and changes nothing.
     void apply(const core::RecordView& record);
     /// Everything is read again.
     void clear();
@@ -39,7 +39,7 @@ public:
     /// Of an owner, by id.
     std::vector<const Entry*> of_owner(std::string_view owner) const;
     std::size_t count_of(std::string_view owner) const { return usage_of(owner).webhooks; }
-    /// What the webhooks of an owner hold, and those of all.
+    /// Memory that the webhooks of an owner hold, and those of all owners.
     Usage usage_of(std::string_view owner) const;
     std::size_t memory_bytes() const { return memory_bytes_; }
     std::size_t size() const { return entries_.size(); }

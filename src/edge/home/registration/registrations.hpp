@@ -28,9 +28,9 @@ namespace beckon::edge {
 /// The log topic `subscriptions` among the inputs of a home's fold.
 inline constexpr fold::InputIndex kSubscriptionsInput = 1;
 
-/// What a serving home writes to `subscriptions`: registers, unregisters, when clients were last
-/// seen, and read repairs of what a former home wrote too late. A client's answer follows the
-/// fold: what it is told, this home has read back from the log.
+/// The records that a serving home publishes to `subscriptions`: registers, unregisters, times at
+/// which clients were last seen, and read repairs of stale writes of a former home. A client's
+/// answer follows the fold: what it is told, this home has read back from the log.
 class Registrations {
 public:
     /// `last_seen` is written when it is so old.

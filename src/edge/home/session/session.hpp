@@ -29,7 +29,7 @@ struct ChannelChange {
     bool operator==(const ChannelChange&) const = default;
 };
 
-/// What follows from one input to a session. Nothing of it has happened when a session returns it:
+/// The effects of one input to a session. Nothing of it has happened when a session returns it:
 /// its home applies it in one place, and frames leave after the commit.
 struct Effects {
     struct Frame {
