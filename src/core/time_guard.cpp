@@ -1,6 +1,9 @@
 #include "core/time_guard.hpp"
 
+#include <filesystem>
 #include <fstream>
+#include <string_view>
+#include <system_error>
 
 #include <sys/timex.h>
 
@@ -13,6 +16,12 @@ bool host_clock_is_disciplined() {
 }
 
 std::string boot_id() {
+    // In a time namespace of its own a process has a CLOCK_BOOTTIME of its own
+    // (time_namespaces(7)).
+    static constexpr std::string_view kInitialTimeNamespace = "time:[4026531834]";
+    std::error_code none;
+    const auto names = std::filesystem::read_symlink("/proc/self/ns/time", none);
+    if (!none && names != kInitialTimeNamespace) return {};
     std::ifstream file{"/proc/sys/kernel/random/boot_id"};
     std::string id;
     std::getline(file, id);

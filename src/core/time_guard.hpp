@@ -23,7 +23,8 @@ inline Timestamp certainly_past(Timestamp log_now, Timestamp host_now) {
 bool host_clock_is_disciplined();
 
 /// Which boot of the kernel this is (random(4), boot_id); MonoTimes of one boot can be compared by
-/// different processes. Empty: it cannot be known. Any thread.
+/// different processes. Empty: it cannot be known, or this process is in a time namespace of its
+/// own. Any thread.
 std::string boot_id();
 
 }  // namespace beckon::core

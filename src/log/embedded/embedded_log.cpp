@@ -187,8 +187,11 @@ private:
         if (newest_ == core::Timestamp{}) return std::nullopt;
         const auto bytes = storage_.get(Family::meta, meta::kTime);
         const auto mark = bytes ? parse_time_mark(*bytes) : std::nullopt;
-        auto left = mark.value_or(TimeMark{newest_, newest_, true});
-        left.log = std::max(left.log, newest_);
+        auto left = mark.value_or(TimeMark{.log = newest_, .wall = newest_, .disciplined = true});
+        if (left.log < newest_) {
+            left.mono += newest_ - left.log;
+            left.log = newest_;
+        }
         return left;
     }
 
@@ -208,7 +211,8 @@ public:
           partitions_(config_.partitions),
           membership_(*config_.clock) {
         const auto left = Restorer{config_, storage_, partitions_}.run();
-        time_ = std::make_unique<LogTime>(*config_.clock, config_.clock_is_disciplined, left);
+        time_ = std::make_unique<LogTime>(*config_.clock, config_.clock_is_disciplined,
+                                          config_.boot_id, left);
         writer_ = std::make_unique<Writer>(config_, storage_, partitions_, *time_);
         groups_ = std::make_unique<GroupOffsets>(storage_, *writer_);
         cleaner_ = std::make_unique<Cleaner>(config_, storage_, partitions_, *time_);

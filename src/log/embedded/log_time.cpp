@@ -16,7 +16,9 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr std::size_t kMarkBytes = 17;
+constexpr std::size_t kOldMarkBytes = 17;
+constexpr std::size_t kMarkBytes = kOldMarkBytes + 8;
+constexpr std::size_t kBootBytesMax = 64;
 
 Duration since_epoch(Timestamp time) { return time.time_since_epoch(); }
 
@@ -37,33 +39,47 @@ std::string to_bytes(const TimeMark& mark) {
     core::put_fixed(bytes.data(), number(mark.log));
     core::put_fixed(bytes.data() + 8, number(mark.wall));
     bytes[16] = mark.disciplined ? '\1' : '\0';
-    return bytes;
+    core::put_fixed(bytes.data() + kOldMarkBytes,
+                    static_cast<std::uint64_t>(mark.mono.time_since_epoch().count()));
+    return bytes + mark.boot;
 }
 
 std::optional<TimeMark> parse_time_mark(std::string_view bytes) {
-    if (bytes.size() != kMarkBytes) return std::nullopt;
-    return TimeMark{timestamp(core::get_fixed<std::uint64_t>(bytes.data())),
-                    timestamp(core::get_fixed<std::uint64_t>(bytes.data() + 8)), bytes[16] == '\1'};
+    const bool old = bytes.size() == kOldMarkBytes;
+    if (!old && (bytes.size() < kMarkBytes || bytes.size() > kMarkBytes + kBootBytesMax)) {
+        return std::nullopt;
+    }
+    const auto at = [&](std::size_t i) { return core::get_fixed<std::uint64_t>(bytes.data() + i); };
+    TimeMark mark{
+        .log = timestamp(at(0)), .wall = timestamp(at(8)), .disciplined = bytes[16] == '\1'};
+    if (old) return mark;
+    mark.mono = core::MonoTime{Duration{static_cast<std::int64_t>(at(kOldMarkBytes))}};
+    mark.boot = bytes.substr(kMarkBytes);
+    return mark;
 }
 
-LogTime::LogTime(const core::Clock& clock, std::function<bool()> disciplined,
+LogTime::LogTime(const core::Clock& clock, std::function<bool()> disciplined, std::string boot,
                  const std::optional<TimeMark>& left)
     : clock_(clock),
       disciplined_(std::move(disciplined)),
+      boot_(boot.size() <= kBootBytesMax ? std::move(boot) : std::string{}),
       mono_(clock.mono()),
       wall_offset_(since_epoch(clock.wall()) - mono_.time_since_epoch()),
       steady_since_(mono_) {
-    if (!left) {
-        log_ = since_epoch(clock.wall());
-        return;
-    }
-    log_ = since_epoch(left->log);
-    const Duration away = clock.wall() - left->wall;
-    const bool counts = left->disciplined && disciplined_() && away > Duration::zero();
-    if (counts) log_ += away;
+    log_ = left ? since_epoch(left->log) + time_away(*left) : since_epoch(clock.wall());
+}
+
+/// How much of the time since that mark counts.
+Duration LogTime::time_away(const TimeMark& left) const {
+    const bool same_boot = !boot_.empty() && left.boot == boot_ && mono_ >= left.mono;
+    const Duration away = same_boot ? mono_ - left.mono : clock_.wall() - left.wall;
+    const bool counts =
+        same_boot || (left.disciplined && disciplined_() && away > Duration::zero());
     core::log_info("log", "time_goes_on",
                    {{"away_s", std::chrono::duration_cast<std::chrono::seconds>(away).count()},
-                    {"counts", counts ? "yes" : "no"}});
+                    {"counts", counts ? "yes" : "no"},
+                    {"by", same_boot ? "this boot of the kernel" : "the host's clock"}});
+    return counts ? away : Duration::zero();
 }
 
 bool LogTime::may_steer() const { return disciplined_() || mono_ - steady_since_ >= kSteadyFor; }
@@ -94,7 +110,11 @@ Timestamp LogTime::now() {
 TimeMark LogTime::mark() {
     const std::scoped_lock lock{mutex_};
     advance();
-    return {to_timestamp(log_), clock_.wall(), disciplined_()};
+    return {.log = to_timestamp(log_),
+            .wall = clock_.wall(),
+            .disciplined = disciplined_(),
+            .mono = mono_,
+            .boot = boot_};
 }
 
 }  // namespace beckon::log::embedded

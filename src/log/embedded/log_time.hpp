@@ -15,10 +15,13 @@ struct TimeMark {
     core::Timestamp log{};     ///< the log's time
     core::Timestamp wall{};    ///< the host's, at the same moment
     bool disciplined = false;  ///< whether the kernel vouched for the host's clock then
+    core::MonoTime mono{};     ///< the host's monotonic time, at the same moment
+    std::string boot{};        ///< the boot since which that counts; empty: unknown
     bool operator==(const TimeMark&) const = default;
 };
 
-/// 17 bytes; parse_time_mark() answers nullopt for anything else.
+/// 25 bytes and the name of the boot. parse_time_mark() also takes the 17 bytes of older builds,
+/// which end with `disciplined`, and answers nullopt for anything else.
 std::string to_bytes(const TimeMark& mark);
 std::optional<TimeMark> parse_time_mark(std::string_view bytes);
 
@@ -27,11 +30,12 @@ std::optional<TimeMark> parse_time_mark(std::string_view bytes);
 /// back, and is steered towards the wall clock by a thousandth at most: a step in either direction
 /// changes nothing about how long a message lives.
 ///
-/// The time that passed while the process was down is known from the wall clock only, which may be
-/// wrong at boot. It counts if the kernel says that the host's clock is disciplined (adjtimex(2)),
-/// and said so when the last record was stamped. Otherwise the scale goes on where it stood, and
-/// what was pending lives longer: late delivery is the cheaper mistake. A clock that the kernel
-/// does not vouch for steers the scale only after it was steady for an hour.
+/// How long the process was down is exact within one boot of the kernel, whose monotonic clock goes
+/// on. Over a reboot only the wall clock can say it, which may be wrong then. It counts if the
+/// kernel says that the host's clock is disciplined (adjtimex(2)), and said so when the last record
+/// was stamped. Otherwise the scale goes on where it stood, and what was pending lives longer: late
+/// delivery is the cheaper mistake. A clock that the kernel does not vouch for steers the scale
+/// only after it was steady for an hour.
 ///
 /// Thread-safe.
 class LogTime {
@@ -41,8 +45,9 @@ public:
     static constexpr core::Duration kStepMax = std::chrono::seconds{1};
     static constexpr int kSteerDivisor = 1000;
 
-    /// `left`: the mark of the last record, if there is one.
-    LogTime(const core::Clock& clock, std::function<bool()> disciplined,
+    /// `boot`: that of the kernel, as in marks; empty: unknown. `left`: the mark of the last
+    /// record, if there is one.
+    LogTime(const core::Clock& clock, std::function<bool()> disciplined, std::string boot,
             const std::optional<TimeMark>& left);
 
     core::Timestamp now();
@@ -50,11 +55,13 @@ public:
     TimeMark mark();
 
 private:
+    core::Duration time_away(const TimeMark& left) const;
     void advance();
     bool may_steer() const;
 
     const core::Clock& clock_;
     const std::function<bool()> disciplined_;
+    const std::string boot_;
 
     std::mutex mutex_;
     core::Duration log_{};           ///< since the epoch, at mono_

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <random>
+#include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -24,14 +25,16 @@ namespace {
 struct Host {
     SharedClock clock;
     bool disciplined = true;
+    std::string boot = "boot 1";
     milliseconds true_now{0};
     std::optional<TimeMark> left;
     std::optional<LogTime> log;
 
     void start() {
         log.emplace(
-            clock, [this] { return disciplined; }, left);
+            clock, [this] { return disciplined; }, boot, left);
     }
+    void reboot() { boot += "+"; }
     void stop() {
         left = log->mark();
         log.reset();
@@ -87,14 +90,14 @@ TEST_CASE("the log's time never goes back", "[embedded]") {
     }
 }
 
-TEST_CASE("what passed while the log was closed counts if the host's clock is believed",
-          "[embedded]") {
+TEST_CASE("what passed over a reboot counts if the host's clock is believed", "[embedded]") {
     Host host;
     host.start();
     host.pass(kHour);
     const auto closed_at = host.log->now();
     SECTION("at both ends") {
         host.stop();
+        host.reboot();
         host.pass(5 * kHour);
         host.start();
         CHECK(host.log->now() == closed_at + 5 * kHour);
@@ -102,6 +105,7 @@ TEST_CASE("what passed while the log was closed counts if the host's clock is be
     SECTION("not when it is wrong at boot, whichever way") {
         const auto wrong = GENERATE(-365 * 24 * kHour, 365 * 24 * kHour);
         host.stop();
+        host.reboot();
         host.pass(5 * kHour);
         host.disciplined = false;
         host.clock.step_wall(wrong);
@@ -121,6 +125,7 @@ TEST_CASE("what passed while the log was closed counts if the host's clock is be
         host.pass(1min);
         static_cast<void>(host.log->now());
         host.stop();
+        host.reboot();
         host.disciplined = true;
         host.clock.step_wall(24 * kHour);
         host.start();
@@ -128,10 +133,45 @@ TEST_CASE("what passed while the log was closed counts if the host's clock is be
     }
     SECTION("not when it went back") {
         host.stop();
+        host.reboot();
         host.clock.step_wall(-24 * kHour);
         host.start();
         CHECK(host.log->now() == closed_at);
     }
+}
+
+TEST_CASE("within one boot the time without a process is exact, whatever the wall clock does",
+          "[embedded]") {
+    const auto step = GENERATE(0 * kHour, -365 * 24 * kHour, 365 * 24 * kHour);
+    const auto before = GENERATE(true, false);
+    const auto after = GENERATE(true, false);
+    Host host;
+    host.disciplined = before;
+    host.start();
+    host.pass(kHour);
+    const auto closed_at = host.log->now();
+    host.stop();
+    host.pass(2'400ms);
+    host.clock.step_wall(step);
+    host.disciplined = after;
+    host.start();
+    CHECK(host.log->now() == closed_at + 2'400ms);
+}
+
+TEST_CASE("a boot that is unknown is never the same, nor is one whose monotonic clock went back",
+          "[embedded]") {
+    Host host;
+    host.disciplined = false;
+    const bool unknown = GENERATE(true, false);
+    if (unknown) host.boot.clear();
+    host.start();
+    host.pass(kHour);
+    const auto closed_at = host.log->now();
+    host.stop();
+    if (!unknown) host.left->mono += 2 * kHour;
+    host.pass(kHour);
+    host.start();
+    CHECK(host.log->now() == closed_at);
 }
 
 TEST_CASE("a host without a time service steers the log once its clock was steady for an hour",
@@ -183,8 +223,9 @@ TEST_CASE("whatever the host's clock does, no message expires before its time", 
                     host.clock.step_wall(begin + host.true_now - host.clock.wall());
                     host.disciplined = true;
                     break;
-                case 2: {  // a restart; while it is down the clock may be lost, or be set
+                case 2: {  // a restart or a reboot, in which the clock may be lost, or be set
                     host.log.reset();
+                    if (below(2) == 0) host.reboot();
                     host.pass(milliseconds{static_cast<std::int64_t>(below(3'600'000))});
                     if (below(2) == 0) {
                         host.disciplined = below(2) == 0;
@@ -212,10 +253,18 @@ TEST_CASE("whatever the host's clock does, no message expires before its time", 
 }
 
 TEST_CASE("a time mark is read back as it was written, and nothing else is", "[embedded]") {
-    const TimeMark mark{core::Timestamp{1'790'000'000'123ms}, core::Timestamp{-5ms}, true};
+    const TimeMark mark{.log = core::Timestamp{1'790'000'000'123ms},
+                        .wall = core::Timestamp{-5ms},
+                        .disciplined = true,
+                        .mono = core::MonoTime{7s},
+                        .boot = "0b1f0e5c-1d6e-4a0b-9d2b-3f4a5b6c7d8e"};
     CHECK(log::embedded::parse_time_mark(to_bytes(mark)) == mark);
     CHECK_FALSE(log::embedded::parse_time_mark(""));
-    CHECK_FALSE(log::embedded::parse_time_mark(to_bytes(mark) + "x"));
+    CHECK_FALSE(log::embedded::parse_time_mark(to_bytes(mark).substr(0, 24)));
+    CHECK_FALSE(log::embedded::parse_time_mark(to_bytes(mark) + std::string(64, 'x')));
+    // As older builds wrote it.
+    CHECK(log::embedded::parse_time_mark(to_bytes(mark).substr(0, 17)) ==
+          TimeMark{.log = mark.log, .wall = mark.wall, .disciplined = true});
 }
 
 namespace {
@@ -264,4 +313,26 @@ TEST_CASE("records of a log that was closed for a while are stamped with the tim
     log.shared_clock.advance(3 * kHour);
     log.open();
     CHECK(log.stamp() >= before + 3 * kHour);
+}
+
+TEST_CASE("records of a log that was closed are stamped by the boot's time, without a time service",
+          "[embedded]") {
+    TimedLog log;
+    log.close();
+    log.disciplined = false;
+    log.config.boot_id = "boot 1";
+    log.open();
+    const auto before = log.stamp();
+    log.close();
+    log.shared_clock.advance(3 * kHour);
+    log.shared_clock.step_wall(-24 * kHour);
+    SECTION("a restart") {
+        log.open();
+        CHECK(log.stamp() == before + 3 * kHour);
+    }
+    SECTION("a reboot") {
+        log.config.boot_id = "boot 2";
+        log.open();
+        CHECK(log.stamp() == before);
+    }
 }
