@@ -13,13 +13,22 @@ namespace beckon::retry {
 
 /// How many steps the filters of each owner may still take: as many as Steps::kMax of one event,
 /// and of many events as many as a second has, with some in advance. Time is that of the log, so
-/// that events which have waited for a reader do not count as if they had come at once. One thread.
+/// that events which have waited for a reader do not count as if they had come at once.
+///
+/// All owners together have twice what one has. Of it an owner may have spent as much lately as is
+/// free (docs/decisions/0210-an-owner-holds-a-share-of-what-is-free.md): alone all of its own, of n
+/// owners that take what they get an (n+1)th each; and kAlways of each event, which no other owner
+/// takes away. One thread.
 class StepQuota {
 public:
     /// Of all partitions together; a tenth of a processor, or more.
     static constexpr std::size_t kPerSecond = 16 * Steps::kMax;
     /// What has not been taken for a while may be taken at once, in each partition.
     static constexpr std::size_t kInAdvance = 4 * Steps::kMax;
+
+    static constexpr std::size_t kAllPerSecond = 2 * kPerSecond;  ///< all owners together
+    static constexpr std::size_t kAllInAdvance = 2 * kInAdvance;
+    static constexpr std::size_t kAlways = 4'096;  ///< thousands of times what filters take
 
     /// For one of so many partitions.
     explicit StepQuota(std::size_t partitions);
@@ -35,9 +44,13 @@ private:
         double steps = 0;
         core::Timestamp at{};
     };
-    double left_of(const Spent& spent, core::Timestamp time) const;
+    /// What is not worn off yet.
+    static double still(const Spent& spent, core::Timestamp time, double per_ms);
+    static void add(Spent& spent, core::Timestamp time, double per_ms, std::size_t steps);
 
-    const double per_ms_;
+    const double per_ms_;  ///< of an owner
+    const double all_per_ms_;
+    Spent all_;
     std::map<std::string, Spent, std::less<>> spent_;
     std::size_t sweep_at_ = 1'024;
 };

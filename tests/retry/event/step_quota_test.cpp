@@ -1,5 +1,6 @@
 #include "retry/event/step_quota.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include <catch2/catch.hpp>
@@ -53,4 +54,38 @@ TEST_CASE("of owners that have waited nothing is remembered", "[retry][event][bo
         now += 1ms;
     }
     CHECK(quota.size() < 3'000);
+}
+
+// Fails where each owner has its own budget alone: fifty would take more than there is, and an
+// event of another owner would wait for all of theirs.
+TEST_CASE("owners together take no more than there is for all, and leave others a share",
+          "[retry][event][bounds]") {
+    constexpr int kOwners = 50;
+    StepQuota quota{1};
+    core::Timestamp now{1'000'000ms};
+    std::size_t taken = 0;
+    std::size_t least = Steps::kMax;  // that is left to an owner who has taken nothing
+    for (int i = 0; i < 10'000; ++i) {
+        const auto owner = "hostile " + std::to_string(i % kOwners);
+        const auto most = quota.of(owner, now).left();
+        CHECK(most >= StepQuota::kAlways);
+        quota.spend(owner, now, most);
+        taken += most;
+        now += 1ms;
+        least = std::min(least, quota.of("healthy", now).left());
+    }
+    // kAlways of each event is beyond it.
+    CHECK(taken <=
+          10 * StepQuota::kAllPerSecond + StepQuota::kAllInAdvance + 10'000 * StepQuota::kAlways);
+    CHECK(least >= StepQuota::kAllInAdvance / (kOwners + 1) / 2);
+    CHECK(least > 100'000);  // hundreds of times what an ordinary filter takes
+}
+
+TEST_CASE("alone an owner has all of its own steps", "[retry][event][bounds]") {
+    StepQuota quota{16};
+    const core::Timestamp now{1'000'000ms};
+    for (std::size_t i = 0; i < StepQuota::kInAdvance / Steps::kMax; ++i) {
+        CHECK(quota.of("a", now).left() == Steps::kMax);
+        quota.spend("a", now, Steps::kMax);
+    }
 }
