@@ -9,7 +9,8 @@ void Health::set_ready(std::string_view part, bool ready, std::string_view why) 
 
 void Health::set_dead(std::string_view part, std::string_view why) {
     const std::scoped_lock lock{mutex_};
-    dead_[std::string{part}] = why;
+    dead_.erase(std::string{part});
+    if (!why.empty()) dead_.emplace(part, why);
 }
 
 void Health::set_warning(std::string_view what, std::string_view why) {

@@ -13,7 +13,7 @@ class Health {
 public:
     /// A part is not ready until it has said so; `why` tells the person at 3 a.m. what is missing.
     void set_ready(std::string_view part, bool ready, std::string_view why = {});
-    /// A hung loop or a corrupt store: a restart would help.
+    /// A hung loop or a corrupt store: a restart would help. An empty `why` takes it back.
     void set_dead(std::string_view part, std::string_view why);
     /// Something that a person must mend while the process goes on with the rest of its work; an
     /// empty `why` takes it back.

@@ -11,6 +11,8 @@
 #include "retry/node/retry_node.hpp"
 #include "retry/role/bridge_metrics.hpp"
 #include "retry/role/bridge_parts.hpp"
+#include "retry/role/loop_thread.hpp"
+#include "retry/role/request_queue.hpp"
 #include "retry/role/role_metrics.hpp"
 
 #include <algorithm>
@@ -23,21 +25,14 @@
 #include <thread>
 #include <utility>
 
-#include <pthread.h>
-
 namespace beckon::retry {
 
 namespace {
 
-constexpr std::chrono::seconds kTick{1};
+constexpr auto kTick = LoopThread::kTick;
 constexpr std::string_view kPart = "retry";
 /// At a stop, until the log has what is finished.
 constexpr std::chrono::seconds kLastRecords{1};
-/// A loop that did not come round for so long stands still; they all do each kTick.
-constexpr std::chrono::seconds kStillAfter{3};
-constexpr std::chrono::seconds kDeadAfter{60};
-/// Bytes of requests that wait for the thread of the API.
-constexpr std::size_t kQueuedBytesMax = std::size_t{32} << 20;
 
 template <class T>
 T or_throw(core::Result<T> result, const char* what) {
@@ -66,44 +61,6 @@ net::HttpServerOptions server_options(const RoleConfig& config) {
     return options;
 }
 
-/// A thread with a loop. What it needs is made before the loop runs and destroyed after it.
-class LoopThread {
-public:
-    LoopThread(std::string name, const core::Clock& clock)
-        : name_(std::move(name)), clock_(clock) {}
-    ~LoopThread() { stop(); }
-    LoopThread(const LoopThread&) = delete;
-    LoopThread& operator=(const LoopThread&) = delete;
-
-    /// `body` runs the loop.
-    void start(std::function<void()> body) {
-        thread_ = std::thread{[this, body = std::move(body)] {
-            pthread_setname_np(pthread_self(), name_.c_str());
-            beat();
-            body();
-        }};
-    }
-    void stop() {
-        loop_.stop();
-        if (thread_.joinable()) thread_.join();
-    }
-    Loop& loop() { return loop_; }
-    const std::string& name() const { return name_; }
-    /// How long it has not come round.
-    core::Duration still() const { return clock_.mono() - loop_.last_turn(); }
-
-private:
-    /// An idle loop comes round too, so that one that does not is told from it.
-    void beat() {
-        loop_.post_after(kTick, [this] { beat(); });
-    }
-
-    const std::string name_;
-    const core::Clock& clock_;
-    Loop loop_;
-    std::thread thread_;
-};
-
 /// One of the threads for deliveries.
 struct Deliverer {
     Deliverer(std::size_t number, const core::Clock& clock)
@@ -111,15 +68,6 @@ struct Deliverer {
     LoopThread thread;
     std::unique_ptr<HttpSender> sender;  ///< of the thread
 };
-
-/// Empty: it turns.
-std::string why_still(const LoopThread& thread, ops::Health& health) {
-    const auto still = thread.still();
-    if (still > kDeadAfter) health.set_dead("retry", "the loop " + thread.name() + " hangs");
-    if (still < kStillAfter) return "";
-    return "the loop " + thread.name() + " stands still since " +
-           std::to_string(std::chrono::floor<std::chrono::seconds>(still).count()) + " s";
-}
 
 }  // namespace
 
@@ -193,7 +141,7 @@ struct Role::Impl {
     LoopThread fan_out{"retry-fan", clock};
     LoopThread control{"retry", clock};
     Loop& loop = control.loop();
-    std::atomic<std::size_t> queued_bytes = 0;  ///< of requests on their way to the API
+    RequestQueue requests{loop};  ///< to the API
     net::HttpServer server;
     bool stopping = false;
     std::promise<void> stopped;
@@ -289,15 +237,12 @@ std::unique_ptr<net::HttpHandler> Role::Impl::make_handler(core::Executor& http)
         http,
         [this](ApiRequest request, Api::Reply reply) {
             const auto bytes = request.body.size() + request.target.size();
-            if (queued_bytes.fetch_add(bytes) + bytes > kQueuedBytesMax) {
-                queued_bytes -= bytes;
-                return reply(problem_reply(Problem::not_ready,
-                                           "too many requests wait at present; try again later"));
-            }
-            loop.post([this, bytes, request = std::move(request), reply = std::move(reply)] {
-                queued_bytes -= bytes;
+            const bool taken = requests.put(bytes, [this, request = std::move(request), reply] {
                 api->handle(request, reply);
             });
+            if (taken) return;
+            reply(problem_reply(Problem::not_ready,
+                                "too many requests wait at present; try again later"));
         },
         [this](int status) { metrics.replied(status); });
 }

@@ -40,7 +40,7 @@ struct RoleConfig {
     std::size_t webhooks_per_owner_max = 1'000;
     std::size_t webhook_memory_per_owner_max = std::size_t{16} << 20;  ///< bytes
     std::size_t webhook_memory_max = std::size_t{256} << 20;           ///< bytes, of all owners
-    std::size_t events_per_owner_per_second = 0;  ///< 0: no limit
+    std::size_t events_per_owner_per_second = 0;                       ///< 0: no limit
     /// The role ends by itself after so long, and no attempt starts that could outlive it; 0:
     /// never.
     std::chrono::seconds max_runtime{0};
@@ -69,7 +69,8 @@ struct RoleConfig {
 /// The role `retry`: the HTTP API for webhooks and events, and the deliveries. It has a thread for
 /// its port; `retry`, which answers the API and follows webhooks, dead letters and the cluster;
 /// `retry-0`, `retry-1`, … for deliveries; and `retry-fan` for the fan-out of events. None waits
-/// for another, and one that stands still is told by /ready, and after a minute by /live.
+/// for another, and one that stands still is told by /ready, and after a minute by /live, until it
+/// turns again.
 class Role {
 public:
     /// Throws std::runtime_error: the port is taken, the tier table or an allowed address is wrong,

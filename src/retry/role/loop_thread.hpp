@@ -1,0 +1,48 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "ops/health.hpp"
+#include "retry/loop/loop.hpp"
+
+#include <functional>
+#include <string>
+#include <thread>
+
+namespace beckon::retry {
+
+/// A thread with a loop. What it needs is made before the loop runs and destroyed after it.
+class LoopThread {
+public:
+    /// An idle loop comes round so often too, so that one that stands still is told from it.
+    static constexpr core::Duration kTick = std::chrono::seconds{1};
+
+    LoopThread(std::string name, const core::Clock& clock)
+        : name_(std::move(name)), clock_(clock) {}
+    ~LoopThread() { stop(); }
+    LoopThread(const LoopThread&) = delete;
+    LoopThread& operator=(const LoopThread&) = delete;
+
+    /// `body` runs the loop.
+    void start(std::function<void()> body);
+    void stop();
+    Loop& loop() { return loop_; }
+    const std::string& name() const { return name_; }
+    /// How long it has not come round; any thread.
+    core::Duration still() const { return clock_.mono() - loop_.last_turn(); }
+
+private:
+    void beat();
+
+    const std::string name_;
+    const core::Clock& clock_;
+    Loop loop_;
+    std::thread thread_;
+};
+
+/// Why the thread's loop serves nobody: it has not come round for kStillAfter; empty: it turns. One
+/// that has not for kDeadAfter is dead to `health`, until it turns again. Any thread.
+std::string why_still(const LoopThread& thread, ops::Health& health);
+inline constexpr core::Duration kStillAfter = std::chrono::seconds{3};
+inline constexpr core::Duration kDeadAfter = std::chrono::seconds{60};
+
+}  // namespace beckon::retry

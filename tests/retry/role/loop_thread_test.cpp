@@ -1,0 +1,116 @@
+#include "retry/role/loop_thread.hpp"
+
+#include "ops/health.hpp"
+#include "retry/role/request_queue.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <string>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using namespace beckon::retry;
+
+namespace {
+
+/// The host's clock, which a test sets ahead. Any thread.
+class AheadClock final : public core::Clock {
+public:
+    core::Timestamp wall() const override { return system_.wall() + ahead(); }
+    core::MonoTime mono() const override { return system_.mono() + ahead_.load(); }
+    void set_ahead(core::Duration by) { ahead_ = by; }
+
+private:
+    std::chrono::milliseconds ahead() const {
+        return std::chrono::duration_cast<std::chrono::milliseconds>(ahead_.load());
+    }
+    core::SystemClock system_;
+    std::atomic<core::Duration> ahead_{core::Duration::zero()};
+};
+
+struct Turning {
+    Turning() {
+        thread.start([this] { thread.loop().run(); });
+    }
+    /// Returns once the loop stands still in a task, until the promise is kept.
+    std::promise<void> hold() {
+        std::promise<void> until;
+        std::promise<void> held;
+        thread.loop().post([&held, go_on = until.get_future().share()] {
+            held.set_value();
+            go_on.wait();
+        });
+        held.get_future().wait();
+        return until;
+    }
+    /// Until the loop has come round.
+    void come_round() {
+        for (int i = 0; i < 2; ++i) {
+            std::promise<void> turned;
+            thread.loop().post([&] { turned.set_value(); });
+            turned.get_future().wait();
+        }
+        // It says so when it wakes up; an idle one does each second.
+        for (int i = 0; i < 1'000 && thread.still() > 1s; ++i) std::this_thread::sleep_for(10ms);
+    }
+
+    AheadClock clock;
+    LoopThread thread{"retry-0", clock};
+    ops::Health health;
+};
+
+}  // namespace
+
+TEST_CASE("a loop that turns is none that stands still, and an idle one turns", "[retry][role]") {
+    Turning one;
+    one.come_round();
+    CHECK(why_still(one.thread, one.health).empty());
+    CHECK(one.health.report().live);
+}
+
+TEST_CASE("a loop that stands still is told, is dead after a minute, and heals", "[retry][role]") {
+    Turning one;
+    auto until = one.hold();
+    CHECK(why_still(one.thread, one.health).empty());
+    one.clock.set_ahead(4s);
+    CHECK(why_still(one.thread, one.health).starts_with("the loop retry-0 stands still since 4 s"));
+    CHECK(one.health.report().live);
+    one.clock.set_ahead(61s);
+    CHECK_FALSE(why_still(one.thread, one.health).empty());
+    auto report = one.health.report();
+    CHECK_FALSE(report.live);
+    CHECK(report.faults["retry: the loop retry-0"] == "the loop retry-0 hangs");
+
+    one.clock.set_ahead(0s);
+    until.set_value();
+    one.come_round();
+    CHECK(why_still(one.thread, one.health).empty());
+    CHECK(one.health.report().live);
+}
+
+TEST_CASE("requests to a thread that is busy are refused beyond their bytes, and then taken again",
+          "[retry][role][bounds]") {
+    Turning one;
+    auto until = one.hold();
+    RequestQueue queue{one.thread.loop(), 1'000};
+    std::atomic<int> done = 0;
+    const auto put = [&](std::size_t bytes) { return queue.put(bytes, [&] { ++done; }); };
+    int taken = 0;
+    while (put(300)) ++taken;
+    CHECK(taken == 3);
+    CHECK(put(100));  // what fits is taken
+    CHECK_FALSE(put(1));
+    CHECK_FALSE(put(1'001));
+    CHECK(done == 0);
+    CHECK(queue.bytes() == 1'000);
+    until.set_value();
+    one.come_round();
+    CHECK(done == 4);
+    CHECK(queue.bytes() == 0);
+    CHECK(put(1'000));
+    one.come_round();
+}
