@@ -22,7 +22,8 @@ Steps StepQuota::of(std::string_view owner, core::Timestamp time) const {
     const auto found = spent_.find(owner);
     const auto own = found == spent_.end() ? 0.0 : still(found->second, time, per_ms_);
     const auto free = static_cast<double>(kAllInAdvance) - still(all_, time, all_per_ms_);
-    const auto share = std::max(static_cast<double>(kAlways), free - own);
+    // So that afterwards it has not more than is free.
+    const auto share = std::max(static_cast<double>(kAlways), (free - own) / 2);
     const auto left = std::clamp(static_cast<double>(kInAdvance) - own, 0.0, share);
     return Steps{std::min(Steps::kMax, static_cast<std::size_t>(left))};
 }

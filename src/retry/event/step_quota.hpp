@@ -15,10 +15,9 @@ namespace beckon::retry {
 /// and of many events as many as a second has, with some in advance. Time is that of the log, so
 /// that events which have waited for a reader do not count as if they had come at once.
 ///
-/// All owners together have twice what one has. Of it an owner may have spent as much lately as is
-/// free (docs/decisions/0210-an-owner-holds-a-share-of-what-is-free.md): alone all of its own, of n
-/// owners that take what they get an (n+1)th each; and kAlways of each event, which no other owner
-/// takes away. One thread.
+/// All owners together have twice what one has. An owner may take of it until it has taken as much
+/// lately as is left, so that others find half of what is free: alone it has all of its own. And
+/// kAlways of each event no other owner takes away. One thread.
 class StepQuota {
 public:
     /// Of all partitions together; a tenth of a processor, or more.
