@@ -330,17 +330,50 @@ std::string print_ring(const KeyRing& ring) {
 
 KeyRing::KeyRing(std::vector<Key> keys, std::vector<std::string> crypto_keys,
                  std::vector<std::string> auth_keys)
-    : keys_(std::move(keys)),
-      crypto_keys_(std::move(crypto_keys)),
-      auth_keys_(std::move(auth_keys)) {
+    : KeyRing(State{.keys = std::move(keys),
+                    .crypto_keys = std::move(crypto_keys),
+                    .auth_keys = std::move(auth_keys)}) {}
+
+KeyRing::KeyRing(State state) {
     const auto by_id = [](const Key& a, const Key& b) { return a.id < b.id; };
     const auto same_id = [](const Key& a, const Key& b) { return a.id == b.id; };
-    std::sort(keys_.begin(), keys_.end(), by_id);
-    BECKON_ASSERT(!keys_.empty(), "a key ring has a key");
-    BECKON_ASSERT(keys_.back().id < kKeysMax, "key ids have five bits");
-    BECKON_ASSERT(std::adjacent_find(keys_.begin(), keys_.end(), same_id) == keys_.end(),
+    auto& keys = state.keys;
+    std::sort(keys.begin(), keys.end(), by_id);
+    BECKON_ASSERT(!keys.empty(), "a key ring has a key");
+    BECKON_ASSERT(keys.back().id < kKeysMax, "key ids have five bits");
+    BECKON_ASSERT(std::adjacent_find(keys.begin(), keys.end(), same_id) == keys.end(),
                   "key ids are unique");
-    BECKON_ASSERT(!first_bad_crypto_key(crypto_keys_), "Fernet keys are checked where they enter");
+    BECKON_ASSERT(!first_bad_crypto_key(state.crypto_keys),
+                  "Fernet keys are checked where they enter");
+    state.sealing = keys.back().id;
+    if (!state.auth_keys.empty()) state.auth_key = state.auth_keys.front();
+    states_.push_back(std::make_unique<const State>(std::move(state)));
+    now_ = states_.back().get();
+}
+
+KeyRing::KeyRing(const KeyRing& other) {
+    states_.push_back(std::make_unique<const State>(other.state()));
+    now_ = states_.back().get();
+}
+
+void KeyRing::grow(const KeyRing& all, const KeyRing& in_force) {
+    const std::lock_guard lock{growing_};
+    for (const auto& key : keys()) {
+        const auto* same = all.find(key.id);
+        BECKON_ASSERT(same && same->secret == key.secret, "a ring that grows loses no key");
+    }
+    State grown = all.state();
+    grown.sealing = in_force.newest().id;
+    grown.auth_key = in_force.auth_keys().empty() ? "" : in_force.auth_keys().front();
+    grown.version = state().version + 1;
+    BECKON_ASSERT(all.find(grown.sealing), "what encrypts is read");
+    states_.push_back(std::make_unique<const State>(std::move(grown)));
+    now_.store(states_.back().get(), std::memory_order_release);
+}
+
+const std::string* KeyRing::auth_key() const {
+    const auto& now = state();
+    return now.auth_key.empty() ? nullptr : &now.auth_key;
 }
 
 KeyRing KeyRing::generate() {
@@ -369,11 +402,11 @@ Result<KeyRing> KeyRing::rotated() const {
     if (newest().id + 1U >= kKeysMax) {
         return fail(Fault::full, "the key ring already has key 31, the last possible");
     }
-    auto keys = keys_;
+    auto keys = this->keys();
     keys.push_back(Key{.id = static_cast<std::uint8_t>(newest().id + 1),
                        .secret = random_secret(),
                        .created = now_rfc3339()});
-    return KeyRing{std::move(keys), crypto_keys_, auth_keys_};
+    return KeyRing{std::move(keys), crypto_keys(), auth_keys()};
 }
 
 KeyRing KeyRing::imported(std::vector<std::string> crypto_keys,
@@ -384,15 +417,16 @@ KeyRing KeyRing::imported(std::vector<std::string> crypto_keys,
             if (std::find(list.begin(), list.end(), key) == list.end()) list.push_back(key);
         }
     };
-    append_missing(crypto_keys, crypto_keys_);
-    append_missing(auth_keys, auth_keys_);
-    return KeyRing{keys_, std::move(crypto_keys), std::move(auth_keys)};
+    append_missing(crypto_keys, this->crypto_keys());
+    append_missing(auth_keys, this->auth_keys());
+    return KeyRing{keys(), std::move(crypto_keys), std::move(auth_keys)};
 }
 
 const KeyRing::Key* KeyRing::find(std::uint8_t id) const {
+    const auto& all = keys();
     const auto at =
-        std::find_if(keys_.begin(), keys_.end(), [id](const Key& key) { return key.id == id; });
-    return at == keys_.end() ? nullptr : &*at;
+        std::find_if(all.begin(), all.end(), [id](const Key& key) { return key.id == id; });
+    return at == all.end() ? nullptr : &*at;
 }
 
 std::string KeyRing::fingerprint() const {
@@ -402,14 +436,15 @@ std::string KeyRing::fingerprint() const {
         material.append(std::to_string(part.size())).append(":").append(part);
     };
     add("keys");
-    for (const auto& key : keys_) {
+    const auto& now = state();
+    for (const auto& key : now.keys) {
         add(std::to_string(key.id));
         add(as_text(key.secret));
     }
     add("crypto_keys");
-    for (const auto& key : crypto_keys_) add(key);
+    for (const auto& key : now.crypto_keys) add(key);
     add("auth_keys");
-    for (const auto& key : auth_keys_) add(key);
+    for (const auto& key : now.auth_keys) add(key);
     const Sha256 digest = sha256(material);
     return hex({reinterpret_cast<const char*>(digest.data()), 8});
 }

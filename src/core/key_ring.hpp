@@ -3,8 +3,11 @@
 #include "core/result.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +17,11 @@ namespace beckon::core {
 using Secret32 = std::array<std::uint8_t, 32>;
 
 /// The keys of an installation (docs/formats/key-ring.md): `keys.json`, mode 0600, shared by all
-/// roles. Immutable after loading; any thread.
+/// roles. Any thread.
+///
+/// A ring that roles share may grow while they run (grow()): keys are added and none goes. What it
+/// has handed out by reference stays valid as long as the ring lives. Whoever keeps something that
+/// was derived from its keys makes that again when version() has changed.
 class KeyRing {
 public:
     static constexpr std::size_t kKeysMax = 32;  ///< five bits of a token's first byte
@@ -49,16 +56,27 @@ public:
     KeyRing imported(std::vector<std::string> crypto_keys,
                      std::vector<std::string> auth_keys) const;
 
-    const std::vector<Key>& keys() const { return keys_; }
-    const Key& newest() const { return keys_.back(); }
+    const std::vector<Key>& keys() const { return state().keys; }
+    const Key& newest() const { return state().keys.back(); }
+    /// The key that encrypts: the newest one, or during a rotation the newest one that every
+    /// process has (grow()).
+    const Key& sealing() const { return *find(state().sealing); }
     /// nullptr if there is none of that id.
     const Key* find(std::uint8_t id) const;
 
     /// Fernet keys of an installation that moves here, in order of preference (base64url, 32
     /// bytes).
-    const std::vector<std::string>& crypto_keys() const { return crypto_keys_; }
-    /// Registration secrets come from the first (docs/protocol/http-api.md#registration-secret).
-    const std::vector<std::string>& auth_keys() const { return auth_keys_; }
+    const std::vector<std::string>& crypto_keys() const { return state().crypto_keys; }
+    /// Each of them proves a registration secret (docs/protocol/http-api.md#registration-secret).
+    const std::vector<std::string>& auth_keys() const { return state().auth_keys; }
+    /// The one that makes registration secrets; nullptr if there is none that every process has.
+    const std::string* auth_key() const;
+
+    /// Reads with all keys of `all` from now on, and encrypts with the newest key of `in_force`,
+    /// which is what the other processes have too. `all` has every key of this ring.
+    void grow(const KeyRing& all, const KeyRing& in_force);
+    /// Another one after each grow().
+    std::uint64_t version() const { return state().version; }
 
     /// First 16 hex digits of a SHA-256 over all key material; stands in `control`.
     std::string fingerprint() const;
@@ -71,10 +89,24 @@ public:
     KeyRing(std::vector<Key> keys, std::vector<std::string> crypto_keys,
             std::vector<std::string> auth_keys);
 
+    KeyRing(const KeyRing& other);
+    KeyRing& operator=(const KeyRing& other) = delete;
+
 private:
-    std::vector<Key> keys_;  ///< ascending by id, at least one
-    std::vector<std::string> crypto_keys_;
-    std::vector<std::string> auth_keys_;
+    struct State {
+        std::vector<Key> keys;  ///< ascending by id, at least one
+        std::vector<std::string> crypto_keys;
+        std::vector<std::string> auth_keys;
+        std::uint8_t sealing = 0;
+        std::string auth_key;  ///< empty: none
+        std::uint64_t version = 0;
+    };
+    explicit KeyRing(State state);
+    const State& state() const { return *now_.load(std::memory_order_acquire); }
+
+    std::mutex growing_;
+    std::vector<std::unique_ptr<const State>> states_;  ///< guarded by growing_; none goes
+    std::atomic<const State*> now_;
 };
 
 /// The reference's notation for a list in one setting: `[k1,k2]`. Double quotes and blanks are

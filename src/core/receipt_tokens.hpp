@@ -15,7 +15,8 @@ namespace beckon::core {
 /// guess one. One instance per thread.
 class ReceiptTokens {
 public:
-    explicit ReceiptTokens(const std::shared_ptr<const KeyRing>& keys);
+    /// Takes over what the ring gains while it runs (KeyRing::grow()).
+    explicit ReceiptTokens(std::shared_ptr<const KeyRing> keys);
     ~ReceiptTokens();
     ReceiptTokens(ReceiptTokens&&) noexcept;
 

@@ -118,27 +118,27 @@ private:
     CipherContext primed_;
 };
 
-/// Seals with the newest key, opens with any of the ring.
+/// Seals with the key that encrypts (KeyRing::sealing()), opens with any of the ring.
 class CompactCipher {
 public:
     explicit CompactCipher(const KeyRing& keys) : scratch_(new_cipher_context()) {
+        sealing_ = keys.sealing().id;
         const Cipher siv = fetch_cipher("AES-128-SIV");
         for (const auto& key : keys.keys()) {
             for (const Kind kind : kKinds) {
                 const Secret32 secret = KeyRing::derive(key, purpose(kind));
                 const std::uint8_t first = first_byte(key.id, kind);
                 openers_[first] = std::make_unique<SivTemplate>(siv.get(), secret, first, false);
-                if (key.id != keys.newest().id) continue;
+                if (key.id != sealing_) continue;
                 sealers_[static_cast<std::size_t>(kind)] =
                     std::make_unique<SivTemplate>(siv.get(), secret, first, true);
             }
         }
-        newest_ = keys.newest().id;
     }
 
     std::string seal(Kind kind, ByteView plain) {
         std::array<std::uint8_t, kCompactBytesMax> bytes;
-        bytes[0] = first_byte(newest_, kind);
+        bytes[0] = first_byte(sealing_, kind);
         sealers_[static_cast<std::size_t>(kind)]->seal(scratch_.get(), plain, bytes.data() + 1);
         return base64url(
             {reinterpret_cast<const char*>(bytes.data()), 1 + kTagBytes + plain.size()});
@@ -160,7 +160,7 @@ public:
 
 private:
     CipherContext scratch_;
-    std::uint8_t newest_ = 0;
+    std::uint8_t sealing_ = 0;
     std::array<std::unique_ptr<SivTemplate>, std::size(kKinds)> sealers_;
     std::array<std::unique_ptr<SivTemplate>, 128> openers_;  ///< by first byte
 };
@@ -330,7 +330,18 @@ bool EndpointToken::admits(const Sha256& key_sha256) const {
 }
 
 struct Tokens::Impl {
-    explicit Impl(const KeyRing& keys) : compact(keys), fernet(keys) {}
+    explicit Impl(std::shared_ptr<const KeyRing> ring)
+        : keys(std::move(ring)), version(keys->version()), compact(*keys), fernet(*keys) {}
+
+    /// With the keys that the ring has now.
+    Impl& now() {
+        if (const auto latest = keys->version(); latest != version) {
+            version = latest;
+            compact = CompactCipher{*keys};
+            fernet = FernetOpener{*keys};
+        }
+        return *this;
+    }
 
     Result<EndpointToken> open_compact(ByteView bytes, std::size_t text_size) {
         const std::uint8_t first = bytes[0];
@@ -364,11 +375,14 @@ struct Tokens::Impl {
                              .vapid_sha256 = token_text_of(plain.subspan(kPairBytes))};
     }
 
+    const std::shared_ptr<const KeyRing> keys;
+    std::uint64_t version;
     CompactCipher compact;
     FernetOpener fernet;
 };
 
-Tokens::Tokens(const std::shared_ptr<const KeyRing>& keys) : impl_(std::make_unique<Impl>(*keys)) {}
+Tokens::Tokens(std::shared_ptr<const KeyRing> keys)
+    : impl_(std::make_unique<Impl>(std::move(keys))) {}
 Tokens::~Tokens() = default;
 Tokens::Tokens(Tokens&&) noexcept = default;
 
@@ -377,9 +391,10 @@ std::string Tokens::seal_endpoint(const Uaid& uaid, const ChannelId& channel,
     std::array<std::uint8_t, kBoundBytes> plain;
     put(plain.data(), uaid);
     put(plain.data() + 16, channel);
-    if (!vapid_sha256) return impl_->compact.seal(Kind::token, ByteView{plain}.first(kPairBytes));
+    if (!vapid_sha256)
+        return impl_->now().compact.seal(Kind::token, ByteView{plain}.first(kPairBytes));
     std::copy_n(vapid_sha256->begin(), kHashPrefix, plain.begin() + kPairBytes);
-    return impl_->compact.seal(Kind::bound_token, plain);
+    return impl_->now().compact.seal(Kind::bound_token, plain);
 }
 
 Result<EndpointToken> Tokens::open_endpoint(std::string_view token, Form form, Timestamp now) {
@@ -391,25 +406,25 @@ Result<EndpointToken> Tokens::open_endpoint(std::string_view token, Form form, T
     const auto size = parse_base64url(token, buffer);
     if (!size) return fail(Fault::invalid, "it is not base64url");
     const auto bytes = ByteView{buffer}.first(*size);
-    if (bytes[0] == kFernetVersion) return impl_->open_fernet(bytes, form, now);
+    if (bytes[0] == kFernetVersion) return impl_->now().open_fernet(bytes, form, now);
     if (bytes[0] > kFernetVersion) return fail(Fault::invalid, "its first byte is of no form");
     if (form != Form::any) {
         return fail(Fault::invalid, "this path admits Fernet tokens only");
     }
-    return impl_->open_compact(bytes, token.size());
+    return impl_->now().open_compact(bytes, token.size());
 }
 
 std::string Tokens::seal_message(const MessageRef& message) {
     std::array<std::uint8_t, kPairBytes> plain;
     put(plain.data(), message.uaid);
     put(plain.data() + 16, message.key);
-    return impl_->compact.seal(Kind::message_id, plain);
+    return impl_->now().compact.seal(Kind::message_id, plain);
 }
 
 Result<MessageRef> Tokens::open_message(std::string_view message_id) {
     std::array<std::uint8_t, kPairBytes> plain;
     const auto opened =
-        open_pair(impl_->compact, Kind::message_id, message_id, "it is no message id", plain);
+        open_pair(impl_->now().compact, Kind::message_id, message_id, "it is no message id", plain);
     if (!opened) return fail(opened.error());
     return MessageRef{get<Uaid>(plain.data()), get<MessageKey>(plain.data() + 16)};
 }
@@ -417,12 +432,25 @@ Result<MessageRef> Tokens::open_message(std::string_view message_id) {
 // ------------------------------------------------------------------- receipt subscriptions
 
 struct ReceiptTokens::Impl {
-    explicit Impl(const KeyRing& keys) : cipher(keys) {}
-    CompactCipher cipher;
+    explicit Impl(std::shared_ptr<const KeyRing> ring)
+        : keys(std::move(ring)), version(keys->version()), made(*keys) {}
+
+    /// With the keys that the ring has now.
+    CompactCipher& cipher() {
+        if (const auto latest = keys->version(); latest != version) {
+            version = latest;
+            made = CompactCipher{*keys};
+        }
+        return made;
+    }
+
+    const std::shared_ptr<const KeyRing> keys;
+    std::uint64_t version;
+    CompactCipher made;
 };
 
-ReceiptTokens::ReceiptTokens(const std::shared_ptr<const KeyRing>& keys)
-    : impl_(std::make_unique<Impl>(*keys)) {}
+ReceiptTokens::ReceiptTokens(std::shared_ptr<const KeyRing> keys)
+    : impl_(std::make_unique<Impl>(std::move(keys))) {}
 ReceiptTokens::~ReceiptTokens() = default;
 ReceiptTokens::ReceiptTokens(ReceiptTokens&&) noexcept = default;
 
@@ -430,13 +458,13 @@ std::string ReceiptTokens::seal(const ReceiptRef& receipt) {
     std::array<std::uint8_t, kPairBytes> plain{};
     put(plain.data(), receipt.id);
     if (receipt.sender) put(plain.data() + 16, *receipt.sender);
-    return impl_->cipher.seal(Kind::receipt, plain);
+    return impl_->cipher().seal(Kind::receipt, plain);
 }
 
 Result<ReceiptRef> ReceiptTokens::open(std::string_view token) {
     std::array<std::uint8_t, kPairBytes> plain;
     const auto opened =
-        open_pair(impl_->cipher, Kind::receipt, token, "it is no receipt subscription", plain);
+        open_pair(impl_->cipher(), Kind::receipt, token, "it is no receipt subscription", plain);
     if (!opened) return fail(opened.error());
     ReceiptRef receipt{.id = get<ReceiptId>(plain.data()), .sender = std::nullopt};
     const auto sender = get<SenderId>(plain.data() + 16);

@@ -40,7 +40,8 @@ struct MessageRef {
 /// Keeps OpenSSL contexts for reuse: one instance per thread.
 class Tokens {
 public:
-    explicit Tokens(const std::shared_ptr<const KeyRing>& keys);
+    /// Takes over what the ring gains while it runs (KeyRing::grow()).
+    explicit Tokens(std::shared_ptr<const KeyRing> keys);
     ~Tokens();
     Tokens(Tokens&&) noexcept;
 

@@ -202,7 +202,7 @@ Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
         core::log_warn("ingest", "file_descriptors_few",
                        {{"connections_max", config.connections_max}, {"limit", limit}});
     }
-    if (keys->auth_keys().empty()) {
+    if (!keys->auth_key()) {
         core::log_warn("ingest", "no_auth_keys", {{"effect", "registrations are refused"}});
     }
     start_view();

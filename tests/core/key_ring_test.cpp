@@ -159,7 +159,7 @@ TEST_CASE("rotation adds a key and keeps the others, up to 32", "[keyring]") {
         REQUIRE(next);
         CHECK(next->newest().id == id);
         CHECK(next->fingerprint() != ring.fingerprint());
-        ring = *next;
+        ring.grow(*next, *next);
     }
     CHECK(ring.keys().size() == 32);
     CHECK(ring.find(0)->secret == counting_secret());
@@ -313,4 +313,34 @@ TEST_CASE("a faulty key list is refused without quoting it", "[keyring]") {
     CHECK(parse_crypto_keys("[" + kFernetKey + ",abc]").error() ==
           Error{Fault::invalid, "key 2 of the list is no Fernet key: base64url of 32 bytes"});
     CHECK(parse_crypto_keys(kFernetKey).error().message == kBrackets);
+}
+
+TEST_CASE("a ring grows under its readers, and what it handed out stays", "[keyring]") {
+    KeyRing ring = ring_of({}, {"first"});
+    const auto& keys = ring.keys();
+    const auto* auth = ring.auth_key();
+    const auto version = ring.version();
+    const auto grown = ring.rotated()->imported({}, {"imported"});
+    const KeyRing before = ring;
+
+    ring.grow(grown, before);
+    CHECK(ring.version() != version);
+    CHECK(ring.keys().size() == 2);
+    CHECK(ring.fingerprint() == grown.fingerprint());
+    CHECK(ring.sealing().id == 0);
+    CHECK(*ring.auth_key() == "first");  // the other processes do not have "imported" yet
+    CHECK(ring.auth_keys() == std::vector<std::string>{"imported", "first"});
+
+    ring.grow(grown, grown);
+    CHECK(ring.sealing().id == 1);
+    CHECK(*ring.auth_key() == "imported");
+    CHECK(keys.size() == 1);
+    CHECK(*auth == "first");
+    CHECK(before.keys().size() == 1);
+}
+
+TEST_CASE("a ring without auth keys makes no registration secrets", "[keyring]") {
+    const auto ring = ring_of();
+    CHECK(ring.auth_key() == nullptr);
+    CHECK(*ring.imported({}, {"auth"}).auth_key() == "auth");
 }

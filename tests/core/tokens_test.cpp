@@ -1,6 +1,7 @@
 #include "core/tokens.hpp"
 
 #include "core/base64url.hpp"
+#include "core/receipt_tokens.hpp"
 
 #include <numeric>
 #include <set>
@@ -284,4 +285,41 @@ TEST_CASE("a Tokens may be moved, as into a thread's state", "[tokens]") {
     const Tokens warmed = std::move(first);
     Tokens second = tokens();
     CHECK(second.seal_endpoint(kUaid, kChannel) == kToken);
+}
+
+// ------------------------------------------------------------------------------ a ring that grows
+
+TEST_CASE("a key that the ring gains is read at once and encrypts when it is in force",
+          "[tokens][keyring]") {
+    const auto before = KeyRing::generate();
+    const auto after = *before.rotated();
+    const auto ring = std::make_shared<KeyRing>(before);
+    Tokens ours{ring};
+    Tokens theirs{std::make_shared<KeyRing>(after)};
+    const auto old = ours.seal_endpoint(kUaid, kChannel);
+    const auto made_with_new = theirs.seal_endpoint(kUaid, kChannel);
+    const auto message = theirs.seal_message({kUaid, {}});
+    CHECK_FALSE(ours.open_endpoint(made_with_new, Form::any, kMadeAt));
+
+    ring->grow(after, before);
+    CHECK(*ours.open_endpoint(made_with_new, Form::any, kMadeAt) == kPlain);
+    CHECK(ours.open_message(message));
+    CHECK(ours.seal_endpoint(kUaid, kChannel) == old);
+
+    ring->grow(after, after);
+    CHECK(ours.seal_endpoint(kUaid, kChannel) == made_with_new);
+    CHECK(*ours.open_endpoint(old, Form::any, kMadeAt) == kPlain);
+}
+
+TEST_CASE("Fernet keys and receipts of a ring that grows", "[tokens][keyring]") {
+    const auto ring = std::make_shared<KeyRing>(*ring_of({kKey0}));
+    Tokens ours{ring};
+    ReceiptTokens receipts{ring};
+    CHECK_FALSE(ours.open_endpoint(kV1, Form::v1, kMadeAt));
+    const auto grown = *ring->imported({kFernetKey}, {"new"}).rotated();
+    ring->grow(grown, *ring);
+    CHECK(*ours.open_endpoint(kV1, Form::v1, kMadeAt) == kPlain);
+    ReceiptTokens theirs{std::make_shared<KeyRing>(grown)};
+    CHECK(receipts.open(theirs.seal({.id = {}, .sender = std::nullopt})));
+    CHECK(theirs.open(receipts.seal({.id = {}, .sender = std::nullopt})));
 }

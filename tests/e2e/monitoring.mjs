@@ -52,13 +52,3 @@ test('each role is unready within five seconds after the last broker has died, s
         await until(`that ${role} is ready again`, async () => (await get(port, '/ready')).status === 200, 60000);
     }
 });
-
-test('each role that still has the key ring of before a rotation warns of it', { skip: log !== 'kafka' && 'a standalone has the only ring' }, async () => {
-    const ring = `${cluster.directory}/keys.json`;
-    await cluster.tool(['keys', 'rotate', '--key-ring', ring, '--kafka-servers', cluster.servers]);
-    for (const [role, port] of Object.entries(roles())) {
-        const warning = await until(`the warning of ${role}`, async () => (await (await get(port, '/ready')).json()).warnings?.key_ring, 45000);
-        assert.match(warning, /names the key ring [0-9a-f]{16}, and this process has [0-9a-f]{16}: .*restart/, role);
-        assert.equal((await get(port, '/ready')).status, 200, `${role}: it goes on`);
-    }
-});

@@ -142,67 +142,44 @@ int keys_list(const Config& config) {
 
 namespace {
 
-/// Where a rotation keeps the new ring until the log knows it.
-std::filesystem::path next_of(const std::filesystem::path& file) { return file.string() + ".next"; }
-
-void print_rotated(const core::KeyRing& ring) {
-    std::cout << "key " << int{ring.newest().id}
-              << " encrypts from the next start on; copy the file to every node\n";
-}
-
-void rename_into_place(const std::filesystem::path& next, const std::filesystem::path& file) {
-    std::error_code error;
-    const auto target = std::filesystem::canonical(file, error);
-    std::filesystem::rename(next, error ? file : target, error);
-    if (error) {
-        throw StartupError("the log knows the new ring, but " + next.string() +
-                           " could not be renamed to " + file.string() + ": " + error.message() +
-                           "; run `beckon keys rotate` again");
-    }
-}
-
-/// What a crash between log and file has left.
-bool finish_interrupted(const Config& config, const std::string& fingerprint) {
-    const auto next = next_of(config.key_ring_file());
-    const auto ring = core::KeyRing::load(next, core::KeyRing::Access::group);
-    if (!ring || ring->fingerprint() != fingerprint) return false;
-    rename_into_place(next, config.key_ring_file());
-    std::cout << "finished the rotation that was interrupted\n";
-    print_rotated(*ring);
-    return true;
-}
-
 core::KeyRing rotated(const Config& config) {
     auto ring = load(config).rotated();
     if (!ring) throw StartupError(ring.error().message);
     return std::move(*ring);
 }
 
+/// Only the ring that the log names may be rotated.
+void hold_to_published(const Config& config, const std::string& published) {
+    const auto ring = load(config);
+    const auto how = match(ring, published);
+    if (how == RingMatch::same) return;
+    const auto both = "the key ring " + config.key_ring_file().string() + " has the fingerprint " +
+                      ring.fingerprint() + ", the log has " + published + ": ";
+    throw StartupError(both + (how == RingMatch::grown
+                                   ? "it has keys that wait for `beckon keys publish`, which "
+                                     "ends the rotation before"
+                                   : "rotate the ring that the roles use"));
+}
+
 }  // namespace
 
 int keys_rotate(Config config) {
-    if (!on_kafka(config) && (DataDirectory::in_use(config.data) || !has_embedded_log(config))) {
-        const auto ring = rotated(config);
-        save(ring, config.key_ring_file());
-        print_rotated(ring);
-        return 0;
-    }
-    Installation installation{config};
-    const auto published = installation.control().keyring_fingerprint;
-    if (published && load(config).fingerprint() != *published) {
-        if (finish_interrupted(config, *published)) return 0;
-        throw StartupError("the key ring " + config.key_ring_file().string() +
-                           " has the fingerprint " + load(config).fingerprint() + ", the log has " +
-                           *published +
-                           ": rotate the ring that the roles use (`beckon keys publish` tells the "
-                           "log about keys that were added)");
+    const bool kafka = on_kafka(config);
+    if (kafka || (has_embedded_log(config) && !DataDirectory::in_use(config.data))) {
+        Installation installation{config};
+        if (const auto& published = installation.control().keyring_fingerprint) {
+            hold_to_published(config, *published);
+        }
     }
     const auto ring = rotated(config);
-    const auto next = next_of(config.key_ring_file());
-    save(ring, next);
-    publish(installation, ring);
-    rename_into_place(next, config.key_ring_file());
-    print_rotated(ring);
+    save(ring, config.key_ring_file());
+    std::cout << "key " << int{ring.newest().id} << " is in " << config.key_ring_file().string();
+    if (kafka) {
+        std::cout << "\ncopy the file to every node and send SIGHUP to every role: then all read "
+                     "the key\nthen run `beckon keys publish`: it encrypts from then on\n";
+    } else {
+        std::cout << "; it encrypts from the next start on, or from SIGHUP on\n";
+    }
     return 0;
 }
 

@@ -68,47 +68,51 @@ constexpr const char* kLogFile = "CURRENT";
 
 }  // namespace
 
-RingMatch match(const core::KeyRing& ring, const std::string& fingerprint) {
-    if (ring.fingerprint() == fingerprint) return RingMatch::same;
+std::optional<core::KeyRing> part_of(const core::KeyRing& ring, const std::string& fingerprint) {
+    if (ring.fingerprint() == fingerprint) return ring;
     for (std::size_t keys = 0; keys < ring.keys().size(); ++keys) {
         for (std::size_t crypto = 0; crypto <= ring.crypto_keys().size(); ++crypto) {
             for (std::size_t auth = 0; auth <= ring.auth_keys().size(); ++auth) {
-                if (earlier(ring, keys, crypto, auth).fingerprint() == fingerprint) {
-                    return RingMatch::grown;
-                }
+                auto part = earlier(ring, keys, crypto, auth);
+                if (part.fingerprint() == fingerprint) return part;
             }
         }
     }
-    return RingMatch::other;
+    return std::nullopt;
+}
+
+RingMatch match(const core::KeyRing& ring, const std::string& fingerprint) {
+    if (ring.fingerprint() == fingerprint) return RingMatch::same;
+    return part_of(ring, fingerprint) ? RingMatch::grown : RingMatch::other;
 }
 
 bool has_embedded_log(const Config& config) {
     return std::filesystem::exists(config.data / "log" / kLogFile);
 }
 
-std::shared_ptr<const core::KeyRing> load_key_ring(const Config& config) {
+std::shared_ptr<core::KeyRing> load_key_ring(const Config& config) {
     const auto file = config.key_ring_file();
     auto ring = config.load_key_ring();
-    if (ring) return std::make_shared<const core::KeyRing>(std::move(*ring));
+    if (ring) return std::make_shared<core::KeyRing>(std::move(*ring));
     if (ring.error().fault != core::Fault::not_found) throw StartupError(ring.error().message);
     throw StartupError("there is no key ring at " + file.string() +
                        ": make one with `beckon keys generate --key-ring " + file.string() +
                        "` and give all roles the same file");
 }
 
-std::shared_ptr<const core::KeyRing> load_or_make_key_ring(const Config& config, bool new_log) {
+std::shared_ptr<core::KeyRing> load_or_make_key_ring(const Config& config, bool new_log) {
     const auto file = config.key_ring_file();
     auto ring = config.load_key_ring();
     if (ring) {
         if (!has_embedded_log(config) && !new_log) refuse_new_log(config);
-        return std::make_shared<const core::KeyRing>(std::move(*ring));
+        return std::make_shared<core::KeyRing>(std::move(*ring));
     }
     if (ring.error().fault != core::Fault::not_found) throw StartupError(ring.error().message);
     if (has_embedded_log(config)) refuse_lost_ring(config);
     auto fresh = core::KeyRing::generate();
     if (const auto saved = fresh.save(file); !saved) throw StartupError(saved.error().message);
     core::log_info("cli", "key_ring_made", {{"file", file.string()}});
-    return std::make_shared<const core::KeyRing>(std::move(fresh));
+    return std::make_shared<core::KeyRing>(std::move(fresh));
 }
 
 std::string now_text() {
@@ -126,7 +130,7 @@ bool is_older_than_log(const core::KeyRing& ring, const std::string& log_created
     return made && log_made && *made + kMadeTogether.count() < *log_made;
 }
 
-void hold_to_cluster_log(log::EventLog& log, log::Control& control, const core::KeyRing& ring,
+void hold_to_cluster_log(log::EventLog& log, log::Control& control, core::KeyRing& ring,
                          const Config& config) {
     if (!control.keyring_fingerprint) {
         if (is_older_than_log(ring, control.created)) {
@@ -147,9 +151,9 @@ void hold_to_cluster_log(log::EventLog& log, log::Control& control, const core::
         control = std::move(*read);
         core::log_info("cli", "key_ring_published", {{"fingerprint", ring.fingerprint()}});
     }
-    if (*control.keyring_fingerprint != ring.fingerprint()) {
-        refuse_other_ring(control, ring, config);
-    }
+    const auto in_force = part_of(ring, *control.keyring_fingerprint);
+    if (!in_force) refuse_other_ring(control, ring, config);
+    ring.grow(ring, *in_force);
 }
 
 void hold_to_embedded_log(log::EventLog& log, log::Control& control, const core::KeyRing& ring,

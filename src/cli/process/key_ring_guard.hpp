@@ -6,6 +6,7 @@
 #include "log/event_log.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 /// Which key ring may be used with which log. An endpoint URL can be read only with the ring that
@@ -21,16 +22,19 @@ enum class RingMatch {
     other,  ///< endpoint URLs of that fingerprint's ring may be unreadable with this one
 };
 RingMatch match(const core::KeyRing& ring, const std::string& fingerprint);
+/// What of `ring` has that fingerprint: the ring itself, or the one that a rotation or an import
+/// made it from; nullopt if it is another's.
+std::optional<core::KeyRing> part_of(const core::KeyRing& ring, const std::string& fingerprint);
 
 /// Whether the data directory holds an embedded log.
 bool has_embedded_log(const Config& config);
 
 /// The ring of a role on Kafka, or of a tool: it must exist.
-std::shared_ptr<const core::KeyRing> load_key_ring(const Config& config);
+std::shared_ptr<core::KeyRing> load_key_ring(const Config& config);
 
 /// Standalone's ring. Only a first start makes it: if the ring is missing beside a log, or the log
 /// is missing beside a ring, this throws, unless the operator has said that the log is new.
-std::shared_ptr<const core::KeyRing> load_or_make_key_ring(const Config& config, bool new_log);
+std::shared_ptr<core::KeyRing> load_or_make_key_ring(const Config& config, bool new_log);
 
 /// Now, as Control::created has it.
 std::string now_text();
@@ -40,8 +44,8 @@ std::string now_text();
 bool is_older_than_log(const core::KeyRing& ring, const std::string& log_created);
 
 /// Holds `ring` to the log of a role on Kafka. The first role publishes the fingerprint if nobody
-/// has; `control` then has it.
-void hold_to_cluster_log(log::EventLog& log, log::Control& control, const core::KeyRing& ring,
+/// has; `control` then has it. Keys that nobody has published yet do not encrypt.
+void hold_to_cluster_log(log::EventLog& log, log::Control& control, core::KeyRing& ring,
                          const Config& config);
 
 /// Holds `ring` to standalone's log. Keys that were added while it was stopped (or by `keys rotate`

@@ -1,31 +1,64 @@
 #pragma once
 
+#include "cli/config/config.hpp"
 #include "core/key_ring.hpp"
 #include "log/event_log.hpp"
 #include "ops/health.hpp"
 
+#include <condition_variable>
+#include <cstdint>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace beckon::cli {
 
-/// After `beckon keys rotate` the log names a ring that a process has only once it was started
-/// again: until then it calls URLs foreign that others made with the new key. This looks every half
-/// minute, on a thread of its own ("key-ring-watch"), and warns at /ready as long as it is so.
+/// Brings a running process through a rotation of the key ring without a moment in which one
+/// process refuses what another has made. Keys that come into the file are read as soon as the file
+/// is read again: at SIGHUP, or when the log names a ring that the process does not have. A key
+/// encrypts once the log names its ring, which is said (`beckon keys publish`) when every process
+/// reads it; where one process is all, it says so itself.
+///
+/// It looks at the log every half minute and after each SIGHUP, on a thread of its own
+/// ("key-ring-watch"). /ready warns while keys wait to be published, and while the log names a ring
+/// that the file does not have.
 class KeyRingWatch {
 public:
-    /// `log` and `health` outlive it.
-    KeyRingWatch(log::EventLog& log, std::shared_ptr<const core::KeyRing> ring,
-                 ops::Health& health);
+    /// Who tells the log of new keys: the operator, or this process, which is the only one.
+    enum class Publishes : std::uint8_t { operator_does, this_process };
+
+    /// All outlive it but `config`. Components share `ring`, which grows.
+    KeyRingWatch(log::EventLog& log, Config config, core::KeyRing& ring, ops::Health& health,
+                 Publishes publishes);
+    ~KeyRingWatch();
     KeyRingWatch(const KeyRingWatch&) = delete;
     KeyRingWatch& operator=(const KeyRingWatch&) = delete;
 
+    /// SIGHUP: reads the file again. A file that cannot be read, or that lacks keys of the ring in
+    /// use, changes nothing but a warning. Any thread.
+    void reread();
+
 private:
     void run(const std::stop_token& stop);
+    void compare_with_log();
+    std::string read_file();
+    void seal_as(const core::KeyRing& in_force);
+    std::vector<std::string> auth_key_alone() const;
+    bool same_auth_key(const core::KeyRing& other) const;
+    void warn(const char* what, const std::string& why);
 
     log::EventLog& log_;
-    const std::shared_ptr<const core::KeyRing> ring_;
+    const Config config_;
+    core::KeyRing& ring_;
     ops::Health& health_;
+    const Publishes publishes_;
+    std::mutex mutex_;
+    std::condition_variable_any wake_;
+    bool wanted_ = false;  ///< under mutex_, as is the next
+    bool asked_ = false;   ///< by SIGHUP, not by what the log says
+    std::string warned_;   ///< of the thread
     std::jthread thread_;
 };
 

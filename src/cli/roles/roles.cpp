@@ -201,7 +201,7 @@ log::TopicFacts await_topics(const Config& config, const log::Control& control, 
 
 /// Opens Kafka, checks the installation, and gives the role its identity.
 std::unique_ptr<log::EventLog> open_cluster_log(Config& config, const Process& process,
-                                                const core::KeyRing& keys, const Signals& signals) {
+                                                core::KeyRing& keys, const Signals& signals) {
     config.kafka.client_id = process.node.text;
     auto log = log::open_kafka_log(config.kafka);
     BrokerWait wait{config, [&](milliseconds pause) { return signals.stop_within(pause); }};
@@ -246,23 +246,29 @@ struct OnKafka {
           process(prepared(config, certificate)),
           log(open_cluster_log(with_space(config, process, wanted), process, *keys, wanted)),
           signals(wanted),
+          key_ring_file(config),
           stop_timeout(config.stop_timeout) {}
 
     /// Until a signal ends the role; `reload` runs at SIGHUP. The exit code.
     int serve(const std::function<void()>& reload) {
-        const KeyRingWatch key_ring_watch{*log, keys, process.health};
-        signals.wait(reload);
+        KeyRingWatch key_ring_watch{*log, key_ring_file, *keys, process.health,
+                                    KeyRingWatch::Publishes::operator_does};
+        signals.wait([&] {
+            key_ring_watch.reread();
+            reload();
+        });
         watchdog.emplace(stop_timeout);
         process.health.set_ready("process", false, "stopping");
         return 0;
     }
 
     std::optional<StopWatchdog> watchdog;  ///< outlives everything whose end it watches
-    const std::shared_ptr<const core::KeyRing> keys;
+    const std::shared_ptr<core::KeyRing> keys;
     const DataDirectory directory;
     Process process;
     const std::unique_ptr<log::EventLog> log;
     const Signals& signals;
+    const Config key_ring_file;  ///< as the start had it
     const seconds stop_timeout;
 };
 
@@ -366,12 +372,17 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
             Signals::request_stop();
         }};
     }
+    std::optional<KeyRingWatch> key_ring_watch;
+    key_ring_watch.emplace(*log, config, *keys, process.health,
+                           KeyRingWatch::Publishes::this_process);
     signals.wait([&] {
+        key_ring_watch->reread();
         endpoint.reload_tls();
         edge.reload_tls();
         retry.reload_tls();
     });
     watchdog.emplace(config.stop_timeout);
+    key_ring_watch.reset();
     process.health.set_ready("process", false, "stopping");
     retry.begin_stop();
     endpoint.begin_stop();  // while the edge closes its clients

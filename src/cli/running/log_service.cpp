@@ -97,12 +97,26 @@ std::string log_proof(const core::KeyRing::Key& key) {
 
 std::string log_proof(const core::KeyRing& keys) { return log_proof(keys.keys().front()); }
 
-LogProofs::LogProofs(const core::KeyRing& keys) {
-    for (const auto& key : keys.keys()) proofs_.push_back(log_proof(key));
+namespace {
+
+std::vector<std::string> proofs_of(const core::KeyRing& keys) {
+    std::vector<std::string> proofs;
+    for (const auto& key : keys.keys()) proofs.push_back(log_proof(key));
+    return proofs;
 }
+
+}  // namespace
+
+LogProofs::LogProofs(const core::KeyRing& keys)
+    : keys_(keys), version_(keys.version()), proofs_(proofs_of(keys)) {}
 
 bool LogProofs::admits(std::string_view authorization) const {
     const auto given = core::bearer_token(authorization);
+    const std::scoped_lock lock{mutex_};
+    if (const auto latest = keys_.version(); latest != version_) {
+        proofs_ = proofs_of(keys_);
+        version_ = latest;
+    }
     return given && std::any_of(proofs_.begin(), proofs_.end(), [&](const std::string& proof) {
                return core::same_proof(proof, *given);
            });

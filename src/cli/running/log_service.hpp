@@ -4,7 +4,9 @@
 #include "log/event_log.hpp"
 #include "ops/ops_server.hpp"
 
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,19 +16,23 @@ namespace beckon::cli {
 /// Proves at `/log` of the ops port that the caller has the installation's key ring: not everybody
 /// who may read metrics may read records.
 std::string log_proof(const core::KeyRing::Key& key);
-/// As a tool gives it: of the oldest key, which also a process has that started before the ring was
-/// rotated.
+/// As a tool gives it: of the oldest key, which also a process has whose ring is that of before a
+/// rotation.
 std::string log_proof(const core::KeyRing& keys);
 
 /// Whom such pages let in. Any thread.
 class LogProofs {
 public:
+    /// `keys` outlives it, and may grow.
     explicit LogProofs(const core::KeyRing& keys);
     /// `authorization`: the header of that name, "Bearer <log_proof()>" of any key of the ring.
     bool admits(std::string_view authorization) const;
 
 private:
-    std::vector<std::string> proofs_;
+    const core::KeyRing& keys_;
+    mutable std::mutex mutex_;
+    mutable std::uint64_t version_;            ///< of the ring; guarded by mutex_, as is the next
+    mutable std::vector<std::string> proofs_;  ///< of each key
 };
 
 /// Lets tools read the log of this process through its ops port, read only:

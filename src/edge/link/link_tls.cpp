@@ -51,17 +51,11 @@ SessionHandle session_for(SSL* ssl, const core::KeyRing::Key& key) {
     return session;
 }
 
-/// Both ends of a connection find the ring, and the caller its key, in the SSL object's own data.
-struct Caller {
-    const core::KeyRing::Key* key;
-    std::string identity;
-};
-
 }  // namespace
 
+/// The called end finds the ring, and the caller its key, in the SSL object's own data.
 struct LinkTls::Impl {
     explicit Impl(std::shared_ptr<const core::KeyRing> k) : keys(std::move(k)) {
-        for (const auto& key : keys->keys()) callers.push_back({&key, identity_of(key)});
         accept_context = make_context(TLS_server_method());
         SSL_CTX_set_psk_find_session_callback(accept_context.get(), find_session);
         dial_context = make_context(TLS_client_method());
@@ -98,17 +92,19 @@ struct LinkTls::Impl {
 
     static int use_session(SSL* ssl, const EVP_MD* /*md*/, const unsigned char** identity,
                            std::size_t* size, SSL_SESSION** session) noexcept {
-        const auto* caller = static_cast<const Caller*>(SSL_get_app_data(ssl));
-        auto made = session_for(ssl, *caller->key);
+        const auto* key = static_cast<const core::KeyRing::Key*>(SSL_get_app_data(ssl));
+        auto made = session_for(ssl, *key);
         if (!made) return 0;
-        *identity = reinterpret_cast<const unsigned char*>(caller->identity.data());
-        *size = caller->identity.size();
+        // OpenSSL copies it before the callback's thread makes another one.
+        thread_local std::string name;
+        name = identity_of(*key);
+        *identity = reinterpret_cast<const unsigned char*>(name.data());
+        *size = name.size();
         *session = made.release();
         return 1;
     }
 
     const std::shared_ptr<const core::KeyRing> keys;
-    std::vector<Caller> callers;
     ContextHandle accept_context;
     ContextHandle dial_context;
 };
@@ -127,12 +123,11 @@ SslHandle LinkTls::accepting() const {
 }
 
 SslHandle LinkTls::dialing(std::uint8_t key_id) const {
-    const auto caller = std::find_if(impl_->callers.begin(), impl_->callers.end(),
-                                     [key_id](const Caller& c) { return c.key->id == key_id; });
-    if (caller == impl_->callers.end()) return nullptr;
+    const auto* key = impl_->keys->find(key_id);
+    if (!key) return nullptr;
     SslHandle ssl{SSL_new(impl_->dial_context.get())};
     if (!ssl) return nullptr;
-    SSL_set_app_data(ssl.get(), &*caller);
+    SSL_set_app_data(ssl.get(), const_cast<core::KeyRing::Key*>(key));
     SSL_set_connect_state(ssl.get());
     return ssl;
 }

@@ -16,7 +16,8 @@ using SslHandle = core::Handle<SSL, SSL_free>;
 /// §2.2) that they hold the same key ring, so links need no certificates; a fresh Diffie-Hellman
 /// exchange for each connection keeps recorded traffic secret even if the ring leaks later.
 ///
-/// Immutable after construction; the SSL objects that it makes are used by one thread at a time.
+/// It takes over what the ring gains (KeyRing::grow()): nothing of it is kept. The SSL objects that
+/// it makes are used by one thread at a time.
 class LinkTls {
 public:
     /// Throws std::runtime_error if OpenSSL cannot make a context.

@@ -55,7 +55,7 @@ struct Peer {
     std::string address;           ///< empty: it calls us, and `ownership` has not named it yet
     std::uint64_t connection = 0;  ///< 0: none
     bool dialing = false;
-    std::size_t key_index = 0;  ///< counted from the newest key
+    std::size_t key_index = 0;  ///< counted back from the key that encrypts
     core::Duration retry_after{};
     std::string why_down = "not connected yet";
     std::uint64_t reconnects = 0;
@@ -265,8 +265,10 @@ void Links::Impl::connecting(const std::shared_ptr<Peer>& peer, core::Result<int
         not_connected(peer, fd.error());
         return dial_later(peer);
     }
+    // The key that every node has comes first; the others after it, for a peer that is behind.
     const auto& keys = tls.keys().keys();
-    const auto& key = keys[keys.size() - 1 - peer->key_index % keys.size()];
+    const auto first = static_cast<std::size_t>(&tls.keys().sealing() - keys.data());
+    const auto& key = keys[(first + keys.size() - peer->key_index % keys.size()) % keys.size()];
     open(*fd, tls.dialing(key.id), peer);
 }
 

@@ -89,7 +89,7 @@ Registration::Registration(const Uses& uses)
       executor_(uses.executor) {}
 
 void Registration::handle(const CallPtr& call) {
-    if (shared_.keys->auth_keys().empty()) {
+    if (!shared_.keys->auth_key()) {
         return responder_.refuse(
             call, {Problem::busy, "Registration needs an auth key in the key ring.", 0});
     }
@@ -122,11 +122,10 @@ void Registration::create(const CallPtr& call) {
     const auto channel = body->channel.value_or(core::ChannelId{core::random_uuid4()});
     const auto now = shared_.clock.wall();
     const auto key_hash = hash_of(body->key);
-    auto reply =
-        json_reply({{"uaid", core::to_dashed(uaid)},
-                    {"channelID", core::to_dashed(channel)},
-                    {"endpoint", endpoint_url(uaid, channel, body->key)},
-                    {"secret", registration_secret(shared_.keys->auth_keys().front(), uaid)}});
+    auto reply = json_reply({{"uaid", core::to_dashed(uaid)},
+                             {"channelID", core::to_dashed(channel)},
+                             {"endpoint", endpoint_url(uaid, channel, body->key)},
+                             {"secret", registration_secret(*shared_.keys->auth_key(), uaid)}});
     write(call, uaid,
           {core::encode(client_event(uaid, *type, *data, now, now)),
            core::encode(channel_event(uaid, channel, now, key_hash))},

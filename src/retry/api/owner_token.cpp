@@ -39,7 +39,7 @@ bool is_owner_name(std::string_view text) {
 }
 
 core::Result<std::string> make_token(const core::KeyRing& keys, const Caller& caller) {
-    return make_token(keys.newest(), caller);
+    return make_token(keys.sealing(), caller);
 }
 
 core::Result<std::string> make_token(const core::KeyRing::Key& key, const Caller& caller) {

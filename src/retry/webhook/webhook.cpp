@@ -103,7 +103,7 @@ Webhook from_json(std::string_view id, const Json& value) {
 SecretBox::SecretBox(std::shared_ptr<const core::KeyRing> keys) : keys_(std::move(keys)) {}
 
 std::string SecretBox::seal(std::string_view secret, std::string_view webhook) const {
-    const auto& key = keys_->newest();
+    const auto& key = keys_->sealing();
     const auto derived = core::KeyRing::derive(key, kPurpose);
     std::string out(1 + kNonceBytes + secret.size() + kTagBytes, '\0');
     out[0] = static_cast<char>(key.id);
