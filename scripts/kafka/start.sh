@@ -10,6 +10,9 @@
 # BECKON_KAFKA_GATES ("PORT:ADVERTISED PORT:ADVERTISED …"): further listeners, each of which sends
 # its clients to the port ADVERTISED, where a proxy may stand.
 #
+# BECKON_KAFKA_LOCKED="PORT FILE": one more listener, which asks for SASL (PLAIN or SCRAM) over TLS and for ACLs; FILE has what
+# belongs to it (tests/e2e/locked-broker.mjs writes it). Whoever comes through PORT, the second argument, may do everything.
+#
 # Environment: BECKON_KAFKA_FOR=tests (the default) or measuring. For tests the broker starts fast, and
 # compaction and retention act while a test looks on; that alone takes a tenth of a core. For measuring
 # it has the settings, the compiler and the garbage collector that a real one has.
@@ -42,6 +45,14 @@ for gate in ${BECKON_KAFKA_GATES:-}; do
     protocols+=",GATE$number:PLAINTEXT"
 done
 
+locked=""
+if [[ -n "${BECKON_KAFKA_LOCKED:-}" ]]; then
+    read -r locked_port locked <<<"$BECKON_KAFKA_LOCKED"
+    gates+=",LOCKED://127.0.0.1:$locked_port"
+    advertised+=",LOCKED://127.0.0.1:$locked_port"
+    protocols+=",LOCKED:SASL_SSL"
+fi
+
 libs="$("$HERE/fetch.sh")"
 mkdir -p "$DIRECTORY"
 readonly PROPERTIES="$DIRECTORY/server.properties"
@@ -71,6 +82,7 @@ num.io.threads=4
 log.cleaner.dedupe.buffer.size=8388608
 END
 
+[[ -z "$locked" ]] || cat "$locked" >>"$PROPERTIES"
 [[ "$FOR" == measuring ]] || cat >>"$PROPERTIES" <<END
 # A broker that was killed is taken back after a second instead of nine.
 broker.session.timeout.ms=1000

@@ -269,8 +269,10 @@ core::Result<TopicFacts> check_topics(TopicsAdmin& admin, const std::vector<Topi
         for (const auto& spec : found.missing) {
             names += (names.empty() ? "" : ", ") + spec.topic.name();
         }
-        return core::fail(Fault::not_found,
-                          "log topics are missing: " + names + ": run `beckon topics create`");
+        return core::fail(
+            Fault::not_found,
+            "log topics are missing, or the ACLs hide them from this user (Describe): " + names +
+                ": run `beckon topics create`");
     }
     for (const auto& difference : found.differences) {
         if (difference.essential) continue;

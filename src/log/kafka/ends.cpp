@@ -59,6 +59,7 @@ core::Result<Ends> query_ends(rd_kafka_t* client, const std::string& topic,
         if (stop.stop_requested() || silence_ms >= kSilenceMs) break;
         const auto learned = learn_leaders(client, topic, kEndsTimeoutMs);
         if (learned == RD_KAFKA_RESP_ERR__TIMED_OUT) silence_ms += kEndsTimeoutMs;
+        if (learned == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED) error = learned;
         // librdkafka says "unknown partition" of a topic that does not exist, but also of one whose
         // broker has just come back. Every topic has a partition 0.
         if (error == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION && partition == 0) {
@@ -68,6 +69,9 @@ core::Result<Ends> query_ends(rd_kafka_t* client, const std::string& topic,
         if (error == RD_KAFKA_RESP_ERR__TIMED_OUT) continue;
         if (!leader_moves(error)) break;
         std::this_thread::sleep_for(kEndsRetryAfter);
+    }
+    if (error == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED) {
+        return core::fail(refusal("Describe", "the topic " + topic));
     }
     return core::fail(fault_of(error), "cannot ask for the ends of " + topic + "/" +
                                            std::to_string(partition) + ": " +

@@ -179,6 +179,9 @@ private:
         const rd_kafka_metadata_t* metadata = nullptr;
         const auto error = rd_kafka_metadata(client_.get(), 1, nullptr, &metadata, kAdminTimeoutMs);
         if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+            if (auto why = events_.login_refusal(); !why.empty()) {
+                return core::fail(Fault::unauthorized, std::move(why));
+            }
             return core::fail(
                 failed(fault_of(error), "ask for the log topics", rd_kafka_err2str(error)));
         }
@@ -205,7 +208,11 @@ private:
         for (std::size_t i = 0; i < count; ++i) {
             const auto topic = topic_of(rd_kafka_ConfigResource_name(results[i]));
             if (const auto error = rd_kafka_ConfigResource_error(results[i])) {
-                return core::fail(failed(fault_of(error), "ask for the settings of a log topic",
+                const std::string name = rd_kafka_ConfigResource_name(results[i]);
+                if (error == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED) {
+                    return core::fail(refusal("DescribeConfigs", "the topic " + name));
+                }
+                return core::fail(failed(fault_of(error), "ask for the settings of " + name,
                                          rd_kafka_err2str(error)));
             }
             if (topic) read_entries(results[i], names, existing.at(*topic));

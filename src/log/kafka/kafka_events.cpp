@@ -28,9 +28,22 @@ bool is_away(rd_kafka_resp_err_t code) {
            code == RD_KAFKA_RESP_ERR__RESOLVE || code == RD_KAFKA_RESP_ERR__TIMED_OUT;
 }
 
+/// What a broker answers to a name and a password that do not fit, or to a way of logging in that
+/// it does not have; not what librdkafka says of a connection that ended meanwhile.
+bool is_login_refused(std::string_view text) {
+    const auto at = text.find("SASL authentication error: ");
+    const auto handshake = text.find("SASL handshake failed: ");
+    if (at == std::string_view::npos && handshake == std::string_view::npos) return false;
+    return text.find("Local: ") == std::string_view::npos;
+}
+
+/// Before 2.6.1 librdkafka repeats its own part of the nonce, which Kafka 4 takes for a forgery.
+constexpr int kScramSince = 0x02060100;
+
 /// Lines that are certain to come and mean nothing: every client gets the user's options, and
 /// librdkafka complains where one is for the other kind of client.
-bool is_noise(std::string_view facility) { return facility == "CONFWARN"; }
+/// So is what is told again as the error that it is.
+bool is_noise(std::string_view facility) { return facility == "CONFWARN" || facility == "FATAL"; }
 
 }  // namespace
 
@@ -40,19 +53,49 @@ void KafkaEvents::line(int level, std::string_view facility, std::string_view te
         core::log_debug("log", "librdkafka", {{"facility", facility}, {"text", text}});
         return;
     }
+    if (is_login_refused(text)) return login_refused(text);
     if (is_away(facility)) return no_broker(text);
     if (!is_due(std::string{facility})) return;
     core::log_warn("log", "librdkafka", {{"facility", facility}, {"text", text}});
 }
 
 void KafkaEvents::error(rd_kafka_resp_err_t code, std::string_view text) {
+    if (is_login_refused(text)) return login_refused(text);
+    if (code == RD_KAFKA_RESP_ERR__AUTHENTICATION && !login_refusal().empty()) return;
     if (is_away(code)) return no_broker(text);
     const std::string name = rd_kafka_err2name(code);
     if (is_due(name)) core::log_warn("log", "librdkafka", {{"error", name}, {"text", text}});
 }
 
+void KafkaEvents::login_refused(std::string_view why) {
+    away_ = true;
+    // "[thread]: broker: SASL authentication error: …"
+    auto said = "the broker refuses the login (sasl.username, sasl.password, sasl.mechanism): " +
+                std::string{why.substr(why.find("SASL "))};
+    if (why.find("SCRAM") != std::string_view::npos && rd_kafka_version() < kScramSince) {
+        said += "; Kafka 4 refuses SCRAM of librdkafka " + std::string{rd_kafka_version_str()} +
+                " in any case, which 2.6.1 mends: use PLAIN over TLS";
+    }
+    {
+        const std::scoped_lock lock{mutex_};
+        login_refusal_ = said;
+    }
+    if (!is_due("login")) return;
+    core::log_warn("log", "login_refused", {{"servers", servers_}, {"why", said}});
+}
+
+std::string KafkaEvents::login_refusal() const {
+    const std::scoped_lock lock{mutex_};
+    return login_refusal_;
+}
+
+void KafkaEvents::refused(const std::string& why) {
+    if (is_due(why)) core::log_warn("log", "not_authorized", {{"why", why}});
+}
+
 void KafkaEvents::no_broker(std::string_view why) {
     away_ = true;
+    if (!login_refusal().empty()) return;  // which is said
     if (!is_due("no_broker")) return;
     core::log_warn("log", "no_broker", {{"servers", servers_}, {"state", "trying"}, {"why", why}});
 }
@@ -68,6 +111,10 @@ bool KafkaEvents::is_due(const std::string& kind) {
 
 void KafkaEvents::back() {
     if (!away_.exchange(false)) return;
+    {
+        const std::scoped_lock lock{mutex_};
+        login_refusal_.clear();
+    }
     core::log_info("log", "broker_answers", {{"servers", servers_}});
 }
 

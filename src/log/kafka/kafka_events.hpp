@@ -21,6 +21,10 @@ public:
     void line(int level, std::string_view facility, std::string_view text);
     /// An error that librdkafka reports of the client as a whole.
     void error(rd_kafka_resp_err_t code, std::string_view text);
+    /// What the broker refuses this user (refusal()).
+    void refused(const std::string& why);
+    /// Why the broker lets this user in nowhere; empty: it does, or no broker has answered.
+    std::string login_refusal() const;
     /// A record came back or was read: the broker answers.
     void broker_answers() {
         if (away_.load(std::memory_order_relaxed)) back();
@@ -32,12 +36,14 @@ public:
 
 private:
     void no_broker(std::string_view why);
+    void login_refused(std::string_view why);
     bool is_due(const std::string& kind);
     void back();
 
     const std::string servers_;
     std::atomic<bool> away_ = false;
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
+    std::string login_refusal_;                                          ///< under mutex_
     std::map<std::string, std::chrono::steady_clock::time_point> last_;  ///< by kind; under mutex_
 };
 

@@ -65,8 +65,16 @@ public:
         ask(queries_, executor, std::move(done), [this, where]() -> core::Result<Ends> {
             const auto client = queries_.client();
             if (!client) return core::fail(client.error());
-            return kafka::query_ends(*client, config_.prefix + where.topic.name(), where.partition,
-                                     queries_.stopping());
+            auto ends = kafka::query_ends(*client, config_.prefix + where.topic.name(),
+                                          where.partition, queries_.stopping());
+            if (ends) {
+                events_->broker_answers();
+                return ends;
+            }
+            if (auto why = events_->login_refusal(); !why.empty()) {
+                return core::fail(core::Fault::unauthorized, std::move(why));
+            }
+            return ends;
         });
     }
 

@@ -10,9 +10,11 @@ rd_kafka_resp_err_t learn_leaders(rd_kafka_t* client, const std::string& topic, 
     const auto error = rd_kafka_metadata(client, 0, handle.get(), &metadata, timeout_ms);
     if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return error;
     const Handle<const rd_kafka_metadata_t, rd_kafka_metadata_destroy> owner{metadata};
-    const bool missing = metadata->topic_cnt == 1 &&
-                         metadata->topics[0].err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
-    return missing ? RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART : RD_KAFKA_RESP_ERR_NO_ERROR;
+    if (metadata->topic_cnt != 1) return RD_KAFKA_RESP_ERR_NO_ERROR;
+    const auto reported = metadata->topics[0].err;
+    const bool lasting = reported == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
+                         reported == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+    return lasting ? reported : RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
 }  // namespace beckon::log::kafka

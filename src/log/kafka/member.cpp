@@ -1,6 +1,7 @@
 #include "log/kafka/member.hpp"
 
 #include "core/logger.hpp"
+#include "log/kafka/report.hpp"
 #include "log/topic.hpp"
 
 #include <algorithm>
@@ -175,7 +176,12 @@ void Membership::leave_group(bool in_group) {
 void Membership::turn() {
     const MessageHandle message{rd_kafka_consumer_poll(client_.get(), kTurnMs)};
     constexpr int kSyslogWarning = 4;
-    if (message && message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    if (message && message->err == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED) {
+        events_.refused(refusal("Read", "the group " + group_).message);
+    } else if (message && message->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED) {
+        const auto topic = config_.prefix + Topic::kOwnership.name();
+        events_.refused(refusal("Read", "the topic " + topic).message);
+    } else if (message && message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
         events_.line(kSyslogWarning, "MEMBER", rd_kafka_message_errstr(message.get()));
     }
     const auto now = steady_clock::now();

@@ -25,6 +25,9 @@ constexpr int kIdleMs = 1000;
 constexpr int kBusyMs = 20;
 /// How often a publisher looks for records that have lingered long enough.
 constexpr milliseconds kPollEvery{1};
+/// Between two producers that fail at once.
+constexpr milliseconds kReplacePauseMin{50};
+constexpr milliseconds kReplacePauseMax{2000};
 constexpr milliseconds kFinish{1000};
 constexpr milliseconds kPurge{2000};
 /// Records that librdkafka holds, of all publishers together; each has a bound of its own.
@@ -64,7 +67,11 @@ rd_kafka_resp_err_t on_report(rd_kafka_t*, rd_kafka_message_t* message, void* op
     auto answer = answer_of({.error = message->err,
                              .offset = message->offset,
                              .time_ms = rd_kafka_message_timestamp(message, nullptr)});
-    if (answer) {
+    if (message->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED) {
+        auto why = refusal("Write", "the topic " + std::string{rd_kafka_topic_name(message->rkt)});
+        static_cast<KafkaEvents*>(opaque)->refused(why.message);
+        answer = core::fail(std::move(why));
+    } else if (answer) {
         static_cast<KafkaEvents*>(opaque)->broker_answers();
     } else if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
         note_without_offset(*message);
@@ -255,8 +262,8 @@ core::Result<void> Producer::produce(TopicPartition where, const core::Record& r
 void Producer::run(const std::stop_token& stop) {
     pthread_setname_np(pthread_self(), "log-producer");
     while (!stop.stop_requested()) {
-        serve(current_->queue.get(), replaced_.empty() ? kIdleMs : kBusyMs);
-        if (fatal_) replace_client();
+        serve(current_->queue.get(), replaced_.empty() && !fatal_ ? kIdleMs : kBusyMs);
+        if (fatal_ && steady_clock::now() >= replace_at_) replace_client();
         serve_replaced();
     }
     finish();
@@ -279,8 +286,20 @@ void Producer::replace_client() {
     fatal_ = false;
     std::array<char, 256> why{};
     const auto code = rd_kafka_fatal_error(current_->handle.get(), why.data(), why.size());
-    core::log_warn("log", "producer_replaced",
-                   {{"code", rd_kafka_err2name(code)}, {"why", why.data()}});
+    const auto now = steady_clock::now();
+    if (code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED) {
+        // Kafka numbers a producer only for who may write somewhere. It may be allowed later.
+        events_.refused(refusal("Write", "every topic " + config_.prefix + "*").message);
+    } else {
+        core::log_warn("log", "producer_replaced",
+                       {{"code", rd_kafka_err2name(code)}, {"why", why.data()}});
+    }
+    // One that fails at once again is not replaced in a hurry.
+    const bool again = now - replaced_at_ < 2 * kReplacePauseMax;
+    pause_ = again ? std::min(std::max(2 * pause_, kReplacePauseMin), kReplacePauseMax)
+                   : milliseconds{0};
+    replaced_at_ = now;
+    replace_at_ = now + pause_;
     std::unique_ptr<Client> old;
     try {
         auto fresh = make_client();

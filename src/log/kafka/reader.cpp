@@ -1,6 +1,7 @@
 #include "log/kafka/reader.hpp"
 
 #include "core/logger.hpp"
+#include "log/kafka/report.hpp"
 
 #include <algorithm>
 #include <array>
@@ -116,6 +117,11 @@ core::Result<Taken> KafkaReader::take(std::size_t max, const RecordSink& sink) {
                                                 std::to_string(reading_->where.partition) + " of " +
                                                 reading_->topic);
     }
+    if (taken.records == 0 && std::exchange(reading_->refused, false)) {
+        auto why = refusal("Read", "the topic " + reading_->topic);
+        clients_.events().refused(why.message);
+        return core::fail(std::move(why));
+    }
     taken.drained = empty && at_end();
     if (taken.records > 0 || taken.drained) return taken;
     return not_yet();
@@ -169,6 +175,7 @@ void KafkaReader::note_error(const rd_kafka_message_t& message) {
             clients_.resolve(reading_, position_, ++asked_);
             return;
         case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART: reading_->unknown = true; return;
+        case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED: reading_->refused = true; return;
         default:
             clients_.events().line(4, "READ", rd_kafka_message_errstr(&message));
             return;  // librdkafka goes on by itself

@@ -85,6 +85,8 @@ struct Reading : std::enable_shared_from_this<Reading> {
     std::atomic<bool> early = false;
     /// There is no such partition; owner's thread only.
     bool unknown = false;
+    /// The broker refuses to let us read it; owner's thread only.
+    bool refused = false;
 
     /// The one that this thread takes from. librdkafka says "no such partition" not by a message
     /// from the partition's queue but by its error callback, on the thread that asks for messages.

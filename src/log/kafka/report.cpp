@@ -22,6 +22,13 @@ Fault fault_of(rd_kafka_resp_err_t error) {
     }
 }
 
+core::Error refusal(std::string_view operation, const std::string& resource) {
+    return {Fault::unauthorized, "the broker refuses " + std::string{operation} + " on " +
+                                     resource +
+                                     ": its ACLs must allow it to this user (docs/operations.md, "
+                                     "\"Rights on a locked Kafka\")"};
+}
+
 core::Result<Appended> answer_of(const Report& report) {
     if (report.error != RD_KAFKA_RESP_ERR_NO_ERROR) {
         return core::fail(fault_of(report.error), rd_kafka_err2str(report.error));

@@ -4,6 +4,8 @@
 #include "log/event_log.hpp"
 
 #include <chrono>
+#include <string>
+#include <string_view>
 
 #include <librdkafka/rdkafka.h>
 
@@ -21,6 +23,10 @@ struct Report {
 /// number the broker calls a duplicate, without an offset, and that record may not be in the log
 /// (docs/facts/kafka.md#the-rule-that-matters-most).
 core::Result<Appended> answer_of(const Report& report);
+
+/// What the broker refuses this user, for people: `operation` is one of Kafka's ACLs ("Read"),
+/// `resource` what it is asked of ("the topic beckon.events"). The fault is unauthorized.
+core::Error refusal(std::string_view operation, const std::string& resource);
 
 /// Which of our faults a librdkafka error is. Every `unavailable` leaves the outcome unknown.
 core::Fault fault_of(rd_kafka_resp_err_t error);

@@ -1,0 +1,78 @@
+// A Kafka broker as teams have it: SASL (PLAIN and SCRAM) over TLS with a CA of the test, and ACLs. It has a second listener on
+// which a test may do everything: `servers`, as the Kafka of other tests.
+import { execFile, execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Cluster, freePort, until } from './beckon.mjs';
+
+const run = promisify(execFile);
+
+/** A CA, and a certificate of it for localhost and 127.0.0.1, as PEM files in `directory`. */
+export function makeCertificates(directory) {
+    const at = (name) => join(directory, name);
+    const openssl = (...args) => execFileSync('openssl', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    const key = ['-newkey', 'rsa:2048', '-nodes'];
+    openssl('req', '-x509', ...key, '-days', '3', '-subj', '/CN=test CA', '-keyout', at('ca.key'), '-out', at('ca.pem'));
+    openssl('req', ...key, '-subj', '/CN=localhost', '-keyout', at('broker.key'), '-out', at('broker.csr'));
+    writeFileSync(at('san.ext'), 'subjectAltName=DNS:localhost,IP:127.0.0.1\n');
+    openssl('x509', '-req', '-in', at('broker.csr'), '-CA', at('ca.pem'), '-CAkey', at('ca.key'), '-CAcreateserial', '-days', '3',
+        '-extfile', at('san.ext'), '-out', at('broker.pem'));
+    execFileSync('sh', ['-c', 'cat "$0/broker.key" "$0/broker.pem" > "$0/keystore.pem"', directory]);
+    return { ca: at('ca.pem'), keystore: at('keystore.pem') };
+}
+
+export class LockedCluster extends Cluster {
+    /** @param {{users: Record<string, string>}} options names and passwords, of PLAIN and of SCRAM-SHA-512 alike */
+    constructor({ users, ...options }) {
+        super('kafka', options);
+        this.users = users;
+    }
+
+    async startKafka(name = 'kafka') {
+        this.lockedPort ??= await freePort();
+        if (!this.certificates) {
+            this.certificates = makeCertificates(this.directory);
+            this.lockedFile = join(this.directory, 'locked.properties');
+            const plain = Object.entries(this.users).map(([user, password]) => `user_${user}="${password}"`).join(' ');
+            writeFileSync(this.lockedFile, `
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:ANONYMOUS
+sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512
+listener.name.locked.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required ${plain};
+listener.name.locked.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
+listener.name.locked.ssl.keystore.type=PEM
+listener.name.locked.ssl.keystore.location=${this.certificates.keystore}
+`);
+        }
+        process.env.BECKON_KAFKA_LOCKED = `${this.lockedPort} ${this.lockedFile}`;
+        await super.startKafka(name);
+        delete process.env.BECKON_KAFKA_LOCKED;
+        this.servers = `127.0.0.1:${this.brokers.get(name).port}`;
+        this.locked = `localhost:${this.lockedPort}`;
+        await until('the broker', () => this.kafkaTool('TopicCommand', ['--list']).then(() => true), 120000);
+        const jars = execFileSync(join(import.meta.dirname, '..', '..', 'scripts', 'kafka', 'fetch.sh'), { encoding: 'utf8' }).trim();
+        for (const [user, password] of Object.entries(this.users)) {
+            await run('java', ['-cp', `${jars}/*`, 'kafka.admin.ConfigCommand', '--bootstrap-server', this.servers, '--alter',
+                '--entity-type', 'users', '--entity-name', user, '--add-config', `SCRAM-SHA-512=[iterations=4096,password=${password}]`]);
+        }
+    }
+
+    /** What a role gets to come in through the lock as `user`. */
+    lockedOptions(user, { password = this.users[user], mechanism = 'PLAIN' } = {}) {
+        const librdkafka = {
+            'security.protocol': 'sasl_ssl', 'ssl.ca.location': this.certificates.ca,
+            'sasl.mechanism': mechanism, 'sasl.username': user, 'sasl.password': password,
+        };
+        return [
+            ...this.kafkaOptions(this.locked),
+            ...Object.entries(librdkafka).flatMap(([name, value]) => ['--kafka-librdkafka', `${name}=${value}`]),
+        ];
+    }
+
+    /** Kafka's own command for rights: `change` is --add or --remove; `what` as it takes it, such as `--operation Read --topic x`. */
+    acl(change, user, ...what) {
+        const force = change === '--remove' ? ['--force'] : [];
+        return this.kafkaTool('AclCommand', [change, ...force, '--allow-principal', `User:${user}`, ...what]);
+    }
+}
