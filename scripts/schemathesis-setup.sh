@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs schemathesis, pinned, into a Python environment of its own: tests/e2e/openapi.mjs holds
-# the API of the role retry to its document with it. In a moment when it is there already. Where
+# Installs schemathesis and openapi-spec-validator, pinned, into a Python environment of its own: tests/e2e/openapi.mjs holds
+# every HTTP API to its document with them. In a moment when it is there already. Where
 # PyPI cannot be reached it says so and leaves it out, and the test says so too.
 set -euo pipefail
 cd "$(dirname "$0")/../tests/e2e"

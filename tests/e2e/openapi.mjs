@@ -1,43 +1,104 @@
-// The API of the role retry is what schemas/webhooks.openapi.yaml says: schemathesis makes requests from the document,
-// good and bad ones, and holds every answer to it.
+// Every HTTP API is what its document of schemas/ says: the documents validate, and schemathesis makes requests from them, good and
+// bad ones, and holds every answer to its document. The process lives on, and does not grow.
 //
 //   node --test openapi.mjs   (after scripts/schemathesis-setup.sh)
+//
+// EXAMPLES: how many requests of random values are made at each operation in a run; MINUTES: further runs, each with another seed, go on
+// until they are over.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { BECKON, Cluster } from './beckon.mjs';
 
-const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const TOOL = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'beckon', 'schemathesis', 'venv', 'bin', 'schemathesis');
+const HERE = dirname(fileURLToPath(import.meta.url));
+const SCHEMAS = join(HERE, '..', '..', 'schemas');
+const VENV = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'beckon', 'schemathesis', 'venv', 'bin');
+const TOOL = join(VENV, 'schemathesis');
 const options = { skip: !existsSync(TOOL) && `${TOOL} is not there: scripts/schemathesis-setup.sh has not run, or could not reach PyPI` };
+const EXAMPLES = process.env.EXAMPLES ?? '15';
+const MINUTES = Number(process.env.MINUTES ?? 0);
+const GROWTH_MAX_KB = 96 << 10; // of one run after the first: write buffers of the log fill, and what was made is kept
 
-const cluster = new Cluster('embedded', { plain: true, retry: ['--retry-allowed-addresses', '127.0.0.1'], tiers: '0s,1s' });
+const cluster = new Cluster('embedded', {
+    plain: true, retry: ['--retry-allowed-addresses', '127.0.0.1'], console: [], tiers: '0s,1s',
+    endpoint: ['--embedded-sync', 'never'],
+});
+
+/** What each document is held to. `more`: further arguments of schemathesis. */
+const DOCUMENTS = {
+    'openapi.yaml': { port: 'endpoint', more: [] },
+    'webhooks.openapi.yaml': { port: 'retry', token: () => owner(), more: [] },
+    // (a live stream has no end)
+    'console.openapi.yaml': { port: 'console', token: () => CONSOLE_TOKEN, more: ['--exclude-path', '/api/live', '--exclude-path', '/logout'] },
+};
+const CONSOLE_TOKEN = 'a-token-of-this-test-and-of-nobody-else';
+// (not those by which every request that its schema allows is taken: ids, tokens and dates are more than their schemas say)
+const CHECKS = [
+    'not_a_server_error', 'status_code_conformance', 'content_type_conformance', 'response_headers_conformance', 'response_schema_conformance',
+    'unsupported_method', 'use_after_free', 'ensure_resource_availability', 'ignored_auth',
+];
+
+function owner() {
+    const made = spawnSync(BECKON, ['webhooks', 'token', 'shop', '--data', join(cluster.directory, 'standalone')], { encoding: 'utf8' });
+    assert.equal(made.status, 0, made.stderr);
+    return made.stdout.trim();
+}
+
+const child = () => cluster.children.get('standalone');
+const residentKilobytes = () => Number(readFileSync(`/proc/${child().process.pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)[1]);
 
 before(async () => {
     if (options.skip) return;
     await cluster.prepare();
+    const file = join(cluster.directory, 'console-token');
+    writeFileSync(file, `${CONSOLE_TOKEN}\n`, { mode: 0o600 });
+    cluster.consoleOptions.push('--console-token-file', file);
     await cluster.start();
 });
 after(async () => {
     if (!options.skip) await cluster.end();
 });
 
-test('every answer to every request is one of the document', { ...options, timeout: 600000 }, async () => {
-    const made = spawnSync(BECKON, ['webhooks', 'token', 'shop', '--data', join(cluster.directory, 'standalone')], { encoding: 'utf8' });
-    assert.equal(made.status, 0, made.stderr);
+/** One run of schemathesis over a document; fails with what it found. */
+async function hold(name, seed) {
+    const { port, token, more } = DOCUMENTS[name];
     const tool = spawn(TOOL, [
-        'run', join(ROOT, 'schemas', 'webhooks.openapi.yaml'), '--url', `http://127.0.0.1:${cluster.ports.retry}`,
-        '--header', `Authorization: Bearer ${made.stdout.trim()}`, '--max-examples', process.env.EXAMPLES ?? '30', '--seed', '1',
-        '--phases', 'examples,coverage,fuzzing', '--request-timeout', '30', '--generation-database', 'none',
-        '--checks', 'not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance,ignored_auth',
+        'run', join(SCHEMAS, name), '--url', `http://127.0.0.1:${cluster.ports[port]}`,
+        ...(token ? ['--header', `Authorization: Bearer ${token()}`] : []), '--max-examples', EXAMPLES, '--seed', String(seed),
+        '--phases', 'examples,coverage,fuzzing', '--request-timeout', '30', '--generation-database', 'none', '--checks', CHECKS.join(), ...more,
     ], { cwd: cluster.directory });
     let output = '';
     for (const stream of [tool.stdout, tool.stderr]) stream.on('data', (data) => (output += data));
     const code = await new Promise((resolve) => tool.once('exit', resolve));
+    assert.equal(child().process.exitCode, null, `the process has ended:\n${child().output.slice(-4000)}`);
     assert.equal(code, 0, output.slice(-20000));
-    console.log(output.split('\n').filter((line) => /cases|generated|passed/i.test(line)).slice(-4).join('\n'));
+    return output.split('\n').filter((line) => /cases|generated|passed/i.test(line)).slice(-3).join(' ');
+}
+
+test('every document validates', options, () => {
+    const names = readdirSync(SCHEMAS).filter((name) => name.endsWith('openapi.yaml'));
+    assert.deepEqual(names.filter((name) => !DOCUMENTS[name]), [], 'a document that no API is held to');
+    const { status, stdout, stderr } = spawnSync(join(VENV, 'python'), [join(HERE, 'openapi-valid.py'), ...names.map((name) => join(SCHEMAS, name))], { encoding: 'utf8' });
+    assert.equal(status, 0, stdout + stderr);
+});
+
+describe('every answer to every request is one of the document', { ...options, concurrency: false }, () => {
+    for (const name of Object.keys(DOCUMENTS)) {
+        test(name, { timeout: 1800000 }, async (t) => {
+            t.diagnostic(await hold(name, 1));
+            const end = Date.now() + (MINUTES * 60000) / Object.keys(DOCUMENTS).length;
+            const begin = residentKilobytes();
+            for (let seed = 2; Date.now() < end; ++seed) t.diagnostic(`seed ${seed}: ${await hold(name, seed)}`);
+            const grown = residentKilobytes() - begin;
+            t.diagnostic(`${begin} KB after the first run, ${grown} KB more after the last`);
+            assert.ok(grown < GROWTH_MAX_KB, `${grown} KB more than after the first run`);
+        });
+    }
+    test('nothing of it was a fault of the process', () => {
+        assert.doesNotMatch(child().output, /task_threw|request_threw/);
+    });
 });

@@ -1,0 +1,37 @@
+"""openapi-valid.py FILE ...: each is a valid OpenAPI document; what the validator does not look at is looked at here."""
+
+import sys
+
+import yaml
+from openapi_spec_validator import OpenAPIV30SpecValidator
+
+
+def oddities(node, where=""):
+    """What YAML reads otherwise than its author meant, and what OpenAPI 3.0.3 gives no meaning."""
+    if isinstance(node, dict):
+        if node.get("nullable") is True and "type" not in node:
+            yield f"{where}: nullable means something only beside a type"
+        for key, value in node.items():
+            if not isinstance(key, str):
+                yield f"{where}: the key {key!r} is no text"
+            if value is None and key not in ("example", "default"):
+                yield f"{where}: the key {key!r} has no value: a comma or a colon that wants quotes?"
+            if key not in ("example", "examples", "default"):
+                yield from oddities(value, f"{where}/{key}")
+    elif isinstance(node, list):
+        for index, value in enumerate(node):
+            yield from oddities(value, f"{where}/{index}")
+
+
+def main(files):
+    found = []
+    for file in files:
+        with open(file, encoding="utf-8") as text:
+            document = yaml.safe_load(text)
+        found += [f"{file}: {one.json_path}: {one.message[:300]}" for one in OpenAPIV30SpecValidator(document).iter_errors()]
+        found += [f"{file}: {one}" for one in oddities(document)]
+    print("\n".join(found) or f"{len(files)} documents are valid")
+    return 1 if found else 0
+
+
+sys.exit(main(sys.argv[1:]))
