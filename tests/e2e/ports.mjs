@@ -4,6 +4,7 @@
 //
 //   node --test ports.mjs
 import assert from 'node:assert/strict';
+import { hkdfSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { connect } from './attackers.mjs';
@@ -32,6 +33,7 @@ const bearer = () => `Authorization: Bearer ${token}\r\n`;
 /**
  * By the setting that names the port. `name`: in `cluster.ports`; `get`: what is there for everybody, with `status`; `local`: it
  * trusts whoever is on this host, so it asks for the host's name; `bodies`: requests with a JSON body, by what they carry;
+ * `upgrades`: it serves WebSockets; `lenient`: what of SMUGGLING it passes over; `proves`: a path for whoever has the bearer token;
  * `elsewhere`: why it is not tried here, and where.
  */
 const PORTS = {
@@ -39,11 +41,14 @@ const PORTS = {
         name: 'endpoint', get: '/status', status: 200,
         bodies: [json('/v1/fcm/app/registration'), json('/wpush/v1/x'), json('/r/x')],
     },
-    // (it reads no bodies: it answers whoever is no WebSocket by the head alone, and closes)
-    'edge.port': { name: 'edge', get: '/status', status: 200, bodies: [json('/')], headOnly: true },
+    // (nothing here has a body: what names one is refused, and each answer but that of a WebSocket closes)
+    'edge.port': {
+        name: 'edge', get: '/status', status: 200, bodies: [json('/')], upgrades: true,
+        lenient: ['a blank before the colon', 'a folded line', 'a name with a blank', 'a byte of zero', 'a carriage return alone'],
+    },
     'edge.link_port': { elsewhere: 'listens on Kafka alone, and speaks TLS with a pre-shared key: tests/edge/link' },
     'retry.port': {
-        name: 'retry', get: '/webhooks', status: 401,
+        name: 'retry', get: '/webhooks', status: 401, proves: ['/webhooks', () => token],
         bodies: [
             (body) => json('/webhooks', bearer())(body),
             (body) => json('/events', bearer())(body),
@@ -56,7 +61,7 @@ const PORTS = {
         name: 'console', get: '/', status: 200, local: true,
         bodies: [json('/login'), (body) => json('/login')(`{"token":${body}}`), json('/logout'), json('/api/acts/redrive/check'), json('/api/acts/redrive')],
     },
-    'ops.port': { name: 'ops', get: '/live', status: 200, local: true, bodies: [json('/live')] },
+    'ops.port': { name: 'ops', get: '/live', status: 200, local: true, bodies: [json('/live')], proves: ['/log/ends?topic=events&partitions=0', () => proof()] },
 };
 const TRIED = Object.entries(PORTS).filter(([, port]) => !port.elsewhere);
 
@@ -91,6 +96,8 @@ const SMUGGLING = {
     'another host': 'Host: evil.example\r\n\r\n',
 };
 
+const UPGRADE = 'Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n';
+
 /** Sends bytes, and collects what comes until the connection ends, `enough` has come, or nothing more for a while. */
 async function converse(port, bytes, { enough = () => false, ms = PATIENCE_MS } = {}) {
     const socket = await connect(port);
@@ -121,6 +128,12 @@ const get = (path, more = 'Host: localhost\r\n') => `GET ${path} HTTP/1.1\r\n${m
 async function serves({ name, get: path, status }, ms = PATIENCE_MS) {
     const { statuses } = await converse(cluster.ports[name], get(path), { ...one, ms });
     assert.deepEqual(statuses, [status], `${name} answers an honest request`);
+}
+
+/** What proves the key ring at the ops port. */
+function proof() {
+    const ring = JSON.parse(readFileSync(`${cluster.directory}/standalone/keys.json`, 'utf8'));
+    return Buffer.from(hkdfSync('sha256', Buffer.from(ring.keys[0].secret, 'base64url'), '', 'beckon/log-pages/1', 32)).toString('base64url');
 }
 
 const child = () => cluster.children.get('standalone');
@@ -180,14 +193,39 @@ for (const [setting, port] of TRIED) {
             }
         });
 
+        test('a bearer token is one however its scheme is written', { skip: !port.proves && 'it asks for none here' }, async () => {
+            const [path, secret] = port.proves;
+            for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR']) {
+                const { statuses } = await converse(cluster.ports[port.name], get(path, `Host: localhost\r\nAuthorization: ${scheme} ${secret()}\r\n`), one);
+                assert.deepEqual(statuses, [200], scheme);
+                const wrong = await converse(cluster.ports[port.name], get(path, `Host: localhost\r\nAuthorization: ${scheme} ${secret()}x\r\n`), one);
+                assert.deepEqual(wrong.statuses, [401], scheme);
+            }
+        });
+
+        test('a target in absolute form is that of its path', async () => {
+            // (of the edge, which libwebsockets serves, that of a WebSocket)
+            const requests = port.upgrades ? [get('http://localhost/', `Host: localhost\r\n${UPGRADE}`), get('ws://localhost/', `Host: localhost\r\n${UPGRADE}`)]
+                : [get(`http://localhost${port.get}`)];
+            for (const request of requests) {
+                const { statuses } = await converse(cluster.ports[port.name], request, one);
+                assert.deepEqual(statuses, [port.upgrades ? 101 : port.status], request);
+            }
+        });
+
         test('a request that could be read in two ways is read in none', async () => {
             const smuggled = get('/smuggled');
             for (const [what, rest] of Object.entries(SMUGGLING)) {
-                const bytes = `POST ${port.get} HTTP/1.1\r\nHost: localhost\r\n${rest}${smuggled}`;
-                const { statuses, ended } = await converse(cluster.ports[port.name], bytes);
-                assert.ok(ended, `${what}: the connection goes on`);
-                assert.ok(statuses.length <= 1, `${what}: ${statuses}`);
-                assert.ok(port.headOnly || statuses.every((status) => status >= 400 && status < 500), `${what}: ${statuses}`);
+                const ways = [`POST ${port.get} HTTP/1.1\r\nHost: localhost\r\n`];
+                if (port.upgrades) ways.push(`GET / HTTP/1.1\r\nHost: localhost\r\n${UPGRADE}`);
+                for (const head of ways) {
+                    const { statuses, ended } = await converse(cluster.ports[port.name], `${head}${rest}${smuggled}`);
+                    assert.ok(statuses.length <= 1, `${what}: ${statuses}`);
+                    // (a name or a line that the edge passes over: it goes by the rest of the head, and what follows is no request)
+                    if (port.lenient?.includes(what)) continue;
+                    assert.ok(ended, `${what}: the connection goes on`);
+                    assert.ok(statuses.every((status) => status >= 400 && status < 500), `${what}: ${statuses}`);
+                }
             }
             for (const line of ['GET  / HTTP/1.1', 'GET / HTTP/1.1\tx', 'GET /', 'GET / HTTP/2.0', 'GET / HTTP/1.10', '\x16\x03\x01', 'G\0T / HTTP/1.1']) {
                 const { statuses, ended } = await converse(cluster.ports[port.name], `${line}\r\nHost: localhost\r\n\r\n${smuggled}`);

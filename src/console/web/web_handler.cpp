@@ -35,6 +35,9 @@ constexpr int kOk = 200;
 constexpr int kUnavailable = 503;
 
 /// Besides the policy of the app's page.
+/// The pages of the API, whether anything is known of them yet or not.
+constexpr std::array<std::string_view, 7> kPageNames{"lag",        "tiers",    "dead",  "cluster",
+                                                     "milestones", "webhooks", "canary"};
 constexpr std::array<std::pair<std::string_view, const char*>, 5> kSecurityHeaders{{
     {"X-Content-Type-Options", "nosniff"},
     {"X-Frame-Options", "DENY"},
@@ -339,6 +342,11 @@ HttpReply WebHandler::log_out(const HttpRequest& request) {
 HttpReply WebHandler::page(std::string_view name) const {
     const auto text = context_.pages.get(std::string{name});
     if (text) return json_reply(kOk, *text);
+    if (std::find(kPageNames.begin(), kPageNames.end(), name) == kPageNames.end()) {
+        return error_reply(404,
+                           "there is no such page; there are lag, tiers, dead, cluster, "
+                           "milestones, webhooks and canary");
+    }
     return error_reply(kUnavailable, "nothing is known of '" + std::string{name} + "' (yet)");
 }
 

@@ -15,6 +15,8 @@ constexpr std::string_view kForwarded = "forwarded:";
 constexpr std::string_view kXForwardedFor = "x-forwarded-for:";
 /// A longer list of proxies is nobody's; then the proxy's own address counts.
 constexpr std::size_t kForwardedMax = 512;
+/// Scheme and authority of a target in absolute form: a longer name is nobody's (RFC 1035 §2.3.4).
+constexpr std::size_t kAuthorityMax = 512;
 
 std::optional<std::string> header(lws* wsi, std::string_view name) {
     std::string value(kForwardedMax, '\0');
@@ -35,6 +37,29 @@ bool names_websocket(std::string_view protocol) {
                       [](char said, char wanted) { return (said | 0x20) == wanted; });
 }
 
+/// A head that a proxy in front of us may end elsewhere than we do. Nothing that this port serves
+/// has a body, and a request names one host (RFC 9112 §3.2, §6.1).
+bool reads_in_two_ways(lws* wsi) {
+    if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0) return true;
+    if (lws_hdr_fragment_length(wsi, WSI_TOKEN_HOST, 1) > 0) return true;
+    const int size = lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH);
+    std::array<char, 2> length{};
+    return size > 1 ||
+           (size == 1 && (lws_hdr_copy(wsi, length.data(), static_cast<int>(length.size()),
+                                       WSI_TOKEN_HTTP_CONTENT_LENGTH) != 1 ||
+                          length[0] != '0'));
+}
+
+/// The path of a target in origin or absolute form (RFC 9112 §3.2.2), of whose slashes lws makes
+/// one where several stand together.
+std::string_view path_of(std::string_view target) {
+    const auto scheme = target.find(":/");
+    if (target.starts_with('/') || scheme == std::string_view::npos) return target;
+    const auto authority = target.find_first_not_of('/', scheme + 1);
+    const auto path = authority == std::string_view::npos ? authority : target.find('/', authority);
+    return path == std::string_view::npos ? "/" : target.substr(path);
+}
+
 constexpr std::size_t kSubprotocolListMax = 127;  // lws: EOF without an answer above it
 
 std::string_view trim(std::string_view text) {
@@ -46,6 +71,7 @@ std::string_view trim(std::string_view text) {
 }  // namespace
 
 int WsServer::Impl::http(lws* wsi, std::string_view path) {
+    if (reads_in_two_ways(wsi)) return reply(wsi, plain_reply(400));
     return reply(wsi, monitor_reply(path, monitor()));
 }
 
@@ -60,9 +86,10 @@ int WsServer::Impl::reply(lws* wsi, const HttpReply& what) {
 
 int WsServer::Impl::confirm_upgrade(Connection& c, std::string_view protocol) {
     if (!names_websocket(protocol)) return -1;  // h2c
-    std::array<char, WsServerOptions::kPathMax + 1> path{};
-    const int size = lws_hdr_copy(c.wsi, path.data(), path.size(), WSI_TOKEN_GET_URI);
-    if (size < 0 || options.path != path.data()) return reply(c.wsi, plain_reply(404));
+    if (reads_in_two_ways(c.wsi)) return reply(c.wsi, plain_reply(400));
+    std::array<char, kAuthorityMax + WsServerOptions::kPathMax + 1> target{};
+    const int size = lws_hdr_copy(c.wsi, target.data(), target.size(), WSI_TOKEN_GET_URI);
+    if (size < 0 || options.path != path_of(target.data())) return reply(c.wsi, plain_reply(404));
     if (!is_allowed_origin(c.wsi)) {
         metrics.refused_origin->Increment();
         return reply(c.wsi, plain_reply(403));

@@ -135,6 +135,7 @@ TEST_CASE("what is sent is sent as it stands", "[console]") {
 TEST_CASE("a page is 503 until it is known", "[console]") {
     Port port;
     CHECK(port.client.Get("/api/pages/lag")->status == 503);
+    CHECK(port.client.Get("/api/pages/lags")->status == 404);
     port.pages.publish("lag", "{\"rows\":[]}");
     const auto reply = port.client.Get("/api/pages/lag");
     CHECK(reply->status == 200);

@@ -192,6 +192,45 @@ TEST_CASE("clients connect at the configured path, and nowhere else", "[edge][ws
     }
 }
 
+TEST_CASE("an upgrade may name its target in absolute form", "[edge][ws_server]") {
+    FrontWorld world{with([](auto& o) { o.sockets.path = "/push"; })};
+    for (const auto& asked :
+         {"ws://push.example/push", "HTTP://push.example:80/push?x=http://y/"}) {
+        CHECK(WsClient{world.fronts.port()}.upgrade(asked));
+    }
+    for (const auto& asked : {"ws://push.example", "ws://push.example/", "ws://push/push/push"}) {
+        WsClient client{world.fronts.port()};
+        CHECK_FALSE(client.upgrade(asked));
+        CHECK(client.head().starts_with("HTTP/1.1 404"));
+    }
+}
+
+TEST_CASE("a head that another server may end elsewhere is refused", "[edge][ws_server]") {
+    const std::string upgrade =
+        "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n";
+    const auto head = GENERATE_COPY(std::string{"GET /status HTTP/1.1\r\nHost: x\r\n"}, upgrade);
+    FrontWorld world;
+    const auto answer = [&](const std::string& more) {
+        WsClient http{world.fronts.port()};
+        return http.request(head + more + "\r\n");
+    };
+    for (const auto& more :
+         {"Content-Length: 5\r\n", "Content-Length: 0\r\nContent-Length: 0\r\n",
+          "Content-Length: 0, 5\r\n", "Content-Length: +0\r\n", "Transfer-Encoding: chunked\r\n",
+          "Transfer-Encoding: x\r\nContent-Length: 0\r\n", "Host: y\r\n"}) {
+        CAPTURE(more);
+        CHECK(answer(more).starts_with("HTTP/1.1 400"));
+    }
+}
+
+TEST_CASE("a length of nothing is no body", "[edge][ws_server]") {
+    FrontWorld world;
+    WsClient http{world.fronts.port()};
+    CHECK(http.request("GET /status HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+              .starts_with("HTTP/1.1 200"));
+}
+
 TEST_CASE("a frame of the largest size passes, one byte more closes", "[edge][ws_server]") {
     FrontWorld world;
     auto client = world.client();
