@@ -133,7 +133,7 @@ struct Edge::Impl {
 
     // --- any thread
     void watch_control();
-    std::string why_still(const ShardLoop& loop);
+    std::string why_stalled(const ShardLoop& loop);
     std::string unready() const {
         const std::scoped_lock lock{mutex};
         return why_unready;
@@ -357,7 +357,7 @@ void Edge::Impl::check_loops_and_store() {
     halted = store->needs_restart();
     if (!halted.empty()) health.set_dead("edge", halted);
     for (std::size_t i = 0; i < fronts.shards(); ++i) {
-        if (auto why = why_still(fronts.loop(i)); !why.empty()) halted = std::move(why);
+        if (auto why = why_stalled(fronts.loop(i)); !why.empty()) halted = std::move(why);
     }
 }
 
@@ -365,14 +365,14 @@ void Edge::Impl::check_loops_and_store() {
 /// that it hangs. It says itself when it goes on.
 void Edge::Impl::watch_control() {
     homes.front()->remote().post_after(config.session_timeout / 8, [this] {
-        if (auto why = why_still(control); !why.empty()) set_unready(std::move(why));
+        if (auto why = why_stalled(control); !why.empty()) set_unready(std::move(why));
         watch_control();
     });
 }
 
 /// Why a loop serves nobody; empty: it turns. It waits for the disk of its store, however long that
 /// takes.
-std::string Edge::Impl::why_still(const ShardLoop& loop) {
+std::string Edge::Impl::why_stalled(const ShardLoop& loop) {
     const auto still = clock.mono() - loop.last_turn();
     if (still > kDeadAfter) health.set_dead("edge", loop.name() + " hangs");
     if (still < config.session_timeout / 2) return {};

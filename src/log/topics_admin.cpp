@@ -159,7 +159,7 @@ void compare(const TopicSpec& wanted, const TopicSpec& is, TopicsPlan& plan) {
     for (const auto& [name, value] : wanted.settings) {
         const auto found = is.settings.find(name);
         const auto expected = name == kMinInsync ? min_insync(is.replication_factor) : value;
-        note(name, found == is.settings.end() ? "(not told)" : normal(name, found->second),
+        note(name, found == is.settings.end() ? "(not reported)" : normal(name, found->second),
              normal(name, expected));
     }
     if (plan.differences.size() == before) ++plan.as_expected;

@@ -12,7 +12,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { BECKON, Cluster } from './beckon.mjs';
+import { BECKON, Cluster, until } from './beckon.mjs';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const SCHEMAS = join(HERE, '..', '..', 'schemas');
@@ -56,8 +56,14 @@ before(async () => {
     await cluster.prepare();
     const file = join(cluster.directory, 'console-token');
     writeFileSync(file, `${CONSOLE_TOKEN}\n`, { mode: 0o600 });
-    cluster.consoleOptions.push('--console-token-file', file);
+    cluster.consoleOptions.push('--console-token-file', file, '--console-canary', `ws://127.0.0.1:${cluster.ports.edge}/`);
     await cluster.start();
+    // A page of which nothing is known yet is 503.
+    for (const page of ['lag', 'tiers', 'dead', 'cluster', 'milestones', 'webhooks', 'canary']) {
+        const there = async () =>
+            (await fetch(`http://127.0.0.1:${cluster.ports.console}/api/pages/${page}`, { headers: { Authorization: `Bearer ${CONSOLE_TOKEN}` } })).ok;
+        await until(`the page ${page}`, there, 60000);
+    }
 });
 after(async () => {
     if (!options.skip) await cluster.end();

@@ -106,7 +106,7 @@ TEST_CASE("groups do not see each other", "[contract]") {
     }));
 }
 
-TEST_CASE("a member whose loops stand still is dead to the others, until they turn again",
+TEST_CASE("a member whose loops are stalled is dead to the others, until they turn again",
           "[contract]") {
     const auto log = make_log_under_test({});
     Node a{*log, "aaaa"};

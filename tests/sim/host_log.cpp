@@ -155,14 +155,14 @@ public:
 
     void receive(const log::Members& now) {
         unreceived_ = now;
-        tell();
+        report();
     }
     void back() {
-        remote_.post([this] { tell(); });
+        remote_.post([this] { report(); });
     }
 
 private:
-    void tell() {
+    void report() {
         if (route_.away || !unreceived_) return;
         const auto now = *std::exchange(unreceived_, std::nullopt);
         const auto changed = changed_;  // it may destroy this member

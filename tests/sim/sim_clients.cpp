@@ -68,7 +68,7 @@ void SimWorld::ping_client(std::uint64_t connection) {
 
 void SimWorld::close_client(std::uint64_t connection, const edge::Closing& closing) {
     later_to_client(connection, [this, reason = std::string{closing.reason}](SimClient& client) {
-        tell(name_of(client) + " is closed: " + reason);
+        report(name_of(client) + " is closed: " + reason);
         disconnected(client);
     });
 }
@@ -86,7 +86,7 @@ void SimWorld::connect(SimClient& client) {
     client.greeted = false;
     Json hello{{"messageType", "hello"}, {"use_webpush", true}};
     if (client.uaid) hello["uaid"] = core::to_hex(*client.uaid);
-    tell(name_of(client) + " connects to " + slot.name);
+    report(name_of(client) + " connects to " + slot.name);
     to_edge(connection, [connection](SimSockets& sockets) { sockets.opened(connection); });
     send_frame(client, hello.dump());
 }

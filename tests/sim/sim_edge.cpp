@@ -101,8 +101,8 @@ void SimEdge::open_links() {
                 },
             .down =
                 [this](const core::NodeId& peer, const core::Error& why) {
-                    around_.tell("node " + options_.id.text + " lost its link to " + peer.text +
-                                 ": " + why.message);
+                    around_.report("node " + options_.id.text + " lost its link to " + peer.text +
+                                   ": " + why.message);
                     board_->peer_lost(peer);
                 },
             .congested = [this] { return board_->congested(); }});

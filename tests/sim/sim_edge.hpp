@@ -52,7 +52,7 @@ public:
         std::function<void(core::Partition)> placed;
         /// Each end of a link that comes up, as a line of the diary; other lines of it.
         std::function<void(const std::string&)> linked;
-        std::function<void(const std::string&)> tell;
+        std::function<void(const std::string&)> report;
     };
     struct Options {
         core::NodeId id;

@@ -20,7 +20,7 @@ constexpr core::Duration kSlowFor = 6s;
 }  // namespace
 
 void SimWorld::happen(const Step& step) {
-    if (is_fault(step.act)) tell("fault: " + std::string{to_string(step.act)});
+    if (is_fault(step.act)) report("fault: " + std::string{to_string(step.act)});
     switch (step.act) {
         case Act::client: return act(clients_[below(clients_.size())]);
         case Act::send: return send_some();
@@ -51,7 +51,7 @@ void SimWorld::fault_of_edge(Act act) {
     auto& slot = some_edge();
     if (act == Act::start_edge && !slot.process) return start(slot);
     if (!slot.process) return;
-    tell("  to " + slot.name + ", node " + slot.process->id().text);
+    report("  to " + slot.name + ", node " + slot.process->id().text);
     const auto node = slot.process->id().text;
     switch (act) {
         case Act::kill_edge: kill(slot); return start_later(slot);
@@ -60,7 +60,7 @@ void SimWorld::fault_of_edge(Act act) {
                 // Not from within: it is the process that calls.
                 executor_.post([this, &slot, node] {
                     if (!process(node)) return;
-                    tell(slot.name + " has stopped");
+                    report(slot.name + " has stopped");
                     end(slot);
                     start_later(slot);
                 });
@@ -71,7 +71,7 @@ void SimWorld::fault_of_edge(Act act) {
             slot.process->life().stand_still(true);
             executor_.post_after(up_to(kStillFor), [this, node] {
                 acks_certain_since_.fill(clock_.mono());
-                tell("node " + node + " goes on");
+                report("node " + node + " goes on");
                 if (auto* edge = process(node)) edge->life().stand_still(false);
             });
             return;
@@ -86,7 +86,7 @@ void SimWorld::fault_of_edge(Act act) {
             slot.log->set_away(true);
             executor_.post_after(up_to(kHostAwayFor), [this, &slot] {
                 acks_certain_since_.fill(clock_.mono());
-                tell(slot.name + " reaches the log again");
+                report(slot.name + " reaches the log again");
                 slot.log->set_away(false);
             });
             return;
@@ -175,7 +175,7 @@ void SimWorld::fault_of_links(Act act) {
     if (!one.process || !other.process || &one == &other) return;
     const auto a = one.process->id().text;
     const auto b = other.process->id().text;
-    tell("  between " + a + " and " + b);
+    report("  between " + a + " and " + b);
     acks_certain_since_.fill(clock_.mono());
     network_->cut(a, b, true);
     executor_.post_after(up_to(kCutFor), [this, a, b] {

@@ -20,15 +20,16 @@ namespace {
 using namespace beckon;
 
 constexpr std::string_view kUsage =
-    "sim --seeds A[..B] [--clocks right|hostile] [--steps I,J,…] [--tell] [--no-shrink] [--quiet]\n"
+    "sim --seeds A[..B] [--clocks right|hostile] [--steps I,J,…] [--print] [--no-shrink] "
+    "[--quiet]\n"
     "\n"
     "Runs the whole service in one thread, once for each seed from A to B, and fails if what it\n"
     "promises is broken. A seed that fails is shrunk: steps of its story are left out as long as\n"
     "it fails, and what is left is told.\n"
     "\n"
     "  --clocks     of hosts and brokers; without it every third seed has hostile ones\n"
-    "  --steps      plays these steps of the story only, and tells it\n"
-    "  --tell       tells the story of each seed, and shrinks nothing\n"
+    "  --steps      plays these steps of the story only, and prints it\n"
+    "  --print       prints the story of each seed, and shrinks nothing\n"
     "  --no-shrink  says which seeds fail and no more\n"
     "  --quiet      one line at the end\n";
 
@@ -41,7 +42,7 @@ struct Options {
     std::optional<sim::Clocks> clocks;
     std::optional<sim::Kept> steps;
     bool shrinks = true;
-    bool tells = false;
+    bool prints = false;
     bool quiet = false;
 };
 
@@ -97,8 +98,8 @@ Options read(const std::vector<std::string_view>& words) {
             options.clocks = read_clocks(value());
         } else if (words[i] == "--steps") {
             options.steps = read_steps(value());
-        } else if (words[i] == "--tell") {
-            options.tells = true;
+        } else if (words[i] == "--print") {
+            options.prints = true;
         } else if (words[i] == "--no-shrink") {
             options.shrinks = false;
         } else if (words[i] == "--quiet") {
@@ -121,7 +122,7 @@ struct Outcome {
     std::vector<std::string> diary;
 };
 
-Outcome play(std::uint64_t seed, sim::Clocks clocks, const sim::Kept* kept, bool tells) {
+Outcome play(std::uint64_t seed, sim::Clocks clocks, const sim::Kept* kept, bool prints) {
     auto story = sim::story_of(seed, clocks);
     if (kept) {
         sim::Story some;
@@ -132,12 +133,12 @@ Outcome play(std::uint64_t seed, sim::Clocks clocks, const sim::Kept* kept, bool
         }
         story = std::move(some);
     }
-    sim::SimWorld world{seed, clocks, tells};
+    sim::SimWorld world{seed, clocks, prints};
     world.live(story);
     return {std::move(world.broken), std::move(world.diary)};
 }
 
-void tell(std::uint64_t seed, sim::Clocks clocks, const sim::Kept* kept) {
+void report(std::uint64_t seed, sim::Clocks clocks, const sim::Kept* kept) {
     const auto outcome = play(seed, clocks, kept, true);
     for (const auto& line : outcome.diary) std::cout << line << "\n";
 }
@@ -152,7 +153,7 @@ void shrink_and_print(std::uint64_t seed, sim::Clocks clocks) {
         kShrinkRunsMax);
     std::cout << "  " << shrunk.kept.size() << " of " << steps << " steps are enough ("
               << shrunk.runs << " runs):\n";
-    tell(seed, clocks, &shrunk.kept);
+    report(seed, clocks, &shrunk.kept);
     std::cout << "  again: ./dev sim --seeds " << seed << " --clocks "
               << (clocks == sim::Clocks::hostile ? "hostile" : "right") << " --steps ";
     for (std::size_t i = 0; i < shrunk.kept.size(); ++i) {
@@ -165,13 +166,13 @@ void shrink_and_print(std::uint64_t seed, sim::Clocks clocks) {
 bool run(const Options& options, std::uint64_t seed) {
     const auto clocks = clocks_of(options, seed);
     const auto outcome = play(seed, clocks, options.steps ? &*options.steps : nullptr, false);
-    const bool tells = options.tells || options.steps;
-    if (tells) tell(seed, clocks, options.steps ? &*options.steps : nullptr);
+    const bool prints = options.prints || options.steps;
+    if (prints) report(seed, clocks, options.steps ? &*options.steps : nullptr);
     if (outcome.broken.empty()) return true;
     std::cout << "seed " << seed << " is broken:\n";
     for (const auto& what : outcome.broken) std::cout << "  " << what << "\n";
     std::cout << std::flush;
-    if (options.shrinks && !tells) shrink_and_print(seed, clocks);
+    if (options.shrinks && !prints) shrink_and_print(seed, clocks);
     return false;
 }
 

@@ -31,8 +31,8 @@ store::Rotation some_rotation(std::uint64_t seed) {
 
 }  // namespace
 
-SimWorld::SimWorld(std::uint64_t seed, Clocks clocks, bool tells)
-    : prints_(tells),
+SimWorld::SimWorld(std::uint64_t seed, Clocks clocks, bool prints)
+    : prints_(prints),
       hostile_(clocks == Clocks::hostile),
       clients_return_(seed % 3 != 0),
       rotation_(hostile_ ? some_rotation(seed) : store::Rotation::off),
@@ -81,11 +81,11 @@ SimWorld::SimWorld(std::uint64_t seed, Clocks clocks, bool tells)
         start(endpoints_[i]);
     }
     for (std::size_t i = 0, running = 1 + below(kMachines); i < running; ++i) start(edges_[i]);
-    tell(std::to_string(edge_options_.shards) + " shards, " +
-         std::to_string(edge_options_.standbys) + " standbys, mailboxes of " +
-         std::to_string(edge_options_.mailbox_max) + " messages, links of " +
-         std::to_string(edge_options_.link_bytes_max) + " bytes, wires of " +
-         std::to_string(network_->wire_bytes_max_) + " bytes");
+    report(std::to_string(edge_options_.shards) + " shards, " +
+           std::to_string(edge_options_.standbys) + " standbys, mailboxes of " +
+           std::to_string(edge_options_.mailbox_max) + " messages, links of " +
+           std::to_string(edge_options_.link_bytes_max) + " bytes, wires of " +
+           std::to_string(network_->wire_bytes_max_) + " bytes");
     executor_.run_for(3s);
 }
 
@@ -110,10 +110,10 @@ core::Bytes16 SimWorld::random_id() {
 
 void SimWorld::fail(const std::string& what) {
     broken.push_back(what);
-    tell("BROKEN: " + what);
+    report("BROKEN: " + what);
 }
 
-void SimWorld::tell(const std::string& what) {
+void SimWorld::report(const std::string& what) {
     if (!prints_) return;
     std::ostringstream line;
     const std::chrono::duration<double> at = clock_.mono().time_since_epoch() - 1000s;
@@ -158,7 +158,7 @@ void SimWorld::start(EdgeSlot& slot) {
     const auto number = std::to_string(++next_node_);
     id.append(kIdDigits - 1 - number.size(), '0').append(number);
     options.id = core::NodeId{id};
-    tell(slot.name + " starts as node " + options.id.text);
+    report(slot.name + " starts as node " + options.id.text);
     const auto since = std::make_shared<std::map<core::Partition, core::MonoTime>>();
     slot.process = std::make_unique<SimEdge>(
         SimEdge::Surroundings{
@@ -177,9 +177,9 @@ void SimWorld::start(EdgeSlot& slot) {
             .linked =
                 [this](const std::string& what) {
                     ++tally.links;
-                    tell(what);
+                    report(what);
                 },
-            .tell = [this](const std::string& what) { tell(what); }},
+            .report = [this](const std::string& what) { report(what); }},
         options);
 }
 
@@ -218,7 +218,7 @@ void SimWorld::kill(EdgeSlot& slot) {
     if (!slot.process) return;
     ++tally.kills;
     const bool with_disk = chance(20);
-    tell(slot.name + " is killed" + (with_disk ? ", its disk is lost" : ""));
+    report(slot.name + " is killed" + (with_disk ? ", its disk is lost" : ""));
     end(slot);
     if (with_disk) slot.disk.reset();
 }
@@ -248,8 +248,8 @@ void SimWorld::notice_moves() {
         if (serving == before && !serving.empty()) continue;
         acks_certain_since_[static_cast<std::size_t>(p)] = clock_.mono();
         if (serving == before) continue;
-        tell("partition " + std::to_string(p) + " is served by " +
-             (serving.empty() ? "nobody" : serving));
+        report("partition " + std::to_string(p) + " is served by " +
+               (serving.empty() ? "nobody" : serving));
         if (!serving.empty() && !before.empty()) ++tally.moves;
         before = serving;
     }
@@ -274,7 +274,7 @@ void SimWorld::play(const Step& step) {
 }
 
 void SimWorld::calm_down() {
-    tell("the faults are over");
+    report("the faults are over");
     log_->set_away(false);
     for (auto& slot : edges_) slot.log->set_away(false);
     for (auto& slot : endpoints_) slot.log->set_away(false);

@@ -71,7 +71,7 @@ struct SimClient {
 /// ends. What was answered 201 lives for as long as its sender asked for, by true time.
 class SimWorld final : private ClientSide {
 public:
-    explicit SimWorld(std::uint64_t seed, Clocks clocks = Clocks::right, bool tells = false);
+    explicit SimWorld(std::uint64_t seed, Clocks clocks = Clocks::right, bool prints = false);
     ~SimWorld() override;
 
     /// The faults. Then they end, all processes run, clients come back (in two worlds of three),
@@ -79,7 +79,7 @@ public:
     void live(const Story& story);
 
     std::vector<std::string> broken;
-    /// What happened, with the time, for whoever looks into it; empty unless it `tells`.
+    /// What happened, with the time, for whoever looks into it; empty unless it `prints`.
     std::vector<std::string> diary;
 
     /// What the run was about, so that a run that does nothing is noticed.
@@ -187,7 +187,7 @@ private:
     bool connect_all();
     void bring_clients_back();
     void fail(const std::string& what);
-    void tell(const std::string& what);
+    void report(const std::string& what);
 
     // --- checks
     void check();

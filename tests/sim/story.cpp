@@ -23,7 +23,7 @@ public:
     Narrator(std::uint64_t seed, Clocks clocks)
         : random_(seed), hostile_(clocks == Clocks::hostile) {}
 
-    Story tell() {
+    Story report() {
         for (int round = 0; round < kRounds; ++round) print_round();
         return std::move(story_);
     }
@@ -56,7 +56,7 @@ private:
 
 }  // namespace
 
-Story story_of(std::uint64_t seed, Clocks clocks) { return Narrator{seed, clocks}.tell(); }
+Story story_of(std::uint64_t seed, Clocks clocks) { return Narrator{seed, clocks}.report(); }
 
 std::string_view to_string(Act act) {
     constexpr std::array<std::string_view, kActs> kNames = {

@@ -13,7 +13,8 @@ void add_broadcasts_command(CommandLine& line) {
     static edge::BroadcastSet gone;
     auto& group = line.add_group("broadcasts", "Ids with versions that concern every client");
     auto& set_command = line.add_configured(
-        group, "set", "Set the version of a broadcast; whoever follows it is told at once",
+        group, "set",
+        "Set the version of a broadcast; every client that follows it is notified at once",
         Reader::broadcasts, [](Config config, const Sources&) {
             return broadcasts_change(std::move(config), {.id = set.id, .version = version});
         });

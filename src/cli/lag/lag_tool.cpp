@@ -47,7 +47,7 @@ Sample read_process(const Config& config) {
         const auto reply = ask_ops_port(ops, "/lag/now");
         if (reply.status != kOk) {
             throw StartupError("the process at the ops port " + std::to_string(ops.port) +
-                               " tells no lag: it has no console, or has just started");
+                               " reports no lag: it has no console, or has just started");
         }
         auto page = console::parse_lag_page(core::json_text(reply.body));
         if (!page) throw StartupError(page.error().message);

@@ -9,28 +9,28 @@ const ASK_EVERY_MS = 5000;
  * @param {string} page
  * @param {(data: any) => void} show
  * @param {(data: any, change: any) => any} merge  what a page is after a change of it
- * @param {(state: State) => void} told
+ * @param {(state: State) => void} onState
  * @param {() => void} loggedOut
  */
-export function follow(page, show, merge, told, loggedOut) {
+export function follow(page, show, merge, onState, loggedOut) {
     let ended = false;
     /** @type {any} */
     let latest = null;
     /** @type {ReturnType<typeof setTimeout>|undefined} */
     let timer;
     const stream = new EventSource(`/api/live?pages=${page}`);
-    stream.addEventListener('open', () => told('live'));
+    stream.addEventListener('open', () => onState('live'));
     stream.addEventListener(page, (event) => {
-        told('live');
+        onState('live');
         show((latest = JSON.parse(/** @type {MessageEvent} */ (event).data)));
     });
     stream.addEventListener(`${page}.change`, (event) => { // never the first that a stream sends
-        told('live');
+        onState('live');
         show((latest = merge(latest, JSON.parse(/** @type {MessageEvent} */ (event).data))));
     });
     stream.addEventListener('error', () => {
         if (stream.readyState === EventSource.CLOSED) ask();
-        else told('lost');
+        else onState('lost');
     });
 
     async function ask() {
@@ -40,10 +40,10 @@ export function follow(page, show, merge, told, loggedOut) {
             const reply = await fetch(`/api/pages/${page}`);
             if (ended) return;
             if (reply.status === 401) return loggedOut();
-            told('asking');
+            onState('asking');
             if (reply.ok) show(await reply.json());
         } catch {
-            told('lost');
+            onState('lost');
         }
         if (!ended) timer = setTimeout(ask, ASK_EVERY_MS);
     }

@@ -90,7 +90,7 @@ void LagTable::learn(const Probe& probe, core::Timestamp appended) {
 
 Facts LagTable::facts(const log::GroupPosition& one, const Known& known, bool owned) const {
     const auto& [series, times] = known;
-    Facts facts{.lag = lag_of(one), .still = now_ - series->moved_at, .owned = owned};
+    Facts facts{.lag = lag_of(one), .unmoved = now_ - series->moved_at, .owned = owned};
     const auto since = std::find_if(series->samples.begin(), series->samples.end(),
                                     [&](const Sample& l) { return now_ - l.time <= kRateWindow; });
     facts.position_rate = rate(one.position - since->position, now_ - since->time);

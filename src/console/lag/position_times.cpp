@@ -25,7 +25,7 @@ void PositionTimes::learn(core::Offset offset, core::Timestamp time) {
             at->time = std::min(time, std::next(at)->time);
             return;
         }
-        // The end stands still: the next record is appended later than now, and the last one was
+        // The end does not move: the next record is appended later than now, and the last one was
         // there when the end was first seen here.
         const auto seen = at->time;
         at->time = std::max(seen, time);

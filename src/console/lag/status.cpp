@@ -32,7 +32,7 @@ std::string_view to_string(Status status) {
 
 Status status_of(const Facts& facts) {
     if (facts.lag <= 0) return Status::ok;
-    if (facts.still >= kStillMax) return facts.owned ? Status::stalled : Status::stopped;
+    if (facts.unmoved >= kUnmovedMax) return facts.owned ? Status::stalled : Status::stopped;
     if (facts.behind <= kBehindMax) return Status::ok;
     return comes_nearer(facts) ? Status::restoring : Status::slow;
 }
@@ -43,10 +43,10 @@ std::string reason(Status status, const Facts& facts) {
         case Status::restoring: return "far behind, and reading faster than records come";
         case Status::slow: return "far behind, and records come as fast as they are read";
         case Status::stalled:
-            return "the position has not moved for " + seconds_text(facts.still) +
+            return "the position has not moved for " + seconds_text(facts.unmoved) +
                    ", though a member has the partition";
         case Status::stopped:
-            return "the position has not moved for " + seconds_text(facts.still) +
+            return "the position has not moved for " + seconds_text(facts.unmoved) +
                    ", and no member has the partition";
     }
     return {};

@@ -16,7 +16,7 @@ enum class Status : std::uint8_t {
     ok,         ///< nothing waits, or not for long
     restoring,  ///< far behind, and coming nearer
     slow,       ///< far behind, and it does not come nearer
-    stalled,    ///< something waits, somebody reads the partition, and the position stands still
+    stalled,    ///< something waits, somebody reads the partition, and the position does not move
     stopped,    ///< something waits, and nobody is known to read the partition
 };
 inline constexpr int kStatuses = static_cast<int>(Status::stopped) + 1;
@@ -25,16 +25,16 @@ std::string_view to_string(Status status);
 
 /// Behind for less than this is no matter.
 inline constexpr std::chrono::seconds kBehindMax{30};
-/// A position that stands still for so long, while something waits, does not move. Groups commit
+/// A position that has not moved for so long, while something waits, does not move. Groups commit
 /// every five seconds or so.
-inline constexpr std::chrono::seconds kStillMax{30};
+inline constexpr std::chrono::seconds kUnmovedMax{30};
 /// The part of a topic's retention that may be left before it is said.
 inline constexpr double kRetentionLeft = 0.2;
 
 struct Facts {
     core::Offset lag = 0;      ///< records
     core::Duration behind{};   ///< the age of the oldest record that waits
-    core::Duration still{};    ///< how long the position has not moved
+    core::Duration unmoved{};  ///< how long the position has not moved
     bool owned = false;        ///< somebody is known to read the partition
     double position_rate = 0;  ///< records read per second, of late
     double append_rate = 0;    ///< records appended per second, of late

@@ -81,7 +81,7 @@ Wire wire(Problem problem) {
             return {500, 201, "not_saved_for_good", "The message could not be saved."};
         case Problem::not_ready:
             return {503, 0, "not_ready",
-                    "Whether this exists cannot be told at present; try again later."};
+                    "Whether this exists cannot be decided at present; try again later."};
         case Problem::busy:
             return {503, 0, "busy", "The service is not available at present; try again later."};
         case Problem::disk_full:

@@ -75,7 +75,7 @@ void DeadIndex::apply(core::Partition partition, const core::RecordView& record)
                     {{"partition", partition}, {"offset", record.offset}});
 }
 
-/// A copy of a burial, and an older one, change nothing.
+/// A copy of a dead letter, and an older one, change nothing.
 void DeadIndex::put(core::Partition partition, const core::RecordView& record,
                     const Delivery& dead) {
     if (const auto* known = find(dead.id)) {

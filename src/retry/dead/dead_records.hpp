@@ -21,7 +21,7 @@ std::string_view to_string(Settlement settlement);
 struct Settled {
     std::string delivery;   ///< its id
     std::string webhook;    ///< the record's key
-    std::uint32_t hop = 0;  ///< of the dead letter; a later burial of the delivery is another one
+    std::uint32_t hop = 0;  ///< of the dead letter; a later one of the same delivery differs
     Settlement how = Settlement::redriven;
     bool operator==(const Settled&) const = default;
 };
@@ -30,8 +30,8 @@ core::Record encode(const Settled& settled);
 /// Errors: not_found (another type of record), corrupt.
 core::Result<Settled> decode_settled(const core::RecordView& record);
 
-/// The delivery that a redrive writes: the old id, one hop more, no attempt made, and one burial
-/// more in its history. It is as old as its record: `accepted` is the log's to say.
+/// The delivery that a redrive writes: the old id, one hop more, no attempt made, and one past dead
+/// letter more in its history. It is as old as its record: `accepted` is the log's to say.
 Delivery reborn(const Delivery& dead, core::Timestamp died);
 
 }  // namespace beckon::retry

@@ -123,7 +123,7 @@ struct EventFanOut::Impl : std::enable_shared_from_this<Impl> {
     bool waits_for_log() const { return held || trials_end; }
     void read_on();
     void read(const core::RecordView& record);
-    void look_back(const core::RecordView& record);
+    void remember(const core::RecordView& record);
     void take(const core::RecordView& record);
     void try_it(const core::RecordView& record);
     bool has_ended_processes(Offset offset) const;
@@ -195,13 +195,13 @@ void EventFanOut::Impl::next_turn() {
 
 void EventFanOut::Impl::read(const core::RecordView& record) {
     if (core::is_control_key(record.key)) return;
-    if (record.offset < options.from) return look_back(record);
+    if (record.offset < options.from) return remember(record);
     if (careful && record.offset >= tried_up_to) return try_it(record);
     take(record);
 }
 
 /// To recognise its copies.
-void EventFanOut::Impl::look_back(const core::RecordView& record) {
+void EventFanOut::Impl::remember(const core::RecordView& record) {
     const auto& ended = state.set_aside;
     if (std::find(ended.begin(), ended.end(), record.offset) != ended.end()) return;
     if (const auto event = decode_event(record)) recent.insert(event_name(*event));

@@ -29,7 +29,7 @@ struct PartitionHome::Impl : std::enable_shared_from_this<Impl> {
 
     std::uint64_t life = 0;  ///< of what was begun; a new start makes the former void
     std::unique_ptr<log::PartitionReader> reader;  ///< of `retry.done`
-    std::unique_ptr<fold::ReadBarrier> marker;
+    std::unique_ptr<fold::ReadBarrier> barrier;
     std::unique_ptr<cluster::PartitionLease> lease;
     std::optional<DoneRecord> done;
     std::unique_ptr<PartitionTiers> tiers;
@@ -63,8 +63,8 @@ struct PartitionHome::Impl : std::enable_shared_from_this<Impl> {
 void PartitionHome::Impl::start() {
     end();
     if (stopped) return;
-    marker = std::make_unique<fold::ReadBarrier>(done_topic(), options.node, context.publisher,
-                                                 context.executor);
+    barrier = std::make_unique<fold::ReadBarrier>(done_topic(), options.node, context.publisher,
+                                                  context.executor);
     lease = std::make_unique<cluster::PartitionLease>(
         options.partition, options.node, kHomeRole, context.publisher,
         cluster::PartitionLease::Events{
@@ -78,7 +78,7 @@ void PartitionHome::Impl::start() {
         cluster::PartitionLease::Topics{.claim = Topic::kRetryDone, .confirm = std::nullopt});
     reader = context.log.open_reader(done_topic(), 0, context.executor,
                                      alive([](Impl& self) { self.read(); }));
-    marker->ask(alive([](Impl& self, const core::Result<void>& passed) {
+    barrier->ask(alive([](Impl& self, const core::Result<void>& passed) {
         passed ? self.claim() : self.start_again(passed.error());
     }));
 }
@@ -86,7 +86,7 @@ void PartitionHome::Impl::start() {
 void PartitionHome::Impl::end() {
     ++life;
     reader.reset();
-    marker.reset();
+    barrier.reset();
     lease.reset();
     tiers.reset();
     done.reset();
@@ -107,7 +107,7 @@ void PartitionHome::Impl::read() {
         const auto taken = reader->take(kTakeMax, [this](const auto& record) { read(record); });
         if (!taken && taken.error().fault == Fault::unavailable) return;  // `ready` comes
         if (!taken) return start_again(taken.error());
-        marker->passed(reader->position());
+        barrier->passed(reader->position());
         if (taken->drained) return;
     }
 }

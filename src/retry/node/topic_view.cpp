@@ -27,7 +27,7 @@ struct TopicView::Impl : std::enable_shared_from_this<Impl> {
 
     struct Input {
         std::unique_ptr<log::PartitionReader> reader;
-        std::unique_ptr<fold::ReadBarrier> marker;
+        std::unique_ptr<fold::ReadBarrier> barrier;
         bool caught_up = false;
         core::Offset next = 0;  ///< where to go on
         std::string fault;      ///< why it cannot be read
@@ -61,7 +61,7 @@ struct TopicView::Impl : std::enable_shared_from_this<Impl> {
 };
 
 void TopicView::Impl::start(std::size_t index) {
-    inputs[index].marker =
+    inputs[index].barrier =
         std::make_unique<fold::ReadBarrier>(where(index), options.node, publisher, executor);
     open(index);
     ask(index);
@@ -118,12 +118,12 @@ bool TopicView::Impl::take(std::size_t index) {
         return false;
     }
     works(input);
-    input.marker->passed(input.reader->position());
+    input.barrier->passed(input.reader->position());
     return !taken->drained;
 }
 
 void TopicView::Impl::ask(std::size_t index) {
-    inputs[index].marker->ask([weak = weak_from_this(), index](const core::Result<void>& passed) {
+    inputs[index].barrier->ask([weak = weak_from_this(), index](const core::Result<void>& passed) {
         const auto self = weak.lock();
         if (!self || index >= self->inputs.size()) return;
         if (!passed) {
@@ -165,7 +165,7 @@ std::string TopicView::fault() const {
 void TopicView::confirm(std::string_view key, fold::ReadBarrier::Answer answer) {
     const auto partitions = static_cast<core::Partition>(impl_->inputs.size());
     const auto index = static_cast<std::size_t>(core::partition_of(key, partitions));
-    impl_->inputs[index].marker->ask(std::move(answer));
+    impl_->inputs[index].barrier->ask(std::move(answer));
 }
 
 }  // namespace beckon::retry

@@ -13,7 +13,7 @@ namespace beckon::retry {
 /// A thread with a loop. What it needs is made before the loop runs and destroyed after it.
 class LoopThread {
 public:
-    /// An idle loop comes round so often too, so that one that stands still is told from it.
+    /// An idle loop comes round so often too, so that one that is stalled differs from it.
     static constexpr core::Duration kTick = std::chrono::seconds{1};
 
     LoopThread(std::string name, const core::Clock& clock)
@@ -28,7 +28,7 @@ public:
     Loop& loop() { return loop_; }
     const std::string& name() const { return name_; }
     /// How long it has not come round; any thread.
-    core::Duration still() const { return clock_.mono() - loop_.last_turn(); }
+    core::Duration since_last_turn() const { return clock_.mono() - loop_.last_turn(); }
 
 private:
     void beat();
@@ -39,10 +39,10 @@ private:
     std::thread thread_;
 };
 
-/// Why the thread's loop serves nobody: it has not come round for kStillAfter; empty: it turns. One
-/// that has not for kDeadAfter is dead to `health`, until it turns again. Any thread.
-std::string why_still(const LoopThread& thread, ops::Health& health);
-inline constexpr core::Duration kStillAfter = std::chrono::seconds{3};
+/// Why the thread's loop serves nobody: it has not come round for kStalledAfter; empty: it turns.
+/// One that has not for kDeadAfter is dead to `health`, until it turns again. Any thread.
+std::string why_stalled(const LoopThread& thread, ops::Health& health);
+inline constexpr core::Duration kStalledAfter = std::chrono::seconds{3};
 inline constexpr core::Duration kDeadAfter = std::chrono::seconds{60};
 
 }  // namespace beckon::retry

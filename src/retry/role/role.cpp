@@ -259,19 +259,20 @@ void Role::Impl::tick() {
 
 /// Whether all loops but this one turn.
 bool Role::Impl::watch_loops() {
-    auto why = why_still(fan_out, health);
+    auto why = why_stalled(fan_out, health);
     for (const auto& one : deliverers) {
-        if (auto still = why_still(one->thread, health); !still.empty()) why = std::move(still);
+        if (auto stalled = why_stalled(one->thread, health); !stalled.empty())
+            why = std::move(stalled);
     }
     report_loops("retry: loops", why);
     return why.empty();
 }
 
-/// Only another loop sees that the control thread stands still; all of them do at once only where
+/// Only another loop sees that the control thread stands stalled; all of them do at once only where
 /// the machine does.
 void Role::Impl::watch_control() {
     deliverers.front()->thread.loop().post_after(kTick, [this] {
-        report_loops("retry: loop retry", why_still(control, health));
+        report_loops("retry: loop retry", why_stalled(control, health));
         watch_control();
     });
 }

@@ -67,7 +67,7 @@ std::optional<Number> number_in(const core::RecordView& record, std::string_view
 }
 
 /// `<ms> <why> <attempts>`, with commas between.
-std::string text_of(const std::vector<Burial>& history) {
+std::string text_of(const std::vector<PastDeadLetter>& history) {
     std::string text;
     for (const auto& one : history) {
         text.append(text.empty() ? "" : ",")
@@ -80,7 +80,7 @@ std::string text_of(const std::vector<Burial>& history) {
     return text;
 }
 
-std::optional<Burial> parse_burial(std::string_view text) {
+std::optional<PastDeadLetter> parse_past_dead_letter(std::string_view text) {
     const auto first = text.find(' ');
     const auto last = text.rfind(' ');
     if (first == std::string_view::npos || first == last) return std::nullopt;
@@ -88,15 +88,15 @@ std::optional<Burial> parse_burial(std::string_view text) {
     const auto why = parse_outcome(text.substr(first + 1, last - first - 1));
     const auto attempts = number<std::uint32_t>(text.substr(last + 1));
     if (!at || !why || !attempts) return std::nullopt;
-    return Burial{core::Timestamp{std::chrono::milliseconds{*at}}, *why, *attempts};
+    return PastDeadLetter{core::Timestamp{std::chrono::milliseconds{*at}}, *why, *attempts};
 }
 
-std::optional<std::vector<Burial>> history_in(const core::RecordView& record) {
-    std::vector<Burial> history;
+std::optional<std::vector<PastDeadLetter>> history_in(const core::RecordView& record) {
+    std::vector<PastDeadLetter> history;
     auto text = record.header(kHistory).value_or("");
     while (!text.empty()) {
         const auto comma = text.find(',');
-        const auto one = parse_burial(text.substr(0, comma));
+        const auto one = parse_past_dead_letter(text.substr(0, comma));
         if (!one) return std::nullopt;
         history.push_back(*one);
         text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);

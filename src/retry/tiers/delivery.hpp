@@ -33,11 +33,11 @@ std::string_view to_string(Outcome outcome);
 std::optional<Outcome> parse_outcome(std::string_view text);
 
 /// That a delivery was dead once, before somebody sent it on its way again.
-struct Burial {
+struct PastDeadLetter {
     core::Timestamp at{};
     Outcome why = Outcome::undeliverable;
-    std::uint32_t attempts = 0;  ///< made until then, since the burial before
-    bool operator==(const Burial&) const = default;
+    std::uint32_t attempts = 0;  ///< made until then, since the dead letter before
+    bool operator==(const PastDeadLetter&) const = default;
 };
 
 /// One event on its way to one webhook: a record of `retry.<tier>` and of `retry.dead`.
@@ -49,8 +49,8 @@ struct Delivery {
     std::uint32_t attempts = 0;  ///< that were made
     int step = 0;                ///< of the tier table: the place of the next attempt
     core::Timestamp accepted{};  ///< append time of its first record; not set: of this record
-    std::optional<Outcome> last{};  ///< of the last attempt
-    std::vector<Burial> history{};  ///< the newest kHistoryMax, the oldest first
+    std::optional<Outcome> last{};          ///< of the last attempt
+    std::vector<PastDeadLetter> history{};  ///< the newest kHistoryMax, the oldest first
     bool operator==(const Delivery&) const = default;
 };
 

@@ -86,7 +86,7 @@ TEST_CASE("rates, the word and the time to drain follow from the last minute", "
     CHECK(row.history == std::vector<core::Offset>{10'000, 9'100});
 }
 
-TEST_CASE("a position that stands still is STALLED with an owner, STOPPED without", "[console]") {
+TEST_CASE("a position that does not move is STALLED with an owner, STOPPED without", "[console]") {
     Polls polls;
     polls.poll(0s, 100, 100);
     polls.poll(10s, 100, 110);

@@ -30,7 +30,7 @@ TEST_CASE("above the newest sample it is the newest time, below the oldest nobod
     CHECK(times.at(101) == at(0s));
 }
 
-TEST_CASE("an end that stands still moves its time: the next record comes later", "[console]") {
+TEST_CASE("an end that does not move moves its time: the next record comes later", "[console]") {
     PositionTimes times;
     times.learn(100, at(0s));
     times.learn(100, at(60s));

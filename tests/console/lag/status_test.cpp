@@ -13,22 +13,22 @@ TEST_CASE("the word follows from lag, age, movement, owner and rates", "[console
         Status word;
     };
     const Row rows[] = {
-        {"nothing waits", {.lag = 0, .still = 1h}, Status::ok},
-        {"what waits is young", {.lag = 900, .behind = 30s, .still = 5s}, Status::ok},
+        {"nothing waits", {.lag = 0, .unmoved = 1h}, Status::ok},
+        {"what waits is young", {.lag = 900, .behind = 30s, .unmoved = 5s}, Status::ok},
         {"old, and records come as fast as they are read",
-         {.lag = 900, .behind = 31s, .still = 5s, .position_rate = 10, .append_rate = 10},
+         {.lag = 900, .behind = 31s, .unmoved = 5s, .position_rate = 10, .append_rate = 10},
          Status::slow},
         {"old, and coming nearer",
-         {.lag = 900, .behind = 1h, .still = 5s, .position_rate = 11, .append_rate = 10},
+         {.lag = 900, .behind = 1h, .unmoved = 5s, .position_rate = 11, .append_rate = 10},
          Status::restoring},
-        {"standing still, but not for long",
-         {.lag = 1, .behind = 1s, .still = 29s, .owned = true},
+        {"unmoved, but not for long",
+         {.lag = 1, .behind = 1s, .unmoved = 29s, .owned = true},
          Status::ok},
-        {"standing still with an owner",
-         {.lag = 1, .behind = 1s, .still = 30s, .owned = true},
+        {"unmoved with an owner",
+         {.lag = 1, .behind = 1s, .unmoved = 30s, .owned = true},
          Status::stalled},
-        {"standing still without one", {.lag = 1, .behind = 1s, .still = 30s}, Status::stopped},
-        {"standing still with nothing to read", {.lag = 0, .still = 30s}, Status::ok},
+        {"unmoved without one", {.lag = 1, .behind = 1s, .unmoved = 30s}, Status::stopped},
+        {"unmoved with nothing to read", {.lag = 0, .unmoved = 30s}, Status::ok},
     };
     for (const auto& row : rows) {
         INFO(row.what);

@@ -68,7 +68,7 @@ TEST_CASE("an unknown uaid gets another one of the same partition, after a read 
     CHECK(world.records_in(Topic::kSubscriptions, "!mark/") == barriers + 1);
 }
 
-// Hole. Verified to fail when answer_hello() does not ask the marker (the client gets another
+// Hole. Verified to fail when answer_hello() asks no read barrier (the client gets another
 // uaid).
 TEST_CASE("a home that lags never says that it does not know a uaid", "[home][hole]") {
     HomeWorld world;

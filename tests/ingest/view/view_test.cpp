@@ -59,7 +59,8 @@ TEST_CASE("a view that lags too long answers 503, never 410", "[view]") {
     HttpReply like;
     like.add("Retry-After", "10");
     CHECK(reply == error(503, "null", "Service Unavailable",
-                         "Whether this exists cannot be told at present; try again later.", like));
+                         "Whether this exists cannot be decided at present; try again later.",
+                         like));
 }
 
 TEST_CASE("a read barrier that fails is a 503, never a 410", "[view]") {

@@ -120,13 +120,13 @@ TEST_CASE("a place comes back from its text, and nothing else does", "[retry][de
     }
 }
 
-TEST_CASE("a redrive keeps the id, begins anew, and remembers every burial", "[retry][dead]") {
+TEST_CASE("a redrive keeps the id, begins anew, and remembers every dead letter", "[retry][dead]") {
     auto delivery = reborn(dead("a"), at(9));
     CHECK(delivery.id == "a");
     CHECK(delivery.hop == 4);
     CHECK(delivery.attempts == 0);
     CHECK(delivery.step == 0);
-    CHECK(delivery.history == std::vector<Burial>{{at(9), Outcome::refused, 3}});
+    CHECK(delivery.history == std::vector<PastDeadLetter>{{at(9), Outcome::refused, 3}});
     for (int i = 0; i < 20; ++i) {
         delivery.last = Outcome::timed_out;
         delivery = reborn(delivery, at(20 + i));

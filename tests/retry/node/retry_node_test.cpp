@@ -373,7 +373,7 @@ TEST_CASE("a topic that could not be read is read again, and readiness says why 
     CHECK(std::set<std::string>{ids.begin(), ids.end()}.size() == 20);
 }
 
-// Fails where a node whose time is nearly over keeps its leases: then its partitions stand still
+// Fails where a node whose time is nearly over keeps its leases: then nobody reads its partitions
 // for a time-out and two seconds more.
 TEST_CASE("a node that may start no more attempts hands its partitions over", "[retry][node]") {
     World world;

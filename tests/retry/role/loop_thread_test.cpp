@@ -36,7 +36,7 @@ struct Turning {
     Turning() {
         thread.start([this] { thread.loop().run(); });
     }
-    /// Returns once the loop stands still in a task, until the promise is kept.
+    /// Returns once the loop is stalled in a task, until the promise is kept.
     std::promise<void> hold() {
         std::promise<void> until;
         std::promise<void> held;
@@ -55,7 +55,8 @@ struct Turning {
             turned.get_future().wait();
         }
         // It says so when it wakes up; an idle one does each second.
-        for (int i = 0; i < 1'000 && thread.still() > 1s; ++i) std::this_thread::sleep_for(10ms);
+        for (int i = 0; i < 1'000 && thread.since_last_turn() > 1s; ++i)
+            std::this_thread::sleep_for(10ms);
     }
 
     AheadClock clock;
@@ -65,22 +66,24 @@ struct Turning {
 
 }  // namespace
 
-TEST_CASE("a loop that turns is none that stands still, and an idle one turns", "[retry][role]") {
+TEST_CASE("a loop that turns is none that is stalled, and an idle one turns", "[retry][role]") {
     Turning one;
     one.come_round();
-    CHECK(why_still(one.thread, one.health).empty());
+    CHECK(why_stalled(one.thread, one.health).empty());
     CHECK(one.health.report().live);
 }
 
-TEST_CASE("a loop that stands still is told, is dead after a minute, and heals", "[retry][role]") {
+TEST_CASE("a loop that is stalled is reported, is dead after a minute, and heals",
+          "[retry][role]") {
     Turning one;
     auto until = one.hold();
-    CHECK(why_still(one.thread, one.health).empty());
+    CHECK(why_stalled(one.thread, one.health).empty());
     one.clock.set_ahead(4s);
-    CHECK(why_still(one.thread, one.health).starts_with("the loop retry-0 stands still since 4 s"));
+    CHECK(why_stalled(one.thread, one.health)
+              .starts_with("the loop retry-0 has been stalled for 4 s"));
     CHECK(one.health.report().live);
     one.clock.set_ahead(61s);
-    CHECK_FALSE(why_still(one.thread, one.health).empty());
+    CHECK_FALSE(why_stalled(one.thread, one.health).empty());
     auto report = one.health.report();
     CHECK_FALSE(report.live);
     CHECK(report.faults["retry: the loop retry-0"] == "the loop retry-0 hangs");
@@ -88,7 +91,7 @@ TEST_CASE("a loop that stands still is told, is dead after a minute, and heals",
     one.clock.set_ahead(0s);
     until.set_value();
     one.come_round();
-    CHECK(why_still(one.thread, one.health).empty());
+    CHECK(why_stalled(one.thread, one.health).empty());
     CHECK(one.health.report().live);
 }
 

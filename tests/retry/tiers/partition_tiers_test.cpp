@@ -208,7 +208,8 @@ TEST_CASE("row 6: a failure that is in the next tier is not attempted again at i
     CHECK(next.seen[0].tier == 1);
 }
 
-TEST_CASE("row 6: a burial that is in the log is not attempted again either", "[retry][crash]") {
+TEST_CASE("row 6: a dead letter that is in the log is not attempted again either",
+          "[retry][crash]") {
     TiersWorld world{{0s}};
     auto owner = std::make_unique<TiersOwner>(world);
     owner->answer = [&](const auto& due) { owner->fail(due); };

@@ -26,8 +26,8 @@ function stateParts(state) {
 async function ask(asked, at) {
     try {
         const reply = await fetch(`/api/state?q=${encodeURIComponent(asked)}&at=${at}`);
-        const told = await reply.json();
-        return reply.ok ? stateParts(told) : [h('p', { class: 'warn' }, told.error)];
+        const answer = await reply.json();
+        return reply.ok ? stateParts(answer) : [h('p', { class: 'warn' }, answer.error)];
     } catch {
         return [h('p', { class: 'warn' }, 'the console does not answer')];
     }

@@ -15,7 +15,7 @@ let letters = [];
 let next = null;
 let passedOver = 0;
 let problem = '';
-let told = '';
+let notice = '';
 /** @type {{confirmation: string|null, plan: {matched: number, disabled: number, would_settle: number, sample: DeadLetter[]}}|null} */
 let plan = null;
 let asked = false;
@@ -46,7 +46,7 @@ async function list(more) {
 }
 
 async function dryRun() {
-    told = '';
+    notice = '';
     plan = await answered(await post('/api/acts/redrive/check', wanted()));
 }
 
@@ -62,7 +62,7 @@ async function redrive(again) {
         const said = await answered(await post('/api/acts/redrive', { confirmation }));
         if (!said) break;
         settled += said.settled;
-        told = `${count(settled)} sent on their way again.`;
+        notice = `${count(settled)} sent on their way again.`;
         if (said.failed) problem = `the log did not take ${count(said.failed)} of them: they are there still`;
         if (said.failed || !said.left || said.settled + said.gone === 0) break;
         again();
@@ -100,7 +100,7 @@ function filterForm(again) {
     const submit = (/** @type {Event} */ event) => {
         event.preventDefault();
         plan = null;
-        told = '';
+        notice = '';
         act(() => list(false), again);
     };
     const reasons = h('select', { name: 'reason', 'data-key': 'filter-reason', onchange: (/** @type {Event} */ event) => (filter.reason = /** @type {HTMLSelectElement} */ (event.target).value) },
@@ -141,7 +141,7 @@ export const dead = {
             filterForm(again),
             h('div', { role: 'status' },
                 problem ? h('p', { class: 'notice' }, problem) : null,
-                told ? h('p', {}, told) : null,
+                notice ? h('p', {}, notice) : null,
                 passedOver ? h('p', { class: 'quiet' }, `${count(passedOver)} older ones are too many to be listed.`) : null),
             planPart(again),
             panel('Letters', letters.length ? table(COLUMNS, letters.map(row), 'Dead letters') : h('p', { class: 'quiet' }, 'None.'),

@@ -19,9 +19,9 @@ async function ask(again) {
     again();
     try {
         const reply = await fetch(`/api/find?q=${encodeURIComponent(asked)}`);
-        const told = await reply.json();
-        found = reply.ok ? told : null;
-        problem = reply.ok ? '' : told.error;
+        const answer = await reply.json();
+        found = reply.ok ? answer : null;
+        problem = reply.ok ? '' : answer.error;
     } catch {
         found = null;
         problem = 'the console does not answer';
@@ -42,10 +42,10 @@ function stepItem(step) {
         h('div', {}, word(step.what), ' ', h('span', {}, step.why)));
 }
 
-/** @param {Found} told */
-function timeLine(told) {
-    if (!told.trace) return panel('Time line', h('p', { class: 'warn' }, `The log was not read: ${told.problem}.`));
-    const { steps, verdict, cut } = told.trace;
+/** @param {Found} answer */
+function timeLine(answer) {
+    if (!answer.trace) return panel('Time line', h('p', { class: 'warn' }, `The log was not read: ${answer.problem}.`));
+    const { steps, verdict, cut } = answer.trace;
     return panel('Time line',
         verdict ? h('p', { class: 'verdict' }, verdict) : null,
         steps.length > 1 ? stepsLine(steps) : null,
@@ -54,13 +54,13 @@ function timeLine(told) {
             : h('p', { class: 'quiet' }, 'The log has no step of it.'));
 }
 
-/** @param {Found} told */
-function parts(told) {
+/** @param {Found} answer */
+function parts(answer) {
     return [
-        panel(`This is ${article(told.kind)} ${told.kind}`,
-            h('dl', { class: 'facts' }, ...told.facts.flatMap((fact) => [h('dt', {}, fact.name), h('dd', { class: 'mono' }, fact.value)]))),
-        timeLine(told),
-        clientAt(asked, told),
+        panel(`This is ${article(answer.kind)} ${answer.kind}`,
+            h('dl', { class: 'facts' }, ...answer.facts.flatMap((fact) => [h('dt', {}, fact.name), h('dd', { class: 'mono' }, fact.value)]))),
+        timeLine(answer),
+        clientAt(asked, answer),
     ];
 }
 

@@ -55,7 +55,7 @@ export const webhooks = {
             tiles(['Webhooks', count(page.webhooks.length)], ['Failing', count(page.webhooks.filter((one) => failure(one) !== null).length)],
                 ['Disabled', count(page.webhooks.filter((one) => !one.enabled).length)]),
             page.webhooks.length && page.webhooks.every((one) => one.attempts === null)
-                ? h('p', { class: 'quiet' }, 'No process with the role retry has told of its attempts (console.retry_urls).') : null,
+                ? h('p', { class: 'quiet' }, 'No process with the role retry has reported its attempts (console.retry_urls).') : null,
             panel('Subscriptions', rows.length ? table(columns, rows, 'Webhooks') : h('p', { class: 'quiet' }, 'There is none. `beckon webhooks create URL` makes one.')),
         ]);
     },
