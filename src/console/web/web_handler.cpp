@@ -34,10 +34,10 @@ constexpr std::string_view kCheck = "/check";
 constexpr int kOk = 200;
 constexpr int kUnavailable = 503;
 
-/// Besides the policy of the app's page.
 /// The pages of the API, whether anything is known of them yet or not.
 constexpr std::array<std::string_view, 7> kPageNames{"lag",        "tiers",    "dead",  "cluster",
                                                      "milestones", "webhooks", "canary"};
+/// Besides the policy of the app's page.
 constexpr std::array<std::pair<std::string_view, const char*>, 5> kSecurityHeaders{{
     {"X-Content-Type-Options", "nosniff"},
     {"X-Frame-Options", "DENY"},
