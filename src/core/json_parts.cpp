@@ -125,7 +125,8 @@ Result<std::string_view> json_value(std::string_view all) {
     if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
     text = without_blanks(text);
     const auto before = text.empty() ? 0 : static_cast<std::size_t>(text.data() - all.data());
-    // The parser takes a second mark and the end at a zero byte; no value begins or ends so.
+    // The parser takes a second byte-order mark and the end at a zero byte; no value begins or ends
+    // so.
     const auto zero = text.find('\0');
     if (text.starts_with(kByteOrderMark) || zero != std::string_view::npos) {
         const auto byte = before + (zero == std::string_view::npos ? 0 : zero) + 1;

@@ -1,4 +1,4 @@
-// Rows of the embedded log: any bytes are a record's body, key or mark of time, which is written
+// Rows of the embedded log: any bytes are a record's body, key or clock reading, which is written
 // again as the same bytes, or none. The first byte of the input chooses the kind.
 #include "fuzz/require.hpp"
 #include "log/embedded/log_time.hpp"
@@ -46,9 +46,9 @@ void try_key(std::string_view key) {
     if (key.size() == kRecordKeyBytes) require(record_key(*where, offset_of_key(key)) == key);
 }
 
-void try_time_mark(std::string_view bytes) {
-    const auto mark = parse_time_mark(bytes);
-    if (mark) require(parse_time_mark(to_bytes(*mark)) == mark);
+void try_clock_reading(std::string_view bytes) {
+    const auto reading = parse_clock_reading(bytes);
+    if (reading) require(parse_clock_reading(to_bytes(*reading)) == reading);
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     switch (data[0] % 3) {
         case 0: try_body(input); break;
         case 1: try_key(input); break;
-        case 2: try_time_mark(input); break;
+        case 2: try_clock_reading(input); break;
     }
     return 0;
 }

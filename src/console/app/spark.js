@@ -19,7 +19,7 @@ export function spark(values, { width = 96, height = 22, bad = false, label }) {
 const ALONE = 3;
 
 /**
- * Times of single events, the failed ones as marks from the bottom.
+ * Times of single events, the failed ones as strokes from the bottom.
  * @param {(number|null)[]} values  null: it failed
  * @param {{width?: number, height?: number, label: string}} options
  */
@@ -29,11 +29,11 @@ export function timeline(values, { width = 600, height = 160, label }) {
     let pen = 'M';
     let line = '';
     /** @type {SVGElement[]} */
-    const marks = [];
+    const strokes = [];
     values.forEach((value, i) => {
         const x = (i * step).toFixed(1);
         if (value === null) {
-            marks.push(svg('path', { class: 'miss', d: `M${x} ${height}V${height - 24}` }));
+            strokes.push(svg('path', { class: 'miss', d: `M${x} ${height}V${height - 24}` }));
             pen = 'M';
             return;
         }
@@ -43,5 +43,5 @@ export function timeline(values, { width = 600, height = 160, label }) {
     });
     const grid = [0.25, 0.5, 0.75].map((part) => svg('line', { x1: 0, x2: width, y1: height * part, y2: height * part }));
     return h('div', { class: 'chart' }, svg('svg', { class: 'chart', viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': label },
-        ...grid, svg('path', { d: line || 'M0 0' }), ...marks));
+        ...grid, svg('path', { d: line || 'M0 0' }), ...strokes));
 }

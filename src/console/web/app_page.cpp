@@ -12,7 +12,7 @@ namespace beckon::console {
 namespace {
 
 /// Where index.html leaves space for the session.
-constexpr std::string_view kCapacity = "data-session=\"\"";
+constexpr std::string_view kSessionPlace = "data-session=\"\"";
 constexpr std::array<std::string_view, 3> kSessions{"data-session=\"open\"", "data-session=\"in\"",
                                                     "data-session=\"out\""};
 constexpr std::size_t kEtagBytes = 12;
@@ -21,7 +21,7 @@ constexpr std::size_t kEtagBytes = 12;
     throw std::runtime_error("the console's document has no " + std::string{missing});
 }
 
-/// What stands between two marks.
+/// The text between `open` and `close`.
 std::string_view between(std::string_view document, std::string_view open, std::string_view close) {
     const auto at = document.find(open);
     if (at == document.npos) refuse(open);
@@ -45,9 +45,9 @@ std::string source_of(std::string_view text) {
 
 AppPage::Document document_of(std::string_view document, std::string_view session) {
     std::string bytes{document};
-    const auto at = bytes.find(kCapacity);
-    if (at == bytes.npos) refuse(kCapacity);
-    bytes.replace(at, kCapacity.size(), session);
+    const auto at = bytes.find(kSessionPlace);
+    if (at == bytes.npos) refuse(kSessionPlace);
+    bytes.replace(at, kSessionPlace.size(), session);
     const auto digest = core::sha256(bytes);
     auto etag = '"' + core::base64url(view(digest).substr(0, kEtagBytes)) + '"';
     return {std::move(bytes), std::move(etag)};

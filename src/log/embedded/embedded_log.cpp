@@ -76,7 +76,7 @@ public:
         : config_(config), storage_(storage), partitions_(partitions) {}
 
     /// Where the log's time stood.
-    std::optional<TimeMark> run() {
+    std::optional<ClockReading> run() {
         const auto layout = storage_.get(Family::meta, meta::kLayout);
         if (!layout && layout.error().fault != Fault::not_found) {
             must(config_, Result<std::string>{layout});
@@ -182,12 +182,13 @@ private:
         storage_.forget_copy();
     }
 
-    /// A log of an older build has no mark: its records were stamped with the host's time.
-    std::optional<TimeMark> time_left() const {
+    /// A log of an older build has no clock reading: its records were stamped with the host's time.
+    std::optional<ClockReading> time_left() const {
         if (newest_ == core::Timestamp{}) return std::nullopt;
         const auto bytes = storage_.get(Family::meta, meta::kTime);
-        const auto mark = bytes ? parse_time_mark(*bytes) : std::nullopt;
-        auto left = mark.value_or(TimeMark{.log = newest_, .wall = newest_, .disciplined = true});
+        const auto reading = bytes ? parse_clock_reading(*bytes) : std::nullopt;
+        auto left =
+            reading.value_or(ClockReading{.log = newest_, .wall = newest_, .disciplined = true});
         if (left.log < newest_) {
             left.mono += newest_ - left.log;
             left.log = newest_;

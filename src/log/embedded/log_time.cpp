@@ -16,8 +16,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr std::size_t kOldMarkBytes = 17;
-constexpr std::size_t kMarkBytes = kOldMarkBytes + 8;
+constexpr std::size_t kOldReadingBytes = 17;
+constexpr std::size_t kReadingBytes = kOldReadingBytes + 8;
 constexpr std::size_t kBootBytesMax = 64;
 
 Duration since_epoch(Timestamp time) { return time.time_since_epoch(); }
@@ -34,32 +34,32 @@ Timestamp timestamp(std::uint64_t number) {
 
 }  // namespace
 
-std::string to_bytes(const TimeMark& mark) {
-    std::string bytes(kMarkBytes, '\0');
-    core::put_fixed(bytes.data(), number(mark.log));
-    core::put_fixed(bytes.data() + 8, number(mark.wall));
-    bytes[16] = mark.disciplined ? '\1' : '\0';
-    core::put_fixed(bytes.data() + kOldMarkBytes,
-                    static_cast<std::uint64_t>(mark.mono.time_since_epoch().count()));
-    return bytes + mark.boot;
+std::string to_bytes(const ClockReading& reading) {
+    std::string bytes(kReadingBytes, '\0');
+    core::put_fixed(bytes.data(), number(reading.log));
+    core::put_fixed(bytes.data() + 8, number(reading.wall));
+    bytes[16] = reading.disciplined ? '\1' : '\0';
+    core::put_fixed(bytes.data() + kOldReadingBytes,
+                    static_cast<std::uint64_t>(reading.mono.time_since_epoch().count()));
+    return bytes + reading.boot;
 }
 
-std::optional<TimeMark> parse_time_mark(std::string_view bytes) {
-    const bool old = bytes.size() == kOldMarkBytes;
-    if (!old && (bytes.size() < kMarkBytes || bytes.size() > kMarkBytes + kBootBytesMax)) {
+std::optional<ClockReading> parse_clock_reading(std::string_view bytes) {
+    const bool old = bytes.size() == kOldReadingBytes;
+    if (!old && (bytes.size() < kReadingBytes || bytes.size() > kReadingBytes + kBootBytesMax)) {
         return std::nullopt;
     }
     const auto at = [&](std::size_t i) { return core::get_fixed<std::uint64_t>(bytes.data() + i); };
-    TimeMark mark{
+    ClockReading reading{
         .log = timestamp(at(0)), .wall = timestamp(at(8)), .disciplined = bytes[16] == '\1'};
-    if (old) return mark;
-    mark.mono = core::MonoTime{Duration{static_cast<std::int64_t>(at(kOldMarkBytes))}};
-    mark.boot = bytes.substr(kMarkBytes);
-    return mark;
+    if (old) return reading;
+    reading.mono = core::MonoTime{Duration{static_cast<std::int64_t>(at(kOldReadingBytes))}};
+    reading.boot = bytes.substr(kReadingBytes);
+    return reading;
 }
 
 LogTime::LogTime(const core::Clock& clock, std::function<bool()> disciplined, std::string boot,
-                 const std::optional<TimeMark>& left)
+                 const std::optional<ClockReading>& left)
     : clock_(clock),
       disciplined_(std::move(disciplined)),
       boot_(boot.size() <= kBootBytesMax ? std::move(boot) : std::string{}),
@@ -69,8 +69,8 @@ LogTime::LogTime(const core::Clock& clock, std::function<bool()> disciplined, st
     log_ = left ? since_epoch(left->log) + time_away(*left) : since_epoch(clock.wall());
 }
 
-/// How much of the time since that mark counts.
-Duration LogTime::time_away(const TimeMark& left) const {
+/// How much of the time since that reading counts.
+Duration LogTime::time_away(const ClockReading& left) const {
     const bool same_boot = !boot_.empty() && left.boot == boot_ && mono_ >= left.mono;
     const Duration away = same_boot ? mono_ - left.mono : clock_.wall() - left.wall;
     const bool counts =
@@ -107,7 +107,7 @@ Timestamp LogTime::now() {
     return to_timestamp(log_);
 }
 
-TimeMark LogTime::mark() {
+ClockReading LogTime::read_clocks() {
     const std::scoped_lock lock{mutex_};
     advance();
     return {.log = to_timestamp(log_),

@@ -10,20 +10,20 @@
 
 namespace beckon::log::embedded {
 
-/// What is remembered of the log's time beside the records that were stamped with it.
-struct TimeMark {
+/// All clocks at one moment, as the log keeps them beside the newest record that it stamped.
+struct ClockReading {
     core::Timestamp log{};     ///< the log's time
     core::Timestamp wall{};    ///< the host's, at the same moment
     bool disciplined = false;  ///< whether the kernel vouched for the host's clock then
     core::MonoTime mono{};     ///< the host's monotonic time, at the same moment
     std::string boot{};        ///< the boot since which that counts; empty: unknown
-    bool operator==(const TimeMark&) const = default;
+    bool operator==(const ClockReading&) const = default;
 };
 
-/// 25 bytes and the name of the boot. parse_time_mark() also takes the 17 bytes of older builds,
-/// which end with `disciplined`, and answers nullopt for anything else.
-std::string to_bytes(const TimeMark& mark);
-std::optional<TimeMark> parse_time_mark(std::string_view bytes);
+/// 25 bytes and the name of the boot. parse_clock_reading() also takes the 17 bytes of older
+/// builds, which end with `disciplined`, and answers nullopt for anything else.
+std::string to_bytes(const ClockReading& reading);
+std::optional<ClockReading> parse_clock_reading(std::string_view bytes);
 
 /// The embedded log's time: a scale of its own, so that a message lives as long as its sender asked
 /// for, whatever the host's wall clock does. It goes on at the pace of the monotonic clock, never
@@ -45,17 +45,17 @@ public:
     static constexpr core::Duration kStepMax = std::chrono::seconds{1};
     static constexpr int kSteerDivisor = 1000;
 
-    /// `boot`: that of the kernel, as in marks; empty: unknown. `left`: the mark of the last
+    /// `boot`: that of the kernel, as in readings; empty: unknown. `left`: the reading of the last
     /// record, if there is one.
     LogTime(const core::Clock& clock, std::function<bool()> disciplined, std::string boot,
-            const std::optional<TimeMark>& left);
+            const std::optional<ClockReading>& left);
 
     core::Timestamp now();
-    /// To be remembered with records that are stamped at `now()`.
-    TimeMark mark();
+    /// All clocks now; the log keeps this with the records that it stamps.
+    ClockReading read_clocks();
 
 private:
-    core::Duration time_away(const TimeMark& left) const;
+    core::Duration time_away(const ClockReading& left) const;
     void advance();
     bool may_steer() const;
 

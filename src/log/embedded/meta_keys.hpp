@@ -12,9 +12,10 @@
 ///   layout              "<format> <partitions>", as text
 ///   clean               there only after a clean stop
 ///   kernel              the boot of the kernel in which the log was last opened, as text
-///   time                the time mark of the newest records (log_time.hpp)
+///   time                the clock reading of the newest records (log_time.hpp)
 ///   b ‖ partition       the end of the block of offsets that is reserved
-///   e ‖ partition       the exact end, while `clean` is there; else where it stood when the log was
+///   e ‖ partition       the exact end, while `clean` is there; else where it stood when the log
+///   was
 ///                       opened, or when the cleaner last took tombstones away
 ///   s ‖ partition       the log's start
 ///   c ‖ partition       how far the cleaner came: indexed to ‖ tombstones dropped to

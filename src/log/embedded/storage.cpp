@@ -152,8 +152,8 @@ void prepare(const std::filesystem::path& directory) {
     }
 }
 
-Result<void> write_mark(const std::filesystem::path& file) {
-    if (const std::ofstream mark{file}; !mark) {
+Result<void> write_empty_file(const std::filesystem::path& file) {
+    if (const std::ofstream empty{file}; !empty) {
         return core::fail(Fault::unavailable, "cannot write " + file.string());
     }
     return {};
@@ -286,9 +286,9 @@ Result<void> Storage::copy_to(const std::filesystem::path& directory) {
     const std::unique_ptr<rocksdb::Checkpoint> checkpoint{made};
     if (status.ok()) status = checkpoint->CreateCheckpoint(directory.string(), kNeverFlush);
     if (!status.ok()) return core::fail(error_of(status));
-    if (auto written = write_mark(directory / kCopy); !written) return written;
+    if (auto written = write_empty_file(directory / kCopy); !written) return written;
     if (has_write_ahead_file(directory)) return {};
-    return write_mark(directory / kAllInTables);
+    return write_empty_file(directory / kAllInTables);
 }
 
 bool Storage::recover() {

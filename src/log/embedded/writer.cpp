@@ -73,7 +73,7 @@ void Writer::stop() {
         sync_thread_.request_stop();
         sync_thread_.join();
     }
-    if (!failure_) mark_clean();
+    if (!failure_) record_clean_stop();
 }
 
 void Writer::run() {
@@ -187,7 +187,7 @@ void Writer::fill(Batch& batch, std::span<const Publish> publishes,
         }
     }
     if (!publishes.empty()) {
-        const auto now = time_.mark();
+        const auto now = time_.read_clocks();
         for (const auto& publish : publishes) place(batch, publish, now.log);
         batch.put(Family::meta, meta::kTime, to_bytes(now));
     }
@@ -293,10 +293,10 @@ void Writer::answer(std::span<const Publish> publishes, const Result<void>& writ
     answered_.clear();
 }
 
-/// A mark in files of its own, set when all it vouches for is in such files: RocksDB cannot tell
-/// whether a write-ahead log is whole. The next start would have to write them anyway.
-void Writer::mark_clean() {
-    const auto mark = [this](Batch& batch) {
+/// The row `clean` goes to a table file, after all records did: RocksDB cannot know whether a
+/// write-ahead log is whole. The next start would have to write these files anyway.
+void Writer::record_clean_stop() {
+    const auto clean_stop = [this](Batch& batch) {
         batch.put(Family::meta, meta::kClean, "1");
         for (const auto* partition : partitions_.in_use()) {
             if (partition->reserved_end == 0) continue;
@@ -304,11 +304,11 @@ void Writer::mark_clean() {
                       meta::number(partition->next_offset));
         }
     };
-    auto marked = storage_.flush();
-    if (marked) marked = storage_.write(batch_, true, mark);
-    if (marked) marked = storage_.flush();
-    if (!marked) {
-        core::log_warn("log", "not_stopped_cleanly", {{"error", marked.error().message}});
+    auto written = storage_.flush();
+    if (written) written = storage_.write(batch_, true, clean_stop);
+    if (written) written = storage_.flush();
+    if (!written) {
+        core::log_warn("log", "not_stopped_cleanly", {{"error", written.error().message}});
     }
 }
 

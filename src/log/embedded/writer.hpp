@@ -53,7 +53,7 @@ public:
     };
     bool submit(MetaWrite write);
 
-    /// Writes what is queued and marks the log as cleanly stopped. Nothing may be submitted
+    /// Writes what is queued and records that the log stopped cleanly. Nothing may be submitted
     /// afterwards.
     void stop();
 
@@ -85,7 +85,7 @@ private:
     void show_written(std::span<Publish> publishes);
     void trim_tail();
     void answer(std::span<const Publish> publishes, const core::Result<void>& written);
-    void mark_clean();
+    void record_clean_stop();
     void sync_regularly(const std::stop_token& stop);
 
     const EmbeddedConfig config_;

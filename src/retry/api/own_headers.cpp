@@ -33,10 +33,10 @@ tl::unexpected<core::Error> bad_header(std::string why) {
 
 /// RFC 9110 §5.6.2.
 bool is_token(std::string_view text) {
-    static constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
+    static constexpr std::string_view kSymbols = "!#$%&'*+-.^_`|~";
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-               kMarks.find(c) != std::string_view::npos;
+               kSymbols.find(c) != std::string_view::npos;
     });
 }
 
@@ -50,7 +50,7 @@ bool is_reserved(std::string_view name) {
 core::Result<void> check_name(const std::string& name) {
     if (name.size() > kHeaderNameBytesMax || !is_token(name)) {
         return bad_header(
-            "a name in $.headers must have 1 to 64 letters, digits and marks of a header's name");
+            "a name in $.headers must have 1 to 64 letters, digits and symbols of a header's name");
     }
     if (is_reserved(name)) {
         return bad_header("$.headers." + name +

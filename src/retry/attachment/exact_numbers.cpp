@@ -27,7 +27,7 @@ std::size_t end_of_string(std::string_view json, std::size_t at) {
 
 }  // namespace
 
-ExactNumbers::ExactNumbers() : mark_(core::to_hex(core::random_uuid4()) + " ") {}
+ExactNumbers::ExactNumbers() : tag_(core::to_hex(core::random_uuid4()) + " ") {}
 
 std::string ExactNumbers::hidden(std::string_view json) const {
     std::string out;
@@ -39,7 +39,7 @@ std::string ExactNumbers::hidden(std::string_view json) const {
             at = std::min(json.find_first_of(",]} \t\r\n", at), json.size());
             const auto number = json.substr(begin, at - begin);
             if (!is_plain_integer(number)) {
-                out.append(1, '"').append(mark_).append(number).append(1, '"');
+                out.append(1, '"').append(tag_).append(number).append(1, '"');
                 continue;
             }
         } else {
@@ -51,7 +51,7 @@ std::string ExactNumbers::hidden(std::string_view json) const {
 }
 
 std::string ExactNumbers::shown(std::string_view json) const {
-    const auto opening = '"' + mark_;
+    const auto opening = '"' + tag_;
     std::string out;
     for (std::size_t at = 0; at < json.size();) {
         const auto begin = json.find(opening, at);

@@ -18,8 +18,7 @@ public:
     std::string shown(std::string_view json) const;
 
 private:
-    const std::string
-        mark_;  ///< how such a string begins; random, so that nobody else can write it
+    const std::string tag_;  ///< how such a string begins; random, so that nobody else can write it
 };
 
 }  // namespace beckon::retry

@@ -14,8 +14,8 @@
 using namespace beckon;
 using namespace beckon::test;
 using namespace std::chrono_literals;
+using log::embedded::ClockReading;
 using log::embedded::LogTime;
-using log::embedded::TimeMark;
 using std::chrono::milliseconds;
 
 namespace {
@@ -27,7 +27,7 @@ struct Host {
     bool disciplined = true;
     std::string boot = "boot 1";
     milliseconds true_now{0};
-    std::optional<TimeMark> left;
+    std::optional<ClockReading> left;
     std::optional<LogTime> log;
 
     void start() {
@@ -36,7 +36,7 @@ struct Host {
     }
     void reboot() { boot += "+"; }
     void stop() {
-        left = log->mark();
+        left = log->read_clocks();
         log.reset();
     }
     void pass(milliseconds by) {
@@ -186,8 +186,9 @@ TEST_CASE("a host without a time service steers the log once its clock was stead
     host.pass(2min);
     const auto steady = host.log->now();
     host.pass(kHour);
-    CHECK(host.log->now() > steady + kHour);    // steered from here on
-    CHECK_FALSE(host.log->mark().disciplined);  // which proves nothing about a time when it is down
+    CHECK(host.log->now() > steady + kHour);  // steered from here on
+    CHECK_FALSE(
+        host.log->read_clocks().disciplined);  // which proves nothing about a time when it is down
 }
 
 TEST_CASE("whatever the host's clock does, no message expires before its time", "[embedded]") {
@@ -201,7 +202,7 @@ TEST_CASE("whatever the host's clock does, no message expires before its time", 
         const auto begin = host.clock.wall();
         host.disciplined = below(2) == 0;
         host.start();
-        host.left = host.log->mark();
+        host.left = host.log->read_clocks();
         struct Message {
             milliseconds sent;
             core::Timestamp stamp;
@@ -240,7 +241,7 @@ TEST_CASE("whatever the host's clock does, no message expires before its time", 
                     messages.push_back(
                         {host.true_now, host.log->now(),
                          milliseconds{static_cast<std::int64_t>(1'000 * (1 + below(86'400)))}});
-                    host.left = host.log->mark();
+                    host.left = host.log->read_clocks();
                 }
             }
             const auto now = host.log->now();
@@ -252,19 +253,19 @@ TEST_CASE("whatever the host's clock does, no message expires before its time", 
     }
 }
 
-TEST_CASE("a time mark is read back as it was written, and nothing else is", "[embedded]") {
-    const TimeMark mark{.log = core::Timestamp{1'790'000'000'123ms},
-                        .wall = core::Timestamp{-5ms},
-                        .disciplined = true,
-                        .mono = core::MonoTime{7s},
-                        .boot = "0b1f0e5c-1d6e-4a0b-9d2b-3f4a5b6c7d8e"};
-    CHECK(log::embedded::parse_time_mark(to_bytes(mark)) == mark);
-    CHECK_FALSE(log::embedded::parse_time_mark(""));
-    CHECK_FALSE(log::embedded::parse_time_mark(to_bytes(mark).substr(0, 24)));
-    CHECK_FALSE(log::embedded::parse_time_mark(to_bytes(mark) + std::string(64, 'x')));
+TEST_CASE("a clock reading is read back as it was written, and nothing else is", "[embedded]") {
+    const ClockReading reading{.log = core::Timestamp{1'790'000'000'123ms},
+                               .wall = core::Timestamp{-5ms},
+                               .disciplined = true,
+                               .mono = core::MonoTime{7s},
+                               .boot = "0b1f0e5c-1d6e-4a0b-9d2b-3f4a5b6c7d8e"};
+    CHECK(log::embedded::parse_clock_reading(to_bytes(reading)) == reading);
+    CHECK_FALSE(log::embedded::parse_clock_reading(""));
+    CHECK_FALSE(log::embedded::parse_clock_reading(to_bytes(reading).substr(0, 24)));
+    CHECK_FALSE(log::embedded::parse_clock_reading(to_bytes(reading) + std::string(64, 'x')));
     // As older builds wrote it.
-    CHECK(log::embedded::parse_time_mark(to_bytes(mark).substr(0, 17)) ==
-          TimeMark{.log = mark.log, .wall = mark.wall, .disciplined = true});
+    CHECK(log::embedded::parse_clock_reading(to_bytes(reading).substr(0, 17)) ==
+          ClockReading{.log = reading.log, .wall = reading.wall, .disciplined = true});
 }
 
 namespace {
