@@ -19,6 +19,8 @@ std::string_view to_string(Milestone milestone) {
         case Milestone::not_delivered: return "not_delivered";
         case Milestone::expired: return "expired";
         case Milestone::errored: return "errored";
+        case Milestone::replaced: return "replaced";
+        case Milestone::deleted: return "deleted";
     }
     return {};
 }
@@ -44,7 +46,9 @@ bool is_terminal(Milestone milestone) {
         case Milestone::decryption_error:
         case Milestone::not_delivered:
         case Milestone::expired:
-        case Milestone::errored: return true;
+        case Milestone::errored:
+        case Milestone::replaced:
+        case Milestone::deleted: return true;
     }
     return true;
 }

@@ -13,7 +13,8 @@
 /// may follow which stands in `reliability/history/diagram.hpp`.
 namespace beckon::core {
 
-/// How far a message got. The order is that of reports; it says nothing about what follows what.
+/// How far a message got. The order is that of reports and of numbers in stores, so new ones come
+/// last; it says nothing about what follows what.
 enum class Milestone : std::uint8_t {
     received,            ///< the endpoint checked the request and is about to publish it
     stored,              ///< the client's home holds it for later
@@ -28,15 +29,17 @@ enum class Milestone : std::uint8_t {
     not_delivered,       ///< acknowledged with code 102
     expired,             ///< its TTL ended first
     errored,             ///< it failed for good
+    replaced,            ///< a newer message of its Topic took its place
+    deleted,             ///< its sender deleted it
 };
 
-inline constexpr std::size_t kMilestones = 13;
+inline constexpr std::size_t kMilestones = 15;
 inline constexpr std::array<Milestone, kMilestones> kAllMilestones = {
     Milestone::received,         Milestone::stored,        Milestone::retrieved,
     Milestone::int_transmitted,  Milestone::int_accepted,  Milestone::bridge_transmitted,
     Milestone::transmitted,      Milestone::accepted,      Milestone::delivered,
     Milestone::decryption_error, Milestone::not_delivered, Milestone::expired,
-    Milestone::errored};
+    Milestone::errored,          Milestone::replaced,      Milestone::deleted};
 
 constexpr std::size_t index_of(Milestone milestone) { return static_cast<std::size_t>(milestone); }
 

@@ -28,6 +28,21 @@ std::string tracking_text(const std::vector<std::string>& keys) {
     return text;
 }
 
+/// Calls `visit(name, count)` for each milestone of the original diagram, which tools of others
+/// know: an end that is not in it counts as its `errored`.
+template <class Visit>
+void for_original_counts(const core::MilestoneCounts& counts, Visit visit) {
+    using core::Milestone;
+    for (const auto milestone : core::kAllMilestones) {
+        if (milestone == Milestone::replaced || milestone == Milestone::deleted) continue;
+        auto count = counts[milestone];
+        if (milestone == Milestone::errored) {
+            count += counts[Milestone::replaced] + counts[Milestone::deleted];
+        }
+        visit(core::to_string(milestone), count);
+    }
+}
+
 }  // namespace
 
 HttpReply health_reply(const HealthFacts& facts) {
@@ -59,9 +74,9 @@ HttpReply health_reply(const HealthFacts& facts) {
 HttpReply milestone_counts_reply(const std::optional<core::MilestoneCounts>& counts) {
     if (!counts) return json_reply({{"error", "No data"}});
     nlohmann::json body = nlohmann::json::object();
-    for (const auto milestone : core::kAllMilestones) {
-        body[std::string{core::to_string(milestone)}] = (*counts)[milestone];
-    }
+    for_original_counts(*counts, [&](std::string_view name, std::uint64_t count) {
+        body[std::string{name}] = count;
+    });
     return json_reply(body);
 }
 
@@ -72,10 +87,10 @@ HttpReply milestone_metrics_reply(const std::optional<core::MilestoneCounts>& co
         reply.body =
             "# HELP autopush_reliability Count of messages at given states.\n"
             "# TYPE autopush_reliability gauge\n";
-        for (const auto milestone : core::kAllMilestones) {
-            reply.body.append("autopush_reliability{state=\"").append(core::to_string(milestone));
-            reply.body.append("\"} ").append(std::to_string((*counts)[milestone])).append("\n");
-        }
+        for_original_counts(*counts, [&](std::string_view name, std::uint64_t count) {
+            reply.body.append("autopush_reliability{state=\"").append(name);
+            reply.body.append("\"} ").append(std::to_string(count)).append("\n");
+        });
     }
     reply.body += "# EOF\n";
     return reply;

@@ -26,7 +26,8 @@ struct HealthFacts {
 
 /// 200 also when unhealthy: the body says it. Probes ask the ops port.
 HttpReply health_reply(const HealthFacts& facts);
-/// `{"received":3,…}`, every milestone; without counts `{"error":"No data"}`.
+/// `{"received":3,…}`, every milestone of the original diagram, with those that ended `replaced` or
+/// `deleted` among `errored`; without counts `{"error":"No data"}`.
 HttpReply milestone_counts_reply(const std::optional<core::MilestoneCounts>& counts);
 /// The same as OpenMetrics, under the reference's name; without counts `# EOF` alone.
 HttpReply milestone_metrics_reply(const std::optional<core::MilestoneCounts>& counts);

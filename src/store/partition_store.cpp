@@ -188,12 +188,11 @@ PutOutcome PartitionStore::put(core::Offset offset, core::Timestamp appended,
     return impl_->notifications.put(offset, appended, message, replaced);
 }
 
-bool PartitionStore::finish(const core::Uaid& uaid, const core::MessageKey& key,
-                            core::Timestamp time) {
-    if (auto erased = impl_->receipts.erase(key); !erased && !impl_->table_unread) {
+bool PartitionStore::finish(const core::NotificationFinished& done, core::Timestamp time) {
+    if (auto erased = impl_->receipts.erase(done.key); !erased && !impl_->table_unread) {
         impl_->table_unread = erased.error();
     }
-    return impl_->notifications.finish(uaid, key, time);
+    return impl_->notifications.finish(done, time);
 }
 
 void PartitionStore::put_receipt(const core::MessageKey& key, Receipt receipt) {

@@ -71,8 +71,10 @@ public:
                    std::optional<core::MessageKey>* replaced);
     /// Folds a tombstone appended at `time`: message and pending tombstone go. True if anything was
     /// known of it; if not, the key is remembered for ten minutes, for a put that may follow. (One
-    /// that was put before is remembered too, in memory, with the last few thousand.)
-    bool finish(const core::Uaid& uaid, const core::MessageKey& key, core::Timestamp time);
+    /// that was put before is remembered too, in memory, with the last few thousand.) Of a tracked
+    /// message that was waiting and that its sender deleted, a tombstone is pending afterwards, so
+    /// that its end is reported before it is forgotten.
+    bool finish(const core::NotificationFinished& done, core::Timestamp time);
 
     /// Folds, behind put(), that the sender hears of the message's end. It is remembered until
     /// finish(). While nobody wants receipts, these cost nothing.

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import https from 'node:https';
 import webpush from 'web-push';
 import { Cluster, until } from './beckon.mjs';
-import { UserAgent, agent, post } from './client.mjs';
+import { UserAgent, agent, call, post } from './client.mjs';
 
 const log = process.argv[2];
 const KILLS = 8;
@@ -125,7 +125,19 @@ try {
     await single('ack100-short', away, { TTL: '1' });
     await single('ack100-zero', clients[0], { TTL: '0' });
     await walked('ack100-zero', [...direct, 'delivered']);
-    const singles = [...KINDS.map((kind) => `${kind}-direct`), 'ack100-away', 'ack100-now', 'ack100-short', 'ack100-zero'];
+    const older = 'ack100-replaced';
+    const newer = 'ack100-newer'; // waits, and is delivered in the end
+    await single(older, away, { Topic: 'news' });
+    await single(newer, away, { Topic: 'news' });
+    await walked(older, ['received', 'stored', 'replaced']);
+    const withdrawn = await post(away.endpoint, 'ack100 deleted', headers('ack100-deleted'));
+    await walked('ack100-deleted', ['received', 'stored']);
+    assert.equal((await call('DELETE', `${cluster.endpoint}/m/${withdrawn.id}`)).status, 204);
+    await walked('ack100-deleted', ['received', 'stored', 'deleted']);
+    const singles = [
+        ...KINDS.map((kind) => `${kind}-direct`), 'ack100-away', 'ack100-now', 'ack100-short', 'ack100-zero',
+        older, newer, 'ack100-deleted',
+    ];
 
     // --- kills
     const accepted = new Map(); // reliability id → what is expected of it
@@ -198,13 +210,16 @@ try {
     // --- sums
     const ids = [...singles, ...accepted.keys(), ...uncertain];
     const expected = sums(await milestones(ids));
+    assert.deepEqual([expected.replaced, expected.deleted], [1, 1]);
+    const { replaced, deleted, ...original } = expected; // tools of others know only these
+    original.errored = (original.errored ?? 0) + replaced + deleted;
     const counted = async () => withoutZeros(JSON.parse((await get('/__milestones__', '*/*')).body));
     let counts = {};
     await until('the counts', async () => {
         counts = await counted();
-        assert.deepEqual(counts, expected);
+        assert.deepEqual(counts, original);
         return true;
-    }, 30000).catch(() => assert.deepEqual(counts, expected));
+    }, 30000).catch(() => assert.deepEqual(counts, original));
     const metrics = await get('/metrics', 'text/plain');
     assert.match(metrics.type, /^application\/openmetrics-text/);
     assert.match(metrics.body, new RegExp(`autopush_reliability\\{state="delivered"\\} ${expected.delivered}\n`));
@@ -218,12 +233,15 @@ try {
         if (end) days.add(new Date(end).toISOString().slice(0, 10));
     }
     let reported = 0;
+    let noLoss = 0;
     for (const day of days) {
         const report = JSON.parse(await cluster.tool(['reliability', 'report', '--ops', ops, '--day', day, '--from-log', '--json']));
         reported += report.total_count;
+        noLoss += report.withdrawn_count;
     }
     const ended = Object.entries(expected).filter(([name]) => !['received', 'stored'].includes(name));
     assert.equal(reported, ended.reduce((sum, [, count]) => sum + count, 0));
+    assert.equal(noLoss, replaced + deleted);
     assert.match(await cluster.tool(['reliability', 'counts', '--ops', ops]), new RegExp(`delivered +${expected.delivered}\n`));
     assert.match(await cluster.tool(['reliability', 'show', 'ack100-away', '--ops', ops]), /retrieved/);
 

@@ -331,17 +331,23 @@ TEST_CASE("the counts of tracked messages are JSON, or OpenMetrics for who asks 
 
     source.fixed.emplace();
     (*source.fixed)[core::Milestone::stored] = 12;
+    (*source.fixed)[core::Milestone::errored] = 1;  // with ends that the original diagram lacks
+    (*source.fixed)[core::Milestone::replaced] = 20;
+    (*source.fixed)[core::Milestone::deleted] = 300;
     const auto counts = get("/__milestones__", "*/*");
     CHECK(counts.header("Content-Type") == "application/json");
-    CHECK(json::parse(counts.body).size() == core::kMilestones);
+    CHECK(json::parse(counts.body).size() == core::kMilestones - 2);
     CHECK(json::parse(counts.body)["stored"] == 12);
     CHECK(json::parse(counts.body)["delivered"] == 0);
+    CHECK(json::parse(counts.body)["errored"] == 321);
     const auto metrics = get("/metrics", "*/*");
     CHECK(metrics.header("Content-Type") == kOpenMetrics);
     CHECK(
         metrics.body.starts_with("# HELP autopush_reliability Count of messages at given states."
                                  "\n# TYPE autopush_reliability gauge\n"));
     CHECK(metrics.body.find("autopush_reliability{state=\"stored\"} 12\n") != std::string::npos);
+    CHECK(metrics.body.find("{state=\"errored\"} 321\n") != std::string::npos);
+    CHECK(metrics.body.find("replaced") == std::string::npos);
     CHECK(metrics.body.ends_with("# EOF\n"));
     CHECK(get("/__milestones__", "application/openmetrics-text;version=1.0.0") == metrics);
 }

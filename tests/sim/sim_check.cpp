@@ -174,7 +174,11 @@ void SimWorld::pay_for_expired(store::PartitionStore& rebuilt) {
                    !message.version.empty() &&
                    tokens.open_message(message.version)->key == pending.key && expired(message);
         });
-        if (excused) rebuilt.finish(pending.uaid, pending.key, reading_time());
+        if (excused) {
+            rebuilt.finish(
+                {.uaid = pending.uaid, .key = pending.key, .reason = pending.reason, .source = {}},
+                reading_time());
+        }
     }
     if (rebuilt.dirty() && !rebuilt.commit()) fail("a rebuilt store cannot be written");
 }

@@ -94,8 +94,10 @@ public:
     }
     /// The key that the last put() replaced.
     std::string replaced() const { return replaced_ ? name_of(replaced_->bytes) : ""; }
-    bool finish(std::string_view name, std::int64_t seconds = 0) {
-        return part_->finish(uaid, key_of(name), at(seconds));
+    bool finish(std::string_view name, std::int64_t seconds = 0,
+                core::FinishReason reason = core::FinishReason::acked) {
+        return part_->finish({.uaid = uaid, .key = key_of(name), .reason = reason, .source = {}},
+                             at(seconds));
     }
     bool add_tombstone(std::string_view name,
                        core::FinishReason reason = core::FinishReason::acked) {

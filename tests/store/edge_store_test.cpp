@@ -119,6 +119,67 @@ TEST_CASE("a tracked message is known as such, and its pending tombstone says ho
     CHECK_FALSE(pending_tombstones[1].end);  // nobody tracks it
 }
 
+TEST_CASE(
+    "a tracked message that another of its Topic replaces has a pending tombstone with that end",
+    "[store]") {
+    EdgeFixture f;
+    auto older = accepted(f.uaid, "older", {.topic = "t"});
+    older.reliability_id = "id-1";
+    older.ttl_s = 60;
+    f.part().put(1, at(1), older, nullptr);
+    if (GENERATE(false, true)) {
+        f.commit();
+        f.reopen();
+    }
+    const auto newer_at = GENERATE(2, 60, 61);  // at 61 it is over, and expires
+    f.part().put(2, at(newer_at), accepted(f.uaid, "newer", {.topic = "t"}), nullptr);
+    f.commit();
+    f.reopen();
+    const auto pending_tombstones = f.part().pending_tombstones();
+    REQUIRE(pending_tombstones.size() == (newer_at < 61 ? 1 : 0));
+    if (newer_at == 61) return;
+    CHECK(pending_tombstones[0].key == key_of("older"));
+    CHECK(pending_tombstones[0].reason == FinishReason::replaced);
+    CHECK(pending_tombstones[0].end ==
+          PendingTombstone::End{{"id-1", at(61)}, core::Milestone::replaced});
+}
+TEST_CASE("a tracked message that its sender deletes has a pending tombstone with that end",
+          "[store]") {
+    EdgeFixture f;
+    auto tracked = accepted(f.uaid, "m1", {});
+    tracked.reliability_id = "id-1";
+    tracked.ttl_s = 60;
+    f.part().put(1, at(1), tracked, nullptr);
+    f.put(2, "m2");  // nobody tracks it
+    CHECK(f.finish("m1", 2, FinishReason::deleted));
+    CHECK(f.finish("m2", 2, FinishReason::deleted));
+    f.commit();
+    f.reopen();
+    CHECK(f.drain(3).empty());
+    const auto pending_tombstones = f.part().pending_tombstones();
+    REQUIRE(pending_tombstones.size() == 1);
+    CHECK(pending_tombstones[0].key == key_of("m1"));
+    CHECK(pending_tombstones[0].end ==
+          PendingTombstone::End{{"id-1", at(61)}, core::Milestone::deleted});
+    CHECK(f.finish("m1", 3, FinishReason::deleted));  // the one that was pending is read back
+    CHECK(f.part().pending_tombstones().empty());
+    CHECK(f.finish("m1", 4, FinishReason::deleted));
+    CHECK(f.part().pending_tombstones().empty());
+}
+TEST_CASE("a tracked message that has ended otherwise does not end as deleted", "[store]") {
+    EdgeFixture f;
+    auto tracked = accepted(f.uaid, "m1", {});
+    tracked.reliability_id = "id-1";
+    tracked.ttl_s = 60;
+    f.part().put(1, at(1), tracked, nullptr);
+    SECTION("its TTL had ended") { CHECK(f.finish("m1", 61, FinishReason::deleted)); }
+    SECTION("its client had acknowledged it") {
+        f.part().add_acked_tombstone(f.uaid, key_of("m1"), core::Milestone::delivered);
+        CHECK(f.finish("m1", 2, FinishReason::deleted));
+    }
+    SECTION("another tombstone came") { CHECK(f.finish("m1", 2, FinishReason::dropped)); }
+    CHECK(f.part().pending_tombstones().empty());
+}
 TEST_CASE("a tracked message that a read finds expired has a pending tombstone with that end",
           "[store]") {
     EdgeFixture f;

@@ -96,7 +96,7 @@ void ScratchStore::fold_notification(const core::RecordView& record) {
                                     partition_->put(record.offset, record.time, message, nullptr);
                                 },
                                 [&](const core::NotificationFinished& done) {
-                                    partition_->finish(done.uaid, done.key, record.time);
+                                    partition_->finish(done, record.time);
                                 },
                                 [](const core::BarrierRecord&) {}, [](const core::Lease&) {},
                                 [](const core::Unknown&) {}},

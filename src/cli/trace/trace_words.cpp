@@ -144,6 +144,8 @@ std::string_view milestone_words(Milestone milestone) {
         case Milestone::not_delivered: return "The client could not hand it to its app (code 102).";
         case Milestone::expired: return "Its TTL ended.";
         case Milestone::errored: return "It failed for good.";
+        case Milestone::replaced: return "A newer message of the same Topic took its place.";
+        case Milestone::deleted: return "Its sender deleted it.";
     }
     return "";
 }

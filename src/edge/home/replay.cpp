@@ -16,9 +16,9 @@ void Replay::notification(const core::RecordView& record) {
                                     }
                                 },
                                 [&](const core::NotificationFinished& done) {
-                                    context_.store.finish(done.uaid, done.key, record.time);
+                                    if (!is_repeated(done)) count_finished(done);
+                                    context_.store.finish(done, record.time);
                                     context_.tombstone_outbox.read_back(done.key);
-                                    count_finished(done);
                                     context_.delivery.finished(done.uaid, done.key, done.reason);
                                 },
                                 [](const core::BarrierRecord&) {},
@@ -30,6 +30,12 @@ void Replay::notification(const core::RecordView& record) {
                                     unknown(log::Topic::kNotifications, record.offset, what);
                                 }},
                core::decode_notification(record, scratch_));
+}
+
+/// A deleted message whose end is known already: it is counted by the other tombstone.
+bool Replay::is_repeated(const core::NotificationFinished& done) {
+    return done.reason == core::FinishReason::deleted &&
+           context_.store.tombstone_pending(done.uaid, done.key);
 }
 
 /// Each node with a copy of the partition reads the tombstone; the one that serves counts it.

@@ -53,6 +53,7 @@ private:
     void folded(bool won) {
         if (!won) context_.registrations.lost();
     }
+    bool is_repeated(const core::NotificationFinished& done);
     void count_finished(const core::NotificationFinished& done);
     void unknown(log::Topic topic, core::Offset offset, const core::Unknown& record);
 

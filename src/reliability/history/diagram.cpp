@@ -8,14 +8,24 @@ using core::index_of;
 using core::kAllMilestones;
 using core::kMilestones;
 
+/// Ends that a message may come to from everywhere on its way, and why.
+struct EndFromAnywhere {
+    Milestone end;
+    std::string_view why;
+};
+constexpr std::array<EndFromAnywhere, 3> kEndsFromAnywhere = {
+    {{Milestone::expired, "TTL"}, {Milestone::replaced, "Topic"}, {Milestone::deleted, "DELETE"}}};
+
 using Matrix = std::array<std::array<bool, kMilestones>, kMilestones>;
 
-/// Warshall's closure of the edges and of the ends by TTL.
+/// Warshall's closure of the edges and of the ends from anywhere.
 Matrix closure() {
     Matrix reach{};
     for (const auto& edge : kEdges) reach[index_of(edge.from)][index_of(edge.to)] = true;
     for (const auto from : kAllMilestones) {
-        if (!is_terminal(from)) reach[index_of(from)][index_of(Milestone::expired)] = true;
+        if (is_terminal(from)) continue;
+        for (const auto& [end, why] : kEndsFromAnywhere)
+            reach[index_of(from)][index_of(end)] = true;
     }
     for (std::size_t via = 0; via < kMilestones; ++via) {
         for (auto& row : reach) {
@@ -42,7 +52,9 @@ int rank(Milestone milestone) {
         case Milestone::decryption_error:
         case Milestone::not_delivered:
         case Milestone::expired:
-        case Milestone::errored: return 5;
+        case Milestone::errored:
+        case Milestone::replaced:
+        case Milestone::deleted: return 5;
     }
     return 5;
 }
@@ -68,7 +80,9 @@ std::string diagram_text() {
               edge.maker == Maker::endpoint ? "endpoint" : "edge");
     }
     for (const auto from : kAllMilestones) {
-        if (!is_terminal(from)) arrow(to_string(from), "expired", "TTL");
+        if (is_terminal(from)) continue;
+        for (const auto& [end, why] : kEndsFromAnywhere)
+            arrow(to_string(from), to_string(end), why);
     }
     for (const auto end : kAllMilestones) {
         if (is_terminal(end)) arrow(to_string(end), "[*]", "");

@@ -21,7 +21,8 @@ struct Edge {
 };
 
 /// The edges of the diagram. Besides, every milestone that is not terminal leads to `expired` when
-/// the message's TTL ends.
+/// the message's TTL ends, to `replaced` when a newer message of its Topic is put, and to `deleted`
+/// when its sender deletes it.
 inline constexpr std::array<Edge, 18> kEdges = {{
     {Milestone::received, Milestone::int_transmitted, Maker::endpoint},
     {Milestone::received, Milestone::bridge_transmitted, Maker::endpoint},

@@ -24,7 +24,7 @@ core::Result<std::unique_ptr<MilestoneStore>> MilestoneStore::open(
     store::DatabaseOptions settings;
     settings.directory = options.directory;
     settings.log_id = options.log_id;
-    settings.format = "reliability/1/" + std::to_string(options.partitions);
+    settings.format = "reliability/2/" + std::to_string(options.partitions);
     for (const auto* name : family::kAll) {
         const bool histories = std::string_view{name} == family::kHistories;
         settings.families.push_back(

@@ -20,6 +20,10 @@ bool succeeded(const History& history) {
            history.has(Milestone::bridge_transmitted);
 }
 
+bool withdrawn(const History& history) {
+    return history.has(Milestone::replaced) || history.has(Milestone::deleted);
+}
+
 double seconds_of(milliseconds duration) { return static_cast<double>(duration.count()) / 1000; }
 
 milliseconds mean_of(milliseconds total, std::uint64_t count) {
@@ -105,7 +109,7 @@ void Report::add(const History& history) {
         take_extreme<milliseconds>(longest_, whole, longer);
         take_extreme<milliseconds>(shortest_, whole, shorter);
     } else {
-        ++fail_;
+        ++(withdrawn(history) ? withdrawn_ : fail_);
     }
     if (history.has(Milestone::expired)) ++expired_;
     for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -122,6 +126,7 @@ void Report::add(const Report& other) {
     total_time_ += other.total_time_;
     success_ += other.success_;
     fail_ += other.fail_;
+    withdrawn_ += other.withdrawn_;
     expired_ += other.expired_;
     for (const auto milestone : kAllMilestones) {
         stays_[milestone].count += other.stays_[milestone].count;
@@ -148,6 +153,7 @@ std::string Report::json() const {
         {"fail_count", fail_},
         {"total_count", total_count()},
         {"expired_count", expired_},
+        {"withdrawn_count", withdrawn_},
         {"milestones", std::move(milestones)},
     };
     return core::json_text(report, 2);
@@ -163,6 +169,7 @@ std::string Report::markdown(Day day) const {
     line("Succeeded", std::to_string(success_));
     line("Failed", std::to_string(fail_));
     line("Expired", std::to_string(expired_));
+    line("Withdrawn", std::to_string(withdrawn_));
     line("Longest", fixed3(seconds_of(longest_.value_or(milliseconds{0}))) + " s");
     line("Shortest", fixed3(seconds_of(shortest_.value_or(milliseconds{0}))) + " s");
     line("Mean time", fixed3(seconds_of(mean_of(total_time_, total_count()))) + " s");
@@ -193,6 +200,7 @@ std::string Report::sums_json() const {
                                 {"success", success_},
                                 {"fail", fail_},
                                 {"expired", expired_},
+                                {"withdrawn", withdrawn_},
                                 {"milestones", std::move(milestones)}});
 }
 
@@ -212,6 +220,7 @@ std::optional<Report> Report::parse_sums(std::string_view text) {
         report.success_ = json.at("success").get<std::uint64_t>();
         report.fail_ = json.at("fail").get<std::uint64_t>();
         report.expired_ = json.at("expired").get<std::uint64_t>();
+        report.withdrawn_ = json.value("withdrawn", std::uint64_t{0});  // older ones lack it
         for (const auto& [name, stay] : json.at("milestones").items()) {
             const auto milestone = core::parse_milestone(name);
             if (!milestone) return std::nullopt;

@@ -32,14 +32,14 @@ public:
         bool operator==(const Stay&) const = default;
     };
 
-    std::uint64_t total_count() const { return success_ + fail_; }
+    std::uint64_t total_count() const { return success_ + fail_ + withdrawn_; }
     std::uint64_t success_count() const { return success_; }
     const Stay& stay(Milestone milestone) const { return stays_[milestone]; }
 
     /// One JSON object with the members of the reference's report: since, longest, shortest,
-    /// mean_time, success_count, fail_count, total_count, expired_count, milestones. Times are
-    /// seconds with three decimals; `since` is null and the times are 0 where there is nothing to
-    /// measure.
+    /// mean_time, success_count, fail_count, total_count, expired_count, milestones; and
+    /// withdrawn_count. Times are seconds with three decimals; `since` is null and the times are 0
+    /// where there is nothing to measure.
     std::string json() const;
     std::string markdown(Day day) const;
 
@@ -56,6 +56,9 @@ private:
     milliseconds total_time_{};
     std::uint64_t success_ = 0;
     std::uint64_t fail_ = 0;
+    /// Replaced by a newer one of their Topic, or deleted by their sender, before they succeeded:
+    /// no loss.
+    std::uint64_t withdrawn_ = 0;
     std::uint64_t expired_ = 0;
     core::ByMilestone<Stay> stays_;
 };

@@ -16,6 +16,13 @@ constexpr std::chrono::minutes kRemember{10};
 /// As many as a home publishes at a time (edge/home/delivery/tombstone_outbox.hpp).
 constexpr std::size_t kPostponedMax = 4'096;
 
+/// What is reported of the message of a pending row when it ends so; nullopt: it is not tracked.
+std::optional<PendingTombstone::End> end_of(const KeyRow& row, core::Milestone milestone) {
+    if (row.reliability_id.empty()) return std::nullopt;
+    return PendingTombstone::End{.message = {.id = row.reliability_id, .expires = row.until},
+                                 .milestone = milestone};
+}
+
 }  // namespace
 
 NotificationFold::NotificationFold(Database& database, Months& months, core::Partition partition)
@@ -97,7 +104,8 @@ PutOutcome NotificationFold::put(core::Offset offset, core::Timestamp appended,
         slot_row_key = replacement_row_key(partition_, message.uaid, row.slot);
         if (!fill_slot(offset, appended, message.uaid, slot_row_key, replaced)) {
             return add_tombstone_at_once(offset, name, core::FinishReason::replaced,
-                                         PutOutcome::finished);
+                                         PutOutcome::finished,
+                                         end_of(row, core::Milestone::replaced));
         }
     }
     if (ttl == ttl.zero()) {
@@ -163,9 +171,13 @@ void NotificationFold::add_pending_tombstone(const PendingTombstone& pending) {
 }
 
 PutOutcome NotificationFold::add_tombstone_at_once(core::Offset offset, const KeyName& name,
-                                                   core::FinishReason reason, PutOutcome outcome) {
-    add_pending_tombstone(
-        {.uaid = name.uaid, .key = name.key, .reason = reason, .put_offset = offset, .end = {}});
+                                                   core::FinishReason reason, PutOutcome outcome,
+                                                   std::optional<PendingTombstone::End> end) {
+    add_pending_tombstone({.uaid = name.uaid,
+                           .key = name.key,
+                           .reason = reason,
+                           .put_offset = offset,
+                           .end = std::move(end)});
     return outcome;
 }
 
@@ -177,8 +189,10 @@ bool NotificationFold::fill_slot(core::Offset offset, core::Timestamp appended,
     const auto holder = replacement_row(row_key);
     if (!holder) return true;
     if (holder->offset > offset) return false;
+    const KeyName older{uaid, holder->key};
+    const auto key = key_row(older);
     messages_.remove(uaid, {.has_topic = true, .offset = holder->offset}, holder->expiry);
-    keys_.erase({uaid, holder->key});
+    keys_.erase(older);
     replacements_.erase(row_key);
     finished_.remember(holder->key, holder->offset, appended);
     if (replaced) *replaced = holder->key;
@@ -186,30 +200,37 @@ bool NotificationFold::fill_slot(core::Offset offset, core::Timestamp appended,
     // that all copies agree, no tombstone is pending for it. (Where the log's clock was put back
     // they may not, which costs a tombstone too many.)
     if (appended < holder->expiry) {
-        add_tombstone_at_once(holder->offset, {uaid, holder->key}, core::FinishReason::replaced,
-                              PutOutcome::finished);
+        add_tombstone_at_once(holder->offset, older, core::FinishReason::replaced,
+                              PutOutcome::finished,
+                              key ? end_of(*key, core::Milestone::replaced) : std::nullopt);
     }
     return true;
 }
 
-bool NotificationFold::finish(const core::Uaid& uaid, const core::MessageKey& key,
-                              core::Timestamp time) {
+bool NotificationFold::finish(const core::NotificationFinished& done, core::Timestamp time) {
     BECKON_ASSERT(!in_sink_, "a sink must not call the store");
     raise_latest(time);
-    const KeyName name{uaid, key};
+    const KeyName name{done.uaid, done.key};
     resume(name);
     const auto row = key_row(name);
     if (row && row->state == KeyRow::State::tombstone_pending) {
-        finished_.remember(key, row->offset, time);
-        pending_tombstones_.erase(row->offset, key);
+        finished_.remember(name.key, row->offset, time);
+        pending_tombstones_.erase(row->offset, name.key);
         keys_.erase(name);
         return true;
     }
     if (row && row->state == KeyRow::State::pending) {
         erase_from_pending(name, *row);
+        // Its sender's tombstone is the first that anybody here hears of this end: so that a crash
+        // loses it as little as another, it is reported with a tombstone of our own.
+        if (auto end = end_of(*row, core::Milestone::deleted);
+            end && done.reason == core::FinishReason::deleted && time < row->until) {
+            add_tombstone_at_once(row->offset, name, done.reason, PutOutcome::finished,
+                                  std::move(end));
+        }
         return true;
     }
-    if (finished_.find(key)) return true;  // a repeated tombstone
+    if (finished_.find(name.key)) return true;  // a repeated tombstone
     remember_tombstone(name, time, row.has_value());
     return false;
 }
@@ -229,12 +250,11 @@ bool NotificationFold::add_tombstone(const core::Uaid& uaid, const core::Message
     const KeyName name{uaid, key};
     const auto row = key_row(name);
     if (!row || row->state != KeyRow::State::pending) return false;
-    PendingTombstone pending{
-        .uaid = uaid, .key = key, .reason = reason, .put_offset = row->offset, .end = {}};
-    if (end && !row->reliability_id.empty()) {
-        pending.end = {.message = {.id = row->reliability_id, .expires = row->until},
-                       .milestone = *end};
-    }
+    const PendingTombstone pending{.uaid = uaid,
+                                   .key = key,
+                                   .reason = reason,
+                                   .put_offset = row->offset,
+                                   .end = end ? end_of(*row, *end) : std::nullopt};
     if (may_wait && may_postpone(name, *row)) {
         postpone(name, *row, pending);
     } else {

@@ -43,7 +43,7 @@ public:
     PutOutcome put(core::Offset offset, core::Timestamp appended,
                    const core::NotificationAccepted& message,
                    std::optional<core::MessageKey>* replaced);
-    bool finish(const core::Uaid& uaid, const core::MessageKey& key, core::Timestamp time);
+    bool finish(const core::NotificationFinished& done, core::Timestamp time);
     bool add_tombstone(const core::Uaid& uaid, const core::MessageKey& key,
                        core::FinishReason reason, std::optional<core::Milestone> end,
                        bool may_wait);
@@ -102,7 +102,8 @@ private:
                                      const KeyName& name, bool& key_in_table);
     void add_pending_tombstone(const PendingTombstone& pending);
     PutOutcome add_tombstone_at_once(core::Offset offset, const KeyName& name,
-                                     core::FinishReason reason, PutOutcome outcome);
+                                     core::FinishReason reason, PutOutcome outcome,
+                                     std::optional<PendingTombstone::End> end = std::nullopt);
     bool fill_slot(core::Offset offset, core::Timestamp appended, const core::Uaid& uaid,
                    const std::string& row_key, std::optional<core::MessageKey>* replaced);
     /// Message, key and Topic's slot go.

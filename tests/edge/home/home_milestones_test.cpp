@@ -213,6 +213,78 @@ TEST_CASE("what says that a message is safe may come after the home is gone",
     CHECK(world.reasons().empty());
 }
 
+TEST_CASE("one that a newer message of its Topic replaces ends so, also after a kill",
+          "[home][milestones]") {
+    World world;
+    const Push older{.topic = "news", .reliability_id = "a"};
+    world.push(world.client, world.channel, older);
+    world.run();
+    world.noted.take();
+    world.noted.holds = true;
+    world.push(world.client, world.channel, Push{.topic = "news", .reliability_id = "b"});
+    world.run(10s);
+    CHECK(world.noted.take() == Received{"b stored", "a replaced"});
+    CHECK(world.reasons().empty());
+    world.crash();
+    world.noted.waiting.clear();
+    world.noted.holds = false;
+    world.serve("home-2");
+    CHECK(world.noted.take() == Received{"a replaced"});
+    CHECK(world.reasons() == Received{"replaced"});
+    CHECK(world.home->status().pending_tombstones == 0);
+}
+
+TEST_CASE("one that its sender deletes ends so, also after a kill, and is counted once",
+          "[home][milestones]") {
+    World world;
+    const auto version = world.track("a");
+    world.push(world.client, world.channel);  // nobody tracks this one
+    world.run();
+    world.noted.take();
+    world.noted.holds = true;
+    world.finish(world.client, version, core::FinishReason::deleted);
+    world.run(10s);
+    CHECK(world.noted.take() == Received{"a deleted"});
+    CHECK(world.reasons() == Received{"deleted"});  // its sender's
+    world.crash();
+    world.noted.waiting.clear();
+    world.noted.holds = false;
+    world.serve("home-2");
+    CHECK(world.noted.take() == Received{"a deleted"});
+    CHECK(world.home->status().pending_tombstones == 0);
+    CHECK(world.take_versions(world.connect(world.client)).size() == 1);
+}
+
+TEST_CASE("a deleted message that the client acknowledges late stays deleted",
+          "[home][milestones]") {
+    World world;
+    const auto ttl_s = GENERATE(0U, 3600U);
+    const auto session = world.connect(world.client);
+    const auto version = world.track("a", ttl_s);
+    world.noted.take();
+    world.finish(world.client, version, core::FinishReason::deleted);
+    world.run();
+    world.ack(session, version);
+    world.run();
+    CHECK(world.noted.take() == Received{"a deleted"});
+}
+
+TEST_CASE("one with TTL 0 that waits for its client after a take-over may be replaced or deleted",
+          "[home][milestones]") {
+    World world;
+    const bool replaced = GENERATE(false, true);
+    const auto version = world.push(world.client, world.channel,
+                                    Push{.ttl_s = 0, .topic = "news", .reliability_id = "a"});
+    world.run();
+    if (replaced) {
+        world.push(world.client, world.channel, Push{.topic = "news"});
+    } else {
+        world.finish(world.client, version, core::FinishReason::deleted);
+    }
+    world.run();
+    CHECK(world.noted.take() == Received{replaced ? "a replaced" : "a deleted"});
+}
+
 TEST_CASE("a frame that never left is not told of", "[home][milestones]") {
     World world;
     world.connect(world.client);
@@ -220,7 +292,7 @@ TEST_CASE("a frame that never left is not told of", "[home][milestones]") {
     const auto version = world.push(world.client, world.channel, Push{.reliability_id = "a"});
     world.finish(world.client, version, core::FinishReason::deleted);  // in the same turn
     world.run();
-    CHECK(world.noted.take().empty());
+    CHECK(world.noted.take() == Received{"a deleted"});
 }
 
 TEST_CASE("a standby folds tracked messages and says nothing", "[home][milestones]") {

@@ -25,10 +25,10 @@ TEST_CASE("every milestone has a name of its own, and parses back from it", "[re
     CHECK_FALSE(core::parse_milestone(""));
 }
 
-TEST_CASE("no edge leaves a terminal milestone, and six are terminal", "[reliability]") {
+TEST_CASE("no edge leaves a terminal milestone, and eight are terminal", "[reliability]") {
     std::size_t terminal = 0;
     for (const auto milestone : kAllMilestones) terminal += is_terminal(milestone) ? 1 : 0;
-    CHECK(terminal == 6);
+    CHECK(terminal == 8);
     for (const auto& edge : kEdges) CHECK_FALSE(is_terminal(edge.from));
 }
 
@@ -53,10 +53,14 @@ TEST_CASE("milestones of one message have different ranks", "[reliability]") {
     }
 }
 
-TEST_CASE("whatever is not terminal can expire, and nothing follows an end", "[reliability]") {
+TEST_CASE(
+    "whatever is not terminal can expire, be replaced and be deleted, and nothing follows an end",
+    "[reliability]") {
     for (const auto milestone : kAllMilestones) {
         CAPTURE(milestone);
-        CHECK(leads_to(milestone, Milestone::expired) == !is_terminal(milestone));
+        for (const auto end : {Milestone::expired, Milestone::replaced, Milestone::deleted}) {
+            CHECK(leads_to(milestone, end) == !is_terminal(milestone));
+        }
         if (!is_terminal(milestone)) continue;
         for (const auto to : kAllMilestones) CHECK_FALSE(leads_to(milestone, to));
     }

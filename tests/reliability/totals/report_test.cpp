@@ -43,6 +43,7 @@ TEST_CASE("a report has the members of the reference's, in seconds", "[reliabili
     CHECK(nlohmann::json::parse(report.json()) == nlohmann::json::parse(R"({
         "since": "2026-11-22T00:00:00.123Z", "longest": 1.5, "shortest": 0.5, "mean_time": 2.0,
         "success_count": 2, "fail_count": 1, "total_count": 3, "expired_count": 1,
+        "withdrawn_count": 0,
         "milestones": {
             "received": {"count": 3, "total_time": 5.0, "average_time": 1.666},
             "stored": {"count": 2, "total_time": 0.0, "average_time": 0.0},
@@ -58,7 +59,8 @@ TEST_CASE("a report for people says the same", "[reliability]") {
     CHECK(text ==
           "# Push reliability, 2026-11-22\n\n"
           "* Since: 2026-11-22T00:00:00.123Z\n* Messages: 1\n* Succeeded: 1\n* Failed: 0\n"
-          "* Expired: 0\n* Longest: 1.500 s\n* Shortest: 1.500 s\n* Mean time: 1.500 s\n\n"
+          "* Expired: 0\n* Withdrawn: 0\n* Longest: 1.500 s\n* Shortest: 1.500 s\n* Mean time: "
+          "1.500 s\n\n"
           "| milestone | count | total time, s | average time, s |\n|---|---:|---:|---:|\n"
           "| received | 1 | 0.750 | 0.750 |\n| stored | 1 | 0.000 | 0.000 |\n"
           "| retrieved | 1 | 0.750 | 0.750 |\n| delivered | 1 | 0.000 | 0.000 |\n");
@@ -67,7 +69,7 @@ TEST_CASE("a report for people says the same", "[reliability]") {
 TEST_CASE("a report of nothing measures nothing", "[reliability]") {
     CHECK(nlohmann::json::parse(Report{}.json()) == nlohmann::json::parse(R"({
         "since": null, "longest": 0.0, "shortest": 0.0, "mean_time": 0.0, "success_count": 0,
-        "fail_count": 0, "total_count": 0, "expired_count": 0, "milestones": {}})"));
+        "fail_count": 0, "total_count": 0, "expired_count": 0, "withdrawn_count": 0, "milestones": {}})"));
 }
 
 TEST_CASE("transmitted is a success, also if the client never acknowledged", "[reliability]") {
@@ -77,6 +79,31 @@ TEST_CASE("transmitted is a success, also if the client never acknowledged", "[r
     report.add(life({{Milestone::not_delivered, kStart}}));
     CHECK(report.success_count() == 2);
     CHECK(report.total_count() == 3);
+}
+
+TEST_CASE("a message that was replaced or deleted before it was delivered is no loss",
+          "[reliability]") {
+    const auto end = GENERATE(Milestone::replaced, Milestone::deleted);
+    Report report;
+    report.add(life({{Milestone::received, kStart}, {Milestone::stored, kStart}, {end, kStart}}));
+    report.add(life({{Milestone::transmitted, kStart}, {end, kStart}}));  // the client has it
+    report.add(expired_after(milliseconds{100}));
+    const auto json = nlohmann::json::parse(report.json());
+    CHECK(json["withdrawn_count"] == 1);
+    CHECK(json["success_count"] == 1);
+    CHECK(json["fail_count"] == 1);
+    CHECK(json["expired_count"] == 1);
+    CHECK(json["total_count"] == 3);
+    CHECK(Report::parse_sums(report.sums_json()) == report);
+}
+
+TEST_CASE("the sums of a report that an older process wrote say nothing of withdrawn messages",
+          "[reliability]") {
+    Report report;
+    report.add(delivered_in(milliseconds{100}));
+    auto sums = nlohmann::json::parse(report.sums_json());
+    sums.erase("withdrawn");
+    CHECK(Report::parse_sums(sums.dump()) == report);
 }
 
 TEST_CASE("reports of parts add up to the report of the whole", "[reliability]") {

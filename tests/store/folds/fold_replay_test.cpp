@@ -51,7 +51,13 @@ bool fold(PartitionStore& part, const Entry& e) {
             part.put(e.offset, at(e.time_s), accepted(e.uaid, e.name, how), nullptr);
             return true;
         }
-        case Entry::Kind::tombstone: part.finish(e.uaid, key_of(e.name), at(e.time_s)); return true;
+        case Entry::Kind::tombstone:
+            part.finish({.uaid = e.uaid,
+                         .key = key_of(e.name),
+                         .reason = core::FinishReason::acked,
+                         .source = {}},
+                        at(e.time_s));
+            return true;
         case Entry::Kind::client: {
             core::ClientRecorded event;
             event.uaid = e.uaid;

@@ -129,8 +129,13 @@ void Delivery::acknowledged(const core::MessageKey& message, core::Milestone end
 void Delivery::finished(const core::Uaid& client, const core::MessageKey& message,
                         core::FinishReason why) {
     context_.outbox.withdraw(message);
+    if (why == core::FinishReason::deleted) acknowledged(message, core::Milestone::deleted);
     if (why != core::FinishReason::expired || !serving_since_) {
-        std::erase_if(awaiting_, [&](const AwaitingClient& one) { return one.message == message; });
+        std::erase_if(awaiting_, [&](const AwaitingClient& one) {
+            if (one.message != message) return false;
+            if (why == core::FinishReason::deleted) report(one.tracked, core::Milestone::deleted);
+            return true;
+        });
     }
     auto* session = context_.sessions.of(client);
     if (!session) return;
@@ -156,7 +161,10 @@ void Delivery::await_client(const core::RecordView& record,
 void Delivery::replace_awaiting(const core::NotificationAccepted& newer) {
     if (!newer.topic) return;
     std::erase_if(awaiting_, [&](const AwaitingClient& one) {
-        return one.client == newer.uaid && one.channel == newer.channel && one.topic == newer.topic;
+        const bool older =
+            one.client == newer.uaid && one.channel == newer.channel && one.topic == newer.topic;
+        if (older) report(one.tracked, core::Milestone::replaced);
+        return older;
     });
 }
 
