@@ -13,6 +13,7 @@
 #include "retry/api/route.hpp"
 #include "retry/api/webhook_body.hpp"
 #include "retry/event/event.hpp"
+#include "retry/event/step_quota.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -174,6 +175,7 @@ struct Api::Impl {
     const std::shared_ptr<const core::KeyRing> keys;
     DeadApi dead;
     Quota quota;
+    StepQuota steps_to_wait{1};  ///< of filters that say which first attempts a request waits for
     std::map<std::string, Usage> being_made;  ///< webhooks by owner that are not folded yet
     Usage all_being_made;
     std::shared_ptr<int> alive = std::make_shared<int>(0);
@@ -191,7 +193,7 @@ struct Api::Impl {
                                        const std::function<core::Result<Event>()>& parse);
     void post_batch(const ApiRequest& request, const Caller& caller, std::chrono::seconds wait,
                     const Reply& reply);
-    std::set<std::string> deliveries_of(const Event& event, const Caller& caller) const;
+    std::set<std::string> deliveries_of(const Event& event, const Caller& caller);
     void post_and_wait(const Event& event, const Caller& caller, std::chrono::seconds wait,
                        const Reply& reply);
     void list(const Caller& caller, const Reply& reply) const;
@@ -335,14 +337,17 @@ void Api::Impl::post_batch(const ApiRequest& request, const Caller& caller,
 }
 
 /// Those of the caller's own webhooks: of others' it hears nothing. None while the webhooks are not
-/// known.
-std::set<std::string> Api::Impl::deliveries_of(const Event& event, const Caller& caller) const {
+/// known; and of costly filters some are left out, so that nobody else's request waits for them.
+std::set<std::string> Api::Impl::deliveries_of(const Event& event, const Caller& caller) {
     std::set<std::string> ids;
     if (!node.knows_webhooks()) return ids;
     if (!event.owner.empty() && event.owner != caller.owner) return ids;
-    Steps steps;
+    const auto now = clock.wall();
+    const auto most = std::min(steps_to_wait.of(caller.owner, now).left(), Steps::kMaxOfFilter);
+    Steps steps{most};
     const auto match =
-        node.webhooks().match(core::must_parse_json(event.json), caller.owner, clock.wall(), steps);
+        node.webhooks().match(core::must_parse_json(event.json), caller.owner, now, steps);
+    steps_to_wait.spend(caller.owner, now, most - steps.left());
     for (const auto& id : match.ids) ids.insert(delivery_id(scope_of(event), event.id, id));
     return ids;
 }

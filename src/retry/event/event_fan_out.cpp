@@ -30,6 +30,11 @@ using core::Offset;
 
 namespace {
 
+constexpr std::size_t kParsedBytesPerStep = 2;
+constexpr std::size_t kStepsOfWrite = 128;  ///< of a delivery, beside its bytes
+constexpr std::size_t kBytesPerStep = 64;   ///< that are copied
+constexpr std::size_t kRecordCosts = 256;  ///< to be read, as if it had so many bytes more
+
 /// By which its copies are recognised.
 Delivery event_name(const Event& event) {
     return {.id = delivery_id(scope_of(event), event.id, ""), .webhook = "", .event = ""};
@@ -55,12 +60,13 @@ std::optional<core::Error> thrown_by(Work work) {
 
 struct EventFanOut::Impl : std::enable_shared_from_this<Impl> {
     Impl(Options o, log::EventLog& l, log::Publisher& p, core::Executor& x,
-         const WebhookDirectory& w, Events e)
+         const WebhookDirectory& w, FanOutTurns& t, Events e)
         : options(std::move(o)),
           log(l),
           publisher(p),
           executor(x),
           webhooks(w),
+          turns(t),
           events(std::move(e)),
           tracker({.low = options.from, .above = {}}),
           quota(static_cast<std::size_t>(options.partitions)),
@@ -73,40 +79,53 @@ struct EventFanOut::Impl : std::enable_shared_from_this<Impl> {
         Offset offset = 0;
         core::Timestamp time;  ///< when it was appended
         Event event;
+        nlohmann::json parsed = nullptr;  ///< while it is looked at
+        bool is_parsed = false;
+        bool failed = false;  ///< its dead letter is written
     };
-    using SourcePtr = std::shared_ptr<const Source>;
+    using SourcePtr = std::shared_ptr<Source>;
     /// One of its deliveries.
     struct Target {
         std::string webhook;
         bool dead = false;  ///< nobody knows whether the webhook wants it
     };
-    /// The event that is being matched, owner by owner.
-    struct FanOut {
+    /// What is to be done of an event for one owner.
+    struct Matching {
         SourcePtr source;
-        nlohmann::json json;
-        std::vector<std::string> owners;  ///< whose webhooks it may reach
-        std::size_t next_owner = 0;
-        std::vector<Target> targets{};  ///< of the last owner
+        std::string owner;
+        std::size_t steps_left = Steps::kMax;
+        bool begun = false;
+        std::vector<std::string> rest{};    ///< webhooks that are not evaluated yet
+        std::vector<Target> targets{};      ///< deliveries that are not on their way yet
         std::size_t next_target = 0;
     };
+    using MatchingPtr = std::shared_ptr<Matching>;
 
     const Options options;
     log::EventLog& log;
     log::Publisher& publisher;
     core::Executor& executor;
     const WebhookDirectory& webhooks;
+    FanOutTurns& turns;
     const Events events;
 
     std::unique_ptr<log::PartitionReader> reader;
     DoneTracker tracker;
     RecentDeliveries recent;
     StepQuota quota;
-    std::optional<FanOut> fan_out;
     bool turn_posted = false;
-    /// Deliveries of an event that the log has not yet, and one more while it is being matched.
-    std::map<Offset, std::size_t> unreported;
-    std::size_t in_flight = 0;
-    std::size_t in_flight_bytes = 0;               ///< of the events in them
+    std::size_t ahead = 0;  ///< events that are not matched for everybody
+    std::size_t ahead_bytes = 0;
+    std::size_t matchings = 0;     ///< of them, for one owner each
+    std::size_t parsed_bytes = 0;  ///< of events that are parsed
+    std::size_t letters = 0;       ///< dead letters of events, on their way
+    /// Of each event that is not fanned out: its matchings, deliveries and dead letters on their
+    /// way.
+    struct Open {
+        std::size_t matchings = 0;
+        std::size_t writes = 0;
+    };
+    std::map<Offset, Open> open;
     std::set<std::string, std::less<>> reporting;  ///< webhooks whose CostlyFilter is being written
     Offset announced = 0;
     Counts counts;
@@ -119,8 +138,8 @@ struct EventFanOut::Impl : std::enable_shared_from_this<Impl> {
     std::optional<Offset> suspects_end;  ///< nobody can have begun what came later
     core::Lifetime lifetime{executor};   ///< the log may answer when the executor is gone
 
-    bool has_capacity() const { return in_flight < kDeliveriesMax && in_flight_bytes < kBytesMax; }
     bool waits_for_log() const { return held || trials_end; }
+    bool may_read_ahead() const;
     void read_on();
     void read(const core::RecordView& record);
     void remember(const core::RecordView& record);
@@ -136,37 +155,48 @@ struct EventFanOut::Impl : std::enable_shared_from_this<Impl> {
     void set_aside(const core::RecordView& record, const core::Error& why);
     void keep_dead(const core::RecordView& record, const core::Error& why);
     void write_dead(Offset offset, const core::Record& letter);
-    void go_on(std::size_t& steps);
     void next_turn();
-    std::size_t next_step();
-    void end_event(const core::Error& why);
-    std::size_t match_owner(const std::string& owner);
+    FanOutTurns::Done next_part(const MatchingPtr& matching);
+    bool write_targets(Matching& matching, std::size_t& steps);
+    std::size_t match(Matching& matching);
+    std::size_t parse(Source& source);
+    void forget_parsed(Source& source);
+    void fail(Source& source, const core::Error& why);
     void report_costly(const Source& source, const std::string& webhook);
-    void publish(const SourcePtr& source, const Target& target);
-    void write_again(const SourcePtr& source, const Target& target);
-    void write(const SourcePtr& source, const Target& target);
+    void publish(const SourcePtr& source, const std::string& owner, const Target& target);
+    void write_again(const SourcePtr& source, const Target& target,
+                     const FanOutTurns::Release& release);
+    void write(const SourcePtr& source, const Target& target, const FanOutTurns::Release& release);
     core::Record record_of(const Source& source, const Target& target) const;
-    void reported(const Source& source);
-    void done_one(Offset offset);
+    void matched(const Source& source);
+    void written(Offset offset);
+    void finish_if_done(Offset offset);
     void report_progress();
 };
 
+/// While events are on trial the next one is read when there is nothing of the last one left to do
+/// that could end the process.
+bool EventFanOut::Impl::may_read_ahead() const {
+    if (careful) return ahead == 0;
+    return ahead < kAheadMax && matchings < kMatchesMax && ahead_bytes < kAheadBytesMax &&
+           letters < kLettersMax && reader->position() < tracker.low() + kReadAheadMax;
+}
+
 void EventFanOut::Impl::read_on() {
-    std::size_t steps = 0;
-    while (reader && has_capacity() && !turn_posted && !waits_for_log() && events.may_read()) {
-        if (steps >= kStepsPerTurn) {
+    std::size_t bytes = 0;
+    while (reader && !turn_posted && !waits_for_log() && events.may_read() && may_read_ahead()) {
+        if (bytes >= kReadBytesPerTurn) {
             next_turn();
             break;
-        }
-        if (fan_out) {
-            go_on(steps);
-            continue;
         }
         if (trials_passed()) {
             end_trials();
             break;
         }
-        const auto taken = reader->take(1, [this](const auto& record) { read(record); });
+        const auto taken = reader->take(1, [&](const auto& record) {
+            bytes += kRecordCosts + (record.value ? record.value->size() : 0);
+            read(record);
+        });
         if (!taken) {
             if (taken.error().fault == Fault::unavailable) return;  // `ready` comes
             reader.reset();
@@ -176,8 +206,6 @@ void EventFanOut::Impl::read_on() {
             tracker.read_up_to(reader->position());
             break;
         }
-        // Parsing a byte takes as long as a step.
-        if (fan_out) steps += fan_out->source->event.json.size();
     }
     report_progress();
 }
@@ -215,9 +243,7 @@ void EventFanOut::Impl::take(const core::RecordView& record) {
         ++counts.copies;
         tracker.read_up_to(record.offset + 1);
     });
-    if (!thrown) return;
-    fan_out.reset();
-    set_aside(record, *thrown);
+    if (thrown) set_aside(record, *thrown);
 }
 
 void EventFanOut::Impl::try_it(const core::RecordView& record) {
@@ -291,23 +317,31 @@ void EventFanOut::Impl::recorded() {
     read_on();
 }
 
+/// It is to be matched for each owner that it may reach, when it is that owner's turn.
 void EventFanOut::Impl::begin(const core::RecordView& record, Event event) {
     auto owners = event.owner.empty() ? webhooks.owners() : std::vector{event.owner};
-    auto json = core::parse_json(event.json);
-    if (json.is_discarded()) return set_aside(record, {Fault::corrupt, "no JSON"});
+    if (!event.owner.empty() && webhooks.count_of(event.owner) == 0) owners.clear();
     ++counts.events;
-    fan_out = FanOut{.source = std::make_shared<const Source>(Source{
-                         .offset = record.offset, .time = record.time, .event = std::move(event)}),
-                     .json = std::move(json),
-                     .owners = std::move(owners)};
     tracker.open(record.offset);
-    unreported[record.offset] = 1;
+    open[record.offset].matchings = owners.size();
+    if (owners.empty()) return finish_if_done(record.offset);
+    const auto source = std::make_shared<Source>(
+        Source{.offset = record.offset, .time = record.time, .event = std::move(event)});
+    ++ahead;
+    ahead_bytes += source->event.json.size();
+    matchings += owners.size();
+    for (auto& owner : owners) {
+        const auto matching = std::make_shared<Matching>(Matching{.source = source, .owner = owner});
+        turns.add(owner, [weak = weak_from_this(), matching] {
+            const auto self = weak.lock();
+            return self ? self->next_part(matching) : FanOutTurns::Done{};
+        });
+    }
 }
 
 /// What cannot be read is kept as a dead letter, with the reason; the events behind it go on.
 void EventFanOut::Impl::set_aside(const core::RecordView& record, const core::Error& why) {
-    tracker.open(record.offset);
-    unreported[record.offset] = 1;
+    if (!open.contains(record.offset)) tracker.open(record.offset);
     keep_dead(record, why);
 }
 
@@ -318,7 +352,8 @@ void EventFanOut::Impl::keep_dead(const core::RecordView& record, const core::Er
                      {"offset", record.offset},
                      {"why", why.message},
                      {"effect", "it is kept in retry.dead"}});
-    ++in_flight;
+    ++open[record.offset].writes;
+    ++letters;
     write_dead(record.offset,
                encode_dead(unreadable(log::Topic::kEvents.name(), options.partition, record, why)));
 }
@@ -330,9 +365,8 @@ void EventFanOut::Impl::write_dead(Offset offset, const core::Record& letter) {
                           const auto self = weak.lock();
                           if (!self) return;
                           if (where) {
-                              --self->in_flight;
-                              self->done_one(offset);
-                              return self->read_on();
+                              --self->letters;
+                              return self->written(offset);
                           }
                           self->executor.post_after(kPublishAgain, [weak, offset, letter] {
                               if (const auto s = weak.lock()) s->write_dead(offset, letter);
@@ -340,56 +374,88 @@ void EventFanOut::Impl::write_dead(Offset offset, const core::Record& letter) {
                       });
 }
 
-void EventFanOut::Impl::go_on(std::size_t& steps) {
-    const auto thrown = thrown_by([&] { steps += next_step(); });
-    if (thrown) end_event(*thrown);
-}
-
-/// Does one thing: a delivery, the webhooks of an owner, or the end. How many steps that took.
-std::size_t EventFanOut::Impl::next_step() {
-    auto& now = *fan_out;
-    if (now.next_target < now.targets.size()) {
-        publish(now.source, now.targets[now.next_target++]);
-        return 0;
+/// Matches a part of the owner's webhooks, and writes to those that want the event. What fails ends
+/// the event for this owner; deliveries that are written stay.
+FanOutTurns::Done EventFanOut::Impl::next_part(const MatchingPtr& matching) {
+    FanOutTurns::Done done;
+    const auto thrown = thrown_by([&] {
+        const bool more = !matching->begun || !matching->rest.empty();
+        if (more && matching->targets.empty()) done.steps += match(*matching);
+        done.over = write_targets(*matching, done.steps) && matching->rest.empty();
+    });
+    auto& source = *matching->source;
+    if (thrown) {
+        fail(source, *thrown);
+        done.over = true;
     }
-    if (now.next_owner < now.owners.size()) return match_owner(now.owners[now.next_owner++]);
-    const auto offset = now.source->offset;
-    fan_out.reset();
-    done_one(offset);
-    return 0;
+    const bool last = done.over && open.at(source.offset).matchings == 1;
+    if (last || parsed_bytes > kParsedBytesMax) forget_parsed(source);
+    if (done.over) matched(source);
+    return done;
 }
 
-/// What fails while it is fanned out ends it; those of its deliveries that are written stay.
-void EventFanOut::Impl::end_event(const core::Error& why) {
-    if (!fan_out) return;
-    const auto source = fan_out->source;
-    fan_out.reset();
-    core::RecordView record;
-    record.offset = source->offset;
-    record.time = source->time;
-    record.key = source->event.id;
-    record.value = source->event.json;
-    keep_dead(record, why);
+/// False: the owner has its share on the way, or has used this turn.
+bool EventFanOut::Impl::write_targets(Matching& matching, std::size_t& steps) {
+    while (matching.next_target < matching.targets.size()) {
+        if (steps >= FanOutTurns::kPart || !turns.has_capacity(matching.owner)) return false;
+        publish(matching.source, matching.owner, matching.targets[matching.next_target++]);
+        steps += kStepsOfWrite + matching.source->event.json.size() / kBytesPerStep;
+    }
+    matching.targets.clear();
+    matching.next_target = 0;
+    return true;
+}
+
+/// How many steps that took, of which those of the filters count for the owner's quota.
+std::size_t EventFanOut::Impl::match(Matching& matching) {
+    auto& source = *matching.source;
+    const auto parsing = parse(source);
+    const auto most =
+        std::min(matching.steps_left, quota.of(matching.owner, source.time).left());
+    Steps steps{most};
+    const bool first = !std::exchange(matching.begun, true);
+    auto match = first ? webhooks.match(source.parsed, matching.owner, source.time, steps,
+                                        FanOutTurns::kPart)
+                       : webhooks.go_on(std::exchange(matching.rest, {}), source.parsed,
+                                        source.time, steps, FanOutTurns::kPart);
+    const auto taken = most - steps.left();
+    matching.steps_left -= taken;
+    quota.spend(matching.owner, source.time, taken);
+    counts.filter_steps += taken;
+    counts.too_costly += match.too_costly.size();
+    matching.rest = std::move(match.rest);
+    for (auto& id : match.ids) matching.targets.push_back({.webhook = std::move(id)});
+    for (auto& id : match.too_costly) {
+        report_costly(source, id);
+        matching.targets.push_back({.webhook = std::move(id), .dead = true});
+    }
+    return parsing + taken;
 }
 
 /// How many steps that took.
-std::size_t EventFanOut::Impl::match_owner(const std::string& owner) {
-    const auto& source = *fan_out->source;
-    auto steps = quota.of(owner, source.time);
-    const auto before = steps.left();
-    const auto match = webhooks.match(fan_out->json, owner, source.time, steps);
-    const auto taken = before - steps.left();
-    quota.spend(owner, source.time, taken);
-    counts.filter_steps += taken;
-    counts.too_costly += match.too_costly.size();
-    fan_out->targets.clear();
-    fan_out->next_target = 0;
-    for (const auto& id : match.ids) fan_out->targets.push_back({.webhook = id});
-    for (const auto& id : match.too_costly) {
-        fan_out->targets.push_back({.webhook = id, .dead = true});
-        report_costly(source, id);
-    }
-    return 1 + taken;
+std::size_t EventFanOut::Impl::parse(Source& source) {
+    if (source.is_parsed) return 0;
+    source.parsed = core::must_parse_json(source.event.json);
+    source.is_parsed = true;
+    parsed_bytes += source.event.json.size();
+    return source.event.json.size() / kParsedBytesPerStep;
+}
+
+void EventFanOut::Impl::forget_parsed(Source& source) {
+    if (!std::exchange(source.is_parsed, false)) return;
+    source.parsed = nullptr;
+    parsed_bytes -= source.event.json.size();
+}
+
+/// One dead letter says so, for however many owners.
+void EventFanOut::Impl::fail(Source& source, const core::Error& why) {
+    if (std::exchange(source.failed, true)) return;
+    core::RecordView record;
+    record.offset = source.offset;
+    record.time = source.time;
+    record.key = source.event.id;
+    record.value = source.event.json;
+    keep_dead(record, why);
 }
 
 void EventFanOut::Impl::report_costly(const Source& source, const std::string& webhook) {
@@ -423,47 +489,67 @@ core::Record EventFanOut::Impl::record_of(const Source& source, const Target& ta
     return encode_dead(delivery);
 }
 
-void EventFanOut::Impl::publish(const SourcePtr& source, const Target& target) {
-    write(source, target);
-    ++unreported[source->offset];
-    ++in_flight;
-    in_flight_bytes += source->event.json.size();
+void EventFanOut::Impl::publish(const SourcePtr& source, const std::string& owner,
+                                const Target& target) {
+    const auto release = turns.hold(owner, source->event.json.size());
+    try {
+        write(source, target, release);
+    } catch (...) {
+        release();
+        throw;
+    }
+    ++open.at(source->offset).writes;
 }
 
-void EventFanOut::Impl::write(const SourcePtr& source, const Target& target) {
+void EventFanOut::Impl::write(const SourcePtr& source, const Target& target,
+                              const FanOutTurns::Release& release) {
     const auto topic = target.dead ? log::Topic::kRetryDead : log::Topic::retry(0);
     const auto partition = core::partition_of(target.webhook, options.partitions);
     publisher.publish({topic, partition}, record_of(*source, target),
-                      [weak = weak_from_this(), source, target](const auto& where) {
+                      [weak = weak_from_this(), source, target, release](const auto& where) {
                           const auto self = weak.lock();
-                          if (!self) return;
-                          if (where) return self->reported(*source);
+                          if (!self) return release();
                           // Perhaps it is in the log: then whoever reads it drops the copy.
-                          self->write_again(source, target);
+                          if (!where) return self->write_again(source, target, release);
+                          release();
+                          ++self->counts.deliveries;
+                          self->written(source->offset);
                       });
 }
 
-void EventFanOut::Impl::write_again(const SourcePtr& source, const Target& target) {
-    executor.post_after(kPublishAgain, [weak = weak_from_this(), source, target] {
+void EventFanOut::Impl::write_again(const SourcePtr& source, const Target& target,
+                                    const FanOutTurns::Release& release) {
+    executor.post_after(kPublishAgain, [weak = weak_from_this(), source, target, release] {
         const auto self = weak.lock();
-        if (!self) return;
-        if (thrown_by([&] { self->write(source, target); })) self->write_again(source, target);
+        if (!self) return release();
+        if (thrown_by([&] { self->write(source, target, release); })) {
+            self->write_again(source, target, release);
+        }
     });
 }
 
-void EventFanOut::Impl::reported(const Source& source) {
-    --in_flight;
-    in_flight_bytes -= source.event.json.size();
-    ++counts.deliveries;
-    done_one(source.offset);
+/// Everything of it is on its way for one owner.
+void EventFanOut::Impl::matched(const Source& source) {
+    auto& one = open.at(source.offset);
+    --matchings;
+    if (--one.matchings > 0) return;
+    --ahead;
+    ahead_bytes -= source.event.json.size();
+    finish_if_done(source.offset);
+    next_turn();
+}
+
+/// A delivery or a dead letter is in the log.
+void EventFanOut::Impl::written(Offset offset) {
+    --open.at(offset).writes;
+    finish_if_done(offset);
     read_on();
 }
 
-/// A delivery is in the log, or all owners have been matched.
-void EventFanOut::Impl::done_one(Offset offset) {
-    const auto found = unreported.find(offset);
-    if (--found->second > 0) return;
-    unreported.erase(found);
+void EventFanOut::Impl::finish_if_done(Offset offset) {
+    const auto found = open.find(offset);
+    if (found->second.matchings > 0 || found->second.writes > 0) return;
+    open.erase(found);
     tracker.finish(offset);
 }
 
@@ -473,9 +559,10 @@ void EventFanOut::Impl::report_progress() {
 }
 
 EventFanOut::EventFanOut(Options options, log::EventLog& log, log::Publisher& publisher,
-                         core::Executor& executor, const WebhookDirectory& webhooks, Events events)
-    : impl_(
-          std::make_shared<Impl>(options, log, publisher, executor, webhooks, std::move(events))) {}
+                         core::Executor& executor, const WebhookDirectory& webhooks,
+                         FanOutTurns& turns, Events events)
+    : impl_(std::make_shared<Impl>(options, log, publisher, executor, webhooks, turns,
+                                   std::move(events))) {}
 
 EventFanOut::~EventFanOut() { impl_->reader.reset(); }
 

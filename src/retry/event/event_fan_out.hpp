@@ -5,6 +5,7 @@
 #include "core/partition.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
+#include "retry/event/fan_out_turns.hpp"
 #include "retry/tiers/done_record.hpp"
 #include "retry/webhook/directory.hpp"
 
@@ -19,11 +20,12 @@ namespace beckon::retry {
 /// may be fanned out again, under the same delivery ids. Copies of an event among the last 8,192
 /// are dropped.
 ///
-/// The filters of each owner may take Steps::kMax of one event, and of many what StepQuota has. For
-/// a webhook whose filter has no result then, the delivery goes to `retry.dead`
-/// (filter_too_costly), and `webhooks` says so. Owners are matched one after the other, and the
-/// thread has other turns between them and between events. What fails while one event is matched
-/// ends that event, which is kept as a dead letter with the reason.
+/// Events are read ahead, up to kAheadMax, and matched when it is their owner's turn (FanOutTurns):
+/// those of one owner in order, and an event for everybody when it is the turn of each. The filters
+/// of each owner may take Steps::kMax of one event, and of many what StepQuota has. For a webhook
+/// whose filter has no result then, the delivery goes to `retry.dead` (filter_too_costly), and
+/// `webhooks` says so. What fails while one event is matched is kept as a dead letter of the event,
+/// with the reason.
 ///
 /// An event may also end the process, or hang so that somebody else ends it. After a fan-out that
 /// did not end in order (`careful`), what it may have begun is taken *on trial*: only once the log
@@ -34,15 +36,22 @@ namespace beckon::retry {
 class EventFanOut {
 public:
     static constexpr core::Offset kReadBack = 1'000;
-    static constexpr std::size_t kDeliveriesMax = 4'096;  ///< written and not yet reported
-    static constexpr std::size_t kBytesMax = std::size_t{16} << 20;  ///< of events, likewise
-    /// In one turn of the thread; the filters of an owner, and the parsing of an event, are not
-    /// broken off.
-    static constexpr std::size_t kStepsPerTurn = Steps::kMax;
+    /// Events that are read and not yet matched: how many, for how many owners together, how many
+    /// bytes.
+    static constexpr std::size_t kAheadMax = 1'024;
+    static constexpr std::size_t kMatchesMax = 16'384;
+    static constexpr std::size_t kAheadBytesMax = std::size_t{4} << 20;
+    static constexpr std::size_t kReadBytesPerTurn = std::size_t{1} << 16;  ///< of the thread
+    /// Of events that are matched in parts, what stays parsed in between; others are parsed again.
+    static constexpr std::size_t kParsedBytesMax = std::size_t{1} << 18;
+    static constexpr std::size_t kLettersMax = 64;  ///< dead letters of events, on their way
     /// A CostlyFilter of one webhook is written at most so often.
     static constexpr core::Duration kReportCostlyEvery = std::chrono::minutes{1};
     static constexpr core::Duration kPublishAgain = std::chrono::milliseconds{500};
     static constexpr core::Offset kTrialsMax = 8'192;  ///< events that a fan-out may have begun
+    /// How far events are begun behind the first one that is not fanned out; of that one the log
+    /// knows a little later.
+    static constexpr core::Offset kReadAheadMax = kTrialsMax / 2;
     static constexpr core::Offset kTriedAlone = 8;     ///< the first of them
     static constexpr core::Offset kTrialEvents = 64;
 
@@ -75,7 +84,8 @@ public:
     };
 
     EventFanOut(Options options, log::EventLog& log, log::Publisher& publisher,
-                core::Executor& executor, const WebhookDirectory& webhooks, Events events);
+                core::Executor& executor, const WebhookDirectory& webhooks, FanOutTurns& turns,
+                Events events);
     ~EventFanOut();
     EventFanOut(const EventFanOut&) = delete;
     EventFanOut& operator=(const EventFanOut&) = delete;

@@ -20,14 +20,14 @@ namespace beckon::retry {
 /// kAlways of each event no other owner takes away. One thread.
 class StepQuota {
 public:
-    /// Of all partitions together; a tenth of a processor, or more.
-    static constexpr std::size_t kPerSecond = 16 * Steps::kMax;
+    /// Of all partitions together; some hundredths of a processor.
+    static constexpr std::size_t kPerSecond = 4 * Steps::kMax;
     /// What has not been taken for a while may be taken at once, in each partition.
-    static constexpr std::size_t kInAdvance = 4 * Steps::kMax;
+    static constexpr std::size_t kInAdvance = Steps::kMax;
 
     static constexpr std::size_t kAllPerSecond = 2 * kPerSecond;  ///< all owners together
     static constexpr std::size_t kAllInAdvance = 2 * kInAdvance;
-    static constexpr std::size_t kAlways = 4'096;  ///< thousands of times what filters take
+    static constexpr std::size_t kAlways = 1'024;  ///< hundreds of times what filters take
 
     /// For one of so many partitions.
     explicit StepQuota(std::size_t partitions);

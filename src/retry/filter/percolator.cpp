@@ -69,6 +69,9 @@ struct Percolator::Impl {
     static Entries candidates(const Owner& owner, const Json& event, std::string_view type,
                               Steps& steps);
     static Entries undecided(const Owner& owner, std::string_view type);
+    static Entries ask_index(const Owner& owner, const Json& event, Steps& steps);
+    static Match evaluate(const Entries& candidates, const Json& event, core::Timestamp now,
+                          Steps& steps, std::size_t part);
 };
 
 void Percolator::Impl::index(const Entry& entry) {
@@ -135,13 +138,54 @@ Percolator::Impl::Entries Percolator::Impl::candidates(const Owner& owner, const
     return found;
 }
 
-/// Whoever wants the type, where the steps did not suffice to say more.
+/// Whoever wants the type, where the steps of the index did not suffice to say more.
 Percolator::Impl::Entries Percolator::Impl::undecided(const Owner& owner, std::string_view type) {
     Entries all;
     for (const auto* entry : owner.entries) {
         if (entry->enabled && wants_type(*entry, type)) all.push_back(entry);
     }
     return all;
+}
+
+/// Entries that may match, in the order in which they are evaluated.
+Percolator::Impl::Entries Percolator::Impl::ask_index(const Owner& owner, const Json& event,
+                                                      Steps& steps) {
+    const auto type = type_of(event);
+    const auto of_index = std::min(steps.left(), Steps::kMaxOfFilter);
+    Steps some{of_index};
+    auto entries = candidates(owner, event, type, some);
+    steps.take(of_index - some.left());
+    if (some.exhausted()) entries = undecided(owner, type);
+    const auto order = [](const Entry* entry) {
+        return std::tuple{entry->query ? entry->query->cost() : 0, std::string_view{entry->id}};
+    };
+    std::sort(entries.begin(), entries.end(),
+              [&](const Entry* a, const Entry* b) { return order(a) < order(b); });
+    return entries;
+}
+
+Percolator::Match Percolator::Impl::evaluate(const Entries& candidates, const Json& event,
+                                             core::Timestamp now, Steps& steps, std::size_t part) {
+    Match match;
+    const auto before = steps.left();
+    for (const auto* entry : candidates) {
+        // Without steps nothing is evaluated: that costs no more now than later.
+        const bool later = steps.left() > 0 && before - steps.left() >= part;
+        if (later) {
+            match.rest.push_back(entry->id);
+            continue;
+        }
+        const auto of_filter = std::min(steps.left(), Steps::kMaxOfFilter);
+        Steps some{of_filter};
+        match.evaluated += entry->query ? 1 : 0;
+        const auto matched = entry->query ? entry->query->matches(event, now, some) : true;
+        steps.take(of_filter - some.left());
+        if (matched && !*matched) continue;
+        (matched ? match.ids : match.too_costly).push_back(entry->id);
+    }
+    std::sort(match.ids.begin(), match.ids.end());
+    std::sort(match.too_costly.begin(), match.too_costly.end());
+    return match;
 }
 
 Percolator::Percolator() : impl_(std::make_unique<Impl>()) {}
@@ -177,27 +221,26 @@ std::vector<std::string> Percolator::owners() const {
 }
 
 Percolator::Match Percolator::match(const Json& event, std::string_view owner, core::Timestamp now,
-                                    Steps& steps) const {
-    Match match;
+                                    Steps& steps, std::size_t part) const {
     const auto found = impl_->owners.find(owner);
-    if (found == impl_->owners.end()) return match;
+    if (found == impl_->owners.end()) return {};
+    const auto before = steps.left();
+    const auto candidates = Impl::ask_index(found->second, event, steps);
+    const auto taken = before - steps.left();
+    return Impl::evaluate(candidates, event, now, steps, part - std::min(part, taken));
+}
+
+Percolator::Match Percolator::go_on(std::vector<std::string> rest, const Json& event,
+                                    core::Timestamp now, Steps& steps, std::size_t part) const {
     const auto type = type_of(event);
-    auto candidates = Impl::candidates(found->second, event, type, steps);
-    if (steps.exhausted()) candidates = Impl::undecided(found->second, type);
-    const auto order = [](const Entry* entry) {
-        return std::tuple{entry->query ? entry->query->cost() : 0, std::string_view{entry->id}};
-    };
-    std::sort(candidates.begin(), candidates.end(),
-              [&](const Entry* a, const Entry* b) { return order(a) < order(b); });
-    for (const auto* entry : candidates) {
-        match.evaluated += entry->query ? 1 : 0;
-        const auto matched = entry->query ? entry->query->matches(event, now, steps) : true;
-        if (matched && !*matched) continue;
-        (matched ? match.ids : match.too_costly).push_back(entry->id);
+    Impl::Entries candidates;
+    for (const auto& id : rest) {
+        const auto found = impl_->entries.find(id);
+        if (found == impl_->entries.end()) continue;
+        const auto& entry = *found->second;
+        if (entry.enabled && wants_type(entry, type)) candidates.push_back(&entry);
     }
-    std::sort(match.ids.begin(), match.ids.end());
-    std::sort(match.too_costly.begin(), match.too_costly.end());
-    return match;
+    return Impl::evaluate(candidates, event, now, steps, part);
 }
 
 std::size_t Percolator::bytes_of(const Entry& entry) {

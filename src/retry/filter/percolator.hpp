@@ -5,6 +5,7 @@
 #include "retry/filter/steps.hpp"
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +33,8 @@ public:
         /// The filters without a result, since the steps were exhausted before, sorted.
         std::vector<std::string> too_costly;
         std::size_t evaluated = 0;  ///< filters
+        /// Entries that go_on() is to look at, in this order.
+        std::vector<std::string> rest{};
     };
 
     Percolator();
@@ -48,9 +51,16 @@ public:
     std::vector<std::string> owners() const;
 
     /// The event's type is its member `type`; `now` is that of date math. The cheapest filters are
-    /// evaluated first (Query::cost()), so that a costly one takes no steps from them.
+    /// evaluated first (Query::cost()), so that a costly one takes no steps from them, and each
+    /// takes Steps::kMaxOfFilter at most. No filter is begun once so many steps as a `part` are
+    /// taken: it is part of the rest.
     Match match(const nlohmann::json& event, std::string_view owner, core::Timestamp now,
-                Steps& steps) const;
+                Steps& steps, std::size_t part = kAll) const;
+    /// What is left of a match. Entries that were removed since are passed over, and changed ones
+    /// are evaluated as they are now.
+    Match go_on(std::vector<std::string> rest, const nlohmann::json& event, core::Timestamp now,
+                Steps& steps, std::size_t part = kAll) const;
+    static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
     /// What an entry holds in memory, its share of the index included.
     static std::size_t bytes_of(const Entry& entry);

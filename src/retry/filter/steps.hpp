@@ -12,6 +12,8 @@ class Steps {
 public:
     /// Of one event and one owner: 10 to 30 ms.
     static constexpr std::size_t kMax = std::size_t{1} << 20;
+    /// Of one event and one filter, and of asking the index of an owner: what is not broken off.
+    static constexpr std::size_t kMaxOfFilter = std::size_t{1} << 16;
 
     explicit Steps(std::size_t most = kMax) : left_(most) {}
 

@@ -22,6 +22,7 @@ FanOut::FanOut(Context context, Events events)
       events_(std::move(events)),
       publisher_(context_.log.open_publisher(context_.executor)),
       directory_(SecretBox{context_.keys}),
+      turns_(context_.executor),
       lifetime_(context_.executor) {}
 
 void FanOut::set_up_to_date(bool is) {
@@ -43,7 +44,7 @@ void FanOut::start(core::Epoch epoch, EventFanOut::Options how) {
     running.epoch = epoch;
     running.event_fan_out =
         std::make_unique<EventFanOut>(std::move(how), context_.log, *publisher_, context_.executor,
-                                      directory_, events_of(partition, epoch));
+                                      directory_, turns_, events_of(partition, epoch));
     running.event_fan_out->start();
 }
 

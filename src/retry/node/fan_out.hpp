@@ -8,6 +8,7 @@
 #include "core/result.hpp"
 #include "log/event_log.hpp"
 #include "retry/event/event_fan_out.hpp"
+#include "retry/event/fan_out_turns.hpp"
 #include "retry/webhook/directory.hpp"
 
 #include <cstdint>
@@ -66,6 +67,7 @@ private:
     const Events events_;
     std::unique_ptr<log::Publisher> publisher_;
     WebhookDirectory directory_;
+    FanOutTurns turns_;
     bool up_to_date_ = true;
     EventFanOut::Counts left_;  ///< of those that ended
     struct Running {

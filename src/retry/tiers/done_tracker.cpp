@@ -54,7 +54,11 @@ bool DoneTracker::finish(Offset offset) {
     return true;
 }
 
-Offset DoneTracker::low() const { return finished().low; }
+Offset DoneTracker::low() const {
+    if (!open_.empty()) return *open_.begin();
+    const bool goes_on = !earlier_.empty() && earlier_.front().begin <= next_;
+    return goes_on ? earlier_.front().end : next_;
+}
 
 Finished DoneTracker::finished() const {
     std::vector<OffsetRange> ranges;

@@ -151,8 +151,15 @@ Usage WebhookDirectory::usage_of(std::string_view owner) const {
 }
 
 Percolator::Match WebhookDirectory::match(const nlohmann::json& event, std::string_view owner,
-                                          core::Timestamp now, Steps& steps) const {
-    return percolator_.match(event, owner, now, steps);
+                                          core::Timestamp now, Steps& steps,
+                                          std::size_t part) const {
+    return percolator_.match(event, owner, now, steps, part);
+}
+
+Percolator::Match WebhookDirectory::go_on(std::vector<std::string> rest,
+                                          const nlohmann::json& event, core::Timestamp now,
+                                          Steps& steps, std::size_t part) const {
+    return percolator_.go_on(std::move(rest), event, now, steps, part);
 }
 
 }  // namespace beckon::retry

@@ -48,7 +48,11 @@ public:
     /// The enabled webhooks of one owner that want this event. Whether the event may reach that
     /// owner is asked before.
     Percolator::Match match(const nlohmann::json& event, std::string_view owner,
-                            core::Timestamp now, Steps& steps) const;
+                            core::Timestamp now, Steps& steps,
+                            std::size_t part = Percolator::kAll) const;
+    /// The rest of a match.
+    Percolator::Match go_on(std::vector<std::string> rest, const nlohmann::json& event,
+                            core::Timestamp now, Steps& steps, std::size_t part) const;
     /// Those that have webhooks, sorted.
     std::vector<std::string> owners() const { return percolator_.owners(); }
 

@@ -1,22 +1,18 @@
 #include "retry/bench/delivery_bench.hpp"
 
 #include "core/clock.hpp"
-#include "core/lifetime.hpp"
-#include "net/http/http_server.hpp"
 #include "retry/attempt/http_sender.hpp"
+#include "retry/bench/receiver.hpp"
 #include "retry/dispatch/dispatcher.hpp"
-#include "retry/event/step_quota.hpp"
 #include "retry/filter/percolator.hpp"
 #include "retry/loop/loop.hpp"
 #include "support/record_view.hpp"
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <future>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -41,100 +37,6 @@ constexpr std::string_view kEvent =
 double ms_between(steady_clock::time_point from, steady_clock::time_point to) {
     return std::chrono::duration<double, std::milli>{to - from}.count();
 }
-
-// --------------------------------------------------------------------------------- the receiver
-
-struct NoObserver final : net::HttpObserver {
-    void opened() override {}
-    void closed(net::CloseReason) override {}
-    void turned_away(net::CloseReason) override {}
-    void accept_paused() override {}
-};
-
-/// Answers 204 at once; at /slow after two seconds, at /large with too much, at /hang never.
-/// Remembers when each delivery to /quiet came.
-class Receiver {
-public:
-    Receiver() : server_(options(), observer_) {
-        server_.start(
-            [this](core::Executor& http) { return std::make_unique<Handler>(*this, http); });
-    }
-    std::string url(const char* path) const {
-        return "http://127.0.0.1:" + std::to_string(server_.port()) + path;
-    }
-    std::map<std::string, steady_clock::time_point> take_quiet() {
-        const std::scoped_lock lock{mutex_};
-        return std::exchange(quiet_, {});
-    }
-
-private:
-    static net::HttpServerOptions options() {
-        net::HttpServerOptions options;
-        options.name = "receiver";
-        options.limits = {.body_bytes_max = 1 << 20, .extra_prefix = "webhook-"};
-        options.connections.total_max = 4'096;
-        options.connections.per_address_max = 4'096;
-        options.drain = 100ms;
-        return options;
-    }
-
-    class Handler final : public net::HttpHandler {
-    public:
-        Handler(Receiver& receiver, core::Executor& http)
-            : receiver_(receiver), http_(http), lifetime_(http) {}
-        void handle(net::ExchangePtr exchange) override {
-            const auto& target = exchange->request().target;
-            if (target == "/hang") return receiver_.keep(std::move(exchange));
-            if (target == "/quiet") receiver_.note(exchange->request());
-            if (target == "/slow") return answer_later(std::move(exchange));
-            net::HttpReply reply;
-            reply.status = target == "/large" ? 200 : 204;
-            if (target == "/large") reply.body = std::string(300 * 1024, 'x');
-            exchange->reply(std::move(reply));
-        }
-        void answer_later(net::ExchangePtr exchange) {
-            const auto number = next_++;
-            later_.emplace(number, std::move(exchange));
-            http_.post_after(2s, lifetime_.guard([this, number] {
-                const auto node = later_.extract(number);
-                net::HttpReply reply;
-                reply.status = 204;
-                node.mapped()->reply(std::move(reply));
-            }));
-        }
-        net::HttpReply rejection(net::Rejection) override {
-            net::HttpReply reply;
-            reply.status = 503;
-            return reply;
-        }
-
-    private:
-        Receiver& receiver_;
-        core::Executor& http_;
-        std::uint64_t next_ = 0;
-        std::map<std::uint64_t, net::ExchangePtr> later_;
-        core::Lifetime lifetime_;
-    };
-
-    void note(const net::HttpRequest& request) {
-        const auto now = steady_clock::now();
-        for (const auto& header : request.extra) {
-            if (header.name != "webhook-id") continue;
-            const std::scoped_lock lock{mutex_};
-            quiet_.emplace(header.value, now);
-        }
-    }
-    void keep(net::ExchangePtr exchange) {
-        hanging_.push_back(std::move(exchange));
-        if (hanging_.size() > 1'000) hanging_.erase(hanging_.begin());
-    }
-
-    NoObserver observer_;
-    std::mutex mutex_;
-    std::map<std::string, steady_clock::time_point> quiet_;  ///< under mutex_
-    std::vector<net::ExchangePtr> hanging_;                  ///< of the server's one thread
-    net::HttpServer server_;
-};
 
 // ------------------------------------------------------------------------------- the dispatcher
 
@@ -238,53 +140,6 @@ private:
     std::thread thread_;
 };
 
-// ---------------------------------------------------------------------------------- the fan-out
-
-/// Matches events against the filters of their owners on a thread of its own, as the fan-out does:
-/// one event after the other, with the steps that an owner may take.
-class Matcher {
-public:
-    Matcher() : thread_([this] { loop_.run(); }) {}
-    ~Matcher() {
-        loop_.stop();
-        thread_.join();
-    }
-    /// Before the first event.
-    void add_webhook(const std::string& id, const std::string& owner, const Json& filter) {
-        Webhook webhook;
-        webhook.id = id;
-        webhook.owner = owner;
-        webhook.url = "http://127.0.0.1:1/";
-        webhook.filter = filter.is_null() ? "" : filter.dump();
-        webhook.secrets = {std::string(32, 's')};
-        webhooks_.apply(*ReadBack{encode(webhook, webhooks_.box())});
-    }
-    /// `matched` is called on the thread.
-    void event(
-        const std::string& owner, std::shared_ptr<const std::string> text,
-        std::function<void()> matched = [] {}) {
-        loop_.post([this, owner, text = std::move(text), matched = std::move(matched)] {
-            const auto now = clock_.wall();
-            auto steps = quota_.of(owner, now);
-            const auto before = steps.left();
-            const auto match = webhooks_.match(Json::parse(*text), owner, now, steps);
-            quota_.spend(owner, now, before - steps.left());
-            steps_ += before - steps.left();
-            matched();
-        });
-    }
-    std::size_t steps() const { return steps_; }
-
-private:
-    core::SystemClock clock_;
-    Loop loop_;
-    WebhookDirectory webhooks_{
-        SecretBox{std::make_shared<core::KeyRing>(core::KeyRing::generate())}};
-    StepQuota quota_{1};
-    std::atomic<std::size_t> steps_ = 0;
-    std::thread thread_;
-};
-
 // ------------------------------------------------------------------------------ what is measured
 
 constexpr std::size_t kBusyWebhooks = 8;
@@ -322,22 +177,17 @@ struct Quiet {
 };
 
 /// `noise` is called every 10 ms.
-Quiet measure_quiet(Deliverer& deliverer, Matcher& matcher, Receiver& receiver,
-                    const std::function<void(int)>& noise, bool quick, bool& sound) {
+Quiet measure_quiet(Deliverer& deliverer, Receiver& receiver, const std::function<void()>& noise,
+                    bool quick, bool& sound) {
     const std::size_t count = quick ? 100 : 2'000;
-    const auto event = std::make_shared<const std::string>(kEvent);
-    std::map<std::string, steady_clock::time_point> due;  // of the matcher's thread until all are
-    std::atomic<std::size_t> matched = 0;
+    std::map<std::string, steady_clock::time_point> due;
     for (std::size_t i = 0; i < count; ++i) {
-        noise(static_cast<int>(i));
+        noise();
         std::this_thread::sleep_for(5ms);
-        matcher.event("healthy", event, [&, now = steady_clock::now()] {
-            deliverer.on_loop([&] { due.emplace(deliverer.due_now("quiet"), now); });
-            ++matched;
-        });
+        const auto now = steady_clock::now();
+        deliverer.on_loop([&] { due.emplace(deliverer.due_now("quiet"), now); });
         std::this_thread::sleep_for(5ms);
     }
-    while (matched < count) std::this_thread::sleep_for(1ms);
     Quiet quiet;
     const auto until = steady_clock::now() + 20s;
     while (quiet.waits_ms.size() < due.size() && steady_clock::now() < until) {
@@ -360,78 +210,12 @@ Quiet beside_one(const Noise& noise, bool quick, bool& sound) {
     Receiver receiver;
     Receiver others;  // those of one host share its cap
     Deliverer deliverer;
-    Matcher matcher;
-    matcher.add_webhook("quiet", "healthy", {});
     deliverer.add_webhook("quiet", receiver.url("/quiet"));
     if (noise.path) deliverer.add_webhook("noisy", others.url(noise.path));
-    const auto make = [&](int) {
+    const auto make = [&] {
         if (noise.path) deliverer.due("noisy", static_cast<std::size_t>(noise.for_each));
     };
-    return measure_quiet(deliverer, matcher, receiver, make, quick, sound);
-}
-
-/// Takes all the steps that one event may.
-Json costly_filter() {
-    auto clauses = Json::array();
-    for (int i = 0; i < 100; ++i) {
-        clauses.push_back(
-            {{"wildcard", {{"data.list.a", "*" + std::string(i % 50 + 1, 'b') + "c"}}}});
-    }
-    return {{"bool", {{"should", std::move(clauses)}}}};
-}
-std::string costly_event() {
-    auto event = Json::parse(kEvent);
-    for (int i = 0; i < 400; ++i) event["data"]["list"].push_back({{"a", std::string(100, 'b')}});
-    return event.dump();
-}
-
-constexpr int kHostileOwners = 50;
-constexpr int kHostileWebhooks = 6;  ///< of each
-
-/// Fifty owners: receivers of some hang, others answer after two seconds, with too much, or are
-/// not there, and the rest flood. All of them have costly filters, for two events a second each.
-Quiet beside_fifty(bool quick, bool& sound) {
-    Receiver receiver;
-    Receiver hanging;
-    Receiver others;
-    Deliverer deliverer;
-    Matcher matcher;
-    matcher.add_webhook("quiet", "healthy", {});
-    deliverer.add_webhook("quiet", receiver.url("/quiet"), "healthy");
-    const std::array urls{hanging.url("/hang"), others.url("/slow"), others.url("/large"),
-                          std::string{"http://127.0.0.1:1/"}, others.url("/flood")};
-    std::vector<std::pair<std::string, std::size_t>> webhooks;  // how much each gets at a time
-    for (int owner = 0; owner < kHostileOwners; ++owner) {
-        const auto kind = static_cast<std::size_t>(owner) % urls.size();
-        matcher.add_webhook("f" + std::to_string(owner), "h" + std::to_string(owner),
-                            costly_filter());
-        for (int i = 0; i < kHostileWebhooks; ++i) {
-            const auto id = "h" + std::to_string(owner) + "." + std::to_string(i);
-            deliverer.add_webhook(id, urls[kind], "h" + std::to_string(owner), 15s);
-            webhooks.emplace_back(id, kind + 1 == urls.size() ? 10 : 1);
-        }
-    }
-    const auto costly = std::make_shared<const std::string>(costly_event());
-    const auto make = [&](int round) {
-        matcher.event("h" + std::to_string(round % kHostileOwners), costly);
-        // A tenth of them each time, so that all get theirs ten times a second.
-        deliverer.on_loop([&] {
-            for (std::size_t i = static_cast<std::size_t>(round) % 10; i < webhooks.size();
-                 i += 10) {
-                for (std::size_t n = 0; n < webhooks[i].second; ++n)
-                    deliverer.due_now(webhooks[i].first);
-            }
-        });
-    };
-    bool ignored = true;
-    measure_quiet(deliverer, matcher, receiver, make, true, ignored);  // until places are taken
-    const auto before = matcher.steps();
-    const auto begun = steady_clock::now();
-    auto quiet = measure_quiet(deliverer, matcher, receiver, make, quick, sound);
-    const auto seconds = ms_between(begun, steady_clock::now()) / 1'000;
-    std::printf("  (filters of hostile owners took %.0f steps a second)\n",
-                static_cast<double>(matcher.steps() - before) / seconds);
-    return quiet;
+    return measure_quiet(deliverer, receiver, make, quick, sound);
 }
 
 bool fairness(Report& report, bool quick) {
@@ -445,10 +229,6 @@ bool fairness(Report& report, bool quick) {
     auto hanging = beside_one({.path = "/hang", .for_each = 10}, quick, sound);
     report.add("a receiver that hangs costs a quiet one of its owner, p99",
                hanging.p99() - alone.p99(), "ms", at_most(10));
-    auto mix = beside_fifty(quick, sound);
-    report.add("healthy owner beside 50 hostile ones, p50", mix.p50(), "ms");
-    report.add("healthy owner beside 50 hostile ones, p99", mix.p99(), "ms", at_most(50));
-    report.add("the same, p99 for that alone", mix.p99() / alone.p99(), "", at_most(3));
     if (!sound) std::fprintf(stderr, "retry_bench: a quiet webhook lacks deliveries\n");
     return sound;
 }

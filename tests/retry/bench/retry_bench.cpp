@@ -3,12 +3,13 @@
 // embedded log, or Kafka with the topics of `topics create --tiers 0s,2s,1h`. Prints each figure
 // with its aim and whether that is met; fails only if something came early, was lost or came twice.
 // On the embedded log also what stands above the tiers: percolation, HTTP deliveries, fairness
-// (delivery_bench).
+// (delivery_bench), and the role as a whole (role_bench).
 #include "core/clock.hpp"
 #include "log/embedded/embedded_log.hpp"
 #include "log/kafka/kafka_log.hpp"
 #include "retry/bench/baseline.hpp"
 #include "retry/bench/delivery_bench.hpp"
+#include "retry/bench/role_bench.hpp"
 #include "retry/loop/loop.hpp"
 #include "retry/tiers/partition_tiers.hpp"
 
@@ -358,6 +359,7 @@ void waiting(World& world, Report& report, std::size_t count) {
 
 struct Arguments {
     const char* file = nullptr;
+    bool role_only = false;
     std::string kafka;
     std::size_t waiting = 10'000'000;
     bool quick = false;
@@ -369,6 +371,8 @@ Arguments parse(int argc, char** argv) {
         const bool more = i + 1 < argc;
         if (std::strcmp(argv[i], "--quick") == 0) {
             all.quick = true;
+        } else if (std::strcmp(argv[i], "--role") == 0) {
+            all.role_only = true;
         } else if (std::strcmp(argv[i], "--kafka") == 0 && more) {
             all.kafka = argv[++i];
         } else if (std::strcmp(argv[i], "--waiting") == 0 && more) {
@@ -378,7 +382,7 @@ Arguments parse(int argc, char** argv) {
         } else {
             std::fprintf(stderr,
                          "usage: retry_bench [JSON-FILE] [--kafka SERVERS] [--waiting COUNT] "
-                         "[--quick]\n");
+                         "[--quick] [--role]\n");
             std::exit(2);
         }
     }
@@ -386,8 +390,13 @@ Arguments parse(int argc, char** argv) {
 }
 
 void measure(log::EventLog& log, const Arguments& arguments) {
-    World world{log};
     Report report;
+    if (arguments.role_only) {
+        sound = test::measure_role(report, arguments.quick);
+        if (arguments.file) report.write(arguments.file);
+        return;
+    }
+    World world{log};
     world.open();
     const double seconds = arguments.quick ? 1 : 10;
     maturity(world, report, 1'000, seconds);
@@ -395,7 +404,10 @@ void measure(log::EventLog& log, const Arguments& arguments) {
     baseline(world, report, 1'000, seconds);
     throughput(world, report, arguments.quick ? 50'000 : 1'000'000, !arguments.kafka.empty());
     waiting(world, report, arguments.quick ? 100'000 : arguments.waiting);
-    if (arguments.kafka.empty()) sound = test::measure_deliveries(report, arguments.quick) && sound;
+    if (arguments.kafka.empty()) {
+        sound = test::measure_deliveries(report, arguments.quick) && sound;
+        sound = test::measure_role(report, arguments.quick) && sound;
+    }
     if (arguments.file) report.write(arguments.file);
 }
 

@@ -1,0 +1,133 @@
+#include "retry/event/fan_out_turns.hpp"
+
+#include "core/lifetime.hpp"
+#include "retry/schedule/fair_share.hpp"
+#include "retry/schedule/round_robin.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <utility>
+
+namespace beckon::retry {
+
+namespace {
+
+/// What a part costs beside its steps.
+constexpr std::size_t kStepsOfPart = 32;
+/// Of what is free: alone an owner holds a third of all.
+constexpr std::size_t kFraction = 1;
+
+/// Turns are counted as time; this is what a step takes.
+constexpr core::Duration time_of(std::size_t steps) {
+    return std::chrono::nanoseconds{20} * static_cast<core::Duration::rep>(steps);
+}
+
+}  // namespace
+
+struct FanOutTurns::Impl : std::enable_shared_from_this<Impl> {
+    explicit Impl(core::Executor& x) : executor(x) {}
+
+    struct Owner {
+        core::Duration credit = time_of(kQuantum);  ///< with in_line: of the RoundRobin
+        bool in_line = false;
+        std::deque<Work> works;
+        std::size_t deliveries = 0;  ///< under way
+        std::size_t bytes = 0;
+    };
+
+    core::Executor& executor;
+    std::map<std::string, Owner, std::less<>> all;
+    RoundRobin<Owner> line;
+    FairShare deliveries{kDeliveriesMax};
+    FairShare bytes{kBytesMax};
+    std::size_t sweep_at = 1'024;
+    bool turn_posted = false;
+    core::Lifetime lifetime{executor};
+
+    Owner& owner(const std::string& name);
+    bool may_write(const Owner& owner) const;
+    void wake();
+    void turn();
+    void release(const std::string& name, std::size_t of_bytes);
+};
+
+FanOutTurns::Impl::Owner& FanOutTurns::Impl::owner(const std::string& name) {
+    auto& found = all[name];
+    if (all.size() < sweep_at) return found;
+    std::erase_if(all, [&](const auto& one) {
+        const auto& o = one.second;
+        return &o != &found && !o.in_line && o.works.empty() && o.deliveries == 0;
+    });
+    sweep_at = std::max<std::size_t>(1'024, 2 * all.size());
+    return found;
+}
+
+bool FanOutTurns::Impl::may_write(const Owner& one) const {
+    return one.deliveries < deliveries.share(kFraction) && one.bytes < bytes.share(kFraction);
+}
+
+void FanOutTurns::Impl::wake() {
+    if (line.empty() || std::exchange(turn_posted, true)) return;
+    executor.post(lifetime.guard([this] {
+        turn_posted = false;
+        turn();
+    }));
+}
+
+void FanOutTurns::Impl::turn() {
+    const auto ask = [this](const Owner& one) {
+        using Turn = RoundRobin<Owner>::Turn;
+        if (one.works.empty()) return Turn::leave;
+        return may_write(one) ? Turn::take : Turn::wait;
+    };
+    for (std::size_t steps = 0; steps < kPart;) {
+        auto* const next = line.next(time_of(kQuantum), ask);
+        if (!next) return;  // somebody comes, or a delivery is written
+        const auto done = next->works.front()();
+        if (done.over) next->works.pop_front();
+        next->credit -= time_of(kStepsOfPart + done.steps);
+        steps += kStepsOfPart + done.steps;
+    }
+    wake();  // the thread has others first
+}
+
+void FanOutTurns::Impl::release(const std::string& name, std::size_t of_bytes) {
+    deliveries.give_back(1);
+    bytes.give_back(of_bytes);
+    auto& one = owner(name);
+    --one.deliveries;
+    one.bytes -= of_bytes;
+    wake();
+}
+
+FanOutTurns::FanOutTurns(core::Executor& executor) : impl_(std::make_shared<Impl>(executor)) {}
+
+FanOutTurns::~FanOutTurns() { impl_->lifetime.end(); }
+
+void FanOutTurns::add(const std::string& owner, Work work) {
+    auto& one = impl_->owner(owner);
+    one.works.push_back(std::move(work));
+    impl_->line.enter(one);
+    impl_->wake();
+}
+
+FanOutTurns::Release FanOutTurns::hold(const std::string& owner, std::size_t bytes) {
+    auto& one = impl_->owner(owner);
+    ++one.deliveries;
+    one.bytes += bytes;
+    impl_->deliveries.take(1);
+    impl_->bytes.take(bytes);
+    return [weak = std::weak_ptr{impl_}, owner, bytes] {
+        if (const auto self = weak.lock()) self->release(owner, bytes);
+    };
+}
+
+bool FanOutTurns::has_capacity(const std::string& owner) const {
+    const auto found = impl_->all.find(owner);
+    return found == impl_->all.end() || impl_->may_write(found->second);
+}
+
+std::size_t FanOutTurns::owners() const { return impl_->all.size(); }
+
+}  // namespace beckon::retry

@@ -1,0 +1,320 @@
+#include "retry/bench/role_bench.hpp"
+
+#include "core/clock.hpp"
+#include "log/embedded/embedded_log.hpp"
+#include "retry/attempt/http_sender.hpp"
+#include "retry/bench/receiver.hpp"
+#include "retry/event/event.hpp"
+#include "retry/loop/loop.hpp"
+#include "retry/node/retry_node.hpp"
+#include "retry/tiers/delivery.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+#include <sys/resource.h>
+#include <unistd.h>
+
+using namespace std::chrono_literals;
+
+namespace beckon::test {
+
+using namespace beckon::retry;
+using Json = nlohmann::json;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr core::Partition kRolePartitions = 8;
+
+/// A loop with its thread.
+class Thread {
+public:
+    Thread() : thread_([this] { loop_.run(); }) {}
+    ~Thread() {
+        loop_.stop();
+        thread_.join();
+    }
+    Loop& loop() { return loop_; }
+    void run(const std::function<void()>& what) {
+        std::promise<void> done;
+        loop_.post([&] {
+            what();
+            done.set_value();
+        });
+        done.get_future().wait();
+    }
+
+private:
+    Loop loop_;
+    std::thread thread_;
+};
+
+/// The role, as a process has it: a control thread, one for deliveries, one for the fan-out.
+class RoleAtWork {
+public:
+    explicit RoleAtWork(log::EventLog& log) {
+        deliveries_.run([this] {
+            sender_ = std::make_unique<HttpSender>(
+                HttpSender::Options{.guard = *AddressGuard::with_allowed({"127.0.0.1"})},
+                deliveries_.loop());
+        });
+        control_.run([&] {
+            node_ = std::make_unique<RetryNode>(
+                RetryNode::Options{.partitions = kRolePartitions,
+                                   .table = *TierTable::from({0s, 5s, 60s}),
+                                   .node = {"bench"}},
+                RetryNode::Context{
+                    .log = log,
+                    .executor = control_.loop(),
+                    .clock = clock_,
+                    .keys = std::make_shared<core::KeyRing>(core::KeyRing::generate()),
+                    .workers = {{&deliveries_.loop(),
+                                 [this](HttpRequest request, auto done) {
+                                     sender_->send(std::move(request), std::move(done));
+                                 }}},
+                    .fan_out = fan_out_.loop(),
+                    .ready = [](bool, const std::string&) {}});
+            node_->start();
+            beat();
+        });
+        while (true) {
+            std::size_t served = 0;
+            control_.run([&] { served = node_->partitions_served(); });
+            if (served == kRolePartitions) break;
+            std::this_thread::sleep_for(10ms);
+        }
+    }
+    ~RoleAtWork() {
+        std::promise<void> stopped;
+        control_.loop().post([&] { node_->stop([&] { stopped.set_value(); }); });
+        stopped.get_future().wait();
+        control_.run([this] { node_.reset(); });
+        deliveries_.run([this] { sender_.reset(); });
+    }
+
+    void add_webhook(const std::string& id, const std::string& owner, const std::string& url,
+                     const std::string& type, const Json& filter = nullptr) {
+        Webhook webhook;
+        webhook.id = id;
+        webhook.owner = owner;
+        webhook.url = url;
+        webhook.types = {type};
+        webhook.filter = filter.is_null() ? "" : filter.dump();
+        webhook.secrets = {std::string(32, 's')};
+        std::promise<void> known;
+        control_.loop().post(
+            [&] { node_->put_webhook(webhook, [&](const auto&) { known.set_value(); }); });
+        known.get_future().wait();
+    }
+    /// An event of the owner; as what its deliveries are named, but for the webhook.
+    Event post(const std::string& owner, const std::string& type, const Json& data) {
+        const auto text = Json{{"specversion", "1.0"},
+                               {"id", std::to_string(++posted_)},
+                               {"source", "/bench"},
+                               {"type", type},
+                               {"data", data}}
+                              .dump();
+        auto event = *for_owner(*parse_structured(text), owner);
+        control_.loop().post([this, event] { node_->post_event(event, [](const auto&) {}); });
+        return event;
+    }
+    RetryNode::Counts counts() {
+        RetryNode::Counts counts;
+        control_.run([&] { counts = node_->counts(); });
+        return counts;
+    }
+
+private:
+    void beat() {
+        control_.loop().post_after(1s, [this] {
+            if (!node_) return;
+            node_->still_alive();
+            node_->measure();
+            beat();
+        });
+    }
+
+    core::SystemClock clock_;
+    Thread control_;
+    Thread deliveries_;
+    Thread fan_out_;
+    std::unique_ptr<HttpSender> sender_;  ///< of the deliveries' thread
+    std::unique_ptr<RetryNode> node_;     ///< of the control thread
+    std::uint64_t posted_ = 0;
+};
+
+// -------------------------------------------------------------------------- the healthy owner
+
+struct Waits {
+    std::vector<double> ms;
+    double p50() { return percentile(ms, 0.5); }
+    double p99() { return percentile(ms, 0.99); }
+};
+
+/// From the event to the receiver's first line of code; `noise` is called every 10 ms.
+Waits measure_healthy(RoleAtWork& role, Receiver& receiver, const std::function<void(int)>& noise,
+                      std::size_t count, bool& sound) {
+    std::map<std::string, Clock::time_point> posted;
+    auto next = Clock::now();
+    for (std::size_t i = 0; i < count; ++i) {
+        noise(static_cast<int>(i));
+        std::this_thread::sleep_until(next + 5ms);
+        const auto now = Clock::now();
+        const auto event = role.post("healthy", "good", {{"price", 12}});
+        posted.emplace(delivery_id(scope_of(event), event.id, "quiet"), now);
+        std::this_thread::sleep_until(next += 10ms);
+    }
+    Waits waits;
+    const auto until = Clock::now() + 20s;
+    while (waits.ms.size() < posted.size() && Clock::now() < until) {
+        for (const auto& [id, at] : receiver.take_quiet()) {
+            const auto found = posted.find(id);
+            if (found == posted.end()) continue;
+            waits.ms.push_back(
+                std::chrono::duration<double, std::milli>{at - found->second}.count());
+        }
+        std::this_thread::sleep_for(1ms);
+    }
+    sound = sound && waits.ms.size() == posted.size();
+    return waits;
+}
+
+// -------------------------------------------------------------------------- the hostile ones
+
+/// Takes all the steps that one event may.
+Json costly_filter() {
+    auto clauses = Json::array();
+    for (int i = 0; i < 100; ++i) {
+        clauses.push_back(
+            {{"wildcard", {{"data.list.a", "*" + std::string(i % 50 + 1, 'b') + "c"}}}});
+    }
+    return {{"bool", {{"should", std::move(clauses)}}}};
+}
+Json costly_data() {
+    auto list = Json::array();
+    for (int i = 0; i < 400; ++i) list.push_back({{"a", std::string(100, 'b')}});
+    return {{"list", std::move(list)}};
+}
+
+constexpr int kHostileOwners = 50;
+constexpr int kHostileWebhooks = 6;  ///< of each, and as many with costly filters
+
+/// Receivers of some owners hang, others answer after two seconds, with too much, or are not there,
+/// and the rest flood. All of them have costly filters, for two events a second each.
+class HostileOwners {
+public:
+    HostileOwners(RoleAtWork& role, const Receiver& hanging, const Receiver& others) : role_(role) {
+        const std::array urls{hanging.url("/hang"), others.url("/slow"), others.url("/large"),
+                              std::string{"http://127.0.0.1:1/"}, others.url("/flood")};
+        for (int owner = 0; owner < kHostileOwners; ++owner) {
+            const auto name = name_of(owner);
+            for (int i = 0; i < kHostileWebhooks; ++i) {
+                const auto id = name + "." + std::to_string(i);
+                role.add_webhook(id, name, urls[static_cast<std::size_t>(owner) % kKinds], "noise");
+                role.add_webhook("f" + id, name, others.url("/flood"), "costly", costly_filter());
+            }
+        }
+    }
+    /// A hundred times a second. Each owner posts ten events a second that six webhooks want, and
+    /// those that flood a hundred.
+    void make_noise(int round) {
+        role_.post(name_of(round % kHostileOwners), "costly", costly_);
+        for (int owner = round % 10; owner < kHostileOwners; owner += 10) {
+            const bool floods = owner % kKinds == kKinds - 1;
+            for (int i = 0; i < (floods ? 10 : 1); ++i) role_.post(name_of(owner), "noise", {});
+        }
+    }
+
+private:
+    static constexpr int kKinds = 5;
+    static std::string name_of(int owner) { return "h" + std::to_string(owner); }
+
+    RoleAtWork& role_;
+    const Json costly_ = costly_data();
+};
+
+double cpu_seconds() {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    const auto seconds = [](const timeval& time) {
+        return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+    };
+    return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+/// What the process and the filters did while something was measured.
+class Load {
+public:
+    explicit Load(RoleAtWork& role)
+        : role_(role), steps_(role.counts().events.filter_steps), cpu_(cpu_seconds()) {}
+    void print() {
+        const auto seconds = std::chrono::duration<double>{Clock::now() - begun_}.count();
+        std::printf("  (%.1f processors used; %.0f steps of filters a second)\n",
+                    (cpu_seconds() - cpu_) / seconds,
+                    static_cast<double>(role_.counts().events.filter_steps - steps_) / seconds);
+    }
+
+private:
+    RoleAtWork& role_;
+    const std::uint64_t steps_;
+    const double cpu_;
+    const Clock::time_point begun_ = Clock::now();
+};
+
+bool measure(log::EventLog& log, Report& report, bool quick) {
+    const std::size_t count = quick ? 200 : 2'000;
+    bool sound = true;
+    Receiver receiver;
+    Receiver hanging;
+    Receiver others;  // those of one host share its cap
+    RoleAtWork role{log};
+    role.add_webhook("quiet", "healthy", receiver.url("/quiet"), "good");
+    auto alone = measure_healthy(role, receiver, [](int) {}, count, sound);
+    report.add("event of a healthy owner to its receiver, alone, p50", alone.p50(), "ms");
+    report.add("event of a healthy owner to its receiver, alone, p99", alone.p99(), "ms");
+
+    HostileOwners hostile{role, hanging, others};
+    const auto noise = [&](int round) { hostile.make_noise(round); };
+    measure_healthy(role, receiver, noise, quick ? 200 : 500, sound);  // until places are taken
+    Load load{role};
+    auto mix = measure_healthy(role, receiver, noise, count, sound);
+    load.print();
+    report.add("beside 50 hostile owners, p50", mix.p50(), "ms");
+    report.add("beside 50 hostile owners, p99", mix.p99(), "ms", at_most(50));
+    report.add("the same, p99 for that alone", mix.p99() / alone.p99(), "", at_most(3));
+    if (!sound) std::fprintf(stderr, "retry_bench: a healthy owner lacks deliveries\n");
+    return sound;
+}
+
+}  // namespace
+
+bool measure_role(Report& report, bool quick) {
+    const auto directory =
+        std::filesystem::temp_directory_path() / ("beckon-role-bench-" + std::to_string(getpid()));
+    const core::SystemClock clock;
+    bool sound = false;
+    {
+        const auto log = log::open_embedded_log({.directory = directory,
+                                                 .sync = log::Sync::never,
+                                                 .partitions = kRolePartitions,
+                                                 .clock = &clock});
+        sound = measure(*log, report, quick);
+    }
+    std::filesystem::remove_all(directory);
+    return sound;
+}
+
+}  // namespace beckon::test
