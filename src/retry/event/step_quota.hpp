@@ -26,7 +26,7 @@ public:
     static constexpr std::size_t kInAdvance = Steps::kMax;
 
     static constexpr std::size_t kAllPerSecond = 2 * kPerSecond;  ///< all owners together
-    static constexpr std::size_t kAllInAdvance = 2 * kInAdvance;
+    static constexpr std::size_t kAllInAdvance = 4 * kInAdvance;
     static constexpr std::size_t kAlways = 1'024;  ///< hundreds of times what filters take
 
     /// For one of so many partitions.
