@@ -33,7 +33,7 @@ namespace {
 constexpr std::size_t kParsedBytesPerStep = 2;
 constexpr std::size_t kStepsOfWrite = 128;  ///< of a delivery, beside its bytes
 constexpr std::size_t kBytesPerStep = 64;   ///< that are copied
-constexpr std::size_t kRecordCosts = 256;  ///< to be read, as if it had so many bytes more
+constexpr std::size_t kRecordCosts = 256;   ///< to be read, as if it had so many bytes more
 
 /// By which its copies are recognised.
 Delivery event_name(const Event& event) {
@@ -95,8 +95,8 @@ struct EventFanOut::Impl : std::enable_shared_from_this<Impl> {
         std::string owner;
         std::size_t steps_left = Steps::kMax;
         bool begun = false;
-        std::vector<std::string> rest{};    ///< webhooks that are not evaluated yet
-        std::vector<Target> targets{};      ///< deliveries that are not on their way yet
+        std::vector<std::string> rest{};  ///< webhooks that are not evaluated yet
+        std::vector<Target> targets{};    ///< deliveries that are not on their way yet
         std::size_t next_target = 0;
     };
     using MatchingPtr = std::shared_ptr<Matching>;
@@ -331,7 +331,8 @@ void EventFanOut::Impl::begin(const core::RecordView& record, Event event) {
     ahead_bytes += source->event.json.size();
     matchings += owners.size();
     for (auto& owner : owners) {
-        const auto matching = std::make_shared<Matching>(Matching{.source = source, .owner = owner});
+        const auto matching =
+            std::make_shared<Matching>(Matching{.source = source, .owner = owner});
         turns.add(owner, [weak = weak_from_this(), matching] {
             const auto self = weak.lock();
             return self ? self->next_part(matching) : FanOutTurns::Done{};
@@ -410,8 +411,7 @@ bool EventFanOut::Impl::write_targets(Matching& matching, std::size_t& steps) {
 std::size_t EventFanOut::Impl::match(Matching& matching) {
     auto& source = *matching.source;
     const auto parsing = parse(source);
-    const auto most =
-        std::min(matching.steps_left, quota.of(matching.owner, source.time).left());
+    const auto most = std::min(matching.steps_left, quota.of(matching.owner, source.time).left());
     Steps steps{most};
     const bool first = !std::exchange(matching.begun, true);
     auto match = first ? webhooks.match(source.parsed, matching.owner, source.time, steps,

@@ -52,7 +52,7 @@ public:
     /// How far events are begun behind the first one that is not fanned out; of that one the log
     /// knows a little later.
     static constexpr core::Offset kReadAheadMax = kTrialsMax / 2;
-    static constexpr core::Offset kTriedAlone = 8;     ///< the first of them
+    static constexpr core::Offset kTriedAlone = 8;  ///< the first of them
     static constexpr core::Offset kTrialEvents = 64;
 
     struct Options {

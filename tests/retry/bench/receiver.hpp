@@ -104,7 +104,7 @@ private:
     NoObserver observer_;
     std::mutex mutex_;
     std::map<std::string, std::chrono::steady_clock::time_point> quiet_;  ///< under mutex_
-    std::vector<net::ExchangePtr> hanging_;                  ///< of the server's one thread
+    std::vector<net::ExchangePtr> hanging_;  ///< of the server's one thread
     net::HttpServer server_;
 };
 

@@ -121,12 +121,12 @@ public:
     }
     /// An event of the owner; as what its deliveries are named, but for the webhook.
     Event post(const std::string& owner, const std::string& type, const Json& data) {
-        const auto text = Json{{"specversion", "1.0"},
-                               {"id", std::to_string(++posted_)},
-                               {"source", "/bench"},
-                               {"type", type},
-                               {"data", data}}
-                              .dump();
+        const auto text = Json{
+            {"specversion", "1.0"},
+            {"id", std::to_string(++posted_)},
+            {"source", "/bench"},
+            {"type", type},
+            {"data", data}}.dump();
         auto event = *for_owner(*parse_structured(text), owner);
         control_.loop().post([this, event] { node_->post_event(event, [](const auto&) {}); });
         return event;
@@ -282,7 +282,8 @@ bool measure(log::EventLog& log, Report& report, bool quick) {
     Receiver others;  // those of one host share its cap
     RoleAtWork role{log};
     role.add_webhook("quiet", "healthy", receiver.url("/quiet"), "good");
-    auto alone = measure_healthy(role, receiver, [](int) {}, count, sound);
+    auto alone = measure_healthy(
+        role, receiver, [](int) {}, count, sound);
     report.add("event of a healthy owner to its receiver, alone, p50", alone.p50(), "ms");
     report.add("event of a healthy owner to its receiver, alone, p99", alone.p99(), "ms");
 
