@@ -272,10 +272,10 @@ bool EventFanOut::Impl::has_ended_processes(Offset offset) const {
 FanOutState::Trial EventFanOut::Impl::trial_of(Offset offset) const {
     const auto& last = options.before.trial;
     const bool suspect = last && offset >= last->from && offset < last->to;
-    if (suspect && last->times > 0) return {offset, offset + 1, last->times + 1};
-    if (suspect || offset < options.from + kTriedAlone) return {offset, offset + 1, 1};
+    if (suspect) return {offset, offset + 1, last->times + 1};
+    if (offset < options.from + kTriedAlone) return {offset, offset + 1, 1};
     const auto to = offset + kTrialEvents;
-    return {offset, last && offset < last->from ? std::min(to, last->from) : to, 0};
+    return {offset, last && offset < last->from ? std::min(to, last->from) : to, 1};
 }
 
 void EventFanOut::Impl::ask_suspects_end() {
@@ -317,19 +317,17 @@ void EventFanOut::Impl::recorded() {
     read_on();
 }
 
-/// It is to be matched for each owner that it may reach, when it is that owner's turn.
+/// It is to be matched for each owner that it may reach, when it is that owner's turn. What fails
+/// leaves only what has been added, so that the event ends when that is done.
 void EventFanOut::Impl::begin(const core::RecordView& record, Event event) {
     auto owners = event.owner.empty() ? webhooks.owners() : std::vector{event.owner};
     if (!event.owner.empty() && webhooks.count_of(event.owner) == 0) owners.clear();
-    ++counts.events;
-    tracker.open(record.offset);
-    open[record.offset].matchings = owners.size();
-    if (owners.empty()) return finish_if_done(record.offset);
     const auto source = std::make_shared<Source>(
         Source{.offset = record.offset, .time = record.time, .event = std::move(event)});
-    ++ahead;
-    ahead_bytes += source->event.json.size();
-    matchings += owners.size();
+    ++counts.events;
+    auto& one = open[record.offset];
+    tracker.open(record.offset);
+    if (owners.empty()) return finish_if_done(record.offset);
     for (auto& owner : owners) {
         const auto matching =
             std::make_shared<Matching>(Matching{.source = source, .owner = owner});
@@ -337,6 +335,10 @@ void EventFanOut::Impl::begin(const core::RecordView& record, Event event) {
             const auto self = weak.lock();
             return self ? self->next_part(matching) : FanOutTurns::Done{};
         });
+        ++matchings;
+        if (++one.matchings > 1) continue;
+        ++ahead;
+        ahead_bytes += source->event.json.size();
     }
 }
 
@@ -537,6 +539,7 @@ void EventFanOut::Impl::matched(const Source& source) {
     ahead_bytes -= source.event.json.size();
     finish_if_done(source.offset);
     next_turn();
+    if (ahead == 0) events.all_matched();
 }
 
 /// A delivery or a dead letter is in the log.
@@ -580,6 +583,8 @@ void EventFanOut::start() {
 void EventFanOut::read_on() { impl_->read_on(); }
 
 void EventFanOut::recorded() { impl_->recorded(); }
+
+bool EventFanOut::has_all_matched() const { return impl_->ahead == 0; }
 
 const EventFanOut::Counts& EventFanOut::counts() const { return impl_->counts; }
 

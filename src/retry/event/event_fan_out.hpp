@@ -30,8 +30,9 @@ namespace beckon::retry {
 /// An event may also end the process, or hang so that somebody else ends it. After a fan-out that
 /// did not end in order (`careful`), what it may have begun is taken *on trial*: only once the log
 /// knows which events come next. The first few are tried alone, others kTrialEvents at a time, and
-/// those of a trial in which the process ended alone. An event in whose trial alone two processes
-/// have ended is kept as a dead letter. Otherwise nothing is written for it.
+/// those of a trial in which the process ended alone. An event is kept as a dead letter when two
+/// processes have ended while it was on trial, the second one while it was alone: so an event ends
+/// three processes at most, wherever it is. Otherwise nothing is written for it.
 /// On the executor's thread.
 class EventFanOut {
 public:
@@ -73,6 +74,8 @@ public:
         std::function<void(const FanOutState&)> record = [](const FanOutState&) {};
         /// Nothing is taken on trial any more; once, of a careful one.
         std::function<void()> trials_over = [] {};
+        /// has_all_matched() has become true.
+        std::function<void()> all_matched = [] {};
     };
     struct Counts {
         std::uint64_t events = 0;
@@ -95,6 +98,8 @@ public:
     void read_on();
     /// The log knows what was last to be recorded.
     void recorded();
+    /// Nothing that was read is left to be matched.
+    bool has_all_matched() const;
     const Counts& counts() const;
 
 private:

@@ -43,6 +43,7 @@ struct FanOutTurns::Impl : std::enable_shared_from_this<Impl> {
     FairShare bytes{kBytesMax};
     std::size_t sweep_at = 1'024;
     bool turn_posted = false;
+    bool paused = false;
     core::Lifetime lifetime{executor};
 
     Owner& owner(const std::string& name);
@@ -68,7 +69,7 @@ bool FanOutTurns::Impl::may_write(const Owner& one) const {
 }
 
 void FanOutTurns::Impl::wake() {
-    if (line.empty() || std::exchange(turn_posted, true)) return;
+    if (paused || line.empty() || std::exchange(turn_posted, true)) return;
     executor.post(lifetime.guard([this] {
         turn_posted = false;
         turn();
@@ -82,6 +83,7 @@ void FanOutTurns::Impl::turn() {
         return may_write(one) ? Turn::take : Turn::wait;
     };
     for (std::size_t steps = 0; steps < kPart;) {
+        if (paused) return;
         auto* const next = line.next(time_of(kQuantum), ask);
         if (!next) return;  // somebody comes, or a delivery is written
         const auto done = next->works.front()();
@@ -104,6 +106,11 @@ void FanOutTurns::Impl::release(const std::string& name, std::size_t of_bytes) {
 FanOutTurns::FanOutTurns(core::Executor& executor) : impl_(std::make_shared<Impl>(executor)) {}
 
 FanOutTurns::~FanOutTurns() { impl_->lifetime.end(); }
+
+void FanOutTurns::set_paused(bool is) {
+    impl_->paused = is;
+    impl_->wake();
+}
 
 void FanOutTurns::add(const std::string& owner, Work work) {
     auto& one = impl_->owner(owner);

@@ -44,6 +44,8 @@ public:
     FanOutTurns(const FanOutTurns&) = delete;
     FanOutTurns& operator=(const FanOutTurns&) = delete;
 
+    /// While paused nothing more is begun; what waits keeps its place.
+    void set_paused(bool is);
     /// The last of this owner's work.
     void add(const std::string& owner, Work work);
     /// A delivery of the owner, of an event with so many bytes, is on its way until it is released.

@@ -1,5 +1,6 @@
 #include "retry/node/fan_out.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace beckon::retry {
@@ -27,11 +28,22 @@ FanOut::FanOut(Context context, Events events)
 
 void FanOut::set_up_to_date(bool is) {
     up_to_date_ = is;
+    turns_.set_paused(!is);
     if (is) read_on_soon();
 }
 
 bool FanOut::may_read(core::Partition partition) const {
-    return up_to_date_ && (on_trial_.empty() || on_trial_.front() == partition);
+    if (!up_to_date_) return false;
+    if (on_trial_.empty()) return true;
+    return on_trial_.front() == partition && others_have_all_matched(partition);
+}
+
+/// What they have read ahead may end the process too.
+bool FanOut::others_have_all_matched(core::Partition partition) const {
+    return std::all_of(
+        event_fan_outs_.begin(), event_fan_outs_.end(), [partition](const auto& other) {
+            return other.first == partition || other.second.event_fan_out->has_all_matched();
+        });
 }
 
 void FanOut::start(core::Epoch epoch, EventFanOut::Options how) {
@@ -57,7 +69,8 @@ EventFanOut::Events FanOut::events_of(core::Partition partition, core::Epoch epo
         .may_read = [this, partition] { return may_read(partition); },
         .record = [this, partition,
                    epoch](const FanOutState& state) { events_.record(partition, epoch, state); },
-        .trials_over = [this, partition] { trial_ends(partition); }};
+        .trials_over = [this, partition] { trial_ends(partition); },
+        .all_matched = [this] { let_trial_go_on(); }};
 }
 
 void FanOut::recorded(core::Partition partition, core::Epoch epoch) {
@@ -84,6 +97,11 @@ void FanOut::next_trial_soon() {
     }));
 }
 
+/// It may have waited for what another partition has read ahead.
+void FanOut::let_trial_go_on() {
+    if (!on_trial_.empty()) read_on_soon();
+}
+
 /// Not from within a call of an EventFanOut.
 void FanOut::read_on_soon() {
     context_.executor.post(lifetime_.guard([this] {
@@ -95,6 +113,7 @@ void FanOut::stop(core::Partition partition) {
     const auto node = event_fan_outs_.extract(partition);
     if (!node.empty()) add_up(left_, node.mapped().event_fan_out->counts());
     trial_ends(partition);
+    let_trial_go_on();
 }
 
 EventFanOut::Counts FanOut::counts() const {

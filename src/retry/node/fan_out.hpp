@@ -23,8 +23,10 @@ namespace beckon::retry {
 /// thread of its own: what a filter costs delays neither attempts nor the API. It has its own copy
 /// of the webhooks. On the executor's thread.
 ///
-/// While a partition takes events on trial (EventFanOut), no other one takes any, so that an event
-/// which ends the process is suspected alone; after kTrialMost without an end others go on.
+/// While a partition takes events on trial (EventFanOut), no other one takes any, and it waits
+/// until the others have matched what they have read: so an event which ends the process is
+/// suspected alone. After kTrialMost without an end the next partition that has events on trial
+/// goes on.
 class FanOut {
 public:
     static constexpr core::Duration kTrialMost = std::chrono::seconds{5};
@@ -47,7 +49,7 @@ public:
 
     /// Folds a record of `webhooks`.
     void apply(const core::RecordView& record) { directory_.apply(record); }
-    /// Whether the webhooks can be read; while they cannot, events wait in the log.
+    /// Whether the webhooks can be read; while they cannot, events wait, in the log and here.
     void set_up_to_date(bool is);
 
     /// `how` names the partition; Options::partitions is set here.
@@ -59,7 +61,9 @@ public:
 private:
     bool may_read(core::Partition partition) const;
     EventFanOut::Events events_of(core::Partition partition, core::Epoch epoch);
+    bool others_have_all_matched(core::Partition partition) const;
     void trial_ends(core::Partition partition);
+    void let_trial_go_on();
     void next_trial_soon();
     void read_on_soon();
 

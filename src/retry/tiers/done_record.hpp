@@ -22,7 +22,7 @@ struct FanOutState {
     struct Trial {
         core::Offset from = 0;
         core::Offset to = 0;
-        int times = 0;  ///< of an event that is tried alone: how often it was, with this one
+        int times = 0;  ///< how often these events were on trial, with this one
         bool operator==(const Trial&) const = default;
     };
     std::optional<Trial> trial{};

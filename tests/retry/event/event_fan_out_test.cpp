@@ -313,3 +313,142 @@ TEST_CASE("what fails while an event is fanned out ends that event, with its rea
     const auto letter = nlohmann::json::parse(letters.at(std::string{kNoWebhook})[0].event);
     CHECK(letter["data"]["why"] == "it could not be fanned out: std::bad_alloc");
 }
+
+namespace {
+
+/// What holds some text is not written until somebody says so.
+class HoldsBack final : public log::Publisher {
+public:
+    HoldsBack(log::Publisher& to, std::string text) : to_(to), text_(std::move(text)) {}
+    void publish(log::TopicPartition where, core::Record record, log::AppendDone done) override {
+        if (!holds_ || !record.value || record.value->find(text_) == std::string::npos) {
+            return to_.publish(where, std::move(record), std::move(done));
+        }
+        held_.push_back([this, where, record, done] { to_.publish(where, record, done); });
+    }
+    std::size_t unanswered() const override { return held_.size() + to_.unanswered(); }
+    std::size_t held() const { return held_.size(); }
+    void release() {
+        holds_ = false;
+        for (auto& one : std::exchange(held_, {})) one();
+    }
+
+private:
+    log::Publisher& to_;
+    const std::string text_;
+    bool holds_ = true;
+    std::vector<std::function<void()>> held_;
+};
+
+/// A fan-out whose deliveries with that text are held back.
+struct HeldWorld : World {
+    explicit HeldWorld(const std::string& text) : World(0), holds(*publisher, text) {
+        held.start();
+    }
+    void run_until_fanned_out(core::Offset next) {
+        for (int i = 0; i < 60'000 && fanned_out < next; ++i) executor.run_for(10ms);
+        CHECK(fanned_out == next);
+    }
+    HoldsBack holds;
+    EventFanOut held{{},
+                     *log,
+                     holds,
+                     executor,
+                     webhooks,
+                     turns,
+                     {.fanned_out_up_to = [this](core::Offset next) { fanned_out = next; },
+                      .failed = [](const auto&) {}}};
+};
+
+}  // namespace
+
+TEST_CASE("no more events are read ahead than may be, and all are written in the end",
+          "[retry][event][bounds]") {
+    constexpr int kEvents = 6'000;
+    HeldWorld world{"order.created"};
+    constexpr int kWebhooks = 4;
+    for (int i = 0; i < kWebhooks; ++i) world.add("w" + std::to_string(i));
+    world.post(0, kEvents);
+    world.executor.run_for(60s);
+    const auto matched = world.holds.held() / kWebhooks;
+    CHECK(world.held.counts().events >= matched - 1 + EventFanOut::kAheadMax);
+    CHECK(world.held.counts().events <= matched + EventFanOut::kAheadMax);
+    CHECK(world.fanned_out == 0);
+    world.holds.release();
+    world.run_until_fanned_out(kEvents);
+    CHECK(world.deliveries() == kEvents * kWebhooks);
+    CHECK(world.held.has_all_matched());
+}
+
+TEST_CASE("of large events fewer are read ahead, and all are written in the end",
+          "[retry][event][bounds]") {
+    constexpr std::size_t kBytes = 100'000;
+    constexpr int kEvents = 300;
+    HeldWorld world{"order.created"};
+    world.add("w");
+    nlohmann::json large;
+    large["data"] = std::string(kBytes, 'x');
+    for (int i = 0; i < kEvents; ++i) world.post(large, std::to_string(i));
+    world.executor.run_for(60s);
+    const auto matched = world.holds.held();
+    CHECK(world.held.counts().events > matched + EventFanOut::kAheadBytesMax / (2 * kBytes));
+    CHECK(world.held.counts().events <= matched + EventFanOut::kAheadBytesMax / kBytes + 1);
+    world.holds.release();
+    world.run_until_fanned_out(kEvents);
+    CHECK(world.deliveries() == kEvents);
+}
+
+TEST_CASE("of events for everybody fewer are read ahead, and all are written in the end",
+          "[retry][event][bounds]") {
+    constexpr int kOwners = 200;
+    constexpr int kEvents = 250;
+    HeldWorld world{"order.created"};
+    for (int i = 0; i < kOwners; ++i) {
+        world.add("w" + std::to_string(i), "o" + std::to_string(i));
+    }
+    world.post(0, kEvents);
+    world.executor.run_for(60s);
+    const auto matched = world.holds.held();
+    const auto read = world.held.counts().events * kOwners;
+    CHECK(read > matched);
+    CHECK(read <= matched + EventFanOut::kMatchesMax + 2 * kOwners * kOwners);
+    CHECK(world.held.counts().events < kEvents);
+    world.holds.release();
+    world.run_until_fanned_out(kEvents);
+    CHECK(world.deliveries() == static_cast<std::size_t>(kEvents * kOwners));
+}
+
+TEST_CASE("events are read only so far behind one that is not written", "[retry][event][bounds]") {
+    constexpr int kEvents = 6'000;
+    HeldWorld world{"stuck"};
+    world.add("s", "stuck");
+    world.add("w");
+    world.post(event_of(0, "stuck"), "first");
+    for (int i = 1; i < kEvents; ++i) world.post(event_of(0, "o"), std::to_string(i));
+    world.executor.run_for(60s);
+    CHECK(world.fanned_out == 0);
+    CHECK(world.held.counts().events == EventFanOut::kReadAheadMax);
+    CHECK(world.deliveries() == EventFanOut::kReadAheadMax - 1);
+    world.holds.release();
+    world.run_until_fanned_out(kEvents);
+    CHECK(world.deliveries() == kEvents);
+}
+
+TEST_CASE("events that cannot be read wait for the dead letters of those before",
+          "[retry][event][bounds]") {
+    constexpr int kEvents = 500;
+    HeldWorld world{"\"why\""};
+    world.add("w");
+    for (int i = 0; i < kEvents; ++i) {
+        core::Record broken;
+        broken.key = std::to_string(i);
+        broken.value = "no event";
+        world.sender->publish({log::Topic::kEvents, 0}, broken, [](const auto&) {});
+    }
+    world.executor.run_for(60s);
+    CHECK(world.held.counts().broken == EventFanOut::kLettersMax);
+    CHECK(world.fanned_out == 0);
+    world.holds.release();
+    world.run_until_fanned_out(kEvents);
+    CHECK(world.log->records({log::Topic::kRetryDead, 0}).size() >= kEvents);
+}

@@ -1,5 +1,10 @@
 #include "retry/filter/percolator.hpp"
 
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -172,4 +177,86 @@ TEST_CASE("an event of many types' families costs its type once for each dot",
     Steps steps;
     CHECK(all.Percolator::match(event(type), "o", {}, steps).ids.empty());
     CHECK(Steps::kMax - steps.left() < 64 * 1'024);
+}
+
+namespace {
+
+Json exists_in_any(int clauses) {
+    Json should = Json::array();
+    for (int i = 0; i < clauses; ++i) {
+        should.push_back({{"exists", {{"field", "data.a.b"}}}});
+    }
+    should.push_back(term("data.x", 1));
+    return {{"bool", {{"should", should}}}};
+}
+
+/// In parts, until nothing is left.
+Percolator::Match in_parts(const Percolator& all, const Json& event, Steps& steps, std::size_t part,
+                           int& parts) {
+    auto sum = all.match(event, "o", {}, steps, part);
+    for (parts = 1; !sum.rest.empty(); ++parts) {
+        const auto left = sum.rest.size();
+        auto more = all.go_on(std::exchange(sum.rest, {}), event, {}, steps, part);
+        REQUIRE(more.rest.size() < left);
+        sum.ids.insert(sum.ids.end(), more.ids.begin(), more.ids.end());
+        sum.too_costly.insert(sum.too_costly.end(), more.too_costly.begin(), more.too_costly.end());
+        sum.evaluated += more.evaluated;
+        sum.rest = std::move(more.rest);
+    }
+    std::sort(sum.ids.begin(), sum.ids.end());
+    std::sort(sum.too_costly.begin(), sum.too_costly.end());
+    return sum;
+}
+
+}  // namespace
+
+TEST_CASE("an event that is matched in parts matches what it matches at once", "[retry][filter]") {
+    Percolator all;
+    for (int i = 0; i < 60; ++i) {
+        const auto n = std::to_string(i);
+        all.put(entry("costly" + n, {}, exists_in_any(1 + i)));
+        all.put(entry("term" + n, {}, term("data.x", i % 2)));
+        all.put(entry("no_filter" + n, {i % 3 == 0 ? "other" : "t"}));
+        all.put(entry("foreign" + n, {}, term("data.x", 1), "p"));
+    }
+    for (const int x : {0, 1, 2}) {
+        const auto posted = event("t", {{"x", x}, {"a", std::vector<Json>(200, Json::object())}});
+        for (const std::size_t most : {0, 500, 20'000, 200'000, 5'000'000}) {
+            Steps at_once{most};
+            const auto expected = all.match(posted, "o", {}, at_once);
+            CHECK(expected.rest.empty());
+            for (const std::size_t part : {1, 1'000, 16'384}) {
+                Steps steps{most};
+                int parts = 0;
+                const auto found = in_parts(all, posted, steps, part, parts);
+                CHECK(found.ids == expected.ids);
+                CHECK(found.too_costly == expected.too_costly);
+                CHECK(found.evaluated == expected.evaluated);
+                CHECK(steps.left() == at_once.left());
+                if (most == 5'000'000) CHECK(parts > 2);
+            }
+        }
+    }
+}
+
+TEST_CASE("what changes between two parts of a match counts as it is then", "[retry][filter]") {
+    Percolator all;
+    for (const auto* const id : {"a", "b", "c", "d", "e"}) {
+        all.put(entry(id, {}, exists_in_any(3)));
+    }
+    const auto posted = event("t", {{"x", 1}, {"a", std::vector<Json>(20, Json::object())}});
+    Steps steps;
+    auto first = all.match(posted, "o", {}, steps, 1);
+    auto second = all.go_on(first.rest, posted, {}, steps, 1);
+    REQUIRE(second.rest.size() >= 3);
+    const auto rest = second.rest;
+    all.remove(rest[0]);
+    all.put(entry(rest[1], {"other"}));
+    all.put(entry(rest[2], {}, term("data.x", 2)));
+    all.put(entry("new", {}));
+    auto last = all.go_on(rest, posted, {}, steps);
+    CHECK(last.rest.empty());
+    Ids expected{rest.begin() + 3, rest.end()};
+    std::sort(expected.begin(), expected.end());
+    CHECK(last.ids == expected);
 }

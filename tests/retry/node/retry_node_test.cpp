@@ -433,6 +433,17 @@ struct PoisonWorld : World {
         }
         return false;
     }
+    /// Runs until the poison is on trial with others.
+    bool run_until_tried_with_others(core::Offset offset) {
+        for (int i = 0; i < 60'000; ++i) {
+            run_for(500us);
+            const auto trial = state(partition).trial;
+            if (trial && trial->from <= offset && offset < trial->to) {
+                return trial->to > trial->from + 1;
+            }
+        }
+        return false;
+    }
     std::size_t dead_letters() const {
         std::size_t count = 0;
         for (core::Partition p = 0; p < kPartitions; ++p) {
@@ -504,6 +515,47 @@ TEST_CASE("an event that ended two processes while it was tried alone is a dead 
     world.run_for(5s);
     CHECK(world.got("w").size() == innocent.size() + 200);
     for (core::Partition p = 0; p < kPartitions; ++p) CHECK_FALSE(world.state(p).trial);
+}
+
+// Fails where the trial with others does not count: then the event ends a fourth process.
+TEST_CASE("an event far behind others that ended two processes on trial is a dead letter, too",
+          "[retry][node]") {
+    PoisonWorld world;
+    auto process = world.start();
+    world.run_for(20s);
+    REQUIRE(process->add_webhook("w", "t"));
+    process.reset();  // the event ends it
+    core::Offset offset = 0;
+    for (int i = 0; offset < 30; ++i) {
+        const auto innocent = *parse_structured(Json{
+            {"specversion", "1.0"},
+            {"id", "i" + std::to_string(i)},
+            {"source", "/shop"},
+            {"type", "t"}}.dump());
+        if (partition_of(innocent, kPartitions) != world.partition) continue;
+        world.append(innocent);
+        ++offset;
+    }
+    world.append(world.poison);
+    process = world.start();
+    REQUIRE(world.run_until_tried_with_others(offset));
+    process.reset();
+    process = world.start();
+    for (int i = 0; i < 60'000; ++i) {
+        world.run_for(500us);
+        const auto trial = world.state(world.partition).trial;
+        if (trial && trial->from == offset && trial->to == offset + 1) break;
+    }
+    REQUIRE(world.state(world.partition).trial->from == offset);
+    process.reset();
+    process = world.start();
+    world.run_for(40s);
+    REQUIRE(process->ready);
+    CHECK(world.dead_letters() == 1);
+    CHECK(world.state(world.partition).set_aside == std::vector<core::Offset>{offset});
+    auto innocent = world.wanted("w");
+    innocent.erase(delivery_id(scope_of(world.poison), world.poison.id, "w"));
+    CHECK(world.got("w") == innocent);
 }
 
 TEST_CASE("a stop in order ends every suspicion of events", "[retry][node]") {
