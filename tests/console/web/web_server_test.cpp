@@ -2,11 +2,13 @@
 
 #include "console/web/login.hpp"
 #include "core/clock.hpp"
+#include "core/contain.hpp"
 #include "support/test_socket.hpp"
 
 #include <functional>
 #include <list>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -30,13 +32,19 @@ struct Port {
         : server({.host = "127.0.0.1", .port = 0, .token = token},
                  {pages,
                   clock,
-                  {{"find", echo}, {"hold", hold()}, {"forget", [](const auto&, const auto&) {}}},
+                  {{"find", echo},
+                   {"hold", hold()},
+                   {"forget", [](const auto&, const auto&) {}},
+                   {"throw", fail}},
                   {{"paint", act()}}}),
           client("127.0.0.1", server.port()) {}
 
     static void echo(const Parameters& asked, const Reply& reply) {
         const auto text = asked.find("q");
         reply({200, "\"" + (text == asked.end() ? "" : text->second) + "\""});
+    }
+    static void fail(const Parameters&, const Reply&) {
+        throw std::runtime_error("the page is torn");
     }
     /// Is answered when the test does it.
     Ask hold() {
@@ -355,6 +363,23 @@ TEST_CASE("a query that takes its time keeps nobody waiting", "[console]") {
     CHECK(port.ask("/api/find?q=a%20b+c").read_reply().body == "\"a b c\"");
     port.answer_all();
     CHECK(slow.read_reply().status == 200);
+}
+
+// Fails where nobody answers, or the exception ends the process.
+TEST_CASE("a request whose handler throws gets a 500, and others their answer", "[console]") {
+    Port port;
+    const auto counted = [] {
+        std::uint64_t sum = 0;
+        for (const auto& one : core::thrown_by_place()) sum += one.second;
+        return sum;
+    };
+    const auto before = counted();
+    const auto failed = port.ask("/api/throw").read_reply();
+    CHECK(failed.status == 500);
+    CHECK(failed.body == R"({"error":"this request failed; the log says why"})");
+    CHECK(failed.body.find("torn") == std::string::npos);  // that is for the log
+    CHECK(counted() == before + 1);
+    CHECK(port.ask("/api/find?q=a").read_reply().status == 200);
 }
 
 TEST_CASE("a query that nobody answers gets a 503", "[console]") {
