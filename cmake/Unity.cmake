@@ -1,10 +1,11 @@
 # Most of a compiler's time goes into headers and templates that sources share. So the sources of one folder of a target
-# are compiled as one unit, at most BECKON_UNITY_MAX of them. Names in anonymous namespaces and `using` lines therefore
-# differ within a folder of a library. `./dev lint` compiles each source alone (BECKON_UNITY=OFF).
+# are compiled as one unit, or as several of about BECKON_UNITY_MAX sources; folders of a target that have fewer than half
+# as many share a unit. Names in anonymous namespaces and `using` lines therefore differ within a library. `./dev lint` compiles each source alone (BECKON_UNITY=OFF).
 #
 # CMake's own unity builds name sources by absolute paths, so that two checkouts never share what ccache keeps.
 option(BECKON_UNITY "Compile the sources of a folder together" ON)
-set(BECKON_UNITY_MAX 8 CACHE STRING "Sources that are compiled together at most")
+set(BECKON_UNITY_MAX 8 CACHE STRING "How many sources are compiled together, about")
+math(EXPR BECKON_UNITY_HALF "${BECKON_UNITY_MAX} / 2")
 
 # beckon_unity(<target> <root> [WRAP]): compiles the target's sources in units; <root> is an include directory of the
 # target above them. WRAP puts each source, but for its #include lines, into a namespace of its own, so that tests may
@@ -45,12 +46,24 @@ function(beckon_unity target root)
     list(REMOVE_DUPLICATES folders)
     foreach(folder IN LISTS folders)
         list(LENGTH in_${folder} count)
-        if(count EQUAL 1)
+        if(count LESS BECKON_UNITY_HALF)
+            list(REMOVE_ITEM folders ${folder})
+            list(APPEND in_small_folders ${in_${folder}})
+        endif()
+    endforeach()
+    foreach(folder IN LISTS folders ITEMS small_folders)
+        list(LENGTH in_${folder} count)
+        if(count LESS 2)
             continue()
         endif()
+        math(EXPR parts "(${count} + ${BECKON_UNITY_HALF}) / ${BECKON_UNITY_MAX}")
+        if(parts EQUAL 0)
+            set(parts 1)
+        endif()
+        math(EXPR size "(${count} + ${parts} - 1) / ${parts}")
         math(EXPR last "${count} - 1")
-        foreach(from RANGE 0 ${last} ${BECKON_UNITY_MAX})
-            list(SUBLIST in_${folder} ${from} ${BECKON_UNITY_MAX} part)
+        foreach(from RANGE 0 ${last} ${size})
+            list(SUBLIST in_${folder} ${from} ${size} part)
             beckon_write_unit(${CMAKE_CURRENT_BINARY_DIR}/${target}_${folder}_${from}.cpp ${root} "${ARG_WRAP}" ${part})
             foreach(path IN LISTS part)
                 list(APPEND together ${root}/${path})

@@ -24,7 +24,7 @@ const log::TopicPartition kBroadcasts{log::Topic::kBroadcasts, 0};
 constexpr milliseconds kAnswerTimeout{20'000};
 constexpr milliseconds kAskAgain{20};
 constexpr long kOk = 200;
-constexpr long kAccepted = 202;
+constexpr long kBroadcastAccepted = 202;
 
 bool is_running_standalone(const Config& config) {
     return config.kafka.bootstrap_servers.empty() && DataDirectory::in_use(config.data);
@@ -76,7 +76,7 @@ void change_running(const Config& config, const edge::BroadcastSet& broadcast) {
               "&id=" + percent_encoded(broadcast.id);
     if (broadcast.version) target += "&version=" + percent_encoded(*broadcast.version);
     const auto reply = ask_ops_port(config.ops, target);
-    if (reply.status != kAccepted) {
+    if (reply.status != kBroadcastAccepted) {
         throw StartupError(
             "the process at the ops port " + std::to_string(config.ops.port) +
             " refused it: " + (reply.body.is_object() ? reply.body.value("error", "") : ""));

@@ -26,7 +26,7 @@ using Json = nlohmann::json;
 using std::chrono::steady_clock;
 
 constexpr const char* kType = "demo.hello";
-constexpr int kAccepted = 202;
+constexpr int kWebhookAccepted = 202;
 /// A role that is just starting reads all webhooks first.
 constexpr std::chrono::seconds kPatience{60};
 
@@ -136,7 +136,7 @@ Result<WebhookDemo::Posted> WebhookDemo::post(const std::string& text) {
                                   .body = core::json_text(event),
                                   .content_type = "application/cloudevents+json"});
     if (!answer) return core::fail(answer.error());
-    if (answer->status != kAccepted) {
+    if (answer->status != kWebhookAccepted) {
         return core::fail(Fault::conflict, "the POST was answered " +
                                                std::to_string(answer->status) + " " + answer->body);
     }

@@ -22,7 +22,7 @@ std::string padded(std::string text, std::size_t width) {
     return text;
 }
 
-std::string time_text(std::int64_t ms) {
+std::string report_time_text(std::int64_t ms) {
     const core::Timestamp at{std::chrono::milliseconds{ms}};
     const auto day = reliability::day_of(at);
     const auto of_day = at - core::Timestamp{day};
@@ -73,10 +73,10 @@ std::string history_text(const std::string& page) {
     const auto json = core::must_parse_ordered_json(page);
     std::string text;
     for (const auto& step : json.at("steps")) {
-        text += time_text(step.at("at").get<std::int64_t>()) + "  " +
+        text += report_time_text(step.at("at").get<std::int64_t>()) + "  " +
                 step.at("milestone").get<std::string>() + "\n";
     }
-    text += time_text(json.at("expires").get<std::int64_t>()) + "  its TTL ends\n";
+    text += report_time_text(json.at("expires").get<std::int64_t>()) + "  its TTL ends\n";
     return text;
 }
 
