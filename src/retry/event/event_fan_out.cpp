@@ -132,13 +132,14 @@ struct EventFanOut::Impl : std::enable_shared_from_this<Impl> {
 
     bool careful;                        ///< events are taken on trial
     FanOutState state;                   ///< what the log is to know
-    std::optional<OwnedRecord> held;     ///< the first of a trial, until the log knows of it
+    std::optional<OwnedRecord> held;     ///< the first of a trial, until it may be taken
+    bool held_is_known = false;          ///< the log knows of the trial
     bool trials_end = false;             ///< the log is to know that none is under way
     Offset tried_up_to;                  ///< what is below is, or was, on trial
     std::optional<Offset> suspects_end;  ///< nobody can have begun what came later
     core::Lifetime lifetime{executor};   ///< the log may answer when the executor is gone
 
-    bool waits_for_log() const { return held || trials_end; }
+    bool waits_for_log() const { return (held && !held_is_known) || trials_end; }
     bool may_read_ahead() const;
     void read_on();
     void read(const core::RecordView& record);
@@ -151,6 +152,7 @@ struct EventFanOut::Impl : std::enable_shared_from_this<Impl> {
     bool trials_passed() const;
     void end_trials();
     void recorded();
+    void take_held();
     void begin(const core::RecordView& record, Event event);
     void set_aside(const core::RecordView& record, const core::Error& why);
     void keep_dead(const core::RecordView& record, const core::Error& why);
@@ -188,6 +190,10 @@ void EventFanOut::Impl::read_on() {
         if (bytes >= kReadBytesPerTurn) {
             next_turn();
             break;
+        }
+        if (held) {
+            take_held();
+            continue;
         }
         if (trials_passed()) {
             end_trials();
@@ -310,11 +316,14 @@ void EventFanOut::Impl::end_trials() {
 
 void EventFanOut::Impl::recorded() {
     if (std::exchange(trials_end, false)) events.trials_over();
-    if (held) {
-        const auto first = *std::exchange(held, std::nullopt);
-        first.visit([this](const auto& record) { take(record); });
-    }
+    held_is_known = held.has_value();
     read_on();
+}
+
+void EventFanOut::Impl::take_held() {
+    const auto first = *std::exchange(held, std::nullopt);
+    held_is_known = false;
+    first.visit([this](const auto& record) { take(record); });
 }
 
 /// It is to be matched for each owner that it may reach, when it is that owner's turn. What fails

@@ -126,3 +126,19 @@ TEST_CASE("while the webhooks cannot be read nothing is matched, read ahead or n
     const auto rest = kEvents - matched;
     CHECK(world.fan_out.counts().deliveries >= kEvents * kFanOutWebhooks + rest - 1);
 }
+
+// Fails where the first event of a trial is taken as soon as the log knows of it.
+TEST_CASE("an event on trial waits for the webhooks like any other", "[retry][node]") {
+    FanOutWorld world;
+    world.post(0, 1);
+    world.fan_out.start(1, {.partition = 0, .careful = true});
+    while (world.trials == 0) REQUIRE(world.executor.step());
+    world.fan_out.set_up_to_date(false);  // before the log answers
+    world.executor.run_for(20s);
+    CHECK(world.fan_out.counts().events == 0);
+    world.add("new");
+    world.fan_out.set_up_to_date(true);
+    world.executor.run_for(20s);
+    CHECK(world.done[0] == 1);
+    CHECK(world.fan_out.counts().deliveries == kFanOutWebhooks + 1);
+}
