@@ -9,9 +9,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly LOGS=build/nightly FUZZ_SECONDS=60 TAIL_LINES=40 KILLS=1000
+readonly LOGS=build/nightly FUZZ_SECONDS=60 TAIL_LINES=40 KILLS=1000 POWER_CUTS=30
 mapfile -t fuzz_steps < <(scripts/fuzz.sh | sed 's/^/fuzz-/')
-readonly STEPS=(test-all "${fuzz_steps[@]}" asan tsan mutants autobahn chaos-embedded chaos-kafka chaos-three-brokers model sim soak)
+readonly STEPS=(test-all "${fuzz_steps[@]}" asan tsan mutants autobahn chaos-embedded chaos-kafka chaos-three-brokers power-cuts model sim soak)
 
 step() {
     case "$1" in
@@ -26,6 +26,10 @@ step() {
         chaos-embedded) ./dev chaos --log embedded --kills "$KILLS" ;;
         chaos-kafka) ./dev chaos --log kafka --kills "$KILLS" ;;
         chaos-three-brokers) ./dev chaos --log kafka --brokers 3 --kills "$KILLS" ;;
+        power-cuts)
+            ./dev build beckon power_cut &&
+                BECKON="build/${BECKON_PRESET:-release}/beckon" node tests/e2e/power-cut.mjs --rounds "$POWER_CUTS" --seed 100
+            ;;
         model) ./dev setup model && tests/model/run.sh ;;
         sim) ./dev sim --seeds 2000..101999 ;;
         soak) ./dev bench --soak ;;

@@ -149,6 +149,7 @@ export class Cluster {
         this.directory = mkdtempSync(join(log === 'kafka' ? spaceForKafka() : tmpdir(), 'beckon-e2e-'));
         this.children = new Map();
         this.edges = new Map(); // started by startEdge(): name → ports and URL
+        this.environment = {}; // further variables of what start() starts from now on
     }
 
     /** Chooses the ports once: clients keep their URLs over restarts. */
@@ -317,7 +318,8 @@ export class Cluster {
     }
 
     spawn(role, args) {
-        this.children.set(role, new Child(role, BECKON, [role, ...args], { copyTo: this.copyTo }));
+        const env = { ...process.env, ...this.environment };
+        this.children.set(role, new Child(role, BECKON, [role, ...args], { copyTo: this.copyTo, env }));
     }
 
     async start(only) {
