@@ -46,6 +46,16 @@ constexpr std::array<std::pair<std::string_view, const char*>, 5> kSecurityHeade
     {"Cross-Origin-Resource-Policy", "same-origin"},
 }};
 
+/// "lag, tiers … and canary", for a sentence.
+std::string page_list() {
+    std::string list{kPageNames.front()};
+    for (std::size_t i = 1; i < kPageNames.size(); ++i) {
+        list += i + 1 < kPageNames.size() ? ", " : " and ";
+        list += kPageNames[i];
+    }
+    return list;
+}
+
 HttpReply json_reply(int status, std::string text) {
     HttpReply reply;
     reply.status = status;
@@ -343,9 +353,7 @@ HttpReply WebHandler::page(std::string_view name) const {
     const auto text = context_.pages.get(std::string{name});
     if (text) return json_reply(kOk, *text);
     if (std::find(kPageNames.begin(), kPageNames.end(), name) == kPageNames.end()) {
-        return error_reply(404,
-                           "there is no such page; there are lag, tiers, dead, cluster, "
-                           "milestones, webhooks and canary");
+        return error_reply(404, "there is no such page; there are " + page_list());
     }
     return error_reply(kUnavailable, "nothing is known of '" + std::string{name} + "' (yet)");
 }

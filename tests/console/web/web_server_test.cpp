@@ -143,7 +143,11 @@ TEST_CASE("what is sent is sent as it stands", "[console]") {
 TEST_CASE("a page is 503 until it is known", "[console]") {
     Port port;
     CHECK(port.client.Get("/api/pages/lag")->status == 503);
-    CHECK(port.client.Get("/api/pages/lags")->status == 404);
+    const auto none = port.client.Get("/api/pages/lags");
+    CHECK(none->status == 404);
+    CHECK(none->body ==
+          R"({"error":"there is no such page; there are lag, tiers, dead, cluster, milestones, )"
+          R"(webhooks and canary"})");
     port.pages.publish("lag", "{\"rows\":[]}");
     const auto reply = port.client.Get("/api/pages/lag");
     CHECK(reply->status == 200);
