@@ -10,7 +10,7 @@ inline constexpr Nanos kMillisecond = 1'000'000;
 inline constexpr Nanos kSecond = 1'000 * kMillisecond;
 Nanos mono_now();
 
-/// Somebody who is told about a descriptor.
+/// Is notified about a descriptor.
 class Watcher {
 public:
     /// `events` as of epoll. It may be stale: the descriptor may have been replaced meanwhile.

@@ -77,7 +77,7 @@ Result<void> UserAgent::save() {
 
 Result<Hello> UserAgent::hello() {
     json request{{"messageType", "hello"}, {"use_webpush", true}, {"broadcasts", json::object()}};
-    // As Firefox: who has no subscription does not tell who it was.
+    // As Firefox: a client without subscriptions does not send its UAID.
     const std::string offered = state_.channels.empty() ? "" : state_.uaid;
     if (!offered.empty()) request["uaid"] = offered;
     if (auto sent = socket_.send(core::json_text(request)); !sent) return core::fail(sent.error());

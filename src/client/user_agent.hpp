@@ -22,7 +22,7 @@ struct Channel {
     std::string id;  ///< dashed, lower case
     std::string endpoint;
     ReceiverKeys keys;
-    std::deque<std::string> recent;  ///< versions received, to tell duplicates
+    std::deque<std::string> recent;  ///< versions received, to recognise duplicates
 
     Subscription subscription() const { return {endpoint, keys.subscription()}; }
 };

@@ -74,7 +74,7 @@ struct Cluster::Impl final : fold::MemoryState {
 
     OwnershipFold ownership;
     bool has_read = false;                    ///< in this turn
-    bool nodes_changed = false;               ///< not told yet
+    bool nodes_changed = false;               ///< not reported yet
     std::vector<core::Partition> placed_now;  ///< in this turn
     std::vector<core::Record> repairs;        ///< of this turn, for the controller to write again
 
@@ -132,7 +132,7 @@ void Cluster::Impl::committed() {
     if (!std::exchange(has_read, false)) return;
     const auto changed = std::exchange(placed_now, {});
     const auto lost = std::exchange(repairs, {});
-    if (!knows_all()) return;  // all are told when it does
+    if (!knows_all()) return;  // all are notified when it does
     const auto term = lifetime.term();
     notify_nodes();
     if (term.over()) return;

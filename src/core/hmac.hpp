@@ -9,7 +9,7 @@ namespace beckon::core {
 /// HMAC-SHA-256 (RFC 2104): 32 bytes.
 std::string hmac_sha256(std::string_view key, std::string_view text);
 
-/// Whether a proof is the right one, in a time that tells nothing but its length.
+/// Whether a proof is the right one, in a time that depends on its length alone.
 bool same_proof(std::string_view right, std::string_view given);
 
 }  // namespace beckon::core

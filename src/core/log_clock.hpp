@@ -9,9 +9,9 @@ namespace beckon::core {
 
 /// The log's "now" in one partition, whose leader's clock stamps its records. It is known as an
 /// interval, bounded from both sides by evidence and run on by the host's monotonic clock in
-/// between; now() is its lowest end, so that whoever asks "is it over?" never hears yes on a guess.
-/// Two pieces of evidence that contradict each other mean that the log's clock stepped: then the
-/// newer one counts alone. Newer is what stands higher in the log.
+/// between; now() is its lowest end, so that whoever asks "is it over?" is never answered yes on a
+/// guess. Two pieces of evidence that contradict each other mean that the log's clock stepped: then
+/// the newer one counts alone. Newer is what stands higher in the log.
 ///
 /// After a step forward now() does not jump: what was stamped before the step would be over before
 /// its time. It is held back by the length of the step, which wears off by a thousandth of the time

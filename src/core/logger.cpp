@@ -88,7 +88,7 @@ void log_line(LogLevel level, std::string_view folder, std::string_view event,
     std::string line = g_format.load() == LogFormat::json ? json_line(level, folder, event, fields)
                                                           : text_line(level, folder, event, fields);
     line.push_back('\n');
-    // If standard error cannot be written to, there is nobody to tell.
+    // If standard error cannot be written to, there is no other place to report to.
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 

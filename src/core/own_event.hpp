@@ -11,8 +11,8 @@
 /// What Beckon itself knows, as an event for webhooks (docs/webhooks.md#beckons-own-events).
 namespace beckon::core {
 
-/// A CloudEvent for the webhooks of one owner. Its id follows from what it tells, so that it may be
-/// told again.
+/// A CloudEvent for the webhooks of one owner. Its id follows from its content, so that it may be
+/// published again.
 struct OwnEvent {
     std::string id;
     std::string source;

@@ -10,12 +10,12 @@
 #include <string>
 #include <string_view>
 
-/// Push message receipts (RFC 8030 §5.1, §6.3): who hears of the end of a message, and what
-/// (docs/protocol/receipts.md). Pure functions, any thread.
+/// Push message receipts (RFC 8030 §5.1, §6.3): which subscription receives the outcome of
+/// a message, and its form (docs/protocol/receipts.md). Pure functions, any thread.
 namespace beckon::core {
 
-/// The header of a message's record that names who hears of its end, as to_text() has it; and of
-/// the event that tells it.
+/// The header of a message's record that names the receiver of its outcome, as to_text()
+/// has it; and of the event that reports it.
 inline constexpr std::string_view kReceiptHeader = "ce_receipt";
 
 using ReceiptId = Id16<struct ReceiptTag>;  ///< a receipt subscription; UUIDv4
@@ -42,7 +42,7 @@ std::string owner_name(const SenderId& sender);
 /// The same of the SHA-256 of a VAPID key as 64 hex digits; nullopt if it is none.
 std::optional<std::string> owner_name_of_hash(std::string_view vapid_sha256);
 
-/// What became of a message, as its sender is told.
+/// The outcome of a message, as its sender receives it.
 enum class Outcome : std::uint8_t { acknowledged, expired, gone };
 std::string_view to_string(Outcome outcome);
 Outcome outcome_of(FinishReason reason);
@@ -62,7 +62,7 @@ OwnEvent event_of(const ReceiptOutcome& reported);
 Record encode(const ReceiptOutcome& reported);
 /// nullopt: another event.
 std::optional<ReceiptOutcome> decode_receipt(const RecordView& record);
-/// Of `events`: what one subscription hears stands in one partition.
+/// Of `events`: the outcomes of one subscription stand in one partition.
 Partition partition_of(const ReceiptId& subscription, Partition partitions);
 
 }  // namespace beckon::core

@@ -11,7 +11,7 @@
 namespace beckon::core {
 
 /// Seals and opens the URLs of receipt subscriptions, as Tokens does with endpoints
-/// (docs/formats/tokens.md#compact-tokens): who has the URL may hear and name it, and nobody can
+/// (docs/formats/tokens.md#compact-tokens): who has the URL may poll and name it, and nobody can
 /// guess one. One instance per thread.
 class ReceiptTokens {
 public:

@@ -32,7 +32,7 @@ struct HeaderView {
     std::string_view value;
 };
 
-/// What was read. All views are valid only during the call that hands it over.
+/// What was read. All views are valid only during the call that passes it on.
 struct RecordView {
     Offset offset = 0;
     Timestamp time{};  ///< append time, given by the log

@@ -28,7 +28,7 @@ struct SubscriptionGone {
     GoneReason reason = GoneReason::unregistered;
 };
 
-/// The same id whoever tells it.
+/// The same id whoever publishes it.
 OwnEvent event_of(const SubscriptionGone& gone);
 
 }  // namespace beckon::core

@@ -175,9 +175,9 @@ struct Edge::Impl {
     std::unique_ptr<log::LogWatch> log_watch;
     Assignments assignments;
     std::set<core::Partition> logged_served;
-    /// Set while this node leaves the cluster: told once no home serves here any more.
+    /// Set while this node leaves the cluster: called once no home serves here any more.
     std::optional<std::promise<void>> leaving;
-    bool left = false;        ///< `leaving` was told
+    bool left = false;        ///< `leaving` was called
     std::string log_failure;  ///< why the log is not there; empty: it is
     /// Why nothing goes on here, so that others are to take over; empty: it does.
     std::string halted;
@@ -373,9 +373,9 @@ void Edge::Impl::watch_control() {
 /// Why a loop serves nobody; empty: it turns. It waits for the disk of its store, however long that
 /// takes.
 std::string Edge::Impl::why_stalled(const ShardLoop& loop) {
-    const auto still = clock.mono() - loop.last_turn();
-    if (still > kDeadAfter) health.set_dead("edge", loop.name() + " hangs");
-    if (still < config.session_timeout / 2) return {};
+    const auto stalled_for = clock.mono() - loop.last_turn();
+    if (stalled_for > kDeadAfter) health.set_dead("edge", loop.name() + " hangs");
+    if (stalled_for < config.session_timeout / 2) return {};
     return "the loop " + loop.name() + " is stalled: perhaps its disk hangs";
 }
 

@@ -52,7 +52,7 @@ public:
     ShardLoop& loop(std::size_t shard);
     Switchboard& switchboard();
     void reload_tls();
-    /// What the fronts tell clients of, from now on. Any thread.
+    /// The broadcasts that the fronts send, from now on. Any thread.
     void broadcasts(const BroadcastsPtr& now);
     /// Clients that have said hello, at most a second ago.
     std::size_t identified() const;

@@ -24,7 +24,7 @@ public:
     EndsWatch(Inputs& inputs, const Context& context)
         : inputs_(inputs), context_(context), lifetime_(context.executor) {}
 
-    /// All inputs have just heard their ends.
+    /// All inputs have just learned their ends.
     void begin() { asked_ = context_.clock.mono(); }
     /// Answers that are under way are void.
     void cancel() { lifetime_.renew(); }

@@ -72,7 +72,7 @@ public:
     bool has_more() const { return has_more_; }
     core::Offset replayed() const { return replayed_; }
     core::Offset committed() const { return committed_; }
-    /// Whether the state should be told where we are, and if that is the log's end.
+    /// Whether the state should be notified where we are, and if that is the log's end.
     bool moved() const { return moved_; }
     bool at_end() const;
     bool end_is_old_news() const;
@@ -107,10 +107,10 @@ private:
     core::Timestamp newest_{};  ///< append time of what was replayed last
     bool drained_ = false;      ///< the reader's last word
     bool has_more_ = false;
-    bool moved_ = false;             ///< since the state was told
+    bool moved_ = false;             ///< since the state was notified
     core::MonoTime others_wrote_{};  ///< when a record that is not a control record was read last
     std::optional<core::MonoTime> at_end_;  ///< when everything that was known of was committed
-    core::MonoTime reported_end_{};         ///< when the state was last told that this is the end
+    core::MonoTime reported_end_{};  ///< when the state was last notified that this is the end
 };
 
 using Inputs = std::vector<std::unique_ptr<Input>>;

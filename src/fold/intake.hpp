@@ -34,11 +34,11 @@ public:
     Intake(Inputs& inputs, const Limits& limits, const Context& context, Backoff retry,
            std::function<void()> ready);
 
-    /// Begins to read each input where it was told to begin.
+    /// Begins to read each input where it was set to begin.
     void open_all();
     void close();
 
-    /// One turn: replays, and tells the state where each input stands. True if there is more to
+    /// One turn: replays, and notifies the state where each input stands. True if there is more to
     /// take. Error `out_of_range`: the log does not have the records any more. Must not be called
     /// before open_all().
     core::Result<bool> turn();

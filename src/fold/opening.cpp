@@ -16,7 +16,7 @@ Opening::Opening(Inputs& inputs, core::NodeId node, Context context, Backoff ret
       retry_(retry),
       lifetime_(context.executor) {}
 
-/// A first read barrier goes to every input before anything else is asked. Its report tells the
+/// A first read barrier goes to every input before anything else is asked. Its report has the
 /// log's time there, by which trust in a checkpoint is judged; and whoever has read past it has
 /// seen everything that stood there when this life began.
 void Opening::begin() {

@@ -23,7 +23,7 @@ public:
         core::Executor& executor;
         Failures& failures;
     };
-    /// `retry`: the pauses. `answered` is called once all inputs have heard what was asked.
+    /// `retry`: the pauses. `answered` is called once all inputs have their answers.
     Opening(Inputs& inputs, core::NodeId node, Context context, Backoff retry,
             std::function<void()> answered);
 

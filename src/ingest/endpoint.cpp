@@ -176,7 +176,7 @@ struct Endpoint::Impl {
     // The view's loop outlives everybody who may post to it: joined first, destroyed last.
     net::IoLoop view_loop;
     std::unique_ptr<SubscriptionView> view;               ///< used on its thread, read from all
-    std::unique_ptr<log::LogWatch> log_watch;             ///< on the view's thread; hears from all
+    std::unique_ptr<log::LogWatch> log_watch;             ///< on the view's thread; all notify it
     std::unique_ptr<ReceiptPolls> receipts;               ///< on the view's thread; asked by all
     std::unique_ptr<fold::WebhookOwners> webhook_owners;  ///< on the view's thread; asked by all
     std::unique_ptr<ServiceShared> shared;

@@ -61,8 +61,8 @@ public:
         const NamedPartition& where, core::Offset offset, const std::stop_token& stop) = 0;
 };
 
-/// Groups of a cluster that are told of. Each costs a client of librdkafka with threads of its own,
-/// so of more the first by name are told of, and `problems` says so.
+/// Groups of a cluster that are listed. Each costs a client of librdkafka with threads of its own,
+/// so of more the first by name are listed, and `problems` says so.
 inline constexpr std::size_t kGroupsMax = 100;
 
 /// Any consumer group of the cluster that Kafka knows. Throws std::runtime_error as open_kafka_log

@@ -33,8 +33,8 @@ public:
     struct Probes {
         /// Whether the log can be reached; writes nothing.
         std::function<void(Answer)> reach;
-        /// Whether it takes a record; asked only while publishing fails. Whoever tells the watch of
-        /// no publish needs none.
+        /// Whether it takes a record; asked only while publishing fails. Whoever notifies the watch
+        /// of no publish needs none.
         std::function<void(Answer)> write = {};
     };
     /// Runs on the executor; empty: the log works.

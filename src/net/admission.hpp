@@ -8,8 +8,8 @@ namespace beckon::net {
 
 /// `wanted`, or fewer: as many clients as a process with so many file descriptors (0: unknown) can
 /// have beside its store, its log, handshakes and the endpoint in the same process. One that finds
-/// no descriptor waits in the kernel's queue without an answer; one that is refused hears when to
-/// come back.
+/// no descriptor waits in the kernel's queue without an answer; one that is refused receives when
+/// to come back.
 std::size_t clients_possible(std::size_t wanted, std::size_t descriptors);
 
 /// The limit of file descriptors that is enough for so many connections of one port, for what is no

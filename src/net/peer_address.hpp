@@ -56,7 +56,7 @@ public:
 
     /// Behind a proxy that nobody has named: the last address of the peer's forwarding header, as
     /// that proxy wrote it (or as the peer has made it up). nullopt: the peer is a trusted proxy,
-    /// or there is no such header. Good for telling clients apart, never for trusting one.
+    /// or there is no such header. Good for distinguishing clients, never for trusting one.
     std::optional<PeerAddress> claimed_client(
         const PeerAddress& socket, std::optional<std::string_view> forwarded,
         std::optional<std::string_view> x_forwarded_for) const;

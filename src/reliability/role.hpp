@@ -34,7 +34,7 @@ struct RoleConfig {
 };
 
 /// The role `reliability`: folds the partitions of `reliability` that are placed here into
-/// histories and sums, expires, and tells counts and reports in `reliability.totals`. It has a
+/// histories and sums, expires, and publishes counts and reports in `reliability.totals`. It has a
 /// thread of its own; the rest may be called from any.
 class Role {
 public:
@@ -45,7 +45,7 @@ public:
     Role(const Role&) = delete;
     Role& operator=(const Role&) = delete;
 
-    /// What all homes of the installation have told.
+    /// What all homes of the installation have published.
     const TotalsView& totals() const;
 
     /// The life of one message. Errors: unavailable (its partition is not folded here), corrupt.

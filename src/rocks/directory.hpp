@@ -16,7 +16,7 @@ core::Result<void> make_directory(const std::filesystem::path& directory);
 /// of the log. Errors: unavailable.
 core::Result<void> set_aside(const std::filesystem::path& directory, std::string_view why);
 
-/// " (pid 123)": the process that holds the database's lock, if the system tells (it does not for
+/// " (pid 123)": the process that holds the database's lock, if the system says so (it does not for
 /// this process itself); otherwise "".
 std::string lock_holder(const std::filesystem::path& directory);
 

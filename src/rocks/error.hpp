@@ -8,8 +8,8 @@
 
 namespace beckon::rocks {
 
-/// RocksDB's answer as ours; `what` says what was being done, with the path. It tells apart what a
-/// caller must treat differently:
+/// RocksDB's answer as ours; `what` says what was being done, with the path. It distinguishes what
+/// a caller must treat differently:
 ///   corrupt      the bytes on disk are not what was written: they will not come back
 ///   full         the disk has no space
 ///   conflict     another process has the directory open

@@ -19,7 +19,7 @@ namespace {
 
 class Logger final : public rocksdb::Logger {
 public:
-    // Its warnings tell of every wait of a writer and of failures that a write returns as well.
+    // Its warnings report every wait of a writer and of failures that a write returns as well.
     Logger(std::string_view folder, std::string path)
         : rocksdb::Logger(rocksdb::InfoLogLevel::ERROR_LEVEL),
           folder_(folder),

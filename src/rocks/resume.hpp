@@ -23,7 +23,7 @@ private:
     std::atomic<rocksdb::DB*> db_ = nullptr;
 };
 
-/// The number of the write-ahead file that the next write goes to; 0: it cannot be told.
+/// The number of the write-ahead file that the next write goes to; 0: it is unknown.
 std::uint64_t write_ahead_file(rocksdb::DB& db);
 
 /// After a failed write: lets RocksDB go on (DB::Resume). OK only if it has left the write-ahead

@@ -14,7 +14,7 @@ namespace beckon::rocks {
 /// that the file has grown: three waits for the disk. Here each write is one call that returns when
 /// the bytes are on the disk, past the page cache, into a part of the file that a thread of its own
 /// ("log-ahead") has filled with zeros before: one wait. RocksDB takes the zeros behind the last
-/// record for the end; who copies the file is told how much of it was written. What is not synced
+/// record for the end; who copies the file is given how much of it was written. What is not synced
 /// is not written, and is lost with the process.
 ///
 /// A file costs up to 4 MiB more than what it holds until it is closed, and the disk writes its

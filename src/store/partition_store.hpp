@@ -55,7 +55,7 @@ public:
     /// written, but reads go on seeing it; call again later, it recovers by itself when there is
     /// space. After a failed read (broken()): see above.
     core::Result<void> commit();
-    /// True if commit() has something to write, or a failed read to tell.
+    /// True if commit() has something to write, or a failed read to report.
     bool dirty() const;
     /// True if so much has collected that it should be written now, or a read failed.
     bool commit_due() const;
@@ -76,7 +76,7 @@ public:
     /// that its end is reported before it is forgotten.
     bool finish(const core::NotificationFinished& done, core::Timestamp time);
 
-    /// Folds, behind put(), that the sender hears of the message's end. It is remembered until
+    /// Folds, behind put(), that the sender receives the message's outcome. It is remembered until
     /// finish(). While nobody wants receipts, these cost nothing.
     void put_receipt(const core::MessageKey& key, Receipt receipt);
     std::optional<Receipt> receipt(const core::MessageKey& key);
@@ -95,7 +95,7 @@ public:
 
     // --- what a serving home decides
     /// The message is done with here: it leaves the pending ones and its tombstone is pending.
-    /// False if it was not pending. `end`: the milestone that is told of it if it is tracked.
+    /// False if it was not pending. `end`: the milestone that is reported if it is tracked.
     bool add_tombstone(const core::Uaid& uaid, const core::MessageKey& key,
                        core::FinishReason reason,
                        std::optional<core::Milestone> end = std::nullopt);

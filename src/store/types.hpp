@@ -13,11 +13,11 @@
 #include <string_view>
 #include <vector>
 
-/// What the stores hold and tell, in types of their own: the ground that everything else in this
+/// What the stores hold and return, in types of their own: the ground that everything else in this
 /// folder stands on.
 namespace beckon::store {
 
-/// A message as it waits, as a drain hands it over; views end with the call.
+/// A message as it waits, as a drain passes it on; views end with the call.
 struct MessageView {
     core::Offset offset = 0;  ///< its order
     core::Timestamp appended{};
@@ -71,9 +71,9 @@ struct PendingTombstone {
     core::MessageKey key;
     core::FinishReason reason = core::FinishReason::acked;
     core::Offset put_offset = 0;  ///< publish in this order: replaced ones before their replacement
-    /// Of a tracked message whose end is to be told: the milestone that it ended with. It stays
-    /// here until the tombstone is read back, so that whoever pays the pending tombstone can tell
-    /// it again.
+    /// Of a tracked message whose end is to be reported: the milestone that it ended with. It stays
+    /// here until the tombstone is read back, so that the
+    /// publisher of the pending tombstone can report it again.
     struct End {
         core::Tracked message;
         core::Milestone milestone = core::Milestone::delivered;

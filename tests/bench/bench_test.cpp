@@ -16,7 +16,7 @@ using nlohmann::json;
 using test::CapturedOutput;
 using test::FakePushServer;
 
-TEST_CASE("bench measures what it is asked to and tells it as a table and as JSON", "[bench]") {
+TEST_CASE("bench measures what it is asked to, and reports a table or JSON", "[bench]") {
     const test::TempDir dir;
     const FakePushServer server;
     bench::BenchOptions options;

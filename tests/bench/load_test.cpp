@@ -181,14 +181,14 @@ TEST_CASE("clients that reconnect say who they are, and keep their channels", "[
     options.reconnect_to = options.url;
     Generator generator{options};
     REQUIRE(generator.open(3));
-    const auto said = [frames = server.frames()](const std::string& text) {
+    const auto frames_with = [frames = server.frames()](const std::string& text) {
         return std::count_if(frames.begin(), frames.end(), [&](const std::string& frame) {
             return frame.find(text) != std::string::npos;
         });
     };
-    CHECK(said(R"("messageType":"hello")") == 6);
-    CHECK(said(R"("uaid":")") == 3);
-    CHECK(said(R"("messageType":"register")") == 3);
+    CHECK(frames_with(R"("messageType":"hello")") == 6);
+    CHECK(frames_with(R"("uaid":")") == 3);
+    CHECK(frames_with(R"("messageType":"register")") == 3);
     CHECK(generator.at_rate(200, kShort).value().tally.delivered == 40);
 }
 
@@ -204,7 +204,7 @@ TEST_CASE("saturating keeps the senders busy, pipelined or not", "[load]") {
     CHECK(traffic.tally.posted == traffic.tally.accepted);
 }
 
-TEST_CASE("refusals, lost and doubled messages are told apart", "[load]") {
+TEST_CASE("refusals, lost and doubled messages are counted apart", "[load]") {
     FakePushServer server;
     Generator generator{[&] {
         auto options = options_for(server);

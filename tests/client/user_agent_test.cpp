@@ -84,7 +84,7 @@ TEST_CASE("aesgcm messages and messages without data arrive too", "[user_agent]"
     CHECK(empty.problem.empty());
 }
 
-TEST_CASE("a certificate that nobody vouches for is refused, unless told otherwise",
+TEST_CASE("a certificate that nobody vouches for is refused, unless it is allowed",
           "[user_agent]") {
     const FakePushServer server{{.tls = true}};
     auto options = options_for(server);
@@ -117,7 +117,7 @@ TEST_CASE("with its state a user agent comes back and gets what it missed", "[us
     CHECK(next(agent).text == "while away");
 }
 
-TEST_CASE("a version that was acknowledged before is told as a duplicate, also after a restart",
+TEST_CASE("a version that was acknowledged before is reported as a duplicate, also after a restart",
           "[user_agent]") {
     const test::TempDir dir;
     FakePushServer server;

@@ -59,7 +59,7 @@ TEST_CASE("a partition is handed over until its home has the highest epoch", "[o
     CHECK(overview_of(folded.fold).partitions[0].epoch == 4);
 }
 
-TEST_CASE("a home that is not ready while others tell of themselves restores", "[overview]") {
+TEST_CASE("a home that is not ready while others report themselves restores", "[overview]") {
     CHECK(Folded{NodeRecord{"edge", kOne, "", {0}}, NodeRecord{"edge", kTwo, "", {}}, kPlaced}
               .state() == PartitionState::restoring);
     CHECK(Folded{NodeRecord{"edge", kTwo, "", {}}, kPlaced}.state() == PartitionState::serving);

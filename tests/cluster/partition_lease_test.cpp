@@ -46,10 +46,10 @@ struct Node {
           publisher(w.log->open_publisher(w.executor)),
           lease(kPartition, {std::move(name)}, "edge", *publisher,
                 {.serving =
-                     [this](auto epoch) { said.push_back("serving " + std::to_string(epoch)); },
+                     [this](auto epoch) { notices.push_back("serving " + std::to_string(epoch)); },
                  .lost =
                      [this](const Error& e) {
-                         said.push_back("lost " + std::string{to_string(e.fault)});
+                         notices.push_back("lost " + std::string{to_string(e.fault)});
                      }}),
           subscriptions(reader(Topic::kSubscriptions)),
           notifications(reader(Topic::kNotifications)) {}
@@ -77,7 +77,7 @@ struct Node {
 
     World& world;
     std::unique_ptr<beckon::log::Publisher> publisher;
-    std::vector<std::string> said;
+    std::vector<std::string> notices;
     PartitionLease lease;
     std::unique_ptr<beckon::log::PartitionReader> subscriptions;
     std::unique_ptr<beckon::log::PartitionReader> notifications;
@@ -93,7 +93,7 @@ TEST_CASE("a lone candidate serves when it has read both of its leases", "[lease
     a.lease.claim(0);
     CHECK(a.lease.state() == State::claiming);
     world.executor.run_for(1s);
-    CHECK(a.said == Log{"serving 1"});
+    CHECK(a.notices == Log{"serving 1"});
     CHECK(a.lease.state() == State::serving);
     CHECK(world.keys(Topic::kOwnership) == Log{"edge/epoch/2"});
     CHECK(world.keys(Topic::kSubscriptions) == Log{"!lease/00000000000000000001/a"});
@@ -110,8 +110,8 @@ TEST_CASE("of two that claim one epoch, the first in the log wins on both nodes"
     const auto first = world.keys(Topic::kSubscriptions).front();
     auto& winner = first.ends_with("/a") ? a : b;
     auto& loser = first.ends_with("/a") ? b : a;
-    CHECK(winner.said == Log{"serving 1"});
-    CHECK(loser.said == Log{"lost conflict"});
+    CHECK(winner.notices == Log{"serving 1"});
+    CHECK(loser.notices == Log{"lost conflict"});
     CHECK(world.keys(Topic::kNotifications).size() == 1);  // only the winner's
 }
 
@@ -125,8 +125,8 @@ TEST_CASE("a home that reads a higher epoch stops, and the winner clears the low
     world.executor.run_for(1s);
     b.lease.claim(0);  // knows epoch 1 from the log alone
     world.executor.run_for(1s);
-    CHECK(a.said == Log{"serving 1", "lost conflict"});
-    CHECK(b.said == Log{"serving 2"});
+    CHECK(a.notices == Log{"serving 1", "lost conflict"});
+    CHECK(b.notices == Log{"serving 2"});
     CHECK(world.keys(Topic::kSubscriptions) == Log{"!lease/00000000000000000001/a",
                                                    "!lease/00000000000000000002/b",
                                                    "!lease/00000000000000000001/a gone"});
@@ -140,7 +140,7 @@ TEST_CASE("a claim stands above the floor that ownership shows", "[lease]") {
     Node a{world, "a"};
     a.lease.claim(41);
     world.executor.run_for(1s);
-    CHECK(a.said == Log{"serving 42"});
+    CHECK(a.notices == Log{"serving 42"});
 }
 
 TEST_CASE("no lease is published before its epoch stands in ownership", "[lease]") {
@@ -149,7 +149,7 @@ TEST_CASE("no lease is published before its epoch stands in ownership", "[lease]
     world.log->fail_next_publishes(1);
     a.lease.claim(0);
     world.executor.run_for(1s);
-    CHECK(a.said == Log{"lost unavailable"});
+    CHECK(a.notices == Log{"lost unavailable"});
     CHECK(world.keys(Topic::kSubscriptions).empty());
 }
 
@@ -160,11 +160,11 @@ TEST_CASE("a claim whose answer was lost is given up, and the next has a higher 
     while (world.keys(Topic::kOwnership).empty()) world.executor.run_for(1ms);
     world.log->lose_next_answers(1);  // of the lease in subscriptions
     world.executor.run_for(1s);
-    CHECK(a.said.back() == "lost unavailable");
+    CHECK(a.notices.back() == "lost unavailable");
     CHECK(a.lease.state() == State::following);
     a.lease.claim(0);
     world.executor.run_for(1s);
-    CHECK(a.said.back() == "serving 2");
+    CHECK(a.notices.back() == "serving 2");
 }
 
 TEST_CASE("another role's leases are none of ours", "[lease]") {
@@ -185,6 +185,6 @@ TEST_CASE("a released lease is silent", "[lease]") {
     a.lease.claim(0);
     a.lease.release();
     world.executor.run_for(1s);
-    CHECK(a.said.empty());
+    CHECK(a.notices.empty());
     CHECK(a.lease.state() == State::following);
 }

@@ -69,7 +69,7 @@ TEST_CASE("an object gets a member more, and keeps its text", "[json]") {
     CHECK(core::with_json_member("{ }", "a\"b", "1") == R"({"a\"b":1})");
 }
 
-TEST_CASE("UTF-8 is told from what is not", "[json]") {
+TEST_CASE("UTF-8 is distinguished from other bytes", "[json]") {
     for (const auto& good : {""s, "a\0b"s, "\xc3\xa9"s, "\xe2\x82\xac"s, "\xf0\x9f\x98\x80"s,
                              "\xed\x9f\xbf"s, "\xf4\x8f\xbf\xbf"s}) {
         CHECK(core::is_utf8(good));

@@ -45,7 +45,7 @@ TEST_CASE("depth counts what is nested, and no bracket of a text", "[core][json]
     CHECK_FALSE(is_nested_deeper("", 0));
 }
 
-TEST_CASE("UTF-8 is told from bytes that are none as the JSON library tells it", "[core][json]") {
+TEST_CASE("UTF-8 is distinguished from other bytes as the JSON library does it", "[core][json]") {
     // Every lead byte with every second byte, with and without what follows.
     for (int lead = 0; lead < 256; ++lead) {
         for (int second = 0; second < 256; ++second) {

@@ -173,7 +173,7 @@ TEST_CASE("old records do not bring an old step back", "[clock]") {
     CHECK(world.behind() <= 2ms);
 }
 
-TEST_CASE("a drifting log is never overtaken, however seldom it is heard from", "[clock]") {
+TEST_CASE("a drifting log is never overtaken, however seldom it reports its time", "[clock]") {
     const int parts_in_a_million = GENERATE(-500, -50, 50, 500);
     const auto pause = GENERATE(1s, 60s, 3600s);
     World world;

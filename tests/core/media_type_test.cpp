@@ -15,7 +15,7 @@ TEST_CASE("a Content-Type says its type and its charset, in any case and with qu
     CHECK(parse_media_type(";;=\"").type.empty());
 }
 
-TEST_CASE("JSON is told by its type", "[media]") {
+TEST_CASE("JSON is recognised by its type", "[media]") {
     for (const auto* json : {"application/json", "Application/JSON; charset=utf-8", "text/json",
                              "application/vnd.shop+json"}) {
         CHECK(parse_media_type(json).is_json());

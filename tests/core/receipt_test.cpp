@@ -95,7 +95,7 @@ TEST_CASE("an event's owner is the sender's key, or nobody", "[receipts]") {
     CHECK(nobody.owner.find(':') != std::string::npos);
 }
 
-TEST_CASE("an event has the same id however often it is told", "[receipts]") {
+TEST_CASE("an event has the same id however often it is published", "[receipts]") {
     const core::SubscriptionGone gone{.uaid = {core::random_uuid4()},
                                       .channel = {core::random_uuid4()},
                                       .owner = "o",

@@ -347,9 +347,9 @@ TEST_CASE("what Beckon's own events say fits its schema", "[schemas]") {
     const auto schema = load_schemas().at("beckon.event.v1").at("$defs");
     for (unsigned seed = 0; seed < 50; ++seed) {
         test::RandomEvents make{seed};
-        const auto said = [](const core::OwnEvent& event) { return Json(event.data); };
-        const auto reported = said(core::event_of(some_outcome(make)));
-        const auto gone = said(core::event_of(gone_of(make)));
+        const auto data_of = [](const core::OwnEvent& event) { return Json(event.data); };
+        const auto reported = data_of(core::event_of(some_outcome(make)));
+        const auto gone = data_of(core::event_of(gone_of(make)));
         CAPTURE(reported.dump(), gone.dump());
         CHECK_FALSE(test::schema_fault(schema.at("message"), reported));
         CHECK_FALSE(test::schema_fault(schema.at("subscriptionGone"), gone));

@@ -115,12 +115,12 @@ export const TLS_ATTACKS = {
         reason: 'deadline',
         count: 50,
         act: (socket) => {
-            let said = false;
+            let sent = false;
             const once = new Duplex({
                 read() {},
                 write(data, _encoding, done) {
-                    if (!said) socket.write(data);
-                    said = true;
+                    if (!sent) socket.write(data);
+                    sent = true;
                     done();
                 },
             });

@@ -45,7 +45,7 @@ export async function freePort() {
 
 /**
  * Memory where there is enough of it: a broker waits for its disk at each change of its metadata, and
- * on a disk that is busy with a build it stands still for seconds.
+ * on a disk that is busy with a build it stalls for seconds.
  */
 function spaceForKafka() {
     const memory = '/dev/shm';

@@ -289,9 +289,9 @@ test('a service that refuses our credentials shows in the metrics and in /ready,
     await until('the fault', async () => (await faulty()) === 1, PATIENCE_MS);
     assert.match(cluster.children.get(role).output, /bridge_refuses_credentials.*403 InvalidProviderToken/);
     const ready = async () => fetch(`http://127.0.0.1:${opsOfRetry()}/ready`).then((reply) => reply.json());
-    const told = await ready();
-    assert.equal(told.status, 'OK', 'the rest goes on');
-    assert.match(JSON.stringify(told.warnings), /"retry: apns [^"]+":"403 InvalidProviderToken/);
+    const readiness = await ready();
+    assert.equal(readiness.status, 'OK', 'the rest goes on');
+    assert.match(JSON.stringify(readiness.warnings), /"retry: apns [^"]+":"403 InvalidProviderToken/);
     apns.refusing = false;
     await until('its end', async () => (await faulty()) === 0, PATIENCE_MS);
     assert.equal((await ready()).warnings, undefined);

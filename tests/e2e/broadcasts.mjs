@@ -44,17 +44,17 @@ const broadcasts = (...args) => cluster.tool(['broadcasts', ...args, ...tools]);
 /** A client that keeps what it is told. */
 class Follower {
     constructor(named) {
-        this.told = {};
+        this.versions = {};
         this.frames = [];
         this.socket = new WebSocket(cluster.websocket, 'push-notification');
-        this.socket.on('open', () => this.say({ messageType: 'hello', use_webpush: true, broadcasts: named }));
+        this.socket.on('open', () => this.send({ messageType: 'hello', use_webpush: true, broadcasts: named }));
         this.socket.on('message', (data) => {
             const frame = JSON.parse(data);
             this.frames.push(frame);
-            Object.assign(this.told, frame.broadcasts);
+            Object.assign(this.versions, frame.broadcasts);
         });
     }
-    say(frame) {
+    send(frame) {
         this.socket.send(JSON.stringify(frame));
     }
     async hello() {
@@ -69,14 +69,14 @@ test('what is set from the command line reaches whoever follows it', async () =>
     // The edge may read it a moment after the tool has written it.
     const follower = await until('the edge knows it', async () => {
         const candidate = new Follower({ 'demo/news': '0', 'demo/none': '0' });
-        const told = await candidate.hello();
-        if (told['demo/news'] === '1') return candidate;
+        const versions = await candidate.hello();
+        if (versions['demo/news'] === '1') return candidate;
         candidate.socket.close();
         return null;
     });
     assert.deepEqual(await follower.hello(), { 'demo/news': '1', errors: { 'demo/none': 'Broadcast not found' } });
     await broadcasts('set', 'demo/news', '2');
-    await until('the change is told', () => follower.told['demo/news'] === '2');
+    await until('the change arrives', () => follower.versions['demo/news'] === '2');
     await broadcasts('delete', 'demo/news');
     assert.doesNotMatch(await broadcasts('list'), /demo\/news/);
     follower.socket.close();
@@ -99,12 +99,12 @@ test('over HTTP it takes the token', { skip: ON_KAFKA }, async () => {
     await until('it is listed', async () => (await (await fetch(`${ops}/list`)).json()).broadcasts['http/one'] === '1');
 });
 
-test('a page is polled, and its changes are told', { skip: ON_KAFKA }, async () => {
+test('a page is polled, and its changes are sent to followers', { skip: ON_KAFKA }, async () => {
     await until('the page is read', async () => /^page\/one\t1$/m.test(await broadcasts('list')));
     const follower = new Follower({ 'page/one': '1' });
     assert.deepEqual(await follower.hello(), {});
     page = { broadcasts: { 'page/one': '2' } };
-    await until('the change is told', () => follower.told['page/one'] === '2');
+    await until('the change arrives', () => follower.versions['page/one'] === '2');
     page = 'nonsense';
     await until('polls fail', async () => (await cluster.metric('beckon_edge_broadcast_polls_total', 'failed')) > 0);
     assert.match(await broadcasts('list'), /^page\/one\t2$/m);

@@ -32,7 +32,7 @@ const answers = (server) => new Promise((resolve) => {
 
 /** What `start` leaves running: the broker, for as long as FILE is there and `caller` runs. */
 async function hold(file, caller) {
-    const say = (fields) => {
+    const print = (fields) => {
         writeFileSync(`${file}.new`, JSON.stringify({ pid: process.pid, ...fields }));
         renameSync(`${file}.new`, file);
     };
@@ -44,15 +44,15 @@ async function hold(file, caller) {
         broker.exited.then(() => (ended = true));
         await until('the broker', async () => ended || answers(cluster.servers), START_MS);
         if (ended) throw new Error(`the broker ended at once:\n${broker.output}`);
-        say({ servers: cluster.servers });
+        print({ servers: cluster.servers });
         const over = () => ended || !existsSync(file) || !runs(caller);
         await new Promise((resolve) => {
             const watch = setInterval(() => over() && resolve(clearInterval(watch)), 200);
         });
-        if (ended) say({ error: `the broker has ended:\n${broker.output}` });
+        if (ended) print({ error: `the broker has ended:\n${broker.output}` });
         else rmSync(file, { force: true });
     } catch (error) {
-        say({ error: error.message });
+        print({ error: error.message });
     } finally {
         await cluster.destroy();
     }

@@ -93,14 +93,14 @@ const SEEKING = { kind: 'seeking', client: 'a' };
 holds('a client that connects in time', SEEKING, wait(BOUNDS.connectMs - 100), CHECKED, FIRST);
 finds('a client that connects too late', /could not connect/, SEEKING, wait(BOUNDS.connectMs), FIRST);
 finds('a client that never connects', /could not connect/, SEEKING, wait(BOUNDS.connectMs), CHECKED, CHECKED);
-const ASKED = { kind: 'asked', client: 'a', connection: 1, what: 'ping' };
-holds('a frame that is answered', FIRST, ASKED, { ...ASKED, kind: 'told' }, wait(BOUNDS.answerMs), CHECKED);
+const ASKED = { kind: 'requested', client: 'a', connection: 1, what: 'ping' };
+holds('a frame that is answered', FIRST, ASKED, { ...ASKED, kind: 'replied' }, wait(BOUNDS.answerMs), CHECKED);
 holds('a frame on a connection that is over', FIRST, ASKED, { kind: 'left', client: 'a', connection: 1 }, wait(BOUNDS.answerMs), CHECKED);
 finds('a frame that is never answered', /no answer on an open connection: 1 ping/, FIRST, ASKED, wait(BOUNDS.answerMs), CHECKED, CHECKED);
 
 // --- who hangs or is cut off stops the bounds, and nothing else
 const disturbed = (ms) => [{ kind: 'disturbing', what: 'x' }, wait(ms), { kind: 'calm', what: 'x' }];
-holds('bounds stand still while somebody hangs', FIRST, REGISTERED, sent(1), DELETED, ASKED, disturbed(BOUNDS.answerMs), CHECKED, arrived(1));
+holds('no bound counts while a process hangs', FIRST, REGISTERED, sent(1), DELETED, ASKED, disturbed(BOUNDS.answerMs), CHECKED, arrived(1));
 finds('bounds go on afterwards', /no answer/, FIRST, ASKED, disturbed(BOUNDS.answerMs), wait(BOUNDS.answerMs + BOUNDS.tailMs), CHECKED);
 finds('overlapping disturbances count once', /no answer/, FIRST, ASKED, { kind: 'disturbing', what: 'y' }, disturbed(1000), { kind: 'calm', what: 'y' }, wait(BOUNDS.answerMs + BOUNDS.tailMs), CHECKED);
 finds('disturbances excuse no message after its confirmed ack', /confirmed/, FIRST, REGISTERED, sent(1), arrived(1), acked(1), CONFIRMED, disturbed(1000), arrived(1));

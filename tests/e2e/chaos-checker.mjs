@@ -4,7 +4,7 @@
 // What a client or a sender saw:
 //   seeking      {client}                               it wants to be connected and is not
 //   greeted      {client, connection, uaid}             its hello was answered
-//   asked, told  {client, connection, what}             a frame that is to be answered, and its answer
+//   requested, replied {client, connection, what}      a frame that is to be answered, and its answer
 //   left         {client, connection}                   that connection is over
 //   registering, registered    {client, channel, endpoint}   `registered` is a status of 200
 //   unregistering, unregistered {client, channel}
@@ -90,7 +90,7 @@ export class Checker {
     }
 
     client(name) {
-        if (!this.clients.has(name)) this.clients.set(name, { name, asked: new Map(), connection: 0 });
+        if (!this.clients.has(name)) this.clients.set(name, { name, requested: new Map(), connection: 0 });
         return this.clients.get(name);
     }
 
@@ -130,17 +130,17 @@ export class Checker {
         if (took > this.bounds.connectMs) this.fault(event, `${client.name} could not connect for ${Math.round(took)} ms`);
     }
 
-    asked({ client, connection, what, at }) {
-        this.client(client).asked.set(`${connection} ${what}`, at);
+    requested({ client, connection, what, at }) {
+        this.client(client).requested.set(`${connection} ${what}`, at);
     }
 
-    told({ client, connection, what }) {
-        this.client(client).asked.delete(`${connection} ${what}`);
+    replied({ client, connection, what }) {
+        this.client(client).requested.delete(`${connection} ${what}`);
     }
 
     left({ client, connection }) {
-        const { asked } = this.client(client);
-        for (const key of asked.keys()) if (key.startsWith(`${connection} `)) asked.delete(key);
+        const { requested } = this.client(client);
+        for (const key of requested.keys()) if (key.startsWith(`${connection} `)) requested.delete(key);
     }
 
     checked(event) {
@@ -149,9 +149,9 @@ export class Checker {
                 this.connectedInTime(client, event);
                 client.seeking = null;
             }
-            for (const [what, since] of client.asked) {
+            for (const [what, since] of client.requested) {
                 if (this.calmBetween(since, event.at) <= this.bounds.answerMs) continue;
-                client.asked.delete(what);
+                client.requested.delete(what);
                 this.fault(event, `${client.name}: no answer on an open connection: ${what}`);
             }
         }

@@ -35,7 +35,7 @@ export class ChaosClient {
         Object.assign(this, { name, habit, urls });
         this.random = randomFrom(seed * 1000 + index);
         this.at = index % urls.length;
-        this.say = (kind, fields = {}) => note(kind, { client: name, ...fields });
+        this.note = (kind, fields = {}) => note(kind, { client: name, ...fields });
         this.uaid = null;
         this.connections = 0; // the number of the newest one
         this.socket = null; // the one whose hello was answered last
@@ -63,7 +63,7 @@ export class ChaosClient {
     // --- its connection
 
     open() {
-        if (!this.attached) this.say('seeking');
+        if (!this.attached) this.note('seeking');
         const socket = new WebSocket(this.urls[this.at], 'push-notification', { handshakeTimeout: HELLO_PATIENCE_MS });
         socket.number = ++this.connections;
         this.sockets.add(socket);
@@ -80,14 +80,14 @@ export class ChaosClient {
     closed(socket) {
         clearTimeout(socket.timer);
         this.sockets.delete(socket);
-        this.say('left', { connection: socket.number });
+        this.note('left', { connection: socket.number });
         if (this.opening === socket) this.opening = null;
         if (this.socket === socket) {
             this.socket = null;
             this.endPing();
         }
         if (this.over || this.away || this.opening || this.socket) return;
-        this.say('seeking');
+        this.note('seeking');
         this.at = (this.at + 1) % this.urls.length;
         setTimeout(() => !this.over && !this.away && !this.opening && !this.socket && this.open(), this.random.from(20, 300));
     }
@@ -105,7 +105,7 @@ export class ChaosClient {
             case 'register': return this.registered(connection, message);
             case 'unregister': return this.unregistered(connection, message);
             default:
-                this.say('told', { connection, what: 'ping' });
+                this.note('replied', { connection, what: 'ping' });
                 if (socket === this.socket) {
                     clearTimeout(socket.timer);
                     this.endPing();
@@ -126,9 +126,9 @@ export class ChaosClient {
         this.endPing();
         if (this.uaid && this.uaid !== uaid) this.channels.clear();
         this.uaid = uaid;
-        this.say('greeted', { connection: socket.number, uaid, url: this.urls[this.at] });
+        this.note('greeted', { connection: socket.number, uaid, url: this.urls[this.at] });
         if (former && former !== socket && former.readyState === WebSocket.OPEN) {
-            this.say('asked', { connection: former.number, what: 'close, since another connection has come' });
+            this.note('requested', { connection: former.number, what: 'close, since another connection has come' });
         }
         for (const [channel, wish] of this.wishes) this.ask(channel, wish);
     }
@@ -138,31 +138,31 @@ export class ChaosClient {
     wish(channel, wish) {
         this.wishes.set(channel, wish);
         this.channels.delete(channel);
-        this.say(`${wish}ing`, { channel });
+        this.note(`${wish}ing`, { channel });
         this.ask(channel, wish);
     }
 
     ask(channel, wish) {
         if (!this.attached) return;
         this.frame({ messageType: wish, channelID: channel });
-        this.say('asked', { connection: this.socket.number, what: `${wish} ${channel}` });
+        this.note('requested', { connection: this.socket.number, what: `${wish} ${channel}` });
     }
 
     registered(connection, { channelID: channel, status, pushEndpoint: endpoint }) {
-        this.say('told', { connection, what: `register ${channel}` });
+        this.note('replied', { connection, what: `register ${channel}` });
         if (this.wishes.get(channel) !== 'register') return;
         if (status !== 200) return void setTimeout(() => this.wishes.get(channel) === 'register' && this.ask(channel, 'register'), 200);
         this.wishes.delete(channel);
         this.channels.set(channel, endpoint);
-        this.say('registered', { channel, endpoint });
+        this.note('registered', { channel, endpoint });
     }
 
     unregistered(connection, { channelID: channel, status }) {
-        this.say('told', { connection, what: `unregister ${channel}` });
+        this.note('replied', { connection, what: `unregister ${channel}` });
         if (this.wishes.get(channel) !== 'unregister') return;
         if (status !== 200) return void setTimeout(() => this.wishes.get(channel) === 'unregister' && this.ask(channel, 'unregister'), 200);
         this.wishes.delete(channel);
-        this.say('unregistered', { channel });
+        this.note('unregistered', { channel });
     }
 
     // --- messages
@@ -171,12 +171,12 @@ export class ChaosClient {
         const n = Number.parseInt(Buffer.from(data, 'base64url').toString(), 10);
         const connection = socket.number;
         this.arrivals.set(n, { at: performance.now(), connection });
-        this.say('arrived', { n, connection });
+        this.note('arrived', { n, connection });
         const ack = () => {
             if (socket.readyState !== WebSocket.OPEN) return;
             this.frame({ messageType: 'ack', updates: [{ channelID, version, code: 100 }] }, socket);
             this.acks.set(n, { at: performance.now(), connection });
-            this.say('acked', { n, connection });
+            this.note('acked', { n, connection });
         };
         if (this.habit === 'mute') (socket.unacked ??= []).push(ack);
         else if (this.habit === 'slow' && !this.suspended) setTimeout(ack, this.random.from(100, 2000));
@@ -196,7 +196,7 @@ export class ChaosClient {
         let resolve;
         const promise = new Promise((done) => (resolve = done)).then(() => this.socket === socket);
         this.pong = { promise, resolve };
-        this.say('asked', { connection: socket.number, what: 'ping' });
+        this.note('requested', { connection: socket.number, what: 'ping' });
         socket.timer = setTimeout(() => socket.terminate(), PING_PATIENCE_MS);
         socket.send('{}');
         return promise;

@@ -136,7 +136,7 @@ export class Faults {
 
     async restart({ target, hold, wipe }) {
         this.cluster.children.delete(target);
-        // The time of the embedded log may stand still while nobody has it open (docs/design.md#time).
+        // The time of the embedded log may stop while nobody has it open (docs/design.md#time).
         const what = `down ${target}`;
         if (target === 'standalone') this.note('disturbing', { what });
         if (wipe) for (const store of this.installation.storesOf(target)) rmSync(store, { recursive: true, force: true });

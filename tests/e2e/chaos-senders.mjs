@@ -5,7 +5,7 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const TOPICS = ['news', 'mail'];
 const LONG_TTL = 86400;
-const PENDING_OF_A_MUTE_CLIENT = 60; // messages that wait for it; its window must not stand still for ever
+const PENDING_OF_A_MUTE_CLIENT = 60; // messages that wait for it; its window must not stall for ever
 
 export class ChaosSenders {
     /**

@@ -37,25 +37,25 @@ function options() {
     }
 }
 
-const said = options();
-if (said.help) {
+const given = options();
+if (given.help) {
     console.log(`usage: ${USAGE}`);
     process.exit(0);
 }
 const number = (name, least, most) => {
-    const value = Number(said[name]);
+    const value = Number(given[name]);
     if (Number.isInteger(value) && value >= least && value <= most) return value;
-    console.error(`chaos: --${name} ${said[name]}: not a whole number from ${least} to ${most}`);
+    console.error(`chaos: --${name} ${given[name]}: not a whole number from ${least} to ${most}`);
     process.exit(2);
 };
-const { log } = said;
+const { log } = given;
 if (!['kafka', 'embedded'].includes(log)) {
     console.error(`chaos: --log ${log}: not one of kafka, embedded`);
     process.exit(2);
 }
 const seed = number('seed', 0, 2 ** 31);
 const brokers = Array.from({ length: number('brokers', 1, 3) }, (_, i) => (i === 0 ? 'kafka' : `kafka-${i + 1}`));
-const limitMs = said.minutes ? number('minutes', 1, 10000) * 60000 : Infinity;
+const limitMs = given.minutes ? number('minutes', 1, 10000) * 60000 : Infinity;
 const names = { edges: ['edge-1', 'edge-2', 'edge-3'], endpoints: ['endpoint-1', 'endpoint-2'], brokers };
 const steps = plan({ seed, kills: number('kills', 1, 1000000), log, ...names });
 
@@ -177,7 +177,7 @@ async function run() {
     return kills;
 }
 
-const command = `./dev chaos --log ${log} --seed ${seed} --kills ${said.kills}${brokers.length > 1 ? ` --brokers ${brokers.length}` : ''}`;
+const command = `./dev chaos --log ${log} --seed ${seed} --kills ${given.kills}${brokers.length > 1 ? ` --brokers ${brokers.length}` : ''}`;
 try {
     const kills = await run();
     for (const client of clients) client.end();
@@ -191,7 +191,7 @@ try {
     console.log(`OK: ${command}`);
 } catch (error) {
     console.error(error.stack);
-    console.error(`FAILED: ${command}\nWhat was seen and said: ${directory}`);
+    console.error(`FAILED: ${command}\nHistory and output: ${directory}`);
     if (process.env.CI) console.error(cluster.outputs());
     process.exitCode = 1;
 } finally {

@@ -31,7 +31,7 @@ export class UserAgent {
         this.socket = socket;
         this.helloed = false;
         socket.on('open', () => {
-            if (socket === this.socket) this.say({ messageType: 'hello', use_webpush: true, ...(this.uaid && { uaid: this.uaid }) });
+            if (socket === this.socket) this.send({ messageType: 'hello', use_webpush: true, ...(this.uaid && { uaid: this.uaid }) });
         });
         socket.on('message', (data) => this.receive(JSON.parse(data)));
         socket.on('error', () => {});
@@ -43,7 +43,7 @@ export class UserAgent {
         });
     }
 
-    say(message) {
+    send(message) {
         this.socket.send(JSON.stringify(message));
     }
 
@@ -67,13 +67,13 @@ export class UserAgent {
 
     /** How it answers a notification. */
     answer({ channelID, version }) {
-        this.say({ messageType: 'ack', updates: [{ channelID, version, code: 100 }] });
+        this.send({ messageType: 'ack', updates: [{ channelID, version, code: 100 }] });
     }
 
     /** @param key the VAPID public key that the subscription shall be bound to */
     async register(channelID = randomUUID(), key = undefined) {
         const reply = new Promise((resolve) => this.waiting.set(`register ${channelID}`, resolve));
-        this.say({ messageType: 'register', channelID, key });
+        this.send({ messageType: 'register', channelID, key });
         const { status, pushEndpoint } = await reply;
         if (status !== 200) throw new Error(`register answered ${status}`);
         this.endpoint = pushEndpoint;
@@ -91,7 +91,7 @@ export class UserAgent {
 
     async unregister(channelID) {
         const reply = new Promise((resolve) => this.waiting.set(`unregister ${channelID}`, resolve));
-        this.say({ messageType: 'unregister', channelID });
+        this.send({ messageType: 'unregister', channelID });
         return (await reply).status;
     }
 

@@ -17,10 +17,10 @@ import { BECKON, Cluster, until } from './beckon.mjs';
 import { UserAgent, agent } from './client.mjs';
 
 const PARTS = ['failover', 'rolling', 'hop', 'restore', 'session'];
-const { values: said } = parseArgs({
+const { values: given } = parseArgs({
     options: { only: { type: 'string', default: PARTS.join() }, json: { type: 'string' }, quick: { type: 'boolean', default: false } },
 });
-const only = said.only.split(',');
+const only = given.only.split(',');
 const unknown = only.filter((part) => !PARTS.includes(part));
 if (unknown.length > 0) {
     console.error(`cluster-bench: --only ${unknown}: not one of ${PARTS.join(', ')}`);
@@ -29,16 +29,16 @@ if (unknown.length > 0) {
 
 const SESSION_MS = 6000; // edge.session_timeout, and the least that a broker takes unless it was changed
 const EDGES = ['edge-1', 'edge-2', 'edge-3'];
-const CLIENTS = said.quick ? 30 : 300;
+const CLIENTS = given.quick ? 30 : 300;
 const EACH_MS = 200; // a client gets a message so often
-const PENDING = said.quick ? 2000 : 100000;
+const PENDING = given.quick ? 2000 : 100000;
 const RECOVERY_MS = 120000;
 const AIMS = { failover_ms: SESSION_MS + 2000, dark_ms: 1000, hop_ms: 0.3, hop_cpu_us: 10, restored_per_s: 300000 };
 // The first rate leaves capacity on the machine, and says what a hop adds to a message's time; the last one is a load, and says
 // what it costs.
-const HOP = { rates: said.quick ? [200] : [1000, 4000, 8000, 11000], rounds: said.quick ? 1 : 3, duration: said.quick ? 2 : 10 };
-const FILL_S = said.quick ? 3 : 60;
-const LOADED = { timeouts: said.quick ? [2000] : [1000, 2000, 3000, 6000], ms: said.quick ? 3000 : 60000, hogs: 4 * cpus().length };
+const HOP = { rates: given.quick ? [200] : [1000, 4000, 8000, 11000], rounds: given.quick ? 1 : 3, duration: given.quick ? 2 : 10 };
+const FILL_S = given.quick ? 3 : 60;
+const LOADED = { timeouts: given.quick ? [2000] : [1000, 2000, 3000, 6000], ms: given.quick ? 3000 : 60000, hogs: 4 * cpus().length };
 
 const posts = new http.Agent({ keepAlive: true, maxSockets: 64 });
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -54,7 +54,7 @@ function quantiles(numbers) {
 
 function report(name, text, figures, met) {
     results[name] = { ...figures, met };
-    const isMiss = !met && !said.quick;
+    const isMiss = !met && !given.quick;
     if (isMiss) missed.push(name);
     console.log(`${name}: ${text}${isMiss ? ' (AIM MISSED)' : ''}`);
 }
@@ -302,7 +302,7 @@ async function hop() {
         const [near, far] = installation.running.map((edge) => installation.urlOf(edge));
         const pids = installation.running.flatMap((edge) => ['--pid', `${edge}=${installation.cluster.children.get(edge).process.pid}`]);
         const common = (rate) => ['--profiles', 'latency', '--connections', '200', '--senders', '512', '--rate', String(rate), '--duration', String(HOP.duration), ...pids];
-        await bench([near, ...common(HOP.rates.at(-1)), '--warm-up', said.quick ? '1' : '30']);
+        await bench([near, ...common(HOP.rates.at(-1)), '--warm-up', given.quick ? '1' : '30']);
         for (const rate of HOP.rates) {
             const figures = { home: [], link: [] };
             for (let round = 0; round < HOP.rounds; ++round) {
@@ -423,7 +423,7 @@ try {
     agent.destroy();
     posts.destroy();
 }
-if (said.json) writeFileSync(said.json, JSON.stringify(results, null, 4));
+if (given.json) writeFileSync(given.json, JSON.stringify(results, null, 4));
 if (missed.length > 0) {
     console.error(`missed: ${missed.join('; ')}`);
     process.exit(1);

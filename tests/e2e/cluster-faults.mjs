@@ -180,7 +180,7 @@ step('the group coordinator moves to another broker: messages go on, and nobody 
     await until('every replica in sync', async () => !(await lagging()).includes('Partition:'), RECOVERY_MS);
 });
 
-step('all brokers die and come back: senders are told to wait, clients stay, no restart is needed', async () => {
+step('all brokers die and come back: senders receive a 503 with Retry-After, clients stay, no restart is needed', async () => {
     const before = closesOf(clients);
     for (const name of cluster.brokers.keys()) await cluster.killKafka(name);
     const { status } = await send(clients[0]);

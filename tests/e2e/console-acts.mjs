@@ -157,9 +157,9 @@ test('the slider goes through the history window by keyboard, and says where it 
     await tab.focus('input[type=range]');
     await tab.keyboard.press('Home');
     await seen(tab, '.state', 'was not known');
-    const said = await tab.$eval('input[type=range]', (slider) => [slider.getAttribute('aria-valuetext'), slider.labels[0].textContent]);
-    assert.match(said[0], /^\d{4}-\d\d-\d\d .* UTC$/);
-    assert.equal(said[1], 'Moment of the history window');
+    const names = await tab.$eval('input[type=range]', (slider) => [slider.getAttribute('aria-valuetext'), slider.labels[0].textContent]);
+    assert.match(names[0], /^\d{4}-\d\d-\d\d .* UTC$/);
+    assert.equal(names[1], 'Moment of the history window');
     await tab.keyboard.press('End');
     await seen(tab, '.state', 'Messages that waited: 1');
     let before = '';

@@ -1,5 +1,5 @@
 // The console of a cluster with two edges and two processes of the role retry, on a real Kafka: the canary subscribes and
-// pushes at every edge, as edges go and come; and attempts at webhooks are told by whichever process makes them.
+// pushes at every edge, as edges go and come; and attempts at webhooks are shown by whichever process makes them.
 //
 //   node --test console-edges.mjs
 import assert from 'node:assert/strict';
@@ -80,10 +80,10 @@ const attempts = () => Promise.all([...retries.values()].map(({ ops }) => cluste
 /** Whether the console tells of each webhook an attempt after `time` that was accepted; of `count` or more. */
 const allAccepted = async (count, time) => {
     const { webhooks } = await page('webhooks');
-    return webhooks.length >= count && webhooks.every(({ attempts: told }) => told?.status === 204 && Date.parse(told.at) > time);
+    return webhooks.length >= count && webhooks.every(({ attempts: last }) => last?.status === 204 && Date.parse(last.at) > time);
 };
 
-test('attempts are told of webhooks at both processes, and then by the one that is left', async () => {
+test('the console shows attempts of webhooks at both processes, and then those of the one that is left', async () => {
     const url = `http://127.0.0.1:${receiver.address().port}/`;
     let count = 0;
     await until('webhooks at both processes', async () => { // which one serves a webhook is a matter of its id

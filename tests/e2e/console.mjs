@@ -178,7 +178,7 @@ test('the keyboard alone unfolds a group, and new values leave the focus where i
     await page.close();
 });
 
-test('Find tells what an endpoint URL of this installation is, and what is none', async () => {
+test('Find distinguishes endpoint URLs of this installation from others', async () => {
     const state = join(cluster.directory, 'me.json');
     const agent = cluster.background(['listen', cluster.websocket, '--state', state]);
     const endpoint = await until('a subscription', () => Object.values(JSON.parse(readFileSync(state, 'utf8')).channels)[0].endpoint);

@@ -78,7 +78,7 @@ class Terminal {
         terminals.add(this);
     }
     /** Waits until it has said `text`. */
-    async says(text, limitMs = 60000) {
+    async prints(text, limitMs = 60000) {
         await until(`"${text}" from ${this.command}`, () => this.output.includes(text) || this.code !== undefined, limitMs).catch((error) => {
             throw new Error(`${error.message}\n${this.output}`);
         });
@@ -116,7 +116,7 @@ const vapid = () => JSON.parse(readFileSync(join(checkout, 'vapid.json'), 'utf8'
 test('README: try it', async () => {
     const [command] = take(README, 'Try it');
     run = new Terminal(command.trim());
-    await run.says('Beckon is running.');
+    await run.prints('Beckon is running.');
     assert.match(run.output, /Everything arrived as it was sent/);
     assert(existsSync(join(checkout, 'build', 'data', 'log', 'CURRENT')), 'everything it keeps is in build/data');
 });
@@ -125,13 +125,13 @@ test('README: first push from the command line', async () => {
     const [both, keys] = take(README, 'First push from the command line');
     const [listen, push] = both.trim().split('\n');
     const first = new Terminal(listen);
-    await first.says('"endpoint"');
+    await first.prints('"endpoint"');
     must(push);
-    await first.says('Hello');
+    await first.prints('Hello');
     await first.stop();
     must(push);
     const again = new Terminal(listen);
-    await again.says('Hello');
+    await again.prints('Hello');
     await again.stop();
     assert.match(must('build/release/beckon demo'), /Everything arrived as it was sent/);
     must(keys);
@@ -147,9 +147,9 @@ test('README: first webhook', async () => {
     const webhook = JSON.parse(must(`env ${setting} ${create}`));
     assert(create.endsWith(` ${webhook.secret}`), 'the secret is the one of the README');
     const receiver = new Terminal(`env ${setting} ${listen}`);
-    await receiver.says('listening at');
+    await receiver.prints('listening at');
     must(`env ${setting} ${send}`);
-    await receiver.says('verified  demo.hello  {"text":"Hello"}');
+    await receiver.prints('verified  demo.hello  {"text":"Hello"}');
     await receiver.stop();
     assert.match(must(`env ${setting} build/release/beckon demo --webhooks`), /500 to next attempt.*Every event arrived as it was posted/s);
     must(`env ${setting} build/release/beckon webhooks delete ${webhook.id}`);
@@ -168,7 +168,7 @@ test('README: first push to a real Firefox', async (t) => {
     const [start, send] = take(README, heading);
     await run.stop();
     run = new Terminal(start.trim());
-    await run.says('Beckon is running.');
+    await run.prints('Beckon is running.');
 
     const preferences = Object.fromEntries(
         tableOf(README, heading).map(([name, value]) => {
@@ -210,11 +210,11 @@ test('README: on Kafka', async () => {
     roles.push(new Terminal(retry), new Terminal(reliability));
     for (const port of [9094, 9096]) await ready(`http://127.0.0.1:${port}`);
     const listen = new Terminal(`beckon listen ${WEBSOCKET} --state kafka.json`);
-    await listen.says('"endpoint"');
+    await listen.prints('"endpoint"');
     const { endpoint: url } = JSON.parse(listen.output.match(/^\{.*\}$/m)[0]);
     assert.match(url, /^https:\/\/push\.example\.org\/wpush\//);
     assert.equal(await post(url, ''), 201);
-    await listen.says('(no data)');
+    await listen.prints('(no data)');
     // Without the option that accepts a single copy, it is named.
     const refused = shell(edge.replace('--replication-factor 1', '--data elsewhere --ops-port 0 --edge-port 0 --edge-link-port 0'));
     assert.equal(refused.status, 1, refused.text);
@@ -257,11 +257,11 @@ test('operations: a backup while messages are accepted, and a restore after the 
         for (let i = 0; posting; i++) assert.equal(await post(agent.endpoint, `during ${i}`), 201);
     })();
     const [backup] = take(OPERATIONS, 'Backup, restore, another host');
-    const said = await new Promise((resolve) => {
+    const ended = await new Promise((resolve) => {
         const terminal = new Terminal(backup.trim());
         terminal.exited.then(() => resolve(terminal));
     });
-    assert.equal(said.code, 0, said.output);
+    assert.equal(ended.code, 0, ended.output);
     posting = false;
     await load;
     assert.equal(must('stat -c "%U %a" /var/backups/beckon /var/backups/beckon/keys.json'), 'beckon 700\nbeckon 600\n');
@@ -363,7 +363,7 @@ test('operations: behind Caddy', async (t) => {
     writeFileSync('/etc/caddy/Caddyfile', local + take(OPERATIONS, 'Caddy')[0]);
     const caddy = new Terminal('caddy run --config /etc/caddy/Caddyfile');
     t.after(() => caddy.stop());
-    await caddy.says('serving initial configuration');
+    await caddy.prints('serving initial configuration');
     await pushThroughProxy(t, 'caddy');
 });
 

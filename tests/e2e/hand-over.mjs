@@ -13,7 +13,7 @@ const kafkaOnly = { skip: (process.env.LOG ?? 'kafka') !== 'kafka' && 'two proce
 // A stop gives what is in flight its time; what it takes longer than that may come again.
 const WORKERS = 4;
 // What a killed process had delivered since it last wrote `retry.done` comes again: 200 ms, longer where a machine
-// or its broker stands still for a moment.
+// or its broker stalls for a moment.
 const UNWRITTEN_MS = 5000;
 const TIERS = '0s,2s,4s,8s';
 const FIRST_DELAY_MS = 2000;

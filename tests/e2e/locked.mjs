@@ -86,9 +86,9 @@ test('a right that is missing is named one after the other, and what is granted 
 
     await cluster.acl('--add', 'learner', ...operations('DescribeConfigs'), ...prefixed);
     one = await begin('edge', 'learner');
-    const says = (what) => until(String(what), () => what.test(one.output), 30000).catch((error) => { throw new Error(`${error.message}\n${one.output.slice(0, 6000)}`); });
-    await says(/"not_authorized".*refuses Write on every topic beckon\.\*/);
-    await says(/"not_authorized".*refuses Read on the group beckon\.edge\.members/);
+    const logs = (what) => until(String(what), () => what.test(one.output), 30000).catch((error) => { throw new Error(`${error.message}\n${one.output.slice(0, 6000)}`); });
+    await logs(/"not_authorized".*refuses Write on every topic beckon\.\*/);
+    await logs(/"not_authorized".*refuses Read on the group beckon\.edge\.members/);
     const before = one.lines().length;
     await new Promise((resolve) => setTimeout(resolve, 5000));
     assert.ok(one.lines().length - before < 12, `few lines: ${one.lines().slice(before).join('\n')}`);

@@ -107,7 +107,7 @@ test('TLS ends at the edge: it chooses http/1.1, and a session that a client kep
     assert.equal((await open(first.ticket)).resumed, true);
 });
 
-test('the endpoint too is told by nginx who the client is', async () => {
+test('the endpoint too receives the client's address from nginx', async () => {
     const first = tls.connect({ port: ENDPOINT_BEHIND_NGINX, host: '127.0.0.1', localAddress: '127.0.0.2', rejectUnauthorized: false });
     await once(first, 'secureConnect');
     assert(await post(ENDPOINT_BEHIND_NGINX, '127.0.0.2') instanceof Error, 'a second one of that address');

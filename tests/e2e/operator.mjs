@@ -23,10 +23,10 @@ const output = () => cluster.children.get('standalone').output;
 const lines = () => output().split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
 
 test('a start takes a few lines of log', async () => {
-    const said = () => lines().filter((line) => line.level !== 'debug');
-    const served = () => said().find((line) => line.folder === 'edge' && line.event === 'serving' && line.partitions === '0-3');
+    const logged = () => lines().filter((line) => line.level !== 'debug');
+    const served = () => logged().find((line) => line.folder === 'edge' && line.event === 'serving' && line.partitions === '0-3');
     await until('the line of what is served', served);
-    assert(said().length <= 15, JSON.stringify(said()));
+    assert(logged().length <= 15, JSON.stringify(logged()));
 });
 
 test('one grep shows the life of a message', async () => {

@@ -66,17 +66,17 @@ async function startPrometheus() {
     copyFileSync(join(PACKAGING, 'prometheus', 'beckon.rules.yml'), join(directory, 'beckon.rules.yml'));
     const port = await freePort();
     origin = `http://127.0.0.1:${port}`;
-    let said = '';
+    let errors = '';
     prometheus = spawn('prometheus', [
         `--config.file=${join(directory, 'prometheus.yml')}`, `--storage.tsdb.path=${join(directory, 'data')}`,
         `--web.listen-address=127.0.0.1:${port}`,
     ], { stdio: ['ignore', 'ignore', 'pipe'] });
-    prometheus.stderr.on('data', (data) => (said += data));
+    prometheus.stderr.on('data', (data) => (errors += data));
     let ended = false;
-    prometheus.once('error', (error) => { said += error.message; ended = true; });
+    prometheus.once('error', (error) => { errors += error.message; ended = true; });
     prometheus.once('exit', () => (ended = true));
     await until('Prometheus to be ready', async () => ended || (await fetch(`${origin}/-/ready`)).ok, PATIENCE);
-    assert(!ended, said);
+    assert(!ended, errors);
 }
 
 async function makeWebhook() {

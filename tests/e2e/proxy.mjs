@@ -41,7 +41,7 @@ export class Proxy {
         for (const pair of this.pairs) for (const socket of pair) socket.pause();
     }
 
-    /** What stood still goes on: TCP would have sent it again. */
+    /** Connections that were held go on: TCP would have sent it again. */
     heal() {
         this.isCut = false;
         if (!this.isSilent) return;

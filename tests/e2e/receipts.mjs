@@ -46,7 +46,7 @@ async function sendWithReceipt(endpoint, headers = {}) {
 const poll = (url, seconds = 5) => call('GET', url, { Prefer: `wait=${seconds}` });
 
 /** What a receipt subscription has heard, until `enough` says so: by message, the first outcome. */
-async function heard(receipt, enough) {
+async function receivedOutcomes(receipt, enough) {
     const outcomes = new Map();
     let next = receipt;
     await until('the outcomes', async () => {
@@ -60,7 +60,7 @@ async function heard(receipt, enough) {
     }, STABLE_WITHIN_MS);
     return outcomes;
 }
-const outcomeOf = async ({ message, receipt }) => (await heard(receipt, (outcomes) => outcomes.has(message))).get(message);
+const outcomeOf = async ({ message, receipt }) => (await receivedOutcomes(receipt, (outcomes) => outcomes.has(message))).get(message);
 
 function api(method, path, token, json) {
     return call(method, `http://127.0.0.1:${cluster.ports.retry}${path}`,
@@ -106,7 +106,7 @@ after(async () => {
     await cluster.end();
 });
 
-test('who does not ask is answered as ever, and who asks wrongly is told', async () => {
+test('who does not ask is answered as ever, and a wrong request for a receipt is refused', async () => {
     const { endpoint } = await newClient();
     assert.equal((await post(endpoint, 'body')).status, 201);
     assert.equal((await post(endpoint, 'body', { Prefer: 'wait=10' })).status, 201);
@@ -121,15 +121,15 @@ test('who does not ask is answered as ever, and who asks wrongly is told', async
     assert.equal((await call('POST', receipt)).status, 405);
 });
 
-test('an acknowledged message is told by long polling and by the webhook of its sender', async () => {
+test('an acknowledged message is reported by long polling and to the webhook of its sender', async () => {
     const mine = await receiver(ownOwner());
     const other = await receiver('vapid-00000000000000000000000000000000');
     const client = await newClient();
     const sent = await sendWithReceipt(client.endpoint, vapid());
-    const told = await outcomeOf(sent);
-    assert.equal(told.outcome, 'acknowledged');
-    assert.equal(told.status, 204);
-    assert.equal(told.reason, 'acked');
+    const outcome = await outcomeOf(sent);
+    assert.equal(outcome.outcome, 'acknowledged');
+    assert.equal(outcome.status, 204);
+    assert.equal(outcome.reason, 'acked');
 
     const event = await until('the event', () => [...mine.events.values()].find(({ subject }) => sent.message.endsWith(`/m/${subject}`)), 60000);
     assert.equal(event.type, 'beckon.message.acknowledged');
@@ -159,7 +159,7 @@ test('a poll that waits is answered by the ack, and one without an outcome says 
     assert.equal((await poll(next, 0)).status, 204);
 });
 
-test('what expires, and what loses its subscription, is told too', async () => {
+test('a message that expires, or loses its subscription, is reported too', async () => {
     const away = await newClient();
     away.end();
     const short = await sendWithReceipt(away.endpoint, { TTL: '1' });
@@ -202,7 +202,7 @@ test('many messages share a receipt subscription', async () => {
         sent.push(await sendWithReceipt(endpoint, { 'Push-Receipt': i % 3 ? first.receipt : new URL(first.receipt).pathname }));
     }
     assert.equal(new Set(sent.map(({ receipt }) => receipt)).size, 1);
-    const outcomes = await heard(first.receipt, (all) => all.size === sent.length);
+    const outcomes = await receivedOutcomes(first.receipt, (all) => all.size === sent.length);
     assert.ok(sent.every(({ message }) => outcomes.get(message).outcome === 'acknowledged'));
 });
 
@@ -218,7 +218,7 @@ test('the end of a subscription reaches the webhooks of the key that it was boun
     mine.stop();
 });
 
-// Allowed after a kill: an outcome that is told twice; heard() keeps the first.
+// Allowed after a kill: an outcome that is received twice; receivedOutcomes() keeps the first.
 test('a kill loses no outcome', async () => {
     const client = await newClient();
     const away = await newClient();
@@ -241,7 +241,7 @@ test('a kill loses no outcome', async () => {
         await Promise.all(sending);
         await cluster.start(victim === 'standalone' ? undefined : victim);
     }
-    const outcomes = await heard(first.receipt, (all) => all.size >= sent.size && [...sent.keys()].every((message) => all.has(message)));
+    const outcomes = await receivedOutcomes(first.receipt, (all) => all.size >= sent.size && [...sent.keys()].every((message) => all.has(message)));
     const wrong = [...sent].filter(([message, outcome]) => outcomes.get(message).outcome !== outcome);
     assert.deepEqual(wrong, []);
     assert.ok(sent.size > SENT_AROUND_A_KILL);

@@ -42,8 +42,8 @@ class Judge extends UserAgent {
         if (id !== `${kind}-${number}`) this.faults.push(`message ${kind} ${number} has the reliability id ${id}`);
         this.seen.add(id);
         const { code, nack } = ANSWERS[kind];
-        if (nack) this.say({ messageType: 'nack', version, code: nack });
-        else this.say({ messageType: 'ack', updates: [{ channelID, version, code }] });
+        if (nack) this.send({ messageType: 'nack', version, code: nack });
+        else this.send({ messageType: 'ack', updates: [{ channelID, version, code }] });
     }
 }
 

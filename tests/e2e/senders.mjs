@@ -93,7 +93,7 @@ describe('a usual installation', () => {
         assert(unknown.expired);
         const channel = crypto.randomUUID();
         const url = await installation.receiver.agent.register(channel);
-        installation.receiver.agent.say({ messageType: 'unregister', channelID: channel });
+        installation.receiver.agent.send({ messageType: 'unregister', channelID: channel });
         await until('410', async () => {
             const gone = await installation.send(name, { ttl: 0 }, url);
             return gone.status === 410 && gone.expired;

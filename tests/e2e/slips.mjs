@@ -130,17 +130,17 @@ test('Kafka: a rotation while the roles run, and a restart of them', async () =>
     await cluster.stop();
 });
 
-test('Kafka: /ready and the metrics tell that the broker is away', async () => {
+test('Kafka: /ready and the metrics show that the broker is away', async () => {
     await cluster.stop(); // of an earlier test
     const ports = { endpoint: await role('endpoint', 'own.json'), edge: await role('edge', 'own.json') };
     for (const name of ['endpoint', 'edge']) await cluster.ready(name, ports[name]);
     await cluster.killKafka();
     for (const name of ['endpoint', 'edge']) {
-        const told = await until(`${name} is not ready`, async () => {
+        const reason = await until(`${name} is not ready`, async () => {
             const now = await ready(ports[name]);
             return now.status === 503 && now.body;
         });
-        assert.match(told, /"faults":\{/);
+        assert.match(reason, /"faults":\{/);
         assert.equal(await cluster.metric('beckon_ready', `part="${name === 'endpoint' ? 'endpoint_log' : 'edge'}"`, ports[name]), 0);
         assert.equal((await fetch(`http://127.0.0.1:${ports[name]}/live`)).status, 200, 'a restart would not help');
     }

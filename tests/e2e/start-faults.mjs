@@ -61,10 +61,10 @@ test('a port that is taken is named', async () => {
     {
         const data = fresh();
         const next = spawn(BECKON, ['standalone', '--data', data, ...(await ports())], { stdio: ['ignore', 'ignore', 'pipe'] });
-        let said = '';
-        next.stderr.on('data', (more) => (said += more));
-        await until('that the next start listens', () => said.includes('listening') || next.exitCode !== null);
-        assert.equal(next.exitCode, null, said);
+        let output = '';
+        next.stderr.on('data', (more) => (output += more));
+        await until('that the next start listens', () => output.includes('listening') || next.exitCode !== null);
+        assert.equal(next.exitCode, null, output);
         next.kill('SIGTERM');
     }
     taken.close();
@@ -285,7 +285,7 @@ test('an option for librdkafka that a promise rests on is refused with its value
     assert.match(text, /librdkafka option 'acks' cannot be '1': a 201 is a promise.*always 'all'/);
 });
 
-test('fewer file descriptors than clients: it says so, and the one too many hears when to come back', async (t) => {
+test('fewer file descriptors than clients: it says so, and the one too many receives a Retry-After', async (t) => {
     const [edge, ops] = [await freePort(), await freePort()];
     const args = ['standalone', '--data', fresh(), '--edge-port', String(edge), '--retry-port', '0', '--console-port', '0', '--endpoint-port', '0', '--ops-port', String(ops)];
     const child = spawn('bash', ['-c', 'ulimit -n 400 && exec "$0" "$@"', BECKON, ...args]);

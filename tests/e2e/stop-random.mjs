@@ -12,24 +12,24 @@ import { Cluster, until } from './beckon.mjs';
 import { randomFrom } from './chaos-plan.mjs';
 import { agent, post, startWithClient } from './client.mjs';
 
-const { values: said } = parseArgs({
+const { values: given } = parseArgs({
     options: {
         rounds: { type: 'string', default: '5' },
         seed: { type: 'string', default: String(Date.now() % 1000000) },
         patience: { type: 'string', default: '10' },
     },
 });
-for (const [name, value] of Object.entries(said)) {
+for (const [name, value] of Object.entries(given)) {
     if (/^\d{1,9}$/.test(value)) continue;
     console.error(`stop-random: --${name} ${value}: not a whole number`);
     process.exit(2);
 }
-const rounds = Number(said.rounds);
-const random = randomFrom(Number(said.seed));
+const rounds = Number(given.rounds);
+const random = randomFrom(Number(given.seed));
 
 process.env.BECKON_STOP_TIMEOUT = '20s'; // for all roles; the default is 10 s
 const STOP_TIMEOUT_MS = 20000;
-const PATIENCE_MS = Number(said.patience) * 1000;
+const PATIENCE_MS = Number(given.patience) * 1000;
 const ROLES = ['endpoint', 'edge', 'retry', 'reliability', 'console'];
 const SENDERS = 4;
 const GROUP_GIVES_UP_MS = 9000; // sessions of the group last 6 s
@@ -90,7 +90,7 @@ try {
         await pause(random.from(0, 2000));
         await cluster.pauseKafka();
         state.hangs = true;
-        const told = await Promise.all(ROLES.map((role) => ends(role, cluster.children.get(role), moment())));
+        const took = await Promise.all(ROLES.map((role) => ends(role, cluster.children.get(role), moment())));
         await Promise.all(senders.map((sender) => sender.stop()));
         for (const { statuses } of senders) {
             const wrong = statuses.filter(({ status, hungBefore }) => hungBefore && ![0, 503].includes(status));
@@ -104,13 +104,13 @@ try {
         await client.connect();
         await until('all that got 201', () => accepted.every((id) => client.versions.has(id)), 60000);
         assert.deepEqual(client.faults, []);
-        console.log(`round ${round}: ${told.join(', ')} ms; ${accepted.length} messages`);
+        console.log(`round ${round}: ${took.join(', ')} ms; ${accepted.length} messages`);
     }
     await cluster.stop();
-    console.log(`OK: node stop-random.mjs --seed ${said.seed} --rounds ${rounds}`);
+    console.log(`OK: node stop-random.mjs --seed ${given.seed} --rounds ${rounds}`);
 } catch (error) {
     console.error(error.stack);
-    console.error(`FAILED: node stop-random.mjs --seed ${said.seed} --rounds ${rounds}`);
+    console.error(`FAILED: node stop-random.mjs --seed ${given.seed} --rounds ${rounds}`);
     process.exitCode = 1;
 } finally {
     client?.end();

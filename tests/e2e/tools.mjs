@@ -93,23 +93,23 @@ test('what is known of a message now: that it waits, since when it is on its way
     };
     const time = '\\d{4}-\\d\\d-\\d\\dT[0-9:.]+Z';
     const names = 'message=\\w{32} client=\\w{12}';
-    const says = (id, words) => until(words, async () => new RegExp(`^${names}\n${words}\n$`).test(await message(id)), 60000);
+    const shows = (id, words) => until(words, async () => new RegExp(`^${names}\n${words}\n$`).test(await message(id)), 60000);
     agent.mute = true;
     agent.end();
     const { id } = await post(agent.endpoint, 'now');
-    await says(id, `It waits: .*\naccepted  ${time}\nsent      not yet: the client is not connected`);
+    await shows(id, `It waits: .*\naccepted  ${time}\nsent      not yet: the client is not connected`);
     await agent.connect();
-    await says(id, `It waits: .*\naccepted  ${time}\nsent      ${time}, and the client has not answered yet`);
+    await shows(id, `It waits: .*\naccepted  ${time}\nsent      ${time}, and the client has not answered yet`);
     agent.mute = false;
     agent.end();
     await agent.connect();
-    await says(id, `The client acknowledged it\\.\naccepted  ${time}\nfinished  ${time}`);
+    await shows(id, `The client acknowledged it\\.\naccepted  ${time}\nfinished  ${time}`);
     const url = await beckon('message', agent.endpoint, ...where());
     assert.match(url.out, /^client=\w{12} channel=[0-9a-f-]{36}\nThat is an endpoint URL\..* beckon subscriptions show URL\n$/);
     await agent.close();
 });
 
-test('what is no message of this installation is told from one that the log has not', async () => {
+test('a message of another installation is distinguished from one that the log does not have', async () => {
     const wrong = await beckon('trace', 'no message!', ...where());
     assert.equal(wrong.code, 1);
     assert.match(wrong.err, /not a message of this installation/);

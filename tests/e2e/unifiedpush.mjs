@@ -32,23 +32,23 @@ class Distributor {
     async connect() {
         this.socket = new WebSocket(cluster.websocket);
         const hello = { messageType: 'hello', ...(this.uaid && { uaid: this.uaid }) };
-        this.socket.on('open', () => this.say(hello));
-        this.socket.on('message', (data) => this.hear(JSON.parse(data)));
+        this.socket.on('open', () => this.send(hello));
+        this.socket.on('message', (data) => this.receive(JSON.parse(data)));
         const answer = await this.reply('hello');
         assert.equal(answer.status, 200);
         this.uaid = answer.uaid;
         return answer;
     }
 
-    say(message) {
+    send(message) {
         this.socket.send(JSON.stringify(message));
     }
 
-    hear(message) {
+    receive(message) {
         if (message.messageType !== 'notification') return this.replies.push(message);
         const { channelID, version, data = '' } = message;
         this.received.push({ channelID, version, content: Buffer.from(data, 'base64url').toString() });
-        if (this.acks) this.say({ messageType: 'ack', updates: [{ channelID, version }] });
+        if (this.acks) this.send({ messageType: 'ack', updates: [{ channelID, version }] });
     }
 
     async reply(type) {
@@ -60,14 +60,14 @@ class Distributor {
     /** An app registers; `key`: its server's VAPID public key, if it has one. */
     async register(key) {
         const channelID = randomUUID();
-        this.say({ messageType: 'register', channelID, ...(key && { key }) });
+        this.send({ messageType: 'register', channelID, ...(key && { key }) });
         const answer = await this.reply('register');
         assert.equal(answer.channelID, channelID);
         return answer;
     }
 
     async unregister(channelID) {
-        this.say({ messageType: 'unregister', channelID });
+        this.send({ messageType: 'unregister', channelID });
         return this.reply('unregister');
     }
 

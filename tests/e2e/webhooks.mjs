@@ -259,8 +259,8 @@ test('an event that is too costly for a filter holds up nobody, and its webhook 
     const wanted = await posted(eventOf('order.created'), { as: quiet });
     await until('the event of another owner', () => neighbour.events().has(wanted.id));
     assert.ok(Date.now() - began < 5000);
-    const said = await until('what the webhook says', async () => (await ask('GET', `/webhooks/${costly.id}`, { as: hostile })).json.filter_too_costly);
-    assert.equal(said.source, '/shop');
+    const costlyFilter = await until('the webhook names its costly event', async () => (await ask('GET', `/webhooks/${costly.id}`, { as: hostile })).json.filter_too_costly);
+    assert.equal(costlyFilter.source, '/shop');
     await until('the dead letters', async () => (await ask('GET', '/dead?reason=filter_too_costly', { as: hostile })).json.letters.length === 5);
     assert.equal(receiver.requests.length, 0);
     const long = Array(255).fill('a').join('.');
@@ -276,7 +276,7 @@ test('what is wrong is named with its place', async () => {
         [{ url: 'ftp://a.example/' }, /\$\.url must begin with https/],
         [{ url: 'http://10.0.0.1/' }, /\$\.url leads to an address that is not allowed \(private\)/],
         [{ url: 'http://[::ffff:169.254.169.254]/' }, /not allowed/],
-        [{ url: 'https://a.example/', headers: { 'Webhook-Id': 'x' } }, /\$\.headers\.Webhook-Id is said by Beckon/],
+        [{ url: 'https://a.example/', headers: { 'Webhook-Id': 'x' } }, /\$\.headers\.Webhook-Id is set by Beckon/],
         [{ url: 'https://a.example/', headers: { 'X-A': 'a\r\nb' } }, /\$\.headers\.X-A must have 1 to 1024 printable/],
         [{ url: 'https://a.example/', filter: { bool: { must: [{ term: { a: 1 } }, { range: { b: {} } }] } } }, /\$\.filter\.bool\.must\[1\]\.range/],
         [{ url: 'https://a.example/', secret: 'whsec_AAAA' }, /\$\.secret: .*24/],
@@ -326,9 +326,9 @@ test('attachments select parts of the event, made with the command line', async 
 test('whoever posts an event can wait for its first attempts', async () => {
     const receiver = await new Receiver(() => 503).start();
     const webhook = await made({ url: receiver.url, types: ['waited.*'] });
-    const said = JSON.parse(await cluster.tool(['events', 'send', 'waited.for', '{}', '--wait', '20s', '--url', api, '--token', token]));
-    assert.equal(said.complete, true, JSON.stringify(said));
-    assert.deepEqual(said.attempts.map((one) => [one.webhook, one.delivery, one.status]), [[webhook.id, receiver.requests[0].id, 503]]);
+    const waited = JSON.parse(await cluster.tool(['events', 'send', 'waited.for', '{}', '--wait', '20s', '--url', api, '--token', token]));
+    assert.equal(waited.complete, true, JSON.stringify(waited));
+    assert.deepEqual(waited.attempts.map((one) => [one.webhook, one.delivery, one.status]), [[webhook.id, receiver.requests[0].id, 503]]);
     assert.equal((await ask('DELETE', `/webhooks/${webhook.id}`)).status, 204);
     await receiver.stop();
 });
@@ -347,7 +347,7 @@ test('redirects are not followed, and attempts can be looked at', async () => {
     await receiver.stop();
 });
 
-test('410 disables a webhook; its owner hears of it, and can enable it again', async () => {
+test('410 disables a webhook; its owner is notified, and can enable it again', async () => {
     let status = 410;
     const receiver = await new Receiver(() => status).start();
     const watcher = await new Receiver().start();

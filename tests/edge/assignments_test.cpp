@@ -54,7 +54,7 @@ TEST_CASE("a node whose homes fall behind is not ready until they have caught up
     CHECK(node.why_unready(true).empty());
 }
 
-TEST_CASE("a home that has said nothing yet is starting", "[assignments]") {
+TEST_CASE("a home that has reported nothing yet is starting", "[assignments]") {
     CHECK(two_of_four().why_unready(true) ==
           "partitions 0 (starting), 1 (starting) not served yet");
 }

@@ -169,7 +169,7 @@ TEST_CASE("a stop says going away and takes less than five seconds", "[edge]") {
     CHECK_FALSE(here.health.report().ready);
 }
 
-TEST_CASE("readiness and the monitoring routes tell what is missing", "[edge]") {
+TEST_CASE("readiness and the monitoring routes name what is missing", "[edge]") {
     Installation here;
     here.health.set_ready("edge", false);
     auto edge = here.start();

@@ -313,7 +313,8 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("what a client says over its socket, and every byte that it hears", "[edge][protocol]") {
+TEST_CASE("the frames of a client over its socket, and every byte that it receives",
+          "[edge][protocol]") {
     World world;
     for (const auto& row : hellos()) {
         CAPTURE(row.what);

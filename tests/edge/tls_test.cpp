@@ -153,7 +153,7 @@ TEST_CASE("a pair that does not fit changes nothing", "[edge][tls]") {
     CHECK(world.client(Tls::yes).certificate_subject() == "/CN=one.test");
 }
 
-TEST_CASE("what is wrong with the files is said", "[edge][tls]") {
+TEST_CASE("the error names what is wrong with the files", "[edge][tls]") {
     const Certificates certificates{"one.test"};
     CHECK(net::check(certificates.files));
     SECTION("no certificate") {

@@ -48,7 +48,7 @@ struct SurveyWorld {
 
 }  // namespace
 
-TEST_CASE("what waits is said, and said anew after a while", "[edge]") {
+TEST_CASE("partitions that wait are logged, and logged again after a while", "[edge]") {
     SurveyWorld world;
     const auto survey = world.survey();
     CHECK(world.messages() == 0);

@@ -88,7 +88,7 @@ TEST_CASE("nobody there is unavailable, and the text says who", "[fetch]") {
     CHECK(answer.error().message.find("127.0.0.1") != std::string::npos);
 }
 
-TEST_CASE("who takes the connection and says nothing has timed out", "[fetch]") {
+TEST_CASE("a server that accepts the connection and sends nothing times out", "[fetch]") {
     httplib::Server silent;
     const auto port = silent.bind_to_any_port("127.0.0.1");  // listens, and accepts nobody
     const auto easy = fetch::make_easy();

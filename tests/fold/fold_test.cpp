@@ -445,7 +445,7 @@ TEST_CASE("nothing is confirmed before the fold has caught up", "[fold]") {
     CHECK(world.answers == Strings{"unavailable"});
 }
 
-TEST_CASE("a writer hears when its own record is committed", "[fold]") {
+TEST_CASE("a writer is notified when its own record is committed", "[fold]") {
     FoldWorld world;
     world.start_and_follow();
     world.publish(kSecond, "mine");

@@ -64,7 +64,7 @@ struct TestRequest {
         copy.target = std::move(other);
         return copy;
     }
-    TestRequest saying(std::string text) const {
+    TestRequest with_body(std::string text) const {
         auto copy = *this;
         copy.body = std::move(text);
         return copy;
@@ -249,7 +249,7 @@ public:
         return {.method = "POST", .target = path, .headers = {{"TTL", "60"}}, .body = {}};
     }
     static TestRequest post_data(const std::string& path) {
-        return post(path).with("Content-Encoding", "aes128gcm").saying("ciphertext");
+        return post(path).with("Content-Encoding", "aes128gcm").with_body("ciphertext");
     }
 
     // --- VAPID

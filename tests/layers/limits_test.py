@@ -34,13 +34,13 @@ def tests() -> set[str]:
 
 def faults(page: str) -> list[str]:
     rows = ROW.findall(page)
-    told = [(path, constant) for path, constant, _ in rows]
+    listed = [(path, constant) for path, constant, _ in rows]
     known, named = constants(), tests()
     kept = page[page.index(KEPT):].split("\n## ")[0]
     needing = {(path, constant) for path, constant, _ in ROW.findall(kept)}
-    out = [f"src/{path}: {constant} has no row" for path, constant in sorted(known - set(told))]
-    out += [f"{path} {constant}: there is no such constant" for path, constant in sorted(set(told) - known)]
-    out += [f"{path} {constant}: two rows" for path, constant in sorted(set(told)) if told.count((path, constant)) > 1]
+    out = [f"src/{path}: {constant} has no row" for path, constant in sorted(known - set(listed))]
+    out += [f"{path} {constant}: there is no such constant" for path, constant in sorted(set(listed) - known)]
+    out += [f"{path} {constant}: two rows" for path, constant in sorted(set(listed)) if listed.count((path, constant)) > 1]
     for path, constant, cell in rows:
         test = re.fullmatch(r'"(.*)"', cell)
         if test and test.group(1) not in named:

@@ -19,9 +19,17 @@ SOURCES = ["src", "tests"]
 VAGUE = re.compile(r"\b(?:what|who|whoever|whatever|those|such|one|which)\b", re.I)
 # A sentence whose subject is a clause instead of a noun.
 NO_NOUN = re.compile(r"^(?:Who|Whoever|What|Whatever|Those|Such|Which|The same)\b(?![^.]*\?)")
+# Every form of the private words; what stays in the log and in stores (`!mark/…`, `owed`) stands in backticks.
 WORDS = re.compile(
-    r"\b(?:compan(?:y|ies)|debts?|ow(?:e|es|ed)|tenures?|contested|troubles|standstills?|gives? way|fates?|bur(?:y|ies|ied)|"
-    r"puts? back|put_backs?|stood still|stands still|strangers?)\b", re.I)
+    r"\b(?:compan(?:y|ies)|gather(?:s|ed|ing)?|debts?|ow(?:e|es|ed|ing)|marks?|marked|markers?|marking|tenures?|contested|"
+    r"truths?|overrul(?:e|es|ed|ing)|troubles?|standstills?|st(?:and|ands|ood|anding) still|g(?:ive|ives|ave|iving) way|fates?|"
+    r"bur(?:y|ies|ied|ial|ials|ying)|puts? back|putting back|spreads?|spreading|hand(?:s|ed|ing)? (?:\w+ )?over|hand-overs?|"
+    r"settl(?:e|es|ed|ing)|settlements?|look\(\)|t(?:ell|ells|old|elling)|hear(?:s|d|ing)?|rooms?|move[sd]? in|twins?|"
+    r"strangers?|doors?|desks?)\b", re.I)
+NAMES = re.compile(
+    r"(?:^|(?<=[^A-Za-z]))(?:compan(?:y|ies)|gather|debts?|owe[sd]?|markers?|tenures?|contested|truth|overrul\w*|troubles?|standstill|"
+    r"gives_way|fates?|bur(?:y|ied|ial)|put_back|tell[s]?|told|hear[sd]?|says?|said|rooms?|questions?|twins?|strangers?|look)"
+    r"(?:_\w+)?\s*\(|(?:Company|Debt|Marker|Tenure|Contested|Troubles|Standstill|Fate|Burial|Spread[A-Z]|Questions|WayTo\w+|Stranger|Twin)")
 
 SENTENCE_END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z`*(\[])")
 COMMENT = re.compile(r"(?:^[ \t]*///?<?[ \t]?[^\n]*\n)+|//+<?[ \t]?[^\n]*", re.M)

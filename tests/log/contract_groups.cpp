@@ -139,7 +139,7 @@ TEST_CASE("a member that lives is not taken for dead", "[contract]") {
     CHECK(a.seen == before);
 }
 
-TEST_CASE("a member that is destroyed hears nothing afterwards", "[contract]") {
+TEST_CASE("a member that is destroyed is not called afterwards", "[contract]") {
     const auto log = make_log_under_test({});
     int called = 0;
     log->log()

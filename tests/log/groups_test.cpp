@@ -76,7 +76,7 @@ TEST_CASE("an assignment that is cut anywhere is none, and lengths are not belie
     CHECK_FALSE(kafka::parse_assignment(number(1, 2) + number(0xFFFFFFFF, 4)));
 }
 
-TEST_CASE("a group of ours is told with its position, its ends and its owner", "[log]") {
+TEST_CASE("a group of ours is listed with its position, its ends and its owner", "[log]") {
     Read world;
     world.publish(5);
     world.commit(2);

@@ -47,7 +47,7 @@ std::string ipv6_block() {
 }  // namespace
 
 TEST_CASE("a PROXY header names the client, or nobody", "[proxy_header]") {
-    const auto [bytes, said] = GENERATE(table<std::string, std::string>({
+    const auto [bytes, expected] = GENERATE(table<std::string, std::string>({
         {"PROXY TCP4 192.0.2.1 10.0.0.1 5000 443\r\n", "client 192.0.2.1, 40 bytes"},
         {"PROXY TCP4 192.0.2.1 10.0.0.1 5000 443\r\nGET /", "client 192.0.2.1, 40 bytes"},
         {"PROXY TCP6 2001:db8::7 ::1 1 65535\r\n", "client 2001:db8::7, 36 bytes"},
@@ -63,11 +63,11 @@ TEST_CASE("a PROXY header names the client, or nobody", "[proxy_header]") {
         {v2(1, 0, "x"), "no client, 17 bytes"},
     }));
     CAPTURE(bytes);
-    CHECK(read(bytes) == said);
+    CHECK(read(bytes) == expected);
 }
 
 TEST_CASE("what is no PROXY header is refused, with the reason", "[proxy_header]") {
-    const auto [bytes, said] = GENERATE(table<std::string, std::string>({
+    const auto [bytes, expected] = GENERATE(table<std::string, std::string>({
         {"GET / HTTP/1.1\r\n", "proxy_header_missing"},
         {"\x16\x03\x01", "proxy_header_missing"},
         {"PROXX", "proxy_header_missing"},
@@ -93,7 +93,7 @@ TEST_CASE("what is no PROXY header is refused, with the reason", "[proxy_header]
         {std::string{kV2} + "\x21\x11\xff\xff"s, "proxy_header_too_long"},
     }));
     CAPTURE(bytes);
-    CHECK(read(bytes) == said);
+    CHECK(read(bytes) == expected);
 }
 
 TEST_CASE("every beginning of a good header waits for more", "[proxy_header]") {

@@ -4,7 +4,7 @@
 
 using beckon::ops::Health;
 
-TEST_CASE("a process is ready when every part has said so", "[health]") {
+TEST_CASE("a process is ready when every part has reported so", "[health]") {
     Health health;
     health.set_ready("edge", false, "restoring partitions 1, 3");
     health.set_ready("endpoint", true);
@@ -26,7 +26,7 @@ TEST_CASE("a dead part makes the process neither live nor ready", "[health]") {
     CHECK(health.report().faults.at("edge") == "shard edge-0 hangs");
 }
 
-TEST_CASE("a warning is told and makes nothing unready, and can be taken back", "[health]") {
+TEST_CASE("a warning is shown and makes nothing unready, and can be withdrawn", "[health]") {
     Health health;
     health.set_ready("retry", true);
     health.set_warning("retry: fcm my-app", "401 UNAUTHENTICATED");

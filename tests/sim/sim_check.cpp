@@ -162,7 +162,7 @@ std::string SimWorld::difference(core::Partition p, store::PartitionStore& rebui
 }
 
 /// A Topic message that had expired when it was replaced goes without a tombstone. Where the log's
-/// clock was put back since, and compaction has taken what replaced it, a copy that is rebuilt
+/// clock was set back since, and compaction has taken what replaced it, a copy that is rebuilt
 /// finds it replaced before its end, and has that tombstone pending: as a home it would publish it
 /// and be even.
 void SimWorld::pay_for_expired(store::PartitionStore& rebuilt) {

@@ -72,7 +72,7 @@ TEST_CASE("a read that fails for a moment denies nothing, wipes nothing, and pas
     CHECK(f.drain() == "m1 m2");
 }
 
-TEST_CASE("a damaged block is told as such, and the partition can be folded anew", "[store]") {
+TEST_CASE("a damaged block is reported as such, and the partition can be folded anew", "[store]") {
     DiskFixture on;
     auto& f = on.f;
     on.disk.corrupt_reads(".sst");

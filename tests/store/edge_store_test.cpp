@@ -24,7 +24,7 @@ TEST_CASE("a message waits until it is acknowledged", "[store]") {
     CHECK(f.pending_tombstones().empty());
 }
 
-TEST_CASE("a message keeps all that its client is told", "[store]") {
+TEST_CASE("a message keeps all that its client receives", "[store]") {
     EdgeFixture f;
     auto event = accepted(f.uaid, "m1", {.ttl_s = 60, .channel = "c9", .topic = "news"});
     event.encoding = "aesgcm";
@@ -482,7 +482,7 @@ TEST_CASE("each client is drained for itself", "[store]") {
     CHECK(f.part().pending_count(uaid_of("client-3")) == 0);
 }
 
-TEST_CASE("counting stops where it is told", "[store]") {
+TEST_CASE("counting stops at its limit", "[store]") {
     EdgeFixture f;
     for (int i = 1; i <= 20; ++i) f.put(i, "m" + std::to_string(i));
     CHECK(f.part().pending_count(f.uaid) == 20);
@@ -493,7 +493,8 @@ TEST_CASE("counting stops where it is told", "[store]") {
 // --- pending tombstones
 
 TEST_CASE(
-    "new pending tombstones are told once, without those that are paid, in the order of their puts",
+    "new pending tombstones are listed once, without those that are published, in the order of "
+    "their puts",
     "[store]") {
     EdgeFixture f;
     f.put(1, "old", {.topic = "t"});
@@ -741,7 +742,7 @@ TEST_CASE("clearing a partition takes all of it, and nothing of its neighbours",
 
 // --- digests
 
-TEST_CASE("a digest tells states apart and does not depend on the way there", "[store]") {
+TEST_CASE("a digest distinguishes states and does not depend on the route there", "[store]") {
     EdgeFixture f;
     const auto digest = [&] {
         f.commit();

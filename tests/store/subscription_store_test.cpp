@@ -54,7 +54,7 @@ struct View {
 
 }  // namespace
 
-TEST_CASE("the view tells an unknown client from an unknown channel", "[store]") {
+TEST_CASE("the view distinguishes an unknown client from an unknown channel", "[store]") {
     View v;
     const auto uaid = uaid_of("client-1");
     v.put_client(uaid);

@@ -4,7 +4,7 @@
 
 namespace beckon::test {
 
-/// A clock that stands still until it is moved.
+/// A clock that stops until it is advanced.
 class ManualClock final : public core::Clock {
 public:
     core::Timestamp wall() const override { return wall_; }

@@ -186,7 +186,7 @@ int run_backup(const Config& config, const fs::path& target) {
         const DataDirectory held{config.data};
         copy_log(config.data / "log", copy.path() / "log");
     }
-    // After the log: a ring may have gained keys meanwhile, which the log is told at a start.
+    // After the log: a ring may have gained keys meanwhile, which a start publishes to the log.
     copy_one(config.key_ring_file(), copy.path() / "keys.json");
     copy.finish();
     std::cout << "copied the log and the key ring of " << config.data.string() << " to "

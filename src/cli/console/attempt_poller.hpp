@@ -45,7 +45,7 @@ public:
 
     /// Whose webhooks there are: each process is asked with a token of each. Any thread.
     void use_owners(std::set<std::string> owners);
-    /// nullopt: no process has told of it. Any thread.
+    /// nullopt: no process has reported it. Any thread.
     std::optional<AttemptSummary> of(const std::string& webhook) const;
 
 private:

@@ -39,7 +39,7 @@ public:
 
     /// Parameter `q`. {"kind", "facts": [{"name", "value"}, …], "trace": as `beckon trace --json`
     /// has it, or null and "problem": why the log was not read, "from", "until": between which
-    /// times state() can tell}; 404 and {"error"} for what is none of these.
+    /// times state() can answer}; 404 and {"error"} for what is none of these.
     console::Answer find(const console::Parameters& asked);
     /// Parameters `q` and `at`, Unix milliseconds. What `beckon replay state` prints.
     console::Answer state(const console::Parameters& asked);

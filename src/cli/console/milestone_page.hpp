@@ -19,7 +19,7 @@ public:
                   const core::Clock& clock);
 
     /// {"counts": …, "refused": …, "steps": …} as the pages of the role have them; empty: nobody
-    /// has told anything yet.
+    /// has published anything yet.
     std::string json() const;
 
 private:

@@ -25,7 +25,7 @@ public:
 
     /// {"tiers": [{"topic", "delay_seconds", "waiting", "due", "overdue_seconds",
     /// "next_due_seconds", "partitions": […the same by partition]}, …], "dead": n}; empty: not read
-    /// yet. Each call asks anew and tells what was answered to the former. `dead`: how many dead
+    /// yet. Each call asks anew and returns what was answered to the former. `dead`: how many dead
     /// letters there are, as far as that is known.
     std::string json(const std::optional<std::size_t>& dead);
 

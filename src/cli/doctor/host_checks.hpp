@@ -11,7 +11,7 @@
 /// What `beckon doctor` looks at on this host. Each changes nothing.
 namespace beckon::cli {
 
-/// What no single setting shows (`beckon config print` tells where each came from).
+/// What no single setting shows (`beckon config print` shows where each came from).
 Finding check_configuration(const Config& config, Reader role);
 /// Mode, free space, and who holds it.
 Finding check_data(const std::filesystem::path& data);

@@ -30,8 +30,8 @@ using ContextHandle = core::Handle<EVP_PKEY_CTX, EVP_PKEY_CTX_free>;
 using BioHandle = core::Handle<BIO, BIO_free_all>;
 
 constexpr const char* kWhatDies =
-    "every endpoint URL that was made with another ring: senders are told that those "
-    "subscriptions are gone, and pages must subscribe again";
+    "every endpoint URL that was made with another ring: senders receive 410 (gone) for those "
+    "subscriptions, and pages must subscribe again";
 
 core::KeyRing load(const Config& config) {
     auto ring = config.load_key_ring();
@@ -202,7 +202,7 @@ int keys_import(const Config& config, const KeyLists& lists) {
     if (made) std::cout << "made " << config.key_ring_file().string() << " (mode 0600)\n";
     std::cout << "the ring has " << ring.crypto_keys().size() << " Fernet keys (crypto_keys) and "
               << ring.auth_keys().size() << " auth keys now, fingerprint " << ring.fingerprint()
-              << "\nif the log exists already, tell it with `beckon keys publish`; "
+              << "\nif the log exists already, publish the ring to it with `beckon keys publish`; "
                  "copy the file to every node\n";
     return 0;
 }

@@ -15,9 +15,9 @@ int keys_generate(const Config& config, bool force);
 /// Ids, ages and the fingerprint.
 int keys_list(const Config& config);
 /// Adds a key, which encrypts from the next start of the roles on. Old endpoints stay alive, since
-/// old keys go on being read. The log is asked first and told before the file changes, so that a
-/// failure leaves both as they were; what a crash interrupts, the next call finishes. Beside a
-/// running standalone only the file changes: its next start tells the log.
+/// old keys go on being read. The log is asked first, and the ring published to it before the file
+/// changes, so that a failure leaves both as they were; what a crash interrupts, the next call
+/// finishes. Beside a running standalone only the file changes: its next start publishes the ring.
 int keys_rotate(Config config);
 /// Key lists in the notation of the installation that moves here: `[key1,key2]`; empty: none.
 struct KeyLists {

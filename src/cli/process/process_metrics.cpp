@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace metric = ops::metric;
 
-/// Parts of a data directory whose size is told.
+/// Parts of a data directory whose size is reported.
 constexpr std::array<const char*, 3> kParts = {"log", "edge", "endpoint"};
 
 double seconds(const timeval& time) {

@@ -135,7 +135,7 @@ using Replay = core::Result<ReplayCounts> (*)(log::EventLog&, const ReplayOption
                                               const std::atomic<bool>&);
 
 int run_replay(Config config, const ReplayFlags& asked, Replay replay) {
-    selection_of(config, asked);  // wrong options are told before a broker is asked
+    selection_of(config, asked);  // wrong options are refused before a broker is asked
     ToolLog log{config};
     std::atomic<bool> stop = false;
     const StopSignals signals{[&stop] { stop = true; }};

@@ -50,9 +50,10 @@ void add_roles_commands(CommandLine& line) {
         });
     command.add_flag("--demo", standalone.demo,
                      "Once ready, show one push travelling and what to try next");
-    command.add_flag("--new-log", standalone.new_log,
-                     "Start with a key ring that exists and a log that does not: without this, a "
-                     "missing volume would tell every sender to forget its subscription");
+    command.add_flag(
+        "--new-log", standalone.new_log,
+        "Start with a key ring that exists and a log that does not: without this, a "
+        "missing volume would answer every sender 410, and it would forget its subscription");
     line.add_configured(
         line.top(), "endpoint", "Run the HTTP API for application servers, on Kafka",
         Reader::endpoint,

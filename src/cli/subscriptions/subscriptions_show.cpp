@@ -101,7 +101,7 @@ std::string state_text(const core::Uaid& client, const std::optional<core::Chann
 }
 
 int subscriptions_show(Config config, const std::string& whom, bool json) {
-    const auto named = parse_whom(config, whom);  // told before a broker is asked
+    const auto named = parse_whom(config, whom);  // refused before a broker is asked
     ToolLog log{config};
     const auto state = state_of_client(log.log(), named.client, core::SystemClock{}.wall(),
                                        log.control().partitions, {.timeout = kTimeout});

@@ -25,7 +25,7 @@ struct ClientTraceOptions {
 core::Result<ClientTrace> trace_client(log::EventLog& log, const core::Uaid& client,
                                        const ClientTraceOptions& options);
 
-/// The part of it that `subscriptions` tells: the newest records of the client and its channels.
+/// The part of it that `subscriptions` holds: the newest records of the client and its channels.
 core::Result<std::vector<TraceStep>> subscription_steps(log::EventLog& log,
                                                         const core::Uaid& client,
                                                         const TraceOptions& options);

@@ -50,7 +50,7 @@ Json attachments_of(const std::vector<std::string>& texts) {
 }
 
 /// What somebody else said, as a string of ASCII: it cannot move a terminal's cursor.
-std::string quoted(const std::string& said) { return core::json_text(Json(said)); }
+std::string quoted(const std::string& answer) { return core::json_text(Json(answer)); }
 
 std::string joined(const Json& types) {
     std::string out;
@@ -121,8 +121,8 @@ int show_attempts(ApiClient& api, const std::string& id) {
                    std::to_string(one.value("number", 0) + 1) + "  " + text_of(one, "outcome") +
                    (status == 0 ? "" : " " + std::to_string(status)) + "  " +
                    std::to_string(one.value("took_ms", 0)) + " ms  " + text_of(one, "why"));
-        if (const auto said = text_of(one, "answer"); !said.empty()) {
-            print_line("    it answered " + quoted(said));
+        if (const auto answer = text_of(one, "answer"); !answer.empty()) {
+            print_line("    it answered " + quoted(answer));
         }
     }
     return 0;

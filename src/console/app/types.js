@@ -44,7 +44,7 @@
  * @property {boolean} enabled
  * @property {string} reason
  * @property {number|null} failing_since
- * @property {WebhookAttempts|null} attempts  null: no process has told of it
+ * @property {WebhookAttempts|null} attempts  null: no process has reported it
  *
  * @typedef {{count: number, delivered: number, at: string, outcome: string, status: number, why: string, answer: string}} WebhookAttempts
  * @typedef {{webhooks: WebhookRow[]}} WebhooksPage
@@ -69,7 +69,7 @@
  * @property {string} title
  * @property {string} [follows]  a page of /api; none: it asks by itself
  * @property {string} [missing]  what to say while there are no data
- * @property {(data: any, change: any) => any} [merge]  for pages that are told in changes
+ * @property {(data: any, change: any) => any} [merge]  for pages that are sent as changes
  * @property {(data: any, again: () => void) => HTMLElement[]} show
  */
 

@@ -100,7 +100,7 @@ struct Canary::Impl {
         : config(c), targets(canary_targets(c.targets)), clock(k), pages(p) {
         use_edges({});
     }
-    /// Every thread publishes what all of `runners` have to tell, so they end before that goes.
+    /// Every thread publishes the results of all `runners`, so they end before that goes.
     ~Impl() {
         for (auto& [edge, runner] : runners) runner->stop();
         for (auto& [edge, runner] : runners) runner->thread.join();

@@ -14,7 +14,7 @@ struct CanaryTargets {
     /// the world does; empty: none does.
     std::string origin;
 };
-/// What is configured, told apart by the schemes. Throws std::runtime_error, naming it, for
+/// The configured edges, by scheme of their URLs. Throws std::runtime_error, naming it, for
 /// anything else, and for a second origin.
 CanaryTargets canary_targets(const std::vector<std::string>& configured);
 

@@ -65,7 +65,7 @@ public:
     /// `now`: when it was taken, by the clock of append times as far as anybody knows it.
     void update(log::GroupsSnapshot snapshot, core::Timestamp now);
 
-    /// Records whose append time would tell an age that is not known: those that wait longest
+    /// Records whose append time would show an age that is not known: those that wait longest
     /// unknown first, at most `max`.
     std::vector<Probe> wanted(std::size_t max) const;
     void learn(const Probe& probe, core::Timestamp appended);

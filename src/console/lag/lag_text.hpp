@@ -4,7 +4,7 @@
 
 #include <string>
 
-/// The lag page in the forms in which it is told. Pure functions, any thread.
+/// The lag page in its forms for people and programs. Pure functions, any thread.
 namespace beckon::console {
 
 /// {"at", "took_ms", "problems": […], "rows": [{"group", "topic", "partition", "status", "why",

@@ -25,7 +25,7 @@ public:
     struct Source {
         std::function<std::string()> whole;
         /// For whoever has the page that was published before: what has changed since. Empty text:
-        /// it has to be told all. May be empty.
+        /// it has to be sent all. May be empty.
         std::function<std::string()> change = {};
     };
     /// Replaces a page, which is always a change.
@@ -34,13 +34,13 @@ public:
     /// Null: nobody has published it yet.
     Text get(const std::string& name) const;
 
-    /// What a reader is told of a page.
+    /// What a reader receives of a page.
     struct News {
         std::string name;
         bool whole = true;  ///< false: a Source's `change`
         Text text;
     };
-    /// Which version of each page a reader has been told.
+    /// The version of each page that a reader has.
     using Seen = std::map<std::string, std::uint64_t>;
     /// The pages of `names` that are newer than `seen`, which is brought up to date.
     std::vector<News> changes(const std::vector<std::string>& names, Seen& seen) const;

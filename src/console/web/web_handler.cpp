@@ -442,7 +442,9 @@ std::uint64_t WebHandler::keep(net::ExchangePtr exchange) {
 Reply WebHandler::reply_to(std::uint64_t kept) {
     return pledged<Answer>(
         lifetime_,
-        [this, kept](Answer said) { finish(kept, json_reply(said.status, std::move(said.json))); },
+        [this, kept](Answer answer) {
+            finish(kept, json_reply(answer.status, std::move(answer.json)));
+        },
         not_answered());
 }
 

@@ -25,7 +25,7 @@ public:
     ~BroadcastFold() override;
 
     /// Publishes a version, or its end. Nothing is published where the log says the same already.
-    /// Everybody hears of it when it is read back. `done` as log::Publisher has it.
+    /// Fronts are notified when it is read back. `done` as log::Publisher has it.
     void set(const BroadcastSet& broadcast, std::function<void(const core::Result<void>&)> done);
 
 private:
@@ -41,7 +41,7 @@ private:
     Context context_;
     const std::unique_ptr<log::Publisher> publisher_;
     Broadcasts now_;
-    bool changed_ = false;  ///< and nobody was told
+    bool changed_ = false;  ///< and nobody was notified
     fold::Fold fold_;       ///< first to go: it calls us
 };
 

@@ -74,14 +74,14 @@ void Front::text(Client& client, std::string frame) {
 void Front::hello(Client& client, std::string frame) {
     const auto parsed = parser_.parse(frame);
     if (!parsed) return end(client, closing_for(parsed.error()), ClosedBy::malformed);
-    const auto* said = std::get_if<Hello>(&*parsed);
-    if (!said) return end(client, closing::kOutOfPlace, ClosedBy::malformed);
+    const auto* hello_frame = std::get_if<Hello>(&*parsed);
+    if (!hello_frame) return end(client, closing::kOutOfPlace, ClosedBy::malformed);
 
-    const auto uaid = said->uaid ? said->uaid : new_uaid_();
+    const auto uaid = hello_frame->uaid ? hello_frame->uaid : new_uaid_();
     if (!uaid) return end(client, closing::kTryAgain, ClosedBy::unavailable);
     client.uaid = *uaid;
-    client.offered = said->uaid.has_value();
-    if (!said->broadcasts.empty()) follow(client, said->broadcasts);
+    client.offered = hello_frame->uaid.has_value();
+    if (!hello_frame->broadcasts.empty()) follow(client, hello_frame->broadcasts);
     kept(client).hello = std::move(frame);
     client.phase = Phase::awaiting_answer;
     sockets_.set_timer(client, options_.answer_timeout);
@@ -175,8 +175,8 @@ void Front::peer_lost(NodeNumber node) {
     leave_homes([node](const Client& client) { return client.home == node; });
 }
 
-/// The clients that are attached, or asked to be, and for which `which` is true. The home hears of
-/// it if it still can.
+/// The clients that are attached, or asked to be, and for which `which` is true. The home is
+/// notified if it is still there.
 template <class Predicate>
 void Front::leave_homes(const Predicate& which) {
     std::size_t index = 0;
@@ -265,22 +265,22 @@ void Front::follow(Client& client, const BroadcastList& named) {
     client.follows->name(named, *broadcasts_);
 }
 
-/// True: the frame was a broadcast_subscribe, which no home need hear of. Text that may be one is
+/// True: the frame was a broadcast_subscribe, which no home needs. Text that may be one is
 /// parsed; it is seldom.
 bool Front::subscribe(Client& client, std::string_view frame) {
     const bool may_be = frame.find("broadcast") != std::string_view::npos ||
                         frame.find('\\') != std::string_view::npos;
     if (!may_be) return false;
     const auto parsed = parser_.parse(frame);
-    const auto* said = parsed ? std::get_if<BroadcastSubscribe>(&*parsed) : nullptr;
-    if (!said) return false;
+    const auto* wanted = parsed ? std::get_if<BroadcastSubscribe>(&*parsed) : nullptr;
+    if (!wanted) return false;
     metrics_.broadcast_subscribes->Increment();
-    follow(client, said->broadcasts);
+    follow(client, wanted->broadcasts);
     notify(client);
     return true;
 }
 
-/// A change is told to a bounded number at a time, so that no delivery waits for it.
+/// A change is sent to a bounded number at a time, so that no delivery waits for it.
 void Front::notify_some() {
     std::size_t notified = 0;
     for (std::size_t looked = 0; looked < kPassBudget && notified < kNotifyBudget; ++looked) {
@@ -293,7 +293,7 @@ void Front::notify_some() {
     }
 }
 
-/// True if there was something to tell. Whoever has no answer to the hello yet is told with it.
+/// True if there was something to send. A client without an answer to its hello gets it with that.
 bool Front::notify(Client& client) {
     if (!is_greeted(client)) return false;
     const auto news = take_news(client);

@@ -43,7 +43,7 @@ struct FrontMetrics {
     prometheus::Gauge* clients = nullptr;  ///< identified
     prometheus::Counter* reattached = nullptr;
     prometheus::Gauge* homeless = nullptr;
-    prometheus::Counter* broadcast_subscribes = nullptr;  ///< which no home hears of
+    prometheus::Counter* broadcast_subscribes = nullptr;  ///< not forwarded to a home
     prometheus::Counter* broadcasts_sent = nullptr;       ///< frames about a change
 };
 
@@ -89,7 +89,7 @@ public:
     static constexpr std::uint64_t kMoveTicks = 250;
     /// Clients that are attached again in one tick.
     static constexpr std::size_t kTickBudget = 4'096;
-    /// Clients that are looked at in one tick after a broadcast has changed, and told of it.
+    /// Clients that are looked at in one tick after a broadcast has changed, and notified.
     static constexpr std::size_t kPassBudget = 8'192;
     static constexpr std::size_t kNotifyBudget = 512;
 
@@ -144,7 +144,7 @@ private:
     std::size_t going_ = 0;  ///< go_away(): place in the table
     std::uint64_t ticks_ = 0;
     BroadcastsPtr broadcasts_ = std::make_shared<const Broadcasts>();
-    /// Place in the table of those who are to be told next.
+    /// Place in the table of the clients to notify next.
     std::optional<std::size_t> notifying_;
     /// Session numbers of clients without a home, by the tick in which to try again. Some may be
     /// over.

@@ -92,7 +92,7 @@ public:
     virtual void set_timer(Client& client, core::Duration after) = 0;
 };
 
-/// What sockets tell their front.
+/// What sockets report to their front.
 class ClientEvents {
 public:
     virtual ~ClientEvents() = default;

@@ -49,7 +49,8 @@ store::Source source_of(fold::InputIndex input) {
 
 }  // namespace
 
-/// Puts the parts together, and says what each hears of a turn of the fold and of the leadership.
+/// Puts the parts together, and which of them is called at a turn of the fold and at a change of
+/// leadership.
 struct Home::Impl final : fold::State {
     Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore> s);
 
@@ -232,7 +233,7 @@ void Home::Impl::committed() {
 
 /// The one place where decisions made outside of a turn take their way: out at once if they follow
 /// from nothing that is not committed. Acknowledgements that the store postpones do not wait for a
-/// commit: their tombstones are published, and nobody is told of them.
+/// commit: their tombstones are published, without a report.
 void Home::Impl::flush_or_turn() {
     if (store->dirty()) return fold.request_turn();
     outbox.flush(context.fronts);

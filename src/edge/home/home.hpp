@@ -70,9 +70,10 @@ public:
         core::Executor& executor;
         const core::Clock& clock;
         core::Tokens& tokens;
-        TombstonesInFlight& tombstones;             ///< of all homes that share `publisher`
-        OutcomesInFlight& outcomes;                 ///< likewise
-        core::MilestoneSink* milestones = nullptr;  ///< of tracked messages; null: nobody hears
+        TombstonesInFlight& tombstones;  ///< of all homes that share `publisher`
+        OutcomesInFlight& outcomes;      ///< likewise
+        core::MilestoneSink* milestones =
+            nullptr;  ///< of tracked messages; null: none are reported
         DeliveryTimes times{};
         /// Whether an owner may have a webhook for the end of its subscriptions; empty: everybody.
         std::function<bool(std::string_view owner)> gone_wanted{};

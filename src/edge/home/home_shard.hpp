@@ -35,7 +35,7 @@ public:
         std::shared_ptr<const core::KeyRing> keys;
         const core::Clock& clock;
         const HomeMetrics& metrics;
-        core::MilestoneSink* milestones;  ///< of tracked messages; null: nobody hears
+        core::MilestoneSink* milestones;  ///< of tracked messages; null: none are reported
         /// Some home's state has changed, or that it is stuck. On the shard's thread.
         std::function<void()> changed;
         /// As Home::Context has it.

@@ -37,7 +37,7 @@ public:
         return first ? Append::first : Append::joined;
     }
 
-    /// Moves what waits behind `out`, whose size the bound goes on counting until sent() is told.
+    /// Moves what waits behind `out`, whose size the bound goes on counting until sent() is called.
     void take(std::string& out) {
         const std::scoped_lock lock{mutex_};
         if (out.empty()) {

@@ -26,8 +26,9 @@ public:
         std::function<void(std::string_view)> received;
         /// There is space to send again, after wait_until_writable().
         std::function<void()> writable;
-        /// The end, told once. `unauthorized`: the handshake failed, so the peer has another key
-        /// ring or is no Beckon node. `unavailable`: the connection was refused, lost or closed.
+        /// The end, reported once. `unauthorized`: the handshake failed, so the peer has another
+        /// key ring or is no Beckon node. `unavailable`: the connection was refused, lost or
+        /// closed.
         std::function<void(const core::Error&)> closed;
     };
 

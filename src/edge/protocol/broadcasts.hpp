@@ -38,13 +38,13 @@ public:
     void name(const std::vector<std::pair<std::string_view, std::string_view>>& named,
               const Broadcasts& now);
 
-    /// The members of `broadcasts` in a frame to the client: what has another version than it was
-    /// last told, and what was refused; empty: nothing is to be said. The client has been told it
-    /// afterwards. What does not exist any more is no longer followed.
+    /// The members of `broadcasts` in a frame to the client: versions that it does not have,
+    /// and refused ids; empty: there is nothing to send. The client counts as notified
+    /// afterwards. An id that does not exist any more is no longer followed.
     std::string take_news(const Broadcasts& now);
 
     std::size_t size() const { return notified_.size(); }
-    /// Nothing is left to be told of or to be remembered.
+    /// Nothing is left to send or to remember.
     bool empty() const { return notified_.empty() && refused_.empty(); }
 
 private:
@@ -55,7 +55,7 @@ private:
     void refuse(std::string_view id, std::string_view why);
 
     std::vector<std::pair<std::string, std::string>> notified_;  ///< id, version
-    std::vector<Refused> refused_;                               ///< not told yet
+    std::vector<Refused> refused_;                               ///< not sent yet
 };
 
 }  // namespace beckon::edge

@@ -94,9 +94,9 @@ public:
     }
 
     Parsed<core::ChannelId> uuid(Name name) const {
-        const auto said = text(name);
-        if (!said) return refuse(said.error());
-        const auto bytes = core::parse_uuid(*said);
+        const auto value = text(name);
+        if (!value) return refuse(value.error());
+        const auto bytes = core::parse_uuid(*value);
         if (!bytes) return refuse(FrameFault::bad_uuid);
         return core::ChannelId{*bytes};
     }
@@ -150,9 +150,9 @@ Parsed<ClientFrame> hello(const Fields& fields) {
 }
 
 Parsed<ClientFrame> register_channel(const Fields& fields) {
-    const auto said = fields.text(channel_id);
-    if (!said) return refuse(said.error());
-    const auto bytes = core::parse_dashed(*said);
+    const auto value = fields.text(channel_id);
+    if (!value) return refuse(value.error());
+    const auto bytes = core::parse_dashed(*value);
     if (!bytes) return refuse(FrameFault::bad_channel_id);
     const auto vapid = fields.optional_text(key);
     if (!vapid) return refuse(vapid.error());

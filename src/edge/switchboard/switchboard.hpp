@@ -27,7 +27,7 @@ public:
     using HomeHandler = std::function<void(ToHome)>;
     using FrontHandler = std::function<void(ToFront)>;
 
-    /// What the fronts and homes of a shard hear of the cluster. On the shard's thread.
+    /// Notifies the fronts and homes of a shard of changes in the cluster. On the shard's thread.
     struct Listener {
         /// The home of a partition lives elsewhere now.
         std::function<void(core::Partition)> moved = {};

@@ -76,7 +76,7 @@ void Switchboard::Part::to_front(ToFront message) {
     out[to.index].to_fronts.push_back(std::move(message));
 }
 
-/// If the link is down, its loss is told to the homes, which forget the sessions.
+/// If the link is down, the homes are notified of its loss, and forget the sessions.
 void Switchboard::Part::to_front_elsewhere(const core::NodeId& node, ToFront&& message) {
     sent_to_nodes = true;
     if (board.links->to_front(node, message) != Sent::full) return;
@@ -114,7 +114,7 @@ void Switchboard::Part::hand_out(Batch& batch) {
     for (auto& message : batch.to_homes) hand_to_home(std::move(message));
 }
 
-/// A front that has not heard yet that the home has gone is told so.
+/// A front that does not know yet that the home has gone is notified.
 void Switchboard::Part::hand_to_home(ToHome&& message) {
     auto& home = board.homes[board.partition_of(uaid_of(message))];
     if (home.handler) {

@@ -64,11 +64,11 @@ void ProxyIntake::read(Waiting& waiting) {
 }
 
 /// `waiting` goes first: what follows may take another socket.
-void ProxyIntake::finish(Waiting& waiting, const Header& said) {
+void ProxyIntake::finish(Waiting& waiting, const Header& header) {
     const auto proxy = waiting.proxy;
     auto socket = std::move(waiting.socket);
     waiting_.erase(waiting.place);
-    introduced_(std::move(socket), proxy, said);
+    introduced_(std::move(socket), proxy, header);
 }
 
 }  // namespace beckon::edge

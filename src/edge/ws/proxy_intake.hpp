@@ -22,7 +22,7 @@ public:
     using Header = tl::expected<std::optional<net::PeerAddress>, net::ProxyFault>;
     /// Once for each socket that was taken, which is handed back.
     using Introduced =
-        std::function<void(net::Descriptor socket, const net::Peer& proxy, const Header& said)>;
+        std::function<void(net::Descriptor socket, const net::Peer& proxy, const Header& header)>;
 
     ProxyIntake(ShardLoop& loop, core::Duration deadline, Introduced introduced);
     /// close_all().
@@ -35,7 +35,7 @@ public:
 private:
     struct Waiting;
     void read(Waiting& waiting);
-    void finish(Waiting& waiting, const Header& said);
+    void finish(Waiting& waiting, const Header& header);
 
     ShardLoop& loop_;
     const core::Duration deadline_;

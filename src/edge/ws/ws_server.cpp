@@ -75,7 +75,7 @@ void WsServer::Impl::create() {
     std::memcpy(protocol_name.data(), kSubprotocol.data(), kSubprotocol.size());
     protocols[0] = {.name = protocol_name.data(),
                     .callback = &on_ws,
-                    // lws tells of the end only those that have memory of this kind
+                    // lws reports the end only of those that have memory of this kind
                     .per_session_data_size = sizeof(void*),
                     .rx_buffer_size = kRxBufferBytes,
                     .id = 0,
@@ -159,20 +159,20 @@ void WsServer::Impl::socket_gone(const net::Peer& peer) {
 
 /// A proxy's PROXY header has come, or will not. One that names no client speaks for itself.
 void WsServer::Impl::introduced(net::Descriptor socket, const net::Peer& proxy,
-                                const ProxyIntake::Header& said) {
-    if (!said) {
-        metrics.refused_proxy_header[static_cast<std::size_t>(said.error())]->Increment();
+                                const ProxyIntake::Header& header) {
+    if (!header) {
+        metrics.refused_proxy_header[static_cast<std::size_t>(header.error())]->Increment();
         if (loop.now() >= proxy_fault_logged + kLogProxyFaultEvery) {
             proxy_fault_logged = loop.now();
             core::log_warn("edge", "proxy_header_refused",
                            {{"proxy", net::to_string(proxy.address)},
-                            {"why", net::to_string(said.error())},
+                            {"why", net::to_string(header.error())},
                             {"remedy", "let the proxy send it, or turn edge.proxy_protocol off"}});
         }
         return socket_gone(proxy);
     }
-    if (!*said) return serve(std::move(socket), proxy);
-    const net::Peer client{**said, options.proxies->contains(**said)};
+    if (!*header) return serve(std::move(socket), proxy);
+    const net::Peer client{**header, options.proxies->contains(**header)};
     if (admission.rename_socket(proxy, client)) return serve(std::move(socket), client);
     turn_away(socket);
     socket_gone(proxy);
@@ -236,8 +236,8 @@ void WsServer::serve(ClientEvents& front, net::Descriptor listener) {
         impl_->intake =
             std::make_unique<ProxyIntake>(impl_->loop, impl_->options.handshake_timeout,
                                           [this](net::Descriptor socket, const net::Peer& proxy,
-                                                 const ProxyIntake::Header& said) {
-                                              impl_->introduced(std::move(socket), proxy, said);
+                                                 const ProxyIntake::Header& header) {
+                                              impl_->introduced(std::move(socket), proxy, header);
                                           });
     }
     impl_->acceptor = std::make_unique<Acceptor>(

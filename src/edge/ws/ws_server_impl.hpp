@@ -39,7 +39,7 @@ struct WsServer::Impl {
     void create();
     void accept(int fd, const sockaddr_storage& peer);
     void introduced(net::Descriptor socket, const net::Peer& proxy,
-                    const ProxyIntake::Header& said);
+                    const ProxyIntake::Header& header);
     void serve(net::Descriptor socket, const net::Peer& peer);
     void turn_away(const net::Descriptor& socket);
     void socket_gone(const net::Peer& peer);
@@ -93,7 +93,7 @@ struct WsServer::Impl {
     /// (docs/facts/libwebsockets.md#subprotocols).
     std::array<char, kSubprotocolNameMax + 1> protocol_name{};
     std::array<lws_protocols, 2> protocols{};
-    Connection* adopting = nullptr;  ///< lws has not told its wsi yet
+    Connection* adopting = nullptr;  ///< lws has not given its wsi yet
     int callbacks = 0;               ///< how deep we are inside callbacks of lws
     std::size_t sockets = 0;
     CutWatch cuts;

@@ -34,7 +34,7 @@ std::optional<std::string> header(lws* wsi, std::string_view name) {
 bool names_websocket(std::string_view protocol) {
     constexpr std::string_view kName = "websocket";
     return std::equal(protocol.begin(), protocol.end(), kName.begin(), kName.end(),
-                      [](char said, char wanted) { return (said | 0x20) == wanted; });
+                      [](char given, char wanted) { return (given | 0x20) == wanted; });
 }
 
 /// A head that a proxy in front of us may end elsewhere than we do. Nothing that this port serves

@@ -40,7 +40,7 @@ enum class Problem : std::uint8_t {
     too_many_requests,     ///< 429
     not_saved,             ///< 503/201: the message is not durably in the log
     not_saved_for_good,    ///< 500/201: and repeating it is futile
-    not_ready,             ///< 503: the view cannot tell at present
+    not_ready,             ///< 503: the view cannot answer at present
     busy,                  ///< 503: a bound is reached or the log is away
     disk_full,             ///< 503/201: the log's disk has no space
     not_bridged,           ///< 503: nobody delivers messages of bridged clients here

@@ -38,7 +38,7 @@ Route route_of(const HttpRequest& request) {
     return route;
 }
 
-/// Stands for a client in logs: nobody can send with it, yet lines of one client can be told.
+/// Stands for a client in logs: nobody can send with it, yet lines of one client can be found.
 std::string hashed(const core::Uaid& uaid) {
     const auto digest =
         core::sha256({reinterpret_cast<const char*>(uaid.bytes.data()), uaid.bytes.size()});

@@ -68,8 +68,9 @@ struct ServiceShared {
     net::RateLimiter requests;
     FailedChecks failed_vapid;
     PublishBudget publish_budget;
-    ReceiptPolls* receipts = nullptr;    ///< null in tests that need none
-    log::LogWatch* log_watch = nullptr;  ///< hears how publishes end; null in tests that need none
+    ReceiptPolls* receipts = nullptr;  ///< null in tests that need none
+    log::LogWatch* log_watch =
+        nullptr;  ///< is notified how publishes end; null in tests that need none
     /// Whether an owner may have a webhook for the end of its subscriptions; empty: everybody.
     std::function<bool(std::string_view owner)> gone_wanted{};
     std::atomic<bool> proxy_warned{false};

@@ -14,7 +14,7 @@ namespace beckon::ingest {
 
 enum class BarrierOutcome : std::uint8_t { passed, failed };
 
-/// The metrics of ingest, looked up once; hears of connections from the HTTP server. Thread-safe.
+/// The metrics of ingest, looked up once; the HTTP server notifies it of connections. Thread-safe.
 class IngestMetrics final : public net::HttpObserver {
 public:
     explicit IngestMetrics(ops::Metrics& metrics);

@@ -11,11 +11,11 @@
 
 namespace beckon::ingest {
 
-/// What senders have been told, by receipt subscription: the newest outcomes, a bounded number. Of
-/// one message that was told twice the first counts. Pure; one thread.
+/// The newest outcomes of each receipt subscription, a bounded number. Of
+/// one message that was reported twice the first counts. Pure; one thread.
 class ReceiptIndex {
 public:
-    /// Outcomes of a subscription among which one that is told again is recognized.
+    /// Outcomes of a subscription among which a repeated one is recognised.
     static constexpr std::size_t kReadBack = 64;
 
     struct Entry {
@@ -28,7 +28,7 @@ public:
 
     explicit ReceiptIndex(std::size_t entries_max) : entries_max_(entries_max) {}
 
-    /// False: it was told before.
+    /// False: it was reported before.
     bool add(core::Partition partition, const core::ReceiptId& subscription, Entry entry);
     /// Up to `max` behind `after`, ascending.
     std::vector<Entry> after(const core::ReceiptId& subscription, core::Offset after,

@@ -58,7 +58,7 @@ void ReceiptPolls::ask_here(Poll poll) {
     executor_.post_after(wait, lifetime_.guard([this, number] { time_out(number); }));
 }
 
-/// The share of the one comes first, so that whoever takes too much is told so.
+/// The share of the one comes first, so that whoever takes too much is refused for that reason.
 std::optional<Failure> ReceiptPolls::no_place_for(const net::PeerAddress& peer) const {
     const auto of_peer = std::count_if(waiting_.begin(), waiting_.end(), [&](const auto& one) {
         return one.second.query.peer == peer;

@@ -94,7 +94,7 @@ private:
     std::map<core::Partition, Source> sources_;
     std::map<std::uint64_t, Poll> waiting_;
     std::uint64_t asked_ = 0;
-    std::set<core::ReceiptId> fresh_;  ///< have heard something since the last answers
+    std::set<core::ReceiptId> fresh_;  ///< have new outcomes since the last answers
     bool ended_ = false;
 
     core::Lifetime lifetime_;

@@ -68,10 +68,10 @@ private:
     log::Publisher& publisher_;
     core::Executor& executor_;
     VapidVerifier vapid_;
-    /// Ids of events that were told lately, each in its slot: a sender that goes on does not fill
-    /// the log.
+    /// Ids of events that were published lately, each in its slot: a sender that goes on does not
+    /// fill the log.
     std::vector<std::string> published_gone_;
-    std::size_t vapid_cached_ = 0;  ///< as last told to the gauge
+    std::size_t vapid_cached_ = 0;  ///< the gauge's last value
 };
 
 }  // namespace beckon::ingest

@@ -173,7 +173,7 @@ Result<bool> Cleaner::index_some(Partition& partition, const CleanPolicy& policy
     return step->more;
 }
 
-/// Tombstones of which every copy must have heard by now.
+/// Tombstones that every copy must have read by now.
 Result<bool> Cleaner::drop_some(Partition& partition, const CleanPolicy& policy) {
     if (!policy.compact) return false;
     const auto where = partition.where();

@@ -13,7 +13,7 @@
 
 namespace beckon::log::embedded {
 
-/// How a partition tells a reader that there is something to take.
+/// How a partition notifies a reader that there are records to take.
 struct Waiter {
     core::Lifetime::Remote reader;  ///< runs `ready` while the reader lives
     core::Executor::Task ready;

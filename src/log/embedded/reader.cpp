@@ -17,7 +17,7 @@ namespace {
 /// keep a loop waiting for.
 constexpr std::size_t kPieceRecords = 512;
 constexpr std::size_t kPieceBytes = 128U << 10;
-/// After a read that failed. Nothing else tells when the disk can be read again.
+/// After a read that failed. Nothing else notifies it when the disk can be read again.
 constexpr core::Duration kReadAgain = std::chrono::milliseconds{200};
 
 }  // namespace

@@ -59,7 +59,7 @@ constexpr const char* kCopy = "COPY";
 constexpr const char* kNotOpen = "the log's database is not open";
 constexpr std::array<const char*, kFamilies> kFamilyNames = {"default", "records", "latest"};
 
-/// A full disk is named as such, since senders are told so (log/disk_full.hpp).
+/// A full disk is named as such, since senders receive that (log/disk_full.hpp).
 core::Error error_of(const Status& status) {
     return rocks::to_error(status, status.IsNoSpace() ? kDiskFull : "the log's database");
 }

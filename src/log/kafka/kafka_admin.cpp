@@ -256,7 +256,7 @@ private:
     }
 
     /// A broker names a topic a moment longer than the cluster has it; who creates it anew
-    /// meanwhile would be told that it exists.
+    /// meanwhile would receive "it exists".
     core::Result<void> await_gone(const std::vector<Topic>& topics) const {
         const auto until = steady_clock::now() + kPropagation;
         for (;;) {
@@ -294,7 +294,7 @@ private:
         });
     }
 
-    /// A broker hears that it leads a partition a moment after the cluster says so; this asks the
+    /// A broker learns that it leads a partition a moment after the cluster says so; this asks the
     /// leaders themselves.
     bool leaders_answer(const std::vector<TopicSpec>& specs) const {
         const PartitionList list{rd_kafka_topic_partition_list_new(0)};

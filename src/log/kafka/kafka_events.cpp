@@ -70,18 +70,18 @@ void KafkaEvents::error(rd_kafka_resp_err_t code, std::string_view text) {
 void KafkaEvents::login_refused(std::string_view why) {
     away_ = true;
     // "[thread]: broker: SASL authentication error: …"
-    auto said = "the broker refuses the login (sasl.username, sasl.password, sasl.mechanism): " +
-                std::string{why.substr(why.find("SASL "))};
+    auto refusal = "the broker refuses the login (sasl.username, sasl.password, sasl.mechanism): " +
+                   std::string{why.substr(why.find("SASL "))};
     if (why.find("SCRAM") != std::string_view::npos && rd_kafka_version() < kScramSince) {
-        said += "; Kafka 4 refuses SCRAM of librdkafka " + std::string{rd_kafka_version_str()} +
-                " in any case, which 2.6.1 mends: use PLAIN over TLS";
+        refusal += "; Kafka 4 refuses SCRAM of librdkafka " + std::string{rd_kafka_version_str()} +
+                   " in any case, which 2.6.1 mends: use PLAIN over TLS";
     }
     {
         const std::scoped_lock lock{mutex_};
-        login_refusal_ = said;
+        login_refusal_ = refusal;
     }
     if (!is_due("login")) return;
-    core::log_warn("log", "login_refused", {{"servers", servers_}, {"why", said}});
+    core::log_warn("log", "login_refused", {{"servers", servers_}, {"why", refusal}});
 }
 
 std::string KafkaEvents::login_refusal() const {

@@ -274,7 +274,7 @@ void Producer::serve(rd_kafka_queue_t* queue, int wait_ms) {
     for (; event; event.reset(rd_kafka_queue_poll(queue, 0))) {
         if (rd_kafka_event_type(event.get()) != RD_KAFKA_EVENT_ERROR) continue;
         if (rd_kafka_event_error_is_fatal(event.get())) {
-            fatal_ = true;  // replace_client() tells
+            fatal_ = true;  // replace_client() logs it
         } else {
             events_.error(rd_kafka_event_error(event.get()),
                           rd_kafka_event_error_string(event.get()));

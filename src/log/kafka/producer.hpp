@@ -29,7 +29,7 @@ class Producer {
 public:
     /// `retire` destroys clients that are no longer needed; it outlives this.
     Producer(const KafkaConfig& config, KafkaEvents& events, QueryThread& retire);
-    /// Waits up to a second for what is on its way; no publisher is left to hear of it.
+    /// Waits up to a second for what is on its way; no publisher is left to be notified.
     ~Producer();
     Producer(const Producer&) = delete;
     Producer& operator=(const Producer&) = delete;

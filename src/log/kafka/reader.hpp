@@ -35,7 +35,7 @@ private:
     std::uint64_t asked_ = 0;  ///< number of the last start that was asked for
     bool paused_ = false;
     core::Offset eof_ = -1;  ///< the position at which the broker had no more
-    /// Since space in the queue was last told.
+    /// Since space in the queue was last reported.
     std::size_t taken_bytes_ = 0;
     std::size_t taken_records_ = 0;
     std::size_t values_taken_ = 0;  ///< in this take()

@@ -93,9 +93,9 @@ struct Reading : std::enable_shared_from_this<Reading> {
     static thread_local Reading* taking;
 };
 
-/// The reading clients of the process, and the thread `log-control` that tells them what to fetch:
-/// those calls may wait, and must come in order. Another client of a kind is made when a partition
-/// is opened that the others read already, or when they have as many as they may.
+/// The reading clients of the process, and the thread `log-control` that assigns them what to
+/// fetch: those calls may wait, and must come in order. Another client of a kind is made when a
+/// partition is opened that the others read already, or when they have as many as they may.
 class ReaderClients {
 public:
     /// `queries` is stopped before this is destroyed.

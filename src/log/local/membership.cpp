@@ -115,7 +115,7 @@ void LocalMembership::check(const std::string& group) {
     if (somebody_died) announce(entries);
 }
 
-/// Under the mutex. What each is told is looked up when its task runs, so that a burst of changes
+/// Under the mutex. What each receives is looked up when its task runs, so that a burst of changes
 /// ends in one call with the newest state.
 void LocalMembership::announce(const std::vector<std::shared_ptr<Entry>>& entries) const {
     for (const auto& entry : entries) {

@@ -25,7 +25,7 @@ public:
                                  std::function<void(const Members&)> changed);
 
     /// While suspended nobody is taken for dead; at the end everybody starts with a fresh
-    /// heartbeat. (The broker is away: it can neither hear nor expel anybody.)
+    /// heartbeat. (The broker is away: it can neither receive heartbeats nor expel anybody.)
     void suspend(bool suspended);
 
 private:

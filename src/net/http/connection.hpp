@@ -12,9 +12,9 @@
 
 namespace beckon::net {
 
-/// One client's socket: reads a request, hands it over, writes its reply, and so on in order. It
-/// reads nothing while a request is under way, so a client can make us hold one request and one
-/// socket buffer, no more; behind a reply that is a stream it reads once.
+/// One client's socket: reads a request, passes it to the handler, writes its reply, and so on in
+/// order. It reads nothing while a request is under way, so a client can make us hold one request
+/// and one socket buffer, no more; behind a reply that is a stream it reads once.
 class Connection final : public Exchange, public std::enable_shared_from_this<Connection> {
 public:
     Connection(Descriptor socket, std::shared_ptr<const TlsContext> tls, const Peer& peer,

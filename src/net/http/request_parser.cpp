@@ -42,7 +42,7 @@ bool is_list(HeaderName name) {
     return name == HeaderName::crypto_key || name == HeaderName::encryption;
 }
 
-/// Beast knows the grammar; this keeps what it hears. The header may come in many pieces, so
+/// Beast knows the grammar; this keeps what Beast reports. The header may come in many pieces, so
 /// texts are kept as positions until the whole is there.
 class HeaderCollector final : public http::basic_parser<true> {
 public:
@@ -112,7 +112,7 @@ private:
                        BeastError& error) override {
         if (!count(name_text.size() + value.size() + 4, error)) return;
         if (is_header_done()) return;  // a trailer: nobody reads any
-        // We could not tell where it ends; nor can HTTP/1.0, which does not know chunks (RFC 9112
+        // We could not know where it ends; nor can HTTP/1.0, which does not know chunks (RFC 9112
         // §6.1).
         if (name == http::field::transfer_encoding &&
             (version_ < 11 || !boost::beast::iequals(value, "chunked"))) {

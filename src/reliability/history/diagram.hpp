@@ -30,7 +30,7 @@ inline constexpr std::array<Edge, 18> kEdges = {{
     {Milestone::received, Milestone::stored, Maker::endpoint},
     {Milestone::received, Milestone::errored, Maker::endpoint},
     {Milestone::int_transmitted, Milestone::int_accepted, Maker::edge},
-    {Milestone::int_transmitted, Milestone::received, Maker::endpoint},  // the hand-over failed
+    {Milestone::int_transmitted, Milestone::received, Maker::endpoint},  // the transmission failed
     {Milestone::stored, Milestone::retrieved, Maker::edge},
     {Milestone::int_accepted, Milestone::transmitted, Maker::edge},
     {Milestone::transmitted, Milestone::errored, Maker::edge},

@@ -199,7 +199,7 @@ void MilestoneHome::go_on_with_report() {
 void MilestoneHome::publish_totals(core::Record record) {
     context_.publisher.publish(kTotals, std::move(record),
                                lifetime_.guard([this](const core::Result<log::Appended>& done) {
-                                   if (!done) notified_.reset();  // told again at the next tick
+                                   if (!done) notified_.reset();  // reported again at the next tick
                                }));
 }
 

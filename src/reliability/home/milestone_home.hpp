@@ -16,7 +16,7 @@
 namespace beckon::reliability {
 
 /// One partition of `reliability`: folds it into its rows. While it serves, it also says which
-/// messages have expired, and tells the partition's counts and reports in `reliability.totals`.
+/// messages have expired, and publishes the partition's counts and reports in `reliability.totals`.
 ///
 /// Everything happens on the thread of the executor, where it is made and destroyed.
 class MilestoneHome final : private fold::State {
@@ -26,7 +26,8 @@ public:
     /// A report waits for milestones that are late.
     static constexpr std::chrono::minutes kReportGrace{10};
     static constexpr std::chrono::days kReportsKept{30};
-    /// So many of the last days are told again at a start: the home may have been away meanwhile.
+    /// So many of the last days are published again at a start: the home may have been away
+    /// meanwhile.
     static constexpr std::chrono::days kReportsAtStart{7};
     /// Histories that collect until they are written: once a second, or when there are so many.
     /// The milestones of a message within that time are one row.
@@ -53,7 +54,7 @@ public:
     bool following() const { return fold_.phase() == fold::Phase::following; }
 
     /// Call about once a second: has what collected written. While it serves, it also expires what
-    /// is due, tells counts that changed and reports of days that are over.
+    /// is due, publishes counts that changed and reports of days that are over.
     void tick();
 
     PartitionCounts counts() const;
@@ -104,7 +105,7 @@ private:
     bool serves_ = false;
     std::size_t expiring_ = 0;  ///< published and not answered
     std::optional<PartitionCounts> notified_;
-    std::optional<Day> reported_;  ///< the last day whose report was told, or need not be
+    std::optional<Day> reported_;  ///< the last day whose report was published, or need not be
     std::optional<ReportUnderWay> report_;
     core::Lifetime lifetime_;
     fold::Fold fold_;  ///< first to go: it calls us

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-/// What is told about milestones in JSON: to the console, to `beckon reliability`, to whoever asks
+/// Milestones in JSON: for the console, to `beckon reliability`, to whoever asks
 /// the ops port. schemas/openapi.yaml has the forms. Pure.
 namespace beckon::reliability {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <variant>
 
-/// The events of the log topic `reliability.totals`, by which the homes of the role tell everybody
+/// The events of the log topic `reliability.totals`, by which the homes of the role publish
 /// what they have counted. Pure.
 namespace beckon::reliability {
 

@@ -11,25 +11,25 @@
 
 namespace beckon::reliability {
 
-/// What the homes of the role have told in `reliability.totals`, of all partitions together: a fold
-/// in memory, for those who show it. Made and destroyed on the thread of the executor; everything
-/// else from any thread.
+/// What the homes of the role have published in `reliability.totals`, of all partitions together: a
+/// fold in memory, for those who show it. Made and destroyed on the thread of the executor;
+/// everything else from any thread.
 class TotalsView final : public core::MilestoneCountsSource, private fold::MemoryState {
 public:
     TotalsView(const core::NodeId& node, fold::Fold::Context context);
     ~TotalsView() override;
 
-    /// nullopt until all that was told before the start is read, or when nobody ever told anything.
+    /// nullopt until all that was published before the start is read, or if nothing ever was.
     std::optional<core::MilestoneCounts> counts() const override;
     /// Steps of about the last day.
     Flow flow() const;
     /// What the diagram did not allow, since the histories were first folded.
     std::map<Step, std::uint64_t> refused() const;
-    /// The report of a day; nullopt if no partition has told its part (yet).
+    /// The report of a day; nullopt if no partition has published its part (yet).
     std::optional<Report> report(Day day) const;
     /// The days of which there are reports.
     std::set<Day> days() const;
-    /// All that was told before the start is read.
+    /// All that was published before the start is read.
     bool complete() const;
 
 private:

@@ -12,7 +12,7 @@ namespace beckon::reliability {
 
 /// Writes what a MilestoneQueue holds into the log topic `reliability`, a moment after it came so
 /// that the milestones of one message make one record. What the log refuses goes back into the
-/// queue and is tried again: a milestone told twice changes nothing.
+/// queue and is tried again: a milestone reported twice changes nothing.
 ///
 /// Used on the thread of `executor`; wake() from any thread.
 class MilestoneWriter {

@@ -138,8 +138,8 @@ public:
     PendingReply(const PendingReply&) = delete;
     PendingReply& operator=(const PendingReply&) = delete;
 
-    void give(net::HttpReply said) {
-        if (!std::exchange(given_, true)) reply_(std::move(said));
+    void give(net::HttpReply reply) {
+        if (!std::exchange(given_, true)) reply_(std::move(reply));
     }
 
 private:
@@ -336,7 +336,7 @@ void Api::Impl::post_batch(const ApiRequest& request, const Caller& caller,
     }
 }
 
-/// Those of the caller's own webhooks: of others' it hears nothing. None while the webhooks are not
+/// Those of the caller's own webhooks: it learns nothing of others'. None while the webhooks are not
 /// known; and of costly filters some are left out, so that nobody else's request waits for them.
 std::set<std::string> Api::Impl::deliveries_of(const Event& event, const Caller& caller) {
     std::set<std::string> ids;
@@ -648,7 +648,8 @@ void Api::Impl::handle(const ApiRequest& request, const Reply& reply) {
 void Api::handle(const ApiRequest& request, const Reply& reply) {
     const auto pending = std::make_shared<PendingReply>(reply, impl_->alive);
     core::contain("retry", [&] {
-        impl_->handle(request, [pending](net::HttpReply said) { pending->give(std::move(said)); });
+        impl_->handle(request,
+                      [pending](net::HttpReply reply) { pending->give(std::move(reply)); });
     });
 }
 

@@ -35,24 +35,24 @@ void ApiHandler::handle(net::ExchangePtr exchange) {
     const auto number = next_++;
     auto request = copy_of(exchange->request());
     open_.emplace(number, std::move(exchange));
-    ask_(std::move(request), [this, number, back = lifetime_.remote()](net::HttpReply said) {
-        back.post([this, number, said = std::move(said)] { reply(number, said); });
+    ask_(std::move(request), [this, number, back = lifetime_.remote()](net::HttpReply answer) {
+        back.post([this, number, answer = std::move(answer)] { reply(number, answer); });
     });
 }
 
-void ApiHandler::reply(std::uint64_t number, net::HttpReply said) {
+void ApiHandler::reply(std::uint64_t number, net::HttpReply answer) {
     const auto found = open_.find(number);
     if (found == open_.end()) return;
     const auto exchange = std::move(found->second);
     open_.erase(found);
-    replied_(said.status);
-    exchange->reply(std::move(said));
+    replied_(answer.status);
+    exchange->reply(std::move(answer));
 }
 
 net::HttpReply ApiHandler::rejection(net::Rejection why) {
-    auto said = rejection_reply(why);
-    replied_(said.status);
-    return said;
+    auto answer = rejection_reply(why);
+    replied_(answer.status);
+    return answer;
 }
 
 }  // namespace beckon::retry

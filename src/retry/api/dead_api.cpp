@@ -98,7 +98,7 @@ void DeadApi::show(const std::string& id, const Caller& caller, const Reply& rep
         if (delivery.error().fault == Fault::not_found) {
             return reply(problem_reply(Problem::not_found, delivery.error().message));
         }
-        reply(problem_reply(Problem::not_ready, "the log does not hand it over at present"));
+        reply(problem_reply(Problem::not_ready, "the log cannot be read at present"));
     });
 }
 

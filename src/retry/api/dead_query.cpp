@@ -126,7 +126,8 @@ core::Result<DeadPage> parse_dead_page(const std::map<std::string, std::string>&
             page.limit = *limit;
         } else if (name == "after") {
             page.after = LetterPlace::parse(value);
-            if (!page.after) return invalid_query(shown + " must be what `next` said");
+            if (!page.after)
+                return invalid_query(shown + " must be the value of `next` of a reply");
         } else {
             const auto set = set_field(page.filter, name, value, shown);
             if (!set) return core::fail(set.error());

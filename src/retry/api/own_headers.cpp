@@ -54,7 +54,7 @@ core::Result<void> check_name(const std::string& name) {
     }
     if (is_reserved(name)) {
         return bad_header("$.headers." + name +
-                          " is said by Beckon or by the connection: it cannot be a header of one's "
+                          " is set by Beckon or by the connection: it cannot be a header of one's "
                           "own, and nor can one that begins with webhook-, beckon-, ce- or proxy-");
     }
     return {};
@@ -94,9 +94,9 @@ core::Result<OwnHeaders> parse_own_headers(const nlohmann::json& value) {
         if (auto checked = check_name(name); !checked) return core::fail(checked.error());
         if (has_own_header(headers, name)) return bad_header("$.headers." + name + " stands twice");
         if (!text.is_string()) return bad_header("$.headers." + name + " must be a string");
-        auto said = text.get<std::string>();
-        if (auto checked = check_value(name, said); !checked) return core::fail(checked.error());
-        headers.emplace(name, std::move(said));
+        auto value = text.get<std::string>();
+        if (auto checked = check_value(name, value); !checked) return core::fail(checked.error());
+        headers.emplace(name, std::move(value));
     }
     if (auto checked = check_sum(headers); !checked) return core::fail(checked.error());
     return headers;

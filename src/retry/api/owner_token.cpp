@@ -17,10 +17,10 @@ constexpr std::string_view kAll = "all";
 constexpr std::size_t kMacBytes = 24;
 
 /// The key's id and the MAC of what the token says.
-std::string proof(const core::KeyRing::Key& key, std::string_view said) {
+std::string proof(const core::KeyRing::Key& key, std::string_view claims) {
     const auto derived = core::KeyRing::derive(key, kPurpose);
     const auto mac =
-        core::hmac_sha256({reinterpret_cast<const char*>(derived.data()), derived.size()}, said);
+        core::hmac_sha256({reinterpret_cast<const char*>(derived.data()), derived.size()}, claims);
     std::string out(1, static_cast<char>(key.id));
     return out.append(mac, 0, kMacBytes);
 }
@@ -48,14 +48,14 @@ core::Result<std::string> make_token(const core::KeyRing::Key& key, const Caller
                                               "' is no name of an owner: 1 to 64 lower-case "
                                               "letters, digits, '-' and '_'");
     }
-    auto said = caller.owner + "." + std::string{caller.publishes_to_all ? kAll : kOwn};
-    return said + "." + core::base64url(proof(key, said));
+    auto claims = caller.owner + "." + std::string{caller.publishes_to_all ? kAll : kOwn};
+    return claims + "." + core::base64url(proof(key, claims));
 }
 
 core::Result<Caller> check_token(const core::KeyRing& keys, std::string_view token) {
     const auto last = token.rfind('.');
     if (last == std::string_view::npos) return unauthorized("the token has not three parts");
-    const auto said = token.substr(0, last);
+    const auto claims = token.substr(0, last);
     const auto given = core::parse_base64url(token.substr(last + 1));
     if (!given || given->size() != 1 + kMacBytes) return unauthorized("the token is not whole");
     // One token has one text: what is revoked, compared or logged by it is all of it.
@@ -64,12 +64,12 @@ core::Result<Caller> check_token(const core::KeyRing& keys, std::string_view tok
     }
     const auto* key = keys.find(static_cast<std::uint8_t>(given->front()));
     if (!key) return unauthorized("the token was made with a key that is not in the key ring");
-    if (!core::same_proof(proof(*key, said), *given)) {
+    if (!core::same_proof(proof(*key, claims), *given)) {
         return unauthorized("the token was not made by this installation");
     }
-    const auto dot = said.find('.');
-    return Caller{.owner = std::string{said.substr(0, dot)},
-                  .publishes_to_all = said.substr(dot + 1) == kAll};
+    const auto dot = claims.find('.');
+    return Caller{.owner = std::string{claims.substr(0, dot)},
+                  .publishes_to_all = claims.substr(dot + 1) == kAll};
 }
 
 }  // namespace beckon::retry

@@ -72,7 +72,7 @@ struct Chain final : Expression::Node {
     Picked pick(const nlohmann::json& at, Work& work) const override;
 };
 
-/// `left[]`: the lists in a list are spread in it, one level of them.
+/// `left[]`: the lists in a list are flattened, by one level.
 struct Flatten final : Expression::Node {
     NodePtr left;
     Picked pick(const nlohmann::json& at, Work& work) const override;

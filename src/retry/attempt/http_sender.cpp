@@ -294,7 +294,7 @@ void HttpSender::Impl::prepare(Transfer& transfer) {
     transfer.headers.reset(headers);
 
     set(easy, CURLOPT_URL, with_ascii_host(request.url).c_str());  // libcurl copies it
-    // A proxy is told the whole URL, and says the same target to the receiver.
+    // A proxy receives the whole URL, and sends the same target to the receiver.
     if (!request.target.empty() && !transfer.by_proxy) {
         set(easy, CURLOPT_REQUEST_TARGET, request.target.c_str());
     }

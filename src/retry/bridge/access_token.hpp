@@ -28,8 +28,8 @@ public:
         std::string url{};  ///< that is asked; empty: the one of the credentials
         core::Duration timeout = std::chrono::seconds{10};
     };
-    /// `renewed` hears how each request ended. Credentials, clock, and what `send` calls outlive
-    /// it; no answer comes after its end.
+    /// `renewed` is called with the outcome of each request. Credentials, clock, and what `send`
+    /// calls outlive it; no answer comes after its end.
     AccessToken(const FcmCredentials& credentials, Options options, const core::Clock& clock,
                 Send send, std::function<void(bool good)> renewed);
 

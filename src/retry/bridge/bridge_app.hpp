@@ -10,7 +10,7 @@
 
 namespace beckon::retry {
 
-/// What hears of a bridge's work, to measure it; on the role's thread.
+/// Is notified of a bridge's work, to measure it; on the role's thread.
 class BridgeObserver {
 public:
     virtual ~BridgeObserver() = default;

@@ -80,9 +80,9 @@ FcmError fcm_error(const std::string& body) {
         for (auto& field : invalid_fields(detail)) fields.push_back(std::move(field));
     }
     const auto is_token = [](const auto& field) { return field == "message.token"; };
-    const auto said = error.find("message");
-    const bool names_token = said != error.end() && said->is_string() &&
-                             said->get_ref<const std::string&>() == kNoFcmToken;
+    const auto message = error.find("message");
+    const bool names_token = message != error.end() && message->is_string() &&
+                             message->get_ref<const std::string&>() == kNoFcmToken;
     out.token_is_invalid = fields.empty() ? names_token && !out.code.empty()
                                           : std::all_of(fields.begin(), fields.end(), is_token);
     return out;

@@ -44,7 +44,7 @@ BridgeVerdict judge_apns(const HttpAnswer& answer);
 
 /// Whether the message is finished with this.
 bool is_final(BridgeOutcome outcome);
-/// Whether the bridge works as far as this answer tells; nothing is known from a throttled one.
+/// Whether the bridge works as far as this answer shows; nothing is known from a throttled one.
 bool is_healthy(BridgeOutcome outcome);
 bool is_faulty(BridgeOutcome outcome);
 

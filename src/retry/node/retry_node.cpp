@@ -509,13 +509,13 @@ void RetryNode::Impl::stop_homes(const std::function<void()>& stopped) {
 
 void RetryNode::Impl::measure() {
     for (std::size_t i = 0; i < shards.size(); ++i) {
-        shards[i].use([said = here([this, i](const DeliveryShard::Counts& counts) {
+        shards[i].use([report = here([this, i](const DeliveryShard::Counts& counts) {
                            latest[i] = counts;
-                       })](auto& shard) { said(shard.counts()); });
+                       })](auto& shard) { report(shard.counts()); });
     }
-    fan_out.use([said = here([this](const EventFanOut::Counts& counts) {
+    fan_out.use([report = here([this](const EventFanOut::Counts& counts) {
                      latest_events = counts;
-                 })](auto& one) { said(one.counts()); });
+                 })](auto& one) { report(one.counts()); });
 }
 
 RetryNode::RetryNode(Options options, Context context)
@@ -554,14 +554,14 @@ void RetryNode::attempts_of(const std::vector<std::string>& webhooks,
     const auto one =
         impl_->after(of_shard.size(), [all, done = std::move(done)] { done(std::move(*all)); });
     for (std::size_t i = 0; i < of_shard.size(); ++i) {
-        const auto said = impl_->here([all, one](const Attempts& some) {
+        const auto report = impl_->here([all, one](const Attempts& some) {
             all->insert(some.begin(), some.end());
             one();
         });
-        impl_->shards[i].use([ids = std::move(of_shard[i]), said](auto& shard) {
+        impl_->shards[i].use([ids = std::move(of_shard[i]), report](auto& shard) {
             Attempts some;
             for (const auto& id : ids) some[id] = shard.attempts_of(id);
-            said(some);
+            report(some);
         });
     }
 }

@@ -156,8 +156,7 @@ void PartitionTiers::Impl::scan(Topic topic) {
     TierScan::Events answers{.seen =
                                  [this, topic](Offset offset, const Delivery& delivery) {
                                      note_waiting(topic, offset);
-                                     if (delivery.hop == 0)
-                                         return;  // nobody has handed it over yet
+                                     if (delivery.hop == 0) return;  // not promoted yet
                                      auto& highest = seen[delivery.id];
                                      highest = std::max(highest, delivery.hop);
                                  },

@@ -89,7 +89,7 @@ Body multipart(const Webhook& webhook, const Delivery& delivery, const std::stri
 
 Body body_of(const Webhook& webhook, const Delivery& delivery) {
     if (webhook.mode == ContentMode::binary) {
-        // What headers cannot say goes out structured: receivers tell the modes apart by the type.
+        // What headers cannot say goes out structured: receivers distinguish the modes by the type.
         if (auto message = binary_message(delivery.event)) return Body::of(std::move(*message));
     }
     auto payload = with_attachments(delivery.event, webhook.attachments);

@@ -18,7 +18,7 @@ namespace beckon::store {
 /// the rows' SHA-256.
 class Digest {
 public:
-    /// The parts are told apart: ("ab", "c") and ("a", "bc") are different rows.
+    /// The parts are kept apart: ("ab", "c") and ("a", "bc") are different rows.
     void add(std::initializer_list<std::string_view> parts);
     /// 64 hex digits; "unreadable" if a row could not be read.
     std::string text() const;
@@ -33,7 +33,7 @@ private:
 bool scan_partition(rocksdb::DB& db, rocksdb::ColumnFamilyHandle& family, core::Partition partition,
                     const std::function<void(std::string_view key, std::string_view value)>& visit);
 
-/// Adds what readers are told of a partition's clients and channels: a removed row, or a channel
+/// Adds what readers see of a partition's clients and channels: a removed row, or a channel
 /// whose client is unknown, counts as little as one that is not there.
 void add_subscriptions(Digest& digest, const SubscriptionTables& tables, core::Partition partition);
 

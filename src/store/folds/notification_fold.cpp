@@ -197,7 +197,7 @@ bool NotificationFold::fill_slot(core::Offset offset, core::Timestamp appended,
     finished_.remember(holder->key, holder->offset, appended);
     if (replaced) *replaced = holder->key;
     // One that had expired may be gone from this store already, but not from another copy's; so
-    // that all copies agree, no tombstone is pending for it. (Where the log's clock was put back
+    // that all copies agree, no tombstone is pending for it. (Where the log's clock was set back
     // they may not, which costs a tombstone too many.)
     if (appended < holder->expiry) {
         add_tombstone_at_once(holder->offset, older, core::FinishReason::replaced,
@@ -264,7 +264,7 @@ bool NotificationFold::add_tombstone(const core::Uaid& uaid, const core::Message
     return true;
 }
 
-/// What somebody is told of, or what other rows follow from, goes with the next commit.
+/// What somebody is notified of, or what other rows follow from, goes with the next commit.
 bool NotificationFold::may_postpone(const KeyName& name, const KeyRow& row) const {
     return row.slot.empty() && row.reliability_id.empty() && !keys_.changed(name) &&
            postponed_.size() < kPostponedMax;

@@ -247,7 +247,7 @@ bool SubscriptionFold::remove_channel(core::Partition partition,
     return true;
 }
 
-// --- SubscriptionFold: what a reader is told
+// --- SubscriptionFold: what a reader receives
 
 std::optional<StoredClient> SubscriptionFold::client(core::Partition partition,
                                                      const core::Uaid& uaid) {

@@ -15,7 +15,7 @@
 ///   partition 2 ‖ 1 ‖ expiry 8 ‖ message key 16   the order in which messages expire
 namespace beckon::store {
 
-/// Of a message whose sender hears of its end.
+/// Of a message whose sender receives its outcome.
 struct Receipt {
     core::Uaid uaid;
     core::Timestamp expiry{};

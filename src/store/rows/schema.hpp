@@ -61,8 +61,8 @@ void append_pending_tombstone(std::string& out, const PendingTombstone& pending)
 std::optional<PendingTombstone> parse_pending_tombstone(std::string_view row_key,
                                                         std::string_view value);
 
-/// A client or channel as `subscriptions` last told, removals included: those are remembered for a
-/// day so that a late record of a former home cannot undo them.
+/// A client or channel as `subscriptions` last had it, removals included: those are remembered for
+/// a day so that a late record of a former home cannot undo them.
 struct ClientRow {
     std::optional<StoredClient> live;  ///< nullopt: removed
     std::optional<core::WriteStamp> stamp;

@@ -16,7 +16,7 @@
 
 namespace beckon::store {
 
-/// Of one partition: who hears of the end of which message, from its put until its tombstone is
+/// Of one partition: who receives the outcome of which message, from its put until its tombstone is
 /// read. The family `receipts`, and in memory what changed since the last commit. While nobody
 /// wants receipts, a look costs nothing. One thread.
 class ReceiptTable {

@@ -28,7 +28,7 @@ TEST_CASE("what config print shows is TOML that gives the same configuration", "
     CHECK(print_config(again, sources) == print_config(config, sources));
 }
 
-TEST_CASE("secrets are masked, and what gives up a promise is said", "[config]") {
+TEST_CASE("secrets are masked, and a warning names the promise that is given up", "[config]") {
     Config config;
     Sources sources;
     CHECK(

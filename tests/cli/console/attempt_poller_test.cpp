@@ -6,7 +6,7 @@ using namespace beckon;
 using cli::AttemptSummary;
 using cli::parse_attempts;
 
-TEST_CASE("what a process tells of its attempts is understood", "[console]") {
+TEST_CASE("the attempts that a process reports are read", "[console]") {
     const auto reported = parse_attempts(
         R"({"webhooks": [{"webhook": "a", "attempts": 100, "delivered": 97,
             "last": {"at": "2026-11-22T10:00:00.000Z", "outcome": "refused", "status": 500,
@@ -21,7 +21,7 @@ TEST_CASE("what a process tells of its attempts is understood", "[console]") {
     CHECK(reported.at("b") == AttemptSummary{});
 }
 
-TEST_CASE("an answer that is something else tells of nothing", "[console]") {
+TEST_CASE("an answer of another form reports no attempt", "[console]") {
     for (const auto* text :
          {"", "[]", "{}", R"({"webhooks": [1, {}, {"webhook": 5}]})", "<html>"}) {
         CAPTURE(text);

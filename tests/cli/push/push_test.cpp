@@ -174,7 +174,7 @@ TEST_CASE("a certificate that is not trusted names the options that help", "[pus
     CHECK_THAT(output.finish(), Catch::Contains("--ca-file") && Catch::Contains("--insecure"));
 }
 
-TEST_CASE("listen with JSON tells every event on a line", "[listen]") {
+TEST_CASE("listen with JSON prints each event as a line", "[listen]") {
     const test::TempDir dir;
     FakePushServer server;
     cli::ListenOptions options;

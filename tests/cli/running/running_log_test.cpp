@@ -120,7 +120,7 @@ TEST_CASE("only who has the key ring reads the log", "[running_log]") {
     CHECK(ends.error().fault == core::Fault::unauthorized);
 }
 
-TEST_CASE("what is not there is said as the log says it", "[running_log]") {
+TEST_CASE("an error of the log is passed on as it is", "[running_log]") {
     Running running;
     const auto outside = running.from_outside(running.keys);
     const auto none = log::ends_of(*outside, {log::Topic::kNotifications, 77}, kTimeout);

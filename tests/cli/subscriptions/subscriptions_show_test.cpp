@@ -53,7 +53,7 @@ TEST_CASE("of many messages the first are shown, and the rest counted", "[cli]")
     CHECK_THAT(state_text(kUaid, std::nullopt, client_with(0)), Contains("Nothing waits for it."));
 }
 
-TEST_CASE("a channel that is gone, and a client that is unknown, are said to be", "[cli]") {
+TEST_CASE("a channel that is gone, and a client that is unknown, are shown as such", "[cli]") {
     const core::ChannelId other{};
     CHECK_THAT(state_text(kUaid, other, client_with(0)),
                Contains("is not among them: senders get 410 for it"));

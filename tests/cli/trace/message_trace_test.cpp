@@ -109,7 +109,7 @@ TEST_CASE("the life of a message is its put, its end, and who was home", "[trace
     CHECK_THAT(trace.steps[1].why, Catch::Contains("edge-2") && Catch::Contains("epoch 7"));
 }
 
-TEST_CASE("a message that waits is told from one whose time is over", "[trace]") {
+TEST_CASE("a trace distinguishes a message that waits from an expired one", "[trace]") {
     World world;
     const auto message = world.put();
     CHECK(world.trace(message).outcome == TraceOutcome::waiting);
@@ -117,7 +117,7 @@ TEST_CASE("a message that waits is told from one whose time is over", "[trace]")
     CHECK(world.trace(message).outcome == TraceOutcome::overdue);
 }
 
-TEST_CASE("an ack that says that the client could not read the message is told so", "[trace]") {
+TEST_CASE("a trace shows an ack by which the client could not read the message", "[trace]") {
     World world;
     const auto message = world.put();
     world.finish(message, FinishReason::acked, 101);
@@ -182,7 +182,7 @@ TEST_CASE("a message is found though the endpoint's clock is minutes off", "[tra
     }
 }
 
-TEST_CASE("of what compaction has left, the end is still told", "[trace]") {
+TEST_CASE("a trace shows the end of a message that compaction has removed", "[trace]") {
     World world;
     const auto message = world.put();
     world.finish(message, FinishReason::acked);

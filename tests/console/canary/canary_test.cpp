@@ -51,7 +51,7 @@ TEST_CASE("of more edges than are tried the page says how many are not, until th
 }
 
 // What goes wrong here is a race: ThreadSanitizer and AddressSanitizer see it.
-TEST_CASE("a canary ends while its edges tell what they found", "[console]") {
+TEST_CASE("a canary ends while its edges report results", "[console]") {
     const core::SystemClock clock;
     LivePages pages;
     std::counting_semaphore<> published{0};

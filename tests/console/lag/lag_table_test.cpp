@@ -99,7 +99,7 @@ TEST_CASE("a position that does not move is STALLED with an owner, STOPPED witho
     CHECK(polls.poll(1'005s, 110, 111).status == Status::ok);  // it had nothing to read before
 }
 
-TEST_CASE("who has no members is owned by whom the cluster says", "[console]") {
+TEST_CASE("a group without members is owned by the node that the cluster names", "[console]") {
     Polls polls{[](const auto& group, const auto& where) {
         return group == "billing" && where == kWhere ? "node-7" : "";
     }};

@@ -46,7 +46,7 @@ TEST_CASE("a page goes into JSON and comes back", "[console]") {
     CHECK_FALSE(parse_lag_page("<html>"));
 }
 
-TEST_CASE("of a later page only the rows that say something else are told", "[console]") {
+TEST_CASE("a later page prints only the rows that changed", "[console]") {
     const auto before = page_of({row("billing", 40), row("mail", 0)});
     auto after = before;
     after.rows[1].facts.unmoved = 5s;  // nobody is shown this
@@ -100,7 +100,7 @@ TEST_CASE("metrics have the names and labels that dashboards of lag expect", "[c
     }
 }
 
-TEST_CASE("durations are told in two units at most", "[console]") {
+TEST_CASE("durations have two units at most", "[console]") {
     CHECK(duration_words(1'234ms) == "1.2 s");
     CHECK(duration_words(75s) == "75 s");
     CHECK(duration_words(200s) == "3 min 20 s");

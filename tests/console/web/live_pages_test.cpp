@@ -4,7 +4,7 @@
 
 using beckon::console::LivePages;
 
-TEST_CASE("a reader hears of a page once for each change", "[console]") {
+TEST_CASE("a reader is notified of a page once for each change", "[console]") {
     LivePages pages;
     LivePages::Seen seen;
     CHECK(pages.get("lag") == nullptr);
@@ -39,7 +39,8 @@ TEST_CASE("a text is made once, and only if somebody asks", "[console]") {
     CHECK(*pages.changes({"lag"}, seen).at(0).text == "2");
 }
 
-TEST_CASE("who has the page before is told the change, others all of it", "[console]") {
+TEST_CASE("a reader that has the former page receives the change, others the whole page",
+          "[console]") {
     LivePages pages;
     std::string change = "+2";
     const auto publish = [&](const std::string& whole) {

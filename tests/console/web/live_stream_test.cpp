@@ -63,7 +63,7 @@ TEST_CASE("a page that is large comes in pieces, and nothing of it is lost", "[c
     CHECK(all == "event: lag\ndata: " + page + "\n\n");
 }
 
-TEST_CASE("a stream that has said nothing says that it is there", "[console]") {
+TEST_CASE("an idle stream sends a sign of life", "[console]") {
     Reader reader;
     reader.stream.beat();  // it has just begun
     CHECK(reader.woken == 0);

@@ -155,7 +155,7 @@ TEST_CASE("a page is 503 until it is known", "[console]") {
     CHECK(reply->get_header_value("Cache-Control") == "no-store");
 }
 
-TEST_CASE("a stream tells each change, and ends with the server", "[console]") {
+TEST_CASE("a stream sends each change, and ends with the server", "[console]") {
     Port port;
     port.pages.publish("lag", "1");
     std::string received;
@@ -237,7 +237,7 @@ TEST_CASE("our cookie is found among others", "[console]") {
     CHECK(status("beckon_console") == 401);
 }
 
-TEST_CASE("the app is told whether its browser is logged in, and is another one then",
+TEST_CASE("the app's document shows whether its browser is logged in, and has another ETag then",
           "[console]") {
     Port open;
     CHECK_THAT(open.client.Get("/")->body, Contains("data-session=\"open\""));
@@ -284,13 +284,13 @@ TEST_CASE("an act is done only as it was shown to whoever confirms it", "[consol
     REQUIRE(shown->status == 200);
     CHECK_THAT(shown->body, Contains("\"plan\":1"));
     CHECK(port.painted.empty());
-    const auto said = nlohmann::json::parse(shown->body);
+    const auto shown_plan = nlohmann::json::parse(shown->body);
     const auto confirm = [&](const httplib::Headers& by, const std::string& text) {
         return port.client
             .Post("/api/acts/paint", by, nlohmann::json{{"confirmation", text}}.dump(), kJson)
             ->status;
     };
-    const auto text = said["confirmation"].get<std::string>();
+    const auto text = shown_plan["confirmation"].get<std::string>();
     CHECK(confirm(session, text + "!") == 409);
     CHECK(confirm({{"Authorization", "Bearer " + kToken}}, text) == 409);  // another session
     CHECK(confirm({}, text) == 401);
@@ -417,7 +417,7 @@ TEST_CASE("a reply that comes after the server's end goes nowhere", "[console]")
     late({200, "nobody reads it"});
 }
 
-TEST_CASE("what is not there, or is asked in another way, is said", "[console]") {
+TEST_CASE("an unknown page, and a wrong method, have an error of their own", "[console]") {
     Port port;
     const auto status = [&](const char* path) { return port.client.Get(path)->status; };
     CHECK(status("/api/nothing") == 404);

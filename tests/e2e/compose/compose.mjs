@@ -126,7 +126,7 @@ describe('docker-compose.yml', { skip }, () => {
         assert(groups[0].rules.length > 5);
     });
 
-    test('the pages of the console are alive: the canary pushes through every edge, attempts at webhooks are told', async () => {
+    test('the pages of the console are alive: the canary pushes through every edge, attempts at webhooks are shown', async () => {
         const token = run('exec', '-T', 'console', 'cat', '/var/lib/beckon/token').trim();
         const page = async (name) => {
             const reply = await fetch(`http://127.0.0.1:${environment.BECKON_CONSOLE_PORT}/api/pages/${name}`, { headers: { authorization: `Bearer ${token}` } });

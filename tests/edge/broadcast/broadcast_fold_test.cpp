@@ -61,7 +61,7 @@ TEST_CASE("an empty log has no broadcasts, and that is known", "[edge][broadcast
     CHECK(world.now().empty());
 }
 
-TEST_CASE("what is set is told once it is read back", "[edge][broadcast]") {
+TEST_CASE("a version that is set is sent once it is read back", "[edge][broadcast]") {
     World world;
     CHECK(world.set({.id = "a", .version = "1"}));
     CHECK(world.now() == Versions{{"a", "1"}});
@@ -71,7 +71,7 @@ TEST_CASE("what is set is told once it is read back", "[edge][broadcast]") {
     CHECK(world.now().empty());
 }
 
-TEST_CASE("the same version again writes nothing and tells nobody", "[edge][broadcast]") {
+TEST_CASE("the same version again writes nothing and notifies nobody", "[edge][broadcast]") {
     World world;
     CHECK(world.set({.id = "a", .version = "1"}));
     const auto written = world.written();

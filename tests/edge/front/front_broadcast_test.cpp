@@ -46,7 +46,7 @@ TEST_CASE("broadcast_subscribe is answered here, or not at all", "[edge][front][
     }
 }
 
-TEST_CASE("a change is told to those who follow it, and to nobody else",
+TEST_CASE("a change is sent to those who follow it, and to nobody else",
           "[edge][front][broadcast]") {
     World world;
     world.front.broadcasts(known({{"a", "1"}, {"b", "1"}}));
@@ -64,7 +64,7 @@ TEST_CASE("a change is told to those who follow it, and to nobody else",
     CHECK(world.sockets.sent[0] == std::pair{&one, edge::broadcast_frame(R"("a":"2")")});
 }
 
-TEST_CASE("a change while the hello waits for its answer is told with it",
+TEST_CASE("a change while the hello waits for its answer is sent with it",
           "[edge][front][broadcast]") {
     World world;
     world.front.broadcasts(known({{"a", "1"}}));
@@ -78,7 +78,7 @@ TEST_CASE("a change while the hello waits for its answer is told with it",
     CHECK(frames[0].ends_with(R"("broadcasts":{"a":"2"}})"));
 }
 
-TEST_CASE("versions that come after the hello are told then, and denied to nobody before",
+TEST_CASE("versions that come after the hello are sent then, and denied to nobody before",
           "[edge][front][broadcast]") {
     World world;
     CHECK(world.sent_at_hello(R"({"a":"1","x":"1"})") == "{}}");
@@ -87,7 +87,7 @@ TEST_CASE("versions that come after the hello are told then, and denied to nobod
     CHECK(world.sockets.take() == std::vector{edge::broadcast_frame(R"("a":"2")")});
 }
 
-TEST_CASE("10,000 clients are told in under a second, no tick too many",
+TEST_CASE("10,000 clients are notified in under a second, no tick too many",
           "[edge][front][broadcast]") {
     constexpr int kClients = 10'000;
     World world;

@@ -18,7 +18,7 @@ edge::SessionId last_attached(const World& world) {
 
 }  // namespace
 
-TEST_CASE("what a former home still says of a client that is attached elsewhere reaches nobody",
+TEST_CASE("messages of a former home for a client that is attached elsewhere are dropped",
           "[edge][front]") {
     World world;
     auto& client = world.identified("{}");

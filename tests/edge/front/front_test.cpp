@@ -68,7 +68,8 @@ TEST_CASE("a UAID that is none counts as not offered", "[edge][front]") {
     CHECK(world.sum(&FakeHome::offered) == 0);
 }
 
-TEST_CASE("what is no hello closes before any home hears of it", "[edge][front]") {
+TEST_CASE("a frame that is no hello closes the connection before any home receives it",
+          "[edge][front]") {
     FrontWorld world;
     const auto [frame, reason] = GENERATE(table<std::string, std::string>({
         {"no json", "Json"},
@@ -149,7 +150,7 @@ TEST_CASE("nobody serves: try again", "[edge][front]") {
     CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::unavailable) == 1; }));
 }
 
-TEST_CASE("the home closes with its own code and hears no Detach", "[edge][front]") {
+TEST_CASE("the home closes with its own code and receives no Detach", "[edge][front]") {
     FrontWorld world;
     auto client = world.client();
     client.text("close 1000 SM");
@@ -164,7 +165,8 @@ TEST_CASE("the home closes with its own code and hears no Detach", "[edge][front
 }
 
 // Verified to fail when the front takes the close for the home's: the home keeps the session.
-TEST_CASE("a home whose frame was lost on the way hears that the session ended", "[edge][front]") {
+TEST_CASE("a home whose frame was lost on the way is notified that the session ended",
+          "[edge][front]") {
     FrontWorld world;
     auto client = world.client();
     client.text("overflow");
@@ -172,7 +174,7 @@ TEST_CASE("a home whose frame was lost on the way hears that the session ended",
     CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
 }
 
-TEST_CASE("what was said before a close arrives before it", "[edge][front]") {
+TEST_CASE("a frame sent before a close arrives before it", "[edge][front]") {
     FrontWorld world;
     auto client = world.client();
     client.text("burst 50 4000");
@@ -204,7 +206,7 @@ TEST_CASE("a client that answers pings stays, one that does not is closed", "[ed
     CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
 }
 
-TEST_CASE("a client's close frame is echoed and its home told", "[edge][front]") {
+TEST_CASE("a client's close frame is echoed and its home notified", "[edge][front]") {
     FrontWorld world;
     auto client = world.client();
     client.close(1000, "bye");
@@ -214,7 +216,7 @@ TEST_CASE("a client's close frame is echoed and its home told", "[edge][front]")
     CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::client) == 1; }));
 }
 
-TEST_CASE("a connection that is lost tells its home", "[edge][front]") {
+TEST_CASE("a connection that is lost notifies its home", "[edge][front]") {
     FrontWorld world;
     { auto client = world.client(); }
     CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));

@@ -42,7 +42,7 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("of many subscriptions that end at once few are under way, and all are told",
+TEST_CASE("of many subscriptions that end at once few are under way, and all are published",
           "[edge][home][events]") {
     World world;
     world.report(1'000);
@@ -88,14 +88,15 @@ TEST_CASE("at a stop what waits is forgotten, and a new start begins empty",
 }
 
 // Anybody can register with a made-up key, and 43 events a second stayed in the log for two weeks.
-TEST_CASE("where nobody has a webhook for it nothing is told", "[edge][home][events][bounds]") {
+TEST_CASE("where nobody has a webhook for it nothing is published",
+          "[edge][home][events][bounds]") {
     World world;
     world.report(100, core::GoneReason::unregistered, {}, world.unwanted);
     world.executor.run_for(1s);
     CHECK(world.reported() == 0);
 }
 
-TEST_CASE("of one client's unregisters only so many are told, and of others' all",
+TEST_CASE("of one client's unregisters a bounded number is published, and of others' all",
           "[edge][home][events][bounds]") {
     World world;
     const core::Uaid one{core::random_uuid4()};
@@ -116,7 +117,7 @@ TEST_CASE("of one client's unregisters only so many are told, and of others' all
     CHECK(world.reported() == GoneEvents::kOfClient.at_once + 50 + 3 + 100);
 }
 
-TEST_CASE("an application server is told of no more than it is allowed, whoever ends them",
+TEST_CASE("an application server is notified of no more than it is allowed, whoever ends them",
           "[edge][home][events][bounds]") {
     World world;
     for (int i = 0; i < 300; ++i) {

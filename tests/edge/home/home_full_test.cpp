@@ -112,7 +112,8 @@ TEST_CASE("clients that come and go while nothing can be committed take no memor
 }
 
 TEST_CASE(
-    "of messages with TTL 0 and a receipt no more acks are awaited than may be, and all are told",
+    "of messages with TTL 0 and a receipt no more acks are awaited than may be, and all are "
+    "reported",
     "[home][bounds]") {
     HomeWorld world;
     world.serve();

@@ -70,7 +70,7 @@ struct World : HomeWorld {
 
 }  // namespace
 
-TEST_CASE("of a tracked message that is sent at once it is told how it got to its client",
+TEST_CASE("the milestones of a tracked message that is sent at once are reported",
           "[home][milestones]") {
     World world;
     const auto session = world.connect(world.client);
@@ -114,8 +114,8 @@ TEST_CASE("the code of the ack says how it ended, whether it was sent at once or
     world.ack(session, version, code);
     world.run();
     CHECK(world.noted.take() == Received{end});
-    const auto said = code == 100 ? Received{} : Received{std::to_string(code)};
-    CHECK(world.in_tombstones(core::kClientCodeHeader) == said);
+    const auto recorded = code == 100 ? Received{} : Received{std::to_string(code)};
+    CHECK(world.in_tombstones(core::kClientCodeHeader) == recorded);
 }
 
 TEST_CASE("what was read from the store says so to the client", "[home][milestones]") {
@@ -131,7 +131,7 @@ TEST_CASE("what was read from the store says so to the client", "[home][mileston
     CHECK_FALSE(reports_it(session));  // it came at once
 }
 
-TEST_CASE("a nack is told too, and the message stays pending", "[home][milestones]") {
+TEST_CASE("a nack is reported too, and the message stays pending", "[home][milestones]") {
     World world;
     const auto [code, end] = GENERATE(table<int, std::string>(
         {{301, "a decryption_error"}, {302, "a not_delivered"}, {303, "a not_delivered"}}));
@@ -163,7 +163,8 @@ TEST_CASE("one with TTL 0 is delivered if its client is there and says so", "[ho
     CHECK(world.noted.take() == Received{"a delivered"});
 }
 
-TEST_CASE("one that expired before its client came is told as expired", "[home][milestones]") {
+TEST_CASE("a message that expired before its client came is reported as expired",
+          "[home][milestones]") {
     World world;
     world.track("a", 10);
     world.run(20s);
@@ -201,8 +202,7 @@ TEST_CASE("the tombstone goes out after the log knows the end, and a kill betwee
     CHECK(world.take_versions(world.connect(world.client)).empty());
 }
 
-TEST_CASE("what says that a message is safe may come after the home is gone",
-          "[home][milestones]") {
+TEST_CASE("a milestone's report may come after the home is gone", "[home][milestones]") {
     World world;
     const auto session = world.connect(world.client);
     world.noted.holds = true;
@@ -285,7 +285,7 @@ TEST_CASE("one with TTL 0 that waits for its client after a take-over may be rep
     CHECK(world.noted.take() == Received{replaced ? "a replaced" : "a deleted"});
 }
 
-TEST_CASE("a frame that never left is not told of", "[home][milestones]") {
+TEST_CASE("a frame that never left is not reported", "[home][milestones]") {
     World world;
     world.connect(world.client);
     world.noted.take();

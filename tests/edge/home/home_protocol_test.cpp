@@ -39,7 +39,7 @@ Received plain(Received received, const core::Uaid& uaid) {
 }
 
 struct Row {
-    std::string said;
+    std::string sent;
     Received received;
 };
 
@@ -54,7 +54,7 @@ std::string with_channel(std::string_view type, std::string_view more = {}) {
 
 }  // namespace
 
-TEST_CASE("every first frame, and all that the client hears", "[edge][home][protocol]") {
+TEST_CASE("every first frame, and all that the client receives", "[edge][home][protocol]") {
     HomeWorld world;
     world.serve();
     const std::vector<Row> rows = {
@@ -81,15 +81,15 @@ TEST_CASE("every first frame, and all that the client hears", "[edge][home][prot
         {frame("ack", R"("updates":[])"), {kSm}},
         {with_channel("register"), {kSm}},
     };
-    for (const auto& [said, received] : rows) {
-        CAPTURE(said);
-        const auto number = world.attach(core::Uaid{core::random_uuid4()}, false, said);
+    for (const auto& [sent, received] : rows) {
+        CAPTURE(sent);
+        const auto number = world.attach(core::Uaid{core::random_uuid4()}, false, sent);
         world.run();
         CHECK(plain(world.take(number), world.uaid(number)) == received);
     }
 }
 
-TEST_CASE("every later frame, and all that the client hears", "[edge][home][protocol]") {
+TEST_CASE("every later frame, and all that the client receives", "[edge][home][protocol]") {
     HomeWorld world;
     world.serve();
     const std::string bad_key =
@@ -163,11 +163,11 @@ TEST_CASE("every later frame, and all that the client hears", "[edge][home][prot
         {"\"ping\"", {kJson}},
         {"{\"messageType\":\"ping\",\"x\":\"\xff\"}", {kJson}},
     };
-    for (const auto& [said, received] : rows) {
-        CAPTURE(said);
+    for (const auto& [sent, received] : rows) {
+        CAPTURE(sent);
         const auto number = world.connect();
         world.take(number);
-        world.send_frame(number, said);
+        world.send_frame(number, sent);
         world.run();
         CHECK(plain(world.take(number), world.uaid(number)) == received);
     }

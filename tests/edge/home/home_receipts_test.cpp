@@ -71,7 +71,7 @@ struct World : HomeWorld {
 
 }  // namespace
 
-TEST_CASE("the sender of a message with a receipt hears that it was acknowledged",
+TEST_CASE("the sender of a message with a receipt is notified that it was acknowledged",
           "[home][receipts]") {
     World world;
     const auto session = world.connect(world.client);
@@ -85,7 +85,7 @@ TEST_CASE("the sender of a message with a receipt hears that it was acknowledged
     CHECK(world.home->status().pending_tombstones == 0);
 }
 
-TEST_CASE("a message with a receipt is told as expired though its client never comes",
+TEST_CASE("a message with a receipt is reported as expired though its client never comes",
           "[home][receipts]") {
     World world;
     world.send({.ttl_s = 10});
@@ -99,7 +99,7 @@ TEST_CASE("a message with a receipt is told as expired though its client never c
     CHECK(world.reported().size() == 1);
 }
 
-TEST_CASE("a message that nobody served for hours after its end is told as expired, once",
+TEST_CASE("a message that nobody served for hours after its end is reported as expired, once",
           "[home][receipts]") {
     World world;
     world.send({.ttl_s = 10});
@@ -139,7 +139,7 @@ TEST_CASE("of a message with TTL 0 the ack is awaited for a moment", "[home][rec
     CHECK(world.reasons().size() == 2);
 }
 
-TEST_CASE("an outcome that the log did not take is told again before the tombstone goes out",
+TEST_CASE("an outcome that the log did not take is published again before the tombstone",
           "[home][receipts]") {
     World world;
     const auto session = world.connect(world.client);
@@ -161,7 +161,7 @@ TEST_CASE("an outcome that the log did not take is told again before the tombsto
     CHECK(world.home->status().pending_tombstones == 0);
 }
 
-TEST_CASE("a standby keeps receipts and says nothing; who takes over tells them",
+TEST_CASE("a standby keeps receipts and publishes nothing; the home that takes over publishes them",
           "[home][receipts]") {
     World world;
     world.crash();
@@ -174,7 +174,7 @@ TEST_CASE("a standby keeps receipts and says nothing; who takes over tells them"
     CHECK(world.reported() == Received{"a expired expired"});
 }
 
-TEST_CASE("a message that is put again after its end is not told a second time",
+TEST_CASE("a message that is put again after its end is not reported a second time",
           "[home][receipts]") {
     World world;
     const auto session = world.connect(world.client);
@@ -189,7 +189,7 @@ TEST_CASE("a message that is put again after its end is not told a second time",
     CHECK(world.reported() == Received{"a acknowledged acked"});
 }
 
-TEST_CASE("a receipt that does not decode is told to nobody and holds nothing up",
+TEST_CASE("a receipt that does not decode is reported to nobody and delays nothing",
           "[home][receipts]") {
     World world;
     const auto session = world.connect(world.client);
@@ -199,7 +199,7 @@ TEST_CASE("a receipt that does not decode is told to nobody and holds nothing up
     CHECK(world.reasons() == Received{"acked"});
 }
 
-TEST_CASE("what its sender takes back is not told", "[home][receipts]") {
+TEST_CASE("a message that its sender deletes is not reported", "[home][receipts]") {
     World world;
     world.finish(world.client, world.send({.ttl_s = 10}), core::FinishReason::deleted);
     world.run(20s);
@@ -246,7 +246,8 @@ TEST_CASE("the end of a subscription reaches the owner that its VAPID key names"
     CHECK(event.find("\"unregistered\"") != std::string::npos);
 }
 
-TEST_CASE("the outcomes of a home under way are bounded, and all are told", "[home][receipts]") {
+TEST_CASE("the outcomes of a home under way are bounded, and all are published",
+          "[home][receipts]") {
     World world{{.append_delay_max = 100ms, .delivery_window = 200}};
     const auto session = world.connect(world.client);
     constexpr int kMessages = 3 * edge::Outcomes::kInFlightMax;

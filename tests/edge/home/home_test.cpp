@@ -70,7 +70,7 @@ TEST_CASE("an unknown uaid gets another one of the same partition, after a read 
 
 // Hole. Verified to fail when answer_hello() asks no read barrier (the client gets another
 // uaid).
-TEST_CASE("a home that lags never says that it does not know a uaid", "[home][hole]") {
+TEST_CASE("a home that lags never denies a uaid", "[home][hole]") {
     HomeWorld world;
     world.serve();
     world.log->hold_readers(kSubscriptions, true);
@@ -184,7 +184,7 @@ TEST_CASE("a client that says more before its hello is answered is closed", "[ho
 }
 
 // Verified to fail when confirmed() does not ask whether the store is broken.
-TEST_CASE("a failed read never tells a client that it is unknown", "[home]") {
+TEST_CASE("after a failed read no client is answered as unknown", "[home]") {
     HomeWorld world;
     world.serve();
     const auto [uaid, channel] = world.subscribed();
@@ -307,7 +307,8 @@ TEST_CASE("a client without a record is adopted by the next home", "[home]") {
     CHECK(world.attached.at(after).persisted);
 }
 
-TEST_CASE("a front hears that a client is persisted before the client's first channel", "[home]") {
+TEST_CASE("a front is notified that a client is persisted before the client's first channel",
+          "[home]") {
     HomeWorld world;
     world.serve();
     const auto client = world.connect();
@@ -589,7 +590,7 @@ TEST_CASE("unregisters of a client with much that waits cost a bounded piece in 
 }
 
 // Hole. Verified to fail when read_lease() ignores what it reads (the register is answered 200).
-TEST_CASE("a home that loses its lease while it answers says nothing", "[home][hole]") {
+TEST_CASE("a home that loses its lease while it answers sends nothing", "[home][hole]") {
     HomeWorld world;
     world.serve();
     const auto client = world.connect();

@@ -92,7 +92,7 @@ TEST_CASE("a link refuses a peer that is not who it should be", "[edge][link]") 
           Fault::unauthorized);
 }
 
-TEST_CASE("whoever finds another node than it meant says nothing to it", "[edge][link]") {
+TEST_CASE("a node that reaches another node than it meant sends nothing to it", "[edge][link]") {
     Pair p;
     std::string reply;
     CHECK(p.a.opening().empty());

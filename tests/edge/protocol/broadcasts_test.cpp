@@ -16,7 +16,7 @@ Broadcasts known(std::map<std::string, std::string, std::less<>> versions) {
 
 }  // namespace
 
-TEST_CASE("a client is told of the versions that it does not have", "[edge][broadcast]") {
+TEST_CASE("a client receives the versions that it does not have", "[edge][broadcast]") {
     const auto now = known({{"a", "1"}, {"b", "2"}, {"c", "3"}});
     Follows follows;
     follows.name({{"a", "1"}, {"b", "old"}}, now);
@@ -50,7 +50,8 @@ TEST_CASE("nothing is denied before everything was read", "[edge][broadcast]") {
     CHECK(follows.size() == 1);
 }
 
-TEST_CASE("what a client says it has counts more than what it was told", "[edge][broadcast]") {
+TEST_CASE("the versions that a client names count more than those that it was sent",
+          "[edge][broadcast]") {
     const auto now = known({{"a", "2"}});
     Follows follows;
     follows.name({{"a", "1"}}, now);
@@ -91,7 +92,7 @@ TEST_CASE("one client follows a bounded number, and refusals are bounded too",
     CHECK(reported.find("id164") == std::string::npos);
 }
 
-TEST_CASE("ids come back as they were said, in UTF-8", "[edge][broadcast]") {
+TEST_CASE("ids come back as they were sent, in UTF-8", "[edge][broadcast]") {
     Follows follows;
     follows.name({{"\xc3\xa4\"\x01", "1"}}, known({}));
     CHECK(follows.take_news(known({})) ==

@@ -99,7 +99,7 @@ TEST_CASE("a client of another node's home goes over the link", "[edge][switchbo
     CHECK(b.links.flushes == 1);  // once for the whole turn
 }
 
-TEST_CASE("what a home says to a front of another node goes over the link", "[edge][switchboard]") {
+TEST_CASE("messages of a home to a front of another node go over the link", "[edge][switchboard]") {
     LinkedBoard b;
     const edge::SessionId session{.front = kOther, .shard = 0, .number = 7};
     b.board.fronts(0).to_front(edge::ToClient{.session = session, .text = "x"});
@@ -108,7 +108,7 @@ TEST_CASE("what a home says to a front of another node goes over the link", "[ed
     CHECK(b.links.fronts == std::vector<std::string>{"other", "other", "other Overloaded"});
 }
 
-TEST_CASE("who asks over a link for a home that has gone is told", "[edge][switchboard]") {
+TEST_CASE("a request over a link to a home that has gone is refused", "[edge][switchboard]") {
     LinkedBoard b;
     auto message = frame(0, "x");
     message.session.front = kOther;
@@ -117,7 +117,8 @@ TEST_CASE("who asks over a link for a home that has gone is told", "[edge][switc
     CHECK(b.links.fronts == std::vector<std::string>{"other NotServing"});
 }
 
-TEST_CASE("fronts and homes hear of moved partitions and lost links", "[edge][switchboard]") {
+TEST_CASE("fronts and homes are notified of moved partitions and lost links",
+          "[edge][switchboard]") {
     LinkedBoard b;
     std::vector<core::Partition> moved;
     std::vector<std::string> lost;

@@ -142,7 +142,7 @@ TEST_CASE("web pages of other origins are refused, all others are not", "[edge][
     }
 }
 
-TEST_CASE("a client that says more than it may is closed", "[edge][ws_server]") {
+TEST_CASE("a client that sends more than it may is closed", "[edge][ws_server]") {
     FrontWorld world{with([](auto& o) { o.sockets.frames_per_second_max = 1; })};
     auto client = world.client();  // its hello was the first
     for (int i = 0; i < 9; ++i) client.text("x");

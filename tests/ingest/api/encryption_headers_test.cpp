@@ -59,7 +59,7 @@ TEST_CASE("each rule of the encryption headers", "[encryption]") {
     };
     for (const auto& row : rows) {
         CAPTURE(row.encoding, row.encryption, row.crypto_key);
-        auto request = IngestWorld::post(target.path).saying("data");
+        auto request = IngestWorld::post(target.path).with_body("data");
         if (row.encoding != none) request = request.with("Content-Encoding", row.encoding);
         if (row.encryption != none) request = request.with("Encryption", row.encryption);
         if (row.crypto_key != none) request = request.with("Crypto-Key", row.crypto_key);
@@ -103,7 +103,7 @@ TEST_CASE("a coding in any case is delivered as clients compare it", "[encryptio
     const auto target = world.subscribed();
     CHECK(world
               .ask(IngestWorld::post(target.path)
-                       .saying("data")
+                       .with_body("data")
                        .with("Content-Encoding", "AesGCM")
                        .with("Encryption", "Salt=AAAA")
                        .with("Crypto-Key", "Dh=BBBB"))

@@ -33,8 +33,8 @@ struct World : test::IngestWorld {
     core::ReceiptRef receipt_of(const std::string& path) {
         return core::ReceiptTokens{keys_}.open(path.substr(3)).value();
     }
-    void tell(const std::string& path, const std::string& message,
-              core::FinishReason reason = core::FinishReason::acked) {
+    void publish_outcome(const std::string& path, const std::string& message,
+                         core::FinishReason reason = core::FinishReason::acked) {
         const auto receipt = receipt_of(path);
         publish({log::Topic::kEvents, core::partition_of(receipt.id, partitions_)},
                 core::encode(
@@ -116,7 +116,7 @@ TEST_CASE("the receipt subscription of an authenticated sender is the sender's",
     CHECK(std::equal(receipt.sender->bytes.begin(), receipt.sender->bytes.end(), hash.begin()));
 }
 
-TEST_CASE("Push-Receipt names the subscription that hears of a further message",
+TEST_CASE("Push-Receipt names the subscription that receives the outcome of a further message",
           "[ingest][receipts]") {
     World world;
     const auto to = world.subscribed();
@@ -135,7 +135,8 @@ TEST_CASE("Push-Receipt names the subscription that hears of a further message",
     }
 }
 
-TEST_CASE("no receipt is promised for a client whose bridge would not tell", "[ingest][receipts]") {
+TEST_CASE("no receipt is promised for a client whose bridge reports no outcome",
+          "[ingest][receipts]") {
     test::WorldOptions options;
     options.bridged_delivery = true;
     test::IngestWorld world{options};
@@ -147,17 +148,18 @@ TEST_CASE("no receipt is promised for a client whose bridge would not tell", "[i
     CHECK_FALSE(reply.header("Link"));
 }
 
-TEST_CASE("a GET gives what was told, in order, and goes on where the last one ended",
+TEST_CASE("a GET gives the published outcomes, in order, and goes on where the last one ended",
           "[ingest][receipts]") {
     World world;
     const auto to = world.subscribed();
     const auto path = World::path_in(world.ask(wishing(world.post_data(to.path))));
     const auto other = World::path_in(world.ask(wishing(world.post_data(to.path))));
     CHECK(world.ask(World::get(path)).status == 204);
-    world.tell(path, "one");
-    world.tell(other, "other");
-    world.tell(path, "two", core::FinishReason::replaced);
-    world.tell(path, "one", core::FinishReason::expired);  // told twice: the first counts
+    world.publish_outcome(path, "one");
+    world.publish_outcome(other, "other");
+    world.publish_outcome(path, "two", core::FinishReason::replaced);
+    world.publish_outcome(path, "one",
+                          core::FinishReason::expired);  // told twice: the first counts
 
     const auto page = world.outcomes(path);
     REQUIRE(page["receipts"].size() == 2);
@@ -171,7 +173,7 @@ TEST_CASE("a GET gives what was told, in order, and goes on where the last one e
 
     const auto next = page["next"].get<std::string>().substr(World::kOrigin.size());
     CHECK(world.ask(World::get(next)).status == 204);
-    world.tell(path, "three", core::FinishReason::expired);
+    world.publish_outcome(path, "three", core::FinishReason::expired);
     CHECK(world.outcomes(next)["receipts"][0]["outcome"] == "expired");
     CHECK(world.outcomes(path)["receipts"].size() == 3);
 }
@@ -187,7 +189,7 @@ TEST_CASE("a GET waits for the first outcome as long as it says", "[ingest][rece
     REQUIRE(short_one->answer);
     CHECK(short_one->answer->status == 204);
     CHECK_FALSE(waiting->answer);
-    world.tell(path, "one");
+    world.publish_outcome(path, "one");
     REQUIRE(waiting->answer);
     CHECK(waiting->answer->status == 200);
     REQUIRE(silent->answer);
@@ -221,7 +223,7 @@ TEST_CASE("one subscription takes no more than its places: its oldest request ma
     CHECK_FALSE(next->answer);
     CHECK_FALSE(other.front()->answer);
 
-    world.tell(path, "one");
+    world.publish_outcome(path, "one");
     REQUIRE(next->answer);
     CHECK(next->answer->status == 200);
     CHECK(waiting.back()->answer->status == 200);
@@ -255,7 +257,8 @@ TEST_CASE("more GETs than may wait in all are refused", "[ingest][receipts]") {
     }
 }
 
-TEST_CASE("while the events cannot be read a GET is told to come again", "[ingest][receipts]") {
+TEST_CASE("while the events cannot be read a GET is answered 503 with Retry-After",
+          "[ingest][receipts]") {
     World world;
     const auto to = world.subscribed();
     const auto path = World::path_in(world.ask(wishing(world.post_data(to.path))));
@@ -321,7 +324,7 @@ TEST_CASE("the index keeps a bounded number of outcomes and knows what it forgot
     CHECK(index.complete(1, -1));
 }
 
-TEST_CASE("a sender that is answered 410 hears it as an event too, once", "[ingest][receipts]") {
+TEST_CASE("a sender that is answered 410 receives it as an event too, once", "[ingest][receipts]") {
     World world;
     const auto events = [&] { return world.records(log::Topic::kEvents.index()); };
     const auto to = world.new_target(true);

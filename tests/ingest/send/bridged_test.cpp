@@ -26,7 +26,7 @@ struct Bridged : IngestWorld {
         run_loops();
     }
     HttpReply send(const std::string& body = "ciphertext") {
-        return ask(post_data(target.path).saying(body));
+        return ask(post_data(target.path).with_body(body));
     }
     std::vector<log::MemoryLog::Stored> tier() const {
         return records(log::Topic::retry(0).index());
@@ -100,7 +100,7 @@ TEST_CASE("clients of no bridge that there is are not sent to", "[send]") {
     CHECK(world.tier().empty());
 }
 
-TEST_CASE("what is wrong with a bridged client is said to its sender", "[send]") {
+TEST_CASE("a sender receives the error of its bridged client", "[send]") {
     Bridged world;
     HttpReply cached;
     cached.add("Cache-Control", "max-age=86400");

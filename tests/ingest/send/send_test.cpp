@@ -243,7 +243,7 @@ TEST_CASE("an empty body is a message without data and carries no encryption hea
     CHECK(header_of(record, core::header::kCryptoKey) == "(absent)");
 }
 
-TEST_CASE("what a sender says travels in the event", "[send]") {
+TEST_CASE("the fields of a request travel in the event", "[send]") {
     IngestWorld world;
     const auto target = world.subscribed();
     const auto reply = world.ask(
@@ -254,9 +254,9 @@ TEST_CASE("what a sender says travels in the event", "[send]") {
             .with("Topic", "news")
             .with("Prefer", "respond-async")
             .with("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
-            .saying(std::string("\0\xff"
-                                "binary",
-                                8)));
+            .with_body(std::string("\0\xff"
+                                   "binary",
+                                   8)));
     CHECK(reply.status == 202);
     const auto record = world.notifications().at(0);
     CHECK(record.record.value == std::string("\0\xff"
@@ -334,7 +334,7 @@ TEST_CASE("messages and bytes that wait for the log are bounded", "[send]") {
                 .with("Content-Encoding", "aesgcm")
                 .with("Encryption", "salt=" + std::string(22, 'a'))
                 .with("Crypto-Key", "dh=" + std::string(87, 'a') + ";x=" + std::string(4'000, 'a'))
-                .saying("ciphertext");
+                .with_body("ciphertext");
         CHECK(world.ask(large).status == 503);
         CHECK(world.notifications().empty());
         CHECK(world.ask(IngestWorld::post_data(target.path)).status == 201);

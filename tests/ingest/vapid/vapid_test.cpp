@@ -328,7 +328,8 @@ std::string forged_header(const IngestWorld& world, int n) {
 
 }  // namespace
 
-TEST_CASE("an address that sends many forged tokens is told to wait, and only it", "[vapid]") {
+TEST_CASE("an address that sends many forged tokens receives a Retry-After, and only it",
+          "[vapid]") {
     IngestWorld world{{.failed_vapid_per_minute = 3}};
     const auto target = world.subscribed();
     const auto good = IngestWorld::post(target.path).with("Authorization", world.vapid_header());
@@ -361,7 +362,8 @@ TEST_CASE("tokens that are refused without a look at their signature are not cou
     }
 }
 
-TEST_CASE("without a limit forged tokens are refused for ever, never told to wait", "[vapid]") {
+TEST_CASE("without a limit forged tokens are refused for ever, never with a Retry-After",
+          "[vapid]") {
     IngestWorld world{{.failed_vapid_per_minute = 0}};
     const auto target = world.subscribed();
     for (int i = 0; i < 20; ++i) {

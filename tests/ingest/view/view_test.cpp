@@ -75,8 +75,7 @@ TEST_CASE("a read barrier that fails is a 503, never a 410", "[view]") {
     CHECK(world.ask(IngestWorld::post_data(target.path)).status == 410);
 }
 
-TEST_CASE("a view whose log is away says so in its readiness, with the reason, and comes back",
-          "[view]") {
+TEST_CASE("a view whose log is away is not ready, with the reason, and comes back", "[view]") {
     IngestWorld world;
     const auto known = world.subscribed();
     world.log_->set_away(true);

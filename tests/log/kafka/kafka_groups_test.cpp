@@ -30,7 +30,7 @@ void commit(log::EventLog& log, WaitingExecutor& executor, std::size_t groups) {
 }  // namespace
 
 TEST_CASE(
-    "of more groups than are told of the first by name are, and all of them once there is space",
+    "of more groups than are listed the first by name are, and all of them once there is space",
     "[kafka]") {
     constexpr std::size_t kTooMany = 5;
     const auto config = kafka_config(fresh_prefix());

@@ -131,7 +131,7 @@ TEST_CASE("a reader whose client cannot be made yet reads once it can", "[kafka]
     CHECK(clients_to_fail == 0);
 }
 
-TEST_CASE("librdkafka is told of space whenever half of what it may prefetch was taken",
+TEST_CASE("librdkafka is notified of space whenever half of what it may prefetch was taken",
           "[kafka]") {
     constexpr std::size_t kRecords = 300;
     const std::string body(1'000, 'b');

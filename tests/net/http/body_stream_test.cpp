@@ -174,7 +174,7 @@ TEST_CASE("a reader that reads nothing makes nobody collect anything, and is clo
     CHECK(script.asked < 500);
 }
 
-TEST_CASE("a stream that says nothing for too long is closed", "[body_stream]") {
+TEST_CASE("a stream that sends nothing for too long is closed", "[body_stream]") {
     Script script{.next = [](int, std::string&) { return BodyStream::Next::waiting; }};
     HttpServerOptions options;
     options.times.request = 100ms;

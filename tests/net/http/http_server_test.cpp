@@ -101,8 +101,7 @@ TEST_CASE("a handler replies at once or in a later turn", "[http_server]") {
     CHECK(socket.read_reply().status == 201);
 }
 
-TEST_CASE("a server's threads let others of the host go first, if they are told to",
-          "[http_server]") {
+TEST_CASE("a server's threads let others of the host go first, if so configured", "[http_server]") {
     const auto mine = ::getpriority(PRIO_PROCESS, 0);
     for (const int niceness : {0, 3}) {
         HttpServerOptions options;

@@ -72,7 +72,7 @@ TEST_CASE("a message is delivered at once or stored, not both", "[reliability]")
              {Milestone::int_accepted, Milestone::transmitted, Milestone::accepted}) {
             CHECK_FALSE(go_together(stored, direct));
         }
-        CHECK(go_together(stored, Milestone::int_transmitted));  // the hand-over failed
+        CHECK(go_together(stored, Milestone::int_transmitted));  // the transmission failed
     }
 }
 

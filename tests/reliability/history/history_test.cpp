@@ -44,7 +44,7 @@ TEST_CASE("a milestone that comes late fills the history and moves nothing back"
     CHECK(history.has(Milestone::accepted));
 }
 
-TEST_CASE("a milestone told twice counts once, at its earlier time", "[reliability]") {
+TEST_CASE("a milestone reported twice counts once, at its earlier time", "[reliability]") {
     auto history = fold({{Milestone::stored, at_ms(7)}});
     CHECK(history.add({Milestone::stored, at_ms(5)}, at_ms(0), at_ms(kAppended)) ==
           Effect::repeated);
@@ -73,7 +73,7 @@ TEST_CASE("a second end is refused: the first in the log counts", "[reliability]
     CHECK(history.current() == Milestone::expired);
 }
 
-TEST_CASE("a hand-over that failed ends in the store", "[reliability]") {
+TEST_CASE("a failed transmission ends in the store", "[reliability]") {
     const auto history = fold({{Milestone::received, at_ms(1)},
                                {Milestone::int_transmitted, at_ms(2)},
                                {Milestone::received, at_ms(3)},
@@ -87,7 +87,7 @@ TEST_CASE("a clock that is ahead reports nothing from the future", "[reliability
     CHECK(history.at(Milestone::received) == at_ms(kAppended));
 }
 
-TEST_CASE("a message lives until the latest end that anybody told", "[reliability]") {
+TEST_CASE("a message lives until the latest end that was reported", "[reliability]") {
     History history{at_ms(100), at_ms(1)};
     history.add({Milestone::received, at_ms(1)}, at_ms(100), at_ms(1));
     history.add({Milestone::stored, at_ms(1)}, at_ms(150), at_ms(2));

@@ -56,8 +56,8 @@ struct World {
     }
     fold::Fold::Context context() { return {*log, *publisher, executor, clock}; }
 
-    void tell(const std::string& id, std::vector<Milestone> reached,
-              core::Duration ttl = hours{1}) {
+    void report(const std::string& id, std::vector<Milestone> reached,
+                core::Duration ttl = hours{1}) {
         MilestonesReached event{
             .id = id,
             .expires = clock.wall() + std::chrono::duration_cast<std::chrono::milliseconds>(ttl),
@@ -103,10 +103,10 @@ std::string texts(const core::MilestoneCounts& counts) { return counts_page(coun
 
 }  // namespace
 
-TEST_CASE("a home folds what is told and tells the counts", "[reliability][home]") {
+TEST_CASE("a home folds milestones and publishes the counts", "[reliability][home]") {
     World world;
-    world.tell("a", {Milestone::received, Milestone::stored});
-    world.tell("b", {Milestone::received});
+    world.report("a", {Milestone::received, Milestone::stored});
+    world.report("b", {Milestone::received});
     world.run_for(seconds{5});
     CHECK(world.count(Milestone::stored) == 1);
     CHECK(world.count(Milestone::received) == 1);
@@ -121,10 +121,10 @@ TEST_CASE("a home folds what is told and tells the counts", "[reliability][home]
 
 TEST_CASE("a message whose TTL has ended expires, once and a minute later", "[reliability][home]") {
     World world;
-    world.tell("a", {Milestone::received, Milestone::stored}, seconds{30});
-    world.tell("b",
-               {Milestone::received, Milestone::stored, Milestone::retrieved, Milestone::delivered},
-               seconds{30});
+    world.report("a", {Milestone::received, Milestone::stored}, seconds{30});
+    world.report(
+        "b", {Milestone::received, Milestone::stored, Milestone::retrieved, Milestone::delivered},
+        seconds{30});
     world.run_for(seconds{80});
     CHECK(world.where("a") == Milestone::stored);
     world.run_for(seconds{20});
@@ -139,10 +139,10 @@ TEST_CASE("a message whose TTL has ended expires, once and a minute later", "[re
     CHECK(world.home->tally().refused.empty());
 }
 
-TEST_CASE("who only follows says nothing", "[reliability][home]") {
+TEST_CASE("a standby publishes nothing", "[reliability][home]") {
     World world;
     world.home->serve(false);
-    world.tell("a", {Milestone::received}, seconds{1});
+    world.report("a", {Milestone::received}, seconds{1});
     world.run_for(minutes{3});
     CHECK(world.where("a") == Milestone::received);
     CHECK(world.reported<PartitionCounts>().empty());
@@ -154,7 +154,7 @@ TEST_CASE("who only follows says nothing", "[reliability][home]") {
 TEST_CASE("after a restart the counts are those of before", "[reliability][home]") {
     World world;
     for (int i = 0; i < 20; ++i) {
-        world.tell(std::to_string(i), {Milestone::received, Milestone::stored});
+        world.report(std::to_string(i), {Milestone::received, Milestone::stored});
     }
     world.run_for(seconds{5});
     const auto before = texts(world.home->counts().counts);
@@ -181,7 +181,7 @@ TEST_CASE("crashes at any point, then a rebuild from the topic: the same counts"
                 if (random.below(3) != 0) some.push_back(reached.milestone);
             }
             random.shuffle(some);
-            if (!some.empty()) world.tell(id, some, seconds{random.below(200)});
+            if (!some.empty()) world.report(id, some, seconds{random.below(200)});
         }
         if (random.below(3) == 0) world.executor.step();
         if (random.below(4) == 0) {
@@ -209,13 +209,13 @@ TEST_CASE("crashes at any point, then a rebuild from the topic: the same counts"
     CHECK(world.home->tally() == tally);
 }
 
-TEST_CASE("ten minutes after midnight the report of the day is told", "[reliability][home]") {
+TEST_CASE("ten minutes after midnight the report of the day is published", "[reliability][home]") {
     World world;
     const auto midnight = day_of(world.clock.wall()) + std::chrono::days{1};
-    world.tell(
+    world.report(
         "a", {Milestone::received, Milestone::stored, Milestone::retrieved, Milestone::delivered});
-    world.tell("b", {Milestone::received, Milestone::expired});
-    world.tell("c", {Milestone::received, Milestone::stored}, hours{48});
+    world.report("b", {Milestone::received, Milestone::expired});
+    world.report("c", {Milestone::received, Milestone::stored}, hours{48});
     world.run_for(seconds{5});
     world.executor.run_for(Timestamp{midnight} + minutes{9} - world.clock.wall());
     world.run_for(seconds{5});
@@ -249,7 +249,7 @@ TEST_CASE("histories that collect up to their bound are written at once, whateve
     world.run_for(seconds{1});
     constexpr std::size_t kReported = MilestoneHome::kChangesMax + 10;
     for (std::size_t i = 0; i < kReported; ++i) {
-        world.tell(std::to_string(i), {Milestone::received});
+        world.report(std::to_string(i), {Milestone::received});
         if (i % 10'000 == 0) world.executor.run();
     }
     world.executor.run();  // no tick
@@ -259,14 +259,14 @@ TEST_CASE("histories that collect up to their bound are written at once, whateve
     world.start("store");
     world.run_for(seconds{2});
     CHECK(world.count(Milestone::received) == kReported);
-    world.tell("later", {Milestone::received});  // and there is space again
+    world.report("later", {Milestone::received});  // and there is space again
     world.run_for(seconds{2});
     CHECK(world.count(Milestone::received) == kReported + 1);
 }
 
 TEST_CASE("while the log is away nothing expires, and afterwards it does", "[reliability][home]") {
     World world;
-    world.tell("a", {Milestone::received}, seconds{10});
+    world.report("a", {Milestone::received}, seconds{10});
     world.run_for(seconds{5});
     world.log->set_away(true);
     world.run_for(minutes{3});

@@ -22,7 +22,7 @@ struct World {
     World() : log(log::make_memory_log({.seed = 1, .partitions = kPartitions, .clock = &clock})) {
         publisher = log->open_publisher(executor);
     }
-    void tell(const std::string& id, std::vector<Milestone> reached) {
+    void report(const std::string& id, std::vector<Milestone> reached) {
         MilestonesReached event{
             .id = id, .expires = clock.wall() + hours{1}, .source = "e", .reached = {}};
         for (const auto milestone : reached) event.reached.push_back({milestone, clock.wall()});
@@ -57,11 +57,11 @@ TEST_CASE("a report is made again from the topic, of the messages that ended on 
           "[reliability][report]") {
     World world;
     const auto day = day_of(world.clock.wall());
-    world.tell("a", kDelivered);
-    world.tell("b", {Milestone::received, Milestone::errored});
-    world.tell("c", {Milestone::received, Milestone::stored});  // lives
+    world.report("a", kDelivered);
+    world.report("b", {Milestone::received, Milestone::errored});
+    world.report("c", {Milestone::received, Milestone::stored});  // lives
     world.executor.run_for(hours{24});
-    world.tell("d", kDelivered);  // the day after
+    world.report("d", kDelivered);  // the day after
 
     world.make(day);
     REQUIRE(world.made);
@@ -82,9 +82,9 @@ TEST_CASE("milestones that came in several records, and more than a turn takes, 
     constexpr int kMessages = 2'500;
     for (int i = 0; i < kMessages; ++i) {
         const auto id = std::to_string(i);
-        world.tell(id, {Milestone::received});
-        world.tell(id, {Milestone::stored, Milestone::retrieved});
-        world.tell(id, {Milestone::delivered});
+        world.report(id, {Milestone::received});
+        world.report(id, {Milestone::stored, Milestone::retrieved});
+        world.report(id, {Milestone::delivered});
     }
     world.make(day);
     REQUIRE(world.made);
@@ -93,10 +93,10 @@ TEST_CASE("milestones that came in several records, and more than a turn takes, 
     CHECK((*world.made)->stay(Milestone::stored).count == kMessages);
 }
 
-TEST_CASE("while the log is away no report is made, and the asker hears why",
+TEST_CASE("while the log is away no report is made, and the asker receives the reason",
           "[reliability][report]") {
     World world;
-    world.tell("a", kDelivered);
+    world.report("a", kDelivered);
     world.log->set_away(true);
     world.make(day_of(world.clock.wall()));
     world.executor.run_for(seconds{60});

@@ -40,7 +40,7 @@ TEST_CASE("totals decode to what was encoded", "[reliability]") {
     CHECK(std::get<ReportRemoved>(read_back(encode(removed))) == removed);
 }
 
-TEST_CASE("what tells no totals is none", "[reliability]") {
+TEST_CASE("a record of another form is not decoded as totals", "[reliability]") {
     const auto none = [](core::Record record) {
         return std::holds_alternative<NotTotals>(read_back(record));
     };

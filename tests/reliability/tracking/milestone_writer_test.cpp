@@ -227,21 +227,21 @@ TEST_CASE("threads that report at once lose nothing", "[reliability]") {
     CHECK(queue.dropped() == 0);
 }
 
-TEST_CASE("who asks hears when its milestone is in the log, or was tried", "[reliability]") {
+TEST_CASE("a caller is notified when its milestone is in the log, or was tried", "[reliability]") {
     World world;
     int done = 0;
-    const auto tell = [&](const std::string& id) {
+    const auto report = [&](const std::string& id) {
         world.queue.reached_then(id, kExpires, Milestone::delivered, [&] { ++done; });
     };
-    tell("a");
-    tell("a");  // twice: both hear of it
+    report("a");
+    report("a");  // twice: both hear of it
     CHECK(done == 0);
     world.executor.run_for(seconds{1});
     CHECK(done == 2);
     CHECK(world.written().size() == 1);
 
     world.log->set_away(true);
-    tell("b");
+    report("b");
     world.executor.run_for(seconds{60});
     CHECK(done == 3);  // a log that is away holds nobody up
     world.log->set_away(false);
@@ -250,15 +250,15 @@ TEST_CASE("who asks hears when its milestone is in the log, or was tried", "[rel
     CHECK(world.written().size() == 2);
 }
 
-TEST_CASE("who asks for a milestone that is dropped hears at once", "[reliability]") {
+TEST_CASE("a caller is notified at once when its milestone is dropped", "[reliability]") {
     World world{MilestoneQueue::kParts};
     int done = 0;
-    const auto tell = [&](const std::string& id) {
+    const auto report = [&](const std::string& id) {
         world.queue.reached_then(id, kExpires, Milestone::delivered, [&] { ++done; });
     };
-    tell("!no id");
+    report("!no id");
     CHECK(done == 1);
-    for (int i = 0; i < 1'000; ++i) tell(std::to_string(i));
+    for (int i = 0; i < 1'000; ++i) report(std::to_string(i));
     CHECK(done > 1);
     CHECK(done - 1 + static_cast<int>(world.queue.size()) == 1'000);
 }

@@ -76,7 +76,7 @@ struct World {
     }
     net::HttpReply ask(const ApiRequest& request) {
         std::optional<net::HttpReply> reply;
-        api.handle(request, [&reply](net::HttpReply said) { reply = std::move(said); });
+        api.handle(request, [&reply](net::HttpReply answered) { reply = std::move(answered); });
         executor.run_for(1s);
         REQUIRE(reply);
         return *reply;
@@ -201,9 +201,10 @@ TEST_CASE("a POST that waits is answered when its time is over, and only once th
         request.authorization = "Bearer " + world.token("shop");
         request.content_type = "application/cloudevents+json";
         request.body = World::event(event).dump();
-        auto said = std::make_shared<std::optional<net::HttpReply>>();
-        world.api.handle(request, [said](net::HttpReply reply) { *said = std::move(reply); });
-        return said;
+        auto answered = std::make_shared<std::optional<net::HttpReply>>();
+        world.api.handle(request,
+                         [answered](net::HttpReply reply) { *answered = std::move(reply); });
+        return answered;
     };
     const auto again = posted("e0");  // a copy, of which nothing comes
     world.executor.run_for(2s);
@@ -331,7 +332,7 @@ TEST_CASE("each event of a batch is answered for itself", "[retry][api]") {
     CHECK(detail_of(world.ask(waiting)) == "wait goes with one event, not with a batch");
 }
 
-TEST_CASE("a batch counts as so many events, and what the log does not take is said of each",
+TEST_CASE("a batch counts as so many events, and the answer names each that the log does not take",
           "[retry][api]") {
     World world{{.guard = {}, .events_per_owner_per_second = 2}};
     world.start();
@@ -344,13 +345,13 @@ TEST_CASE("a batch counts as so many events, and what the log does not take is s
 
     world.executor.run_for(2s);
     world.log->set_away(true);
-    std::optional<net::HttpReply> said;
+    std::optional<net::HttpReply> answered;
     world.api.handle(post_of(world, kBatchType, "[" + World::event("9").dump() + "]"),
-                     [&said](net::HttpReply one) { said = std::move(one); });
+                     [&answered](net::HttpReply one) { answered = std::move(one); });
     world.executor.run_for(20s);
-    REQUIRE(said);
-    CHECK(said->status == 207);
-    const auto answer = Json::parse(said->body)["events"][0];
+    REQUIRE(answered);
+    CHECK(answered->status == 207);
+    const auto answer = Json::parse(answered->body)["events"][0];
     CHECK(answer["id"] == "9");
     CHECK(answer["status"] == 503);
     CHECK(answer["code"] == "not_saved");
@@ -387,7 +388,7 @@ TEST_CASE("headers of one's own are few, short and nobody else's", "[retry][api]
                              "Proxy-Authorization", "HOST", "Connection", "Transfer-Encoding",
                              "Content-Length", "content-type", "TE", "Upgrade"}) {
         CAPTURE(name);
-        CHECK(fault({{name, "x"}}).find("is said by Beckon or by the connection") !=
+        CHECK(fault({{name, "x"}}).find("is set by Beckon or by the connection") !=
               std::string::npos);
     }
     for (const auto& name :
@@ -484,7 +485,7 @@ TEST_CASE("a request whose handling throws is answered 500, and the next one is 
     const ThrowingClock clock;
     Api failing{{}, world.node, clock, world.keys};
     std::vector<int> statuses;
-    const auto reply = [&](const net::HttpReply& said) { statuses.push_back(said.status); };
+    const auto reply = [&](const net::HttpReply& answered) { statuses.push_back(answered.status); };
     const auto before = core::thrown_by_place()["retry"];
     failing.handle(posted_event(world, kAttributes), reply);
     CHECK(statuses == std::vector{500});
@@ -544,7 +545,7 @@ TEST_CASE("an event is taken only if the record that is written can be read agai
     CHECK(world.node.counts().events.events == taken);
 }
 
-TEST_CASE("how long a POST may wait is said if it is none of that", "[retry][api]") {
+TEST_CASE("a wait that is too long is refused, and the error names the limit", "[retry][api]") {
     World world;
     world.start();
     for (const auto* query : {"?wait=0", "?wait=25", "?wait=x", "?wait=", "?wait=1s", "?wait=-1",
@@ -653,8 +654,7 @@ Json many_terms(int count) {
 
 }  // namespace
 
-TEST_CASE("an owner is told what its webhooks hold in memory, and they hold no more than they may",
-          "[retry][api][bounds]") {
+TEST_CASE("an owner sees the memory of its webhooks, which is bounded", "[retry][api][bounds]") {
     World world{{.guard = {}, .memory = {.per_owner = 1 << 20, .in_all = 3 << 20}}};
     world.start();
     const auto make = [&](const std::string& owner, int terms) {
@@ -726,9 +726,9 @@ TEST_CASE("a webhook whose filter is too costly for an event says so", "[retry][
     CHECK(world.ask(Verb::post, "/events", event).status == 202);
     world.executor.run_for(5s);
     const auto path = "/webhooks/" + made["id"].get<std::string>();
-    const auto said = Json::parse(world.ask(Verb::get, path).body)["filter_too_costly"];
-    CHECK(said["id"] == "e1");
-    CHECK(said["source"] == "/s");
+    const auto answered = Json::parse(world.ask(Verb::get, path).body)["filter_too_costly"];
+    CHECK(answered["id"] == "e1");
+    CHECK(answered["source"] == "/s");
     const auto dead = Json::parse(world.ask(Verb::get, "/dead?reason=filter_too_costly").body);
     CHECK(dead["letters"].size() == 1);
     CHECK(world.received.empty());
@@ -815,14 +815,14 @@ TEST_CASE("an owner sees how its webhooks take what is sent, and nobody else's",
     CHECK(world.ask(Verb::post, "/attempts").status == 405);
 }
 
-TEST_CASE("before all webhooks are read nobody is told that there is none", "[retry][api]") {
+TEST_CASE("before all webhooks are read no webhook is answered 404", "[retry][api]") {
     World world;
     std::optional<net::HttpReply> reply;
     ApiRequest request;
     request.method = Verb::get;
     request.target = "/webhooks/" + std::string(32, 'a');
     request.authorization = "Bearer " + world.token("shop");
-    world.api.handle(request, [&](net::HttpReply said) { reply = std::move(said); });
+    world.api.handle(request, [&](net::HttpReply answered) { reply = std::move(answered); });
     REQUIRE(reply);
     CHECK(reply->status == 503);
     CHECK(detail_of(*reply) == "the webhooks are still being read");
@@ -942,7 +942,7 @@ TEST_CASE("what is wrong with a request for dead letters is named", "[retry][dea
     CHECK(detail("?limit=0") == "the parameter limit must be a whole number from 1 to 1000");
     CHECK(detail("?reason=bad").starts_with("the parameter reason must be gone, refused"));
     CHECK(detail("?since=yesterday").starts_with("the parameter since must be a date"));
-    CHECK(detail("?after=x") == "the parameter after must be what `next` said");
+    CHECK(detail("?after=x") == "the parameter after must be the value of `next` of a reply");
     CHECK(detail("?colour=red").starts_with("the parameter colour is unknown"));
     const auto order = [&](const Json& body) {
         return detail_of(world.ask(Verb::post, "/dead/redrive", body));

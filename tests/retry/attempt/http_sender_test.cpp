@@ -369,7 +369,7 @@ TEST_CASE("a sender that goes answers nothing more", "[retry][http]") {
     CHECK_FALSE(answered);
 }
 
-TEST_CASE("why an attempt failed is said in few bytes, and of a redirect where it leads to",
+TEST_CASE("the reason of a failed attempt is a short text, of a redirect with its target",
           "[retry][http]") {
     HttpAnswer answer{.end = End::answered, .status = 308, .location = std::string(5'000, 'x')};
     CHECK(retry::why_text(answer).size() == retry::kWhyBytesMax);

@@ -133,8 +133,8 @@ public:
         on_loop([this] { tiers_.clear(); });
     }
     /// So many deliveries, at a rate or as fast as the log takes them (0). While the tiers are open
-    /// kPromoted a second go through tier 0 and are handed over, as failed attempts are: the
-    /// reports of these are what teaches the clock of a tier.
+    /// kPromoted a second go through tier 0 and are promoted to the next tier, as failed attempts
+    /// are: the reports of these are what teaches the clock of a tier.
     void publish(int tier, std::size_t count, double per_second) {
         acked_ = 0;
         const bool open = !tiers_.empty();

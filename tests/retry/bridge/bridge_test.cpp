@@ -358,7 +358,7 @@ TEST_CASE("an access token is not used at its very end, nor after it was refused
     CHECK(world.got == Texts{"one", "two", "three"});
 }
 
-TEST_CASE("what the token server says instead of a token is told to all who wait", "[bridge]") {
+TEST_CASE("an error of the token server goes to all waiting deliveries", "[bridge]") {
     TokenWorld world;
     const auto fault = [&](HttpAnswer one) {
         world.got.clear();

@@ -148,7 +148,7 @@ TEST_CASE("a message that the bridge takes is finished", "[bridge]") {
     CHECK(world.outcomes == Log{"accepted"});
 }
 
-TEST_CASE("the milestone of a tracked message is told before it is finished", "[bridge]") {
+TEST_CASE("the milestone of a tracked message is reported before it is finished", "[bridge]") {
     World world;
     world.tracked = true;
     world.due(world.made(1));

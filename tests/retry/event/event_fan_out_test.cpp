@@ -179,10 +179,10 @@ TEST_CASE(
     CHECK(world.event_fan_out.counts().filter_steps > 0);
 
     world.fold_webhooks();
-    const auto said = world.webhooks.find("costly")->costly;
-    REQUIRE(said);
-    CHECK(said->event == "e1");
-    CHECK(said->source == "/shop");
+    const auto costly = world.webhooks.find("costly")->costly;
+    REQUIRE(costly);
+    CHECK(costly->event == "e1");
+    CHECK(costly->source == "/shop");
     CHECK_FALSE(world.webhooks.find("cheap")->costly);
 
     // Once a minute is enough; and a smaller event is within the bound.

@@ -254,7 +254,7 @@ TEST_CASE("a receiver that comes back gets what it missed", "[retry][node]") {
     CHECK(ids[0] == ids[1]);
 }
 
-TEST_CASE("a webhook that says 410 is disabled, and others hear of it", "[retry][node]") {
+TEST_CASE("a webhook that answers 410 is disabled, and others are notified", "[retry][node]") {
     World world;
     Process process{world, "a"};
     world.run_for(20s);

@@ -250,7 +250,7 @@ TEST_CASE("at a host that is full nobody waits for ever", "[retry][schedule]") {
     }
 }
 
-TEST_CASE("a webhook that holds its part of the window is told how long its queue takes",
+TEST_CASE("a webhook that fills its share of the window is given a delay as long as its queue",
           "[retry][schedule]") {
     Scheduler scheduler{{.workers = 4, .queued_max = 160}};
     std::optional<core::Duration> reported;

@@ -115,7 +115,7 @@ TEST_CASE("a take-over looks through what came since the last record, not since 
     CHECK(world.done()->tiers.at(0).scan == 51);  // and the owner's read barrier
 }
 
-TEST_CASE("a hand-over that may be in the log is looked for at a take-over", "[retry][crash]") {
+TEST_CASE("a promotion that may be in the log is searched for at a take-over", "[retry][crash]") {
     TiersWorld world;
     auto owner = std::make_unique<TiersOwner>(world);
     world.run_for(1s);
@@ -223,7 +223,7 @@ TEST_CASE("row 6: a dead letter that is in the log is not attempted again either
     CHECK(next.seen.empty());
 }
 
-TEST_CASE("row 7: a hand-over whose report was lost is written twice and attempted once",
+TEST_CASE("row 7: a promotion whose report was lost is written twice and attempted once",
           "[retry][crash]") {
     TiersWorld world;
     TiersOwner owner{world};
@@ -240,7 +240,7 @@ TEST_CASE("row 7: a hand-over whose report was lost is written twice and attempt
     CHECK(owner.tiers.counts().tiers.copies == 1);
 }
 
-TEST_CASE("row 8: a hand-over that the log refuses is written once it takes it", "[retry][crash]") {
+TEST_CASE("row 8: a promotion that the log refuses is written once it takes it", "[retry][crash]") {
     TiersWorld world;
     TiersOwner owner{world};
     world.run_for(1s);

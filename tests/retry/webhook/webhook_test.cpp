@@ -169,25 +169,28 @@ TEST_CASE("in binary mode attributes are headers and the data are the body", "[r
                                                        "ce-flag: true", "ce-count: -5"});
     CHECK(message->body == R"({"n":12345678901234567890123, "n":1e5})");
 
-    const auto said = [&](const std::string& more) {
+    const auto formatted = [&](const std::string& more) {
         const auto one = binary_message(event(more));
         return one ? one->content_type + "|" + one->body : "structured";
     };
-    CHECK(said(R"("datacontenttype":"text/plain","data":"h\u00e9\n")") == "text/plain|h\xc3\xa9\n");
-    CHECK(said(R"("datacontenttype":"application/json","data":"text")") ==
+    CHECK(formatted(R"("datacontenttype":"text/plain","data":"h\u00e9\n")") ==
+          "text/plain|h\xc3\xa9\n");
+    CHECK(formatted(R"("datacontenttype":"application/json","data":"text")") ==
           "application/json|\"text\"");
-    CHECK(said(R"("datacontenttype":"text/plain; charset=iso-8859-1","data_base64":"Y2Fm6Q==")") ==
+    CHECK(formatted(
+              R"("datacontenttype":"text/plain; charset=iso-8859-1","data_base64":"Y2Fm6Q==")") ==
           "text/plain; charset=iso-8859-1|caf\xe9");
-    CHECK(said(R"("data_base64":"AAE=")") == std::string{"|\0\1", 3});
-    CHECK(said(R"("data":null)") == "application/json|null");
-    CHECK(said(R"("subject":"s")") == "|");
+    CHECK(formatted(R"("data_base64":"AAE=")") == std::string{"|\0\1", 3});
+    CHECK(formatted(R"("data":null)") == "application/json|null");
+    CHECK(formatted(R"("subject":"s")") == "|");
     // What headers cannot say.
-    CHECK(said(R"("datacontenttype":"text/plain; charset=iso-8859-1","data":"\u00e9")") ==
+    CHECK(formatted(R"("datacontenttype":"text/plain; charset=iso-8859-1","data":"\u00e9")") ==
           "structured");
-    CHECK(said(R"("datacontenttype":"a\r\nb","data":1)") == "structured");
-    CHECK(said(R"("data_base64":"!")") == "structured");
-    CHECK(said(R"("data_base64":{})") == "structured");
-    CHECK(said("\"subject\":\"" + std::string(kBinaryHeaderBytesMax, 'x') + "\"") == "structured");
+    CHECK(formatted(R"("datacontenttype":"a\r\nb","data":1)") == "structured");
+    CHECK(formatted(R"("data_base64":"!")") == "structured");
+    CHECK(formatted(R"("data_base64":{})") == "structured");
+    CHECK(formatted("\"subject\":\"" + std::string(kBinaryHeaderBytesMax, 'x') + "\"") ==
+          "structured");
     CHECK_FALSE(binary_message("[]"));
     CHECK_FALSE(binary_message("no JSON"));
 }
@@ -250,7 +253,7 @@ TEST_CASE("attempts are counted by host and port", "[retry][webhook]") {
     CHECK(host_of("::") == "");
 }
 
-TEST_CASE("the directory is what the records say, in any number of readings", "[retry][webhook]") {
+TEST_CASE("the directory follows from the records, in any number of readings", "[retry][webhook]") {
     const SecretBox box{a_ring()};
     WebhookDirectory directory{box};
     const Json event = Json::parse(R"({"type":"order.created","data":{"paid":true}})");
@@ -329,7 +332,7 @@ TEST_CASE("what webhooks hold is counted for each owner and in all", "[retry][we
     CHECK(directory.usage_of("shop") == Usage{});
 }
 
-TEST_CASE("a webhook says of its filter as it is that it was too costly", "[retry][webhook]") {
+TEST_CASE("a webhook shows that its present filter was too costly", "[retry][webhook]") {
     const SecretBox box{a_ring()};
     const auto webhook = a_webhook();
     const CostlyFilter costly{.filter = filter_digest(webhook.filter),
@@ -339,21 +342,21 @@ TEST_CASE("a webhook says of its filter as it is that it was too costly", "[retr
     CHECK(*decode_costly_filter(*ReadBack{encode(webhook.id, costly)}) == costly);
     WebhookDirectory directory{box};
     const auto apply = [&](const core::Record& record) { directory.apply(*ReadBack{record}); };
-    const auto said = [&] { return directory.find(webhook.id)->costly; };
+    const auto recorded = [&] { return directory.find(webhook.id)->costly; };
     apply(encode(webhook.id, costly));  // compaction may leave it in front of the webhook
     apply(encode(webhook, box));
-    CHECK(said() == costly);
+    CHECK(recorded() == costly);
     auto changed = webhook;
     changed.description = "another";
     apply(encode(changed, box));
-    CHECK(said() == costly);
+    CHECK(recorded() == costly);
     changed.filter = R"({"exists":{"field":"data.paid"}})";
     apply(encode(changed, box));
-    CHECK_FALSE(said());
+    CHECK_FALSE(recorded());
     apply(encode(webhook, box));
-    CHECK(said() == costly);
+    CHECK(recorded() == costly);
     apply(encode_filter_removed(webhook.id));
-    CHECK_FALSE(said());
+    CHECK_FALSE(recorded());
     auto broken = encode(webhook.id, costly);
     broken.value = "{}";
     apply(broken);

@@ -415,7 +415,7 @@ std::unique_ptr<EdgeStore> open_at(const std::filesystem::path& directory) {
 
 }  // namespace
 
-TEST_CASE("(a process to be killed: folds and tells each commit)", "[.victim]") {
+TEST_CASE("(a process to be killed: folds and reports each commit)", "[.victim]") {
     const char* directory = std::getenv(kDirectoryVariable);
     const char* pipe_end = std::getenv(kPipeVariable);
     REQUIRE(directory);

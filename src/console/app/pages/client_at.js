@@ -3,7 +3,7 @@ import { h, only, panel, table } from '../dom.js';
 import { count, time } from '../format.js';
 import { moment } from '../timeline.js';
 
-/** Until a slider that moves stands still. */
+/** Until a slider stops moving. */
 const STILL_MS = 250;
 const STEPS = 1000;
 

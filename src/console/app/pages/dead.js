@@ -27,9 +27,9 @@ function wanted() {
 
 /** @param {Response} reply */
 async function answered(reply) {
-    const said = await reply.json();
-    problem = reply.ok ? '' : said.error;
-    return reply.ok ? said : null;
+    const body = await reply.json();
+    problem = reply.ok ? '' : body.error;
+    return reply.ok ? body : null;
 }
 
 /** @param {string} path  @param {object} body */
@@ -38,11 +38,11 @@ const post = (path, body) => fetch(path, { method: 'POST', headers: { 'Content-T
 /** @param {boolean} more */
 async function list(more) {
     const query = new URLSearchParams({ ...wanted(), limit: '100', ...(more && next ? { after: next } : {}) });
-    const said = await answered(await fetch(`/api/dead?${query}`));
-    if (!said) return;
-    letters = more ? [...letters, ...said.letters] : said.letters;
-    next = said.next;
-    passedOver = said.passed_over;
+    const body = await answered(await fetch(`/api/dead?${query}`));
+    if (!body) return;
+    letters = more ? [...letters, ...body.letters] : body.letters;
+    next = body.next;
+    passedOver = body.passed_over;
 }
 
 async function dryRun() {
@@ -59,12 +59,12 @@ async function redrive(again) {
     plan = null;
     let settled = 0;
     for (;;) {
-        const said = await answered(await post('/api/acts/redrive', { confirmation }));
-        if (!said) break;
-        settled += said.settled;
+        const body = await answered(await post('/api/acts/redrive', { confirmation }));
+        if (!body) break;
+        settled += body.settled;
         notice = `${count(settled)} sent on their way again.`;
-        if (said.failed) problem = `the log did not take ${count(said.failed)} of them: they are there still`;
-        if (said.failed || !said.left || said.settled + said.gone === 0) break;
+        if (body.failed) problem = `the log did not take ${count(body.failed)} of them: they are there still`;
+        if (body.failed || !body.left || body.settled + body.gone === 0) break;
         again();
     }
     await list(false);

@@ -32,8 +32,8 @@ function successRate(made) {
 function lastAttempt(made) {
     if (!made || !made.at) return '–';
     const good = made.outcome === 'delivered';
-    const said = [made.why, made.answer && `it answered: ${made.answer.slice(0, 200)}`].filter(Boolean);
-    return h('span', { title: made.answer || null }, `${made.at.replace('T', ' ').slice(0, 19)} `, h('span', { class: good ? null : 'warn' }, made.outcome + (made.status ? ` (${made.status})` : '')), ...said.map((line) => h('small', {}, line)));
+    const reasons = [made.why, made.answer && `it answered: ${made.answer.slice(0, 200)}`].filter(Boolean);
+    return h('span', { title: made.answer || null }, `${made.at.replace('T', ' ').slice(0, 19)} `, h('span', { class: good ? null : 'warn' }, made.outcome + (made.status ? ` (${made.status})` : '')), ...reasons.map((line) => h('small', {}, line)));
 }
 
 /** @type {import('../types.js').Page} */

@@ -34,7 +34,7 @@ std::optional<Report> retrieved_report(const store::MessageView& message) {
 
 }  // namespace
 
-/// nullopt as well where nobody hears of it.
+/// nullopt as well where nobody receives reports.
 std::optional<core::Tracked> Delivery::tracked(const core::RecordView& record,
                                                const core::NotificationAccepted& message) const {
     if (!message.reliability_id || !context_.outbox.reports()) return std::nullopt;
@@ -48,7 +48,7 @@ void Delivery::report(const std::optional<core::Tracked>& message, core::Milesto
     context_.outbox.report({.message = *message, .reached = {milestone}, .logged = {}});
 }
 
-/// Of one that was put again after its end nobody is told: it was told with its tombstone.
+/// A message that was put again after its end is not reported: that was done with its tombstone.
 void Delivery::fold_receipt(const core::RecordView& record,
                             const core::NotificationAccepted& message, store::PutOutcome outcome) {
     const auto subscription = record.header(core::kReceiptHeader);
@@ -110,7 +110,8 @@ void Delivery::send(const Session& session, Effects effects, std::optional<Repor
     }
 }
 
-/// Its pending tombstone says `expired` whatever becomes of it, so how it ends is told from here.
+/// Its pending tombstone says `expired` whatever becomes of it, so its outcome is reported from
+/// here.
 void Delivery::await_ack(const core::MessageKey& message,
                          const std::optional<core::Tracked>& tracked) {
     if (!tracked) return;

@@ -28,7 +28,7 @@ void Outcomes::stop() {
     pump_later_ = false;
 }
 
-/// A reference that does not decode can be told to nobody, and holds nothing up.
+/// A reference that does not decode names no receiver, and holds nothing up.
 bool Outcomes::publish_outcome(const core::MessageKey& message, core::FinishReason reason,
                                std::function<void()> reported) {
     const auto receipt = context_.store.receipt(message);
@@ -59,7 +59,7 @@ void Outcomes::acknowledged(const core::MessageKey& message) {
     enqueue(message);
 }
 
-/// A message whose tombstone is pending is told with that. Of a message that the store has
+/// A message whose tombstone is pending is reported with that. Of a message that the store has
 /// forgotten meanwhile, since nobody served for an hour after its end, only the receipt is left.
 void Outcomes::expire(core::Timestamp now) {
     const auto due = context_.store.receipts_due(now, kExpireMax);
@@ -82,8 +82,8 @@ void Outcomes::expire(core::Timestamp now) {
     }
 }
 
-/// Once the tombstone is read, the receipt is forgotten. If it fails, the next tick tells and tries
-/// again.
+/// Once the tombstone is read, the receipt is forgotten. If it fails, the next tick reports and
+/// tries again.
 void Outcomes::remove(const core::Uaid& client, const core::MessageKey& message) {
     removed_.insert(message);
     context_.publisher.publish(

@@ -32,7 +32,7 @@ struct OutcomesInFlight {
 /// (docs/protocol/receipts.md): one event in `events` for each. An event that the log refuses is
 /// published again until the log takes it, or until stop(): the receipt stays in the store until
 /// the message's tombstone is read, so the next home publishes it. Nothing is lost, and an outcome
-/// may be told twice. On the home's thread.
+/// may be reported twice. On the home's thread.
 class Outcomes {
 public:
     /// Events of this home without the log's report; the rest waits here.
@@ -40,7 +40,7 @@ public:
     /// For the ack of a message with TTL 0, whose pending tombstone says `expired` from the start.
     static constexpr core::Duration kAckWait = std::chrono::seconds{5};
     /// Messages with TTL 0 whose ack is awaited at one time, since their pending tombstones wait
-    /// too; beyond it what the pending tombstone says is told at once.
+    /// too; beyond it the reason of the pending tombstone is reported at once.
     static constexpr std::size_t kAwaitMax = 1'024;
     /// Messages that expire in one tick.
     static constexpr std::size_t kExpireMax = 1'000;
@@ -60,13 +60,13 @@ public:
     Outcomes(const Outcomes&) = delete;
     Outcomes& operator=(const Outcomes&) = delete;
 
-    /// Its sender hears of this message's end; true also if the store cannot say. Then it cannot
-    /// commit either, and the fold starts anew.
+    /// The sender receives this message's outcome; true also if the store cannot say. Then it
+    /// cannot commit either, and the fold starts anew.
     bool wanted(const core::MessageKey& message) {
         return context_.store.receipt(message).has_value() || context_.store.broken();
     }
-    /// `told`: the log has it. False: nobody wants to hear, or the store cannot say (broken());
-    /// `told` will not be called.
+    /// `reported`: the log has it. False: there is no receiver, or the store cannot say (broken());
+    /// `reported` will not be called.
     bool publish_outcome(const core::MessageKey& message, core::FinishReason reason,
                          std::function<void()> reported);
     /// The client has the message, whatever its pending tombstone says.

@@ -175,8 +175,8 @@ void TombstoneOutbox::publish(Entry& entry) {
     const auto& pending = entry.pending;
     auto tombstone = core::encode(core::NotificationFinished{
         .uaid = pending.uaid, .key = pending.key, .reason = pending.reason, .source = {}});
-    if (const auto said = codes_.find(pending.key); said != codes_.end()) {
-        core::add_client_code(tombstone, said->second);
+    if (const auto code = codes_.find(pending.key); code != codes_.end()) {
+        core::add_client_code(tombstone, code->second);
     }
     context_.publisher.publish(
         {log::Topic::kNotifications, partition_}, std::move(tombstone),

@@ -32,7 +32,7 @@ struct TombstonesInFlight {
 /// repeat. The tombstone of a message goes out only after the log has those of the older messages
 /// of its client that were replaced, so that no restore can find an old one alone. That of a
 /// tracked message goes out after the milestone that it ended with, that of a message with a
-/// receipt after its sender was told: after a kill its tombstone is still pending.
+/// receipt after its outcome was published: after a kill its tombstone is still pending.
 ///
 /// Nobody waits for a tombstone, and a request to the log costs about the same with one record as
 /// with fifty. So tombstones linger for up to kLinger; kFullBatch of one home go at once
@@ -57,7 +57,7 @@ public:
         TombstonesInFlight& in_flight;
         /// Hears how tracked messages ended; null: nobody does.
         core::MilestoneSink* milestones;
-        Outcomes& outcomes;  ///< tells how messages with a receipt ended
+        Outcomes& outcomes;  ///< reports how messages with a receipt ended
         /// The log has the tombstone (called once per pending tombstone).
         std::function<void(const store::PendingTombstone&)> durable;
     };
@@ -81,8 +81,8 @@ public:
     void read_back(const core::MessageKey& key);
 
 private:
-    /// telling: the tombstone waits until the log knows how the message ended. Who is killed
-    /// before finds the pending tombstone again, and tells it again.
+    /// reporting: the tombstone waits until the log has the outcome. A home that is killed before
+    /// finds the pending tombstone again, and reports it again.
     enum class Stage { reporting, waiting, in_flight, durable };
     struct Entry {
         store::PendingTombstone pending;

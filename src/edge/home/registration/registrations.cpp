@@ -169,8 +169,8 @@ void Registrations::folded(const ChangePtr& change) {
     context_.flush_or_turn();
 }
 
-/// To the application server that the subscription was bound to. It is told once or not at all: the
-/// next message for the subscription is answered 410, and that is told too.
+/// To the application server that the subscription was bound to. It is notified once or not at all:
+/// the next message for the subscription is answered 410, and that is published too.
 void Registrations::publish_gone(const core::Uaid& client, const store::StoredChannel& channel,
                                  core::GoneReason reason) {
     const auto owner = core::owner_name_of_hash(channel.vapid_sha256);

@@ -30,7 +30,7 @@ inline constexpr fold::InputIndex kSubscriptionsInput = 1;
 
 /// The records that a serving home publishes to `subscriptions`: registers, unregisters, times at
 /// which clients were last seen, and read repairs of stale writes of a former home. A client's
-/// answer follows the fold: what it is told, this home has read back from the log.
+/// answer follows the fold: what it receives, this home has read back from the log.
 class Registrations {
 public:
     /// `last_seen` is written when it is so old.
@@ -70,7 +70,7 @@ public:
 
     /// A register or unregister, which `session` counts as under way.
     void change(Session& session, const ChannelChange& request);
-    /// Writes the tombstone of a client; `done` hears whether it is folded. Its channels go with
+    /// Writes the tombstone of a client; `done` gets whether it is folded. Its channels go with
     /// it.
     void remove_client(const core::Uaid& client, std::function<void(bool)> done);
     /// The client is there: writes `last_seen` if it is a day old, and again every day while it

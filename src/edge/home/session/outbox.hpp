@@ -17,13 +17,13 @@ namespace beckon::edge {
 struct Report {
     core::Tracked message;
     std::vector<core::Milestone> reached;
-    /// When the log got the message, where that is to be told too (`int_transmitted`).
+    /// When the log got the message, where that is to be reported too (`int_transmitted`).
     std::optional<core::Timestamp> logged;
 };
 
-/// What a home has decided to tell its fronts, and to report. It leaves only once everything that
-/// it follows from is committed; until then a message that turns out to be finished is taken out
-/// again.
+/// What a home has decided to send to its fronts, and to report. It leaves only once everything
+/// that it follows from is committed; until then a message that turns out to be finished is taken
+/// out again.
 class Outbox {
 public:
     /// `milestones`: where reports go; null: nowhere.
@@ -35,7 +35,7 @@ public:
                std::optional<Report> report = {});
     /// A report without a frame.
     void report(Report report);
-    /// Somebody hears reports.
+    /// There is a receiver of reports.
     bool reports() const { return milestones_ != nullptr; }
     void attached(Attached what);
     void close(const SessionId& session, Closing closing);

@@ -23,11 +23,11 @@ Effects Session::on(std::string_view text, FrameParser& parser, core::Tokens& to
                    [&](const Register& request) { command(effects, request); },
                    [&](const Unregister& request) { command(effects, request); },
                    [](const BroadcastSubscribe&) {},  // its front answers it
-                   [&](const Ack& said) { command(effects, said, tokens); },
-                   [&](const Nack& said) {
-                       effects.codes.push_back(answer_code(said));
-                       const auto key = window_.nacked(said.version);
-                       if (key) effects.nacked.push_back({*key, end_of_nack(said.code)});
+                   [&](const Ack& frame) { command(effects, frame, tokens); },
+                   [&](const Nack& frame) {
+                       effects.codes.push_back(answer_code(frame));
+                       const auto key = window_.nacked(frame.version);
+                       if (key) effects.nacked.push_back({*key, end_of_nack(frame.code)});
                    },
                    [&](const Ping&) { ping(effects, now); },
                },
@@ -44,7 +44,7 @@ void Session::ping(Effects& effects, core::MonoTime now) {
     effects.frames.push_back({ping_frame(), std::nullopt});
 }
 
-/// False: too many are under way, and the client is told so.
+/// False: too many are under way, and the client receives 503.
 bool Session::may_change(Effects& effects, std::string refusal) {
     if (changes_in_flight_ >= kChangesInFlightMax) {
         effects.frames.push_back({std::move(refusal), std::nullopt});

@@ -4,15 +4,15 @@
 
 namespace beckon::edge {
 
-Session& Sessions::open(const SessionId& id, const core::Uaid& uaid, const core::Uaid& said) {
+Session& Sessions::open(const SessionId& id, const core::Uaid& uaid, const core::Uaid& offered) {
     const auto [at, is_new] = by_uaid_.try_emplace(uaid, id, uaid, limits_);
     BECKON_ASSERT(is_new, "a UAID has one session at a time");
-    if (uaid != said) renamed_[id] = uaid;
+    if (uaid != offered) renamed_[id] = uaid;
     return at->second;
 }
 
-Session* Sessions::find(const SessionId& id, const core::Uaid& said) {
-    auto* session = of(said);
+Session* Sessions::find(const SessionId& id, const core::Uaid& offered) {
+    auto* session = of(offered);
     if (!session || session->id != id) {
         const auto now = renamed_.find(id);
         session = now == renamed_.end() ? nullptr : of(now->second);

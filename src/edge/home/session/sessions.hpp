@@ -16,10 +16,10 @@ public:
     explicit Sessions(const SessionLimits& limits) : limits_(limits) {}
 
     /// Begins a session of a UAID that has none. `said`: the UAID that the front knows the client
-    /// by, and routes with until it hears of another one.
-    Session& open(const SessionId& id, const core::Uaid& uaid, const core::Uaid& said);
+    /// by, and routes with until it receives another one.
+    Session& open(const SessionId& id, const core::Uaid& uaid, const core::Uaid& offered);
     /// By what a front says; nullptr: no such session.
-    Session* find(const SessionId& id, const core::Uaid& said);
+    Session* find(const SessionId& id, const core::Uaid& offered);
     /// nullptr: the client is not attached.
     Session* of(const core::Uaid& uaid);
     void erase(const core::Uaid& uaid);

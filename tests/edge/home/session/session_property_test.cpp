@@ -261,8 +261,9 @@ private:
 
 }  // namespace
 
-TEST_CASE("whatever is said and folded, a session keeps its window and sends nothing that is over",
-          "[session]") {
+TEST_CASE(
+    "whatever frames and records come, a session keeps its window and sends no finished message",
+    "[session]") {
     const auto seed = GENERATE(range(0U, 100U));
     DYNAMIC_SECTION(seed) {
         CAPTURE(seed);

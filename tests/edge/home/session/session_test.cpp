@@ -105,7 +105,7 @@ TEST_CASE("codes are counted by what they are about", "[session]") {
                 update(99) + "]}") == Names{"ack_100", "ack_102", "ack_other"});
 }
 
-TEST_CASE("what a client says, and what follows", "[session]") {
+TEST_CASE("each frame of a client, and what follows", "[session]") {
     Client client;
     CHECK(client.send_frame("{}").frames == std::vector<Effects::Frame>{{"{}", std::nullopt}});
     CHECK(client.send_frame("no JSON").close == edge::closing::kMalformed);
@@ -145,7 +145,7 @@ TEST_CASE("an ack that names another client's message does nothing", "[session]"
           std::vector<Effects::Answered>{{key}});  // of an earlier session
 }
 
-TEST_CASE("what a client says in a number goes with what follows, unless it is the usual",
+TEST_CASE("the code of an ack or nack goes with what follows, unless it is the usual one",
           "[session]") {
     Client client;
     const auto key = new_key();
@@ -384,12 +384,12 @@ TEST_CASE("a session is found by its id, under both of its UAIDs", "[session]") 
     Sessions sessions{{}};
     const edge::SessionId id{{"front"}, 0, 1};
     const core::Uaid uaid{core::random_uuid4()};
-    const core::Uaid said{core::random_uuid4()};
-    auto& session = sessions.open(id, uaid, said);
+    const core::Uaid offered{core::random_uuid4()};
+    auto& session = sessions.open(id, uaid, offered);
     CHECK(sessions.find(id, uaid) == &session);
-    CHECK(sessions.find(id, said) == &session);
+    CHECK(sessions.find(id, offered) == &session);
     CHECK(sessions.find({{"front"}, 0, 2}, uaid) == nullptr);
     sessions.erase(uaid);
-    CHECK(sessions.find(id, said) == nullptr);
+    CHECK(sessions.find(id, offered) == nullptr);
     CHECK(sessions.size() == 0);
 }
