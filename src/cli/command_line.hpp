@@ -14,8 +14,8 @@ class App;
 namespace beckon::cli {
 
 /// The command line: each folder of src/cli adds its commands to one of these, and main runs it.
-/// What a command adds to its CLI::App must live as long as the process, since CLI11 keeps
-/// references to what it fills.
+/// The variables that a command binds to its CLI::App must live as long as the process, since CLI11
+/// keeps references to them.
 class CommandLine {
 public:
     using Run = std::function<int()>;

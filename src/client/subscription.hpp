@@ -8,7 +8,7 @@
 
 namespace beckon::client {
 
-/// What a web page hands to its application server: where to send, and for which keys.
+/// A subscription as a web page gives it to its application server: the endpoint URL and the keys.
 struct Subscription {
     std::string endpoint;
     SubscriptionKeys keys;

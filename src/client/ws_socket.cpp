@@ -138,8 +138,8 @@ struct WsSocket::Impl {
         return true;
     }
 
-    /// Waits for one asynchronous step of connecting. What the step owns lives until it ended:
-    /// at the deadline the socket is closed, which ends it.
+    /// Waits for one asynchronous step of connecting. The step's objects live until it ends: at the
+    /// deadline the socket is closed, which ends the step.
     template <class Start>
     Result<void> step(const std::string& name, steady_clock::time_point deadline, Start start) {
         auto outcome = std::make_shared<std::optional<beast::error_code>>();

@@ -105,7 +105,7 @@ void Cluster::Impl::replay(fold::InputIndex, const core::RecordView& record) {
     nodes_changed |= effect.node_changed;
     if (!effect.new_controller) return;
     claiming = 0;
-    // Those of the past, which a start reads again, are no news.
+    // Records from before the start, which it reads again, are no news.
     core::log_line(knows_all() ? core::LogLevel::info : core::LogLevel::debug, "cluster",
                    "controller",
                    {{"role", options.role},

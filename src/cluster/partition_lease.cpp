@@ -36,7 +36,8 @@ struct PartitionLease::Impl : std::enable_shared_from_this<Impl> {
     State state = State::following;
     core::Epoch epoch = 0;    ///< of the last claim
     core::Epoch highest = 0;  ///< seen, by anybody
-    /// Who was first in the topic that decides, by epoch; those below `highest` matter no more.
+    /// The first claim of each epoch in the topic, which decides; claims below `highest` matter no
+    /// more.
     std::map<core::Epoch, std::string> winner;
     /// Leases that were read and not removed since: topic, epoch, node.
     std::set<std::tuple<Topic, core::Epoch, std::string>> standing;

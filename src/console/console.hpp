@@ -38,8 +38,8 @@ public:
         /// Opens pages that follow the log themselves, on the console's own thread, whose executor
         /// it is given; they are made and destroyed there.
         std::function<std::vector<PageSource>(core::Executor&)> pages;
-        /// Told every second where the edges reach each other, on the console's own thread; may be
-        /// empty.
+        /// Called every second with the link addresses of the edges, on the console's own thread;
+        /// may be empty.
         std::function<void(const std::vector<std::string>& link_addresses)> edges = {};
     };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Duration kThrownLineEvery = std::chrono::seconds{1};
 
-/// What was thrown at one place.
+/// The exceptions of one place.
 struct Thrown {
     std::uint64_t count = 0;
     std::uint64_t logged = 0;  ///< of them, when the last line was written

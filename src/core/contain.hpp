@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
-/// What one request does ends that request, not the process that serves all others. Every loop runs
-/// what it is asked to do within contain(); a fold runs within fold_step(), since a state of which
-/// a part is missing must serve nobody. Thread-safe.
+/// An exception ends the request that caused it, not the process that serves all others. Every loop
+/// runs what it is asked to do within contain(); a fold runs within fold_step(), since a state of
+/// which a part is missing must serve nobody. Thread-safe.
 namespace beckon::core {
 
 /// Counts an exception under `place`, which names the loop or the port ("retry", "endpoint-0": a
@@ -38,8 +38,9 @@ bool contain(std::string_view place, Work&& work) noexcept {
     return false;
 }
 
-/// Runs one step of a fold. What it throws ends the process with a line that says of what: started
-/// again it folds the same records from its last checkpoint. `name` makes that word, and only then.
+/// Runs one step of a fold. An exception here ends the process, with a log line that names the
+/// place: after a restart it folds the same records from its last checkpoint. `name` makes that
+/// word, and only then.
 template <class Name, class Step>
 void fold_step(const Name& name, Step&& step) noexcept {
     try {

@@ -6,7 +6,7 @@
 
 namespace beckon::core {
 
-/// What posts tasks to one thread: a shard's loop, an io_context, a test's queue. Whoever calls
+/// Posts tasks to one thread: a shard's loop, an io_context, a test's queue. Whoever calls
 /// back later (EventLog, Cluster) does so only through the executor that its user gave.
 class Executor {
 public:

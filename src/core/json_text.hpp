@@ -20,7 +20,7 @@ std::string json_text(const nlohmann::ordered_json& value, int indent = -1);
 /// place that parses JSON (tests/layers): each source with a parser of its own takes two seconds
 /// longer to compile. Text of others needs a bound on its depth first (json_depth.hpp). Any thread.
 nlohmann::json parse_json(std::string_view text);
-/// The same for text that must be JSON, such as what Beckon has printed itself. Throws
+/// The same for text that must be JSON, for example text that Beckon has printed. Throws
 /// nlohmann::json::parse_error, which names the place.
 nlohmann::json must_parse_json(std::string_view text);
 /// The same, with the members of objects in the order of the text.

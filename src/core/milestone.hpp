@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-/// The milestones of tracked messages: their names, and how services report and read them. Which
-/// may follow which stands in `reliability/history/diagram.hpp`.
+/// The milestones of tracked messages: their names, and how services report and read them. The
+/// allowed transitions are in `reliability/history/diagram.hpp`.
 namespace beckon::core {
 
 /// How far a message got. The order is that of reports and of numbers in stores, so new ones come

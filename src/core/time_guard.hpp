@@ -22,9 +22,9 @@ inline Timestamp certainly_past(Timestamp log_now, Timestamp host_now) {
 /// (adjtimex(2)). Any thread.
 bool host_clock_is_disciplined();
 
-/// Which boot of the kernel this is (random(4), boot_id); MonoTimes of one boot can be compared by
-/// different processes. Empty: it cannot be known, or this process is in a time namespace of its
-/// own. Any thread.
+/// The id of the kernel's boot (random(4), boot_id); processes can compare their MonoTimes within
+/// one boot. Empty: it cannot be known, or this process is in a time namespace of its own. Any
+/// thread.
 std::string boot_id();
 
 }  // namespace beckon::core

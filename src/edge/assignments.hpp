@@ -10,8 +10,8 @@
 
 namespace beckon::edge {
 
-/// The partitions of one node: what the placement makes of each, what its home is doing, and what
-/// follows from both: whether the node is ready, what it could take over at once, and whether it
+/// The partitions of one node, with their assignments and the states of their homes. From both
+/// follows whether the node is ready, which partitions it could take over at once, and whether it
 /// may leave. Decides only; of the control thread.
 class Assignments {
 public:

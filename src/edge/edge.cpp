@@ -286,7 +286,7 @@ void Edge::Impl::placed(core::Partition partition, const cluster::Placement& pla
                                              : Assignment::none;
     fronts.switchboard().route(partition, placement.home);
     if (leaving && assignment == Assignment::none) {
-        // What is folded here stays for the next start, which may trust it.
+        // The folded state stays for the next start, which may trust it.
         if (assignments.of(partition) == Assignment::none) return;
         assignment = Assignment::standby;
     }
@@ -342,8 +342,8 @@ std::string Edge::Impl::why_not_ready() const {
     return {};
 }
 
-/// Tells the group that this node is alive, as long as all of its loops turn and its store takes
-/// what they write.
+/// Sends the group a heartbeat: this node is alive, as long as all of its loops turn and its store
+/// takes what they write.
 void Edge::Impl::tick() {
     check_loops_and_store();
     if (halted.empty()) cluster->still_alive();

@@ -33,7 +33,7 @@ public:
     /// not fit changes nothing and is logged.
     void reload_tls();
 
-    /// Tells what is known of a message, on the thread of its shard. Any thread.
+    /// Calls back with what is known of a message, on the thread of its shard. Any thread.
     void delivery_now(const core::MessageRef& message,
                       std::function<void(DeliveryNow)> reply) const;
 

@@ -20,9 +20,9 @@ namespace beckon::edge {
 /// Says in the metrics how many messages wait in the store for clients of the partitions that are
 /// served here, and how old the oldest is. It counts them now and then, a piece at a time, so that
 /// neither a shard nor the disk is held up
-/// (docs/decisions/0165-waiting-messages-are-counted-by-walking-rows.md). What came in the last
-/// seconds may be missing, and what went may still count; of a partition that cannot be read, what
-/// was counted last stays in the sum. One thread: the executor's.
+/// (docs/decisions/0165-waiting-messages-are-counted-by-walking-rows.md). The numbers are some
+/// seconds old: newer messages may be missing, and finished ones may still count. A partition that
+/// cannot be read keeps its last count. One thread: the executor's.
 class WaitingSurvey {
 public:
     /// Rows that one piece looks at, some 2 ms; and the pause behind it: 100,000 rows a second.

@@ -9,9 +9,9 @@
 
 namespace beckon::fold {
 
-/// Tells the log how far a group has come, for lag tools only: the state has its own positions. At
-/// most every few seconds, and once a day where nothing moves, since Kafka forgets offsets that are
-/// never renewed.
+/// Commits the position of a group to the log, for lag tools only: the state has its own positions.
+/// At most every few seconds, and once a day where nothing moves, since Kafka forgets offsets that
+/// are never renewed.
 class OffsetReports {
 public:
     static constexpr core::Duration kEvery = std::chrono::seconds{5};

@@ -171,7 +171,7 @@ core::Result<Offset> offset_at(EventLog& log, TopicPartition where, core::Timest
                                milliseconds timeout) {
     const auto ends = ends_of(log, where, timeout);
     if (!ends) return core::fail(ends.error());
-    // What stands below `low` is earlier than `time`; what stands from `high` on is not.
+    // Records below `low` are earlier than `time`; records from `high` on are not.
     Offset low = ends->start;
     Offset high = ends->end;
     while (low < high) {

@@ -88,7 +88,7 @@ public:
     /// Errors: those of describe(), timed_out, invalid (the broker refuses it: its reason is in the
     /// message).
     virtual core::Result<void> create(const std::vector<TopicSpec>& missing) = 0;
-    /// Returns when nobody is told of them any more. What does not exist is no error.
+    /// Returns when no broker lists them any more. An unknown topic is no error.
     /// Errors: those of describe(), timed_out.
     virtual core::Result<void> destroy(const std::vector<Topic>& topics) = 0;
 };

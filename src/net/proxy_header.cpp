@@ -34,7 +34,7 @@ bool is_port(std::string_view text) {
     return fault == std::errc{} && end == text.data() + text.size() && !padded;
 }
 
-/// What stands before the next blank, which goes with it.
+/// Takes the text before the next blank, and the blank.
 std::string_view take_word(std::string_view& line) {
     const auto end = std::min(line.find(' '), line.size());
     const auto word = line.substr(0, end);

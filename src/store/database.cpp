@@ -33,7 +33,8 @@ constexpr std::uint64_t kWalBytesMax = 128U << 20;
 /// Tables older than this are rewritten, so that rows whose drop time has passed do go.
 constexpr std::uint64_t kRewriteAfterS = 21'600;
 
-/// What must fit on the disk beside what is in memory before a store that failed goes on.
+/// Free space that a failed store needs on the disk, beside its buffers in memory, before it goes
+/// on.
 constexpr std::size_t kProbeBytes = 1U << 20;
 
 rocksdb::BlockBasedTableOptions table_options(FamilyKind kind,
@@ -94,7 +95,7 @@ private:
     const rocksdb::Status status_;
 };
 
-/// What a process has open may look damaged to another one, and stays where it is.
+/// A database that another process has open may look damaged, and stays where it is.
 core::Result<void> set_aside(const DatabaseOptions& options, const std::string& why) {
     const DirectoryLock lock{options.env ? *options.env : *rocksdb::Env::Default(),
                              options.directory};

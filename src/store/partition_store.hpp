@@ -23,9 +23,10 @@ namespace beckon::store {
 /// One partition's part of the store. Changes collect in memory, where reads see them at once, and
 /// commit() writes what is left of them together with the offsets. Owner's thread only.
 ///
-/// Commit seldom. What is put and finished between two commits is never written at all, and that
-/// is most messages if there is a tenth of a second between two; a crash only folds again what came
-/// since. So: commit() when commit_due(), and from a timer of about 100 ms while dirty().
+/// Commit seldom. A message that is put and finished between two commits is never written at all,
+/// and with a tenth of a second between commits most messages are; after a crash the records since
+/// the last commit are folded again. So: commit() when commit_due(), and from a timer of about 100
+/// ms while dirty().
 ///
 /// Folds are pure: `appended` and `time` below are append times of the records, never a clock, so
 /// that the same log gives the same state. Records are fed once each in the order of their offsets,

@@ -41,7 +41,7 @@ after(async () => {
 
 const broadcasts = (...args) => cluster.tool(['broadcasts', ...args, ...tools]);
 
-/** A client that keeps what it is told. */
+/** A client that keeps the versions that it receives. */
 class Follower {
     constructor(named) {
         this.versions = {};

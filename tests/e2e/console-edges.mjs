@@ -77,7 +77,7 @@ const access = () => ['--url', `http://127.0.0.1:${retries.get('a').port}`, '--k
 const send = () => cluster.tool(['events', 'send', 'order.created', '{}', ...access()]);
 /** Attempts that each process with the role retry has made. */
 const attempts = () => Promise.all([...retries.values()].map(({ ops }) => cluster.metric('beckon_retry_attempts_total', '', ops)));
-/** Whether the console tells of each webhook an attempt after `time` that was accepted; of `count` or more. */
+/** Whether the console shows for each webhook an attempt after `time` that was accepted; of `count` or more. */
 const allAccepted = async (count, time) => {
     const { webhooks } = await page('webhooks');
     return webhooks.length >= count && webhooks.every(({ attempts: last }) => last?.status === 204 && Date.parse(last.at) > time);

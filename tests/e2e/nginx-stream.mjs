@@ -49,7 +49,7 @@ after(async () => {
 
 const open = [];
 after(() => open.forEach((socket) => socket.terminate()));
-/** A client with this address: what it hears at first, or the status or error with which it is refused. */
+/** A client with this address: its first frame, or the status or error with which it is refused. */
 function hello(url, localAddress) {
     const socket = new WebSocket(url, 'push-notification', { localAddress, rejectUnauthorized: false });
     open.push(socket);
@@ -107,7 +107,7 @@ test('TLS ends at the edge: it chooses http/1.1, and a session that a client kep
     assert.equal((await open(first.ticket)).resumed, true);
 });
 
-test('the endpoint too receives the client's address from nginx', async () => {
+test('the endpoint too receives the address of the client from nginx', async () => {
     const first = tls.connect({ port: ENDPOINT_BEHIND_NGINX, host: '127.0.0.1', localAddress: '127.0.0.2', rejectUnauthorized: false });
     await once(first, 'secureConnect');
     assert(await post(ENDPOINT_BEHIND_NGINX, '127.0.0.2') instanceof Error, 'a second one of that address');

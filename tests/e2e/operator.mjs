@@ -52,7 +52,7 @@ test('every metric is documented, and those of a delivery count', async () => {
     for (const name of names) assert(documented.includes(`\`${name}\``) || documented.includes(`\`${name}{`), `${name} is not in docs/metrics.md`);
     assert(await cluster.metric('beckon_edge_deliver_seconds_count') >= 1);
     assert(await cluster.metric('beckon_edge_ack_seconds_count') >= 1);
-    // Shards tell of these now and then.
+    // Shards log these now and then.
     await until('nothing to restore', async () => (await cluster.metric('beckon_edge_restored_ratio', 'shard="edge-0"')) === 1);
     await until('a finished message', async () => (await cluster.metric('beckon_edge_finished_total', 'reason="acked"')) >= 1);
     assert(await cluster.metric('process_resident_memory_bytes') > 1e6);

@@ -35,7 +35,7 @@ export class Proxy {
         this.reset();
     }
 
-    /** As a cable that is pulled: nobody is told, nothing passes, until heal(). */
+    /** As a cable that is pulled: neither end is notified, nothing passes, until heal(). */
     silence() {
         this.isSilent = true;
         for (const pair of this.pairs) for (const socket of pair) socket.pause();

@@ -1,4 +1,4 @@
-// Push message receipts (RFC 8030 §5.1, §6.3) from the outside: who asked hears what became of each message, by
+// Push message receipts (RFC 8030 §5.1, §6.3) from the outside: a sender that asked receives the outcome of each message, by
 // long polling and by webhook, also when processes are killed.
 //
 //   node --test receipts.mjs   (LOG=embedded|kafka)
@@ -45,7 +45,7 @@ async function sendWithReceipt(endpoint, headers = {}) {
 
 const poll = (url, seconds = 5) => call('GET', url, { Prefer: `wait=${seconds}` });
 
-/** What a receipt subscription has heard, until `enough` says so: by message, the first outcome. */
+/** The outcomes of a receipt subscription, polled until `enough` says so: by message, the first outcome. */
 async function receivedOutcomes(receipt, enough) {
     const outcomes = new Map();
     let next = receipt;

@@ -16,7 +16,7 @@ const cluster = new Cluster(log, { plain: true, retry: ['--retry-allowed-address
 const PAUSE_MS = 1500; // between two steps: everything that runs has met the state before
 const ROLES = kafka ? ['endpoint', 'endpoint-b', 'retry', 'reliability', 'console', 'edge', 'edge-b'] : ['standalone'];
 
-/** Where a role's key ring stands: on Kafka each has a copy, or the first role to read it would tell nothing of the others. */
+/** Where a role's key ring stands: on Kafka each has a copy, or the first role to read it would show nothing of the others. */
 const ringOf = (role) => join(cluster.directory, kafka ? join('rings', `${role}.json`) : join('standalone', 'keys.json'));
 const newest = () => (kafka ? join(cluster.directory, 'keys.json') : ringOf('standalone'));
 const ops = {};

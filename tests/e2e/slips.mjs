@@ -1,4 +1,4 @@
-// Slips of an operator that must not tell senders to forget their subscriptions, nor pass unnoticed.
+// Slips of an operator that must not make senders forget their subscriptions, nor pass unnoticed.
 //
 //   node slips.mjs
 import assert from 'node:assert/strict';

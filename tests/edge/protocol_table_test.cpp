@@ -16,15 +16,15 @@ using namespace std::chrono_literals;
 using test::Installation;
 using test::WsClient;
 
-// The client protocol through a whole edge: what a client says over its socket, and every byte that
-// it hears. Frames that are not understood are in tests/edge/home/home_protocol_test.cpp, and so
-// are answers of homes that cannot serve in tests/edge/home/home_test.cpp.
+// The client protocol through a whole edge: the frames of a client over its socket, and every byte
+// that it receives. Frames that are not understood are in tests/edge/home/home_protocol_test.cpp,
+// and so are answers of homes that cannot serve in tests/edge/home/home_test.cpp.
 //
 // A line of a dialogue is one of
 //
 //   > TEXT          the client sends a text frame
-//   < TEXT          it hears exactly this
-//   | CODE REASON   it hears that the connection is over
+//   < TEXT          it receives exactly this
+//   | CODE REASON   the connection is over
 //   + MESSAGE       a sender's message, one of kMessages, is in the log
 //   x CODE REASON   the client closes the connection
 //   ~               the client goes without a word, and connects again

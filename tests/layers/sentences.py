@@ -6,7 +6,8 @@
 A sentence counts where it has three or more of what, who, those, such, one and which, or where its subject is a pronoun
 that stands for no noun ("Who …", "What …", "Those that …"). It looks at documents, comments, and texts of the source
 that people read (metric help, errors, log texts, `--help`). With `--words` it lists private words for which
-ARCHITECTURE.md#words has the field's term."""
+ARCHITECTURE.md#words has the field's term: in sentences, and in names of functions, types and files. Not each is a fault:
+"clients spread over all partitions" is plain English, and a partition is handed over."""
 
 import argparse
 import pathlib
@@ -27,9 +28,12 @@ WORDS = re.compile(
     r"settl(?:e|es|ed|ing)|settlements?|look\(\)|t(?:ell|ells|old|elling)|hear(?:s|d|ing)?|rooms?|move[sd]? in|twins?|"
     r"strangers?|doors?|desks?)\b", re.I)
 NAMES = re.compile(
-    r"(?:^|(?<=[^A-Za-z]))(?:compan(?:y|ies)|gather|debts?|owe[sd]?|markers?|tenures?|contested|truth|overrul\w*|troubles?|standstill|"
-    r"gives_way|fates?|bur(?:y|ied|ial)|put_back|tell[s]?|told|hear[sd]?|says?|said|rooms?|questions?|twins?|strangers?|look)"
-    r"(?:_\w+)?\s*\(|(?:Company|Debt|Marker|Tenure|Contested|Troubles|Standstill|Fate|Burial|Spread[A-Z]|Questions|WayTo\w+|Stranger|Twin)")
+    r"\b(?:compan(?:y|ies)|gather|debts?|owe[sd]?|mark(?:er|ers)?|tenures?|contested|truth|overrule\w*|troubles?|standstill|"
+    r"fates?|bur(?:y|ied|ial)|put_back|settle_(?!dead)\w+|tells?|told|hears?|heard|says?|said|rooms?|questions?|twins?|strangers?|look)"
+    r"(?=\s*\()|\b(?:Company|Debt|Marker|Tenure|Contested|Truth|Trouble|Standstill|Fate|Burial|Spread|Question|WayTo|Stranger|Twin)"
+    r"[A-Za-z]*\b")
+SKIPPED = {"node_modules", "package-lock.json", "sentences.py"}
+SCRIPTS = {".mjs", ".js", ".py"}
 
 SENTENCE_END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z`*(\[])")
 COMMENT = re.compile(r"(?:^[ \t]*///?<?[ \t]?[^\n]*\n)+|//+<?[ \t]?[^\n]*", re.M)
@@ -85,11 +89,43 @@ def prose_of_source(text: str):
             yield text.count("\n", 0, match.start()) + 1, literal
 
 
+def prose_of_schema(text: str):
+    """Titles and descriptions of a JSON schema."""
+    for match in re.finditer(r'"(?:title|description)":\s*"((?:[^"\\]|\\.)*)"', text):
+        yield text.count("\n", 0, match.start()) + 1, match.group(1)
+
+
+def prose_of_script(text: str):
+    """Comments of a script, and names of its tests."""
+    for match in re.finditer(r"^\s*(?://|\*|/\*\*|#)[ \t]?(.*)$|\b(?:test|step)\('([^'\n]*)'", text, re.M):
+        yield text.count("\n", 0, match.start()) + 1, match.group(1) or match.group(2) or ""
+
+
+def prose_of(path: pathlib.Path):
+    if path.suffix in {".hpp", ".cpp"}:
+        return prose_of_source
+    if path.suffix == ".json":
+        return prose_of_schema
+    return prose_of_script if path.suffix in SCRIPTS else prose_of_document
+
+
+def names_of(path: pathlib.Path, text: str):
+    """Private words in names: of the file, and of what its code declares or calls."""
+    if WORDS.search(path.stem.replace("_", " ").replace("-", " ")):
+        yield 1, path.name
+    if path.suffix not in {".hpp", ".cpp"} | SCRIPTS:
+        return
+    for line, row in enumerate(text.splitlines(), 1):
+        code = re.sub(r"""//.*|^\s*[*#].*|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|r"[^"]*\"""", "", row)
+        for match in NAMES.finditer(code):
+            yield line, match.group()
+
+
 def files(names: list[str]):
     for name in names:
         top = ROOT / name
         for path in [top] if top.is_file() else sorted(top.rglob("*")):
-            if path.suffix in {".md", ".hpp", ".cpp", ".yml", ".yaml"} and "node_modules" not in path.parts:
+            if path.suffix in {".md", ".hpp", ".cpp", ".yml", ".yaml", ".json"} | SCRIPTS and not SKIPPED & {*path.parts}:
                 yield path
 
 
@@ -107,13 +143,15 @@ def main() -> int:
     found = []
     for path in files(given.files or DOCUMENTS + SOURCES):
         text = path.read_text(errors="replace")
-        prose = prose_of_source if path.suffix in {".hpp", ".cpp"} else prose_of_document
-        for line, part in prose(text):
+        where = path.relative_to(ROOT)
+        if given.words:
+            found += [(1, f"{where}:{line}", f"the name {name}") for line, name in names_of(path, text)]
+        for line, part in prose_of(path)(text):
             for start, sentence in sentences_of(part):
                 plain = re.sub(r"`[^`]*`|\]\([^)]*\)", " ", sentence)
                 weight = len(WORDS.findall(plain)) if given.words else hardness(sentence)
                 if weight >= (1 if given.words else given.at_least):
-                    found.append((weight, f"{path.relative_to(ROOT)}:{line + part.count(chr(10), 0, start)}", sentence))
+                    found.append((weight, f"{where}:{line + part.count(chr(10), 0, start)}", sentence))
     for weight, where, sentence in sorted(found, key=lambda one: (-one[0], one[1])):
         print(f"{weight} {where}: {sentence[:240]}")
     print(f"{len(found)} sentences")

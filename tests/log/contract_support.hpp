@@ -90,7 +90,7 @@ private:
     std::size_t at_once_;
 };
 
-/// A reader that takes only when it is told to, as an owner that holds the head of a partition.
+/// A reader that takes only on demand, as an owner that holds the head of a partition.
 class HandReader {
 public:
     HandReader(LogUnderTest& under_test, log::TopicPartition where, core::Offset from)

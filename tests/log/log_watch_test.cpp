@@ -18,7 +18,7 @@ namespace {
 const core::Error kDiskFull{Fault::full, "the log's disk is full"};
 const core::Error kNoBroker{Fault::unavailable, "no broker"};
 
-/// A log that answers as it is told, or not at all.
+/// A log that answers as a test sets it, or not at all.
 struct World {
     World() { watch.start(); }
 

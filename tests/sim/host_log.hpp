@@ -12,7 +12,7 @@ namespace beckon::sim {
 
 /// The log as one host reaches it: while the way to the brokers is cut, for this host alone, its
 /// publishes wait for the way or for their time-out, answers to earlier ones are lost, its readers
-/// get nothing, its heartbeats are not heard, and it hears of no change in its groups. Outlives
+/// get nothing, its heartbeats are lost, and it is notified of no change in its groups. Outlives
 /// what is opened through it.
 class HostLog final : public log::EventLog {
 public:

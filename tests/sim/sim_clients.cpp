@@ -16,7 +16,7 @@ namespace {
 constexpr core::Duration kNetwork = 20ms;
 /// A client that has gone without a word is missed after that, or by a ping.
 constexpr core::Duration kHalfOpen = 5s;
-/// What was said on a connection that lives on for that long was heard. An ack may be lost with a
+/// A frame on a connection that lives on for that long has arrived. An ack may be lost with a
 /// link; then its message is sent again.
 constexpr core::Duration kReceivedAfter = 8s;
 constexpr std::string_view kOrigin = "https://sim";
@@ -97,7 +97,7 @@ void SimWorld::disconnected(SimClient& client) {
     client.greeted = false;
     client.asked.clear();
     client.ending.clear();
-    // It was never told that its subscription exists: as Firefox, it starts without a uaid.
+    // It never received its subscription: as Firefox, it starts without a uaid.
     if (client.channels.empty() && client.dropped.empty()) client.uaid.reset();
 }
 
@@ -120,7 +120,7 @@ void SimWorld::send_frame(const SimClient& client, std::string text) {
                                    SimSockets& sockets) { sockets.text(connection, text); });
 }
 
-// --- what it hears
+// --- what it receives
 
 void SimWorld::receive(SimClient& client, const std::string& text) {
     const auto frame = Json::parse(text);

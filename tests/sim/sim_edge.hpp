@@ -32,7 +32,7 @@ std::unique_ptr<store::EdgeStore> open_store(const std::filesystem::path& direct
 
 /// One edge process as `Edge` composes it: shards with fronts and homes, the switchboard between
 /// them, links, its place in the cluster; without its threads and sockets. Destroying it is a kill:
-/// nothing is flushed, and whoever is connected hears of it from the kernel.
+/// nothing is flushed, and its peers are notified by the kernel.
 class SimEdge {
 public:
     struct Surroundings {

@@ -23,7 +23,7 @@ class SimLinks final : public edge::NodeTransport {
 public:
     SimLinks(edge::link::LinksOptions options, SimNetwork& network, core::Executor& loop,
              const core::Clock& clock, edge::link::Links::Events events);
-    /// A kill: nobody is told here.
+    /// A kill: nobody is notified here.
     ~SimLinks() override;
     SimLinks(const SimLinks&) = delete;
     SimLinks& operator=(const SimLinks&) = delete;

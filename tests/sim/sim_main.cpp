@@ -25,7 +25,7 @@ constexpr std::string_view kUsage =
     "\n"
     "Runs the whole service in one thread, once for each seed from A to B, and fails if what it\n"
     "promises is broken. A seed that fails is shrunk: steps of its story are left out as long as\n"
-    "it fails, and what is left is told.\n"
+    "it fails, and the rest is printed.\n"
     "\n"
     "  --clocks     of hosts and brokers; without it every third seed has hostile ones\n"
     "  --steps      plays these steps of the story only, and prints it\n"

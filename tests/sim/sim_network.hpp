@@ -23,7 +23,7 @@ class SimNetwork;
 
 /// One connection between two nodes: bytes in order, after a delay, and no more than a bound on
 /// their way. Of what is on its way when a connection ends a part still arrives, cut anywhere.
-/// While the network between them is cut nothing arrives and nobody hears of it.
+/// While the network between them is cut nothing arrives and nobody is notified.
 class SimWire : public std::enable_shared_from_this<SimWire> {
 public:
     enum Side : std::size_t { caller, called };
@@ -40,7 +40,7 @@ public:
     void attach(Side side, End end) { ends_[side] = std::move(end); }
     /// Takes what there is space for from the front of `bytes`.
     void write(Side from, std::string& bytes);
-    /// This end is gone; the other one hears of it later, if the network lets it.
+    /// This end is gone; the other one is notified later, if the network lets it.
     void close(Side side);
     bool joins(const std::string& node) const {
         return nodes_.first == node || nodes_.second == node;
@@ -49,7 +49,7 @@ public:
         bool caller = true;
         bool called = true;
     };
-    /// The ends that hear of it lose it. To the other one it is half-open: what it says gets
+    /// The ends that are notified lose it. To the other one it is half-open: what it says gets
     /// nowhere.
     void reset(ReceivedBy ends);
 

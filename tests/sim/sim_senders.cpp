@@ -87,7 +87,7 @@ void SimWorld::accepted(SentMessage& message, const net::HttpReply& reply) {
         message.appended = at->time;
         return;
     }
-    // Its client may have had it, and compaction too, before its sender hears of it.
+    // Its client may have had it, and compaction too, before its sender is answered.
     const auto stood = stood_.find(message.version);
     if (stood == stood_.end()) return fail("a 201 was answered, and the log has no such record");
     std::tie(message.offset, message.appended) = stood->second;

@@ -55,7 +55,7 @@ struct SimClient {
     std::set<core::ChannelId> dropped;                 ///< unregister sent at some time
     std::map<std::uint64_t, core::MonoTime> received;  ///< messages, and when they came last
     std::set<std::uint64_t> acked;                     ///< sent towards its home
-    /// Its home has heard it for sure.
+    /// Its home has received it for sure.
     std::map<std::uint64_t, core::MonoTime> confirmed;
 };
 

@@ -30,7 +30,7 @@ enum class Act : std::uint8_t {
     hold_reader,  ///< one partition of a log topic is stalled for its readers
     compact,
     cut_link,    ///< nothing gets from one node to another
-    reset_link,  ///< in the middle of a message; sometimes only one end hears of it
+    reset_link,  ///< in the middle of a message; sometimes only one end is notified
     slow_links,
     step_clock,
     silence,  ///< nobody does anything for a while

@@ -32,7 +32,7 @@ struct KeptSockets final : edge::Sockets {
     int closed = 0;
 };
 
-/// Homes that keep what comes and answer when they are told to.
+/// Homes that keep what comes and answer on demand.
 struct KeptHomes final : edge::HomeTransport {
     std::optional<edge::NodeNumber> home_of(const core::Uaid&) const override {
         return edge::NodeNumber{};

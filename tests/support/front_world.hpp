@@ -23,7 +23,7 @@
 
 namespace beckon::test {
 
-/// A home without protocol or log: answers hello, echoes, and does what a frame tells it.
+/// A home without protocol or log: answers hello, echoes, and does what a frame asks for.
 ///
 ///   hello with "mute"      never answered
 ///   hello with "refuse"    closed with 1013 "Moved"

@@ -29,12 +29,12 @@
 
 namespace beckon::test {
 
-/// What a client of one session has heard, in order: frames, then perhaps "closed <code> <why>" or,
-/// where its front finds it another home, "released <why>".
+/// What a client of one session has received, in order: frames, then perhaps "closed <code> <why>"
+/// or, where its front finds it another home, "released <why>".
 using Received = std::vector<std::string>;
 
 /// One partition's home over the memory log and a real store in a temporary directory; fronts are
-/// this object, which only remembers what it was told.
+/// this object, which only keeps what it received.
 class HomeWorld : public edge::FrontTransport {
 public:
     static constexpr core::Partition kPartition = 0;
@@ -187,7 +187,7 @@ public:
         hang_up(number);
         return {uaid(number), channel};
     }
-    /// What the session heard since the last call.
+    /// What the session received since the last call.
     Received take(std::uint64_t number) { return std::exchange(received.at(number), {}); }
     /// The versions of the notifications among that.
     std::vector<std::string> take_versions(std::uint64_t number) { return versions(take(number)); }

@@ -108,7 +108,7 @@ public:
     void pause() override { paused_ = true; }
     void resume() override;
 
-    /// Something may be there now: tells the owner if it waits for that.
+    /// Something may be there now: notifies the owner if it waits for that.
     void wake();
     void appended(Offset end);
 

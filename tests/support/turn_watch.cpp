@@ -50,7 +50,7 @@ bool is_watched(std::string_view name) {
                                            [&](auto patient) { return name.starts_with(patient); });
 }
 
-/// What took too long, told when the program ends.
+/// Turns that took too long, printed when the program ends.
 class Findings {
 public:
     Findings() = default;

@@ -27,7 +27,7 @@ TurnStart begin_turn();
 /// measured by up to kCpuTimeAge too long. The thread that began it.
 ///
 /// Every test has a watch on all threads of the product (turn_watch.cpp), and the executors of
-/// tests tell theirs of the turns that they run. With a sanitizer nothing is measured.
+/// tests report their turns to it. With a sanitizer nothing is measured.
 void end_turn(const TurnStart& start);
 
 /// A turn from its construction to its end, both on one thread.

@@ -84,19 +84,20 @@ std::vector<Setting> process_settings(Config& c) {
                      "Accept a key ring that its group may read (0640 or 0440), as mounted secrets "
                      "are; else only 0600 and 0400."),
         choice_setting("log_level", c.log_level, {"debug", "info", "warn", "error"},
-                       "The least level that is written."),
+                       "Least level of the log lines that are written."),
         choice_setting("log_format", c.log_format, {"auto", "json", "text"},
                        "auto: text on a terminal, JSON lines elsewhere."),
         duration_setting("startup_timeout", c.startup_timeout, seconds{1}, seconds{3600},
                          "How long a start waits for a broker before it exits with 1."),
-        duration_setting("stop_timeout", c.stop_timeout, seconds{1}, seconds{600},
-                         "How long a stop may take after SIGTERM before the process just exits."),
+        duration_setting(
+            "stop_timeout", c.stop_timeout, seconds{1}, seconds{600},
+            "Time that a stop may take after SIGTERM; then the process exits as it is."),
         bytes_setting(
             "cache_bytes", c.cache_bytes, 8U << 20,
             "Memory of all stores of this process: cached blocks and write buffers together. "
             "The embedded log has 80 MiB of its own."),
         bytes_setting("write_buffer_bytes", c.write_buffer_bytes, 4U << 20,
-                      "Of cache_bytes, what write buffers may take before they are flushed."),
+                      "Part of cache_bytes that write buffers may fill before they are flushed."),
     };
 }
 
@@ -105,7 +106,8 @@ std::vector<Setting> log_settings(Config& c) {
         text_setting("kafka.servers", c.kafka.bootstrap_servers,
                      "Brokers to begin with, e.g. 127.0.0.1:9092.", "host:port[,host:port …]"),
         text_setting("kafka.prefix", c.kafka.prefix,
-                     "Prefix of all log topics and groups: several stages share a cluster."),
+                     "Prefix of the names of all log topics and groups, so that several "
+                     "installations can share a Kafka cluster."),
         number_setting("partitions", c.layout.partitions, {1, 65'535},
                        "Partitions of the log topics; fixed when they are made."),
         number_setting("replication_factor", c.layout.replication_factor, {1, 32},
@@ -119,18 +121,20 @@ std::vector<Setting> log_settings(Config& c) {
                        "When a record of the embedded log counts as durable; interval and never "
                        "give up promise 1 for a power loss (not for kill -9)."),
         duration_setting("embedded.sync_interval", c.embedded.sync_interval, milliseconds{1},
-                         milliseconds{60'000}, "Between two syncs with embedded.sync=interval."),
+                         milliseconds{60'000},
+                         "Time between two syncs of the embedded log with embedded.sync=interval."),
         duration_setting("publish_timeout", c.kafka.publish_timeout, milliseconds{100},
                          milliseconds{60'000},
-                         "A publish without an answer by then has failed: 503."),
-        number_setting("publish_waiting_max", c.kafka.waiting_max, {1, 10'000'000},
-                       "Publishes waiting for the log; more are answered 503."),
+                         "Time for a publish to the log; after it the request is answered 503."),
+        number_setting(
+            "publish_waiting_max", c.kafka.waiting_max, {1, 10'000'000},
+            "Publishes that may wait for the log at a time; requests beyond are answered 503."),
     };
 }
 
 std::vector<Setting> endpoint_settings(Config& c) {
     return {
-        text_setting("endpoint.host", c.endpoint.host, "Address that the HTTP API listens on.",
+        text_setting("endpoint.host", c.endpoint.host, "Address on which the HTTP API listens.",
                      "an IP address"),
         number_setting("endpoint.port", c.endpoint.port, kPort, "Its port; 0 takes any free one."),
         origin_setting("endpoint.url", c.endpoint.public_url,
@@ -146,7 +150,8 @@ std::vector<Setting> endpoint_settings(Config& c) {
                      "Make a certificate at the first start and use it (<data>/tls)."),
         list_setting("certificate_names", c.certificate_names,
                      "Host names and addresses of a self-made certificate, beside localhost."),
-        number_setting("endpoint.threads", c.endpoint.threads, {0, 1024}, "0: one per core."),
+        number_setting("endpoint.threads", c.endpoint.threads, {0, 1024},
+                       "Threads of the HTTP API; 0: one for each core."),
         bytes_setting("endpoint.max_data_bytes", c.endpoint.data_bytes_max, 4096,
                       "Longest body; longer ones get 413 (RFC 8030: at least 4096)."),
         bytes_setting("endpoint.header_bytes_max", c.endpoint.header_bytes_max, 4096,
@@ -155,48 +160,53 @@ std::vector<Setting> endpoint_settings(Config& c) {
                        "Longest TTL in seconds; longer ones are lowered to it."),
         duration_setting("endpoint.request_deadline", c.endpoint.request_deadline,
                          milliseconds{100}, milliseconds{600'000},
-                         "From the first byte of a request until its reply is written; then the "
-                         "connection is closed."),
+                         "Time from the first byte of a request until its reply is written; after "
+                         "it the connection is closed."),
         duration_setting("endpoint.keep_alive", c.endpoint.keep_alive, milliseconds{100},
-                         milliseconds{3'600'000}, "Idle connections are closed after this."),
+                         milliseconds{3'600'000}, "Time after which an idle connection is closed."),
         number_setting("endpoint.connections_max", c.endpoint.connections_max, {1, 10'000'000},
                        "Connections in total."),
         number_setting("endpoint.connections_per_address_max",
                        c.endpoint.connections_per_address_max, {0, 10'000'000},
-                       "0: no limit (right behind a proxy)."),
+                       "Connections from one address; 0: no limit (set this behind a proxy)."),
         number_setting("endpoint.requests_per_address_per_second",
                        c.endpoint.requests_per_address_per_second, {0, 10'000'000},
-                       "More get 429; 0: no limit (right behind a proxy)."),
+                       "Requests from one address in a second; more get 429. 0: no limit (set this "
+                       "behind a proxy)."),
         number_setting("endpoint.failed_vapid_per_address_per_minute",
                        c.endpoint.failed_vapid_per_address_per_minute, {0, 10'000'000},
-                       "Tokens with a wrong signature; more get 429, since each costs 80 µs. "
-                       "0: no limit."),
+                       "VAPID tokens with a wrong signature from one address in a minute; more get "
+                       "429, since each costs 80 µs of CPU. 0: no limit."),
         number_setting("endpoint.vapid_cache_entries", c.endpoint.vapid_cache_entries,
                        {1, 100'000'000}, "Verified VAPID tokens remembered until they expire."),
         bytes_setting("endpoint.publish_bytes_max", c.endpoint.publish_bytes_max, 1U << 20,
-                      "Records that wait for the log; more get 503."),
+                      "Bytes of records that may wait for the log; requests beyond get 503."),
         list_setting("endpoint.trusted_proxies", c.endpoint.trusted_proxies,
                      "Addresses whose Forwarded and X-Forwarded-For headers are believed."),
         bool_setting("endpoint.proxy_protocol", c.endpoint.proxy_protocol,
                      "Connections of trusted_proxies begin with a PROXY header, version 1 or 2."),
-        list_setting("endpoint.fcm_app_ids", c.endpoint.fcm_app_ids,
-                     "App ids that registrations of type fcm may name. A standalone takes those of "
-                     "retry.fcm.credentials by default; on Kafka, name those that a role retry "
-                     "has: their messages are accepted."),
-        list_setting("endpoint.apns_channels", c.endpoint.apns_channels,
-                     "Release channels that registrations of type apns may name; likewise."),
+        list_setting(
+            "endpoint.fcm_app_ids", c.endpoint.fcm_app_ids,
+            "App ids that registrations of type fcm may name. Standalone takes them from "
+            "retry.fcm.credentials by default. On Kafka, name the apps of retry.fcm.credentials of "
+            "the role retry: the endpoint accepts messages for these."),
+        list_setting(
+            "endpoint.apns_channels", c.endpoint.apns_channels,
+            "Release channels that registrations of type apns may name. Standalone takes them from "
+            "retry.apns.credentials by default. On Kafka, name the channels of "
+            "retry.apns.credentials of the role retry: the endpoint accepts messages for these."),
         list_setting("endpoint.tracking_keys", c.endpoint.tracking_keys,
                      "VAPID public keys (`beckon keys convert`) whose messages are tracked."),
         bool_setting("endpoint.log_requests", c.endpoint.log_requests,
                      "One line per request at info instead of debug; never a token or a body."),
         duration_setting("endpoint.drain", c.endpoint.drain, milliseconds{0}, milliseconds{600'000},
-                         "At a stop, running requests have this long."),
+                         "Time for running requests at a stop."),
     };
 }
 
 std::vector<Setting> edge_settings(Config& c) {
     return {
-        text_setting("edge.host", c.edge.host, "Address that the WebSocket port listens on.",
+        text_setting("edge.host", c.edge.host, "Address on which the WebSocket port listens.",
                      "an IP address"),
         number_setting("edge.port", c.edge.port, kPort, "Its port; 0 takes any free one."),
         optional_path_setting("edge.tls_certificate", c.edge.tls_certificate,
@@ -207,63 +217,71 @@ std::vector<Setting> edge_settings(Config& c) {
         bool_setting("edge.proxy_protocol", c.edge.proxy_protocol,
                      "Connections of trusted_proxies begin with a PROXY header, version 1 or 2."),
         bool_setting("edge.self_signed", c.edge_self_signed,
-                     "Serve wss:// with the same self-made certificate."),
-        number_setting("edge.shards", c.edge.shards, {0, 256}, "Threads; 0: one per core."),
+                     "Serve wss:// with the self-made certificate of endpoint.self_signed."),
+        number_setting("edge.shards", c.edge.shards, {0, 256},
+                       "Threads of the edge, each with its share of partitions and clients; 0: one "
+                       "for each core."),
         choice_setting("edge.rotation", c.edge.rotation, {"month", "day", "off"},
-                       "Messages that wait are kept by the month or day of their expiry, which is "
-                       "dropped whole when it is over; a store that was kept otherwise is made "
-                       "anew from the log."),
+                       "Waiting messages are stored by the month or day of their expiry, and a "
+                       "month or day that is over is dropped whole. After a change the edge "
+                       "rebuilds its store from the log."),
         number_setting("edge.delivery_window", c.edge.delivery_window, {1, 10'000},
                        "Notifications that a client may leave unacknowledged in any case; further "
                        "ones are sent as far as edge.delivery_window_bytes and "
                        "edge.delivery_window_max allow, and the rest waits in the store."),
         bytes_setting("edge.delivery_window_bytes", c.edge.delivery_window_bytes, 0,
-                      "Of frames that a client has not acknowledged."),
+                      "Bytes of notifications that one client may leave unacknowledged; "
+                      "edge.delivery_window of them are sent in any case."),
         number_setting("edge.delivery_window_max", c.edge.delivery_window_max, {1, 10'000},
-                       "The most notifications without an ack, however small they are; if "
-                       "edge.delivery_window is more, that counts."),
+                       "Most notifications that one client may leave unacknowledged, however small "
+                       "they are. A greater edge.delivery_window wins."),
         number_setting("edge.max_pending", c.edge.max_pending, {1, 1'000'000},
-                       "Messages that wait for one client, give or take a tenth."),
-        choice_setting(
-            "edge.max_pending_policy", c.edge.max_pending_policy, {"drop-oldest", "reset"},
-            "Of a client with more, drop-oldest drops the oldest messages; reset removes "
-            "the client, which registers again under a new UAID."),
+                       "Messages that may wait for one client; it is checked to within a tenth."),
+        choice_setting("edge.max_pending_policy", c.edge.max_pending_policy,
+                       {"drop-oldest", "reset"},
+                       "What happens to a client with more messages: drop-oldest drops the oldest "
+                       "ones; reset removes the client, which registers again under a new UAID."),
         number_setting("edge.channels_per_client_max", c.edge.channels_per_client_max, {1, 100'000},
                        "Channels of one client; a register beyond gets 409."),
         duration_setting("edge.client_ttl", c.edge.client_ttl, seconds{hours{24 * 7}},
                          seconds{hours{24 * 3'650}},
-                         "Clients that were not seen for so long are removed, with their "
+                         "Time after which a client that does not connect is removed, with its "
                          "channels and messages."),
         text_setting("edge.path", c.edge.path,
                      "Path of the WebSocket URL, for a name that is shared with other services."),
         list_setting("edge.allowed_origins", c.edge.allowed_origins,
-                     "Web pages that may connect, as their Origin header says it; who sends no "
-                     "Origin always may. Empty: all."),
+                     "Origins of web pages that may connect, as in their Origin header. Clients "
+                     "without an Origin header always may. Empty: all origins."),
         number_setting("edge.connections_max", c.edge.connections_max, {1, 100'000'000},
                        "Clients in total; more get 503."),
         number_setting("edge.connections_per_address_max", c.edge.connections_per_address_max,
-                       {0, 100'000'000}, "0: no limit (right behind a proxy)."),
+                       {0, 100'000'000},
+                       "Connections from one address; 0: no limit (set this behind a proxy)."),
         bytes_setting("edge.outbox_bytes_max", c.edge.outbox_bytes_max, 64U << 10,
-                      "Unsent bytes of one client; a slower reader is closed."),
+                      "Bytes that may wait to be sent to one client; a client that reads too "
+                      "slowly is closed."),
         duration_setting("edge.hello_timeout", c.edge.hello_timeout, milliseconds{10},
-                         milliseconds{600'000}, "From the connection to its hello."),
+                         milliseconds{600'000},
+                         "Time from the connection to its hello; then it is closed."),
         duration_setting("edge.ping_interval", c.edge.ping_interval, milliseconds{10},
                          milliseconds{86'400'000},
-                         "Between WebSocket pings; below 60s keeps mobile networks open."),
+                         "Time between WebSocket pings to a client; below 60s mobile networks keep "
+                         "the connection."),
         duration_setting("edge.ping_timeout", c.edge.ping_timeout, milliseconds{10},
                          milliseconds{600'000},
-                         "A ping without a pong by then ends the connection."),
+                         "Time for the pong; without it the connection is closed."),
         duration_setting("edge.client_ping_interval_min", c.edge.client_ping_interval_min,
                          milliseconds{0}, milliseconds{86'400'000},
                          "A client whose own ping ({}) comes sooner is closed."),
         number_setting("edge.frames_per_second_max", c.edge.frames_per_second_max, {0, 1'000'000},
-                       "Of one client, over ten seconds; more and it is closed. 0: no limit."),
+                       "Frames of one client in a second, averaged over ten seconds; a client that "
+                       "sends more is closed. 0: no limit."),
         text_setting("edge.broadcasts_url", c.edge.broadcasts_url,
-                     "A page that says which versions broadcasts have; one edge of all polls it. "
-                     "Empty: nothing is polled.",
+                     "URL of a page with the versions of broadcasts; one edge of the cluster polls "
+                     "it. Empty: none is polled.",
                      "an http or https URL"),
         duration_setting("edge.broadcasts_interval", c.edge.broadcasts_interval, milliseconds{100},
-                         milliseconds{86'400'000}, "From the end of one poll to the next."),
+                         milliseconds{86'400'000}, "Time from the end of one poll to the next."),
         duration_setting(
             "edge.drain", c.edge.drain, milliseconds{0}, milliseconds{600'000},
             "At a stop, the edge closes its clients one after the other over this time."),
@@ -273,19 +291,19 @@ std::vector<Setting> edge_settings(Config& c) {
         number_setting("edge.standby_count", c.edge.standby_count, {0, 16},
                        "Other edges that keep a warm copy of each partition. The controller's "
                        "counts, so all edges should have the same."),
-        duration_setting("edge.session_timeout", c.edge.session_timeout, milliseconds{1'000},
-                         milliseconds{60'000},
-                         "An edge that says nothing for this long is taken for dead, and others "
-                         "take its partitions over. Brokers refuse less than their "
-                         "group.min.session.timeout.ms (6 s unless changed) and more than their "
-                         "group.max.session.timeout.ms."),
+        duration_setting(
+            "edge.session_timeout", c.edge.session_timeout, milliseconds{1'000},
+            milliseconds{60'000},
+            "Time without a heartbeat after which an edge counts as dead, and other edges take its "
+            "partitions over. Brokers refuse less than their group.min.session.timeout.ms (6 s by "
+            "default) and more than their group.max.session.timeout.ms."),
         text_setting("edge.link_host", c.edge.link_host,
                      "Address that the port for links to other edges listens on.", "an IP address"),
         number_setting("edge.link_port", c.edge.link_port, kPort,
                        "Its port; 0 takes any free one."),
         text_setting("edge.link_address", c.edge.link_address,
-                     "By which the other edges reach that port; edge.link_host and edge.link_port "
-                     "if not given.",
+                     "Address (host:port) at which the other edges reach that port; edge.link_host "
+                     "and edge.link_port if not given.",
                      "host:port"),
     };
 }
@@ -304,7 +322,7 @@ std::vector<Setting> retry_settings(Config& c) {
             "one that has waited longest for its client."),
         duration_setting("retry.request_deadline", c.retry.request_deadline, milliseconds{100},
                          milliseconds{600'000},
-                         "From the first byte of a request until its reply is written."),
+                         "Time from the first byte of a request until its reply is written."),
         number_setting("retry.workers", c.retry.workers, {1, 10'000},
                        "Attempts at a time. Each waits on a socket; what one owner may hold of "
                        "them is a share."),
@@ -325,10 +343,10 @@ std::vector<Setting> retry_settings(Config& c) {
                      "PEM file of certificate authorities for receivers, besides the system's.",
                      "a path"),
         duration_setting("retry.age_max", c.retry.age_max, seconds{1}, seconds{hours{24 * 30}},
-                         "A delivery that is older is not attempted any more."),
-        duration_setting("retry.failing_max", c.retry.failing_max, seconds{1},
-                         seconds{hours{24 * 365}},
-                         "A webhook of which nothing has been accepted for so long is disabled."),
+                         "Age after which a delivery is not attempted any more."),
+        duration_setting(
+            "retry.failing_max", c.retry.failing_max, seconds{1}, seconds{hours{24 * 365}},
+            "Time after which a webhook whose receiver has accepted nothing is disabled."),
         number_setting("retry.webhooks_per_owner_max", c.retry.webhooks_per_owner_max,
                        {1, 1'000'000}, "Webhooks of one owner; more get 409."),
         bytes_setting("retry.webhook_memory_per_owner_max", c.retry.webhook_memory_per_owner_max,
@@ -357,19 +375,18 @@ std::vector<Setting> bridge_settings(Config& c) {
         list_setting("retry.fcm.credentials", c.retry.fcm_credentials,
                      "APP=FILE for each app of FCM: the app id that registrations name, and the "
                      "JSON of a service account. Files are read at the start."),
-        origin_setting("retry.fcm.url", c.retry.fcm_url, "Where FCM is; for tests and proxies."),
+        origin_setting("retry.fcm.url", c.retry.fcm_url, "URL of FCM; for tests and proxies."),
         text_setting("retry.fcm.token_url", c.retry.fcm_token_url,
-                     "Where access tokens are asked for, in place of the service account's "
-                     "token_uri.",
+                     "URL for access tokens, in place of the service account's token_uri.",
                      "a URL"),
         list_setting("retry.apns.credentials", c.retry.apns_credentials,
                      "CHANNEL=FILE for each release channel of APNs: JSON with team_id, key_id, "
                      "key_file (the .p8 file), topic and sandbox. Files are read at the start."),
         origin_setting("retry.apns.url", c.retry.apns_url,
-                       "Where APNs is, in place of Apple's; for tests and proxies."),
-        duration_setting("retry.bridge_timeout", c.retry.bridge_timeout, milliseconds{100},
-                         milliseconds{60'000},
-                         "An attempt at a bridge without a complete answer by then has failed."),
+                       "URL of APNs, in place of Apple's; for tests and proxies."),
+        duration_setting(
+            "retry.bridge_timeout", c.retry.bridge_timeout, milliseconds{100}, milliseconds{60'000},
+            "Time for the complete answer of a bridge; after it the attempt has failed."),
         number_setting("retry.bridge_attempts", c.retry.bridge_attempts, {1, 1'000},
                        "Attempts at a time for each app of a bridge."),
     };

@@ -9,10 +9,11 @@
 #include <optional>
 #include <string>
 
-/// Which key ring may be used with which log. An endpoint URL can be read only with the ring that
-/// made it: with another ring, or with a log that has forgotten the subscriptions, every sender
-/// would be told that its subscription is gone for ever. So an operator's slip (a volume that is
-/// not mounted, a lost or mistaken keys.json) ends the start instead. All throw StartupError.
+/// Decides whether a key ring may be used with a log. An endpoint URL can be read only with the
+/// ring that made it: with another ring, or with a log that has forgotten the subscriptions, every
+/// sender would receive 410 and forget its subscription for ever. So an operator's slip (a volume
+/// that is not mounted, a lost or mistaken keys.json) ends the start instead. All throw
+/// StartupError.
 namespace beckon::cli {
 
 /// How a ring relates to the fingerprint that the log holds.
@@ -22,8 +23,8 @@ enum class RingMatch {
     other,  ///< endpoint URLs of that fingerprint's ring may be unreadable with this one
 };
 RingMatch match(const core::KeyRing& ring, const std::string& fingerprint);
-/// What of `ring` has that fingerprint: the ring itself, or the one that a rotation or an import
-/// made it from; nullopt if it is another's.
+/// The part of `ring` with that fingerprint: the ring itself, or the one from which a rotation or
+/// an import made it; nullopt if the fingerprint is another ring's.
 std::optional<core::KeyRing> part_of(const core::KeyRing& ring, const std::string& fingerprint);
 
 /// Whether the data directory holds an embedded log.

@@ -26,7 +26,7 @@ namespace beckon::cli {
 /// that the file does not have.
 class KeyRingWatch {
 public:
-    /// Who publishes new keys to the log: the operator, or this process, which is the only one.
+    /// The publisher of new keys: the operator, or this process if it is the only one.
     enum class Publishes : std::uint8_t { operator_does, this_process };
 
     /// All outlive it but `config`. Components share `ring`, which grows.

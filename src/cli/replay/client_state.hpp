@@ -36,9 +36,9 @@ struct ClientState {
 };
 
 /// Folds what the log says of a client, up to `at`, with the code and the store of an edge, in a
-/// directory that is removed at the end. What compaction has removed since is not seen: before the
-/// history window only what was still so at its beginning is certain. Errors: those of scan() and
-/// of the store.
+/// directory that is removed at the end. Records that compaction has removed are not seen: before
+/// the history window only the state at its beginning is certain. Errors: those of scan() and of
+/// the store.
 core::Result<ClientState> state_of_client(log::EventLog& log, const core::Uaid& client,
                                           core::Timestamp at, core::Partition partitions,
                                           const ScanLimits& limits);

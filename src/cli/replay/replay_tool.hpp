@@ -45,8 +45,8 @@ struct ReplayCounts {
 core::Result<ReplayCounts> show(log::EventLog& log, const ReplayOptions& options,
                                 const LineSink& sink, const std::atomic<bool>& stop);
 
-/// The same for what is appended from now on, or from the selection's beginning if it names one;
-/// all partitions at once, until `stop`.
+/// The same for records that are appended from now on, or from the selection's beginning if it
+/// names one; all partitions at once, until `stop`.
 core::Result<ReplayCounts> follow(log::EventLog& log, const ReplayOptions& options,
                                   const LineSink& sink, const std::atomic<bool>& stop);
 

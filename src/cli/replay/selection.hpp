@@ -39,7 +39,8 @@ struct SelectedRange {
     bool operator==(const SelectedRange&) const = default;
 };
 
-/// Those that a selection leaves, whether they exist or not: a client's only, if one is given.
+/// The partitions of a selection, whether they exist or not: only that of a client, if one is
+/// given.
 std::vector<log::TopicPartition> partitions_of(const Selection& selection,
                                                core::Partition partitions);
 

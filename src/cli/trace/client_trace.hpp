@@ -20,8 +20,8 @@ struct ClientTraceOptions {
     std::size_t steps_max = 400;
 };
 
-/// What the client and its channels were and are, its messages and their ends, and who became home
-/// of its partition meanwhile. Errors: those of scan().
+/// The history of a client and its channels, its messages with their ends, and the homes of its
+/// partition. Errors: those of scan().
 core::Result<ClientTrace> trace_client(log::EventLog& log, const core::Uaid& client,
                                        const ClientTraceOptions& options);
 

@@ -20,7 +20,7 @@ struct CanaryPush {
     std::string why{};                     ///< of a failure
 };
 
-/// What became of the last pushes through one edge. A value; bounded.
+/// The results of the last pushes through one edge. A value; bounded.
 class CanaryStats {
 public:
     static constexpr std::size_t kPushesMax = 360;

@@ -52,8 +52,8 @@ struct Probe {
 };
 
 /// Turns snapshots of all groups into rows with rates, ages and words. No clock, no log; one
-/// thread. What it remembers of a partition is bounded, and of partitions and groups only those
-/// that the last snapshot named.
+/// thread. Its memory of each partition is bounded, and it keeps only partitions and groups of the
+/// last snapshot.
 class LagTable {
 public:
     /// Rates are over about the last of these.

@@ -14,8 +14,8 @@ std::string_view app_document();
 /// Whether whoever asks may see the pages: no login is needed, it is logged in, or it is not.
 enum class Session : std::uint8_t { open, in, out };
 
-/// What a browser is given at `/`: the app, with the session that it has, so that it need not ask
-/// for it, and the policy that lets this one script and style run and no other. Immutable.
+/// The document at `/`: the app, with the state of the browser's session, and a content security
+/// policy that allows this one script and style and no other. Immutable.
 class AppPage {
 public:
     struct Document {

@@ -12,7 +12,7 @@
 
 namespace beckon::console {
 
-/// What the console shows now: a JSON text for each page, and who is notified of a change.
+/// The present JSON text of each page, and the readers that are notified of a change.
 /// Thread-safe.
 class LivePages {
 public:

@@ -13,9 +13,9 @@
 
 namespace beckon::console {
 
-/// Who may see the console: whoever knows the operator's token. A browser gets a session for it, so
-/// that the token itself is in no cookie. Sessions are known to this process alone: they end when
-/// somebody ends them, after their time, or with the process. One thread.
+/// Sessions of the console: a browser gets one for the operator's token, so that the token itself
+/// is in no cookie. Sessions are known to this process
+/// alone: they end when somebody ends them, after their time, or with the process. One thread.
 class Login {
 public:
     static constexpr std::size_t kTokenBytesMin = 16;
@@ -42,7 +42,7 @@ public:
     /// From now on it is none.
     void end_session(std::string_view session);
 
-    /// What proves that `session` was shown what `order` would do: "<end>.<proof>.<order>".
+    /// The proof that `session` has seen the plan of `order`: "<end>.<proof>.<order>".
     std::string confirmation(std::string_view session, std::string_view order) const;
     /// The order of a confirmation; nullopt: it is of another session, too old, or not ours.
     std::optional<std::string> confirmed(std::string_view session,

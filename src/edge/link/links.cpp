@@ -382,8 +382,8 @@ void Links::Impl::flush(Connection& connection, std::string_view replies) {
     if (write(connection) == Written::blocks) connection.socket->wait_until_writable();
 }
 
-/// Under the socket's lock. What waits for a peer is not for a connection that was closed: it may
-/// be for the next one already.
+/// Under the socket's lock. Messages that wait for a peer may belong to its next connection
+/// already, so a closed connection takes none of them.
 Links::Impl::Written Links::Impl::write(Connection& connection) {
     if (connection.blocked || !connection.socket->is_open()) return Written::done;
     const bool up = connection.peer != nullptr;

@@ -45,8 +45,8 @@ struct LinkStatus {
 ///
 /// A thread of its own (`edge-link`) calls, reads and watches; who sends writes to the socket
 /// itself, at flush(). Messages to one peer keep the order in which a thread sent them; when a link
-/// is lost, what waited for it is dropped, and `down` says so to those who must send it again or
-/// give their sessions up.
+/// is lost, messages that waited for it are dropped, and `down` notifies their senders, which send
+/// them again or end their sessions.
 class Links final : public NodeTransport {
 public:
     /// Connections that were accepted and have not greeted yet; more are closed at once.

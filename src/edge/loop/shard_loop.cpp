@@ -79,8 +79,9 @@ struct ShardLoop::Impl {
         taken.clear();
     }
 
-    /// Tasks that the thread posts to itself: no lock, no wake-up. Those that were there at the
-    /// start of the round; what they post waits for the next turn, so that sockets get theirs.
+    /// Tasks that the thread posts to itself: no lock, no wake-up. Runs the tasks that were queued
+    /// at the start of the round; tasks that they post wait for the next turn, so that sockets get
+    /// theirs.
     bool run_own() {
         std::swap(own, running);
         for (auto& task : running) {
@@ -137,8 +138,8 @@ struct ShardLoop::Impl {
         if (t.next) t.next->prev = t.prev;
     }
 
-    /// What is left at the end is destroyed on the thread that owns what it captured. Destroying a
-    /// task may post another one, which is dropped too.
+    /// Tasks that are left at the end are destroyed on the thread that owns their captures.
+    /// Destroying a task may post another one, which is dropped too.
     void drop_tasks() {
         for (;;) {
             std::vector<Task> left;

@@ -157,8 +157,8 @@ int WsServer::Impl::closed(Connection& c) {
     return 0;
 }
 
-/// What serves this client threw: it is told so and connects again; nobody else notices. Before the
-/// upgrade lws ends the connection.
+/// An exception while this client was served: it gets a close code and connects again; nobody else
+/// notices. Before the upgrade lws ends the connection.
 int WsServer::Impl::failed(Connection& c) {
     if (c.mode == Mode::handshake) return -1;
     close(c, closing::kFailed, ClosedBy::failed);
@@ -190,7 +190,7 @@ bool WsServer::Impl::write_close(Connection& c) {
     return true;
 }
 
-/// Tells the peer that this was all, as soon as the close frame has left.
+/// Ends our side of the TCP connection, as soon as the close frame has left.
 void WsServer::Impl::half_close(Connection& c) {
     c.half_close_due = lws_partial_buffered(c.wsi);
     if (c.half_close_due) {

@@ -9,9 +9,9 @@
 
 namespace beckon::ingest {
 
-/// Whether a POST asks for a receipt (`Prefer: respond-async`, or a `Push-Receipt`), and which
-/// subscription receives the outcome: the one that `Push-Receipt` names, else a new one, which
-/// belongs to the sender whose VAPID key has this SHA-256, if there is one. Failure: bad_receipt.
+/// Whether a POST asks for a receipt (`Prefer: respond-async`, or a `Push-Receipt`), and for which
+/// receipt subscription. That is the subscription of `Push-Receipt`, or else a new one, which
+/// belongs to the sender whose VAPID key has this SHA-256 (if any). Failure: bad_receipt.
 Checked<std::optional<core::ReceiptRef>> check_receipt(
     const HttpRequest& request, core::ReceiptTokens& tokens,
     const std::optional<core::Sha256>& sender_sha256);

@@ -28,8 +28,8 @@ bool is_away(rd_kafka_resp_err_t code) {
            code == RD_KAFKA_RESP_ERR__RESOLVE || code == RD_KAFKA_RESP_ERR__TIMED_OUT;
 }
 
-/// What a broker answers to a name and a password that do not fit, or to a way of logging in that
-/// it does not have; not what librdkafka says of a connection that ended meanwhile.
+/// A broker's answer to a wrong name or password, or to a mechanism that it does not have; not
+/// librdkafka's error of a connection that ended meanwhile.
 bool is_login_refused(std::string_view text) {
     const auto at = text.find("SASL authentication error: ");
     const auto handshake = text.find("SASL handshake failed: ");
@@ -42,7 +42,7 @@ constexpr int kScramSince = 0x02060100;
 
 /// Lines that are certain to come and mean nothing: every client gets the user's options, and
 /// librdkafka complains where one is for the other kind of client.
-/// So is what is told again as the error that it is.
+/// A fatal error is logged elsewhere too.
 bool is_noise(std::string_view facility) { return facility == "CONFWARN" || facility == "FATAL"; }
 
 }  // namespace

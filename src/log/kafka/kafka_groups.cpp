@@ -30,7 +30,7 @@ namespace {
 /// One request waits so long; a stop waits for two of them at most.
 constexpr int kGroupsTimeoutMs = 1000;
 constexpr int kAttempts = 5;
-/// Which partitions a group has offsets for, and what topics keep, change seldom.
+/// The partitions of a group, and the retention of topics, change seldom.
 constexpr std::chrono::seconds kDiscoverEvery{60};
 /// Where partitions begin moves when segments are removed, which brokers look at every few minutes.
 constexpr std::chrono::seconds kStartsEvery{30};
@@ -90,7 +90,8 @@ Listed listed(const rd_kafka_group_info& group) {
     return out;
 }
 
-/// What groups read is `consumer`; one that only commits offsets, as ours do, has no protocol.
+/// The protocol type of a group that reads is `consumer`; a group that only commits offsets, as
+/// ours do, has none.
 bool reads(const rd_kafka_group_info& group) {
     const std::string_view protocol = group.protocol_type ? group.protocol_type : "";
     return group.err == RD_KAFKA_RESP_ERR_NO_ERROR && (protocol.empty() || protocol == "consumer");

@@ -123,7 +123,7 @@ public:
     std::size_t unanswered() const override { return route_->unanswered; }
 
 private:
-    /// Whoever has records there looks, and sends those of all whose moment has come.
+    /// Any publisher with records there checks, and sends all that are due.
     void poll_later() {
         polling_ = true;
         executor_.post_after(kPollEvery, route_->lifetime.guard([this] { poll(); }));

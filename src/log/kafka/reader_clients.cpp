@@ -37,7 +37,7 @@ PartitionList reader_list_of(const Reading& reading, core::Offset offset) {
     return list;
 }
 
-/// What an earlier assignment fetched; librdkafka keeps one queue for a partition.
+/// Records of an earlier assignment; librdkafka keeps one queue for a partition.
 void drop_leftovers(const Reading& reading) {
     while (const MessageHandle message{rd_kafka_consume_queue(reading.queue.get(), 0)}) {
     }

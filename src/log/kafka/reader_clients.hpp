@@ -18,7 +18,8 @@
 
 namespace beckon::log::kafka {
 
-/// What one reading client may prefetch: so much for each of so many partitions.
+/// The prefetch limits of one reading client: bytes for each partition, and the number of
+/// partitions.
 struct Prefetch {
     std::size_t partitions = 0;
     std::size_t bytes_each = 0;

@@ -24,8 +24,9 @@ struct Report {
 /// (docs/facts/kafka.md#the-rule-that-matters-most).
 core::Result<Appended> answer_of(const Report& report);
 
-/// What the broker refuses this user, for people: `operation` is one of Kafka's ACLs ("Read"),
-/// `resource` what it is asked of ("the topic beckon.events"). The fault is unauthorized.
+/// A right that the broker refuses to this user, as text for people: `operation` is one of Kafka's
+/// ACLs ("Read"), `resource` names its object ("the topic beckon.events"). The fault is
+/// unauthorized.
 core::Error refusal(std::string_view operation, const std::string& resource);
 
 /// Which of our faults a librdkafka error is. Every `unavailable` leaves the outcome unknown.

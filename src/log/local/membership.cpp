@@ -115,8 +115,8 @@ void LocalMembership::check(const std::string& group) {
     if (somebody_died) announce(entries);
 }
 
-/// Under the mutex. What each receives is looked up when its task runs, so that a burst of changes
-/// ends in one call with the newest state.
+/// Under the mutex. Each member's state is read when its task runs, so that a burst of changes ends
+/// in one call with the newest state.
 void LocalMembership::announce(const std::vector<std::shared_ptr<Entry>>& entries) const {
     for (const auto& entry : entries) {
         entry->member.post([this, entry] {

@@ -297,8 +297,8 @@ bool Connection::end_stream() {
     return true;
 }
 
-/// Who leaves is noticed while there is nothing to write. What it asks meanwhile is kept, as far as
-/// one read takes it, and read when this reply has ended.
+/// Who leaves is noticed while there is nothing to write. The client's next requests are kept, up
+/// to one read, and handled when this reply has ended.
 void Connection::watch_reader() {
     if (watching_ || !rest_.empty()) return;
     watching_ = true;

@@ -89,7 +89,7 @@ public:
     const RequestLimits& limits() const { return shared_.limits; }
     bool has_answer_time() const { return shared_.times.answer.has_value(); }
     HttpHandler& handler() { return shared_.handler; }
-    /// What one read takes at most, and so what pipelined input a connection can make us hold.
+    /// Most bytes of one read, and so of the pipelined input that one connection can make us hold.
     std::array<char, 8'192>& scratch() { return scratch_; }
 
 private:

@@ -85,7 +85,7 @@ public:
     virtual HttpReply rejection(Rejection why) = 0;
 };
 
-/// Hears of connections, for metrics. Called from all loops: thread-safe.
+/// Is notified of connections, for metrics. Called from all loops: thread-safe.
 class HttpObserver {
 public:
     virtual ~HttpObserver() = default;

@@ -23,9 +23,9 @@ constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
 std::string_view view(BeastView text) { return {text.data(), text.size()}; }
 
-/// RFC 9112 §5.2: a line of the header that begins with a blank goes on with the one before, which
-/// is obsolete, and read in two ways by those who know it and those who do not. `header`: whole
-/// lines; an empty one is the header's last.
+/// RFC 9112 §5.2: a header line that begins with a blank continues the line before. This is
+/// obsolete, and parsers disagree on it, so such a request is refused. `header`: whole lines; an
+/// empty one is the header's last.
 bool has_folded_line(std::string_view header) {
     if (header.starts_with("\r\n")) return false;
     header = header.substr(0, header.find("\r\n\r\n"));

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-/// Which milestone may follow which: the one table that the fold, the documents and the tests
-/// share. Pure.
+/// The one table of allowed transitions between milestones; the fold, the documents and the tests
+/// share it. Pure.
 namespace beckon::reliability {
 
 using core::Milestone;

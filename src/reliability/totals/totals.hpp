@@ -58,7 +58,7 @@ public:
     /// Puts a row back at a start; false for one that no changed_rows() made.
     bool restore(std::string_view name, std::string_view bytes);
 
-    /// What is kept; what waits to be written does not count.
+    /// Entries that are kept; those that wait to be written do not count.
     bool operator==(const Totals& other) const {
         return live_ == other.live_ && ended_ == other.ended_ && flow_ == other.flow_ &&
                tally_ == other.tally_;

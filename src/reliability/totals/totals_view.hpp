@@ -11,9 +11,8 @@
 
 namespace beckon::reliability {
 
-/// What the homes of the role have published in `reliability.totals`, of all partitions together: a
-/// fold in memory, for those who show it. Made and destroyed on the thread of the executor;
-/// everything else from any thread.
+/// The sum of all partitions' counts in `reliability.totals`: a fold in memory, for pages and
+/// tools. Made and destroyed on the thread of the executor; everything else from any thread.
 class TotalsView final : public core::MilestoneCountsSource, private fold::MemoryState {
 public:
     TotalsView(const core::NodeId& node, fold::Fold::Context context);

@@ -31,9 +31,9 @@ struct TrackingOptions {
 ///
 /// `id` is what the record of the message has in `ce_reliabilityid`, `expires` its append time plus
 /// its TTL. A try that will be repeated is no milestone, and neither is the end of the TTL: the
-/// role reliability reports that itself. Who writes down that a delivery is over uses
-/// reached_then(), and writes in its `done`; so a kill between the two reports it again, which
-/// changes nothing, and no end is lost.
+/// role reliability reports that itself. A caller that records the end of a delivery uses
+/// reached_then(), and records it in `done`: after a kill between the two the milestone is reported
+/// again, which changes nothing, and no end is lost.
 class Tracking {
 public:
     Tracking(TrackingOptions options, log::EventLog& log, const core::Clock& clock,

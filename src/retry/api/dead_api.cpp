@@ -47,7 +47,8 @@ Json sample_of(const std::vector<DeadLetter>& letters) {
     return sample;
 }
 
-/// Who did what, for whoever asks later. Each letter's own record in `retry.dead` says it too.
+/// Logs the act and its owner, for a later audit. Each letter's own record in `retry.dead` says it
+/// too.
 void note_act(Settlement how, const std::string& owner, const Resender::Outcome& outcome) {
     core::log_info("retry", "dead_letters_settled",
                    {{"how", how == Settlement::redriven ? "redriven" : "dropped"},

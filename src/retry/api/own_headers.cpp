@@ -18,8 +18,8 @@ namespace {
 
 using OwnUrl = core::Handle<CURLU, curl_url_cleanup>;
 
-/// What Beckon and the connection say themselves: what the body is, how long it is, where it goes
-/// (hop-by-hop fields: RFC 9110 §7.6.1).
+/// Headers that Beckon and the connection set themselves: type and length of the body, and the
+/// target (hop-by-hop fields: RFC 9110 §7.6.1).
 constexpr std::array<std::string_view, 14> kReserved{
     "connection", "content-encoding", "content-length", "content-type",     "date",
     "digest",     "expect",           "host",           "http2-settings",   "keep-alive",

@@ -25,8 +25,8 @@ bool is_owner_name(std::string_view text);
 /// the ring, so that nothing needs to be stored (docs/webhooks.md#tokens). Errors: invalid (no name
 /// of an owner).
 core::Result<std::string> make_token(const core::KeyRing& keys, const Caller& caller);
-/// The same under one key: whoever asks a process that may have started before the ring was rotated
-/// takes the oldest.
+/// The same under one key: a caller of a process that may have started before the ring was rotated
+/// takes the oldest key.
 core::Result<std::string> make_token(const core::KeyRing::Key& key, const Caller& caller);
 
 /// Errors: unauthorized (no token, or no key of the ring made it).

@@ -28,7 +28,7 @@ bool is_name(std::string_view name) {
            std::all_of(name.begin(), name.end(), is_plain);
 }
 
-/// What all attachments of one event share.
+/// The state that all attachments of one event share.
 struct Capacity {
     Work work;
     std::size_t bytes_left = kAttachmentsBytesMax;

@@ -16,7 +16,7 @@ namespace beckon::retry {
 /// An IPv6 address; IPv4 ones stand as mapped (::ffff:a.b.c.d).
 using Address = std::array<std::uint8_t, 16>;
 
-/// Which addresses a request may connect to: those of the public internet, and what the operator
+/// Decides to which addresses a request may connect: public ones, and those that the operator
 /// allows. It is asked for each address at the moment of the connect, so that a name which resolves
 /// differently then than when the webhook was made gains nothing. Immutable; any thread.
 class AddressGuard {

@@ -33,8 +33,8 @@ public:
     virtual void send(const Attempt& attempt, Done done) = 0;
 };
 
-/// What every app is made with; clock, observer, and what `send` calls outlive it, and no answer of
-/// `send` comes after its end.
+/// The dependencies of an app. Clock, observer, and the target of `send` outlive it; `send` does
+/// not answer after its end.
 struct BridgeAppContext {
     const core::Clock& clock;
     std::function<void(HttpRequest, std::function<void(HttpAnswer)>)> send;

@@ -34,7 +34,7 @@ struct BridgedJob {
     const std::string& client() const { return due.delivery.webhook; }
 };
 
-/// What waits for one app.
+/// Deliveries that wait for one app.
 struct Queue {
     std::unique_ptr<BridgeApp> app;
     Breaker breaker;

@@ -184,7 +184,7 @@ void Dispatcher::Impl::wait(const Due& due, Duration how_long, std::uint64_t& co
     promote(due, *tier);
 }
 
-/// What waits of an ordered webhook must not be overtaken by what comes later.
+/// A waiting delivery of an ordered webhook must not be overtaken by a later one.
 std::optional<int> Dispatcher::Impl::tier_for_wait(const Due& due, Duration how_long) {
     const auto now = context.clock.mono();
     const auto* entry = context.webhooks.find(due.delivery.webhook);

@@ -24,7 +24,7 @@ namespace beckon::retry {
 /// those of one owner in order, and an event for everybody when it is the turn of each. The filters
 /// of each owner may take Steps::kMax of one event, and of many what StepQuota has. For a webhook
 /// whose filter has no result then, the delivery goes to `retry.dead` (filter_too_costly), and
-/// `webhooks` says so. What fails while one event is matched is kept as a dead letter of the event,
+/// `webhooks` says so. An exception while an event is matched makes a dead letter of the event,
 /// with the reason.
 ///
 /// An event may also end the process, or hang so that somebody else ends it. After a fan-out that

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-/// What values hold on the heap, with what the allocator adds to each block: how a webhook's cost
-/// in memory is known without measuring it. Pure.
+/// Bytes of values on the heap, with the allocator's overhead for each block: so the memory of a
+/// webhook is computed, not measured. Pure.
 namespace beckon::retry {
 
 /// Of each block, at most: the allocator's own bytes and the rounding up.

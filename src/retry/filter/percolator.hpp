@@ -16,9 +16,9 @@
 
 namespace beckon::retry {
 
-/// Finds the filters of one owner that match an event. Those of other owners are not looked at, and
-/// of this one's only those that want the event's type and require a term that the event has: so an
-/// event costs what it matches and not what there is. One thread.
+/// Finds the filters of one owner that match an event. It skips filters of other owners, and tries
+/// only the filters for the event's type whose required term the event has: the cost of an event
+/// follows from its matches, and not from the number of filters. One thread.
 class Percolator {
 public:
     struct Entry {

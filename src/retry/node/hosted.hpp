@@ -9,8 +9,8 @@
 namespace beckon::retry {
 
 /// An object that lives on the thread of another executor: it is made, used and destroyed there.
-/// Whoever has a copy of the handle posts to it from any thread; what comes before it was made or
-/// after its end is dropped. The executor outlives the object.
+/// A holder of the handle posts to it from any thread; tasks before its construction or after its
+/// end are dropped. The executor outlives the object.
 template <class T>
 class Hosted {
 public:

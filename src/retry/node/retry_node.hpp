@@ -28,10 +28,11 @@
 namespace beckon::retry {
 
 /// The role `retry` on one node: its place in the cluster, the directory of all webhooks, the dead
-/// letters, and what the API asks for, on the executor's thread. What may take long has threads of
-/// its own, which this one posts to: the deliveries of its partitions, spread over the workers by
-/// number (DeliveryShard), and the fan-out of events (FanOut). Each has a copy of the webhooks,
-/// which follows this one's; a change of a webhook is answered when all of them have it.
+/// letters, and what the API asks for, on the executor's thread. Work that may take long has
+/// threads of its own, to which this one posts: the deliveries of its partitions, divided among the
+/// workers by number (DeliveryShard), and the fan-out of events (EventFanOut). Each has a copy of
+/// the webhooks, which follows this one's; a change of a webhook is answered when all of them have
+/// it.
 class RetryNode {
 public:
     /// A thread for deliveries; `send` is called on it.

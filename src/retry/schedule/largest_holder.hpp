@@ -10,9 +10,9 @@
 
 namespace beckon::retry {
 
-/// Who holds how much of what is kept in memory with a bound, and who holds the most: from that one
-/// something is dropped when there is no space, so nobody's things are pushed out by somebody else
-/// who has more. Pure; one thread.
+/// Counts what each owner holds of a bounded memory, and finds the owner with the most: when the
+/// memory is full, an entry of that owner is dropped, so no owner evicts the entries of one that
+/// has fewer. Pure; one thread.
 class LargestHolder {
 public:
     void add(const std::string& name) { change(name, true); }

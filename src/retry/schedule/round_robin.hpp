@@ -9,10 +9,10 @@
 
 namespace beckon::retry {
 
-/// Those who take turns, by deficit round robin: each round gives a quantum of credit to all, whose
-/// turn it is pays what it uses, and who is in deficit waits for the others. What something costs
-/// is known only when it is over, so a turn begins with any credit at all and is paid for
-/// afterwards (surplus round robin).
+/// Deficit round robin: each round gives every participant a quantum of credit, a participant pays
+/// for its use in its turn, and one in deficit waits for the others. What something costs is known
+/// only when it is over, so a turn begins with any credit at all and is paid for afterwards
+/// (surplus round robin).
 ///
 /// `T` has `core::Duration credit` and `bool in_line`, which belong to this. Pure; one thread.
 template <class T>

@@ -23,8 +23,8 @@ using std::chrono::duration_cast;
 
 namespace {
 
-/// What one owner may hold, of places and of a window: so much for what is slow, for what is slow
-/// or not known, and in all. Indexed by Lane.
+/// The share of one owner, of places and of a window: for slow receivers, for slow and unknown ones
+/// together, and in all. Indexed by Lane.
 constexpr std::array<std::size_t, 3> kOwnerFraction{8, 4, 2};
 constexpr std::size_t kWebhookFraction = 8;  ///< of a window
 constexpr std::size_t kHostFraction = 2;     ///< of a host's places, for each owner
@@ -35,7 +35,7 @@ constexpr double kCapHighest = 64;
 /// Webhooks that are looked at for the first place of a tier.
 constexpr std::size_t kTierTries = 16;
 
-/// What is known of a receiver, and with that which share its attempts count to.
+/// The state of a receiver, which decides the share to which its attempts count.
 enum Lane : std::size_t { slow, unknown, quick };
 
 struct ByText {
@@ -131,7 +131,7 @@ struct Scheduler::Impl {
     struct Host {
         std::size_t in_flight = 0;
         std::unordered_map<Owner*, std::size_t> held;
-        /// Those who wait until an attempt at the host has ended.
+        /// Webhooks that wait until an attempt at the host has ended.
         std::unordered_map<Owner*, std::deque<Webhook*>> blocked;
     };
     struct Tier {

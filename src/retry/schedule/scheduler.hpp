@@ -27,12 +27,12 @@ struct Job {
 /// deliveries wait. An attempt costs the time that it takes and the bytes that it sends, so a slow
 /// receiver gets as much time as a quick one and not as many attempts.
 ///
-/// An attempt waits on a socket, so there are many places, and what one owner may hold of them at
-/// a time is a FairShare: an eighth for receivers that are slow, a quarter together with those of
-/// which nothing is known yet, a half with those that answer quickly. So what hangs leaves places
-/// to everybody else, and to the same owner's webhooks that answer. A webhook is capped by what its
-/// receiver has shown to bear, and a host, of which each owner has a share too. A tier in which
-/// somebody waits has at least one place.
+/// An attempt waits on a socket, so there are many places, and each owner has a FairShare of them:
+/// an eighth for receivers that are slow, a quarter together with those of which nothing is known
+/// yet, a half with those that answer quickly. So what hangs leaves places to everybody else, and
+/// to the same owner's webhooks that answer. A webhook is capped by what its receiver has shown to
+/// bear, and a host, of which each owner has a share too. A tier in which somebody waits has at
+/// least one place.
 ///
 /// The window of each partition (the deliveries that wait or are attempted, and their bytes) is
 /// shared in the same way: what would be more than a share waits better in a tier.
@@ -43,7 +43,7 @@ public:
     static constexpr core::Duration kQuantum = std::chrono::milliseconds{50};
     static constexpr core::Duration kCostLeast = std::chrono::milliseconds{1};
     static constexpr core::Duration kCostMost = std::chrono::minutes{1};
-    /// What a byte costs: as much as the time in which 16 MiB a second would send it.
+    /// The cost of a byte: the time in which 16 MiB a second would send it.
     static constexpr core::Duration kCostOfKib = std::chrono::microseconds{61};
     /// A receiver that takes longer is slow until it answers sooner.
     static constexpr core::Duration kQuick = std::chrono::seconds{1};

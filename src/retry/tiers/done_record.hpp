@@ -13,7 +13,7 @@
 
 namespace beckon::retry {
 
-/// What the log knows of the fan-out of a partition's events, so that an event which ends the
+/// The log's record of the fan-out of a partition's events, so that an event that crashes the
 /// process is found (EventFanOut).
 struct FanOutState {
     /// Somebody fans out, or ended without saying so.

@@ -62,7 +62,7 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
 
     std::map<int, std::unique_ptr<Tier>> tiers;  ///< empty until started
     std::map<Topic, Offset> scan_from;           ///< see DoneRecord::Tier::scan
-    std::map<Topic, std::size_t> publishing;     ///< hand-overs that the log has not confirmed
+    std::map<Topic, std::size_t> publishing;     ///< promotions that the log has not confirmed
     std::map<Ticket, std::size_t> window;        ///< bytes of each delivery that was handed on
     std::size_t window_bytes = 0;
     std::map<int, std::size_t> window_of;  ///< number by tier
@@ -336,7 +336,7 @@ void PartitionTiers::Impl::appended(Topic topic, const log::Appended& where, cor
     }
 }
 
-/// Who enters a delivery into a tier is not this home as a rule, and its own hand-overs may be
+/// Most deliveries of a tier are written by other homes, and this home's own promotions may be
 /// rare. While none of them is under way, all that was read came from records that are finished.
 Offset PartitionTiers::Impl::scanned_up_to(int tier) const {
     const auto topic = Topic::retry(tier);

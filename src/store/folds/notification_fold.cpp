@@ -264,7 +264,7 @@ bool NotificationFold::add_tombstone(const core::Uaid& uaid, const core::Message
     return true;
 }
 
-/// What somebody is notified of, or what other rows follow from, goes with the next commit.
+/// Changes that notify somebody, or decide about other rows, go with the next commit.
 bool NotificationFold::may_postpone(const KeyName& name, const KeyRow& row) const {
     return row.slot.empty() && row.reliability_id.empty() && !keys_.changed(name) &&
            postponed_.size() < kPostponedMax;

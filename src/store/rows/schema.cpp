@@ -9,7 +9,7 @@ using core::Timestamp;
 
 namespace {
 
-/// What a message takes beside its texts: form, times, ids, what is present, sizes of texts.
+/// Bytes of a message beside its texts: form, times, ids, flags, sizes of texts.
 constexpr std::size_t kMessageFixed = 1 + 2 * 8 + 2 * 16 + 1 + 6 * 4;
 constexpr std::size_t kTimeAt = 1;  ///< the drop time's place in every value
 

@@ -17,8 +17,8 @@
 namespace beckon::store {
 
 /// One partition's pending tombstones in the order of their puts: the family `owed`, and in memory
-/// what changed since the last commit. However many there are, few are in memory. Which key has one
-/// at which offset stands in the family `keys` (NotificationFold). One thread.
+/// what changed since the last commit. However many there are, few are in memory. The family `keys`
+/// (NotificationFold) has the offset for each key. One thread.
 class PendingTombstoneTable {
 public:
     PendingTombstoneTable(Database& database, core::Partition partition);

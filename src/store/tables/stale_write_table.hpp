@@ -14,9 +14,9 @@
 
 namespace beckon::store {
 
-/// Of one partition: the clients and channels whose last record in the log is one that lost. What
-/// counts stands before it, and compaction, which keeps the last record of a key, would keep the
-/// wrong one (docs/design.md#late-writes). Memory holds what changed since the last commit. One
+/// Of one partition: the clients and channels whose last record in the log is one that lost. The
+/// valid record stands before it, and compaction, which keeps the last record of a key, would keep
+/// the wrong one (docs/design.md#late-writes). Memory holds what changed since the last commit. One
 /// thread.
 class StaleWriteTable {
 public:

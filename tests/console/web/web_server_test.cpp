@@ -62,7 +62,7 @@ struct Port {
         for (const auto& reply : held) reply({200, "1"});
         held.clear();
     }
-    /// Would paint what it is told; "nothing" cannot be painted.
+    /// Would paint the colour that it is given; "nothing" cannot be painted.
     Act act() {
         return {[](const std::string& wanted, const std::function<void(Plan)>& planned) {
                     if (wanted == "\"nothing\"") return planned({{200, "0"}});

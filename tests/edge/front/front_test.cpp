@@ -274,7 +274,8 @@ TEST_CASE("a client whose home lets it go is attached again, on the same connect
     CHECK(world.counters.front.clients->Value() == 1);
     client.text("x");
     CHECK(client.next_message().payload.ends_with(":x"));
-    CHECK(world.sum(&FakeHome::detached) == 0);  // a home that lets go hears no goodbye
+    CHECK(world.sum(&FakeHome::detached) ==
+          0);  // a home that releases a session receives no Detach
 }
 
 TEST_CASE("a register without an answer is repeated at the next home", "[edge][front]") {

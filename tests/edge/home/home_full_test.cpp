@@ -28,7 +28,7 @@ namespace {
 
 const Received kOverloaded{"closed 1013 Overloaded"};
 
-/// Only how often each milestone was told.
+/// Only how often each milestone was reported.
 struct CountedMilestones final : core::MilestoneSink {
     void reached(std::string_view id, core::Timestamp expires, core::Milestone milestone,
                  core::Timestamp) noexcept override {
@@ -143,9 +143,8 @@ TEST_CASE(
         }
         world.run(1s);
         CHECK(world.take_versions(client).size() == kSent);
-        CHECK(reported() ==
-              before +
-                  kTooMany);  // beyond the bound what the pending tombstone says is told at once
+        CHECK(reported() == before + kTooMany);  // beyond the bound the reason of the pending
+                                                 // tombstone is reported at once
         world.run(edge::Outcomes::kAckWait);
         world.run(5s);
         CHECK(reported() == before + kSent);

@@ -159,7 +159,7 @@ private:
         check();
     }
 
-    /// Reads what every session heard, and checks it.
+    /// Reads what every session received, and checks it.
     void check() {
         std::map<core::Uaid, int> open;
         for (auto& [number, seen] : sessions_) {

@@ -8,7 +8,7 @@ using namespace beckon;
 using test::HomeWorld;
 using test::Received;
 
-// Every message of the protocol with its members, as a client sees it: what it says, and all that
+// Every message of the protocol with its members, as a client sees it: what it sends, and all that
 // it hears.
 
 namespace {

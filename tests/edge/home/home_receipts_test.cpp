@@ -17,7 +17,8 @@ using Push = HomeWorld::Push;
 
 namespace {
 
-/// A home that serves, and one client with a channel; one receipt subscription hears of all.
+/// A home that serves, and one client with a channel; one receipt subscription receives all
+/// outcomes.
 struct World : HomeWorld {
     World() : World(Options{}) {}
     explicit World(const Options& options) : HomeWorld(options) {
@@ -47,7 +48,7 @@ struct World : HomeWorld {
         run();
         return id;
     }
-    /// What was told, in log order: "<a for the first message …> <outcome> <reason>".
+    /// The published outcomes, in log order: "<a for the first message …> <outcome> <reason>".
     Received reported() {
         Received out;
         for (const auto& stored : log->records({log::Topic::kEvents, kPartition})) {
@@ -75,7 +76,7 @@ TEST_CASE("the sender of a message with a receipt is notified that it was acknow
           "[home][receipts]") {
     World world;
     const auto session = world.connect(world.client);
-    world.push(world.client, world.channel);  // nobody wants to hear of this one
+    world.push(world.client, world.channel);  // nobody wants a receipt for this one
     const auto version = world.send();
     CHECK(world.reported().empty());
     for (const auto& one : world.take_versions(session)) world.ack(session, one);
@@ -94,7 +95,7 @@ TEST_CASE("a message with a receipt is reported as expired though its client nev
     CHECK(world.reported().empty());
     world.run(4s);
     CHECK(world.reported() == Received{"a expired expired"});
-    CHECK(world.reasons() == Received{"expired"});  // of the other one nobody wants to hear
+    CHECK(world.reasons() == Received{"expired"});  // nobody wants a receipt for the other one
     world.run(1h);
     CHECK(world.reported().size() == 1);
 }

@@ -84,7 +84,7 @@ TEST_CASE("compaction leaves no record in any topic that mentions a removed clie
     const core::ChannelId channel{core::random_uuid4()};
     const core::ChannelId bound{core::random_uuid4()};
     world.register_channel(number, channel);
-    // Its owner is told of its end, in a log topic that is not compacted.
+    // Its owner is notified of its end, in a log topic that is not compacted.
     world.send_frame(number, R"({"messageType":"register","channelID":")" + core::to_dashed(bound) +
                                  R"(","key":")" + core::base64url(std::string(65, 'k')) + R"("})");
     world.run();

@@ -71,7 +71,7 @@ struct Node {
         received.push_back(std::move(what));
         changed.notify_all();
     }
-    /// True once `what` has been heard `times` times.
+    /// True once `what` was received `times` times.
     bool receives(const std::string& what, std::ptrdiff_t times = 1) {
         std::unique_lock lock{mutex};
         return changed.wait_for(lock, kSoon, [&] {

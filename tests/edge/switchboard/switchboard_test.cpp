@@ -63,7 +63,7 @@ struct FakeLinks final : edge::NodeTransport {
 const core::NodeId kSelf{"self"};
 const core::NodeId kOther{"other"};
 
-/// A board with links, which is told its routes before anything runs.
+/// A board with links, which is given its routes before anything runs.
 struct LinkedBoard : Board {
     LinkedBoard() { board.connect_links(kSelf, links); }
     /// Runs what was posted.

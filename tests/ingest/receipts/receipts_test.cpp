@@ -159,7 +159,7 @@ TEST_CASE("a GET gives the published outcomes, in order, and goes on where the l
     world.publish_outcome(other, "other");
     world.publish_outcome(path, "two", core::FinishReason::replaced);
     world.publish_outcome(path, "one",
-                          core::FinishReason::expired);  // told twice: the first counts
+                          core::FinishReason::expired);  // published twice: the first counts
 
     const auto page = world.outcomes(path);
     REQUIRE(page["receipts"].size() == 2);

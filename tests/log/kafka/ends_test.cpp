@@ -1,5 +1,5 @@
-// Where a partition ends, asked while its leader changes: on librdkafka's mock brokers, which can
-// be told who leads.
+// Where a partition ends, asked while its leader changes: on librdkafka's mock brokers, whose
+// leader a test chooses.
 #include "log/kafka/kafka_log.hpp"
 #include "log/kafka/mock_cluster.hpp"
 #include "support/test_executor.hpp"

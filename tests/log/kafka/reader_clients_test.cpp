@@ -26,7 +26,7 @@ constexpr log::TopicPartition kWhere{log::Topic::kNotifications, 0};
 
 /// So many of the next clients cannot be made.
 std::atomic<int> clients_to_fail{0};
-/// Queries whose answer nobody waits for: librdkafka is told that there is space.
+/// Queries whose answer nobody waits for: librdkafka is notified that there is space.
 std::atomic<int> reports_of_capacity{0};
 
 /// A mock cluster with one partition, and a log that writes there.

@@ -1,4 +1,4 @@
-// What the broker's answers make of a publish, on librdkafka's mock broker: it can be told to
+// What the broker's answers make of a publish, on librdkafka's mock broker: it can
 // answer with any error. (What it cannot do stands in facts of real brokers: kafka_log_test.cpp.)
 #include "log/kafka/report.hpp"
 
@@ -58,7 +58,7 @@ public:
     void start_broker() { rd_kafka_mock_broker_set_up(cluster_.get(), 1); }
 
     /// While the producer is replaced, and before librdkafka has made space (a moment after it has
-    /// told what became of other records), a publish fails.
+    /// reported other records), a publish fails.
     bool publish_until_through(const std::string& key) {
         const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{20};
         bool through = false;
@@ -214,7 +214,7 @@ TEST_CASE(
             kafka.publisher->publish(kWhere, {"key", "value", {}},
                                      [&](const auto& answer) { answers.push_back(answer); });
         }
-        // Those that are refused hear it at once. The one before may leave the queue meanwhile.
+        // Refused publishes are answered at once. The one before may leave the queue meanwhile.
         REQUIRE(kafka.executor.wait_until([&] { return answers.size() >= kSent - kCapacity; }));
         for (const auto& answer : answers) {
             REQUIRE_FALSE(answer);

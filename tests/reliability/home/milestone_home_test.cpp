@@ -116,7 +116,7 @@ TEST_CASE("a home folds milestones and publishes the counts", "[reliability][hom
     CHECK(reported.back().counts == world.home->counts().counts);
     world.run_for(seconds{30});
     CHECK(world.reported<PartitionCounts>().size() ==
-          reported.size());  // nothing new, nothing told
+          reported.size());  // nothing new, nothing published
 }
 
 TEST_CASE("a message whose TTL has ended expires, once and a minute later", "[reliability][home]") {

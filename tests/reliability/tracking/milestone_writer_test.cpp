@@ -75,7 +75,7 @@ TEST_CASE("what a message reaches within a moment is one record", "[reliability]
     const auto now = world.clock.wall();
     world.queue.reached("a", kExpires, Milestone::received);
     world.queue.reached("a", kExpires, Milestone::stored);
-    world.queue.reached("a", kExpires, Milestone::received);  // told twice
+    world.queue.reached("a", kExpires, Milestone::received);  // reported twice
     world.queue.reached("b", kExpires, Milestone::received);
     CHECK(world.written().empty());
     world.executor.run_for(MilestoneWriter::kLinger);
@@ -234,7 +234,7 @@ TEST_CASE("a caller is notified when its milestone is in the log, or was tried",
         world.queue.reached_then(id, kExpires, Milestone::delivered, [&] { ++done; });
     };
     report("a");
-    report("a");  // twice: both hear of it
+    report("a");  // twice: both are notified
     CHECK(done == 0);
     world.executor.run_for(seconds{1});
     CHECK(done == 2);
@@ -246,7 +246,7 @@ TEST_CASE("a caller is notified when its milestone is in the log, or was tried",
     CHECK(done == 3);  // a log that is away holds nobody up
     world.log->set_away(false);
     world.executor.run_for(seconds{60});
-    CHECK(done == 3);  // and nobody hears twice
+    CHECK(done == 3);  // and nobody is notified twice
     CHECK(world.written().size() == 2);
 }
 

@@ -16,7 +16,7 @@
 
 namespace beckon::test {
 
-/// A receiver on a free port of 127.0.0.1 that behaves as it is told, well or badly. Each
+/// A receiver on a free port of 127.0.0.1 that behaves as scripted, well or badly. Each
 /// connection has a thread; a script reads the request with read_request() and writes what it
 /// likes.
 class ScriptedServer {

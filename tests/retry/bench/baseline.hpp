@@ -17,7 +17,7 @@ namespace beckon::test {
 /// the tiers hold their head instead. On the executor's thread.
 class Baseline {
 public:
-    /// `due` hears by how much each record appended from now on came late.
+    /// `due` is called with how much each record appended from now on came late.
     using Due = std::function<void(core::Duration late)>;
     Baseline(log::EventLog& log, log::Topic topic, core::Partition partitions,
              std::chrono::seconds delay, core::Executor& executor, Due due);

@@ -61,7 +61,7 @@ struct Figures {
 };
 
 /// Passes on what is published, and remembers what is finished. What the measurement itself puts
-/// into a tier stands for hand-overs of the home before, which its last DoneRecord covers.
+/// into a tier stands for promotions of the home before, which its last DoneRecord covers.
 class Tap final : public log::Publisher {
 public:
     explicit Tap(std::unique_ptr<log::Publisher> to) : to_(std::move(to)) {}

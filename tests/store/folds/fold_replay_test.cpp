@@ -459,7 +459,7 @@ TEST_CASE("a process killed at any moment folds on to the same state", "[store]"
         const auto part = store->open_partition(0);
         const auto checkpoint = part->checkpoint(Source::notifications);
         REQUIRE(checkpoint);
-        CHECK(checkpoint->next >= survived_commits * 20);  // what it told is there
+        CHECK(checkpoint->next >= survived_commits * 20);  // what it reported is there
     }
     const auto store = open_at(killed);
     const auto part = store->open_partition(0);

@@ -195,7 +195,7 @@ TEST_CASE("bridged records carry no stamp and fold in the order of the log", "[s
     CHECK(r.channels() == "c1");
 }
 
-// Verified to fail when put_channel() does not tell the table of stale writes.
+// Verified to fail when put_channel() does not update the table of stale writes.
 TEST_CASE("a record that lost is remembered until a newer one, or the stored value again, is read",
           "[store]") {
     Records r;

@@ -28,7 +28,7 @@ struct OutcomesInFlight {
     std::size_t count = 0;
 };
 
-/// Tells senders what became of the messages for which they want a receipt
+/// Publishes the outcomes of messages whose senders want a receipt
 /// (docs/protocol/receipts.md): one event in `events` for each. An event that the log refuses is
 /// published again until the log takes it, or until stop(): the receipt stays in the store until
 /// the message's tombstone is read, so the next home publishes it. Nothing is lost, and an outcome

@@ -55,7 +55,7 @@ public:
         log::Publisher& publisher;
         core::Executor& executor;
         TombstonesInFlight& in_flight;
-        /// Hears how tracked messages ended; null: nobody does.
+        /// Receives the outcomes of tracked messages; null: none.
         core::MilestoneSink* milestones;
         Outcomes& outcomes;  ///< reports how messages with a receipt ended
         /// The log has the tombstone (called once per pending tombstone).

@@ -16,7 +16,7 @@
 
 namespace beckon::edge {
 
-/// Tells application servers of the end of their subscriptions
+/// Notifies application servers of the end of their subscriptions
 /// (docs/webhooks.md#beckons-own-events), where somebody has a webhook for that.
 ///
 /// Anybody may register a channel with anybody's key and end it again, and each event stays in the

@@ -255,7 +255,7 @@ TEST_CASE("too many acknowledged messages that the log does not know stop the fl
     client.session.add_pending_tombstone(first);
     client.session.add_pending_tombstone(new_key());
     CHECK_FALSE(client.gets(new_key()));
-    // Its tombstone was written, or read: both may be heard.
+    // Its tombstone was written, or read: both may be reported.
     client.session.durable(first);
     client.session.finished(first);
     CHECK(client.session.wants_read(client.now));
