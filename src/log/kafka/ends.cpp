@@ -13,7 +13,7 @@ namespace {
 
 /// One request waits so long for a broker that says nothing; a stop waits for two of them at most.
 constexpr int kEndsTimeoutMs = 500;
-/// The state that all requests of one query share.
+/// All requests of one query together wait so long.
 constexpr int kSilenceMs = 5000;
 constexpr int kAttempts = 20;
 constexpr std::chrono::milliseconds kEndsRetryAfter{50};
