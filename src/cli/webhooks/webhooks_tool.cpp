@@ -121,8 +121,8 @@ int show_attempts(ApiClient& api, const std::string& id) {
                    std::to_string(one.value("number", 0) + 1) + "  " + text_of(one, "outcome") +
                    (status == 0 ? "" : " " + std::to_string(status)) + "  " +
                    std::to_string(one.value("took_ms", 0)) + " ms  " + text_of(one, "why"));
-        if (const auto answer = text_of(one, "answer"); !answer.empty()) {
-            print_line("    it answered " + quoted(answer));
+        if (const auto received = text_of(one, "answer"); !received.empty()) {
+            print_line("    it answered " + quoted(received));
         }
     }
     return 0;

@@ -336,8 +336,9 @@ void Api::Impl::post_batch(const ApiRequest& request, const Caller& caller,
     }
 }
 
-/// Those of the caller's own webhooks: it learns nothing of others'. None while the webhooks are not
-/// known; and of costly filters some are left out, so that nobody else's request waits for them.
+/// Those of the caller's own webhooks: it learns nothing of others'. None while the webhooks are
+/// not known; and of costly filters some are left out, so that nobody else's request waits for
+/// them.
 std::set<std::string> Api::Impl::deliveries_of(const Event& event, const Caller& caller) {
     std::set<std::string> ids;
     if (!node.knows_webhooks()) return ids;
@@ -649,7 +650,7 @@ void Api::handle(const ApiRequest& request, const Reply& reply) {
     const auto pending = std::make_shared<PendingReply>(reply, impl_->alive);
     core::contain("retry", [&] {
         impl_->handle(request,
-                      [pending](net::HttpReply reply) { pending->give(std::move(reply)); });
+                      [pending](net::HttpReply answer) { pending->give(std::move(answer)); });
     });
 }
 

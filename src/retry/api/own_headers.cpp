@@ -94,9 +94,9 @@ core::Result<OwnHeaders> parse_own_headers(const nlohmann::json& value) {
         if (auto checked = check_name(name); !checked) return core::fail(checked.error());
         if (has_own_header(headers, name)) return bad_header("$.headers." + name + " stands twice");
         if (!text.is_string()) return bad_header("$.headers." + name + " must be a string");
-        auto value = text.get<std::string>();
-        if (auto checked = check_value(name, value); !checked) return core::fail(checked.error());
-        headers.emplace(name, std::move(value));
+        auto content = text.get<std::string>();
+        if (auto checked = check_value(name, content); !checked) return core::fail(checked.error());
+        headers.emplace(name, std::move(content));
     }
     if (auto checked = check_sum(headers); !checked) return core::fail(checked.error());
     return headers;

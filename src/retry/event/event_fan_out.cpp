@@ -386,8 +386,8 @@ void EventFanOut::Impl::write_dead(Offset offset, const core::Record& letter) {
                       });
 }
 
-/// Matches a part of the owner's webhooks, and writes to those that want the event. An exception ends
-/// the event for this owner; deliveries that are written stay.
+/// Matches a part of the owner's webhooks, and writes to those that want the event. An exception
+/// ends the event for this owner; deliveries that are written stay.
 FanOutTurns::Done EventFanOut::Impl::next_part(const MatchingPtr& matching) {
     FanOutTurns::Done done;
     const auto thrown = thrown_by([&] {

@@ -23,11 +23,11 @@ Effects Session::on(std::string_view text, FrameParser& parser, core::Tokens& to
                    [&](const Register& request) { command(effects, request); },
                    [&](const Unregister& request) { command(effects, request); },
                    [](const BroadcastSubscribe&) {},  // its front answers it
-                   [&](const Ack& frame) { command(effects, frame, tokens); },
-                   [&](const Nack& frame) {
-                       effects.codes.push_back(answer_code(frame));
-                       const auto key = window_.nacked(frame.version);
-                       if (key) effects.nacked.push_back({*key, end_of_nack(frame.code)});
+                   [&](const Ack& ack) { command(effects, ack, tokens); },
+                   [&](const Nack& nack) {
+                       effects.codes.push_back(answer_code(nack));
+                       const auto key = window_.nacked(nack.version);
+                       if (key) effects.nacked.push_back({*key, end_of_nack(nack.code)});
                    },
                    [&](const Ping&) { ping(effects, now); },
                },
@@ -71,7 +71,7 @@ void Session::command(Effects& effects, const Register& frame) {
 }
 
 void Session::command(Effects& effects, const Unregister& frame) {
-    effects.codes.push_back(answer_code(frame));
+    effects.codes.push_back(answer_code(nack));
     if (!may_change(effects, unregister_frame(frame.channel, kStatusFailed))) return;
     effects.changes.push_back(
         {ChannelChange::Kind::remove, frame.channel, std::nullopt,
