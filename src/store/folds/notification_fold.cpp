@@ -221,8 +221,8 @@ bool NotificationFold::finish(const core::NotificationFinished& done, core::Time
     }
     if (row && row->state == KeyRow::State::pending) {
         erase_from_pending(name, *row);
-        // Its sender's tombstone is the first that anybody here hears of this end: so that a crash
-        // loses it as little as another, it is reported with a tombstone of our own.
+        // The sender's tombstone is the first sign of this end here: so that a crash loses it as
+        // little as another, it is reported with a tombstone of our own.
         if (auto end = end_of(*row, core::Milestone::deleted);
             end && done.reason == core::FinishReason::deleted && time < row->until) {
             add_tombstone_at_once(row->offset, name, done.reason, PutOutcome::finished,
