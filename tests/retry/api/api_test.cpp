@@ -76,7 +76,7 @@ struct World {
     }
     net::HttpReply ask(const ApiRequest& request) {
         std::optional<net::HttpReply> reply;
-        api.handle(request, [&reply](net::HttpReply answered) { reply = std::move(answered); });
+        api.handle(request, [&reply](net::HttpReply one) { reply = std::move(one); });
         executor.run_for(1s);
         REQUIRE(reply);
         return *reply;

@@ -71,7 +71,7 @@ void Session::command(Effects& effects, const Register& frame) {
 }
 
 void Session::command(Effects& effects, const Unregister& frame) {
-    effects.codes.push_back(answer_code(nack));
+    effects.codes.push_back(answer_code(frame));
     if (!may_change(effects, unregister_frame(frame.channel, kStatusFailed))) return;
     effects.changes.push_back(
         {ChannelChange::Kind::remove, frame.channel, std::nullopt,
