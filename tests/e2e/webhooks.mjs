@@ -337,7 +337,7 @@ test('redirects are not followed, and attempts can be looked at', async () => {
     const receiver = await new Receiver(() => 302).start();
     const webhook = await made({ url: receiver.url, types: ['elsewhere'] });
     await posted(eventOf('elsewhere'));
-    await until('an attempt that is told', async () => {
+    await until('an attempt that is reported', async () => {
         const { json } = await ask('GET', `/webhooks/${webhook.id}/attempts`);
         return json.attempts.length === 1 && json.attempts[0].outcome === 'refused' && json.attempts[0].status === 302;
     });

@@ -83,7 +83,7 @@ Node nodes[NODES];
 
 byte home_of[LENGTH];   /* by epoch: who has served in it */
 
-/* What the client was told last: 200 for a register or for an unregister; or that an answer is
+/* What the client was answered last: 200 for a register or for an unregister; or that an answer is
  * outstanding, and then either is right. */
 bit answered_registered = 0; bit uncertain = 0;
 
@@ -116,7 +116,7 @@ inline forget_pending(n) {
 
 inline stop_serving(n) {
     nodes[n].serving = 0; nodes[n].epoch = 0; nodes[n].seq = 0;
-    forget_change(n);           /* the client is told to try again */
+    forget_change(n);           /* the client is asked to try again */
     forget_query(n)
 }
 
@@ -157,7 +157,7 @@ inline ask_here() {
     for (other : 0 .. NODES - 1) { forget_change(other); forget_query(other) }
 }
 
-/* The client is told what it asked for. */
+/* The client gets the answer that it asked for. */
 inline answer_change(n) {
     answered_registered = nodes[n].wanted; uncertain = 0;
     forget_change(n)
@@ -262,7 +262,7 @@ proctype Compact() {
     od
 }
 
-/* Once nothing is under way and a home has read all, a restore says what the client was told. */
+/* Once nothing is under way and a home has read all, a restore says what the client was answered. */
 proctype Judge() {
     byte n; byte at; byte epoch; byte seq; bit registered; bit quiet;
     do

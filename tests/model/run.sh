@@ -46,8 +46,8 @@ sessions 1 0 0 0 0
 expect some "without a standby that is ready a partition goes to a cold node" "${SESSIONS[@]}" -DFAULT=nothing -DNO_READY
 expect some "without repeating a register has no answer" "${SESSIONS[@]}" -DFAULT=nothing -DNO_REPEAT
 expect some "without the log's time a message comes after its expiry" "${SESSIONS[@]}" -DFAULT=expires -DNO_LOG_TIME
-expect some "without session numbers a former home is heard" "${SESSIONS[@]}" -DFAULT=deletes -DNO_SESSION
-expect some "a client that was removed and is adopted does not hear of it" "${SESSIONS[@]}" -DFAULT=removes -DADOPTS_ALL
+expect some "without session numbers a former home is obeyed" "${SESSIONS[@]}" -DFAULT=deletes -DNO_SESSION
+expect some "a client that was removed and is adopted is not notified" "${SESSIONS[@]}" -DFAULT=removes -DADOPTS_ALL
 sessions 1 0 0 1 0
 expect some "without stamps an old connection pushes the newer one out" "${SESSIONS[@]}" -DFAULT=nothing -DNO_STAMP
 expect some "without read barriers a home that was replaced denies a live client" "${SESSIONS[@]}" -DFAULT=nothing -DNO_HELLO_BARRIER

@@ -12,7 +12,7 @@
  *   not_again        nothing comes after its tombstone (ack, DELETE) or its expiry stood in the log when the home took
  *                    the partition that the client is attached to
  *   no_false_denial  neither 410 nor "I do not know you" for a registration that was answered 200
- *   not_forgotten    a registration answered 200 stands, or the client has heard that it was removed
+ *   not_forgotten    a registration answered 200 stands, or the client was notified that it was removed
  *   answered         a register is answered, whatever became of the home that it was sent to
  *   not_pushed_out   an older connection does not close the client's own
  *   warm             a partition leaves a living home only for a node that has said that it is ready

@@ -27,7 +27,7 @@ struct ClusterOptions {
     bool watch = false;
 };
 
-/// Waits between two looks, until a signal ends it.
+/// Waits between two polls, until a signal ends it.
 class Pause {
 public:
     void stop() {
@@ -47,7 +47,7 @@ private:
     bool stopped_ = false;
 };
 
-/// One look; false if the log did not answer.
+/// One poll; false if the log did not answer.
 bool show_cluster(log::EventLog& log, const ClusterOptions& options, core::Partition partitions) {
     const auto view = read_cluster(log, options.role, partitions, kTimeout);
     if (!view) {

@@ -25,7 +25,7 @@ using console::LagPage;
 using console::Loss;
 using console::Status;
 
-/// Between the two looks that a rate needs, and between two tables of --watch.
+/// Between the two polls that a rate needs, and between two tables of --watch.
 constexpr std::chrono::seconds kBetween{2};
 constexpr const char* kClearScreen = "\033[H\033[2J";
 constexpr long kOk = 200;

@@ -17,7 +17,7 @@ struct LagOptions {
 /// removed unread.
 inline constexpr int kBehind = 3;
 
-/// Prints the lag of all groups. Two looks where the brokers are asked, since one has no rates.
+/// Prints the lag of all groups. Two polls where the brokers are asked, since one has no rates.
 /// Throws StartupError: nobody answers.
 int show_lag(const Config& config, const LagOptions& options);
 

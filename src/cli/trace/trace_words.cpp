@@ -159,7 +159,7 @@ std::string verdict_words(TraceOutcome outcome, std::string_view reason, Timesta
         case TraceOutcome::overdue:
             return "Its TTL ended at " + time_text(expires) +
                    " and nobody has finished it yet: it is not delivered any more, and its home "
-                   "finishes it when it next looks at the client.";
+                   "finishes it when it next drains the client's messages.";
         case TraceOutcome::finished:
             if (const auto known = core::parse_finish_reason(reason)) {
                 return std::string{finished_words_of(*known)};

@@ -28,7 +28,7 @@ using LagPagePtr = std::shared_ptr<const LagPage>;
 class LagCollector {
 public:
     static constexpr std::chrono::seconds kEvery{5};
-    /// Records read per look to learn their append times.
+    /// Records read per poll to learn their append times.
     static constexpr std::size_t kProbesMax = 8;
 
     struct Context {
@@ -36,9 +36,9 @@ public:
         const core::Clock& clock;
         OwnerOf owner_of = {};
     };
-    /// `looked` is called on the thread after each look.
+    /// `polled` is called on the thread after each poll.
     LagCollector(Context context, std::function<void(const LagPagePtr&)> polled);
-    /// Waits for the look under way, which ends soon.
+    /// Waits for the poll under way, which ends soon.
     ~LagCollector();
     LagCollector(const LagCollector&) = delete;
     LagCollector& operator=(const LagCollector&) = delete;
@@ -51,7 +51,7 @@ private:
     std::jthread thread_;  ///< last: it uses the others
 };
 
-/// One look: takes what the groups say into the table, learns some ages, and makes the page. A look
+/// One poll: takes what the groups say into the table, learns some ages, and makes the page. A poll
 /// that failed shows no rows and says why. Blocks.
 LagPagePtr poll(LagTable& table, log::Groups& groups, const core::Clock& clock,
                 const std::stop_token& stop);

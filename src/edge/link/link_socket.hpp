@@ -62,9 +62,9 @@ private:
     std::shared_ptr<Impl> impl_;
 };
 
-/// Starts connecting to host:port and returns the non-blocking socket. `address` must be numeric or
-/// a name that the resolver knows; resolving may block, so call it off the loop if it is a name.
-/// Errors: invalid (no host:port), unavailable (the name is unknown, or no route).
+/// Starts connecting to `host` and returns the non-blocking socket. `host` must be a numeric
+/// address or a name that the resolver knows; resolving may block, so call it off the loop if it is
+/// a name. Errors: unavailable (the name is unknown, or no route).
 core::Result<int> start_connect(const std::string& host, std::uint16_t port);
 
 }  // namespace beckon::edge::link

@@ -140,7 +140,7 @@ describe('docker-compose.yml', { skip }, () => {
         const tool = (...args) => run('exec', '-T', 'retry', 'beckon', ...args);
         tool('webhooks', 'create', 'https://receiver.invalid/', '--type', 'demo.*');
         tool('events', 'send', 'demo.hello', '{}');
-        await until('an attempt that is told', async () => (await page('webhooks')).webhooks.some(({ attempts }) => attempts?.count > 0), 120000);
+        await until('an attempt that is reported', async () => (await page('webhooks')).webhooks.some(({ attempts }) => attempts?.count > 0), 120000);
         const names = new Set((await page('lag')).rows.map(({ group }) => group));
         assert.ok(names.has('beckon.edge') && names.has('beckon.endpoint'), [...names].join());
     });

@@ -9,7 +9,7 @@ using test::HomeWorld;
 using test::Received;
 
 // Every message of the protocol with its members, as a client sees it: what it sends, and all that
-// it hears.
+// it receives.
 
 namespace {
 

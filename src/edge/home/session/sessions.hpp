@@ -15,8 +15,8 @@ class Sessions {
 public:
     explicit Sessions(const SessionLimits& limits) : limits_(limits) {}
 
-    /// Begins a session of a UAID that has none. `said`: the UAID that the front knows the client
-    /// by, and routes with until it receives another one.
+    /// Begins a session of a UAID that has none. `offered`: the UAID that the front knows the
+    /// client by, and routes with until it receives another one.
     Session& open(const SessionId& id, const core::Uaid& uaid, const core::Uaid& offered);
     /// By what a front says; nullptr: no such session.
     Session* find(const SessionId& id, const core::Uaid& offered);
