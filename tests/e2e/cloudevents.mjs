@@ -157,9 +157,9 @@ before(async () => {
     await cluster.start();
     api = `http://127.0.0.1:${cluster.ports.retry}`;
     const data = log === 'kafka' ? ['--key-ring', join(cluster.directory, 'keys.json')] : ['--data', join(cluster.directory, 'standalone')];
-    const made = spawnSync(BECKON, ['webhooks', 'token', 'shop', '--publish-to-all', ...data], { encoding: 'utf8' });
-    assert.equal(made.status, 0, made.stderr);
-    token = made.stdout.trim();
+    const issued = spawnSync(BECKON, ['webhooks', 'token', 'shop', '--publish-to-all', ...data], { encoding: 'utf8' });
+    assert.equal(issued.status, 0, issued.stderr);
+    token = issued.stdout.trim();
     await until('the role serves', async () => (await request(`${api}/webhooks`, { method: 'GET' })).status === 200, 60000);
 });
 after(async () => {

@@ -17,7 +17,7 @@ import { randomFrom } from './chaos-plan.mjs';
 import { UserAgent, post } from './client.mjs';
 
 const MODES = ['cut', 'eio', 'enospc', 'lies'];
-const { values: said } = parseArgs({
+const { values: given } = parseArgs({
     options: {
         rounds: { type: 'string', default: '3' },
         seed: { type: 'string', default: String(Date.now() % 1000000) },
@@ -29,9 +29,9 @@ function refuse(why) {
     process.exit(2);
 }
 for (const name of ['rounds', 'seed']) {
-    if (!/^\d{1,9}$/.test(said[name])) refuse(`--${name} ${said[name]}: not a whole number`);
+    if (!/^\d{1,9}$/.test(given[name])) refuse(`--${name} ${given[name]}: not a whole number`);
 }
-if (said.mode && !MODES.includes(said.mode)) refuse(`--mode ${said.mode}: none of ${MODES.join(', ')}`);
+if (given.mode && !MODES.includes(given.mode)) refuse(`--mode ${given.mode}: none of ${MODES.join(', ')}`);
 const library = resolve(process.env.POWER_CUT ?? join(dirname(BECKON), 'tests', 'e2e', 'libpower_cut.so'));
 if (!existsSync(library)) refuse(`${library} is not there: ninja power_cut, or POWER_CUT names it`);
 
@@ -48,7 +48,7 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 /** What happens in a round: its lives before the last one, each with the environment of its process. */
 function planOf(seed) {
     const random = randomFrom(seed);
-    const mode = said.mode ?? ['cut', 'eio', 'cut', 'enospc'][seed % 4];
+    const mode = given.mode ?? ['cut', 'eio', 'cut', 'enospc'][seed % 4];
     const lies = mode === 'lies'; // then nobody is there to receive a message before it is lost
     // With 0.2 of a chance the first start of all is cut: then there may be no client yet.
     const isYoung = !lies && random.chance(0.2);
@@ -208,8 +208,8 @@ async function round(seed) {
 }
 
 let failed = 0;
-for (let n = 0; n < Number(said.rounds); ++n) {
-    if (!(await round(Number(said.seed) + n))) ++failed;
+for (let n = 0; n < Number(given.rounds); ++n) {
+    if (!(await round(Number(given.seed) + n))) ++failed;
 }
-console.log(failed ? `FAILED: ${failed} of ${said.rounds} rounds` : `OK: ${said.rounds} rounds`);
+console.log(failed ? `FAILED: ${failed} of ${given.rounds} rounds` : `OK: ${given.rounds} rounds`);
 process.exit(failed ? 1 : 0);
