@@ -39,8 +39,8 @@ bool contain(std::string_view place, Work&& work) noexcept {
 }
 
 /// Runs one step of a fold. An exception here ends the process, with a log line that names the
-/// place: after a restart it folds the same records from its last checkpoint. `name` makes that
-/// word, and only then.
+/// fold: after a restart it folds the same records from its last checkpoint. `name` makes that
+/// name, and only then.
 template <class Name, class Step>
 void fold_step(const Name& name, Step&& step) noexcept {
     try {

@@ -10,12 +10,12 @@
 #include <string>
 #include <string_view>
 
-/// Push message receipts (RFC 8030 §5.1, §6.3): which subscription receives the outcome of
-/// a message, and its form (docs/protocol/receipts.md). Pure functions, any thread.
+/// Push message receipts (RFC 8030 §5.1, §6.3): which subscription receives the outcome of a
+/// message, and its form (docs/protocol/receipts.md). Pure functions, any thread.
 namespace beckon::core {
 
-/// The header of a message's record that names the receiver of its outcome, as to_text()
-/// has it; and of the event that reports it.
+/// The header that names the receiver of a message's outcome, as to_text() has it: of the message's
+/// record, and of the event that reports the outcome.
 inline constexpr std::string_view kReceiptHeader = "ce_receipt";
 
 using ReceiptId = Id16<struct ReceiptTag>;  ///< a receipt subscription; UUIDv4

@@ -11,8 +11,8 @@ namespace beckon::ops {
 /// not ready), liveness slowly (only what a restart would mend). Thread-safe.
 class Health {
 public:
-    /// A part is not ready until it has said so; `why` names what is missing, for the person at 3
-    /// a.m..
+    /// A part is not ready until it has said so; `why` names what is missing, for whoever is called
+    /// at night.
     void set_ready(std::string_view part, bool ready, std::string_view why = {});
     /// A hung loop or a corrupt store: a restart would help. An empty `why` takes it back.
     void set_dead(std::string_view part, std::string_view why);

@@ -72,8 +72,8 @@ struct PendingTombstone {
     core::FinishReason reason = core::FinishReason::acked;
     core::Offset put_offset = 0;  ///< publish in this order: replaced ones before their replacement
     /// Of a tracked message whose end is to be reported: the milestone that it ended with. It stays
-    /// here until the tombstone is read back, so that the
-    /// publisher of the pending tombstone can report it again.
+    /// here until the tombstone is read back, so that the publisher of the pending tombstone can
+    /// report it again.
     struct End {
         core::Tracked message;
         core::Milestone milestone = core::Milestone::delivered;

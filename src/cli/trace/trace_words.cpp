@@ -65,7 +65,7 @@ Json json_of(const std::vector<TraceStep>& steps) {
     return out;
 }
 
-std::string dumped(const Json& json) { return core::json_text(json); }
+std::string dumped(const Json& value) { return core::json_text(value); }
 
 }  // namespace
 
@@ -180,9 +180,9 @@ std::string unknown_words(Timestamp made, Timestamp now) {
 std::string time_text(Timestamp time) {
     const auto since = time.time_since_epoch();
     const auto whole = std::chrono::floor<std::chrono::seconds>(since);
-    const std::time_t seconds = whole.count();
+    const std::time_t since_epoch = whole.count();
     std::tm utc{};
-    gmtime_r(&seconds, &utc);
+    gmtime_r(&since_epoch, &utc);
     std::array<char, 64> text{};
     const auto size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &utc);
     std::snprintf(text.data() + size, text.size() - size, ".%03dZ",

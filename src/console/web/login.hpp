@@ -14,8 +14,8 @@
 namespace beckon::console {
 
 /// Sessions of the console: a browser gets one for the operator's token, so that the token itself
-/// is in no cookie. Sessions are known to this process
-/// alone: they end when somebody ends them, after their time, or with the process. One thread.
+/// is in no cookie. Sessions are known to this process alone: they end when somebody ends them,
+/// after their time, or with the process. One thread.
 class Login {
 public:
     static constexpr std::size_t kTokenBytesMin = 16;

@@ -49,8 +49,7 @@ store::Source source_of(fold::InputIndex input) {
 
 }  // namespace
 
-/// Puts the parts together, and which of them is called at a turn of the fold and at a change of
-/// leadership.
+/// Puts the parts together, and calls them at a turn of the fold and at a change of leadership.
 struct Home::Impl final : fold::State {
     Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore> s);
 

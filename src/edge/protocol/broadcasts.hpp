@@ -38,9 +38,9 @@ public:
     void name(const std::vector<std::pair<std::string_view, std::string_view>>& named,
               const Broadcasts& now);
 
-    /// The members of `broadcasts` in a frame to the client: versions that it does not have,
-    /// and refused ids; empty: there is nothing to send. The client counts as notified
-    /// afterwards. An id that does not exist any more is no longer followed.
+    /// The members of `broadcasts` in a frame to the client: versions that it does not have, and
+    /// refused ids; empty: there is nothing to send. The client counts as notified afterwards. An
+    /// id that does not exist any more is no longer followed.
     std::string take_news(const Broadcasts& now);
 
     std::size_t size() const { return notified_.size(); }

@@ -126,8 +126,8 @@ int WsServer::Impl::peer_closes(Connection& c) {
     return 0;
 }
 
-/// The first call at any end that is not ours: TCP is gone, or lws refused a frame and
-/// sends a close frame of its own, whose answer it would await for ever.
+/// The first call at any end that is not ours: TCP is gone, or lws refused a frame and sends a
+/// close frame of its own, whose answer it would await for ever.
 int WsServer::Impl::drops(Connection& c) {
     if (c.mode != Mode::open) return 0;
     char byte = 0;

@@ -11,8 +11,8 @@
 
 namespace beckon::ingest {
 
-/// The newest outcomes of each receipt subscription, a bounded number. Of
-/// one message that was reported twice the first counts. Pure; one thread.
+/// The newest outcomes of each receipt subscription, a bounded number. Of one message that was
+/// reported twice the first counts. Pure; one thread.
 class ReceiptIndex {
 public:
     /// Outcomes of a subscription among which a repeated one is recognised.

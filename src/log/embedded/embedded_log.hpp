@@ -41,7 +41,7 @@ struct EmbeddedConfig {
     std::function<bool()> clock_is_disciplined = [] { return true; };
     /// Of the kernel, since whose boot `clock` counts its monotonic time; empty: unknown. The times
     /// that the log keeps of the last process are exact within one boot.
-    std::string boot_id;
+    std::string boot_id{};
     rocksdb::Env* env = nullptr;  ///< how RocksDB reaches its files; for tests with faults
 
     static constexpr std::size_t kMemoryBytes = 80U << 20;

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-/// Milestones in JSON: for the console, to `beckon reliability`, to whoever asks
-/// the ops port. schemas/openapi.yaml has the forms. Pure.
+/// Milestones in JSON, for the console, for `beckon reliability` and at the ops port.
+/// schemas/openapi.yaml has the forms. Pure.
 namespace beckon::reliability {
 
 /// {"counts": {<milestone>: n, …}, "refused": [{"from", "to", "count"}, …]}

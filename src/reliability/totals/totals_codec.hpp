@@ -11,7 +11,7 @@
 #include <variant>
 
 /// The events of the log topic `reliability.totals`, by which the homes of the role publish
-/// what they have counted. Pure.
+/// their counts. Pure.
 namespace beckon::reliability {
 
 inline constexpr std::string_view kCountsType = "beckon.counts.v1";

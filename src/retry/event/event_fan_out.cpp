@@ -216,9 +216,9 @@ void EventFanOut::Impl::read_on() {
     report_progress();
 }
 
-/// The thread has others first.
+/// The thread has others first. At most one turn is posted, however many events end in a part.
 void EventFanOut::Impl::next_turn() {
-    turn_posted = true;
+    if (std::exchange(turn_posted, true)) return;
     executor.post([weak = weak_from_this()] {
         const auto self = weak.lock();
         if (!self) return;

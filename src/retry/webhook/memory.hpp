@@ -8,7 +8,7 @@
 #include <string>
 
 /// What webhooks hold in the memory of every process with the role retry, for as long as they are
-/// there. It follows from the webhook alone, so whoever makes one is refused at once. Pure.
+/// there. It follows from the webhook alone, so the answer to whoever makes one has it. Pure.
 namespace beckon::retry {
 
 /// How much webhooks may hold, in bytes of memory_of().

@@ -3,6 +3,7 @@
 #include "core/clock.hpp"
 #include "retry/attempt/http_sender.hpp"
 #include "retry/bench/receiver.hpp"
+#include "retry/bench/run_on.hpp"
 #include "retry/dispatch/dispatcher.hpp"
 #include "retry/filter/percolator.hpp"
 #include "retry/loop/loop.hpp"
@@ -10,7 +11,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <future>
 #include <map>
 #include <memory>
 #include <string>
@@ -103,14 +103,7 @@ public:
                           .handed_on = clock_.mono()});
         return id;
     }
-    void on_loop(const std::function<void()>& what) {
-        std::promise<void> done;
-        loop_.post([&] {
-            what();
-            done.set_value();
-        });
-        done.get_future().wait();
-    }
+    void on_loop(const std::function<void()>& what) { run_on(loop_, what); }
     std::size_t ended() const { return ended_; }
     /// What the scheduler's window has not taken.
     std::size_t waiting() {

@@ -10,6 +10,7 @@
 #include "retry/bench/baseline.hpp"
 #include "retry/bench/delivery_bench.hpp"
 #include "retry/bench/role_bench.hpp"
+#include "retry/bench/run_on.hpp"
 #include "retry/loop/loop.hpp"
 #include "retry/tiers/partition_tiers.hpp"
 
@@ -20,7 +21,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <future>
 #include <map>
 #include <optional>
 #include <thread>
@@ -188,14 +188,7 @@ public:
     }
 
 private:
-    void on_loop(const std::function<void()>& what) {
-        std::promise<void> done;
-        loop_.post([&] {
-            what();
-            done.set_value();
-        });
-        done.get_future().wait();
-    }
+    void on_loop(const std::function<void()>& what) { test::run_on(loop_, what); }
     void open(core::Partition p) {
         tiers_[p] = std::make_unique<PartitionTiers>(
             PartitionTiers::Options{.partition = p,

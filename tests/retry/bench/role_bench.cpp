@@ -4,6 +4,7 @@
 #include "log/embedded/embedded_log.hpp"
 #include "retry/attempt/http_sender.hpp"
 #include "retry/bench/receiver.hpp"
+#include "retry/bench/run_on.hpp"
 #include "retry/event/event.hpp"
 #include "retry/loop/loop.hpp"
 #include "retry/node/retry_node.hpp"
@@ -48,14 +49,7 @@ public:
         thread_.join();
     }
     Loop& loop() { return loop_; }
-    void run(const std::function<void()>& what) {
-        std::promise<void> done;
-        loop_.post([&] {
-            what();
-            done.set_value();
-        });
-        done.get_future().wait();
-    }
+    void run(const std::function<void()>& what) { run_on(loop_, what); }
 
 private:
     Loop loop_;

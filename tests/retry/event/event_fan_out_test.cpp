@@ -73,6 +73,10 @@ struct World {
                             [](const auto&) {});
         }
     }
+    EventFanOut::Events progress() {
+        return {.fanned_out_up_to = [this](core::Offset next) { fanned_out = next; },
+                .failed = [](const auto&) {}};
+    }
     /// Different ones that the log has.
     std::size_t deliveries() const {
         std::set<std::string> ids;
@@ -94,14 +98,7 @@ struct World {
         SecretBox{std::make_shared<core::KeyRing>(core::KeyRing::generate())}};
     core::Offset fanned_out = 0;
     FanOutTurns turns{executor};
-    EventFanOut event_fan_out{{},
-                              *log,
-                              *publisher,
-                              executor,
-                              webhooks,
-                              turns,
-                              {.fanned_out_up_to = [this](core::Offset next) { fanned_out = next; },
-                               .failed = [](const auto&) {}}};
+    EventFanOut event_fan_out{{}, *log, *publisher, executor, webhooks, turns, progress()};
 };
 
 }  // namespace
@@ -350,14 +347,7 @@ struct HeldWorld : World {
         CHECK(fanned_out == next);
     }
     HoldsBack holds;
-    EventFanOut held{{},
-                     *log,
-                     holds,
-                     executor,
-                     webhooks,
-                     turns,
-                     {.fanned_out_up_to = [this](core::Offset next) { fanned_out = next; },
-                      .failed = [](const auto&) {}}};
+    EventFanOut held{{}, *log, holds, executor, webhooks, turns, progress()};
 };
 
 }  // namespace

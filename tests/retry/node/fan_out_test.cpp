@@ -21,6 +21,7 @@ using namespace beckon::retry;
 namespace {
 
 constexpr int kFanOutWebhooks = 100;
+constexpr int kEvents = 60;
 
 /// The fan-out of two partitions, for an owner whose webhooks want every event.
 struct FanOutWorld {
@@ -42,6 +43,14 @@ struct FanOutWorld {
                             encode(*parse_structured(event.dump())), [](const auto&) {});
         }
         executor.run_for(10s);
+    }
+    /// Partition 0 has read kEvents ahead, and partition 1 is to take one on trial.
+    void start_trial_beside_others() {
+        post(0, kEvents);
+        post(1, 1);
+        fan_out.start(1, {.partition = 0});
+        executor.run_for(20ms);
+        fan_out.start(1, {.partition = 1, .careful = true});
     }
 
     test::ManualClock clock;
@@ -72,14 +81,9 @@ struct FanOutWorld {
 // Fails where what other partitions have read ahead is matched beside a trial: then an innocent
 // event is suspected of what one of those did.
 TEST_CASE("a trial waits until what others have read ahead is matched", "[retry][node]") {
-    constexpr int kEvents = 60;
     FanOutWorld world;
-    world.post(0, kEvents);
-    world.post(1, 1);
-    world.fan_out.start(1, {.partition = 0});
-    world.executor.run_for(20ms);
+    world.start_trial_beside_others();
     REQUIRE(world.fan_out.counts().events == kEvents);
-    world.fan_out.start(1, {.partition = 1, .careful = true});
     for (int i = 0; i < 600 && world.done[1] < 1; ++i) world.executor.run_for(100ms);
     CHECK(world.done[1] == 1);
     world.executor.run_for(60s);
@@ -90,13 +94,8 @@ TEST_CASE("a trial waits until what others have read ahead is matched", "[retry]
 }
 
 TEST_CASE("a trial does not wait for a partition that is no more served", "[retry][node]") {
-    constexpr int kEvents = 60;
     FanOutWorld world;
-    world.post(0, kEvents);
-    world.post(1, 1);
-    world.fan_out.start(1, {.partition = 0});
-    world.executor.run_for(20ms);
-    world.fan_out.start(1, {.partition = 1, .careful = true});
+    world.start_trial_beside_others();
     world.executor.run_for(20ms);
     CHECK(world.trials == 0);
     world.fan_out.stop(0);

@@ -28,11 +28,11 @@ struct OutcomesInFlight {
     std::size_t count = 0;
 };
 
-/// Publishes the outcomes of messages whose senders want a receipt
-/// (docs/protocol/receipts.md): one event in `events` for each. An event that the log refuses is
-/// published again until the log takes it, or until stop(): the receipt stays in the store until
-/// the message's tombstone is read, so the next home publishes it. Nothing is lost, and an outcome
-/// may be reported twice. On the home's thread.
+/// Publishes the outcomes of messages whose senders want a receipt (docs/protocol/receipts.md): one
+/// event in `events` for each. An event that the log refuses is published again until the log takes
+/// it, or until stop(): the receipt stays in the store until the message's tombstone is read, so
+/// the next home publishes it. Nothing is lost, and an outcome may be reported twice. On the home's
+/// thread.
 class Outcomes {
 public:
     /// Events of this home without the log's report; the rest waits here.
