@@ -14,6 +14,7 @@
 #include "edge/waiting_survey.hpp"
 #include "fold/webhook_owners.hpp"
 #include "log/log_watch.hpp"
+#include "ops/loop_watch.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -32,8 +33,6 @@ constexpr core::Duration kDropMonthsEvery = std::chrono::hours{1};
 constexpr core::Duration kDropMonthsFirst = std::chrono::minutes{1};
 /// How often this node says in `ownership` how many clients and which links it has.
 constexpr core::Duration kLogStatusEvery = std::chrono::seconds{10};
-/// A loop that has hung this long will not come back: only a restart helps.
-constexpr core::Duration kDeadAfter = std::chrono::minutes{1};
 
 store::Rotation rotation_of(const std::string& setting) {
     if (setting == "off") return store::Rotation::off;
@@ -133,7 +132,7 @@ struct Edge::Impl {
 
     // --- any thread
     void watch_control();
-    std::string why_stalled(const ShardLoop& loop);
+    std::string why_stalled(const ShardLoop& loop) const;
     std::string unready() const {
         const std::scoped_lock lock{mutex};
         return why_unready;
@@ -152,6 +151,7 @@ struct Edge::Impl {
     const std::shared_ptr<const core::KeyRing> keys;
     const core::Clock& clock;
     ops::Health& health;
+    const ops::LoopWatch watch{health, "edge", config.session_timeout / 2};
     const core::NodeId node = core::NodeId::random();
     EdgeMetrics counters;
     const std::unique_ptr<store::EdgeStore> store;
@@ -372,11 +372,9 @@ void Edge::Impl::watch_control() {
 
 /// Why a loop serves nobody; empty: it turns. It waits for the disk of its store, however long that
 /// takes.
-std::string Edge::Impl::why_stalled(const ShardLoop& loop) {
-    const auto stalled_for = clock.mono() - loop.last_turn();
-    if (stalled_for > kDeadAfter) health.set_dead("edge", loop.name() + " hangs");
-    if (stalled_for < config.session_timeout / 2) return {};
-    return "the loop " + loop.name() + " is stalled: perhaps its disk hangs";
+std::string Edge::Impl::why_stalled(const ShardLoop& loop) const {
+    auto why = watch.why_stalled(loop.name(), clock.mono() - loop.last_turn());
+    return why.empty() ? why : why + ": perhaps its disk hangs";
 }
 
 /// The homes only notice that the log is away when they have something to write.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -65,8 +66,10 @@ public:
     }
     core::MonoTime mono() const override {
         wait();
-        return host_.mono();
+        return host_.mono() + ahead_.load();
     }
+    /// A minute and more passes at once.
+    void pass_a_minute() { ahead_ = 61s; }
     void hold(bool held) {
         const std::scoped_lock lock{mutex_};
         held_ = held;
@@ -86,6 +89,7 @@ private:
     mutable std::mutex mutex_;
     mutable std::condition_variable changed_;
     bool held_ = false;
+    std::atomic<core::Duration> ahead_{core::Duration::zero()};
 };
 
 /// Until what is said of the health is so.
@@ -223,7 +227,7 @@ TEST_CASE("a disk that hangs makes the edge unready, ends no client and denies n
     disk.hang(test::FaultyDisk::Call::write, ".log");
     const auto id = here.send(endpoint, "one");
     CHECK(eventually(here, [](const auto& report) {
-        return why_not_ready(report).find("edge-0 is stalled") != std::string::npos;
+        return why_not_ready(report).find("edge-0 has been stalled") != std::string::npos;
     }));
     CHECK(here.health.report().live);
     WsClient late{edge->port()};
@@ -234,7 +238,8 @@ TEST_CASE("a disk that hangs makes the edge unready, ends no client and denies n
     CHECK(eventually(here, [](const auto& report) { return report.ready; }));
 }
 
-TEST_CASE("a control thread that hangs makes the edge unready until it goes on", "[edge]") {
+TEST_CASE("a control thread that hangs makes the edge unready, and dead, until it goes on",
+          "[edge]") {
     Installation here;
     HeldClock clock;
     auto config = here.config();
@@ -246,10 +251,14 @@ TEST_CASE("a control thread that hangs makes the edge unready until it goes on",
     REQUIRE(eventually(here, is_ready));
     clock.hold(true);
     CHECK(eventually(here, [](const auto& report) {
-        return why_not_ready(report).find("edge-control is stalled") != std::string::npos;
+        return why_not_ready(report).find("edge-control has been stalled") != std::string::npos;
     }));
+    CHECK(here.health.report().live);
+    clock.pass_a_minute();
+    CHECK(eventually(here, [](const auto& report) { return !report.live; }));
     clock.hold(false);
     CHECK(eventually(here, is_ready));
+    CHECK(here.health.report().live);
 }
 
 TEST_CASE("an edge whose store takes nothing before a restart says so, and others take over",

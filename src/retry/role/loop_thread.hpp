@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "ops/health.hpp"
 #include "retry/loop/loop.hpp"
 
 #include <functional>
@@ -38,11 +37,5 @@ private:
     Loop loop_;
     std::thread thread_;
 };
-
-/// Why the thread's loop serves nobody: it has not come round for kStalledAfter; empty: it turns.
-/// One that has not for kDeadAfter is dead to `health`, until it turns again. Any thread.
-std::string why_stalled(const LoopThread& thread, ops::Health& health);
-inline constexpr core::Duration kStalledAfter = std::chrono::seconds{3};
-inline constexpr core::Duration kDeadAfter = std::chrono::seconds{60};
 
 }  // namespace beckon::retry

@@ -3,6 +3,7 @@
 #include "core/logger.hpp"
 #include "net/http/http_server.hpp"
 #include "net/tls.hpp"
+#include "ops/loop_watch.hpp"
 #include "retry/api/api.hpp"
 #include "retry/api/api_handler.hpp"
 #include "retry/api/problem.hpp"
@@ -30,7 +31,9 @@ namespace beckon::retry {
 namespace {
 
 constexpr auto kTick = LoopThread::kTick;
-constexpr std::string_view kPart = "retry";
+constexpr const char* kPart = "retry";
+/// A loop that has not come round for so long serves nobody.
+constexpr core::Duration kStalledAfter = std::chrono::seconds{3};
 /// At a stop, until the log has what is finished.
 constexpr std::chrono::seconds kLastRecords{1};
 
@@ -114,6 +117,7 @@ struct Role::Impl {
     void tick();
     bool watch_loops();
     void watch_control();
+    std::string why_stalled(const LoopThread& thread) const;
     void report_loops(std::string_view part, const std::string& why);
     void warn_of_bridges();
     void begin_stop();
@@ -133,6 +137,7 @@ struct Role::Impl {
     const std::shared_ptr<const core::KeyRing> keys;
     const core::Clock& clock;
     ops::Health& health;
+    const ops::LoopWatch watch{health, kPart, kStalledAfter};
     RoleMetrics metrics;
     BridgeMetrics bridge_metrics;
     std::optional<BridgeCredentials> bridge_credentials;  ///< until the bridges are made
@@ -259,20 +264,23 @@ void Role::Impl::tick() {
 
 /// Whether all loops but this one turn.
 bool Role::Impl::watch_loops() {
-    auto why = why_stalled(fan_out, health);
+    auto why = why_stalled(fan_out);
     for (const auto& one : deliverers) {
-        if (auto stalled = why_stalled(one->thread, health); !stalled.empty())
-            why = std::move(stalled);
+        if (auto stalled = why_stalled(one->thread); !stalled.empty()) why = std::move(stalled);
     }
     report_loops("retry: loops", why);
     return why.empty();
 }
 
-/// Only another loop sees that the control thread stands stalled; all of them do at once only where
-/// the machine does.
+std::string Role::Impl::why_stalled(const LoopThread& thread) const {
+    return watch.why_stalled(thread.name(), thread.since_last_turn());
+}
+
+/// Only another loop sees that the control thread is stalled; all of them are at once only where
+/// the machine is.
 void Role::Impl::watch_control() {
     deliverers.front()->thread.loop().post_after(kTick, [this] {
-        report_loops("retry: loop retry", why_stalled(control, health));
+        report_loops("retry: loop retry", why_stalled(control));
         watch_control();
     });
 }

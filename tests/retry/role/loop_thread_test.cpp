@@ -1,6 +1,6 @@
 #include "retry/role/loop_thread.hpp"
 
-#include "ops/health.hpp"
+#include "ops/loop_watch.hpp"
 #include "retry/role/request_queue.hpp"
 
 #include <atomic>
@@ -59,9 +59,14 @@ struct Turning {
             std::this_thread::sleep_for(10ms);
     }
 
+    std::string why_stalled() const {
+        return watch.why_stalled(thread.name(), thread.since_last_turn());
+    }
+
     AheadClock clock;
     LoopThread thread{"retry-0", clock};
     ops::Health health;
+    const ops::LoopWatch watch{health, "retry", 3s};
 };
 
 }  // namespace
@@ -69,7 +74,7 @@ struct Turning {
 TEST_CASE("a loop that turns is none that is stalled, and an idle one turns", "[retry][role]") {
     Turning one;
     one.come_round();
-    CHECK(why_stalled(one.thread, one.health).empty());
+    CHECK(one.why_stalled().empty());
     CHECK(one.health.report().live);
 }
 
@@ -77,13 +82,12 @@ TEST_CASE("a loop that is stalled is reported, is dead after a minute, and heals
           "[retry][role]") {
     Turning one;
     auto until = one.hold();
-    CHECK(why_stalled(one.thread, one.health).empty());
+    CHECK(one.why_stalled().empty());
     one.clock.set_ahead(4s);
-    CHECK(why_stalled(one.thread, one.health)
-              .starts_with("the loop retry-0 has been stalled for 4 s"));
+    CHECK(one.why_stalled().starts_with("the loop retry-0 has been stalled for 4 s"));
     CHECK(one.health.report().live);
     one.clock.set_ahead(61s);
-    CHECK_FALSE(why_stalled(one.thread, one.health).empty());
+    CHECK_FALSE(one.why_stalled().empty());
     auto report = one.health.report();
     CHECK_FALSE(report.live);
     CHECK(report.faults["retry: the loop retry-0"] == "the loop retry-0 hangs");
@@ -91,7 +95,7 @@ TEST_CASE("a loop that is stalled is reported, is dead after a minute, and heals
     one.clock.set_ahead(0s);
     until.set_value();
     one.come_round();
-    CHECK(why_stalled(one.thread, one.health).empty());
+    CHECK(one.why_stalled().empty());
     CHECK(one.health.report().live);
 }
 
