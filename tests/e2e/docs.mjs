@@ -156,7 +156,7 @@ test('README: first webhook', async () => {
 });
 
 test('README: what it is doing', async () => {
-    const [command] = take(README, 'What it is doing');
+    const [command] = take(README, 'Looking inside');
     assert.match(must(command.trim()), /edge +notifications +\d/);
     const page = await fetch('http://127.0.0.1:8085/');
     assert.equal(page.status, 200);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""docs/limits.md has every constant that bounds a number of things, and names tests that exist. What waits or is kept
-has a test that fills it, or a reason why not."""
+"""docs/limits.md has every constant that bounds a number of things, and names tests that exist. A bound of a queue, a cache or a
+list has a test that fills it, or a reason why not."""
 
 import pathlib
 import re
@@ -11,7 +11,7 @@ CONSTANT = re.compile(r"\bconstexpr\s+([\w:<>, ]+?)\s(k\w*(?:Max|Most))\s*(?:=|\
 A_TIME = re.compile(r"chrono|Duration|\b(?:milli)?seconds\b|\bminutes\b|\bhours\b")
 TEST = re.compile(r'\b(?:TEST_CASE|CONTRACT\w*)\s*\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')
 ROW = re.compile(r"^\| ([\w/]+\.[ch]pp) \| (k\w+) \| (.*) \|$", re.M)
-KEPT = "## What waits or is kept"
+KEPT = "## Queues, caches and lists"
 
 
 def constants() -> set[tuple[str, str]]:

@@ -134,7 +134,7 @@ private:
 
 /// Every acknowledged record stands at its offset; none stands twice; all in order of publish. But
 /// where publishes timed out, what was under way beside them may stand a second time
-/// (docs/facts/kafka.md#what-a-time-out-does-to-others).
+/// (docs/facts/kafka.md#effects-of-a-time-out-on-other-records).
 void check_nothing_lost(Kafka& kafka, const Sender& sender) {
     for (const auto& [where, offsets] : sender.acknowledged) {
         const auto records = kafka.read(where);
