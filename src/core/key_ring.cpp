@@ -332,7 +332,8 @@ KeyRing::KeyRing(std::vector<Key> keys, std::vector<std::string> crypto_keys,
                  std::vector<std::string> auth_keys)
     : KeyRing(State{.keys = std::move(keys),
                     .crypto_keys = std::move(crypto_keys),
-                    .auth_keys = std::move(auth_keys)}) {}
+                    .auth_keys = std::move(auth_keys),
+                    .auth_key = {}}) {}
 
 KeyRing::KeyRing(State state) {
     const auto by_id = [](const Key& a, const Key& b) { return a.id < b.id; };

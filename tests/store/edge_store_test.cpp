@@ -612,7 +612,9 @@ TEST_CASE("what others follow from is written with the next commit though it is 
     EdgeFixture f;
     f.put(1, "topic", {.topic = "t"});
     f.put(2, "receipt");
-    f.part().put_receipt(key_of("receipt"), {.expiry = at(5000), .subscription = "s"});
+    f.part().put_receipt(
+        key_of("receipt"),
+        {.uaid = f.uaid, .expiry = at(5000), .subscription = "s", .message_id = "m"});
     auto tracked = accepted(f.uaid, "tracked");
     tracked.reliability_id = "r1";
     f.part().put(3, at(3), tracked, nullptr);

@@ -10,7 +10,7 @@
 namespace beckon::retry {
 
 using core::Fault;
-using nlohmann::json;
+using Json = nlohmann::json;
 using std::chrono::duration_cast;
 using std::chrono::seconds;
 
@@ -59,8 +59,8 @@ AccessToken::AccessToken(const FcmCredentials& credentials, Options options,
 
 HttpRequest AccessToken::request(core::Timestamp now) const {
     const auto at = duration_cast<seconds>(now.time_since_epoch());
-    const json header{{"alg", "RS256"}, {"typ", "JWT"}, {"kid", credentials_.key_id}};
-    const json claims{{"iss", credentials_.client_email},
+    const Json header{{"alg", "RS256"}, {"typ", "JWT"}, {"kid", credentials_.key_id}};
+    const Json claims{{"iss", credentials_.client_email},
                       {"scope", kScope},
                       {"aud", credentials_.token_uri},
                       {"iat", at.count()},
@@ -87,7 +87,7 @@ void AccessToken::renew() {
     send_(request(clock_.wall()), [this](const HttpAnswer& answer) { answered(answer); });
 }
 
-/// Reads the token. It counts from now on, so it ends here no later than at the server.
+/// Reads the token. Its life counts from the request, so it ends here no later than at the server.
 core::Result<void> AccessToken::learn(const HttpAnswer& answer) {
     if (answer.end != HttpAnswer::End::answered || answer.status != 200) {
         return core::fail(error_of(answer));

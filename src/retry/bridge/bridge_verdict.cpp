@@ -10,7 +10,7 @@
 
 namespace beckon::retry {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 using std::chrono::seconds;
 
 namespace {
@@ -34,7 +34,7 @@ constexpr std::string_view kNoFcmToken =
     "The registration token is not a valid FCM registration token";
 
 /// A bridge's word for a fault; anything else that it writes there is not repeated.
-std::string word_in(const json& object, const char* name) {
+std::string word_in(const Json& object, const char* name) {
     if (!object.is_object()) return {};
     const auto found = object.find(name);
     if (found == object.end() || !found->is_string()) return {};
@@ -54,7 +54,7 @@ struct FcmError {
 };
 
 /// The fields that a detail of type `google.rpc.BadRequest` names.
-std::vector<std::string> invalid_fields(const json& detail) {
+std::vector<std::string> invalid_fields(const Json& detail) {
     std::vector<std::string> fields;
     if (!detail.is_object() || !detail.contains("fieldViolations")) return fields;
     const auto& violations = detail["fieldViolations"];

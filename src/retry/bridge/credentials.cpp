@@ -12,7 +12,7 @@
 namespace beckon::retry {
 
 using core::Fault;
-using nlohmann::json;
+using Json = nlohmann::json;
 
 namespace {
 
@@ -46,7 +46,7 @@ core::Result<std::string> read(const std::filesystem::path& file) {
     return text;
 }
 
-core::Result<json> read_object(const std::filesystem::path& file) {
+core::Result<Json> read_object(const std::filesystem::path& file) {
     const auto text = read(file);
     if (!text) return core::fail(text.error());
     auto object = core::parse_json(*text);
@@ -54,7 +54,7 @@ core::Result<json> read_object(const std::filesystem::path& file) {
     return object;
 }
 
-core::Result<std::string> member(const json& object, const char* name) {
+core::Result<std::string> member(const Json& object, const char* name) {
     const auto found = object.find(name);
     if (found == object.end() || !found->is_string() ||
         found->get_ref<const std::string&>().empty()) {
@@ -66,7 +66,7 @@ core::Result<std::string> member(const json& object, const char* name) {
 /// Reads several members; the first that is missing decides.
 class Members {
 public:
-    explicit Members(const json& object) : object_(object) {}
+    explicit Members(const Json& object) : object_(object) {}
     std::string operator[](const char* name) {
         auto value = member(object_, name);
         if (value) return std::move(*value);
@@ -76,10 +76,10 @@ public:
     std::optional<core::Error> error{};
 
 private:
-    const json& object_;
+    const Json& object_;
 };
 
-core::Result<FcmCredentials> fcm_from(const std::string& app, const json& object) {
+core::Result<FcmCredentials> fcm_from(const std::string& app, const Json& object) {
     const auto type = member(object, "type");
     if (!type || *type != "service_account") {
         return core::fail(Fault::invalid, "is no service account (`type` is not service_account)");
@@ -96,14 +96,14 @@ core::Result<FcmCredentials> fcm_from(const std::string& app, const json& object
     return FcmCredentials{app, project, email, key_id, token_uri, std::move(*key)};
 }
 
-core::Result<ApnsCredentials> apns_from(const Entry& entry, const json& object) {
+core::Result<ApnsCredentials> apns_from(const Entry& entry, const Json& object) {
     Members text{object};
     const auto team = text["team_id"];
     const auto key_id = text["key_id"];
     const auto key_file = entry.file.parent_path() / text["key_file"];
     if (text.error) return core::fail(*text.error);
-    const auto topic = object.value("topic", json(kTopicPrefix + entry.app));
-    const auto sandbox = object.value("sandbox", json(false));
+    const auto topic = object.value("topic", Json(kTopicPrefix + entry.app));
+    const auto sandbox = object.value("sandbox", Json(false));
     if (!topic.is_string()) return core::fail(Fault::invalid, "`topic` is not text");
     if (!sandbox.is_boolean()) return core::fail(Fault::invalid, "`sandbox` is not true or false");
     const auto pem = read(key_file);

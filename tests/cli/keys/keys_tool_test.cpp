@@ -184,7 +184,8 @@ TEST_CASE("a key that was added encrypts once the log names its ring", "[keys]")
     const core::SystemClock clock;
     const auto log = log::make_memory_log({.partitions = 4, .clock = &clock});
     const auto before = core::KeyRing::generate();
-    log::Control control{.log_id = "1", .keyring_fingerprint = before.fingerprint()};
+    log::Control control{
+        .log_id = "1", .created = {}, .tiers = {}, .keyring_fingerprint = before.fingerprint()};
     auto ring = *before.rotated();
     hold_to_cluster_log(*log, control, ring, {});
     CHECK(ring.sealing().id == 0);

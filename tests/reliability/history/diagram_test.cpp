@@ -77,7 +77,7 @@ TEST_CASE("a message is delivered at once or stored, not both", "[reliability]")
 }
 
 TEST_CASE("the documents show the diagram of the code", "[reliability]") {
-    std::ifstream file{std::string{BECKON_DOCS} + "/reliability.md"};
+    std::ifstream file{BECKON_DOCS "/reliability.md"};
     std::stringstream text;
     text << file.rdbuf();
     CHECK(text.str().find("```mermaid\n" + diagram_text() + "```\n") != std::string::npos);
