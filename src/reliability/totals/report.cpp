@@ -92,7 +92,7 @@ std::optional<Day> parse_day(std::string_view text) {
     }
     const std::chrono::year_month_day date{std::chrono::year{year}, std::chrono::month{month},
                                            std::chrono::day{day}};
-    if (!date.ok() || to_string(Day{date}) != text) return std::nullopt;
+    if (!date.ok() || year < 0 || to_string(Day{date}) != text) return std::nullopt;
     return Day{date};
 }
 
