@@ -47,6 +47,8 @@ TEST_CASE("a record that was looked up fits in between, and times never fall", "
     CHECK(times.at(70) == at(35s));
     times.learn(80, at(500s));  // a clock that was wrong
     CHECK(times.at(80) == at(60s));
+    times.learn(60, at(0s));  // and one that was wrong the other way
+    CHECK(times.at(60) == at(10s));
 }
 
 TEST_CASE("records up to a time are counted", "[console]") {
@@ -56,6 +58,10 @@ TEST_CASE("records up to a time are counted", "[console]") {
     CHECK(times.until(at(49s), 0, 100) == 50);
     CHECK(times.until(at(-1s), 0, 100) == 0);
     CHECK(times.until(at(1000s), 20, 100) == 80);
+    PositionTimes late;  // what lies below its oldest sample is older than that
+    late.learn(50, at(0s));
+    late.learn(100, at(50s));
+    CHECK(late.until(at(-1s), 0, 100) == 50);
 }
 
 TEST_CASE("a million samples take bounded memory and keep the oldest", "[console]") {

@@ -51,6 +51,8 @@ TEST_CASE("retention warns before it overtakes a group, and says when it has", "
     CHECK(time_left(kept, {.lag = 10, .behind = 80min}) == 20min);
     // It will have read them by then.
     CHECK(loss_of(kept, {.lag = 10, .behind = 80min, .position_rate = 1}) == Loss::none);
+    // It will not: 10 records at 0.005 a second take more than 20 minutes.
+    CHECK(loss_of(kept, {.lag = 10, .behind = 80min, .position_rate = 0.005}) == Loss::near);
     CHECK(loss_of(kept, {.lag = 0}) == Loss::none);
     const Retention overtaken{.start = 60, .position = 50, .kept = 100min};
     CHECK(loss_of(overtaken, {.lag = 10, .behind = 1min}) == Loss::now);

@@ -70,9 +70,10 @@ TEST_CASE("a confirmation is of one order, one session and a short while", "[con
     const Login login{kToken, clock};
     const auto text = login.confirmation("me", "paint. it red");
     CHECK(login.confirmed("me", text) == "paint. it red");
-    CHECK_FALSE(login.confirmed("you", text));
+    for (const auto* session : {"", "you", "we"}) CHECK_FALSE(login.confirmed(session, text));
     CHECK_FALSE(login.confirmed("me", text + " twice"));
-    CHECK_FALSE(Login{kToken, clock}.confirmed("me", text));  // after a restart
+    CHECK_FALSE(login.confirmed("me", text.substr(0, text.size() - 1) + "x"));  // as long
+    CHECK_FALSE(Login{kToken, clock}.confirmed("me", text));                    // after a restart
     for (const auto* other : {"", ".", "..", "9999999999", "9999999999..paint"}) {
         CHECK_FALSE(login.confirmed("me", other));
     }

@@ -296,8 +296,8 @@ TEST_CASE("Prefer is read as RFC 7240 has it, and what is wrong in it is ignored
     CHECK(read("Respond-Async, WAIT=10") == Wanted{.respond_async = true, .wait = 10s});
     CHECK(read("wait = 5; x=y , respond-async") == Wanted{.respond_async = true, .wait = 5s});
     CHECK(read("wait=1, wait=2") == Wanted{.respond_async = false, .wait = 1s});
-    for (const auto* text : {"", ",", "wait", "wait=", "wait=x", "wait=-1", "respond",
-                             "respond-asynchronous", "wait=99999999999"}) {
+    for (const auto* text : {"", ",", "wait", "wait=", "wait=x", "wait=-1", "wait=1x", "wait=1 2",
+                             "respond", "respond-asynchronous", "wait=99999999999"}) {
         CHECK(read(text) == Wanted{});
     }
 }

@@ -86,4 +86,6 @@ TEST_CASE("HTTP Signatures cover request target, host, date and digest", "[retry
         headers[2].starts_with("Authorization: Signature keyId=\"hca:1\","
                                "algorithm=\"hmac-sha256\","
                                "headers=\"(request-target) host date digest\",signature=\""));
+    // openssl dgst -sha256 -hmac key over the four lines that these are.
+    CHECK(headers[2].ends_with("signature=\"xmRboyOc3H5VWRh3jX4w6zfGMQDnNlTgCXdUqQ1Aki0=\""));
 }

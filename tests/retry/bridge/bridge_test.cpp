@@ -358,6 +358,22 @@ TEST_CASE("an access token is not used at its very end, nor after it was refused
     CHECK(world.got == Texts{"one", "two", "three"});
 }
 
+TEST_CASE("an access token's life counts from its request", "[bridge]") {
+    TokenWorld world;
+    world.get();
+    auto late = answer(200, json{{"access_token", "one"}, {"expires_in", 100}}.dump());
+    late.took = 60s;
+    world.reply(std::move(late));
+    world.clock.advance(29s);
+    world.get();
+    CHECK(world.got == Texts{"one", "one"});
+    world.clock.advance(1s);  // ten seconds before its end
+    world.get();
+    CHECK(world.got == Texts{"one", "one"});
+    world.grant("two");
+    CHECK(world.got == Texts{"one", "one", "two"});
+}
+
 TEST_CASE("an error of the token server goes to all waiting deliveries", "[bridge]") {
     TokenWorld world;
     const auto fault = [&](HttpAnswer one) {
