@@ -1,4 +1,5 @@
-"""openapi-valid.py FILE ...: each is a valid OpenAPI document; what the validator does not look at is looked at here."""
+"""openapi-valid.py FILE ...: each is a valid OpenAPI document; what the validator does not look at is looked at here.
+Exit 1 with a line for each fault."""
 
 import sys
 
@@ -23,13 +24,27 @@ def oddities(node, where=""):
             yield from oddities(value, f"{where}/{index}")
 
 
+METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "trace"}
+# What a port may answer to a request for any operation: it is no HTTP, has too large a header, is too slow, fails, finds no capacity.
+OF_EVERY_OPERATION = {"400", "408", "431", "500", "503"}
+
+
+def unnamed_answers(document):
+    """What a port may answer to each operation, and the document does not name there."""
+    for path, operations in document["paths"].items():
+        for method in METHODS & set(operations):
+            missing = OF_EVERY_OPERATION - set(operations[method]["responses"])
+            if missing:
+                yield f"{method} {path}: its responses leave out {', '.join(sorted(missing))}"
+
+
 def main(files):
     found = []
     for file in files:
         with open(file, encoding="utf-8") as text:
             document = yaml.safe_load(text)
         found += [f"{file}: {one.json_path}: {one.message[:300]}" for one in OpenAPIV30SpecValidator(document).iter_errors()]
-        found += [f"{file}: {one}" for one in oddities(document)]
+        found += [f"{file}: {one}" for one in (*oddities(document), *unnamed_answers(document))]
     print("\n".join(found) or f"{len(files)} documents are valid")
     return 1 if found else 0
 
