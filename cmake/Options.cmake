@@ -47,7 +47,8 @@ endif()
 if(BECKON_SANITIZE)
     # vptr: that check asks a pipe whether an object can be read, and takes it for a fault if there is no descriptor left
     # for one, which is what some tests bring about.
-    add_compile_options(-O0 -fsanitize=${BECKON_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer
+    # PIE: clang takes no precompiled header of a library for an executable else.
+    add_compile_options(-fPIE -O0 -fsanitize=${BECKON_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer
                         -fno-sanitize-recover=all)
     add_link_options(-fsanitize=${BECKON_SANITIZE})
 endif()
