@@ -147,6 +147,8 @@ struct EventFanOut::Impl : std::enable_shared_from_this<Impl> {
     void take(const core::RecordView& record);
     void try_it(const core::RecordView& record);
     bool has_ended_processes(Offset offset) const;
+    bool was_set_aside(Offset offset) const;
+    void set_aside_for_ends(const core::RecordView& record);
     FanOutState::Trial trial_of(Offset offset) const;
     void ask_suspects_end();
     bool trials_passed() const;
@@ -230,14 +232,14 @@ void EventFanOut::Impl::next_turn() {
 void EventFanOut::Impl::read(const core::RecordView& record) {
     if (core::is_control_key(record.key)) return;
     if (record.offset < options.from) return remember(record);
+    if (was_set_aside(record.offset)) return set_aside_for_ends(record);
     if (careful && record.offset >= tried_up_to) return try_it(record);
     take(record);
 }
 
 /// To recognise its copies.
 void EventFanOut::Impl::remember(const core::RecordView& record) {
-    const auto& ended = state.set_aside;
-    if (std::find(ended.begin(), ended.end(), record.offset) != ended.end()) return;
+    if (was_set_aside(record.offset)) return;
     if (const auto event = decode_event(record)) recent.insert(event_name(*event));
 }
 
@@ -261,7 +263,7 @@ void EventFanOut::Impl::try_it(const core::RecordView& record) {
         tried_up_to = record.offset + 1;
         std::erase_if(state.set_aside, [&](Offset at) { return at + kReadBack < record.offset; });
         state.set_aside.push_back(record.offset);
-        return set_aside(record, {Fault::corrupt, "two processes ended while it was fanned out"});
+        return set_aside_for_ends(record);
     }
     held.emplace(record);
     state.trial = trial_of(record.offset);
@@ -272,6 +274,16 @@ void EventFanOut::Impl::try_it(const core::RecordView& record) {
 bool EventFanOut::Impl::has_ended_processes(Offset offset) const {
     const auto& last = options.before.trial;
     return last && last->from == offset && last->times >= 2;
+}
+
+/// Perhaps its dead letter is not in the log yet.
+bool EventFanOut::Impl::was_set_aside(Offset offset) const {
+    const auto& ended = state.set_aside;
+    return std::find(ended.begin(), ended.end(), offset) != ended.end();
+}
+
+void EventFanOut::Impl::set_aside_for_ends(const core::RecordView& record) {
+    set_aside(record, {Fault::corrupt, "two processes ended while it was fanned out"});
 }
 
 /// Of a trial in which a process ended each event is tried alone.

@@ -444,6 +444,18 @@ struct PoisonWorld : World {
         }
         return false;
     }
+    /// Whether an event was on trial when it had been set aside.
+    bool tried_again(core::Offset offset) const {
+        bool aside = false;
+        for (const auto& stored : log->records({log::Topic::kRetryDone, partition})) {
+            const auto one = decode_done(*test::ReadBack{stored.record});
+            if (!one) continue;
+            const auto& [open, trial, set_aside] = one->fan_out;
+            aside |= std::count(set_aside.begin(), set_aside.end(), offset) > 0;
+            if (aside && trial && trial->from <= offset && offset < trial->to) return true;
+        }
+        return false;
+    }
     std::size_t dead_letters() const {
         std::size_t count = 0;
         for (core::Partition p = 0; p < kPartitions; ++p) {
@@ -515,6 +527,38 @@ TEST_CASE("an event that ended two processes while it was tried alone is a dead 
     world.run_for(5s);
     CHECK(world.got("w").size() == innocent.size() + 200);
     for (core::Partition p = 0; p < kPartitions; ++p) CHECK_FALSE(world.state(p).trial);
+}
+
+// Fails where only the log's last trial counts: that one is over when the event is set aside, and
+// the dead letter comes a moment later.
+TEST_CASE("an event that was set aside is not tried again after a kill at that moment",
+          "[retry][node]") {
+    PoisonWorld world;
+    auto process = world.start();
+    world.run_for(20s);
+    REQUIRE(process->add_webhook("w", "t"));
+    process.reset();
+    world.append(world.poison);
+    for (int times = 1; times <= 2; ++times) {
+        process = world.start();
+        REQUIRE(world.run_until_tried(times));
+        process.reset();
+    }
+    for (int round = 0; round < 5; ++round) {
+        process = world.start();
+        for (int i = 0; i < 60'000 && world.state(world.partition).set_aside.empty(); ++i)
+            world.run_for(500us);
+        for (int i = 0; i < 60'000 && process->node.partitions_served() < kPartitions; ++i)
+            world.run_for(500us);
+        world.run_for(round * 500us);
+        process.reset();
+    }
+    process = world.start();
+    world.run_for(40s);
+    REQUIRE(process->ready);
+    CHECK_FALSE(world.tried_again(0));
+    CHECK(world.dead_letters() >= 1);
+    CHECK(world.state(world.partition).set_aside == std::vector<core::Offset>{0});
 }
 
 // Fails where the trial with others does not count: then the event ends a fourth process.
