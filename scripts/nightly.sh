@@ -28,7 +28,9 @@ step() {
         chaos-three-brokers) ./dev chaos --log kafka --brokers 3 --kills "$KILLS" ;;
         power-cuts)
             ./dev build beckon power_cut &&
-                BECKON="build/${BECKON_PRESET:-release}/beckon" node tests/e2e/power-cut.mjs --rounds "$POWER_CUTS" --seed 100
+                export BECKON="build/${BECKON_PRESET:-release}/beckon" &&
+                node tests/e2e/power-cut.mjs --rounds "$POWER_CUTS" --seed 100 &&
+                node tests/e2e/power-cut.mjs --first-start 3 --seed 100
             ;;
         model) ./dev setup model && tests/model/run.sh ;;
         sim) ./dev sim --seeds 2000..101999 ;;

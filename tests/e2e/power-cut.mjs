@@ -2,10 +2,15 @@
 // again, and every message that was answered 201 arrives.
 //
 //   node power-cut.mjs [--rounds N] [--seed FIRST] [--mode MODE]
+//   node power-cut.mjs --first-start STRIDE [--seed N]
 //
 // The rounds have the seeds FIRST, FIRST + 1 …; the seed gives a round its plan and the disk its choices, though not the order
 // in which threads write. Modes: `cut`; `eio` and `enospc`, in which some calls fail first; `lies`, in which the disk reports
 // syncs that it never did: a round of it must find a loss. Without --mode the seed chooses one of the first three.
+//
+// --first-start cuts the power at step 1 of the very first start, at step 1 + STRIDE and so on until it serves; and likewise lets
+// every step fail from there on, as on a disk that is full. Each time the same command is then repeated, and serves.
+//
 // POWER_CUT names the library made of power_cut.cpp, whose head says what a disk may keep.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -22,14 +27,15 @@ const { values: given } = parseArgs({
         rounds: { type: 'string', default: '3' },
         seed: { type: 'string', default: String(Date.now() % 1000000) },
         mode: { type: 'string' },
+        'first-start': { type: 'string' },
     },
 });
 function refuse(why) {
     console.error(`power-cut: ${why}`);
     process.exit(2);
 }
-for (const name of ['rounds', 'seed']) {
-    if (!/^\d{1,9}$/.test(given[name])) refuse(`--${name} ${given[name]}: not a whole number`);
+for (const name of ['rounds', 'seed', 'first-start']) {
+    if (given[name] !== undefined && !/^\d{1,9}$/.test(given[name])) refuse(`--${name} ${given[name]}: not a whole number`);
 }
 if (given.mode && !MODES.includes(given.mode)) refuse(`--mode ${given.mode}: none of ${MODES.join(', ')}`);
 const library = resolve(process.env.POWER_CUT ?? join(dirname(BECKON), 'tests', 'e2e', 'libpower_cut.so'));
@@ -41,6 +47,7 @@ const SENDERS_OF_EACH = 2;
 const LIFE_MS = 20000; // a life that makes fewer steps ends by SIGKILL
 const MESSAGES_MOST = 1500; // of a life, so that no client's limit is reached
 const RECOVERY_MS = 60000;
+const FIRST_START_MS = 10000;
 const FAULTS_BEFORE_CUT = 300; // steps
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -108,18 +115,9 @@ class Receiver {
     }
 }
 
-/**
- * A start that ended between making the key ring and the log leaves what looks like an installation that has lost its log: the
- * next start asks for --new-log, and whoever has no subscription yet says so.
- */
-function optionsOf(receivers) {
-    return receivers.some(({ agent }) => agent.endpoint) ? [] : ['--new-log'];
-}
-
 /** One process under the library until its power is cut; says how it ended. */
 async function live(cluster, receivers, { environment, away }, name) {
     cluster.environment = { ...cluster.boot, POWER_CUT_DIR: join(cluster.directory, 'standalone'), ...environment };
-    cluster.endpointOptions = optionsOf(receivers);
     let ended = null;
     const ready = cluster.start().then(() => true, () => false);
     const child = cluster.children.get('standalone');
@@ -151,7 +149,6 @@ async function live(cluster, receivers, { environment, away }, name) {
 /** On a disk without faults everything is there, and it serves. */
 async function verify(cluster, receivers) {
     cluster.environment = cluster.boot;
-    cluster.endpointOptions = optionsOf(receivers);
     await cluster.start();
     for (const receiver of receivers) {
         const former = receiver.agent.endpoint;
@@ -205,6 +202,47 @@ async function round(seed) {
         await cluster.destroy();
     }
     return true;
+}
+
+/** A first start that ends, or fails for good, at that step; then a second one. False: it served before it came so far. */
+async function firstStart(step, fault) {
+    const cluster = new Cluster('embedded'); // with a certificate that it makes
+    let how = { code: 'killed' };
+    try {
+        await cluster.prepare();
+        const environment = fault === 'cut' ? { POWER_CUT_AT: String(step) }
+            : { POWER_CUT_FAIL_AT: String(step), POWER_CUT_FAILS: '1000000000', POWER_CUT_ERROR: 'ENOSPC' };
+        cluster.environment = { ...boot(cluster), POWER_CUT_DIR: join(cluster.directory, 'standalone'), POWER_CUT_SEED: String(Number(given.seed) + step), ...environment };
+        cluster.start().catch(() => {}); // no longer waited for when it has ended
+        const child = cluster.children.get('standalone');
+        let ended = false;
+        child.exited.then(() => (ended = true));
+        const served = await until('that it serves or ends', () => (child.output.includes('"listening"') ? 'served' : ended && 'ended'), FIRST_START_MS)
+            .catch(() => 'waits');
+        how = await child.kill();
+        if (served === 'served') return false;
+        assert(how.code === (fault === 'cut' ? CUT : 1), `step ${step}, ${fault}: ${served}, ${JSON.stringify(how)}\n${child.output}`);
+        cluster.environment = boot(cluster);
+        await cluster.start();
+        await cluster.stop();
+        return true;
+    } catch (error) {
+        console.error(`${error.stack}\n${cluster.outputs()}\nFAILED: step ${step} of the first start, ${fault}, seed ${given.seed}`);
+        process.exitCode = 1;
+        return true;
+    } finally {
+        await cluster.destroy();
+    }
+}
+
+if (given['first-start']) {
+    for (const fault of ['cut', 'full disk']) {
+        let step = 1;
+        while (await firstStart(step, fault)) step += Number(given['first-start']);
+        console.log(`${fault}: the first start serves after fewer than ${step} steps`);
+        assert(step > 100, 'most of these steps make the log');
+    }
+    process.exit();
 }
 
 let failed = 0;

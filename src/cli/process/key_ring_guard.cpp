@@ -100,15 +100,19 @@ std::shared_ptr<core::KeyRing> load_key_ring(const Config& config) {
                        "` and give all roles the same file");
 }
 
-std::shared_ptr<core::KeyRing> load_or_make_key_ring(const Config& config, bool new_log) {
-    const auto file = config.key_ring_file();
+std::shared_ptr<core::KeyRing> find_key_ring(const Config& config, bool new_log) {
     auto ring = config.load_key_ring();
     if (ring) {
         if (!has_embedded_log(config) && !new_log) refuse_new_log(config);
         return std::make_shared<core::KeyRing>(std::move(*ring));
     }
     if (ring.error().fault != core::Fault::not_found) throw StartupError(ring.error().message);
-    if (has_embedded_log(config)) refuse_lost_ring(config);
+    return nullptr;
+}
+
+std::shared_ptr<core::KeyRing> make_key_ring(const Config& config, bool log_has_ring) {
+    if (log_has_ring) refuse_lost_ring(config);
+    const auto file = config.key_ring_file();
     auto fresh = core::KeyRing::generate();
     if (const auto saved = fresh.save(file); !saved) throw StartupError(saved.error().message);
     core::log_info("cli", "key_ring_made", {{"file", file.string()}});

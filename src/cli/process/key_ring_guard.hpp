@@ -33,9 +33,14 @@ bool has_embedded_log(const Config& config);
 /// The ring of a role on Kafka, or of a tool: it must exist.
 std::shared_ptr<core::KeyRing> load_key_ring(const Config& config);
 
-/// Standalone's ring. Only a first start makes it: if the ring is missing beside a log, or the log
-/// is missing beside a ring, this throws, unless the operator has said that the log is new.
-std::shared_ptr<core::KeyRing> load_or_make_key_ring(const Config& config, bool new_log);
+/// Standalone's ring, before its log is opened; null: there is none. If the log is missing beside a
+/// ring, this throws, unless the operator has said that the log is new.
+std::shared_ptr<core::KeyRing> find_key_ring(const Config& config, bool new_log);
+
+/// Makes the ring of a first start, after its log was made: a start that ends between the two is
+/// repeated without more ado, whereas a ring without its log looks like a missing volume.
+/// `log_has_ring`: a ring belongs to the log, which is missing; this throws.
+std::shared_ptr<core::KeyRing> make_key_ring(const Config& config, bool log_has_ring);
 
 /// Now, as Control::created has it.
 std::string now_text();

@@ -3,6 +3,7 @@
 #include "cli/process/process.hpp"
 #include "core/logger.hpp"
 #include "net/self_signed.hpp"
+#include "net/tls.hpp"
 
 #include <algorithm>
 
@@ -18,6 +19,8 @@ std::string fault_of(const std::filesystem::path& certificate, const std::filesy
                      const std::vector<std::string>& names) {
     const auto facts = net::read_certificate(certificate);
     if (!facts || !std::filesystem::exists(key)) return "there is none";
+    // A power cut may leave a part of either, or one that is older than the other.
+    if (const auto pair = net::check({certificate, key}); !pair) return pair.error().message;
     if (facts->expires - kRenewBefore < std::chrono::system_clock::now()) return "it expires soon";
     for (const auto& name : names) {
         const auto& has = facts->names;

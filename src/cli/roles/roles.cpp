@@ -272,6 +272,19 @@ struct OnKafka {
     const seconds stop_timeout;
 };
 
+/// The last step of making a log: until then nobody has used it.
+log::Control write_first_control(log::EventLog& log, const Config& config,
+                                 const core::KeyRing& keys) {
+    log::Control control{.log_id = core::to_hex(core::random_uuid4()),
+                         .created = now_text(),
+                         .partitions = config.layout.partitions,
+                         .tiers = config.layout.tiers,
+                         .keyring_fingerprint = keys.fingerprint()};
+    const auto written = log::write_control(log, control, std::nullopt, kControlTimeout);
+    if (!written) throw StartupError("cannot write to the log: " + written.error().message);
+    return control;
+}
+
 }  // namespace
 
 int run_standalone(Config config, const Signals& signals, const StandaloneOptions& options) {
@@ -281,8 +294,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     use_self_made_certificate(config);
     Process process{config};
     await_disk_space(config.data, process.health, signals);
-    // Behind what fails for a slip: a ring that was made and has no log ends the next start.
-    const auto keys = load_or_make_key_ring(config, options.new_log);
+    auto keys = find_key_ring(config, options.new_log);
 
     config.embedded.directory = config.data / "log";
     config.embedded.sync = config.sync == "always"     ? log::Sync::always
@@ -301,17 +313,10 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     const auto log = log::open_embedded_log(config.embedded);
 
     auto control = log::read_control(*log, kControlTimeout);
-    if (!control && control.error().fault == core::Fault::not_found) {
-        const log::Control fresh{.log_id = core::to_hex(core::random_uuid4()),
-                                 .created = now_text(),
-                                 .partitions = config.layout.partitions,
-                                 .tiers = config.layout.tiers,
-                                 .keyring_fingerprint = keys->fingerprint()};
-        const auto written = log::write_control(*log, fresh, std::nullopt, kControlTimeout);
-        if (!written) throw StartupError("cannot write to the log: " + written.error().message);
-        control = fresh;
-    }
-    if (!control) throw StartupError("cannot read the log: " + control.error().message);
+    const bool first = !control && control.error().fault == core::Fault::not_found;
+    if (!control && !first) throw StartupError("cannot read the log: " + control.error().message);
+    if (!keys) keys = make_key_ring(config, !first);
+    if (first) control = write_first_control(*log, config, *keys);
     hold_to_embedded_log(*log, *control, *keys, config);
     adopt(config, *control, process);
     const BackupService backup{*process.ops, *log, config.data, *keys};

@@ -84,10 +84,9 @@ public:
         if (layout) {
             check_layout(config_, *layout);
             restore_partitions();
-        } else if (!storage_.is_new()) {
-            damaged(config_,
-                    "its layout is missing (if its very first start was interrupted, remove the "
-                    "directory)");
+        } else if (!storage_.is_empty()) {
+            // The first write of a log is its layout: without it a first start ended before that.
+            damaged(config_, "its layout is missing");
         }
         begin_unclean();
         return time_left();

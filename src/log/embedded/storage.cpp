@@ -56,6 +56,8 @@ constexpr const char* kAllInTables = "ALL_IN_TABLES";
 /// In a copy, until it is opened: the log that it was made of went on, so that offsets behind its
 /// end have been given out.
 constexpr const char* kCopy = "COPY";
+/// The manifest that RocksDB makes before CURRENT. The first start replaces it by another one.
+constexpr const char* kFirstManifest = "MANIFEST-000001";
 constexpr const char* kNotOpen = "the log's database is not open";
 constexpr std::array<const char*, kFamilies> kFamilyNames = {"default", "records", "latest"};
 
@@ -134,19 +136,25 @@ std::vector<rocksdb::ColumnFamilyDescriptor> families(const EmbeddedConfig& conf
     throw std::runtime_error("cannot open the log in " + directory.string() + ": " + text);
 }
 
+/// RocksDB would take a directory without CURRENT for a new one and begin from nothing. A first
+/// start that ended before CURRENT leaves its first manifest at most; whatever held data has other
+/// files too.
+bool lost_current(const std::filesystem::path& directory) {
+    bool data = false;
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+        const auto name = entry.path().filename().string();
+        if (name == "CURRENT") return false;
+        data |= (name.starts_with("MANIFEST-") && name != kFirstManifest) ||
+                name.ends_with(".sst") || name.ends_with(".log");
+    }
+    return data;
+}
+
 void prepare(const std::filesystem::path& directory) {
     if (const auto made = rocks::make_directory(directory); !made) {
         throw std::runtime_error("the log: " + made.error().message);
     }
-    // RocksDB would take a directory without CURRENT for a new one and begin from nothing.
-    bool current = false;
-    bool data = false;
-    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-        const auto name = entry.path().filename().string();
-        current |= name == "CURRENT";
-        data |= name.starts_with("MANIFEST-") || name.ends_with(".sst");
-    }
-    if (data && !current) {
+    if (lost_current(directory)) {
         throw std::runtime_error("the log in " + directory.string() +
                                  " is damaged: its file CURRENT is missing");
     }
@@ -196,9 +204,9 @@ Storage::Storage(const EmbeddedConfig& config) : config_(config) {
     }
     BECKON_ASSERT(config_.memory != nullptr, "open_embedded_log() gives it one");
     prepare(config_.directory);
-    new_ = !std::filesystem::exists(config_.directory / "CURRENT");
+    const bool had_database = std::filesystem::exists(config_.directory / "CURRENT");
     const auto all_in_tables = config_.directory / kAllInTables;
-    write_ahead_lost_ = !new_ && !has_write_ahead_file(config_.directory) &&
+    write_ahead_lost_ = had_database && !has_write_ahead_file(config_.directory) &&
                         !std::filesystem::exists(all_in_tables);
     is_copy_ = std::filesystem::exists(config_.directory / kCopy);
     const auto status = open();
@@ -340,6 +348,15 @@ Result<std::string> Storage::get(Family family, std::string_view key) const {
     const auto status = db_->Get({}, handle(family), slice(key), &value);
     if (!status.ok()) return core::fail(error_of(status));
     return value;
+}
+
+bool Storage::is_empty() const {
+    const std::shared_lock lock{mutex_};
+    return db_ && std::all_of(handles_.begin(), handles_.end(), [&](auto* family) {
+               const std::unique_ptr<rocksdb::Iterator> at{db_->NewIterator({}, family)};
+               at->SeekToFirst();
+               return !at->Valid() && at->status().ok();
+           });
 }
 
 Result<void> Storage::scan(Family family, std::string_view from, std::string_view to,

@@ -54,9 +54,8 @@ public:
     Storage(const Storage&) = delete;
     Storage& operator=(const Storage&) = delete;
 
-    /// There was no database in the directory.
-    bool is_new() const { return new_; }
-    /// There was one, but without its write-ahead log: what was not flushed is gone.
+    /// There was a database in the directory, but without its write-ahead log: what was not flushed
+    /// is gone.
     bool write_ahead_lost() const { return write_ahead_lost_; }
     /// Whether this is what copy_to() has made, and nobody has called forget_copy() since.
     bool is_copy() const { return is_copy_; }
@@ -77,6 +76,8 @@ public:
     bool recover();
 
     core::Result<std::string> get(Family family, std::string_view key) const;
+    /// Nothing is in any family; false also where that cannot be read.
+    bool is_empty() const;
 
     /// Calls `each` with the pairs in [from, to) until it returns false. Keep it short: recover()
     /// waits for it. Errors: unavailable, corrupt.
@@ -98,7 +99,6 @@ private:
 
     const EmbeddedConfig config_;
     std::unique_ptr<rocksdb::Env> synced_;  ///< how files are reached if every write is synced
-    bool new_ = false;
     bool write_ahead_lost_ = false;
     bool is_copy_ = false;
     mutable std::shared_mutex mutex_;  ///< exclusive while closing and opening

@@ -125,7 +125,8 @@ TEST_CASE("no ring is made beside a log whose own ring is missing, unless it is 
     const auto lost = home.ring().fingerprint();
     keys_publish(home.config, false);
     std::filesystem::remove(home.config.key_ring_file());
-    CHECK_THROWS_WITH(load_or_make_key_ring(home.config, false),
+    CHECK(find_key_ring(home.config, false) == nullptr);
+    CHECK_THROWS_WITH(make_key_ring(home.config, true),
                       Contains("there is no key ring at") && Contains("keys publish --force"));
     CHECK_THROWS_WITH(keys_generate(home.config, false), Contains("holds the log"));
     CHECK_THROWS_WITH(keys_import(home.config, {.auth_keys = "[a]"}), Contains("holds the log"));
@@ -146,10 +147,10 @@ TEST_CASE("an empty log beside a key ring is taken for a missing volume, unless 
     const Quiet quiet;
     Config config;
     config.data = dir.path();
-    const auto made = load_or_make_key_ring(config, false);  // a first start
-    CHECK_THROWS_WITH(load_or_make_key_ring(config, false),
-                      Contains("--new-log") && Contains("volume"));
-    CHECK(load_or_make_key_ring(config, true)->fingerprint() == made->fingerprint());
+    CHECK(find_key_ring(config, false) == nullptr);  // a first start
+    const auto made = make_key_ring(config, false);
+    CHECK_THROWS_WITH(find_key_ring(config, false), Contains("--new-log") && Contains("volume"));
+    CHECK(find_key_ring(config, true)->fingerprint() == made->fingerprint());
 }
 
 TEST_CASE("a rotation beside a running standalone is published by its next start", "[keys]") {

@@ -1,6 +1,7 @@
 #include "cli/process/self_made_certificate.hpp"
 
 #include "net/self_signed.hpp"
+#include "net/tls.hpp"
 #include "support/temp_dir.hpp"
 
 #include <algorithm>
@@ -51,6 +52,19 @@ TEST_CASE("a self-made certificate stays the same until a name is missing", "[cl
     CHECK(made.has("push.example.org"));
     CHECK(made.has("192.0.2.7"));
     CHECK(made.use() == second);
+}
+
+TEST_CASE("a self-made certificate whose key a power cut has torn is made anew", "[cli]") {
+    Made made;
+    const auto first = made.use();
+    const auto key = made.config.data / "tls" / "key.pem";
+    SECTION("nothing of it") { std::filesystem::resize_file(key, 0); }
+    SECTION("a part of it") { std::filesystem::resize_file(key, 100); }
+    SECTION("it is another one") {
+        REQUIRE(net::write_self_signed(made.directory / "other.pem", key, {}));
+    }
+    CHECK(made.use() != first);
+    CHECK(net::check({*made.config.endpoint.tls_certificate, key}));
 }
 
 TEST_CASE("a self-made certificate that expires soon is renewed at a start", "[cli]") {

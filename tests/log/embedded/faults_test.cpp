@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include <catch2/catch.hpp>
+#include <rocksdb/db.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -54,6 +55,23 @@ EmbeddedConfig as_if_killed(const EmbeddedUnderTest& log) {
         std::filesystem::copy(entry.path(), killed.directory, gone);
     }
     return killed;
+}
+
+/// RocksDB alone in that directory, with the log's families if it holds a log.
+void with_bare_database(const std::filesystem::path& directory, bool holds_log,
+                        const std::function<void(rocksdb::DB&)>& change) {
+    std::filesystem::create_directories(directory);
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    std::vector<rocksdb::ColumnFamilyDescriptor> families{{"default", {}}};
+    if (holds_log) families.insert(families.end(), {{"records", {}}, {"latest", {}}});
+    std::vector<rocksdb::ColumnFamilyHandle*> handles;
+    rocksdb::DB* opened = nullptr;
+    const auto status = rocksdb::DB::Open(options, directory.string(), families, &handles, &opened);
+    REQUIRE(status.ok());
+    const std::unique_ptr<rocksdb::DB> database{opened};
+    change(*database);
+    for (auto* handle : handles) database->DestroyColumnFamilyHandle(handle);
 }
 
 /// A file system of so many bytes, where the machine lets us mount one.
@@ -137,6 +155,48 @@ TEST_CASE("damaged files are refused, never taken for an empty log", "[embedded]
     const auto why = why_not(log.config);
     CHECK_THAT(why, Contains(directory.string()));
     CHECK_THAT(why, Contains("damaged") || Contains("cannot open"));
+}
+
+TEST_CASE("a first start that ended half way is simply repeated", "[embedded]") {
+    EmbeddedUnderTest log;
+    log.close();
+    log.config.directory = log.directory / "half";
+    const auto& directory = log.config.directory;
+    std::filesystem::create_directory(directory);
+    SECTION("RocksDB had made its first manifest, with nothing in it") {
+        std::ofstream{directory / "LOCK"};
+        std::ofstream{directory / "IDENTITY"} << "00000000-0000-0000-0000-000000000000";
+        std::ofstream{directory / "MANIFEST-000001"};
+    }
+    SECTION("and had written some of it") {
+        std::ofstream{directory / "MANIFEST-000001"} << std::string(20, 'x');
+        std::ofstream{directory / "000001.dbtmp"} << "MANIFEST-0";
+    }
+    SECTION("RocksDB had made its database, and the log had written nothing to it") {
+        with_bare_database(directory, false, [](rocksdb::DB&) {});
+    }
+    log.open();
+    const auto written = append(log, kWhere, numbered("key", 10));
+    log.close();
+    log.open();
+    CHECK(read_all(log, kWhere) == written);
+}
+
+TEST_CASE("what held data is damaged, never a first start that ended half way", "[embedded]") {
+    EmbeddedUnderTest log;
+    append(log, kWhere, numbered("only in the write-ahead files", 10));
+    const auto killed = as_if_killed(log);
+    const auto& directory = killed.directory;
+    SECTION("CURRENT is gone") { std::filesystem::remove(directory / "CURRENT"); }
+    SECTION("CURRENT is gone, and the manifest has another name") {
+        std::filesystem::remove(directory / "CURRENT");
+        std::filesystem::rename(file_with(directory, "MANIFEST"), directory / "MANIFEST-000001");
+    }
+    SECTION("the log's layout is gone") {
+        with_bare_database(directory, true,
+                           [](rocksdb::DB& db) { REQUIRE(db.Delete({}, "layout").ok()); });
+    }
+    CHECK_THAT(why_not(killed), Contains("is damaged"));
 }
 
 TEST_CASE("after a clean stop everything is there without the write-ahead files", "[embedded]") {
