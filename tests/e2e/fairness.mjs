@@ -1,12 +1,12 @@
 // What owners of webhooks cost each other: receivers of some hang, are slow, refuse, answer without end or are dead,
-// beside one owner whose receivers answer at once.
+// beside one owner whose receivers answer at once; and what all of it costs the API.
 //
 //   node --test fairness.mjs   (LOG=embedded|kafka)
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
 import { BECKON, Cluster, until } from './beckon.mjs';
-import { Receivers, RetryApi } from './retry-api.mjs';
+import { Receivers, RetryApi, costlyData, costlyFilter } from './retry-api.mjs';
 
 const log = process.env.LOG ?? 'embedded';
 const cluster = new Cluster(log, {
@@ -92,4 +92,48 @@ test('receivers that hang cost their owner its share, and nobody else anything',
     assert(usage.attempts > 0 && usage.sent_bytes > 0 && usage.attempt_ms > 0, JSON.stringify(usage));
     const listed = spawnSync(BECKON, ['webhooks', 'list', '--url', api.url, '--token', hostile], { encoding: 'utf8' });
     assert.match(listed.stdout, /used of this process: \d+ attempts/, listed.stderr);
+});
+
+/** How long each of `count` calls of the API takes, in ms, sorted. */
+async function answers(as, count) {
+    const took = [];
+    for (let i = 0; i < count; ++i) {
+        const began = performance.now();
+        const { status, text } = await api.ask('GET', i % 2 ? '/webhooks' : '/dead', { as });
+        assert.equal(status, 200, text);
+        took.push(performance.now() - began);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    return took.sort((a, b) => a - b);
+}
+
+test('the API answers, and the probes say that all loops turn, while deliveries hang and filters are costly', async () => {
+    const asker = api.token('asker');
+    const hostile = api.token('hanging');
+    const url = await receivers.hangs();
+    for (let i = 0; i < 300; i += 20) {
+        await Promise.all(Array.from({ length: 20 }, (_, n) => api.webhook(hostile, url, ['flood'], n === 0 ? { filter: costlyFilter } : {})));
+    }
+    let flooding = true;
+    const flood = (async () => {
+        while (flooding) await api.post(hostile, 'flood', costlyData);
+    })();
+    const ops = log === 'kafka' ? cluster.ports.opsRetry : cluster.ports.ops;
+    await until('attempts that hang', () => receivers.hanging.size >= 50);
+    await until('filters that are too costly', async () => (await api.ask('GET', '/dead?reason=filter_too_costly', { as: hostile })).json.letters.length > 0);
+    const took = await answers(asker, 100);
+    const webhook = await api.webhook(asker, url, ['nothing']);
+    assert.equal((await api.ask('DELETE', `/webhooks/${webhook}`, { as: asker })).status, 204);
+    for (const probe of ['live', 'ready']) {
+        const report = await fetch(`http://127.0.0.1:${ops}/${probe}`);
+        const text = await report.text();
+        assert.equal(report.status, 200, text);
+        assert.doesNotMatch(text, /stalled|hangs/);
+    }
+    flooding = false;
+    await flood;
+    const text = `GET p50 ${percentile(took, 0.5).toFixed(1)} p95 ${percentile(took, 0.95).toFixed(1)} max ${took.at(-1).toFixed(1)} ms; hanging ${receivers.hanging.size}`;
+    console.log(text);
+    // The machine has other work too: what is guarded against is seconds.
+    assert(percentile(took, 0.95) <= 1000, text);
 });
