@@ -20,7 +20,7 @@
 
 namespace beckon::test {
 
-/// What the tools print is for a person.
+/// Keeps the output of the tools, which is for a person, off the terminal.
 class Quiet {
 public:
     Quiet() : before_(std::cout.rdbuf(output_.rdbuf())) {}

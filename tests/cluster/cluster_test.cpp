@@ -333,7 +333,7 @@ TEST_CASE("a late placement of a lower controller epoch is ignored and written o
     world.executor.run_for(2s);
     CHECK(b->reported.at(5).home.text == "b");
 
-    // Whoever reads only what compaction keeps sees the same.
+    // A node that reads only the compacted topic sees the same.
     world.log->compact(kOwnership, 1'000'000, true);
     b->turns = false;
     Node c{world, "c"};

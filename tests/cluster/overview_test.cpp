@@ -10,7 +10,7 @@ namespace {
 const core::NodeId kOne{"node-1"};
 const core::NodeId kTwo{"node-2"};
 
-/// What a log has said of the role edge.
+/// The overview of the role edge after the events.
 struct Folded {
     template <class... Events>
     explicit Folded(const Events&... events) {

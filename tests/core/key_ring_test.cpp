@@ -50,7 +50,7 @@ std::string key_json(const std::string& members) {
 
 struct Dir : test::TempDir {
     fs::path file = path() / "keys.json";
-    /// What load() says of such a file, without the part that names the file.
+    /// The error of load() for a file with this text, without the part that names the file.
     std::string fault_of(const std::string& text) const {
         write(file, text);
         const auto ring = KeyRing::load(file);

@@ -94,7 +94,7 @@ std::optional<std::string> fault_of(const std::map<std::string, Json>& schemas,
     return test::schema_fault(schema->second, document(record));
 }
 
-/// What write_control() writes.
+/// The records that write_control() publishes.
 std::vector<core::Record> control_records() {
     const core::SystemClock clock;
     const auto log = log::make_memory_log({.clock = &clock});

@@ -1,5 +1,5 @@
-// Those who misuse an endpoint, each by what it does to one connection. As a module: the table of
-// them. As a process of its own (`forkAttack`): all at once, and each comes again when it was closed.
+// Attackers of an endpoint, each described by its acts on one connection. As a module: the table of them. As a process
+// of its own (`forkAttack`): all attack at once, and each connects again when it was closed.
 import { fork } from 'node:child_process';
 import net from 'node:net';
 import tls from 'node:tls';
@@ -103,7 +103,7 @@ export const ATTACKS = {
     'no HTTP': { reason: 'bad_request', count: 50, act: (socket) => socket.resume().write('\x16\x03\x01\x02\r\n\r\n') },
 };
 
-/** The same for a port that speaks TLS. */
+/** Attackers of a port that speaks TLS. */
 export const TLS_ATTACKS = {
     'silence': { reason: 'deadline', count: 50, act: (socket) => socket.resume() },
     'the beginning of a ClientHello': {

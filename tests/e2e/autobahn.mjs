@@ -4,10 +4,10 @@
 //
 //   ECHO=build/release/tests/edge/ws/edge_ws_echo [CASES='*'] node autobahn.mjs
 //
-// CASES: which (the suite's own notation); without it all but those of chapter 9, which take minutes. Where it depends
-// on how frames arrive, autobahn.json allows both ends.
-// The suite (PyPI: autobahntestsuite 0.8.2) runs under Python 2.7 alone, which Debian no longer has:
-// scripts/autobahn-setup.sh installs it where there is one. Without it the test is skipped (exit code 77).
+// CASES chooses cases (in the suite's own notation); the default is all cases except chapter 9, which takes minutes.
+// Where the result depends on how frames arrive, autobahn.json allows both results. The suite (PyPI: autobahntestsuite
+// 0.8.2) runs under Python 2.7 alone, which Debian no longer has: scripts/autobahn-setup.sh installs it where there is
+// one. Without it the test is skipped (exit code 77).
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

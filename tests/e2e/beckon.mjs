@@ -303,7 +303,7 @@ export class Cluster {
         ];
     }
 
-    /** What every role on Kafka gets. */
+    /** The options of every role on Kafka. */
     kafkaOptions(servers = this.servers) {
         return [
             '--kafka-servers', servers, '--kafka-prefix', this.prefix, '--key-ring', join(this.directory, 'keys.json'),
@@ -497,7 +497,7 @@ export class Cluster {
 
     async destroy() {
         for (const role of this.roles()) await this.children.get(role).kill();
-        // What nobody reads any more would cost the other tests of this broker time; without it they do as well.
+        // Unused topics would cost the other tests of this broker time. Those tests pass also if this fails.
         if (this.shared) await this.tool(['topics', 'destroy', ...this.kafkaOptions()]).catch(() => {});
         for (const name of this.brokers?.keys() ?? []) {
             await this.killKafka(name);

@@ -1,5 +1,5 @@
 // Stand-ins for Google's and Apple's services that really speak their protocols: TLS under a private CA, OAuth,
-// HTTP/2, their errors, and how they fail. What a device token begins with says how it fares.
+// HTTP/2, their errors, and how they fail. The beginning of a device token decides how the service answers.
 import { createPublicKey, createVerify, generateKeyPairSync, randomUUID, verify } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
 import http2 from 'node:http2';
@@ -25,7 +25,7 @@ export function makeCertificates(directory) {
     return { ca: file('ca.pem'), tls: { key: readFileSync(file('server.key')), cert: readFileSync(file('server.pem')) } };
 }
 
-/** What both have: what came for which token, and how often. */
+/** The common part of both: the requests for each token. */
 class Service {
     constructor() {
         this.requests = new Map(); // token → [{ at, headers, body }]

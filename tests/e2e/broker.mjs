@@ -30,7 +30,7 @@ const answers = (server) => new Promise((resolve) => {
     socket.once('connect', () => socket.destroy());
 });
 
-/** What `start` leaves running: the broker, for as long as FILE is there and `caller` runs. */
+/** The process that `start` leaves running: the broker, for as long as FILE exists and `caller` runs. */
 async function hold(file, caller) {
     const print = (fields) => {
         writeFileSync(`${file}.new`, JSON.stringify({ pid: process.pid, ...fields }));

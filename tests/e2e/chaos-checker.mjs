@@ -1,7 +1,7 @@
-// Judges a history of what a cluster answered and what arrived. It knows nothing of processes, sockets or
+// Judges a history of a cluster's answers and of the messages that arrived. It knows nothing of processes, sockets or
 // clocks: every event carries its time (`at`, in ms), and a fault is a sentence in `faults`.
 //
-// What a client or a sender saw:
+// Observations of clients and senders:
 //   seeking      {client}                               it wants to be connected and is not
 //   greeted      {client, connection, uaid}             its hello was answered
 //   requested, replied {client, connection, what}      a frame that is to be answered, and its answer
@@ -14,10 +14,10 @@
 //   arrived      {n, client, connection}
 //   acked        {n, client, connection}
 //   confirmed    {ns}                                   their tombstones are in the log
-// What the test did:
-//   disturbing, calm {what}                             somebody hangs or is cut off: no bound counts meanwhile
-//   stable      {}                                     everybody is attached, and there was time for everything
-//   checked      {}                                     a moment like any other; bounds are looked at
+// Acts of the test:
+//   disturbing, calm {what}                             a process hangs or is cut off: no bound counts meanwhile
+//   stable      {}                                     all clients are attached, and there was time for everything
+//   checked      {}                                     a moment like any other, at which bounds are checked
 
 const NO_ANSWER = [0, 503];
 const GONE = [404, 410];
@@ -241,7 +241,7 @@ export class Checker {
         ++message.arrivals;
         message.arrival = event.at;
         this.wanted.delete(message);
-        // What a former connection still had in its hands says nothing.
+        // A message that a former connection still received proves nothing.
         if (event.connection !== this.client(event.client).connection) return;
         const what = `message ${message.n} to ${message.client}`;
         if (message.confirmed) this.fault(event, `${what} came after its confirmed ack`);
@@ -278,7 +278,7 @@ export class Checker {
         return at < message.answered + message.ttl * 1000;
     }
 
-    /** Those that are still to arrive; others are forgotten. */
+    /** Messages that must still arrive; the others are forgotten. */
     missing(at) {
         for (const message of this.wanted) if (!this.isDue(message, at)) this.wanted.delete(message);
         return [...this.wanted];

@@ -1,4 +1,4 @@
-// What will be done to the processes, in which order: a function of the seed and nothing else.
+// The plan of faults of the processes, in order: a function of the seed and nothing else.
 
 /** mulberry32: numbers from 0 to 1 that follow from a seed. */
 export function randomFrom(seed) {

@@ -11,7 +11,7 @@ import { after, before, test } from 'node:test';
 import { BECKON } from './beckon.mjs';
 
 const MIRROR = process.env.BECKON_DEBIAN_MIRROR ?? 'http://deb.debian.org/debian';
-// What was built here needs the libraries of this release.
+// The package that was built here needs the libraries of this release.
 const RELEASE = readFileSync('/etc/os-release', 'utf8').match(/^VERSION_CODENAME=(.*)$/m)[1];
 
 let place;

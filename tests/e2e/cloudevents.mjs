@@ -138,7 +138,7 @@ const eventOf = (type, kind) => ({
     id: `e${++numbers}`, source: '/libraries', type, subject: 'a-b', time: '2026-11-20T08:30:00.125Z', ...EVENTS[kind],
 });
 
-/** What matters of an event, however a library says it. */
+/** The values of an event that must agree, in a form that does not depend on the library. */
 const essence = ({ id, source, type, subject, time, datacontenttype, data, extensions }) => ({
     id, source, type, subject, time: new Date(time).getTime(), datacontenttype,
     data: /json/.test(datacontenttype) ? JSON.parse(Buffer.from(data, 'base64')) : data,

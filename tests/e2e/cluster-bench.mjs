@@ -1,10 +1,10 @@
-// What several edges on Kafka cost their clients: how long an edge that dies or restarts keeps them waiting, what a hop
-// over a link adds to a message, how fast an edge without a store restores its partitions, and which session time-out
-// is long enough on a machine that has much else to do.
+// Costs of several edges on Kafka for their clients: how long clients wait for an edge that dies or restarts, how much
+// a hop over a link adds to a message, how fast an edge without a store restores its partitions, and which session
+// time-out is long enough on a busy machine.
 //
 //   node cluster-bench.mjs [--only failover,rolling,hop,restore,session] [--json FILE] [--quick]
 //
-// `--quick` shows that it works and measures nothing that one could quote. Ends with 1 above what docs/operations.md
+// `--quick` only shows that it works: its figures are no measurements. Ends with 1 above what docs/operations.md
 // promises. Messages reach the clients through senders of this process, which also is all clients: its own share of a
 // figure is some tenths of a millisecond, but for `hop`, which `beckon-bench` measures.
 import { spawn } from 'node:child_process';

@@ -1,6 +1,6 @@
-// What the console finds, and what it changes: Find with its slider, dead letters with their redrive, the last attempts
-// at webhooks; in a real Chromium and a real Firefox, with a token. LOG=embedded (standalone) or LOG=kafka. SCREENSHOTS
-// names a directory that keeps what the pages looked like.
+// Searches and acts of the console: Find with its slider, dead letters with their redrive, the last attempts at
+// webhooks; in a real Chromium and a real Firefox, with a token. LOG=embedded (standalone) or LOG=kafka. SCREENSHOTS
+// names a directory for screenshots of the pages.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -26,7 +26,7 @@ let origin;
 let browser;
 let receiver;
 
-/** Who takes events, or says `status`. */
+/** A receiver that accepts events, or answers `status`. */
 class Receiver {
     status = 500;
     ids = [];

@@ -1,10 +1,10 @@
-// What the console costs and how fast it is, as figures: nothing here passes or fails by time.
+// Figures of the console's costs and speed: nothing here passes or fails by time.
 //
 //   node console-cost.mjs   (PARTITIONS=1000, SECONDS=30; needs Kafka's jars, Java and Chromium)
 //
 // A group of another application with PARTITIONS partitions, on a real Kafka; then the CPU time of the console's process
-// while nobody looks, while Prometheus asks for its metrics every 15 s, and while a browser follows the page as well.
-// JSON_FILE names a file that gets the figures. `./dev bench --only console` runs it.
+// while no page is open, while Prometheus asks for its metrics every 15 s, and while a browser follows the page as
+// well. JSON_FILE names a file that gets the figures. `./dev bench --only console` runs it.
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import puppeteer from 'puppeteer-core';

@@ -48,7 +48,7 @@ async function page(name) {
     return reply.status === 200 ? reply.json() : null;
 }
 
-/** What the canary finds where exactly these edges are, and each lets pushes through. */
+/** The canary's page, once it shows exactly these edges and each lets pushes through. */
 const pushing = (what, ...names) => until(what, async () => {
     const { edges } = await page('canary');
     const wanted = names.map((name) => urls[name]).sort();

@@ -24,7 +24,7 @@ const OPERATIONS = join(ROOT, 'docs', 'operations.md');
 const OPS = 'http://127.0.0.1:9090';
 const WEBSOCKET = 'ws://127.0.0.1:8080/';
 
-// A checkout in which everything is this one's, but what a reader makes in it.
+// A checkout with links to everything in this one; a reader's new files stay in it.
 const checkout = join(host, 'checkout');
 const bin = join(host, 'bin');
 for (const directory of [checkout, bin, join(checkout, 'build')]) mkdirSync(directory);
@@ -358,7 +358,7 @@ test('operations: behind nginx', async (t) => {
 });
 
 test('operations: behind Caddy', async (t) => {
-    // What Let's Encrypt is elsewhere.
+    // Caddy's own authority, in place of Let's Encrypt.
     const local = '{\n    local_certs\n    skip_install_trust\n    auto_https disable_redirects\n}\n';
     writeFileSync('/etc/caddy/Caddyfile', local + take(OPERATIONS, 'Caddy')[0]);
     const caddy = new Terminal('caddy run --config /etc/caddy/Caddyfile');

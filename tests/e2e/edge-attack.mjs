@@ -35,7 +35,7 @@ function frame(opcode, payload, claimed = payload.length) {
 const HELLO = frame(1, '{"messageType":"hello","use_webpush":true}');
 const LEGAL = frame(1, '{"messageType":"broadcast_subscribe","broadcasts":{}}');
 
-/** What an attacker says once it is connected, or once it is upgraded, and how its end is called. */
+/** The bytes that an attacker sends once it is connected, or once it is upgraded, and the name of its end. */
 const ATTACKS = {
     'a handshake that is begun': { count: HALF_OPEN + 2000, plain: UPGRADE.slice(0, 40), refused: 'handshake_timeout' },
     'a frame that is begun': { count: 50, frames: [HELLO, frame(1, 'ten bytes.', 1000)], closed: 'unfinished' },

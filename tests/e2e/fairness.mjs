@@ -1,5 +1,5 @@
-// What owners of webhooks cost each other: receivers of some hang, are slow, refuse, answer without end or are dead,
-// beside one owner whose receivers answer at once; and what all of it costs the API.
+// Costs of owners of webhooks for each other: receivers of some owners hang, are slow, refuse, answer without end or
+// are dead, beside an owner whose receivers answer at once; and their costs for the API.
 //
 //   node --test fairness.mjs   (LOG=embedded|kafka)
 import assert from 'node:assert/strict';

@@ -1,6 +1,6 @@
 // Hours of a real Firefox in a few minutes: its computer sleeps, its network is cut or goes silent, the server
 // restarts or is killed, it unsubscribes and subscribes again, and at last its profile is copied, so that two
-// Firefoxes have one UAID. Whatever got 201 arrives; what was acknowledged does not come again.
+// Firefoxes have one UAID. Every message that got 201 arrives; no acknowledged message comes again.
 //
 //   node firefox-hours.mjs
 import assert from 'node:assert/strict';

@@ -1,6 +1,6 @@
 // Two things that a real Firefox does by itself. It gives up a subscription whose pushes show nothing to the user
 // (its quota), and the clock of its computer jumps, forwards and back, while it is connected and while it is not.
-// Whatever got 201 while the subscription lived arrives, once.
+// Every message that got 201 while the subscription lived arrives once.
 //
 //   node firefox-quota-clock.mjs
 import assert from 'node:assert/strict';

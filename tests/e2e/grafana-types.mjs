@@ -26,7 +26,7 @@ function schema() {
     }
 }
 
-/** What tsc complains of in a program that says that each of these texts is a dashboard. */
+/** The errors of tsc for a program that declares each of these texts a dashboard. */
 function complaints(texts) {
     const directory = mkdtempSync(join(tmpdir(), 'beckon-dashboards-'));
     const file = join(directory, 'dashboards.ts');

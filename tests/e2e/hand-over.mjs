@@ -10,10 +10,10 @@ import { after, before, test } from 'node:test';
 import { BECKON, Cluster, freePort, until } from './beckon.mjs';
 
 const kafkaOnly = { skip: (process.env.LOG ?? 'kafka') !== 'kafka' && 'two processes share a log on Kafka only' };
-// A stop gives what is in flight its time; what it takes longer than that may come again.
+// A stop waits for attempts in flight; an attempt that takes longer may be made again.
 const WORKERS = 4;
-// What a killed process had delivered since it last wrote `retry.done` comes again: 200 ms, longer where a machine
-// or its broker stalls for a moment.
+// Deliveries of a killed process since its last record in `retry.done` come again: 200 ms, longer where a machine or
+// its broker stalls for a moment.
 const UNWRITTEN_MS = 5000;
 const TIERS = '0s,2s,4s,8s';
 const FIRST_DELAY_MS = 2000;

@@ -1,7 +1,7 @@
-// What an idle client costs the server in memory, with TLS and without, and whether that is given back when clients
-// leave. Clients are in processes of their own, of at most 10,000 each. Ends with 1 above the bounds that we hold
-// ourselves to: 5 KiB for a plain client, 20 KiB for one with TLS, and a quarter of what it cost once it has left. Fewer
-// than 1,000 clients are not worth a return to the system.
+// The server's memory for an idle client, with TLS and without, and how much goes back to the system when clients
+// leave. Clients are in processes of their own, of at most 10,000 each. Exits with 1 above our bounds: 5 KiB for a
+// plain client, 20 KiB for a client with TLS, and a quarter of that once it has left. For fewer than 1,000 clients the
+// memory need not go back.
 //
 //   node idle-memory.mjs [--clients 10000] [--json FILE]
 import { spawn } from 'node:child_process';

@@ -1,5 +1,5 @@
-// What `kill -9` of a standalone leaves, within one boot of the kernel: the time that passes without a process counts for the
-// TTL of messages, whatever the host's clock is.
+// A standalone after `kill -9`, within one boot of the kernel: the time without a process counts for the TTL of
+// messages, whatever the host's clock says.
 //
 //   node --test killed-log.mjs
 import assert from 'node:assert/strict';

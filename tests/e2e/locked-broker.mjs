@@ -58,7 +58,7 @@ listener.name.locked.ssl.keystore.location=${this.certificates.keystore}
         }
     }
 
-    /** What a role gets to come in through the lock as `user`. */
+    /** The options with which a role logs in as `user`. */
     lockedOptions(user, { password = this.users[user], mechanism = 'PLAIN' } = {}) {
         const librdkafka = {
             'security.protocol': 'sasl_ssl', 'ssl.ca.location': this.certificates.ca,

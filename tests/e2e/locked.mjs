@@ -1,6 +1,6 @@
-// Kafka as teams have it: SASL over TLS, and ACLs (a real broker with StandardAuthorizer). What is refused is said in the first line, by
-// topic, group and operation; what is granted later works without a restart; and each role works with the rights that
-// docs/operations.md#rights-on-a-locked-kafka names for it, and with no more.
+// Kafka as teams have it: SASL over TLS, and ACLs (a real broker with StandardAuthorizer). The first log line of a
+// refusal names topic, group and operation; a right that is granted later works without a restart; and each role works
+// with exactly the rights that docs/operations.md#rights-on-a-locked-kafka names for it.
 //
 //   node --test locked.mjs
 import assert from 'node:assert/strict';

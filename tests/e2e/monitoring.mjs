@@ -1,4 +1,4 @@
-// What a load balancer and a person see of each role: which build it is, and whether the log answers.
+// Each role shows a load balancer and a person its build, and whether the log answers.
 //
 //   LOG=embedded|kafka node --test monitoring.mjs
 import assert from 'node:assert/strict';

@@ -28,7 +28,7 @@ const cluster = new Cluster('embedded', {
     endpoint: ['--embedded-sync', 'never'],
 });
 
-/** What each document is held to. `more`: further arguments of schemathesis. */
+/** The port against which each document is tested. `more`: further arguments of schemathesis. */
 const DOCUMENTS = {
     'openapi.yaml': { port: 'endpoint', more: [] },
     'webhooks.openapi.yaml': { port: 'retry', token: () => owner(), more: [] },

@@ -1,4 +1,4 @@
-// What whoever runs Beckon sees of it: metrics that are documented, and the life of a message in the log.
+// The operator's view: documented metrics, and the life of a message in the log.
 //
 //   node operator.mjs
 import assert from 'node:assert/strict';

@@ -1,5 +1,5 @@
-// What `cmake --install` puts on a host: a stripped binary that runs, and a unit that systemd accepts and whose
-// command line and configuration Beckon accepts.
+// `cmake --install` puts on a host a stripped binary that runs, and a unit that systemd accepts and whose command line
+// and configuration Beckon accepts.
 //
 //   node packaging.mjs
 import assert from 'node:assert/strict';

@@ -1,6 +1,6 @@
-// Every port of a running standalone against every attack that needs no login: one table of ports, one of attacks. Whoever
-// attacks is refused or closed, costs no more than it may, and keeps nobody else from being answered; the process lives on.
-// tests/layers/ports_test.py demands that each port of docs/configuration.md is in the table.
+// Every port of a running standalone against every attack that needs no login: a table of ports, and a table of
+// attacks. The port refuses or closes the attacker, which costs no more than its bound and delays no other client; the
+// process lives on. tests/layers/ports_test.py demands that each port of docs/configuration.md is in the table.
 //
 //   node --test ports.mjs
 import assert from 'node:assert/strict';
@@ -130,7 +130,7 @@ async function serves({ name, get: path, status }, ms = PATIENCE_MS) {
     assert.deepEqual(statuses, [status], `${name} answers an honest request`);
 }
 
-/** What proves the key ring at the ops port. */
+/** The proof of the key ring for the ops port. */
 function proof() {
     const ring = JSON.parse(readFileSync(`${cluster.directory}/standalone/keys.json`, 'utf8'));
     return Buffer.from(hkdfSync('sha256', Buffer.from(ring.keys[0].secret, 'base64url'), '', 'beckon/log-pages/1', 32)).toString('base64url');

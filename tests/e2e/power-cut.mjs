@@ -52,7 +52,7 @@ const FAULTS_BEFORE_CUT = 300; // steps
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** What happens in a round: its lives before the last one, each with the environment of its process. */
+/** The plan of a round: its lives before the last one, each with the environment of its process. */
 function planOf(seed) {
     const random = randomFrom(seed);
     const mode = given.mode ?? ['cut', 'eio', 'cut', 'enospc'][seed % 4];
@@ -73,14 +73,14 @@ function planOf(seed) {
     return { mode, isYoung, lives };
 }
 
-/** What every process gets; after a power cut the kernel is another boot. */
+/** The environment of every process; after a power cut the kernel has another boot id. */
 function boot(cluster) {
     const file = join(cluster.directory, 'boot_id');
     writeFileSync(file, `${randomUUID()}\n`);
     return { LD_PRELOAD: library, POWER_CUT_BOOT: file };
 }
 
-/** One client, what was sent to it, and what came of that. */
+/** A client, the messages for it, and their outcomes. */
 class Receiver {
     constructor(name, url) {
         this.name = name;

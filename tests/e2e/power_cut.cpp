@@ -12,8 +12,8 @@
 // was synced.
 //
 // Steps POWER_CUT_FAIL_AT and later, POWER_CUT_FAILS of them, fail with POWER_CUT_ERROR (EIO or
-// ENOSPC); some of the bytes of a write that fails may be written. What a failed sync left is not
-// written by a later one, as on Linux.
+// ENOSPC); some of the bytes of a write that fails may be written. A later sync does not write the
+// bytes that a failed sync left, as on Linux.
 //
 // POWER_CUT_LIES=1: every sync reports success and syncs nothing. POWER_CUT_BOOT: a file that is
 // read instead of the kernel's boot_id, since after a power cut the kernel is another boot.
@@ -167,7 +167,7 @@ public:
         return at != files_.end() ? &at->second : open_entry(path.c_str(), found);
     }
 
-    /// What the disk has of these bytes is kept, since they are about to change.
+    /// Keeps the disk's present content of these bytes, since they are about to change.
     static void keep(Unsynced& file, off_t from, off_t to) {
         for (off_t number = from / kSectorBytes; number * kSectorBytes < to; ++number) {
             const auto [at, is_new] = file.sectors.try_emplace(number);

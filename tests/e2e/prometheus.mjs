@@ -113,7 +113,7 @@ const numbersOf = async (query) => (await ask('query', { query })).result.map(({
 const names = () => ask('label/__name__/values');
 const metricsIn = (text) => new Set(text.match(/\b(?:beckon|process|kafka|kminion)_\w+/g));
 
-/** What is not there yet is waited for; what never comes is named. */
+/** Waits until nothing is missing; fails with the names of what never comes. */
 async function eventually(what, missing) {
     let left = [];
     await until(what, async () => (left = await missing()).length === 0, PATIENCE)

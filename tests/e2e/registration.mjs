@@ -1,4 +1,4 @@
-// Two endpoint processes on one Kafka: what one of them has answered 200 is usable at once at the other.
+// Two endpoint processes on one Kafka: a registration that one has answered 200 works at once at the other.
 //
 //   node registration.mjs
 import assert from 'node:assert/strict';
@@ -47,7 +47,7 @@ function ask(method, url, { json, secret, headers = {} } = {}) {
     });
 }
 
-/** The same endpoint, asked for at another process. */
+/** The URL of the same endpoint at another process. */
 const at = (origin, url) => origin + new URL(url).pathname;
 const send = (origin, url) => ask('POST', at(origin, url), { headers: { TTL: '60', 'Content-Length': '0' } });
 

@@ -69,8 +69,8 @@ async function serve(wanted, limitMs = TAKES_MS) {
 }
 
 /**
- * Partitions are shared by the names of the nodes, which are new at each start: one time in eight all four fall to one
- * node. Then the second process is started anew.
+ * Placement follows the names of the nodes, which are new at each start: one time in eight a node gets all four
+ * partitions. Then the second process is started anew.
  */
 async function share() {
     for (let starts = 1; ; ++starts) {

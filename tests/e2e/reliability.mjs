@@ -16,7 +16,7 @@ const KILLS = 8;
 const CLIENTS = 6;
 const STABLE_WITHIN_MS = 120000; // the TTL of a message ends, and a minute later it has expired
 /**
- * What is sent while a process is away: no more for a slow start, and in all so much that each client
+ * The number of messages sent while a process is away. It does not grow with a slow start, and in all each client
  * refuses more messages than its home remembers of it.
  */
 const SENT_DURING_A_KILL = 250;
@@ -24,7 +24,7 @@ const SENT_DURING_A_KILL = 250;
 const keys = webpush.generateVAPIDKeys();
 const cluster = new Cluster(log, { endpoint: ['--endpoint-tracking-keys', keys.publicKey], reliability: true });
 
-/** What a client says of a message, and what that is counted as. The body begins with the name. */
+/** A client's answers to a message, and the end that each counts as. The body begins with the name. */
 const ANSWERS = {
     ack100: { code: 100, end: 'delivered' },
     ack101: { code: 101, end: 'decryption_error' },

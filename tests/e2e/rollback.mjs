@@ -1,6 +1,5 @@
-// Upgrade and rollback, as docs/operations.md promises them: what this build does with what a newer or an older one has
-// left, and with damaged files. Debian's ldb writes the other version into the stores and the log between a stop and a
-// start.
+// Upgrade and rollback, as docs/operations.md promises them: this build meets data of a newer or an older build, and
+// damaged files. Debian's ldb writes the other version into the stores and the log between a stop and a start.
 //
 //   node --test rollback.mjs
 import assert from 'node:assert/strict';

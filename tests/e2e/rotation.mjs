@@ -68,7 +68,7 @@ function tool(args) {
     });
 }
 
-/** What happens all the time, each kind in a loop of its own; what was refused is in `refused`. */
+/** The traffic during a rotation, each kind in a loop of its own; `refused` has the refusals. */
 class Traffic {
     constructor() {
         this.refused = [];

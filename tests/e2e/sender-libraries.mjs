@@ -1,4 +1,4 @@
-// What the tests of real sender libraries share: a client that decrypts, and a table of the libraries.
+// Common parts of the tests of real sender libraries: a client that decrypts, and a table of the libraries.
 import { execFile, spawn } from 'node:child_process';
 import crypto from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -101,7 +101,7 @@ const rust = program(join(CACHE, 'rust', 'release', 'sender'));
 const java = program(join(CACHE, 'java', 'classes', 'Send.class'));
 
 /**
- * What each library can do and what it shows of a refusal, as read in its source and held here:
+ * The abilities of each library, and how it reports a refusal, as read in its source and tested here:
  *
  * aesgcm        it offers the older encoding too
  * refusesLong   the error with which it refuses a long payload itself, without asking the server
@@ -112,7 +112,7 @@ const java = program(join(CACHE, 'java', 'classes', 'Send.class'));
 export const LIBRARIES = {
     // Splits a long payload into several records of 4,096 and sends them.
     'npm web-push': { present: true, aesgcm: true, send: sendWithNode },
-    // The same.
+    // Splits a long payload too.
     pywebpush: {
         present: python.present,
         aesgcm: true,

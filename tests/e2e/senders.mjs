@@ -33,7 +33,7 @@ class Installation {
         this.receiver?.agent.end();
         await this.cluster.end();
     }
-    /** What `name` reports about one message. */
+    /** The report of the library `name` about one message. */
     send(name, fields = {}, to = this.endpoint) {
         return LIBRARIES[name].send({
             subscription: this.receiver.subscription(to),

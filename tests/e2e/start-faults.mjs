@@ -1,5 +1,4 @@
-// Everything that can be wrong at a start ends in one clear line that says what was wrong and what
-// is allowed, and in a non-zero exit code.
+// Every fault at a start ends in a clear line that names the fault and the allowed values, and in a non-zero exit code.
 //
 //   node start-faults.mjs
 import assert from 'node:assert/strict';

@@ -3,9 +3,9 @@
 //
 //   node stop-random.mjs [--rounds N] [--seed S] [--patience SECONDS]
 //
-// The moments follow from the seed, which is printed. BECKON names the binary, which may be one with a sanitizer: what
-// that reports fails the test. `--patience`: what a process may take beyond its stop_timeout, for such builds;
-// BECKON_E2E_SLOWER: how many times as long all else may take.
+// The moments follow from the seed, which is printed. BECKON names the binary. With a sanitizer its reports fail the
+// test. `--patience`: the time that a process of such a build may take beyond its stop_timeout; BECKON_E2E_SLOWER: how
+// many times as long all else may take.
 import assert from 'node:assert/strict';
 import { parseArgs } from 'node:util';
 import { Cluster, until } from './beckon.mjs';

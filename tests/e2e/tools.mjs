@@ -1,5 +1,5 @@
-// What whoever runs Beckon asks it from the command line: the life of a message, records, the state of a client, the
-// cluster, and what is wrong; beside a standalone that holds its log, or on Kafka.
+// The operator's tools on the command line: the life of a message, records, the state of a client, the cluster, and
+// faults; beside a standalone that holds its log, or on Kafka.
 //
 //   node tools.mjs embedded|kafka
 import assert from 'node:assert/strict';

@@ -1,6 +1,5 @@
-// What a UnifiedPush distributor of autopush's family does, as a client that is scripted after one:
-// KUnifiedPush (docs/facts/unifiedpush.md). It says less than Firefox: no subprotocol, no `use_webpush`, acks
-// without a code.
+// A UnifiedPush distributor that speaks autopush's protocol, scripted after KUnifiedPush (docs/facts/unifiedpush.md).
+// It sends less than Firefox: no subprotocol, no `use_webpush`, acks without a code.
 //
 //   node unifiedpush.mjs
 import assert from 'node:assert/strict';

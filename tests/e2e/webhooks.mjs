@@ -4,7 +4,7 @@
 //   node --test webhooks.mjs   (LOG=embedded|kafka)
 //   KILLS=200 SEED=1 node --test --test-name-pattern='lose nothing' webhooks.mjs
 //
-// Which event is the last before a kill follows from the seed; what happens at which moment does not.
+// The last event before each kill follows from the seed; the exact moment of the kill does not.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import http from 'node:http';
@@ -30,7 +30,7 @@ const agent = new http.Agent({ keepAlive: true, maxSockets: 16 });
 let api;
 let token;
 
-// Those that run: a test that fails does not come to its stop().
+// Running receivers: a test that fails does not reach its stop().
 const receivers = new Set();
 
 /** A receiver that keeps what it gets; `answer` decides the status by delivery id and how often it came. */

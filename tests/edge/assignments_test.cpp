@@ -100,7 +100,7 @@ TEST_CASE("a standby could take over unless it has fallen back", "[assignments]"
     CHECK(node.ready().empty());
 }
 
-TEST_CASE("what the homes of one shard say does not touch those of another", "[assignments]") {
+TEST_CASE("reports of a shard's homes do not affect homes of other shards", "[assignments]") {
     auto node = two_of_four();
     report(node, {{0, in(Home::State::serving)}, {1, in(Home::State::serving)}});
     node.reported([](core::Partition p) { return p % 2 == 0; }, {});

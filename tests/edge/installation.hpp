@@ -69,7 +69,7 @@ struct Installation {
         message.body = body;
         return send(endpoint, message);
     }
-    /// The same, with a message that is for nobody yet.
+    /// Sends `message` to the endpoint's client and channel, with a new key.
     std::string send(std::string_view endpoint, core::NotificationAccepted message) {
         const auto path = endpoint.substr(endpoint.rfind('/') + 1);
         const auto to = tokens.open_endpoint(path, core::Tokens::Form::any, clock.wall());

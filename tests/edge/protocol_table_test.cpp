@@ -20,7 +20,7 @@ using test::WsClient;
 // that it receives. Frames that are not understood are in tests/edge/home/home_protocol_test.cpp,
 // and so are answers of homes that cannot serve in tests/edge/home/home_test.cpp.
 //
-// A line of a dialogue is one of
+// The lines of a dialogue:
 //
 //   > TEXT          the client sends a text frame
 //   < TEXT          it receives exactly this
@@ -166,7 +166,7 @@ constexpr auto kAnswer =
 constexpr auto kRegister = R"(> {"messageType":"register","channelID":"c1"})";
 constexpr auto kRegistered =
     R"(< {"messageType":"register","channelID":"c1","status":200,"pushEndpoint":"<url>"})";
-// What is not there would stand before this answer.
+// An unexpected frame would come before this answer.
 constexpr auto kAsk = "> {}";
 constexpr auto kNothingElse = "< {}";
 

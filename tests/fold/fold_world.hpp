@@ -22,7 +22,8 @@ public:
     explicit FaultyLog(log::MemoryLog& inner) : inner_(inner) {}
 
     int ends_to_fail = 0;
-    /// What the next take() of any reader says, once; and what every take() says until it is reset.
+    /// The fault of the next take() of any reader, once; and the fault of every take() until it is
+    /// reset.
     std::optional<core::Fault> next_take;
     std::optional<core::Fault> every_take;
     /// So many takes, every other one of a reader, find nothing, though this is not the end; the

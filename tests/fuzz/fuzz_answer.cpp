@@ -1,6 +1,6 @@
 // A receiver's answer: the first two bytes are its status, a line is its Retry-After, the rest its
-// body, as webhooks, FCM and APNs send them. Whatever they are, there is an outcome, a wait with a
-// bound, and a reason that can stand in a log line.
+// body, as webhooks, FCM and APNs send them. Every input gives an outcome, a wait with a bound, and
+// a reason that can stand in a log line.
 #include "fuzz/require.hpp"
 #include "retry/attempt/attempt_outcome.hpp"
 #include "retry/bridge/bridge_verdict.hpp"

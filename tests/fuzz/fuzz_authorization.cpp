@@ -16,7 +16,7 @@ using beckon::test::require;
 
 namespace {
 
-/// What came of it, apart from the words for a human.
+/// The result, without the text for people.
 struct Outcome {
     std::optional<Problem> problem;
     std::string token;
@@ -38,7 +38,8 @@ std::string upper(std::string_view text) {
     return out;
 }
 
-/// The same items in the other order; nullopt if one of ours is there twice: then the last counts.
+/// The items in reverse order; nullopt if `t` or `k` is there twice, since then the last one
+/// counts.
 std::optional<std::string> reversed(std::string_view items) {
     std::string out;
     std::size_t tokens = 0;

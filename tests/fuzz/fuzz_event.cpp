@@ -54,7 +54,7 @@ Post post_of(std::string_view text) {
 void check_readable(const Event& event) {
     const auto record = encode(event);
     const auto again = decode_event(*ReadBack{record});
-    // What Beckon adds may be too much; then the record is refused before it is written.
+    // With Beckon's additions the record may be too large; then it is refused before it is written.
     if (!again) return require(!again.error().message.empty());
     require(again->id == event.id && again->source == event.source && again->type == event.type);
     require(again->owner == event.owner && scope_of(*again) == scope_of(event));

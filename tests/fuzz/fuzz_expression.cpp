@@ -1,5 +1,6 @@
-// The first line is an expression of an attachment, the rest a document. Whatever they are, the
-// expression is refused with a place in it, or selects within its work; the same each time.
+// The first line is an expression of an attachment, the rest a document. Every expression is
+// refused with the place of its fault, or selects within its bound of work, and gives the same each
+// time.
 #include "fuzz/require.hpp"
 #include "retry/attachment/attachments.hpp"
 #include "retry/attachment/expression.hpp"
@@ -35,7 +36,7 @@ void select(const Expression& expression, const Json& document) {
     const auto twice = expression.select(document, again);
     require(once.has_value() == twice.has_value() && work.left == again.left);
     require(!once || *once == *twice);
-    // What is copied into the answer was paid for.
+    // Every byte that was copied into the answer was counted as work.
     require(!once || once->size() <= Work::kMax - work.left);
 }
 

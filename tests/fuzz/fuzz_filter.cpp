@@ -1,6 +1,6 @@
-// The first line is a filter, the rest an event. Whatever they are, the filter is refused with a
-// place in it, or says of the event the same each time, within its steps; and the index finds what
-// evaluating it finds.
+// The first line is a filter, the rest an event. Every filter is refused with the place of its
+// fault, or gives the same result for the event each time, within its steps; and the index gives
+// the same result as an evaluation.
 #include "fuzz/require.hpp"
 #include "retry/filter/percolator.hpp"
 #include "retry/filter/query.hpp"

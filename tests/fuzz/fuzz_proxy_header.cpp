@@ -1,5 +1,5 @@
-// Whatever a proxy sends in front of a connection: a header, its beginning, or a named fault, and
-// the same however it is cut.
+// The bytes of a proxy in front of a connection are a header, its beginning, or a named fault, and
+// the same in whatever pieces they come.
 #include "fuzz/require.hpp"
 #include "net/proxy_header.hpp"
 

@@ -65,8 +65,8 @@ Seen judge(RequestParser& parser, Status status) {
     return seen;
 }
 
-/// The complete requests of a connection. What comes after them is not compared: that it is broken
-/// may be noticed with the next piece only.
+/// The complete requests of a connection. The bytes behind them are not compared: the parser may
+/// notice a fault in them only with the next piece.
 struct Conversation {
     std::vector<Seen> requests;
     bool head_too_large = false;
@@ -95,7 +95,7 @@ Conversation converse(std::string_view bytes, std::size_t piece) {
             parser.reset();
             if (rest.empty()) break;
         }
-        // What a connection holds between reads is bounded by the same limit.
+        // The same limit bounds the bytes that a connection holds between reads.
         all.head_too_large = rest.size() > kLimits.header_bytes_max;
         if (all.head_too_large) return all;
     }

@@ -1,5 +1,5 @@
-// Whatever stands in a URL is no token, or one that was made with this key ring: nobody who lacks
-// the keys finds another.
+// A text in a URL is no token, or a token that was made with this key ring: nobody finds a token
+// without the keys.
 #include "core/base64url.hpp"
 #include "core/tokens.hpp"
 #include "fuzz/require.hpp"
@@ -41,7 +41,7 @@ std::string_view without_padding(std::string_view text) {
     return text;
 }
 
-/// What opens is what would be sealed for the same content.
+/// A text that opens is the one that sealing its content gives.
 void opens_only_sealed(Tokens& tokens, std::string_view text) {
     const auto any = tokens.open_endpoint(text, Tokens::Form::any, kNow);
     const auto v1 = tokens.open_endpoint(text, Tokens::Form::v1, kNow);

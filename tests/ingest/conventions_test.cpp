@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-// What holds on every route: docs/protocol/http-api.md#conventions,
+// Rules of every route: docs/protocol/http-api.md#conventions,
 // docs/protocol/http-api.md#routes, docs/protocol/http-api.md#browsers.
 
 using namespace beckon;

@@ -286,7 +286,7 @@ TEST_CASE("who pipelines and reads no reply is closed, and took no more than two
     while (asked < 1'000'000 && socket.send("GET /status HTTP/1.1\r\nHost: x\r\n\r\n")) ++asked;
     CHECK(asked < 1'000'000);  // it was reset
     CHECK(closed_as(world, "deadline", "1"));
-    // What was answered lay in the kernel, which by itself would hold 4 MB: 20,000 replies.
+    // The kernel held the replies; by itself it would hold 4 MB, that is 20,000 replies.
     CHECK(answered(world, "status") < 1'000);
 }
 

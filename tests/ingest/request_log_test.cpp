@@ -5,8 +5,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-// Whoever can read the logs must not be able to send, to change a registration or to read a
-// message.
+// A reader of the logs must not be able to send, to change a registration or to read a message.
 
 using namespace beckon;
 using namespace beckon::test;

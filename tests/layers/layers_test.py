@@ -147,7 +147,7 @@ BOOST_FILES = {"net/io_loop.cpp", "net/http/request_parser.cpp"}
 JSON_TEXT = "core/json_text.cpp"
 PRINTS_JSON = re.compile(r"(\.|->)\s*dump\s*\(")
 PARSES_JSON = re.compile(r"[Jj]son::parse\s*\(")
-# What takes pieces apart itself, and what is called while it parses.
+# Files that parse pieces of JSON themselves, or that are called during a parse.
 OTHER_PARSERS = {"core/json_parts.cpp", "ingest/registration/registration_body.cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 SYSTEM = re.compile(r"^(sys/|netinet/|arpa/|net/|linux/)?[a-z_0-9]+(\.h)?$")

@@ -9,7 +9,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SETTING = re.compile(r"^\| `(\w+\.\w*port)` \|", re.M)
 ROW = re.compile(r"^    '(\w+\.\w*port)': \{", re.M)
-# Whatever listens does it here; one more place is one more port, or the same one, and says which.
+# All code that listens. A new place must be entered here, with the ports that it serves.
 LISTENS = {
     "src/net/http/http_server.cpp": {"endpoint.port", "retry.port", "console.port", "ops.port"},
     "src/edge/fronts.cpp": {"edge.port"},

@@ -24,7 +24,7 @@ struct World {
     log::CheckedPublisher publisher{log->open_publisher(executor), executor,
                                     &log::check_core_record};
 
-    /// What publishing answers; "published" if the log has the record.
+    /// The answer to a publish; "published" if the log has the record.
     std::string publish(Topic topic, core::Record record) {
         std::string answer = "none";
         publisher.publish({topic, 0}, std::move(record),

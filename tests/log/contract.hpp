@@ -12,7 +12,7 @@
 /// adapter: a test binary links the suite and defines `make_log_under_test`.
 namespace beckon::test {
 
-/// What a test case asks of its log; everything else is the adapter's own choice.
+/// Options that a test case sets for its log; all others are the adapter's own choice.
 struct LogOptions {
     std::size_t waiting_max = 10'000;
 };
@@ -41,8 +41,8 @@ struct LogUnderTest {
 
     // --- Hooks, empty where they have no meaning; a test that needs one is then left out.
 
-    /// Stops the log cleanly and opens it again over the same data. Whatever came from log() is
-    /// destroyed before the call.
+    /// Stops the log cleanly and opens it again over the same data. The caller destroys all objects
+    /// of log() before.
     std::function<void()> restart;
     /// Compacts the partition: afterwards, of all records that stood in it at the call, only the
     /// newest of each key is left, and of those no tombstone. Records may be appended to get there,

@@ -239,7 +239,7 @@ TEST_CASE("compaction keeps the newest of each key and lets tombstones go", "[co
             if (!r.key.starts_with("!compact/")) left.push_back(r);
         }
         CHECK(left == std::vector{written[2], written[5], written[6]});
-        // Whoever asks for an offset that is gone gets the next one that is there.
+        // A reader that begins at a removed offset gets the next record that is left.
         const auto from_gap = read_all(*log, where, written[3].offset);
         REQUIRE_FALSE(from_gap.empty());
         CHECK(from_gap.front() == written[5]);

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-/// What the contract's test cases share: short words for long dialogues.
+/// Helpers of the contract's test cases: short words for long dialogues.
 namespace beckon::test {
 
 /// A record as it was read, whole and printable.
@@ -36,7 +36,7 @@ inline Read to_read(const core::RecordView& view) {
     return read;
 }
 
-/// What a reader of the record must see.
+/// The record as a reader must see it.
 inline Read expected(const core::Record& record, const log::Appended& appended) {
     Read read{appended.offset, appended.time, record.key, record.value, {}};
     for (const auto& h : record.headers) read.headers.emplace_back(h.name, h.value);
@@ -114,7 +114,7 @@ public:
         }
         return true;
     }
-    /// The same, into `seen`.
+    /// As above, and adds the records to `seen`.
     bool take_until(std::size_t max, const std::function<bool()>& done) {
         return take_until(max, done,
                           [this](const core::RecordView& view) { seen.push_back(to_read(view)); });
@@ -135,7 +135,8 @@ std::vector<core::Result<log::Appended>> publish_all(LogUnderTest& under_test,
                                                      log::TopicPartition where,
                                                      const std::vector<core::Record>& records);
 
-/// The same with a publisher of its own, where all must succeed; returns what readers must see.
+/// Publishes with a publisher of its own, and requires that all succeed; returns the records as
+/// readers must see them.
 std::vector<Read> append(LogUnderTest& under_test, log::TopicPartition where,
                          const std::vector<core::Record>& records);
 

@@ -32,7 +32,7 @@ struct Files {
         CHECK(checked.error().message == loaded.error().message);
         return checked.error().message;
     }
-    /// The same key with a passphrase, in the form of PKCS #8 or the older one.
+    /// The pair's key with a passphrase, in the form of PKCS #8 or the older form.
     std::filesystem::path encrypted(bool pkcs8) const {
         using File = core::Handle<std::FILE, std::fclose>;
         const auto path = directory / "encrypted.pem";

@@ -1,7 +1,7 @@
 // C11 threads on POSIX threads, for ThreadSanitizer, which knows only the latter. librdkafka makes
-// its threads, locks and conditions with C11's functions, of which those that it uses are here.
-// Without this file ThreadSanitizer would end the process at the first allocation of such a thread,
-// and would not see how whatever librdkafka hands from one thread to another is guarded.
+// its threads, locks and conditions with C11's functions; this file has the functions that it uses.
+// Without it ThreadSanitizer would end the process at the first allocation of such a thread, and
+// would not see the locks around the data that librdkafka passes between threads.
 //
 // A program's own definitions come before those of the C library, for its shared libraries too.
 #include <cerrno>

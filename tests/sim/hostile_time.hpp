@@ -48,15 +48,15 @@ struct Life {
     core::Duration ttl;
 };
 
-/// The clocks of the leaders, which stamp what is appended: one for each partition, which is wrong,
-/// drifts and steps; and the true time. What a process may know of a leader's clock is
-/// written in docs/design.md#time, and what follows from that for a message is checked here.
+/// The clocks of the leaders, which stamp appended records (each partition has a clock, which is
+/// wrong, drifts and steps), and the true time. docs/design.md#time says what a process may know of
+/// a leader's clock; the consequences for a message are checked here.
 class HostileTime {
 public:
     HostileTime(const core::Clock& true_time, std::uint64_t seed)
         : true_clock_(true_time), random_(seed) {}
 
-    /// What the leader says now.
+    /// The leader's present time.
     core::Timestamp stamp(const log::TopicPartition& where);
     void step(const log::TopicPartition& where, std::chrono::milliseconds by);
     /// A home may serve the partition from now on. It knows nothing of what the leader's clock said

@@ -27,7 +27,7 @@ void ProcessLife::stand_still(bool still) {
     }
 }
 
-/// Whoever has more to do gets another turn, as ShardLoop gives it.
+/// If a hook has more work, the loop turns again, as ShardLoop does.
 void SimLoop::end_turn() {
     bool again = false;
     for (const auto& hook : hooks_) again |= hook();

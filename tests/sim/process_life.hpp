@@ -13,12 +13,12 @@ namespace beckon::sim {
 
 class SimLoop;
 
-/// What the loops of one process have in common: they live, stall (SIGSTOP) and die together.
+/// The life of a process, which its loops share: they run, stall (SIGSTOP) and die together.
 class ProcessLife {
 public:
     explicit ProcessLife(test::SimExecutor& sim) : sim_(sim), state_(std::make_shared<State>()) {}
 
-    /// What the process was going to do ends with it.
+    /// The process dies, and its pending tasks with it.
     void kill() { state_.reset(); }
     /// SIGSTOP, SIGCONT: time goes on, and what became due runs at the end.
     void stand_still(bool still);

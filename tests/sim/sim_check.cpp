@@ -84,7 +84,7 @@ std::set<std::string> SimWorld::pending_in(store::PartitionStore& store, core::P
     return out;
 }
 
-/// What was acknowledged shortly before a crash or a move may come again.
+/// A message that was acknowledged shortly before a crash or a move may come again.
 bool SimWorld::certainly_acked(const SimClient& client, std::uint64_t number) const {
     const auto at = client.confirmed.find(number);
     if (at == client.confirmed.end()) return false;
@@ -264,7 +264,7 @@ void SimWorld::wait_until_quiet() {
 }
 
 /// Each client that a front has identified has a session at a home, and no home has another one.
-/// What either of them says may be on its way.
+/// Messages between them may be on their way.
 void SimWorld::check_sessions() {
     constexpr int kPollsMax = 1000;
     std::size_t at_fronts = 0;

@@ -22,7 +22,7 @@
 
 namespace beckon::sim {
 
-/// What RocksDB may keep in memory: with scarce buffers it writes and compacts tables all the time.
+/// RocksDB's memory: with scarce buffers it writes and compacts tables all the time.
 enum class Buffers { ample, scarce };
 
 /// Opens the store of a process that is not running.

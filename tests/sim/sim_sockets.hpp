@@ -19,8 +19,8 @@ public:
     virtual void close_client(std::uint64_t connection, const edge::Closing& closing) = 0;
 };
 
-/// The sockets of one shard: connections by number, without lws. What a client sends is given here
-/// on the shard's loop, in order.
+/// The sockets of one shard: connections by number, without lws. A client's frames arrive here on
+/// the shard's loop, in order.
 class SimSockets final : public edge::Sockets {
 public:
     SimSockets(edge::Loop& loop, ClientSide& clients) : loop_(loop), clients_(clients) {}

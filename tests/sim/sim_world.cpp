@@ -316,7 +316,7 @@ bool SimWorld::connect_all() {
 }
 
 void SimWorld::bring_clients_back() {
-    // Who acknowledged all the time needs no new hello to get what waits.
+    // A client that always acknowledges gets its waiting messages without a new hello.
     if (keenness_ < 100) {
         for (auto& client : clients_) {
             leave(client, true);

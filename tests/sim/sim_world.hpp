@@ -68,7 +68,7 @@ struct SimClient {
 ///
 /// With hostile clocks the leader of each partition has a clock of its own that is wrong, drifts
 /// and steps; so has each host, from its boot on; nights pass in which nobody writes; and a month
-/// ends. What was answered 201 lives for as long as its sender asked for, by true time.
+/// ends. A message that was answered 201 lives for its TTL, by true time.
 class SimWorld final : private ClientSide {
 public:
     explicit SimWorld(std::uint64_t seed, Clocks clocks = Clocks::right, bool prints = false);
@@ -79,10 +79,10 @@ public:
     void live(const Story& story);
 
     std::vector<std::string> broken;
-    /// What happened, with the time, for whoever looks into it; empty unless it `prints`.
+    /// The events with their times, for a developer; empty unless it `prints`.
     std::vector<std::string> diary;
 
-    /// What the run was about, so that a run that does nothing is noticed.
+    /// Counts of the run's events, so that a run that does nothing is noticed.
     struct Tally {
         std::size_t answered_201 = 0;
         std::size_t received = 0;

@@ -1,4 +1,4 @@
-// What the stores make of a disk that fails, hangs or lies below RocksDB.
+// The stores on a disk that fails, hangs or lies.
 #include "store/edge_fixture.hpp"
 #include "store/subscription_store.hpp"
 #include "support/faulty_disk.hpp"

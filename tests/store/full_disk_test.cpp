@@ -1,4 +1,4 @@
-// What the store of an edge makes of a disk without space, and of one that hangs in a sync.
+// The store of an edge on a disk without space, and on a disk that hangs in a sync.
 #include "store/edge_fixture.hpp"
 #include "support/faulty_disk.hpp"
 

@@ -1,4 +1,4 @@
-// What compaction may take when the clocks of the two log topics' leaders differ, or step.
+// Rows that compaction may remove when the clocks of the two log topics' leaders differ, or step.
 #include "rocks/slice.hpp"
 #include "store/edge_fixture.hpp"
 #include "store/rows/expiry_filter.hpp"
@@ -68,7 +68,7 @@ struct Flushing {
         f.commit();  // the buffer is full: it makes way for another, and is flushed
         wait_until([&] { return bytes_in_tables() > 1U << 20; });
     }
-    /// The same, where the filter has to take the message m0.
+    /// Flushes, and waits until the filter has removed the message m0.
     void flush_without_m0() {
         flush();
         wait_until([&] { return f.drain(1).find("m0") == std::string::npos; });

@@ -1,5 +1,5 @@
-// What a store of a million messages costs, beside one of ten. `./dev bench --only store` runs it
-// for the times that it prints.
+// The cost of a store with a million messages, beside a store with ten. `./dev bench --only store`
+// runs it for the times that it prints.
 #include "store/edge_fixture.hpp"
 #include "store/edge_store.hpp"
 #include "store/rows/month.hpp"
@@ -38,7 +38,8 @@ void put(EdgeFixture& f, core::Offset offset, const core::Uaid& uaid, const std:
     if (f.part().put(offset, at(0), event, nullptr) != PutOutcome::pending) FAIL("not pending");
 }
 
-/// One client with 20 messages, and as many others with one each; all of one month, in tables.
+/// A client with 20 messages, and `others` further clients with a message each; all in the same
+/// month, in tables.
 struct Filled {
     explicit Filled(std::int64_t others) {
         for (std::int64_t i = 0; i < others; ++i) {

@@ -8,7 +8,7 @@
 
 namespace beckon::test {
 
-/// What is written to a standard stream while it lives, or until `finish`.
+/// Captures the output of a standard stream during its life, or until `finish`.
 class CapturedStream {
 public:
     CapturedStream(std::FILE* stream, int fd) : stream_(stream), fd_(fd), file_(std::tmpfile()) {

@@ -28,8 +28,8 @@ public:
     /// From now on the next `count` calls of a kind on files whose names end in `suffix` fail with
     /// an I/O error.
     void fail(Call call, int count, std::string_view suffix = "");
-    /// The same, but only calls of the calling thread fail: a flush or a compaction that happens to
-    /// run takes no fault away.
+    /// As fail(), but only calls of the calling thread fail: a flush or a compaction that happens
+    /// to run uses up no fault.
     void fail_of_this_thread(Call call, int count, std::string_view suffix = "");
     /// As fail(), but the call does its work before it reports the error.
     void fail_after_the_fact(Call call, int count, std::string_view suffix = "");
@@ -61,7 +61,7 @@ private:
     };
 
     void set(Fault fault);
-    /// What befalls this call; waits while it hangs.
+    /// Whether the fault hits this call; waits while it hangs.
     bool strikes(Call call, std::string_view file, How how);
     template <class Do>
     auto run(Call call, const std::string& file, Do call_through);

@@ -29,12 +29,12 @@
 
 namespace beckon::test {
 
-/// What a client of one session has received, in order: frames, then perhaps "closed <code> <why>"
-/// or, where its front finds it another home, "released <why>".
+/// The frames that a client's session has received, in order, then perhaps "closed <code> <why>"
+/// or, if its front finds it another home, "released <why>".
 using Received = std::vector<std::string>;
 
-/// One partition's home over the memory log and a real store in a temporary directory; fronts are
-/// this object, which only keeps what it received.
+/// A partition's home over the memory log and a real store in a temporary directory. This object
+/// stands for the fronts, and only keeps the frames that it received.
 class HomeWorld : public edge::FrontTransport {
 public:
     static constexpr core::Partition kPartition = 0;
@@ -140,7 +140,7 @@ public:
         return attach(uaid.value_or(core::Uaid{core::random_uuid4()}), uaid.has_value(),
                       R"({"messageType":"hello","use_webpush":true})");
     }
-    /// The same, and the home had time to answer.
+    /// As hello(), and gives the home time to answer.
     std::uint64_t connect(std::optional<core::Uaid> uaid = std::nullopt) {
         const auto number = hello(uaid);
         run();
@@ -155,7 +155,7 @@ public:
         run();
         return number;
     }
-    /// The same with what its home said to the front of that session.
+    /// Attaches it with the values that its home sent to the front of that session.
     std::uint64_t attach_again(std::uint64_t number) {
         const auto& was = attached.at(number);
         return attach_again(was.uaid, {.stamp = was.stamp, .persisted = was.persisted});
@@ -187,7 +187,7 @@ public:
         hang_up(number);
         return {uaid(number), channel};
     }
-    /// What the session received since the last call.
+    /// The frames that the session received since the last call.
     Received take(std::uint64_t number) { return std::exchange(received.at(number), {}); }
     /// The versions of the notifications among that.
     std::vector<std::string> take_versions(std::uint64_t number) { return versions(take(number)); }

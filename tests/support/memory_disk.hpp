@@ -8,8 +8,8 @@ class Env;
 
 namespace beckon::test {
 
-/// A disk in memory below RocksDB: for simulations that open dozens of databases a second. What a
-/// database has written is there when it is opened again; a new MemoryDisk is an empty one.
+/// A disk in memory below RocksDB: for simulations that open dozens of databases a second. A
+/// database that is opened again has its former data; a new MemoryDisk is empty.
 ///
 /// It refuses RocksDB's OPTIONS files, which nobody here reads: to write and verify one takes
 /// longer than everything else that an open does. Outlives the databases on it.

@@ -17,7 +17,8 @@ public:
         std::uint64_t seed = 0;
         core::Partition partitions = 4;
         const core::Clock* clock = nullptr;
-        /// What a partition's leader stamps records with. Empty: the clock's wall time, never back.
+        /// The time with which a partition's leader stamps records. Empty: the clock's wall time,
+        /// never back.
         std::function<core::Timestamp(const TopicPartition&)> stamp = nullptr;
         /// Publishes are answered, and become readable, after a random delay up to this.
         core::Duration append_delay_max{};

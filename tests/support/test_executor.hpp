@@ -47,7 +47,7 @@ public:
         }
         clock_.advance(until - clock_.mono());
     }
-    /// What a crash does to everything that was going to happen.
+    /// Drops all pending tasks, as a crash does.
     void forget_all() { tasks_.clear(); }
 
 private:

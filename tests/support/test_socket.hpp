@@ -58,7 +58,7 @@ public:
     }
     void end_output() { ::shutdown(fd_, SHUT_WR); }
 
-    /// What comes next, "" at the end; nullopt after 20 s without anything or at a reset.
+    /// The next bytes, "" at the end; nullopt after 20 s without any or at a reset.
     std::optional<std::string> receive() {
         pollfd wait{fd_, POLLIN, 0};
         if (::poll(&wait, 1, 20'000) != 1) return std::nullopt;

@@ -6,9 +6,8 @@
 
 namespace beckon::test {
 
-/// How long a turn of a thread may take, in the processor's time: far below what makes a loop's
-/// thread suspect (half of the session time-out), and what nobody who is connected to the same
-/// shard should wait.
+/// The longest turn of a thread, in the processor's time. It is far below the stall that makes a
+/// loop suspect (half of the session time-out), and short enough for other clients of the shard.
 inline constexpr std::chrono::milliseconds kTurnMost{200};
 
 /// When a turn began.

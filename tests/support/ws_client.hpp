@@ -14,7 +14,7 @@ class WsClient {
 public:
     enum class Tls : bool { no, yes };  ///< yes: any certificate is accepted
 
-    /// What came: a frame, the end of TCP, or nothing within the limit.
+    /// The next event: a frame, the end of TCP, or nothing within the limit.
     struct Event {
         enum class Kind { frame, end, timeout };
         Kind kind = Kind::timeout;

@@ -107,7 +107,7 @@ private:
     std::size_t records_ = 0;
 };
 
-/// What something took, and what of it was work of this process: beside others only that counts.
+/// The time of a task, and the CPU time of this process: on a busy machine only the latter counts.
 struct Spent {
     double wall_s = 0;
     double cpu_s = 0;
@@ -229,7 +229,7 @@ Arguments parsed(int argc, char** argv) {
     return all;
 }
 
-/// What is measured, by name.
+/// The figures, by name.
 nlohmann::json measured(const Arguments& arguments, log::EventLog& log, bool& all_good) {
     Writer writer{log};
     const auto took = spent_on([&] { writer.write(arguments.messages); }).wall_s;

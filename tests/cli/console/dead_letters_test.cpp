@@ -23,7 +23,7 @@ core::Partition partition_of(const std::string& webhook) {
     return core::partition_of(webhook, kPartitions);
 }
 
-/// What comes by and by.
+/// The answer, once it has come.
 template <class Value, class Ask>
 Value answered(Ask ask) {
     const auto promised = std::make_shared<std::promise<Value>>();
@@ -163,7 +163,7 @@ TEST_CASE("a plan that is confirmed sends what it showed, and nothing that died 
     World world;
     const auto plan = world.check(R"({"webhook": "wanted"})");
     REQUIRE(plan.order);
-    // What dies in the millisecond of the plan would be later than it, too.
+    // A letter from the same millisecond as the plan would also count as later.
     world.dead_letter("e", "wanted", "order.created");
     while (world.listed({}).size() != 4) std::this_thread::yield();
     const auto done = world.run(*plan.order);

@@ -13,7 +13,7 @@ using cli::SearchWorkers;
 
 namespace {
 
-/// What a query is answered, whenever that is.
+/// The future answer to a query.
 std::future<console::Answer> asked(const console::Ask& query) {
     const auto promised = std::make_shared<std::promise<console::Answer>>();
     query({{"q", "x"}}, [promised](console::Answer output) { promised->set_value(output); });

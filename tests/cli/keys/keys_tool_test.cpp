@@ -32,7 +32,7 @@ const std::string kCompressedPem =
 const std::string kPoint =
     "BJ1v9PLuHVwI3IpwRYrgCA3M7tGkMpRsnwjBgy9vQTy2eRm7LdlIL2sZhmwiRKw5RsxItA3hYacSlQ8_R9jsM-g";
 
-/// What `beckon keys convert` prints, without the last line end.
+/// The output of `beckon keys convert`, without the last line end.
 std::string converted(const std::string& input) {
     const Quiet quiet;
     REQUIRE(keys_convert(input) == 0);

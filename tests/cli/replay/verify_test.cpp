@@ -50,7 +50,7 @@ struct World {
                            [&](const auto& appended) { done = appended.has_value(); });
         REQUIRE(executor.wait_until([&] { return done; }, core::SystemClock{}.mono() + 5s));
     }
-    /// What the home folds, whether the log has it or not.
+    /// The home folds the record, whether or not the log has it.
     void fold(const core::Record& record, core::Offset offset) {
         fold(log::Topic::kNotifications, record, offset);
     }

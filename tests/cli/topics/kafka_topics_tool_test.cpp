@@ -107,7 +107,7 @@ TEST_CASE("destroy removes the topics, and they can be created anew", "[kafka]")
     const auto before = log::read_control(*tool.log, seconds{10});
     REQUIRE(cli::destroy_topics(*tool.admin, tool.options, tool.out));
     CHECK(tool.admin->describe()->empty());
-    // What was destroyed is another log afterwards, to be opened anew.
+    // After the topics were destroyed this is another log, which must be opened anew.
     tool.log.reset();
     tool.log = log::open_kafka_log(tool.config);
     const auto again = tool.create();

@@ -50,7 +50,7 @@ TEST_CASE("of more edges than are tried the page says how many are not, until th
     shows(Canary::kEdgesMax, 0);
 }
 
-// What goes wrong here is a race: ThreadSanitizer and AddressSanitizer see it.
+// A fault here is a race: ThreadSanitizer and AddressSanitizer see it.
 TEST_CASE("a canary ends while its edges report results", "[console]") {
     const core::SystemClock clock;
     LivePages pages;

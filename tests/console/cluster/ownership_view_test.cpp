@@ -39,7 +39,7 @@ public:
 
 }  // namespace
 
-TEST_CASE("the page shows who serves what, and what moves", "[console]") {
+TEST_CASE("the page shows the home of each partition, and moves under way", "[console]") {
     Ownership world;
     world.write(encode(cluster::ControllerClaim{.role = "edge", .epoch = 1, .node = kA}));
     world.write(encode(

@@ -19,7 +19,7 @@ struct Reader {
                          .ended = [] {}}) {
         stream.start([this] { ++woken; });
     }
-    /// What one call of next() gives.
+    /// The output of one call of next().
     std::string next() {
         std::string out;
         last = stream.next(out);

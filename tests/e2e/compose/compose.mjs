@@ -33,7 +33,7 @@ function spawned(args, more = []) {
     const [command, ...first] = compose;
     return spawnSync(command, [...first, ...more, '-p', 'beckon-test', ...args], { cwd: ROOT, env: environment, encoding: 'utf8' });
 }
-/** The same; throws with what it and the containers printed if it fails. */
+/** Runs compose; if it fails, throws its output and that of the containers. */
 function runWith(more, ...args) {
     const { status, stdout, stderr } = spawned(args, more);
     if (status === 0) return stdout;
@@ -205,7 +205,7 @@ describe('docker-compose.yml with the profile ha', { skip }, () => {
 
     before(() => {
         clients = Array.from({ length: CLIENTS }, () => new UserAgent(websocket));
-        // What packaging/compose/ha.env says is to count.
+        // Values of the environment would override packaging/compose/ha.env.
         for (const name of ['BECKON_KAFKA_SERVERS', 'BECKON_REPLICATION_FACTOR', 'COMPOSE_PROFILES']) delete environment[name];
     });
     after(() => {

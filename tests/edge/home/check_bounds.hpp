@@ -6,8 +6,7 @@
 
 namespace beckon::test {
 
-/// What the end of each test that fills a bound of a home has in common: fronts and home agree on
-/// who is there.
+/// The last check of each test that fills a bound of a home: fronts and home agree on the sessions.
 inline void check_sessions(const HomeWorld& world) {
     CHECK(world.home->status().sessions == world.sessions_of_fronts());
 }

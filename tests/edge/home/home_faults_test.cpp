@@ -108,7 +108,7 @@ TEST_CASE("what a standby read before a restart is written over as soon as the n
 
 namespace {
 
-/// What fails below a home, from a certain act of its clients on.
+/// The fault below a home, from a certain act of its clients on.
 enum class Below {
     one_read,
     reads,

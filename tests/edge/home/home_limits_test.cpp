@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 using edge::PendingLimit;
 using test::HomeWorld;
 
-// What one client may take: messages that wait, and channels.
+// Limits of one client: waiting messages, and channels.
 
 namespace {
 

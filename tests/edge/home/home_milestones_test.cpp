@@ -14,8 +14,8 @@ using Push = HomeWorld::Push;
 
 namespace {
 
-/// Notes what is reported, in order. Who asks when an end is safe is answered at once, or waits
-/// until `release()`.
+/// Notes the reports in order. A caller that asks when an end is safe gets the answer at once, or
+/// at `release()`.
 struct NotedMilestones final : core::MilestoneSink {
     void reached(std::string_view id, core::Timestamp expires, core::Milestone milestone,
                  core::Timestamp at) noexcept override {

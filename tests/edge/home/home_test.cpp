@@ -622,7 +622,7 @@ TEST_CASE("a late write that nobody was there to write over is written over by t
     world.register_channel(client, second);
     CHECK(world.take(client).size() == 2);
     world.crash();
-    // What the oldest home still had under way reaches the log when nobody serves.
+    // A late write of the oldest home reaches the log when nobody serves.
     world.publish(Topic::kSubscriptions,
                   core::encode(core::ChannelRemoved{
                       .uaid = uaid, .channel = second, .stamp = core::WriteStamp{1, 99}}));

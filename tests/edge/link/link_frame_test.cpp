@@ -28,7 +28,7 @@ std::string bytes_of(const Frame& frame) {
     return out;
 }
 
-/// What each frame is worth to a test: enough to compare whole.
+/// A frame as a text that has all its fields, to compare.
 std::string print(const Frame& frame) {
     const auto id = [](const SessionId& s) {
         return s.front.text + "/" + std::to_string(s.shard) + "/" + std::to_string(s.number);

@@ -149,7 +149,7 @@ int connect_to(std::uint16_t port) {
     return fd;
 }
 
-/// Connections of those who never say who they are.
+/// Connections of peers that never send a greeting.
 struct UnknownPeers {
     UnknownPeers(std::uint16_t port, std::size_t count) {
         while (sockets.size() < count) sockets.push_back(connect_to(port));
@@ -353,7 +353,7 @@ TEST_CASE("a peer that does not take is refused more, and nothing of it is lost"
         ++sent;
         return false;
     }));
-    // What ends a session goes all the same.
+    // The frame that ends a session is sent all the same.
     CHECK(a.links.to_home(kB, edge::Detach{{.front = kA, .shard = 0, .number = 1}, {}}) ==
           edge::Sent::yes);
     b.congested = false;

@@ -163,7 +163,7 @@ TEST_CASE("any mix of timers fires in order and on time", "[edge][timing_wheel]"
         REQUIRE(e->probe.fired == 1);
         REQUIRE(e->at >= e->due);
     }
-    // Those that were not overtaken by a jump of the test's clock fired exactly when due.
+    // Entries that no jump of the test's clock overtook fired exactly when due.
     const auto exact =
         std::count_if(all.begin(), all.end(), [](const auto& e) { return e->at == e->due; });
     CHECK(exact > 50);

@@ -42,7 +42,7 @@ std::string head_of(std::size_t payload_bytes) {
 /// Calls of close() with a descriptor that was closed already, by anybody in this process.
 std::atomic<int> closes_of_nothing{0};
 
-/// What comes first, as bytes; empty at the end.
+/// The next bytes that arrive; empty at the end of the connection.
 std::string received(const WsClient& client) {
     char bytes[256];
     const auto n = recv(client.fd(), bytes, sizeof bytes, 0);

@@ -6,7 +6,7 @@
 namespace beckon::bench {
 
 /// A Boost.Beast server as its examples have it, on one thread, with a deadline timer: it answers
-/// every request 201 at once. What HTTP alone costs.
+/// every request 201 at once. It shows the cost of HTTP alone.
 class BareBeast {
 public:
     BareBeast();

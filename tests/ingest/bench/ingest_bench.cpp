@@ -17,7 +17,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/resource.h>
 
-// What a POST costs the endpoint over the memory log, next to a bare Beast server that answers 201
+// The endpoint's cost of a POST over the memory log, next to a bare Beast server that answers 201
 // at once, in the same run. One io thread each, 64 kept-alive connections from another process.
 
 using namespace beckon;
@@ -180,7 +180,7 @@ private:
     std::thread trimmer_;
 };
 
-/// What is compared: a server and its requests.
+/// A row of the comparison: a server and its requests.
 struct Contender {
     const char* server;
     std::string what;
@@ -279,7 +279,7 @@ int soak(const Bench& bench, bench::LoadOptions load, std::uint64_t requests) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app{"What a POST costs the endpoint, next to a bare Beast server"};
+    CLI::App app{"The endpoint's cost of a POST, next to a bare Beast server"};
     int seconds = 5;
     std::uint64_t soak_requests = 0;
     std::string json_file;

@@ -59,7 +59,7 @@ struct World : test::IngestWorld {
         for (const auto& one : all) CHECK_FALSE(one->answer);
         return all;
     }
-    /// The same at as many subscriptions as it takes.
+    /// `count` polls at as many subscriptions as that takes.
     void fill(std::size_t count, const std::string& peer) {
         constexpr auto kEach = ingest::ReceiptPolls::kPollsOfSubscriptionMax;
         for (std::size_t i = 0; i < count; i += kEach) wait_at(new_receipt(), kEach, peer);

@@ -1,4 +1,4 @@
-// What Kafka itself takes for what Beckon asks of it: a program that does nothing else. Run by
+// Kafka's own cost of the requests that Beckon makes: a program that does nothing else. Run by
 // `./dev bench --only sustained`.
 //
 //   bare_kafka SERVERS TOPIC PARTITIONS RATE SECONDS BROKER_PID

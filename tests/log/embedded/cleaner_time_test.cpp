@@ -33,7 +33,7 @@ struct WithHost {
     bool disciplined = true;
 };
 
-/// What was appended, as one knows it who knows how much time has truly passed.
+/// An appended record, with the true time of its append.
 struct Appended {
     core::Offset offset = 0;
     std::string key;

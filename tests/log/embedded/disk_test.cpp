@@ -1,4 +1,4 @@
-// What the embedded log makes of a disk that fails, hangs or lies below it.
+// The embedded log on a disk that fails, hangs or lies.
 #include "log/contract_support.hpp"
 #include "log/embedded/embedded_under_test.hpp"
 #include "log/embedded/writer.hpp"
@@ -46,7 +46,7 @@ struct DiskLog : WithDisk, EmbeddedUnderTest {
         }
         return append(*this, kWhere, records);
     }
-    /// What was written stands in tables afterwards, not in memtables.
+    /// Opens the log again: then the records are in tables, not in memtables.
     void restart() {
         close();
         open();

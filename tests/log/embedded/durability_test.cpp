@@ -186,8 +186,7 @@ TEST_CASE("a reader of before an unclean stop goes on behind the gap", "[embedde
     CHECK(reader.keys() == Keys{"new"});
 }
 
-// What `kill -9` leaves: the kernel has what was written, and the process has not recorded a clean
-// stop.
+// After `kill -9` the kernel has every written byte, and the process has not recorded a clean stop.
 TEST_CASE("after a kill a partition goes on behind its last record, in the same boot alone",
           "[embedded]") {
     const auto sync = GENERATE(Sync::always, Sync::never);

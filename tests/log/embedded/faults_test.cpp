@@ -245,7 +245,7 @@ TEST_CASE("a clean stop is not believed twice", "[embedded]") {
     log.close();
     log.config = killed;
     log.open();
-    // Whoever has seen the lost records is not given others under their offsets.
+    // A reader that has seen the lost records gets no others under their offsets.
     CHECK(append(log, kWhere, {record("next")}).front().offset > lost.offset);
 }
 

@@ -1,4 +1,4 @@
-// What becomes of a user's options for librdkafka; no broker is asked.
+// A user's options for librdkafka in the configuration of a client; no broker is needed.
 #include "log/kafka/client_conf.hpp"
 
 #include "log/kafka/reader_clients.hpp"
@@ -30,7 +30,7 @@ KafkaConfig with(const std::string& name, const std::string& value) {
     return config;
 }
 
-/// What `asked` is for a client of kSettings when the user sets `name`.
+/// The value of `asked` for a client of kSettings when the user sets `name`.
 std::string result(const char* asked, const std::string& name, const std::string& value) {
     log::kafka::KafkaEvents events{"127.0.0.1:1"};
     const auto conf = log::kafka::make_conf(with(name, value), events, kSettings);

@@ -18,7 +18,7 @@ public:
         config_.waiting_max = options.waiting_max;
         config_.fetch_bytes = 16U << 20;
         config_.partitions_read = 4;
-        // What is prefetched, one fetch more, and what malloc keeps of 160 MB that went through.
+        // The prefetch, one more fetch, and the memory that malloc keeps after 160 MB.
         slow_reader_bytes_max = 48U << 20;
         create_topics(config_, some_topics({Topic::kNotifications, Topic::kSubscriptions,
                                             Topic::kOwnership, Topic::retry(0)},

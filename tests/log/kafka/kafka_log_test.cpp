@@ -1,4 +1,4 @@
-// What only a real broker shows. Each case has topics of its own on one broker.
+// Behaviour that only a real broker shows. Each case has topics of its own on one broker.
 #include "log/kafka/kafka_log.hpp"
 
 #include "support/kafka_topics.hpp"

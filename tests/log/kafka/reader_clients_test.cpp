@@ -1,4 +1,4 @@
-// What becomes of the readings of one partition, on librdkafka's mock broker.
+// Successive readers of one partition, on librdkafka's mock broker.
 #include "log/kafka/reader_clients.hpp"
 
 #include "log/kafka/kafka_log.hpp"

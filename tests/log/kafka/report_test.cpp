@@ -1,5 +1,5 @@
-// What the broker's answers make of a publish, on librdkafka's mock broker: it can
-// answer with any error. (What it cannot do stands in facts of real brokers: kafka_log_test.cpp.)
+// The outcome of a publish by the broker's answer, on librdkafka's mock broker: it can answer with
+// any error. (kafka_log_test.cpp has the tests that need a real broker.)
 #include "log/kafka/report.hpp"
 
 #include "log/kafka/kafka_log.hpp"
@@ -133,7 +133,7 @@ TEST_CASE("what the broker calls a duplicate is not acknowledged", "[kafka]") {
 TEST_CASE("a fatal producer error is answered, and the next publish goes through", "[kafka]") {
     MockKafka kafka{{{kInitProducerId, RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED}}};
     REQUIRE_FALSE(kafka.publish("first"));
-    // What comes while the producer is replaced may fail as well.
+    // A publish while the producer is replaced may fail as well.
     CHECK(kafka.publish_until_through("later"));
     CHECK(kafka.publisher->unanswered() == 0);
 }

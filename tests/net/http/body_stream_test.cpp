@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kPieceBytes = 50'000;
 
-/// What a test's stream says, and what has become of it. Shared with the server's thread.
+/// The script of a test's stream, and its state. Shared with the server's thread.
 struct Script {
     /// Of the n-th call of next(), from 0; on the server's thread.
     std::function<BodyStream::Next(int number, std::string& out)> next;
@@ -170,7 +170,7 @@ TEST_CASE("a reader that reads nothing makes nobody collect anything, and is clo
     TestSocket socket{running.server.port()};
     REQUIRE(socket.send(request("/")));
     wait_until_gone(script);
-    // What the kernel keeps for both ends, and not what an endless stream would be.
+    // As many pieces as the kernel keeps for both ends, not an endless stream.
     CHECK(script.asked < 500);
 }
 

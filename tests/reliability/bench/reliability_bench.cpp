@@ -49,7 +49,7 @@ std::string id_of(std::size_t number) {
     return text.data();
 }
 
-/// What the log holds, one record after the other.
+/// The records of the log, one after the other.
 class Source {
 public:
     explicit Source(std::size_t messages) : messages_(messages) {}
@@ -85,7 +85,7 @@ private:
     std::exit(1);
 }
 
-/// What folding and committing took.
+/// The time for folding and committing.
 struct Spent {
     core::Duration wall{};
     core::Duration cpu{};  ///< of the folding thread; RocksDB's own threads come on top

@@ -254,7 +254,7 @@ TEST_CASE("histories that collect up to their bound are written at once, whateve
     }
     world.executor.run();  // no tick
     world.stop();
-    // What was not written is gone with the log.
+    // Without these records of the log, histories that were not written would be lost.
     world.log->truncate_before(kMilestones, MilestoneHome::kChangesMax);
     world.start("store");
     world.run_for(seconds{2});

@@ -1,4 +1,5 @@
-// The role's HTTP API over the memory log: what each request is answered, and who sees what.
+// The role's HTTP API over the memory log: the answer to each request, and the data that each owner
+// sees.
 #include "retry/api/api.hpp"
 
 #include "core/contain.hpp"
@@ -116,7 +117,8 @@ TEST_CASE("a token says what it was made for, to the installation that made it",
         CHECK(check_token(keys, *token) == caller);
         const auto rotated = *keys.rotated();
         CHECK(check_token(rotated, *token) == caller);
-        // By its oldest key who has the new ring is known to who has the old one.
+        // A process with the old ring accepts a token that a caller makes with the oldest key of
+        // the new ring.
         CHECK(check_token(keys, *make_token(rotated.keys().front(), caller)) == caller);
         CHECK_FALSE(check_token(keys, *make_token(rotated, caller)));
         CHECK_FALSE(check_token(core::KeyRing::generate(), *token));

@@ -13,8 +13,8 @@
 namespace beckon::test {
 
 /// How delay topics are read elsewhere: a head that is not due is given back, and its partition is
-/// read again from there when it is due (pause, seek, resume). What that costs is the reason why
-/// the tiers hold their head instead. On the executor's thread.
+/// read again from there when it is due (pause, seek, resume). Its cost is the reason why the tiers
+/// hold their head instead. On the executor's thread.
 class Baseline {
 public:
     /// `due` is called with how much each record appended from now on came late.

@@ -105,7 +105,7 @@ public:
     }
     void on_loop(const std::function<void()>& what) { run_on(loop_, what); }
     std::size_t ended() const { return ended_; }
-    /// What the scheduler's window has not taken.
+    /// Deliveries that the scheduler's window has not taken.
     std::size_t waiting() {
         std::size_t count = 0;
         on_loop([&] { count = dispatcher_->waiting(); });

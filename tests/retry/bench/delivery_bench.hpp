@@ -4,8 +4,8 @@
 
 namespace beckon::test {
 
-/// What stands above the tiers: percolation, HTTP deliveries to a receiver on loopback, and what a
-/// flood and a receiver that hangs cost a quiet webhook. False: something was lost.
+/// Measures the parts above the tiers: percolation, HTTP deliveries to a receiver on loopback, and
+/// the cost of a flood and of a receiver that hangs for a quiet webhook. False: something was lost.
 bool measure_deliveries(Report& report, bool quick);
 
 }  // namespace beckon::test

@@ -9,7 +9,7 @@
 
 namespace beckon::test {
 
-/// What a figure should be: no more, or no less.
+/// The bound of a figure: at most, or at least.
 struct Aim {
     double value = 0;
     bool at_least = false;

@@ -60,8 +60,8 @@ struct Figures {
     steady_clock::time_point last{};
 };
 
-/// Passes on what is published, and remembers what is finished. What the measurement itself puts
-/// into a tier stands for promotions of the home before, which its last DoneRecord covers.
+/// Passes publishes on, and remembers the last DoneRecord. Records that the measurement itself puts
+/// into a tier stand for promotions of the home before, which its last DoneRecord covers.
 class Tap final : public log::Publisher {
 public:
     explicit Tap(std::unique_ptr<log::Publisher> to) : to_(std::move(to)) {}
@@ -299,7 +299,7 @@ void maturity(World& world, Report& report, double rate, double seconds) {
     expect("early", figures.early, 0);
 }
 
-/// The same load, read by giving heads back.
+/// The same load, read by a reader that gives heads back.
 void baseline(World& world, Report& report, double rate, double seconds) {
     const auto count = static_cast<std::size_t>(rate * seconds);
     world.close();

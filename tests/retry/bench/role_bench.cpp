@@ -249,7 +249,7 @@ double cpu_seconds() {
     return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-/// What the process and the filters did while something was measured.
+/// The work of the process and of the filters during a measurement.
 class Load {
 public:
     explicit Load(RoleAtWork& role)

@@ -81,7 +81,7 @@ struct World final : DeliveryOutcomes, BridgeObserver, core::MilestoneSink {
     }
     static std::string text(const Ticket& t) { return std::to_string(t.offset); }
 
-    /// What the endpoint wrote `ago`, handed on now.
+    /// A message that the endpoint wrote `ago` before now, and that the tier passes on now.
     Due made(core::Offset offset, std::uint32_t ttl_s = 100, Client client = {},
              core::Duration ago = 0s) {
         bridge::BridgedMessage message{

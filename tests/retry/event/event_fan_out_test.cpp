@@ -57,7 +57,7 @@ struct World {
         }
         return all;
     }
-    /// What this process and others know of webhooks, read back.
+    /// Folds the webhooks that this process and others have published.
     void fold_webhooks() {
         for (const auto& stored : log->records({log::Topic::kWebhooks, 0})) {
             webhooks.apply(*test::ReadBack{stored.record});
@@ -313,7 +313,7 @@ TEST_CASE("what fails while an event is fanned out ends that event, with its rea
 
 namespace {
 
-/// What holds some text is not written until somebody says so.
+/// Holds records with a certain text back until the test releases them.
 class HoldsBack final : public log::Publisher {
 public:
     HoldsBack(log::Publisher& to, std::string text) : to_(to), text_(std::move(text)) {}

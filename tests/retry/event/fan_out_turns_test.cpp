@@ -70,7 +70,7 @@ TEST_CASE("owners that have enough to do take as many steps, whatever a part of 
     }
     while (world.took["large"] < 10'000'000) REQUIRE(world.executor.step());
     for (const auto* const owner : {"middle", "little"}) {
-        // What a part costs beside its steps is paid for, too.
+        // The owner pays for the fixed cost of each part, too.
         CHECK(world.took[owner] <= 10'000'000 + 2 * 50'000);
         CHECK(world.took[owner] >= 9'500'000);
     }

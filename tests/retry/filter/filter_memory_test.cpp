@@ -1,5 +1,5 @@
-// What filters hold in memory, against what operator new hands out: it counts for the whole test
-// program.
+// Compares the computed memory of filters with the bytes of operator new, which counts for the
+// whole test program.
 #include "retry/filter/percolator.hpp"
 
 #include <cstdlib>
@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-/// What operator new has handed out and not got back.
+/// Bytes that operator new has handed out and not got back.
 std::size_t allocated = 0;
 
 }  // namespace

@@ -46,7 +46,7 @@ bool matches(const Json& query, const Json& event) {
 
 bool matches(const char* query) { return matches(Json::parse(query), kEvent); }
 
-/// What evaluating a query costs, all of Steps::kMax if it is too costly.
+/// The steps of an evaluation, all of Steps::kMax if it is too costly.
 std::size_t steps_of(const Json& query, const Json& event) {
     Steps steps;
     const auto matched = Query::compile(query, Query::From::log)->matches(event, kNow, steps);

@@ -78,8 +78,8 @@ struct FanOutWorld {
 
 }  // namespace
 
-// Fails where what other partitions have read ahead is matched beside a trial: then an innocent
-// event is suspected of what one of those did.
+// Fails if the events that other partitions have read ahead are matched beside a trial: then an
+// innocent event would be suspected of the fault of one of those.
 TEST_CASE("a trial waits until what others have read ahead is matched", "[retry][node]") {
     FanOutWorld world;
     world.start_trial_beside_others();

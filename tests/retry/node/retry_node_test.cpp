@@ -95,7 +95,7 @@ struct World {
     std::shared_ptr<const core::KeyRing> keys =
         std::make_shared<core::KeyRing>(core::KeyRing::generate());
 
-    /// What a receiver answers; by URL, 200 otherwise.
+    /// The status with which a receiver answers, by URL; 200 for others.
     std::map<std::string, int> status;
     std::map<std::string, std::vector<std::string>> received;  ///< URL → delivery ids
 
@@ -399,7 +399,7 @@ TEST_CASE("a node whose time is nearly over and that is alone keeps what it has"
 
 namespace {
 
-/// An installation in which one event waits that ends the process which fans it out.
+/// An installation with a waiting event that ends every process that fans it out.
 struct PoisonWorld : World {
     Event poison = *parse_structured(
         Json{{"specversion", "1.0"}, {"id", "poison"}, {"source", "/shop"}, {"type", "t"}}.dump());
@@ -416,7 +416,7 @@ struct PoisonWorld : World {
                         [&](const auto&) { done = true; });
         while (!done) run_for(1ms);
     }
-    /// What the log knows of a partition's fan-out.
+    /// The state of a partition's fan-out in the log.
     FanOutState state(core::Partition of) const {
         DoneRecord last;
         for (const auto& stored : log->records({log::Topic::kRetryDone, of})) {
@@ -521,7 +521,7 @@ TEST_CASE("an event that ended two processes while it was tried alone is a dead 
     auto innocent = world.wanted("w");
     innocent.erase(delivery_id(scope_of(world.poison), world.poison.id, "w"));
     CHECK(world.got("w") == innocent);
-    // What ended processes is not even parsed again to recognise copies.
+    // An event that ended processes is not even parsed again to recognise copies.
     CHECK(world.state(world.partition).set_aside.size() == 1);
     for (int i = 0; i < 200; ++i) process->post(std::to_string(i), "t");
     world.run_for(5s);

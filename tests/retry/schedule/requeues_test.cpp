@@ -42,7 +42,7 @@ TEST_CASE("many wait in longer tiers, none in one above the longest wait", "[ret
     CHECK(where.at(2) == 50 * 300 - 50 * 60);
     CHECK(where.at(3) == 50 * 1800 - 50 * 300);
     CHECK(where.at(4) == 1'000'000 - 50 * 1800);
-    // What goes round through the log in a second, however much waits.
+    // Requeued records in a second, however many deliveries wait.
     double a_second = 0;
     for (const auto& [tier, count] : where) {
         a_second += static_cast<double>(count) / static_cast<double>(table().delay(tier).count());

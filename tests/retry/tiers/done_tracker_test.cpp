@@ -52,7 +52,7 @@ TEST_CASE("a record is finished once", "[retry][done]") {
     CHECK_FALSE(tracker.finish(7));
 }
 
-TEST_CASE("an owner that goes on from what another one wrote opens exactly what is unfinished",
+TEST_CASE("an owner that goes on from another's record opens exactly the unfinished deliveries",
           "[retry][done]") {
     const auto seed = GENERATE(range(0u, 100u));
     CAPTURE(seed);

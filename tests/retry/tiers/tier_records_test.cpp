@@ -62,7 +62,7 @@ TEST_CASE("a record that is no delivery is named so", "[retry][records]") {
     CHECK(fault() == "no delivery");
 }
 
-TEST_CASE("one event for one webhook has one delivery id, without a dot", "[retry][records]") {
+TEST_CASE("the delivery id follows from event and webhook, and has no dot", "[retry][records]") {
     const auto id = retry::delivery_id("/shop", "42", "0190");
     CHECK(id == retry::delivery_id("/shop", "42", "0190"));
     CHECK(id != retry::delivery_id("/shop", "42", "0191"));

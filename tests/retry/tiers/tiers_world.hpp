@@ -57,7 +57,7 @@ struct TiersWorld {
         return out;
     }
 
-    /// What the log says is finished.
+    /// The newest DoneRecord of the log.
     std::optional<retry::DoneRecord> done() const {
         std::optional<retry::DoneRecord> last;
         for (const auto& stored : log->records({log::Topic::kRetryDone, kPartition})) {

@@ -183,7 +183,7 @@ TEST_CASE("in binary mode attributes are headers and the data are the body", "[r
     CHECK(formatted(R"("data_base64":"AAE=")") == std::string{"|\0\1", 3});
     CHECK(formatted(R"("data":null)") == "application/json|null");
     CHECK(formatted(R"("subject":"s")") == "|");
-    // What headers cannot say.
+    // Events that headers cannot carry.
     CHECK(formatted(R"("datacontenttype":"text/plain; charset=iso-8859-1","data":"\u00e9")") ==
           "structured");
     CHECK(formatted(R"("datacontenttype":"a\r\nb","data":1)") == "structured");

@@ -112,7 +112,7 @@ public:
             it = goes ? postponed_.erase(it) : std::next(it);
         }
     }
-    /// What a commit writes.
+    /// The state that a commit writes.
     Model committed() const {
         Model out = *this;
         for (const auto& [key, postponed] : postponed_) {
@@ -194,7 +194,7 @@ TEST_CASE(
     const auto seed = GENERATE(range(0u, 30u));
     CAPTURE(seed);
     // Crashes in one half of the runs, jumps of the clock in the other: after both, compaction may
-    // have taken what expired long ago, which plain maps cannot know.
+    // have removed messages that expired long ago, which plain maps cannot know.
     const bool crashes = seed % 2 == 0;
     std::mt19937 random{seed};
     const auto roll = [&](int below) {

@@ -34,7 +34,7 @@ struct Entry {
     std::int64_t last_seen_s = 0;
     core::WriteStamp stamp{};
 
-    /// What compaction goes by.
+    /// The key by which compaction keeps the last record.
     std::string log_key() const { return core::to_hex(uaid) + "/" + name; }
     bool removes() const {
         return kind == Kind::tombstone || kind == Kind::client_removed ||
@@ -202,9 +202,9 @@ private:
         return any;
     }
 
-    /// A record of a former home lost: compaction must keep ours. What this home wrote under the
-    /// key since, and has not read yet, stands behind the loser anyway; the older value must not
-    /// come behind that.
+    /// A record of a former home lost: compaction must keep ours. If this home has written the key
+    /// since and not read that record yet, the record stands behind the loser anyway; the older
+    /// value must not come behind it.
     void publish_repair(const Entry& loser) {
         const auto unread =
             subscriptions_.begin() + static_cast<std::ptrdiff_t>(next_subscription_);

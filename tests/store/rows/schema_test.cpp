@@ -19,7 +19,7 @@ template <class Row, class Append, class Parse>
 auto round_trip(const Row& row, Append append, Parse parse) {
     std::string bytes;
     append(bytes, row);
-    // Whatever is cut off is missed: a torn value never passes for a whole one.
+    // Every cut is noticed: a torn value never passes for a whole one.
     return std::pair{parse(std::string_view{bytes}), bytes};
 }
 
@@ -223,7 +223,7 @@ TEST_CASE("months have names, an end, and numbers in a row", "[store]") {
     CHECK(month_of(month_end(november) - milliseconds{1}) == november);
     CHECK(parse_message_family_name("messages.2026_11") == november);
     CHECK(parse_message_family_name("messages.all") == kEveryMonth);
-    // Whatever a clock said: its family is found again.
+    // The family is found again whatever time the clock showed.
     CHECK(parse_message_family_name(month_family_name(month_of(at_date(12026y / May / 1)))) ==
           month_of(at_date(12026y / May / 1)));
     CHECK(parse_message_family_name(day_family_name(day_of(at_date(12026y / May / 1)))) ==

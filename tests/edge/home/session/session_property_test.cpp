@@ -82,8 +82,8 @@ private:
         not_durable_.clear();
     }
 
-    /// One frame of the client. What it may lead to: an answer, a change that is answered later,
-    /// the end, or nothing where the protocol has no answer.
+    /// One frame of the client. It leads to an answer, to a change that is answered later, to the
+    /// end, or to nothing where the protocol has no answer.
     void send_frame(const std::string& text, bool silent = false) {
         CAPTURE(text);
         auto effects = session_->on(text, parser_, tokens_, now_);
@@ -200,7 +200,7 @@ private:
         now_ += 1min;
         send_frame("{}");
     }
-    /// What may be said and leads to nothing.
+    /// A frame that is allowed and changes nothing.
     void send_nonsense() {
         switch (below(4)) {
             case 0: return ack("made up");

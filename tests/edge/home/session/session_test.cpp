@@ -41,7 +41,7 @@ struct Client {
         message.ttl_s = ttl_s;
         return !session.on(message, folded++, now).frames.empty();
     }
-    /// The same message is read from the store.
+    /// Like the call above, for a message that a drain reads from the store.
     bool reads(const core::MessageKey& key, core::Offset offset) {
         const auto version = version_of(key);
         store::MessageView message;
